@@ -1,0 +1,355 @@
+"""The whole story: :func:`diagnose` and its result, a sum over images."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from diaghoi._version import __version__
+from diaghoi.actions import action_scores
+from diaghoi.errors import LABELS
+from diaghoi.examine import examine
+from diaghoi.exceptions import InputError, some_of
+from diaghoi.known_object import ImageLabels, annotated_objects
+from diaghoi.ledger import ClassScores, Ledger, average_precision
+from diaghoi.means import Split, split_means
+from diaghoi.negatives import Negatives, negative_scores
+from diaghoi.notes import found_notes
+from diaghoi.oracles import ORACLES
+from diaghoi.pairs import PairCounts, pair_scores
+from diaghoi.protocol import HICO_DET, Protocol
+from diaghoi.protocol import protocol as protocol_named
+from diaghoi.scenes import Scenes, join
+from diaghoi.vocabulary import Vocabulary
+
+BoolArray = npt.NDArray[np.bool_]
+
+
+def diagnose(
+    annotations: Scenes,
+    predictions: Scenes,
+    protocol: str | Protocol = "hico-det-520",
+    *,
+    label: str = "",
+    image_labels: ImageLabels | None = None,
+    progress: Callable[[int], Any] | None = None,
+) -> Diagnosis:
+    """Diagnose a detector: official mAP, errors, oracles, pairs, negatives and actions.
+
+    Parameters
+    ----------
+    annotations, predictions : Scenes
+        As read by :func:`diaghoi.read_annotations` and :func:`diaghoi.read_predictions`; images are
+        joined by name.
+    protocol : str or Protocol
+        The choices; ``diaghoi.protocol(name, iou=...)`` changes some of them.
+    label : str
+        Name of the detector in tables and figures.
+    image_labels : ImageLabels, optional
+        Image-level labels of HICO for Known Object. Without them the box annotations decide.
+    progress : callable, optional
+        Called with the number of images done since the last call.
+
+    Returns
+    -------
+    Diagnosis
+
+    Raises
+    ------
+    InputError
+        Where nothing is annotated, no image is shared, or predictions have no scores.
+    """
+    protocol = protocol_named(protocol)
+    if predictions.triplet_score is None:
+        raise InputError(f"{predictions.source or 'predictions'}: the triplets have no scores")
+    if not len(annotations.triplet_pair):
+        raise InputError(
+            f"{annotations.source or 'annotations'}: no annotated triplet, so there is nothing to "
+            "evaluate against"
+        )
+    annotations, predictions, joined = join(annotations, predictions)
+    evidence = examine(annotations, predictions, protocol, progress)
+    official = evidence.everything
+    if not protocol.matches_like(HICO_DET):
+        official = examine(annotations, predictions, HICO_DET).everything
+    return Diagnosis(
+        vocabulary=annotations.vocabulary,
+        protocol=protocol,
+        label=label,
+        names=annotations.names,
+        annotated=joined.annotated,
+        predicted=joined.predicted,
+        official_ledger=official,
+        ledger=evidence.ledger,
+        known_objects=annotated_objects(annotations)
+        if image_labels is None
+        else image_labels.objects(annotations),
+        known_object_source="box annotations" if image_labels is None else "image labels",
+        pair_counts=evidence.pairs,
+        pair_source="triplets" if predictions.pair_score is None else "pairs",
+        negative_pairs=evidence.negatives,
+        unknown_classes=int((predictions.triplet_class < 0).sum()),
+        reading_notes=tuple(dict.fromkeys(annotations.notes + predictions.notes)),
+    )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Diagnosis:
+    """What is wrong with a detector, and what each error costs.
+
+    Diagnoses of disjoint images under one protocol add up: ``a + b`` is exactly the diagnosis of
+    all their images. What is stored are rows and counts; rates, means and deltas are derived.
+
+    Parameters
+    ----------
+    vocabulary : Vocabulary
+        The data set.
+    protocol : Protocol
+        The choices behind all figures but ``official``.
+    label : str
+        Name of the detector.
+    names : (N,) str array
+        Images.
+    annotated, predicted : (N,) bool array
+        Whether each image is in the annotation file and in the prediction file.
+    official_ledger : Ledger
+        All predictions of all HOI classes under `hico-det`.
+    ledger : Ledger
+        The predictions that the protocol counts.
+    known_objects : (N, objects) bool array
+        For Known Object: which categories an image is labelled with.
+    known_object_source : str
+        "image labels" or "box annotations".
+    pair_counts : dict of PairCounts
+        By split.
+    pair_source : str
+        "pairs" where the detector lists its pairs, "triplets" where they are those of the triplets.
+    negative_pairs : Negatives
+        The predicted pairs with their scores.
+    unknown_classes : int
+        Predicted triplets whose object and verb form no HOI class; they are left out.
+    reading_notes : tuple of str
+        From the readers.
+    """
+
+    vocabulary: Vocabulary
+    protocol: Protocol
+    label: str
+    names: npt.NDArray[np.str_]
+    annotated: BoolArray
+    predicted: BoolArray
+    official_ledger: Ledger
+    ledger: Ledger
+    known_objects: BoolArray
+    known_object_source: str
+    pair_counts: dict[str, PairCounts]
+    pair_source: str
+    negative_pairs: Negatives
+    unknown_classes: int
+    reading_notes: tuple[str, ...]
+
+    def __add__(self, other: Diagnosis) -> Diagnosis:
+        return Diagnosis.sum([self, other])
+
+    @staticmethod
+    def sum(parts: Iterable[Diagnosis]) -> Diagnosis:
+        """Diagnosis of all images of the parts, in order.
+
+        Raises
+        ------
+        InputError
+            Where the parts differ in protocol or share an image, or there are none.
+        """
+        parts = list(parts)
+        if not parts:
+            raise InputError("there is no diagnosis to add up")
+        first = parts[0]
+        for part in parts[1:]:
+            for field in ("protocol", "known_object_source", "pair_source"):
+                mine, other = getattr(first, field), getattr(part, field)
+                if mine != other:
+                    raise InputError(
+                        f"diagnoses with different {field} do not add: {mine}, {other}"
+                    )
+        names = np.concatenate([part.names for part in parts])
+        unique, number = np.unique(names[names != ""], return_counts=True)
+        if (number > 1).any():
+            raise InputError(
+                "diagnoses that share images do not add: " + some_of(unique[number > 1].tolist())
+            )
+        images = [len(part.names) for part in parts]
+        return replace(
+            first,
+            names=names,
+            official_ledger=Ledger.concatenate([p.official_ledger for p in parts], images),
+            ledger=Ledger.concatenate([p.ledger for p in parts], images),
+            pair_counts={
+                split: sum((p.pair_counts[split] for p in parts), PairCounts())
+                for split in first.pair_counts
+            },
+            negative_pairs=Negatives(
+                score=np.concatenate([p.negative_pairs.score for p in parts]),
+                negative=np.concatenate([p.negative_pairs.negative for p in parts]),
+            ),
+            unknown_classes=sum(p.unknown_classes for p in parts),
+            reading_notes=tuple(dict.fromkeys(note for p in parts for note in p.reading_notes)),
+            **{
+                field: np.concatenate([getattr(p, field) for p in parts])
+                for field in ("annotated", "predicted", "known_objects")
+            },
+        )
+
+    @cached_property
+    def splits(self) -> dict[str, BoolArray]:
+        """(C,) masks of the classes of each split: full, rare, non_rare."""
+        return self.protocol.splits(self.vocabulary)
+
+    @cached_property
+    def class_scores(self) -> ClassScores:
+        """AP and max recall of each HOI class before any repair."""
+        return self._score(self.ledger)
+
+    @cached_property
+    def mean_ap(self) -> Split:
+        """MAP of each split under the protocol."""
+        return self._means(self.class_scores)[0]
+
+    @cached_property
+    def max_recall(self) -> Split:
+        """Mean of the highest recall of each class, for each split."""
+        return self._means(self.class_scores)[1]
+
+    @cached_property
+    def repaired_scores(self) -> dict[str, ClassScores]:
+        """AP and max recall of each HOI class after each oracle."""
+        return {name: self._score(oracle(self.ledger)) for name, oracle in ORACLES.items()}
+
+    @cached_property
+    def oracles(self) -> dict[str, dict[str, Split]]:
+        """For each oracle ``map``, ``delta_map`` (signed) and ``max_recall`` of each split."""
+        outcome = {}
+        for name, scores in self.repaired_scores.items():
+            mean_ap, max_recall = self._means(scores)
+            delta = {split: _difference(mean_ap[split], self.mean_ap[split]) for split in mean_ap}
+            outcome[name] = {"map": mean_ap, "delta_map": delta, "max_recall": max_recall}
+        return outcome
+
+    @cached_property
+    def errors(self) -> dict[str, int]:
+        """Number of predictions with each label, and of missed annotated triplets."""
+        counts = np.bincount(self.ledger.row_label, minlength=len(LABELS)).tolist()
+        return dict(zip(LABELS, counts, strict=True)) | {"missed_gt": int(self.ledger.missed.sum())}
+
+    @cached_property
+    def official(self) -> dict[str, dict[str, Any]]:
+        """The official benchmark (`hico-det`): mAP of each split, Default and Known Object."""
+        ledger = self.official_ledger
+        objects = self.vocabulary.class_object
+        known = ledger.rows(self.known_objects[ledger.row_image, objects[ledger.row_class]])
+        # Annotations only count as positives here, so uncounted ones need not be removed.
+        known = replace(
+            known,
+            annotation_counts=self.known_objects[
+                ledger.annotation_image, objects[ledger.annotation_class]
+            ],
+        )
+        splits = HICO_DET.splits(self.vocabulary)
+        default, known_object = (
+            split_means(self._score(each, HICO_DET), HICO_DET, splits)[0]
+            for each in (ledger, known)
+        )
+        return {
+            "default": dict(default),
+            "known_object": known_object | {"source": self.known_object_source},
+        }
+
+    @cached_property
+    def pairs(self) -> dict[str, Any]:
+        """Pair recall and precision, pairs an image, recall of humans and of objects."""
+        single = self.protocol.single_precision_recall
+        scores = {
+            split: pair_scores(counts, single_precision=single)
+            for split, counts in self.pair_counts.items()
+        }
+        full = scores["full"]
+        return {
+            "recall": full["recall"],
+            "precision": full["precision"],
+            "per_image": full["per_image"],
+            "source": self.pair_source,
+            "human_recall": full["human_recall"],
+            "object_recall": full["object_recall"],
+        } | {
+            split: {key: scores[split][key] for key in ("recall", "precision")}
+            for split in ("rare", "non_rare")
+        }
+
+    @cached_property
+    def negatives(self) -> dict[str, Any]:
+        """AP of rejecting pairs that do not interact."""
+        return negative_scores(self.negative_pairs)
+
+    @cached_property
+    def verb_scores(self) -> ClassScores:
+        """AP and max recall of each verb over localised pairs, ranked by the action score."""
+        rows = np.bincount(self.ledger.row_image, minlength=len(self.names))
+        return action_scores(self.ledger, self.vocabulary, self.protocol, rows > 0)
+
+    @cached_property
+    def actions(self) -> dict[str, float | None]:
+        """Action mAP and mean max recall; None where the file has no action scores."""
+        if np.isnan(self.ledger.row_action_score).any():
+            return {"map": None, "max_recall": None}
+        every_verb = {"full": np.ones(len(self.vocabulary.verbs), dtype=bool)}
+        mean_ap, max_recall = split_means(self.verb_scores, self.protocol, every_verb)
+        return {"map": mean_ap["full"], "max_recall": max_recall["full"]}
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Images, and the annotated triplets, predicted triplets and predicted pairs that count."""
+        return {
+            "images": len(self.names),
+            "annotated_triplets": int(self.ledger.annotation_counts.sum()),
+            "predicted_triplets": len(self.ledger.row_class),
+            "predicted_pairs": self.pair_counts["full"].predicted,
+        }
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader of the figures has to know."""
+        return (*self.reading_notes, *found_notes(self))
+
+    def to_dict(self) -> dict[str, Any]:
+        """All figures as plain Python values: the JSON of ``diaghoi report --json``."""
+        return {
+            "diaghoi": __version__,
+            "dataset": self.vocabulary.name,
+            "label": self.label,
+            "protocol": {"name": self.protocol.name, "signature": self.protocol.signature},
+            "counts": self.counts,
+            "official": self.official,
+            "map": self.mean_ap,
+            "max_recall": self.max_recall,
+            "errors": self.errors,
+            "oracles": self.oracles,
+            "pairs": self.pairs,
+            "negatives": self.negatives,
+            "actions": self.actions,
+            "notes": list(self.notes),
+        }
+
+    def _score(self, ledger: Ledger, protocol: Protocol | None = None) -> ClassScores:
+        levels = (protocol or self.protocol).levels
+        return average_precision(ledger.row_class, ledger.true, ledger.positives, levels)
+
+    def _means(self, scores: ClassScores) -> tuple[Split, Split]:
+        return split_means(scores, self.protocol, self.splits)
+
+
+def _difference(after: float | None, before: float | None) -> float | None:
+    return None if after is None or before is None else after - before

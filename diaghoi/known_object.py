@@ -1,0 +1,63 @@
+"""Known Object: which images count for the classes of an object."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from diaghoi.exceptions import InputError, some_of
+from diaghoi.scenes import Scenes
+
+BoolArray = npt.NDArray[np.bool_]
+
+
+def annotated_objects(annotations: Scenes) -> BoolArray:
+    """(N, objects) true where an image has an annotated triplet with the object category."""
+    objects = np.zeros((len(annotations), len(annotations.vocabulary.objects)), dtype=bool)
+    label = annotations.pair_label[annotations.triplet_pair]
+    with_object = label >= 0
+    objects[annotations.triplet_image[with_object], label[with_object]] = True
+    return objects
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ImageLabels:
+    """Image-level labels of HICO (``anno.mat``), which the official Known Object setting uses.
+
+    Parameters
+    ----------
+    names : (M,) str array
+        Images.
+    positive : (C, M) bool array
+        Whether the image is labelled to show the HOI class.
+    source : str
+        The file, for messages.
+    """
+
+    names: npt.NDArray[np.str_]
+    positive: BoolArray
+    source: str = ""
+
+    def objects(self, annotations: Scenes) -> BoolArray:
+        """(N, objects) true where an image is labelled with a class of the object category.
+
+        Raises
+        ------
+        InputError
+            Where an image is not in the file.
+        """
+        position = {name: row for row, name in enumerate(self.names.tolist())}
+        names = annotations.names.tolist()
+        missing = [name for name in names if name not in position]
+        if missing:
+            raise InputError(
+                f"{self.source}: no image labels for {len(missing)} of {len(names)} images: "
+                f"{some_of(missing)}"
+            )
+        positive = self.positive[:, [position[name] for name in names]]
+        objects = np.zeros((len(annotations), len(annotations.vocabulary.objects)), dtype=bool)
+        for hoi, thing in enumerate(annotations.vocabulary.class_object):
+            objects[:, thing] |= positive[hoi]
+        return objects

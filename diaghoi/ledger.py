@@ -1,0 +1,286 @@
+"""Ranked predictions against annotated triplets, and the average precision of both.
+
+A :class:`Ledger` is what matching leaves behind: one row per prediction, sorted by class and score,
+and the annotated triplets that make up the positives. An oracle turns one ledger into another; the
+average precision does not know which oracle ran.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from diaghoi.errors import TRUE_POSITIVE
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.integer]
+BoolArray = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Ledger:
+    """Predictions in ranking order and the annotated triplets they are measured against.
+
+    Rows are sorted by class and, in a class, from the best to the worst rank.
+
+    Parameters
+    ----------
+    classes : int
+        Number of HOI classes C.
+    row_class : (R,) int array
+        HOI class under which the prediction is ranked.
+    row_rank : (R,) int array
+        Place among all predictions by descending score; equal scores keep the input order.
+    row_input : (R,) int array
+        Place of the prediction in the input, by which ties are broken.
+    row_image : (R,) int array
+        Image of the prediction.
+    row_label : (R,) int8 array
+        Position in :data:`diaghoi.errors.LABELS`.
+    row_annotation : (R,) int array
+        Annotated triplet that was found or is assigned, -1 for none.
+    row_score, row_action_score : (R,) float64 array
+        Ranking score and verb score.
+    annotation_class, annotation_image : (A,) int array
+        HOI class and image of each annotated triplet.
+    annotation_counts : (A,) bool array
+        Whether the annotated triplet counts among the positives of its class.
+    annotation_examined : (A,) bool array
+        Whether the protocol asks if it was missed.
+    annotation_localised : (A,) bool array
+        Whether the pair of some predicted triplet localises its pair.
+    """
+
+    classes: int
+    row_class: IntArray
+    row_rank: IntArray
+    row_input: IntArray
+    row_image: IntArray
+    row_label: npt.NDArray[np.int8]
+    row_annotation: IntArray
+    row_score: FloatArray
+    row_action_score: FloatArray
+    annotation_class: IntArray
+    annotation_image: IntArray
+    annotation_counts: BoolArray
+    annotation_examined: BoolArray
+    annotation_localised: BoolArray
+
+    @cached_property
+    def true(self) -> BoolArray:
+        """(R,) whether the row is a true positive."""
+        return np.asarray(self.row_label == TRUE_POSITIVE)
+
+    @cached_property
+    def positives(self) -> IntArray:
+        """(C,) number of annotated triplets of each class."""
+        return np.bincount(self.annotation_class[self.annotation_counts], minlength=self.classes)
+
+    @cached_property
+    def found(self) -> BoolArray:
+        """(A,) whether the annotated triplet has a true positive."""
+        return _marked(self.row_annotation[self.true], len(self.annotation_class))
+
+    @cached_property
+    def missed(self) -> BoolArray:
+        """(A,) whether it has neither a true positive nor an assigned prediction."""
+        claimed = self.row_annotation[self.row_annotation >= 0]
+        return self.annotation_examined & ~_marked(claimed, len(self.annotation_class))
+
+    def rows(self, keep: BoolArray) -> Ledger:
+        """Return the ledger with only some of its rows."""
+        return replace(self, **{column: getattr(self, column)[keep] for column in _columns("row")})
+
+    def annotations(self, keep: BoolArray) -> Ledger:
+        """Return the ledger with only some of its annotated triplets; no row may claim others."""
+        # One place more, so that a row without annotation (-1) stays without.
+        position = np.append(np.cumsum(keep) - 1, -1)
+        kept = {name: getattr(self, name)[keep] for name in _columns("annotation")}
+        return replace(self, row_annotation=position[self.row_annotation], **kept)
+
+    def moved(self, rows: BoolArray, **columns: Any) -> Ledger:
+        """Return the ledger with new values in some rows, which find their new places.
+
+        Parameters
+        ----------
+        rows : (R,) bool array
+            The rows to change.
+        **columns
+            New values of row columns, for these rows alone.
+        """
+        new = {column: getattr(self, column)[rows] for column in _columns("row")} | columns
+        by_place = np.argsort(_place(new["row_class"], new["row_rank"]))
+        rest = self.rows(~rows)
+        at = np.searchsorted(
+            _place(rest.row_class, rest.row_rank),
+            _place(new["row_class"], new["row_rank"])[by_place],
+        )
+        merged = {
+            column: np.insert(getattr(rest, column), at, np.asarray(new[column])[by_place])
+            for column in _columns("row")
+        }
+        return replace(self, **merged)
+
+    @classmethod
+    def ranked(cls, **columns: Any) -> Ledger:
+        """Make a ledger from rows in input order: rank them and sort them by class and rank."""
+        by_rank = descending(columns["row_score"])
+        rank = np.empty(len(by_rank), dtype=np.int32)
+        rank[by_rank] = np.arange(len(by_rank), dtype=np.int32)
+        # A stable sort of 16-bit numbers is a radix sort.
+        classes = columns["row_class"][by_rank].astype(np.uint16)
+        order = by_rank[np.argsort(classes, kind="stable")]
+        rows = {name: column[order] for name, column in columns.items() if name.startswith("row")}
+        rows |= {"row_rank": rank[order], "row_input": order.astype(np.int32)}
+        return cls(**(columns | rows))
+
+    @classmethod
+    def concatenate(cls, ledgers: Sequence[Ledger], images: Sequence[int]) -> Ledger:
+        """Join ledgers of disjoint images, in order.
+
+        Parameters
+        ----------
+        ledgers : sequence of Ledger
+            Of the same classes.
+        images : sequence of int
+            The number of images of each.
+        """
+        first_image = np.cumsum([0, *images])
+        first_annotation = np.cumsum([0, *(len(part.annotation_class) for part in ledgers)])
+        columns: dict[str, list[Any]] = {
+            name: []
+            for name in (*_columns("row"), *_columns("annotation"))
+            if name not in ("row_rank", "row_input")
+        }
+        for number, part in enumerate(ledgers):
+            by_input = np.argsort(part.row_input)
+            for name, parts in columns.items():
+                values = getattr(part, name)
+                if name.startswith("row"):
+                    values = values[by_input]
+                if name.endswith("_image"):
+                    values = values + first_image[number]
+                elif name == "row_annotation":
+                    values = np.where(values < 0, -1, values + first_annotation[number])
+                parts.append(values)
+        joined = {name: np.concatenate(parts) for name, parts in columns.items()}
+        return cls.ranked(classes=ledgers[0].classes, **joined)
+
+
+def _columns(table: str) -> tuple[str, ...]:
+    return tuple(f.name for f in fields(Ledger) if f.name.startswith(table))
+
+
+def _marked(positions: IntArray, length: int) -> BoolArray:
+    marks = np.zeros(length, dtype=bool)
+    marks[positions] = True
+    return marks
+
+
+def _place(classes: IntArray, rank: IntArray) -> IntArray:
+    return np.asarray(classes, dtype=np.int64) << 32 | rank
+
+
+def descending(scores: FloatArray) -> IntArray:
+    """Order scores from high to low; equal scores keep their order.
+
+    The same as a stable ``argsort(-scores)``, by the faster unstable sort and a second one among
+    the equal scores alone.
+    """
+    order = np.argsort(-scores)
+    ranked = scores[order]
+    tied = np.zeros(len(order) + 1, dtype=bool)
+    tied[1:-1] = ranked[1:] == ranked[:-1]
+    in_run = np.flatnonzero(tied[1:] | tied[:-1])
+    if len(in_run):
+        order[in_run] = order[in_run][np.lexsort((order[in_run], -ranked[in_run]))]
+    return order
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ClassScores:
+    """Scores of each class.
+
+    Parameters
+    ----------
+    average_precision, max_recall : (C,) float64 array
+        NaN where a class has no annotated triplet.
+    ranked, found : (C,) int array
+        Number of rows and of true positives.
+    """
+
+    average_precision: FloatArray
+    max_recall: FloatArray
+    ranked: IntArray
+    found: IntArray
+
+
+def average_precision(
+    row_class: IntArray,
+    row_true: BoolArray,
+    positives: IntArray,
+    levels: FloatArray | None,
+) -> ClassScores:
+    """Average precision of each class.
+
+    Parameters
+    ----------
+    row_class : (R,) int array
+        Class of each row; rows sorted by class and descending score.
+    row_true : (R,) bool array
+        Whether the row is a true positive.
+    positives : (C,) int array
+        Number of annotated instances.
+    levels : (L,) float64 array or None
+        Recall levels: AP is the mean over them of the highest precision at a recall >= the level,
+        0 where none is reached. None: the area under the envelope of the precision-recall curve.
+
+    Notes
+    -----
+    The highest precision at or beyond a recall is always reached at a true positive, so only these
+    rows are visited. The mean is a sum divided by L, so that a perfect class scores exactly 1; the
+    widely copied sum of ``precision / 11`` gives 1.0000000000000002.
+    """
+    classes = len(positives)
+    ranked = np.bincount(row_class, minlength=classes)
+    true = np.flatnonzero(row_true)
+    of_class = row_class[true]
+    found = np.bincount(of_class, minlength=classes)
+    start = np.cumsum(found) - found
+    with np.errstate(divide="ignore", invalid="ignore"):
+        nth = np.arange(1, len(true) + 1) - start[of_class]
+        precision = nth / (true + 1 - (np.cumsum(ranked) - ranked)[of_class])
+        recall = nth / positives[of_class]
+        max_recall = np.where(positives > 0, found / positives, np.nan)
+    envelope = _envelope(precision, start, start + found)
+    if levels is None:
+        score = np.bincount(of_class, weights=envelope, minlength=classes)
+        score = np.divide(score, positives, out=score, where=positives > 0)
+    else:
+        score = np.zeros(classes)
+        for level in levels:
+            first = start + np.bincount(of_class[recall < level], minlength=classes)
+            reached = first < start + found
+            score[reached] += envelope[first[reached]]
+        score /= len(levels)
+    return ClassScores(
+        average_precision=np.where(positives > 0, score, np.nan),
+        max_recall=max_recall,
+        ranked=ranked,
+        found=found,
+    )
+
+
+def _envelope(precision: FloatArray, start: IntArray, stop: IntArray) -> FloatArray:
+    """Highest precision at each row or a later one of the same class."""
+    envelope = precision.copy()
+    for first, end in zip(start.tolist(), stop.tolist(), strict=True):
+        if end - first > 1:
+            backwards = envelope[first:end][::-1]
+            np.maximum.accumulate(backwards, out=backwards)
+    return envelope

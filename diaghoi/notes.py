@@ -1,0 +1,57 @@
+"""What a reader of a diagnosis has to know: everything missing is counted, named and shown."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from diaghoi.exceptions import some_of
+
+if TYPE_CHECKING:
+    from diaghoi.diagnosis import Diagnosis
+
+
+def found_notes(diagnosis: Diagnosis) -> list[str]:
+    """State in one sentence each what the data of a diagnosis say about its figures."""
+    notes = []
+    names = diagnosis.names
+    unpredicted = names[diagnosis.annotated & ~diagnosis.predicted].tolist()
+    if unpredicted:
+        notes.append(
+            f"{len(unpredicted)} annotated images are not in the prediction file; their "
+            f"annotations count as not found: {some_of(unpredicted)}"
+        )
+    unannotated = names[diagnosis.predicted & ~diagnosis.annotated].tolist()
+    if unannotated:
+        notes.append(
+            f"{len(unannotated)} predicted images are not in the annotation file; their "
+            f"predictions are false positives: {some_of(unannotated)}"
+        )
+    if diagnosis.unknown_classes:
+        notes.append(
+            f"{diagnosis.unknown_classes} predicted triplets are left out because their object and "
+            f"verb form no HOI class of {diagnosis.vocabulary.name}"
+        )
+    if diagnosis.pair_source == "triplets":
+        notes.append("no pair file: the predicted pairs are those of the triplets")
+    if np.isnan(diagnosis.negative_pairs.score).any():
+        notes.append("the file has no action scores: negatives and actions are undefined")
+    return notes + _no_interaction_notes(diagnosis)
+
+
+def _no_interaction_notes(diagnosis: Diagnosis) -> list[str]:
+    vocabulary, ledger = diagnosis.vocabulary, diagnosis.official_ledger
+    if vocabulary.interacting.all():
+        return []
+    if vocabulary.interacting[ledger.annotation_class].all():
+        return [
+            "the annotations hold no no_interaction triplets: the official means run over the "
+            f"{int(vocabulary.interacting.sum())} classes of real interactions"
+        ]
+    if vocabulary.interacting[ledger.row_class].all():
+        return [
+            "the predictions hold no no_interaction triplets: these classes count AP 0 in the "
+            "official means"
+        ]
+    return []

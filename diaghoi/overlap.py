@@ -1,0 +1,130 @@
+"""Intersection over union of all boxes that share image and category, at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from diaghoi.protocol import Protocol
+from diaghoi.ragged import expand
+from diaghoi.scenes import Scenes
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.integer]
+BoolArray = npt.NDArray[np.bool_]
+
+
+def area(xyxy: FloatArray, margin: float) -> FloatArray:
+    """Areas of (N, 4) boxes; ``margin`` is 1 where boxes cover whole pixels, else 0."""
+    return np.asarray(
+        (xyxy[:, 2] - xyxy[:, 0] + margin) * (xyxy[:, 3] - xyxy[:, 1] + margin), dtype=np.float64
+    )
+
+
+def iou(first: FloatArray, second: FloatArray, margin: float) -> FloatArray:
+    """Intersection over union of boxes row by row.
+
+    Parameters
+    ----------
+    first, second : (N, 4) float64 array
+        Boxes xyxy in pixels.
+    margin : float
+        1 for inclusive boxes (width = x2 - x1 + 1), 0 for continuous ones.
+
+    Returns
+    -------
+    (N,) float64 array
+        In [0, 1]; 0 where boxes without area meet.
+    """
+    side = np.minimum(first[:, 2:], second[:, 2:])
+    side -= np.maximum(first[:, :2], second[:, :2])
+    side += margin
+    np.maximum(side, 0, out=side)
+    shared = side[:, 0] * side[:, 1]
+    union = area(first, margin) + area(second, margin) - shared
+    return np.divide(shared, union, out=np.zeros_like(shared), where=union > 0)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Overlap:
+    """IoU of every predicted box with the annotated boxes of its image and category.
+
+    Parameters
+    ----------
+    start, count : (Bp,) int array
+        The run of each predicted box in ``value`` and ``annotated``.
+    annotated : (K,) int array
+        Annotated box of each entry.
+    value : (K,) float64 array
+        IoU of each entry.
+    reached : (K,) bool array
+        Whether the IoU reaches the threshold of the protocol.
+    place : (Ba,) int array
+        Where an annotated box stands in the runs of the boxes of its image and category.
+    """
+
+    start: IntArray
+    count: IntArray
+    annotated: IntArray
+    value: FloatArray
+    reached: BoolArray
+    place: IntArray
+
+    @cached_property
+    def meeting(self) -> tuple[IntArray, IntArray]:
+        """Predicted and annotated box of each entry that reaches the threshold."""
+        owner = np.repeat(np.arange(len(self.start)), self.count)
+        return owner[self.reached], self.annotated[self.reached]
+
+    @cached_property
+    def reaches_any(self) -> BoolArray:
+        """(Bp,) true where a predicted box reaches any annotated box of its category."""
+        hit = np.zeros(len(self.start), dtype=bool)
+        hit[self.meeting[0]] = True
+        return hit
+
+    def entry(self, predicted: IntArray, annotated: IntArray) -> IntArray:
+        """Entry of each (predicted, annotated) pair of boxes of one image and category."""
+        return self.start[predicted] + self.place[annotated]
+
+
+def overlap(annotations: Scenes, predictions: Scenes, protocol: Protocol) -> Overlap:
+    """Compute the IoU of all boxes that share image and category.
+
+    Parameters
+    ----------
+    annotations, predictions : Scenes
+        With the same images.
+    protocol : Protocol
+        Box convention and threshold (``>=``, as in all official evaluators).
+    """
+    labels = len(annotations.vocabulary.objects)
+    cells = len(annotations) * labels
+    cell_of_annotated = annotations.box_image * labels + annotations.box_label
+    cell_of_predicted = predictions.box_image * labels + predictions.box_label
+
+    by_cell = np.argsort(cell_of_annotated, kind="stable")
+    in_cell = np.bincount(cell_of_annotated, minlength=cells)
+    cell_start = np.cumsum(in_cell) - in_cell
+    place = np.empty(len(by_cell), dtype=np.intp)
+    place[by_cell] = np.arange(len(by_cell)) - cell_start[cell_of_annotated[by_cell]]
+
+    count = in_cell[cell_of_predicted]
+    owner, position = expand(cell_start[cell_of_predicted], count)
+    annotated = by_cell[position]
+    value = iou(
+        predictions.box_xyxy[owner],
+        annotations.box_xyxy[annotated],
+        margin=1.0 if protocol.boxes == "inclusive" else 0.0,
+    )
+    return Overlap(
+        start=np.cumsum(count) - count,
+        count=count,
+        annotated=annotated,
+        value=value,
+        reached=value >= protocol.iou,
+        place=place,
+    )

@@ -1,0 +1,151 @@
+"""Named, frozen evaluation protocols: every choice that moves a score, as data.
+
+Each table, figure and JSON file prints the name of its protocol and the one-line signature of its
+choices, so that two numbers are only compared when they mean the same.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from diaghoi.exceptions import InputError, close_matches
+from diaghoi.vocabulary import Vocabulary
+
+BoolArray = npt.NDArray[np.bool_]
+
+# The official evaluators build these levels in floating point, so that the fourth is
+# 0.30000000000000004 and a recall of exactly 3/10 does not reach it. Their figures need the same.
+ELEVEN_LEVELS = np.arange(11) * 0.1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Protocol:
+    """One way to evaluate.
+
+    Parameters
+    ----------
+    name : str
+        The name that tables, figures and files print.
+    interactions_only : bool
+        Leave out the classes of the verb `no_interaction`.
+    average_precision : {"11-point", "area"}
+        Mean of the highest precision at recall 0, 0.1 ... 1, or area under the envelope of the
+        precision-recall curve.
+    class_without_true_positive : {"zero", "left out"}
+        What a class counts that has annotations but no true positive. "left out" is what the
+        published Diag-HOI code does: the class does not count when it has rows in the ranked list;
+        when it has none it counts 0 in the full mean and is left out of rare and non-rare.
+    iou : float
+        A box is found at an intersection over union of at least this.
+    boxes : {"inclusive", "continuous"}
+        Whether a box covers whole pixels (width = x2 - x1 + 1) or not.
+    rare : {"train", "test"}
+        Rare classes have fewer than ten instances in the training set (the benchmark) or in the
+        test set (the wording of the Diag-HOI paper).
+    top : int or None
+        Only the best-scored triplets of each image count; None takes all that the file holds.
+    images_without_predictions : {"counted", "passed over"}
+        "passed over" is what the published Diag-HOI code does: annotated triplets of images without
+        any predicted triplet stay in the number of positives under every oracle and are not missed.
+    single_precision_recall : bool
+        The published Diag-HOI code averages the pair recall in 32-bit numbers.
+    """
+
+    name: str
+    interactions_only: bool
+    average_precision: Literal["11-point", "area"] = "11-point"
+    class_without_true_positive: Literal["zero", "left out"] = "zero"
+    iou: float = 0.5
+    boxes: Literal["inclusive", "continuous"] = "inclusive"
+    rare: Literal["train", "test"] = "train"
+    top: int | None = None
+    images_without_predictions: Literal["counted", "passed over"] = "counted"
+    single_precision_recall: bool = False
+
+    @property
+    def signature(self) -> str:
+        """All choices in one line."""
+        size = "left out" if self.interactions_only else "included"
+        return " | ".join(
+            [
+                f"classes: no_interaction {size}",
+                f"AP: {self.average_precision}",
+                f"class without true positive: {self.class_without_true_positive}",
+                f"IoU >= {self.iou:g}, {self.boxes} boxes",
+                f"rare: < 10 {self.rare} instances",
+                f"triplets: {'as given' if self.top is None else f'top {self.top} an image'}",
+                f"images without predictions: {self.images_without_predictions}",
+            ]
+        )
+
+    @property
+    def levels(self) -> npt.NDArray[np.float64] | None:
+        """Recall levels at which precision is read, None for the area."""
+        return ELEVEN_LEVELS if self.average_precision == "11-point" else None
+
+    def classes(self, vocabulary: Vocabulary) -> BoolArray:
+        """(C,) true for the HOI classes that count."""
+        if self.interactions_only:
+            return vocabulary.interacting
+        return np.ones(len(vocabulary), dtype=bool)
+
+    def splits(self, vocabulary: Vocabulary) -> dict[str, BoolArray]:
+        """(C,) masks of the class groups that are reported: full, rare and non-rare."""
+        counted = self.classes(vocabulary)
+        rare = vocabulary.rare if self.rare == "train" else vocabulary.test_instances < 10
+        return {"full": counted, "rare": counted & rare, "non_rare": counted & ~rare}
+
+    def matches_like(self, other: Protocol) -> bool:
+        """Whether both protocols find the same true positives in the same classes."""
+        return (self.iou, self.boxes) == (other.iou, other.boxes)
+
+
+HICO_DET = Protocol(name="hico-det", interactions_only=False)
+PROTOCOLS = {
+    protocol.name: protocol
+    for protocol in (
+        HICO_DET,
+        Protocol(name="hico-det-520", interactions_only=True),
+        Protocol(
+            name="diag-hoi",
+            interactions_only=True,
+            class_without_true_positive="left out",
+            images_without_predictions="passed over",
+            single_precision_recall=True,
+        ),
+    )
+}
+
+
+def protocol(name: str | Protocol, **changes: Any) -> Protocol:
+    """Return a protocol by name, with some choices changed.
+
+    Parameters
+    ----------
+    name : str or Protocol
+        One of ``PROTOCOLS``, or a protocol of your own.
+    **changes
+        Fields of :class:`Protocol` to set; None leaves a field as it is.
+
+    Raises
+    ------
+    InputError
+        For an unknown name, an IoU threshold outside (0, 1], or fewer than one triplet an image.
+    """
+    if isinstance(name, str):
+        if name not in PROTOCOLS:
+            raise InputError(
+                f"unknown protocol '{name}'{close_matches(name, PROTOCOLS)}; "
+                f"known: {', '.join(PROTOCOLS)}"
+            )
+        name = PROTOCOLS[name]
+    chosen = replace(name, **{key: value for key, value in changes.items() if value is not None})
+    if not 0 < chosen.iou <= 1:
+        raise InputError(f"the IoU threshold must lie in (0, 1], not {chosen.iou:g}")
+    if chosen.top is not None and chosen.top < 1:
+        raise InputError(f"the number of triplets an image (top) must be 1 or more: {chosen.top}")
+    return chosen

@@ -1,0 +1,45 @@
+"""Rows that belong together without a Python loop: the index arithmetic of the whole package."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+IntArray = npt.NDArray[np.integer]
+
+
+def expand(start: IntArray, count: IntArray) -> tuple[IntArray, IntArray]:
+    """List every (owner, position) with ``start[owner] <= position < start[owner] + count[owner]``.
+
+    Parameters
+    ----------
+    start, count : (N,) int array
+        The run of consecutive positions that each owner has.
+
+    Returns
+    -------
+    owner, position : (sum(count),) int array
+        Ordered by owner, then by position.
+    """
+    owner = np.repeat(np.arange(len(count)), count)
+    shift = np.asarray(start) - (np.cumsum(count) - count)
+    return owner, np.arange(len(owner)) + shift[owner]
+
+
+def runs(sorted_keys: IntArray, wanted: IntArray) -> tuple[IntArray, IntArray]:
+    """Find where each wanted key stands in sorted keys.
+
+    Returns
+    -------
+    start, count : (len(wanted),) int array
+        The run of positions with that key; ``count`` 0 where the key is absent.
+    """
+    start = np.searchsorted(sorted_keys, wanted, side="left")
+    return start, np.searchsorted(sorted_keys, wanted, side="right") - start
+
+
+def first_of_run(keys: npt.NDArray[np.generic]) -> npt.NDArray[np.bool_]:
+    """Mark the first row of every run of equal neighbours."""
+    first = np.ones(len(keys), dtype=bool)
+    np.not_equal(keys[1:], keys[:-1], out=first[1:])
+    return first

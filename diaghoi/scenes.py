@@ -1,0 +1,252 @@
+"""The one data structure of the package: images with boxes, pairs and triplets as columns.
+
+Annotations and predictions of every data set, format and detector are :class:`Scenes`. Boxes are
+kept once; a pair is two rows of the box table, a triplet is a row of the pair table and a verb. So
+overlap is computed box by box and looked up by pair and triplet.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from diaghoi.exceptions import InputError
+from diaghoi.ragged import expand, runs
+from diaghoi.vocabulary import Vocabulary
+
+FloatArray = npt.NDArray[np.floating]
+IntArray = npt.NDArray[np.integer]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Scenes:
+    """Images with their boxes, pairs and triplets.
+
+    All arrays are read-only. The rows of each table stand in the order of the images, and within
+    an image in the order in which the file stored them.
+
+    Parameters
+    ----------
+    vocabulary : Vocabulary
+        What labels and verbs mean.
+    names : (N,) str array
+        Image names; images are joined by them. Empty strings where the file has no names: then
+        images are joined by position.
+    sizes : (N, 2) int array or None
+        Width and height in pixels where known; 0 for an image of unknown size.
+    box_image : (B,) int array
+        Image of each box.
+    box_xyxy : (B, 4) float64 array
+        Left, top, right, bottom in pixels, counted from zero.
+    box_label : (B,) int array
+        Object category of each box.
+    box_score : (B,) float64 array or None
+        Detection score.
+    pair_human, pair_object : (P,) int array
+        Rows of the box table; object -1 where the pair has none.
+    pair_score : (P,) float64 array or None
+        How sure the detector is that the pair interacts: the highest score of a real verb. None
+        where the file does not list pairs; then the pairs are those of the triplets. NaN marks
+        a pair that the triplets mention but the list of pairs does not contain.
+    triplet_pair, triplet_verb : (T,) int array
+        Row of the pair table, and verb.
+    triplet_score : (T,) float64 array or None
+        Ranking score. Annotations have none.
+    triplet_action_score : (T,) float64 array or None
+        Score of the verb alone.
+    source : str
+        The file, for messages.
+    notes : tuple of str
+        What a reader of the results has to know about how the file was read.
+    """
+
+    vocabulary: Vocabulary
+    names: npt.NDArray[np.str_]
+    sizes: IntArray | None = None
+    box_image: IntArray
+    box_xyxy: FloatArray
+    box_label: IntArray
+    box_score: FloatArray | None = None
+    pair_human: IntArray
+    pair_object: IntArray
+    pair_score: FloatArray | None = None
+    triplet_pair: IntArray
+    triplet_verb: IntArray
+    triplet_score: FloatArray | None = None
+    triplet_action_score: FloatArray | None = None
+    source: str = ""
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for column in COLUMNS:
+            array = getattr(self, column)
+            if array is not None and array.flags.writeable:
+                array = array.view()
+                array.flags.writeable = False
+                object.__setattr__(self, column, array)
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    @property
+    def named(self) -> bool:
+        """Whether the images have names to be joined by."""
+        return len(self.names) == 0 or bool(self.names[0] != "")
+
+    @cached_property
+    def pair_image(self) -> IntArray:
+        """(P,) image of each pair."""
+        return self.box_image[self.pair_human]
+
+    @cached_property
+    def pair_label(self) -> IntArray:
+        """(P,) object category of each pair, -1 where it has no object."""
+        if len(self.box_label) == 0:
+            return np.full(len(self.pair_object), -1, dtype=np.int32)
+        return np.where(self.pair_object < 0, -1, self.box_label[self.pair_object])
+
+    @cached_property
+    def triplet_image(self) -> IntArray:
+        """(T,) image of each triplet."""
+        return self.pair_image[self.triplet_pair]
+
+    @cached_property
+    def triplet_class(self) -> IntArray:
+        """(T,) HOI class of each triplet, -1 where object and verb do not form one."""
+        return self.vocabulary.class_of[self.pair_label[self.triplet_pair], self.triplet_verb]
+
+    @cached_property
+    def listed(self) -> npt.NDArray[np.bool_]:
+        """(P,) true for the pairs that the detector lists (all, where it lists none apart)."""
+        if self.pair_score is None:
+            return np.ones(len(self.pair_human), dtype=bool)
+        return ~np.isnan(self.pair_score)
+
+    def between(self, first: int, stop: int) -> Scenes:
+        """Return the images ``first`` to ``stop - 1``; most columns are views of this one's."""
+        rows = {
+            table: slice(*np.searchsorted(image, [first, stop]).tolist())
+            for table, image in self._images_of_tables()
+        }
+        shift = {table: rows[table].start for table in rows}
+        return self._select(slice(first, stop), rows, self.box_image[rows["box"]] - first, shift)
+
+    def take(self, images: npt.ArrayLike) -> Scenes:
+        """Return the scenes of the given images, in the given order; -1 gives an empty image."""
+        images = np.asarray(images, dtype=np.int64)
+        rows, copies, shift = {}, {}, {}
+        for table, image in self._images_of_tables():
+            start, count = runs(image, images)
+            copies[table], rows[table] = expand(start, count)
+            shift[table] = start - (np.cumsum(count) - count)
+        by_row = {"box": shift["box"][copies["pair"]], "pair": shift["pair"][copies["triplet"]]}
+        return self._select(images, rows, copies["box"], by_row)
+
+    def _images_of_tables(self) -> list[tuple[str, IntArray]]:
+        images = (self.box_image, self.pair_image, self.triplet_image)
+        return list(zip(("box", "pair", "triplet"), images, strict=True))
+
+    def _select(self, images: Any, rows: Any, box_image: IntArray, shift: Any) -> Scenes:
+        """Cut all columns to ``rows``; references to boxes and pairs are lowered by ``shift``."""
+        objects = self.pair_object[rows["pair"]]
+        changed: dict[str, Any] = {
+            "names": _rows_or_empty(self.names, images, ""),
+            "sizes": None if self.sizes is None else _rows_or_empty(self.sizes, images, 0),
+            "box_image": box_image,
+            "pair_human": self.pair_human[rows["pair"]] - shift["box"],
+            "pair_object": np.where(objects < 0, -1, objects - shift["box"]),
+            "triplet_pair": self.triplet_pair[rows["triplet"]] - shift["pair"],
+        }
+        for column in COLUMNS:
+            array = getattr(self, column)
+            if column not in changed and array is not None:
+                changed[column] = array[rows[column.split("_")[0]]]
+        return replace(self, **changed)
+
+
+COLUMNS = tuple(
+    field.name
+    for field in fields(Scenes)
+    if field.name.split("_")[0] in ("names", "sizes", "box", "pair", "triplet")
+)
+
+
+def _rows_or_empty(array: npt.NDArray[Any], images: Any, empty: Any) -> npt.NDArray[Any]:
+    """Select rows, with ``empty`` in those whose image is -1."""
+    if isinstance(images, slice):
+        return array[images]
+    padded = np.concatenate([array, np.full_like(array, empty, shape=(1, *array.shape[1:]))])
+    return padded[images]
+
+
+def join(annotations: Scenes, predictions: Scenes) -> tuple[Scenes, Scenes, Joined]:
+    """Bring annotations and predictions to one common list of images.
+
+    The images of the predictions come first, in their order, then the annotated images without
+    predictions. Images are joined by name; where a file has no names, by position.
+
+    Returns
+    -------
+    annotations, predictions : Scenes
+        With the same images.
+    joined : Joined
+        Which side each image comes from.
+
+    Raises
+    ------
+    InputError
+        Where no image is shared, or images without names differ in number.
+    """
+    if not (annotations.named and predictions.named):
+        if len(annotations) != len(predictions):
+            raise InputError(
+                f"{predictions.source or 'predictions'}: images can only be joined by position, "
+                f"because one of the files has no image names, but there are {len(predictions)} "
+                f"predicted and {len(annotations)} annotated images; add a 'filename' to each image"
+            )
+        everywhere = np.ones(len(annotations), dtype=bool)
+        return annotations, predictions, Joined(annotated=everywhere, predicted=everywhere)
+    if np.array_equal(annotations.names, predictions.names):
+        everywhere = np.ones(len(annotations), dtype=bool)
+        return annotations, predictions, Joined(annotated=everywhere, predicted=everywhere)
+
+    position = {name: row for row, name in enumerate(annotations.names.tolist())}
+    names = predictions.names.tolist()
+    rows = [position.pop(name, -1) for name in names]
+    if names and len(annotations) and max(rows) < 0:
+        raise InputError(
+            f"{predictions.source or 'predictions'}: none of the {len(names)} images is annotated "
+            f"in {annotations.source or 'the annotations'}; the first is '{names[0]}' here and "
+            f"'{annotations.names[0]}' there; are these predictions for another split or data set?"
+        )
+    unpredicted = list(position.values())
+    both = np.array(rows + unpredicted, dtype=np.int64)
+    predicted = np.arange(len(both)) < len(names)
+    annotations, predictions = (
+        annotations.take(both),
+        predictions.take(np.where(predicted, np.arange(len(both)), -1)),
+    )
+    named = np.where(predicted, predictions.names, annotations.names)
+    return (
+        replace(annotations, names=named),
+        replace(predictions, names=named),
+        Joined(annotated=both >= 0, predicted=predicted),
+    )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Joined:
+    """Where the images of a joined pair of scenes come from.
+
+    Parameters
+    ----------
+    annotated, predicted : (N,) bool array
+        Whether the image is in the annotation file, and in the prediction file.
+    """
+
+    annotated: npt.NDArray[np.bool_]
+    predicted: npt.NDArray[np.bool_]

@@ -1,0 +1,149 @@
+"""Names and numbers of a data set: objects, verbs, HOI classes and the rare split.
+
+The facts are the CSV files in ``diaghoi/vocabularies``. Inside the package objects, verbs and HOI
+classes are always the zero-based positions in a :class:`Vocabulary`; the numberings of the file
+formats are translated when a file is read.
+"""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import dataclass
+from functools import cache, cached_property
+from importlib import resources
+
+import numpy as np
+import numpy.typing as npt
+
+from diaghoi.exceptions import InputError, close_matches
+
+IntArray = npt.NDArray[np.integer]
+BoolArray = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Vocabulary:
+    """Objects, verbs and HOI classes of a data set.
+
+    Parameters
+    ----------
+    name : str
+        Name of the data set, as in ``--dataset``.
+    objects, verbs : tuple of str
+        Names; their positions are the numbers used in the package.
+    class_object, class_verb : (C,) int array
+        Object and verb of each HOI class, in the official order of the classes.
+    rare : (C,) bool array
+        Fewer than ten visible training instances.
+    test_instances : (C,) int array
+        Visible annotated triplets in the complete test set.
+    person : int
+        The object category of human boxes.
+    no_interaction : int
+        The verb that says "these two do not interact", -1 where the data set has none.
+    """
+
+    name: str
+    objects: tuple[str, ...]
+    verbs: tuple[str, ...]
+    class_object: IntArray
+    class_verb: IntArray
+    rare: BoolArray
+    test_instances: IntArray
+    person: int
+    no_interaction: int
+
+    def __len__(self) -> int:
+        return len(self.class_object)
+
+    def __reduce__(self) -> tuple[object, tuple[str]]:
+        # A vocabulary is identified by its name: unpickling gives the one of this process.
+        return vocabulary, (self.name,)
+
+    @cached_property
+    def class_of(self) -> IntArray:
+        """(objects + 1, verbs) table of HOI classes; -1 where the combination is not a class.
+
+        The last row is all -1, so that object -1 ("no object") is looked up safely.
+        """
+        table = np.full((len(self.objects) + 1, len(self.verbs)), -1, dtype=np.int32)
+        table[self.class_object, self.class_verb] = np.arange(len(self))
+        table.flags.writeable = False
+        return table
+
+    @cached_property
+    def interacting(self) -> BoolArray:
+        """(C,) true for the classes whose verb is a real interaction."""
+        return np.asarray(self.class_verb != self.no_interaction)
+
+    def class_name(self, hoi: int) -> str:
+        """Name of an HOI class for people: ``ride bicycle``."""
+        verb, thing = self.verbs[self.class_verb[hoi]], self.objects[self.class_object[hoi]]
+        return f"{verb} {thing}".replace("_", " ")
+
+
+def _rows(table: str) -> list[dict[str, str]]:
+    with (resources.files("diaghoi.vocabularies") / table).open(encoding="utf-8") as lines:
+        return list(csv.DictReader(lines))
+
+
+@cache
+def hico_det() -> Vocabulary:
+    """HICO-DET: 80 objects in COCO-80 order (person = 0), 117 verbs, 600 HOI classes."""
+    objects = tuple(row["name"] for row in _rows("coco_objects.csv"))
+    rows = _rows("hico_det.csv")
+    verbs = tuple(sorted({row["verb"] for row in rows}))
+    object_number = {name: number for number, name in enumerate(objects)}
+    verb_number = {name: number for number, name in enumerate(verbs)}
+    return Vocabulary(
+        name="hico-det",
+        objects=objects,
+        verbs=verbs,
+        class_object=_frozen([object_number[row["object"]] for row in rows]),
+        class_verb=_frozen([verb_number[row["verb"]] for row in rows]),
+        rare=np.asarray(_frozen([int(row["rare"]) for row in rows]), dtype=bool),
+        test_instances=_frozen([int(row["test_instances"]) for row in rows]),
+        person=object_number["person"],
+        no_interaction=verb_number["no_interaction"],
+    )
+
+
+def _frozen(values: list[int]) -> IntArray:
+    array = np.asarray(values, dtype=np.int32)
+    array.flags.writeable = False
+    return array
+
+
+VOCABULARIES = {"hico-det": hico_det}
+
+
+def vocabulary(name: str) -> Vocabulary:
+    """Return the vocabulary of a data set by its name.
+
+    Raises
+    ------
+    InputError
+        Where no data set of that name is known.
+    """
+    if name not in VOCABULARIES:
+        raise InputError(
+            f"unknown data set '{name}'{close_matches(name, VOCABULARIES)}; "
+            f"known: {', '.join(VOCABULARIES)}"
+        )
+    return VOCABULARIES[name]()
+
+
+@cache
+def object_numberings() -> dict[str, dict[int, int]]:
+    """Object numbers of the field, each as ``{number in the file: position in COCO-80}``.
+
+    ``coco80`` counts 0-79 in COCO order, ``coco91`` is COCO's own category id (1-90 with gaps) and
+    ``hico80`` the zero-based position in HICO-DET's alphabetical list.
+    """
+    rows = _rows("coco_objects.csv")
+    alphabetical = {name: n for n, name in enumerate(sorted(row["name"] for row in rows))}
+    return {
+        "coco80": {int(row["coco80"]): int(row["coco80"]) for row in rows},
+        "coco91": {int(row["coco91"]): int(row["coco80"]) for row in rows},
+        "hico80": {alphabetical[row["name"]]: int(row["coco80"]) for row in rows},
+    }

@@ -1,0 +1,34 @@
+"""Oracles: each repairs one kind of error in a ledger, so that its cost can be measured.
+
+One file per oracle. To add one, write its file, name it in ``ORACLES`` and test it; reports, tables
+and figures follow the order of ``ORACLES``. The definitions are those of the Diag-HOI paper,
+appendix B, in the exact form of its published code.
+"""
+
+from diaghoi.oracles.action import action
+from diaghoi.oracles.association import association
+from diaghoi.oracles.both_boxes import both_boxes
+from diaghoi.oracles.duplicate import duplicate
+from diaghoi.oracles.false_negative import false_negative
+from diaghoi.oracles.false_positive import false_positive
+from diaghoi.oracles.human_box import human_box
+from diaghoi.oracles.missed_gt import missed_gt
+from diaghoi.oracles.object_box import object_box
+from diaghoi.oracles.oracle import Oracle
+
+ORACLES: dict[str, Oracle] = {
+    oracle.name: oracle
+    for oracle in (
+        human_box,
+        object_box,
+        both_boxes,
+        association,
+        action,
+        duplicate,
+        missed_gt,
+        false_positive,
+        false_negative,
+    )
+}
+
+__all__ = ["ORACLES", "Oracle"]

@@ -1,0 +1,13 @@
+"""Repair of wrong actions of a pair that was found."""
+
+from diaghoi.ledger import Ledger
+from diaghoi.oracles.oracle import convert, oracle
+
+
+@oracle("Action")
+def action(ledger: Ledger) -> Ledger:
+    """Correct the action of assigned predictions.
+
+    The other action errors are removed.
+    """
+    return convert(ledger, "action")

@@ -1,0 +1,13 @@
+"""Repair of boxes that are right but do not belong together."""
+
+from diaghoi.ledger import Ledger
+from diaghoi.oracles.oracle import convert, oracle
+
+
+@oracle("Association")
+def association(ledger: Ledger) -> Ledger:
+    """Correct the pair and the action of assigned predictions.
+
+    The other association errors are removed.
+    """
+    return convert(ledger, "association")

@@ -1,0 +1,13 @@
+"""Removal of predictions with two wrong boxes."""
+
+from diaghoi.ledger import Ledger
+from diaghoi.oracles.oracle import oracle, remove
+
+
+@oracle("Both boxes")
+def both_boxes(ledger: Ledger) -> Ledger:
+    """Remove predictions in which neither box is right.
+
+    Nobody can tell what they attempt to find.
+    """
+    return remove(ledger, "both_boxes")

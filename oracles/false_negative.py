@@ -1,0 +1,17 @@
+"""Forgiveness of all that was not found."""
+
+from dataclasses import replace
+
+from diaghoi.ledger import Ledger
+from diaghoi.oracles.oracle import oracle
+
+
+@oracle("False negative")
+def false_negative(ledger: Ledger) -> Ledger:
+    """Count only the annotated triplets that have a true positive.
+
+    Triplets that the protocol does not examine (`diag-hoi`: in images without any prediction) stay.
+    A class that is left with none drops out of the mean.
+    """
+    counts = ledger.annotation_counts & (ledger.found | ~ledger.annotation_examined)
+    return replace(ledger, annotation_counts=counts)

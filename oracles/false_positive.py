@@ -1,0 +1,10 @@
+"""Removal of all that is wrong."""
+
+from diaghoi.ledger import Ledger
+from diaghoi.oracles.oracle import oracle
+
+
+@oracle("False positive")
+def false_positive(ledger: Ledger) -> Ledger:
+    """Keep only true positives."""
+    return ledger.rows(ledger.true)

@@ -1,0 +1,13 @@
+"""Repair of wrong human boxes."""
+
+from diaghoi.ledger import Ledger
+from diaghoi.oracles.oracle import convert, oracle
+
+
+@oracle("Human box")
+def human_box(ledger: Ledger) -> Ledger:
+    """Correct the human box and the action of assigned predictions.
+
+    The other human box errors are removed.
+    """
+    return convert(ledger, "human_box")

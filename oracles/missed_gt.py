@@ -1,0 +1,12 @@
+"""Forgiveness of annotations that nothing attempts to find."""
+
+from dataclasses import replace
+
+from diaghoi.ledger import Ledger
+from diaghoi.oracles.oracle import oracle
+
+
+@oracle("Missed")
+def missed_gt(ledger: Ledger) -> Ledger:
+    """Take annotated triplets without a true or an assigned prediction out of the positives."""
+    return replace(ledger, annotation_counts=ledger.annotation_counts & ~ledger.missed)

@@ -1,0 +1,79 @@
+"""What an oracle is, and the two repairs that several of them share."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from diaghoi.errors import LABELS, TRUE_POSITIVE
+from diaghoi.ledger import Ledger
+
+
+@dataclass(frozen=True, kw_only=True)
+class Oracle:
+    """A named repair of a ledger.
+
+    Parameters
+    ----------
+    name : str
+        Name in the API, in JSON and on the command line.
+    title : str
+        Name in tables and figures.
+    definition : str
+        What it repairs, for users.
+    repair : callable
+        From a ledger to the repaired one; pure.
+    """
+
+    name: str
+    title: str
+    definition: str
+    repair: Callable[[Ledger], Ledger]
+
+    def __call__(self, ledger: Ledger) -> Ledger:
+        """Return the repaired ledger."""
+        return self.repair(ledger)
+
+
+def oracle(title: str) -> Callable[[Callable[[Ledger], Ledger]], Oracle]:
+    """Make an oracle of a function; its docstring is the definition that users see."""
+
+    def make(repair: Callable[[Ledger], Ledger]) -> Oracle:
+        return Oracle(
+            name=repair.__name__,
+            title=title,
+            definition=inspect.getdoc(repair) or "",
+            repair=repair,
+        )
+
+    return make
+
+
+def remove(ledger: Ledger, label: str) -> Ledger:
+    """Remove the predictions that carry a label."""
+    return ledger.rows(ledger.row_label != LABELS.index(label))
+
+
+def convert(ledger: Ledger, label: str) -> Ledger:
+    """Make true positives of the predictions with a label that are assigned; remove the others.
+
+    The prediction keeps its score and moves to the class of its annotated triplet. The lower-scored
+    true positive that the triplet may have had is removed.
+    """
+    wrong = ledger.row_label == LABELS.index(label)
+    repaired = wrong & (ledger.row_annotation >= 0)
+    # One place more, so that a row without annotation (-1) looks up False.
+    settled = np.zeros(len(ledger.annotation_class) + 1, dtype=bool)
+    settled[ledger.row_annotation[repaired]] = True
+    superseded = ledger.true & settled[ledger.row_annotation]
+    keep = ~superseded & (repaired | ~wrong)
+    kept = ledger.rows(keep)
+    moving = repaired[keep]
+    return kept.moved(
+        moving,
+        row_class=ledger.annotation_class[kept.row_annotation[moving]],
+        row_label=np.full(moving.sum(), TRUE_POSITIVE, dtype=np.int8),
+    )
