@@ -1,1 +1,35 @@
-"""."""
+"""Diagnose human-object interaction detectors: which errors they make, and what each one costs.
+
+>>> import diaghoi
+>>> annotations = diaghoi.read_annotations("instances_test2015.json")  # doctest: +SKIP
+>>> predictions = diaghoi.read_predictions("preds.pkl", pairs="pairs.pkl")  # doctest: +SKIP
+>>> diagnosis = diaghoi.diagnose(annotations, predictions)  # doctest: +SKIP
+>>> diagnosis.mean_ap["full"], diagnosis.errors["association"]  # doctest: +SKIP
+"""
+
+from diaghoi._version import __version__
+from diaghoi.accumulate import Accumulator
+from diaghoi.diagnosis import Diagnosis, diagnose
+from diaghoi.exceptions import InputError
+from diaghoi.formats import read_annotations, read_predictions
+from diaghoi.known_object import read_image_labels
+from diaghoi.oracles import ORACLES, Oracle
+from diaghoi.protocol import PROTOCOLS, Protocol, protocol
+from diaghoi.scenes import Scenes
+
+__all__ = [
+    "ORACLES",
+    "PROTOCOLS",
+    "Accumulator",
+    "Diagnosis",
+    "InputError",
+    "Oracle",
+    "Protocol",
+    "Scenes",
+    "__version__",
+    "diagnose",
+    "protocol",
+    "read_annotations",
+    "read_image_labels",
+    "read_predictions",
+]

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from diaghoi.errors import ACTION, DUPLICATE, TRUE_POSITIVE
-from diaghoi.ledger import ClassScores, Ledger, average_precision
+from diaghoi.ledger import ClassScores, Ledger, average_precision, ranking
 from diaghoi.protocol import Protocol
 from diaghoi.vocabulary import Vocabulary
 
@@ -36,9 +36,10 @@ def action_scores(
         Images that have predictions.
     """
     rows = ledger.rows(np.isin(ledger.row_label, (TRUE_POSITIVE, ACTION, DUPLICATE)))
-    # Equal scores keep the input order, which is not that of the ranked rows.
+    by_input = np.argsort(rows.row_input)
     verb = vocabulary.class_verb[rows.row_class]
-    order = np.lexsort((rows.row_input, -rows.row_action_score, verb))
+    order, _ = ranking(verb[by_input], rows.row_action_score[by_input])
+    order = by_input[order]
     reachable = ledger.annotation_counts & (
         ledger.annotation_localised | ~predicted_image[ledger.annotation_image]
     )

@@ -25,6 +25,7 @@ from diaghoi.pairs import PairCounts, pair_scores
 from diaghoi.protocol import HICO_DET, Protocol
 from diaghoi.protocol import protocol as protocol_named
 from diaghoi.scenes import Scenes, join
+from diaghoi.tables import Table, class_table, image_table
 from diaghoi.vocabulary import Vocabulary
 
 BoolArray = npt.NDArray[np.bool_]
@@ -72,6 +73,29 @@ def diagnose(
             f"{annotations.source or 'annotations'}: no annotated triplet, so there is nothing to "
             "evaluate against"
         )
+    return diagnose_images(
+        annotations,
+        predictions,
+        protocol,
+        label=label,
+        image_labels=image_labels,
+        progress=progress,
+    )
+
+
+def diagnose_images(
+    annotations: Scenes,
+    predictions: Scenes,
+    protocol: Protocol,
+    *,
+    label: str = "",
+    image_labels: ImageLabels | None = None,
+    progress: Callable[[int], Any] | None = None,
+) -> Diagnosis:
+    """Diagnose some images of a data set, of which none need be annotated.
+
+    The parameters are those of :func:`diagnose`.
+    """
     annotations, predictions, joined = join(annotations, predictions)
     evidence = examine(annotations, predictions, protocol, progress)
     official = evidence.everything
@@ -93,7 +117,8 @@ def diagnose(
         pair_counts=evidence.pairs,
         pair_source="triplets" if predictions.pair_score is None else "pairs",
         negative_pairs=evidence.negatives,
-        unknown_classes=int((predictions.triplet_class < 0).sum()),
+        unknown_annotated=int((annotations.triplet_class < 0).sum()),
+        unknown_predicted=int((predictions.triplet_class < 0).sum()),
         reading_notes=tuple(dict.fromkeys(annotations.notes + predictions.notes)),
     )
 
@@ -131,8 +156,8 @@ class Diagnosis:
         "pairs" where the detector lists its pairs, "triplets" where they are those of the triplets.
     negative_pairs : Negatives
         The predicted pairs with their scores.
-    unknown_classes : int
-        Predicted triplets whose object and verb form no HOI class; they are left out.
+    unknown_annotated, unknown_predicted : int
+        Triplets whose object and verb form no HOI class; they are left out.
     reading_notes : tuple of str
         From the readers.
     """
@@ -150,7 +175,8 @@ class Diagnosis:
     pair_counts: dict[str, PairCounts]
     pair_source: str
     negative_pairs: Negatives
-    unknown_classes: int
+    unknown_annotated: int
+    unknown_predicted: int
     reading_notes: tuple[str, ...]
 
     def __add__(self, other: Diagnosis) -> Diagnosis:
@@ -196,7 +222,8 @@ class Diagnosis:
                 score=np.concatenate([p.negative_pairs.score for p in parts]),
                 negative=np.concatenate([p.negative_pairs.negative for p in parts]),
             ),
-            unknown_classes=sum(p.unknown_classes for p in parts),
+            unknown_annotated=sum(p.unknown_annotated for p in parts),
+            unknown_predicted=sum(p.unknown_predicted for p in parts),
             reading_notes=tuple(dict.fromkeys(note for p in parts for note in p.reading_notes)),
             **{
                 field: np.concatenate([getattr(p, field) for p in parts])
@@ -308,6 +335,16 @@ class Diagnosis:
         every_verb = {"full": np.ones(len(self.vocabulary.verbs), dtype=bool)}
         mean_ap, max_recall = split_means(self.verb_scores, self.protocol, every_verb)
         return {"map": mean_ap["full"], "max_recall": max_recall["full"]}
+
+    @cached_property
+    def classes(self) -> Table:
+        """Table per HOI class: see :func:`diaghoi.tables.class_table`."""
+        return class_table(self)
+
+    @cached_property
+    def images(self) -> Table:
+        """Table per image: see :func:`diaghoi.tables.image_table`."""
+        return image_table(self)
 
     @property
     def counts(self) -> dict[str, int]:

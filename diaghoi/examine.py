@@ -98,7 +98,7 @@ def examine(
     row_counts = np.concatenate([block.row_counts for block in blocks])
     annotation_counts = np.concatenate([block.annotation_counts for block in blocks])
     return Evidence(
-        everything=everything,
+        everything=everything.annotations(everything.annotation_class >= 0),
         ledger=everything.rows(row_counts[everything.row_input]).annotations(annotation_counts),
         pairs={
             split: sum((block.pairs[split] for block in blocks), PairCounts())

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from os import PathLike
 
 import numpy as np
 import numpy.typing as npt
 
 from diaghoi.exceptions import InputError, some_of
 from diaghoi.scenes import Scenes
+from diaghoi.vocabulary import hico_det
 
 BoolArray = npt.NDArray[np.bool_]
 
@@ -61,3 +63,38 @@ class ImageLabels:
         for hoi, thing in enumerate(annotations.vocabulary.class_object):
             objects[:, thing] |= positive[hoi]
         return objects
+
+
+def read_image_labels(path: str | PathLike[str]) -> ImageLabels:
+    """Read the image-level labels of the HICO test set from ``anno.mat``.
+
+    Parameters
+    ----------
+    path : path
+        MATLAB file with ``anno_test`` (600 x images of 1 positive, -1 negative, 0 unclear, NaN
+        unknown) and ``list_test`` (image names).
+
+    Raises
+    ------
+    InputError
+        Where the file is not of that form.
+    """
+    from scipy.io import loadmat
+
+    try:
+        content = loadmat(path, variable_names=["anno_test", "list_test"])
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file") from None
+    except Exception as error:  # scipy raises many kinds on files that are no MATLAB files
+        raise InputError(f"{path}: not a readable MATLAB file ({error})") from None
+    for name in ("anno_test", "list_test"):
+        if name not in content:
+            raise InputError(f"{path}: no '{name}' in it; expected HICO's anno.mat")
+    names = np.array([str(np.ravel(name)[0]) for name in content["list_test"].ravel()])
+    positive = content["anno_test"] == 1
+    if positive.shape != (len(hico_det()), len(names)):
+        raise InputError(
+            f"{path}: 'anno_test' has shape {positive.shape}, expected {len(hico_det())} HOI "
+            f"classes x {len(names)} images of 'list_test'"
+        )
+    return ImageLabels(names=names, positive=positive, source=str(path))

@@ -129,12 +129,7 @@ class Ledger:
     @classmethod
     def ranked(cls, **columns: Any) -> Ledger:
         """Make a ledger from rows in input order: rank them and sort them by class and rank."""
-        by_rank = descending(columns["row_score"])
-        rank = np.empty(len(by_rank), dtype=np.int32)
-        rank[by_rank] = np.arange(len(by_rank), dtype=np.int32)
-        # A stable sort of 16-bit numbers is a radix sort.
-        classes = columns["row_class"][by_rank].astype(np.uint16)
-        order = by_rank[np.argsort(classes, kind="stable")]
+        order, rank = ranking(columns["row_class"], columns["row_score"])
         rows = {name: column[order] for name, column in columns.items() if name.startswith("row")}
         rows |= {"row_rank": rank[order], "row_input": order.astype(np.int32)}
         return cls(**(columns | rows))
@@ -184,6 +179,24 @@ def _marked(positions: IntArray, length: int) -> BoolArray:
 
 def _place(classes: IntArray, rank: IntArray) -> IntArray:
     return np.asarray(classes, dtype=np.int64) << 32 | rank
+
+
+def ranking(classes: IntArray, scores: FloatArray) -> tuple[IntArray, IntArray]:
+    """Sort rows by class and, in a class, by descending score; equal scores keep their order.
+
+    Returns
+    -------
+    order : (R,) int array
+        The rows in ranking order.
+    rank : (R,) int32 array
+        Place of each row among the rows of all classes by score alone.
+    """
+    by_score = descending(scores)
+    rank = np.empty(len(by_score), dtype=np.int32)
+    rank[by_score] = np.arange(len(by_score), dtype=np.int32)
+    # A stable sort of 16-bit numbers is a radix sort.
+    by_class = np.argsort(classes[by_score].astype(np.uint16), kind="stable")
+    return by_score[by_class], rank
 
 
 def descending(scores: FloatArray) -> IntArray:
@@ -247,19 +260,20 @@ def average_precision(
     widely copied sum of ``precision / 11`` gives 1.0000000000000002.
     """
     classes = len(positives)
-    ranked = np.bincount(row_class, minlength=classes)
+    bounds = np.searchsorted(row_class, np.arange(classes + 1, dtype=row_class.dtype))
+    ranked = np.diff(bounds)
     true = np.flatnonzero(row_true)
     of_class = row_class[true]
     found = np.bincount(of_class, minlength=classes)
     start = np.cumsum(found) - found
     with np.errstate(divide="ignore", invalid="ignore"):
         nth = np.arange(1, len(true) + 1) - start[of_class]
-        precision = nth / (true + 1 - (np.cumsum(ranked) - ranked)[of_class])
+        precision = nth / (true + 1 - bounds[of_class])
         recall = nth / positives[of_class]
         max_recall = np.where(positives > 0, found / positives, np.nan)
     envelope = _envelope(precision, start, start + found)
     if levels is None:
-        score = np.bincount(of_class, weights=envelope, minlength=classes)
+        score = np.bincount(of_class, weights=envelope, minlength=classes).astype(np.float64)
         score = np.divide(score, positives, out=score, where=positives > 0)
     else:
         score = np.zeros(classes)

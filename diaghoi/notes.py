@@ -28,11 +28,13 @@ def found_notes(diagnosis: Diagnosis) -> list[str]:
             f"{len(unannotated)} predicted images are not in the annotation file; their "
             f"predictions are false positives: {some_of(unannotated)}"
         )
-    if diagnosis.unknown_classes:
-        notes.append(
-            f"{diagnosis.unknown_classes} predicted triplets are left out because their object and "
-            f"verb form no HOI class of {diagnosis.vocabulary.name}"
-        )
+    for side in ("annotated", "predicted"):
+        unknown = getattr(diagnosis, f"unknown_{side}")
+        if unknown:
+            notes.append(
+                f"{unknown} {side} triplets are left out because their object and verb form no HOI "
+                f"class of {diagnosis.vocabulary.name}"
+            )
     if diagnosis.pair_source == "triplets":
         notes.append("no pair file: the predicted pairs are those of the triplets")
     if np.isnan(diagnosis.negative_pairs.score).any():

@@ -92,6 +92,12 @@ class Scenes:
     def __len__(self) -> int:
         return len(self.names)
 
+    def __repr__(self) -> str:
+        return (
+            f"<Scenes of {self.vocabulary.name}: {len(self)} images, {len(self.box_label)} boxes, "
+            f"{len(self.pair_human)} pairs, {len(self.triplet_pair)} triplets>"
+        )
+
     @property
     def named(self) -> bool:
         """Whether the images have names to be joined by."""

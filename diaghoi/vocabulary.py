@@ -56,6 +56,12 @@ class Vocabulary:
     def __len__(self) -> int:
         return len(self.class_object)
 
+    def __repr__(self) -> str:
+        return (
+            f"<Vocabulary {self.name}: {len(self.objects)} objects, {len(self.verbs)} verbs, "
+            f"{len(self)} HOI classes>"
+        )
+
     def __reduce__(self) -> tuple[object, tuple[str]]:
         # A vocabulary is identified by its name: unpickling gives the one of this process.
         return vocabulary, (self.name,)

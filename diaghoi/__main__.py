@@ -1,0 +1,5 @@
+"""``python -m diaghoi``."""
+
+from diaghoi.cli import main
+
+main()

@@ -1,0 +1,44 @@
+"""The commands."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from diaghoi._version import __version__
+from diaghoi.cli.config import config
+from diaghoi.cli.convert import convert
+from diaghoi.cli.demo import demo
+from diaghoi.cli.inspect import inspect
+from diaghoi.cli.report import report
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(__version__)
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version."),
+    ] = False,
+) -> None:
+    """Diagnose human-object interaction detectors: which errors they make, what each one costs."""
+
+
+app.command()(report)
+app.command()(inspect)
+app.command()(convert)
+app.command()(demo)
+app.add_typer(config, name="config")

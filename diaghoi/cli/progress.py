@@ -1,0 +1,68 @@
+"""Progress on stderr for what takes longer than a second."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+
+class Progress:
+    """What is being done, and how far it has come.
+
+    The bar appears after a second, so that quick commands neither flicker nor pay for it.
+    """
+
+    def __init__(self) -> None:
+        self.task = "starting"
+        self.done = 0
+        self.total: int | None = None
+        self._bar: Any = None
+
+    def start(self, task: str, total: int | None = None) -> None:
+        """Name what begins now, with the number of steps where it is known."""
+        self.task, self.done, self.total = task, 0, total
+        self._update()
+
+    def advance(self, steps: int) -> None:
+        """Count steps as done."""
+        self.done += steps
+        self._update()
+
+    def _update(self) -> None:
+        if self._bar is not None:
+            self._bar.update(0, description=self.task, completed=self.done, total=self.total)
+
+    def _appear(self) -> None:
+        from rich.console import Console
+        from rich.progress import Progress as Bar
+
+        bar = Bar(console=Console(stderr=True), transient=True)
+        bar.add_task(self.task, completed=self.done, total=self.total)
+        bar.start()
+        self._bar = bar
+
+    @contextmanager
+    def shown(self) -> Iterator[Progress]:
+        """Show the bar while the block runs longer than a second."""
+        timer = threading.Timer(1.0, self._appear)
+        timer.daemon = True
+        timer.start()
+        try:
+            yield self
+        finally:
+            timer.cancel()
+            timer.join()
+            if self._bar is not None:
+                self._bar.stop()
+
+
+@contextmanager
+def progress(quiet: bool) -> Iterator[Progress]:
+    """Give a progress that is shown, or silent."""
+    if quiet:
+        yield Progress()
+    else:
+        with Progress().shown() as shown:
+            yield shown

@@ -1,0 +1,59 @@
+"""The user's settings: where the annotations of each data set lie."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import typer
+
+from diaghoi.exceptions import InputError, close_matches
+from diaghoi.formats.atomic import replacing
+from diaghoi.vocabulary import VOCABULARIES
+
+KEYS = tuple(f"{name}.{what}" for name in VOCABULARIES for what in ("annotations", "image-labels"))
+
+
+def settings_file() -> Path:
+    """Return the settings file of this user."""
+    return Path(typer.get_app_dir("diaghoi")) / "config.json"
+
+
+def read_settings() -> dict[str, str]:
+    """Read all settings; none where the file does not exist.
+
+    Raises
+    ------
+    InputError
+        Where the file is damaged.
+    """
+    file = settings_file()
+    if not file.exists():
+        return {}
+    try:
+        settings = json.loads(file.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise InputError(f"{file}: not valid JSON ({error}); mend or delete it") from None
+    if not isinstance(settings, dict):
+        raise InputError(f"{file}: expected an object of settings; mend or delete it")
+    return {str(key): str(value) for key, value in settings.items()}
+
+
+def change_setting(key: str, value: str | None) -> None:
+    """Set a setting; None removes it.
+
+    Raises
+    ------
+    InputError
+        For an unknown key.
+    """
+    if key not in KEYS:
+        raise InputError(
+            f"unknown setting '{key}'{close_matches(key, KEYS)}; known: {', '.join(KEYS)}"
+        )
+    settings = {name: old for name, old in read_settings().items() if name != key}
+    if value is not None:
+        settings[key] = value
+    settings_file().parent.mkdir(parents=True, exist_ok=True)
+    with replacing(settings_file()) as temporary:
+        temporary.write_text(json.dumps(settings, indent=2) + "\n", encoding="utf-8")

@@ -1,0 +1,1 @@
+"""What tests share: small scenes, and the definitions written out as plain loops."""
