@@ -94,7 +94,9 @@ class Ledger:
 
     def rows(self, keep: BoolArray) -> Ledger:
         """Return the ledger with only some of its rows."""
-        return replace(self, **{column: getattr(self, column)[keep] for column in _columns("row")})
+        # Selecting by position is faster than by mask when many columns are selected.
+        kept = np.flatnonzero(keep)
+        return replace(self, **{name: getattr(self, name)[kept] for name in _columns("row")})
 
     def annotations(self, keep: BoolArray) -> Ledger:
         """Return the ledger with only some of its annotated triplets; no row may claim others."""
@@ -103,28 +105,29 @@ class Ledger:
         kept = {name: getattr(self, name)[keep] for name in _columns("annotation")}
         return replace(self, row_annotation=position[self.row_annotation], **kept)
 
-    def moved(self, rows: BoolArray, **columns: Any) -> Ledger:
-        """Return the ledger with new values in some rows, which find their new places.
+    def edited(self, removed: BoolArray, moved: BoolArray, **columns: Any) -> Ledger:
+        """Return the ledger without some rows, and with others that change and find new places.
 
         Parameters
         ----------
-        rows : (R,) bool array
-            The rows to change.
+        removed, moved : (R,) bool array
+            The rows to remove, and the rows to change.
         **columns
-            New values of row columns, for these rows alone.
+            New values of row columns for the moved rows, ``row_class`` among them.
         """
-        new = {column: getattr(self, column)[rows] for column in _columns("row")} | columns
-        by_place = np.argsort(_place(new["row_class"], new["row_rank"]))
-        rest = self.rows(~rows)
+        movers = np.flatnonzero(moved)
+        by_place = np.argsort(_place(columns["row_class"], self.row_rank[movers]))
+        movers = movers[by_place]
+        rest = np.flatnonzero(~(removed | moved))
         at = np.searchsorted(
-            _place(rest.row_class, rest.row_rank),
-            _place(new["row_class"], new["row_rank"])[by_place],
+            _place(self.row_class, self.row_rank)[rest],
+            _place(columns["row_class"][by_place], self.row_rank[movers]),
         )
-        merged = {
-            column: np.insert(getattr(rest, column), at, np.asarray(new[column])[by_place])
-            for column in _columns("row")
-        }
-        return replace(self, **merged)
+        order = np.insert(rest, at, movers)
+        edited = {name: getattr(self, name)[order] for name in _columns("row")}
+        for name, values in columns.items():
+            edited[name][at + np.arange(len(at))] = values[by_place]
+        return replace(self, **edited)
 
     @classmethod
     def ranked(cls, **columns: Any) -> Ledger:
@@ -266,21 +269,19 @@ def average_precision(
     of_class = row_class[true]
     found = np.bincount(of_class, minlength=classes)
     start = np.cumsum(found) - found
-    with np.errstate(divide="ignore", invalid="ignore"):
-        nth = np.arange(1, len(true) + 1) - start[of_class]
-        precision = nth / (true + 1 - bounds[of_class])
-        recall = nth / positives[of_class]
-        max_recall = np.where(positives > 0, found / positives, np.nan)
+    precision = (np.arange(1, len(true) + 1) - start[of_class]) / (true + 1 - bounds[of_class])
     envelope = _envelope(precision, start, start + found)
+    score = np.zeros(classes)
+    max_recall = np.full(classes, np.nan)
+    np.divide(found, positives, out=max_recall, where=positives > 0)
     if levels is None:
-        score = np.bincount(of_class, weights=envelope, minlength=classes).astype(np.float64)
-        score = np.divide(score, positives, out=score, where=positives > 0)
+        score += np.bincount(of_class, weights=envelope, minlength=classes)
+        np.divide(score, positives, out=score, where=positives > 0)
     else:
-        score = np.zeros(classes)
         for level in levels:
-            first = start + np.bincount(of_class[recall < level], minlength=classes)
-            reached = first < start + found
-            score[reached] += envelope[first[reached]]
+            needed = _needed(level, positives)
+            reached = (positives > 0) & (needed <= found)
+            score[reached] += envelope[(start + needed - 1)[reached]]
         score /= len(levels)
     return ClassScores(
         average_precision=np.where(positives > 0, score, np.nan),
@@ -298,3 +299,13 @@ def _envelope(precision: FloatArray, start: IntArray, stop: IntArray) -> FloatAr
             backwards = envelope[first:end][::-1]
             np.maximum.accumulate(backwards, out=backwards)
     return envelope
+
+
+def _needed(level: float, positives: IntArray) -> IntArray:
+    """Smallest number of true positives, 1 or more, whose recall as a float is >= the level."""
+    needed = np.maximum(np.floor(level * positives).astype(np.int64) - 1, 1)
+    # The product may be rounded to either side; the quotient decides, as in the evaluators.
+    with np.errstate(divide="ignore"):
+        for _ in range(3):
+            needed += needed / positives < level
+    return needed

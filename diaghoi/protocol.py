@@ -134,7 +134,8 @@ def protocol(name: str | Protocol, **changes: Any) -> Protocol:
     Raises
     ------
     InputError
-        For an unknown name, an IoU threshold outside (0, 1], or fewer than one triplet an image.
+        For an unknown name or rare split, an IoU threshold outside (0, 1], or fewer than one
+        triplet an image.
     """
     if isinstance(name, str):
         if name not in PROTOCOLS:
@@ -143,6 +144,9 @@ def protocol(name: str | Protocol, **changes: Any) -> Protocol:
                 f"known: {', '.join(PROTOCOLS)}"
             )
         name = PROTOCOLS[name]
+    rare = changes.get("rare")
+    if rare not in (None, "train", "test"):
+        raise InputError(f"rare classes go by the 'train' or the 'test' set, not by '{rare}'")
     chosen = replace(name, **{key: value for key, value in changes.items() if value is not None})
     if not 0 < chosen.iou <= 1:
         raise InputError(f"the IoU threshold must lie in (0, 1], not {chosen.iou:g}")

@@ -69,11 +69,9 @@ def convert(ledger: Ledger, label: str) -> Ledger:
     settled = np.zeros(len(ledger.annotation_class) + 1, dtype=bool)
     settled[ledger.row_annotation[repaired]] = True
     superseded = ledger.true & settled[ledger.row_annotation]
-    keep = ~superseded & (repaired | ~wrong)
-    kept = ledger.rows(keep)
-    moving = repaired[keep]
-    return kept.moved(
-        moving,
-        row_class=ledger.annotation_class[kept.row_annotation[moving]],
-        row_label=np.full(moving.sum(), TRUE_POSITIVE, dtype=np.int8),
+    return ledger.edited(
+        removed=superseded | (wrong & ~repaired),
+        moved=repaired,
+        row_class=ledger.annotation_class[ledger.row_annotation[repaired]],
+        row_label=np.full(repaired.sum(), TRUE_POSITIVE, dtype=np.int8),
     )

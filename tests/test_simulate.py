@@ -313,11 +313,14 @@ def test_rate_makes_its_oracle_worth_more(world, noisy, change, oracle):
     assert cost(errors(world, score_noise=0.7, **change)) > cost(noisy) + 0.02
 
 
-def test_false_pairs_lower_the_precision(world):
-    quiet = errors(world, boxes=12, score_noise=0.7)
-    eager = errors(world, boxes=12, score_noise=0.7, false_pairs=0.9)
-    assert eager["map"]["full"] < quiet["map"]["full"] - 0.02
-    assert eager["negatives"]["ap"] < quiet["negatives"]["ap"]
+@pytest.mark.parametrize("shared", [False, True])
+def test_false_pairs_are_believed(world, shared):
+    fixed = {"boxes": 16, "score_noise": 1.0, "shared_boxes": shared}
+    quiet, eager = errors(world, **fixed), errors(world, **fixed, false_pairs=0.9)
+    for label in ("human_box", "object_box"):
+        assert eager["errors"][label] > quiet["errors"][label] + 300
+    assert eager["map"]["full"] < quiet["map"]["full"]
+    assert eager["negatives"]["ap"] < quiet["negatives"]["ap"] - 0.001
 
 
 def test_score_noise_lowers_the_map(world, perfect):

@@ -1,10 +1,5 @@
 """One result, many forms: text for a terminal, JSON for machines.
 
 Every form is made from the plain mapping of :meth:`diaghoi.Diagnosis.to_dict`, so that saved JSON
-files can be shown again.
+files can be shown again. Import the form that is needed: terminals take longer to load than JSON.
 """
-
-from diaghoi.report.json import write_json
-from diaghoi.report.text import print_report
-
-__all__ = ["print_report", "write_json"]

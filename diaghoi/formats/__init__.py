@@ -1,0 +1,287 @@
+"""Reading and writing files: every format is recognised by its content and read to ``Scenes``.
+
+Inside the package there is one numbering: objects in COCO-80 order with person 0, verbs from 0 in
+alphabetical order, boxes xyxy counted from zero. Everything else is translated here.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+from diaghoi.exceptions import InputError, close_matches, some_of
+from diaghoi.formats import (
+    anno_bbox,
+    cdn_json,
+    columnar,
+    dense_arrays,
+    hico_detections,
+    hico_instances,
+    pair_lists,
+    triplet_lists,
+)
+from diaghoi.formats.base import Format, Kind, Options, Recognised
+from diaghoi.formats.columnar import write
+from diaghoi.formats.content import Content, load
+from diaghoi.formats.cutting import check_top, cut
+from diaghoi.formats.dense_arrays import write_dense_arrays
+from diaghoi.formats.merging import merge
+from diaghoi.formats.pair_lists import write_pair_lists
+from diaghoi.formats.pickles import collector_off
+from diaghoi.formats.triplet_lists import write_triplet_lists
+from diaghoi.scenes import Scenes
+from diaghoi.vocabulary import vocabulary
+
+__all__ = [
+    "FORMATS",
+    "Format",
+    "Recognised",
+    "read",
+    "read_annotations",
+    "read_predictions",
+    "recognise",
+    "write",
+    "write_dense_arrays",
+    "write_pair_lists",
+    "write_triplet_lists",
+]
+
+FORMATS: dict[str, Format] = {
+    module.FORMAT.name: module.FORMAT
+    for module in (
+        columnar,
+        triplet_lists,
+        pair_lists,
+        dense_arrays,
+        hico_detections,
+        hico_instances,
+        cdn_json,
+        anno_bbox,
+    )
+}
+
+_Path = str | os.PathLike[str]
+
+
+def recognise(path: _Path) -> Recognised:
+    """Find out what a file is, by its content.
+
+    Parameters
+    ----------
+    path : path
+        A file, or the folder of the official evaluator's result files.
+
+    Returns
+    -------
+    Recognised
+        Format, and whether it holds annotations, predictions or pairs.
+
+    Raises
+    ------
+    InputError
+        For a file that is damaged or of no known format.
+    """
+    with collector_off():
+        content = load(path)
+        return _described(content, *_matching(content))
+
+
+def read(
+    path: _Path,
+    *,
+    format: str | None = None,
+    dataset: str = "hico-det",
+    origin: int | None = None,
+    objects: str | None = None,
+    top: int | None = None,
+) -> tuple[Recognised, Scenes]:
+    """Read a file of any kind, and say what it is.
+
+    Parameters
+    ----------
+    path : path
+        A file, or the folder of the official evaluator's result files.
+    format : str, optional
+        Name of a format, instead of recognising it.
+    dataset : str
+        The data set.
+    origin : {0, 1}, optional
+        Whether boxes are counted from zero or one; by default what the format prescribes.
+    objects : {'coco80', 'coco91', 'hico80'}, optional
+        How objects are numbered; by default found from the format and the human boxes.
+    top : int, optional
+        Keep the best triplets of each image. By default dense arrays are cut to 100, and other
+        formats are taken as they are.
+
+    Returns
+    -------
+    recognised : Recognised
+        What the file is.
+    scenes : Scenes
+        What it holds.
+
+    Raises
+    ------
+    InputError
+        For anything that cannot be used, naming file, image, field and value.
+    """
+    options = Options(vocabulary=vocabulary(dataset), origin=origin, objects=objects, top=top)
+    if origin not in (None, 0, 1):
+        raise InputError(f"--origin {origin}: boxes are counted from 0 or from 1")
+    check_top(top)
+    with collector_off():
+        content = load(path)
+        chosen, kind = _matching(content) if format is None else _forced(content, format)
+        scenes = chosen.read(content, kind, options)
+        recognised = _described(content, chosen, kind)
+        del content  # millions of small objects, gone before the next file is read
+    return recognised, scenes if top is None else cut(scenes, top)
+
+
+def read_annotations(
+    path: _Path,
+    *,
+    format: str | None = None,
+    dataset: str = "hico-det",
+    origin: int | None = None,
+    objects: str | None = None,
+) -> Scenes:
+    """Read annotations.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+    format, dataset, origin, objects
+        As in :func:`read`.
+
+    Returns
+    -------
+    Scenes
+        Without scores.
+
+    Raises
+    ------
+    InputError
+        For a file that cannot be used, holds something else, or no images.
+    """
+    found, scenes = read(path, format=format, dataset=dataset, origin=origin, objects=objects)
+    if len(scenes) == 0:
+        raise InputError(f"{scenes.source}: no images; annotations are needed")
+    _expect("annotations", found, scenes)
+    return scenes
+
+
+def read_predictions(
+    path: _Path,
+    *,
+    pairs: _Path | None = None,
+    format: str | None = None,
+    dataset: str = "hico-det",
+    origin: int | None = None,
+    objects: str | None = None,
+    top: int | None = None,
+) -> Scenes:
+    """Read predictions, and the pairs that the detector lists apart.
+
+    Parameters
+    ----------
+    path : path
+        The file or folder with the triplets.
+    pairs : path, optional
+        The pair file of the same detector.
+    format, dataset, origin, objects, top
+        As in :func:`read`; ``format`` is that of ``path``.
+
+    Returns
+    -------
+    Scenes
+        With ``pair_score`` where pairs are listed; images without triplets are kept.
+
+    Raises
+    ------
+    InputError
+        For a file that cannot be used or holds something else.
+    """
+    found, scenes = read(
+        path, format=format, dataset=dataset, origin=origin, objects=objects, top=top
+    )
+    _expect("predictions", found, scenes)
+    if pairs is None:
+        return scenes
+    found, listed = read(pairs, dataset=dataset, origin=origin, objects=objects)
+    _expect("pairs", found, listed)
+    return merge(scenes, listed)
+
+
+def _expect(kind: Kind, found: Recognised, scenes: Scenes) -> None:
+    """Raise the error for a file that holds something else."""
+    advice = {
+        "annotations": "give it as --annotations",
+        "predictions": "give it as the prediction file",
+        "pairs": "give it with --pairs, beside the file with the triplets",
+    }
+    if found.kind != kind and (len(scenes) or kind == "predictions"):
+        needed = {"predictions": "predicted triplets", "pairs": "scored pairs"}.get(kind, kind)
+        raise InputError(
+            f"{scenes.source}: holds {found.kind} ({found.format}), but {needed} are needed here; "
+            f"{advice[found.kind]}"
+        )
+
+
+def _described(content: Content, chosen: Format, kind: Kind) -> Recognised:
+    return Recognised(
+        format=chosen.name, kind=kind, title=chosen.title, container=content.container
+    )
+
+
+def _matching(content: Content) -> tuple[Format, Kind]:
+    for candidate in FORMATS.values():
+        kind = candidate.recognise(content)
+        if kind is not None:
+            return candidate, kind
+    raise InputError(
+        f"{content.file}: not a known format: {_outline(content)}; known formats: "
+        f"{', '.join(FORMATS)}"
+    )
+
+
+def _forced(content: Content, name: str) -> tuple[Format, Kind]:
+    if name not in FORMATS:
+        raise InputError(
+            f"unknown format {name!r}{close_matches(name, FORMATS)}; known: {', '.join(FORMATS)}"
+        )
+    kind = FORMATS[name].recognise(content)
+    if kind is not None:
+        return FORMATS[name], kind
+    try:
+        found, kind = _matching(content)
+        looks = f"it looks like {found.name} ({kind}); leave --format out"
+    except InputError:
+        looks = f"nor in any other known one: {_outline(content)}"
+    raise InputError(f"{content.file}: is not in the format {name}; {looks}")
+
+
+def _outline(content: Content) -> str:
+    """Say what a file of unknown format holds, with suggestions for its keys."""
+    value, keys = content.value, list(content.first)
+    if content.container in ("npz", "mat"):
+        keys = list(value)
+        what = f"{content.container} file with {_keys(keys)}"
+    elif isinstance(value, dict):
+        keys = list(value)
+        what = f"a dict in {content.container} with {_keys(keys)}"
+    elif isinstance(value, list | tuple) and content.first:
+        what = f"a list of {len(value)} dicts in {content.container} with {_keys(keys)}"
+    elif isinstance(value, list | tuple) and value:
+        what = f"a list of {len(value)} {type(value[0]).__name__} in {content.container}"
+    else:
+        what = f"{type(value).__name__} in {content.container}"
+    known = {key for candidate in FORMATS.values() for key in candidate.keys}
+    hints = [key + close_matches(key, known) for key in map(str, keys) if key not in known]
+    close = [hint for hint in hints if "did you mean" in hint]
+    return f"{what}; {some_of(close)}" if close else what
+
+
+def _keys(keys: Sequence[object]) -> str:
+    return f"the keys {some_of([str(key)[:40] for key in keys], 8)}" if keys else "no keys"

@@ -1,0 +1,90 @@
+"""What a format is: a name, a recogniser by content, and a reader."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from diaghoi.formats.content import Content
+from diaghoi.scenes import Scenes
+from diaghoi.vocabulary import Vocabulary
+
+Kind = Literal["annotations", "predictions", "pairs"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """What the user may say about a file.
+
+    Parameters
+    ----------
+    vocabulary : Vocabulary
+        The data set.
+    origin : {0, 1} or None
+        Whether boxes are counted from zero or one; None for what the format prescribes.
+    objects : str or None
+        How objects are numbered: ``coco80``, ``coco91`` or ``hico80``; None to find it.
+    top : int or None
+        Triplets kept of each image; None for what the format prescribes.
+    """
+
+    vocabulary: Vocabulary
+    origin: int | None = None
+    objects: str | None = None
+    top: int | None = None
+
+    def origin_or(self, default: int) -> int:
+        """Return the origin, the format's own where the user gives none."""
+        return default if self.origin is None else self.origin
+
+
+@dataclass(frozen=True, kw_only=True)
+class Format:
+    """A format on disk.
+
+    Parameters
+    ----------
+    name : str
+        As in ``--format``.
+    title : str
+        What it is, for people.
+    kinds : tuple of str
+        What such a file can hold.
+    keys : tuple of str
+        Names by which it is recognised, for suggestions in messages.
+    recognise : callable
+        ``content -> kind``, or None where the content is not in this format. Looks at the content,
+        never at the name of the file.
+    read : callable
+        ``(content, kind, options) -> Scenes``.
+    """
+
+    name: str
+    title: str
+    kinds: tuple[Kind, ...]
+    keys: tuple[str, ...]
+    recognise: Callable[[Content], Kind | None]
+    read: Callable[[Content, Kind, Options], Scenes]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recognised:
+    """What a file was found to be.
+
+    Parameters
+    ----------
+    format : str
+        Name of the format, as in ``--format``.
+    kind : str
+        ``annotations``, ``predictions`` or ``pairs``.
+    title : str
+        What the format is, for people.
+    container : str
+        How it is stored: ``pickle``, ``json``, ``npz``, ``mat`` or ``folder``.
+    """
+
+    format: str
+    kind: Kind
+    title: str
+    container: str

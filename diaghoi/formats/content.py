@@ -1,0 +1,150 @@
+"""What a file holds before anyone knows its format: container and plain content."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from diaghoi.exceptions import InputError, some_of
+from diaghoi.formats.npz import members
+from diaghoi.formats.pickles import collector_off, load_pickle
+
+Container = Literal["pickle", "json", "npz", "mat", "folder"]
+
+_BUFFER = 1 << 20
+_DETECTIONS = re.compile(r"detections_(\d+)\.mat")
+_OTHERS = (
+    (b"\x1f\x8b", "compressed with gzip; uncompress it first"),
+    (b"BZh", "compressed with bzip2; uncompress it first"),
+    (b"\xfd7zXZ", "compressed with xz; uncompress it first"),
+    (b"\x89HDF", "an HDF5 file, which is not read; in MATLAB, save it with '-v7'"),
+    (b"MATLAB 7.3", "a MATLAB 7.3 file, which is not read; in MATLAB, save it with '-v7'"),
+    (b"\x93NUMPY", "a single .npy array; save all arrays of the images together with numpy.savez"),
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Content:
+    """The content of a file as plain Python and NumPy objects.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+        The file or folder.
+    container : str
+        How it is stored: pickle, json, npz, mat or folder.
+    value : object
+        The object in a pickle or JSON file; for ``npz`` the arrays by name, not read yet; for
+        ``mat`` the names of the variables; for a folder ``{number: path}`` of its
+        ``detections_XX.mat``.
+    """
+
+    path: Path
+    container: Container
+    value: Any
+
+    @property
+    def file(self) -> str:
+        """The path, for messages."""
+        return str(self.path)
+
+    @property
+    def first(self) -> dict[str, Any]:
+        """The first image, where the content is a list of one dict an image; else empty."""
+        if isinstance(self.value, list | tuple) and self.value and isinstance(self.value[0], dict):
+            return self.value[0]
+        return {}
+
+
+def load(path: str | os.PathLike[str]) -> Content:
+    """Find out how a file is stored, by its content, and load it.
+
+    Raises
+    ------
+    InputError
+        Where there is no such file, it is empty or damaged, or of an unknown kind.
+    """
+    path = Path(path)
+    try:
+        if path.is_dir():
+            return _folder(path)
+        with path.open("rb") as stream:
+            head = stream.read(512)
+            if head.startswith(b"PK\x03\x04"):
+                return Content(path, "npz", members(path))
+            if head.startswith(b"MATLAB 5.0"):
+                return Content(path, "mat", _variables(path))
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror or error}; check the path") from error
+    _refuse(path, head)
+    if head.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in (b"[", b"{"):
+        return Content(path, "json", _json(path))
+    return Content(path, "pickle", _pickle(path))
+
+
+def _refuse(path: Path, head: bytes) -> None:
+    """Say what a file is that is known and not read."""
+    if not head:
+        raise InputError(f"{path}: the file is empty; write or copy it again")
+    for magic, what in _OTHERS:
+        if head.startswith(magic):
+            raise InputError(f"{path}: {what}")
+    # The last four start pickles of protocols 0 and 1.
+    if head[:1] not in (b"\x80", b"(", b"]", b"}", b"c") and not head.lstrip().startswith(
+        (b"[", b"{", b"\xef\xbb\xbf")
+    ):
+        raise InputError(
+            f"{path}: starts with {head[:16]!r}, which is none of pickle, JSON, .npz and .mat; "
+            "give a file in one of these"
+        )
+
+
+def _pickle(path: Path) -> Any:
+    with path.open("rb", buffering=_BUFFER) as stream:
+        value = load_pickle(stream, str(path))
+        if stream.read(1):
+            raise InputError(
+                f"{path}: holds more after the first pickle; write all images as one list with "
+                "one pickle.dump"
+            )
+    return value
+
+
+def _json(path: Path) -> Any:
+    try:
+        with collector_off(), path.open(encoding="utf-8-sig") as stream:
+            return json.load(stream)
+    except (ValueError, RecursionError, MemoryError) as error:
+        what = " ".join(str(error).split()) or type(error).__name__
+        raise InputError(f"{path}: not a readable JSON file ({what:.120})") from error
+
+
+def _variables(path: Path) -> list[str]:
+    from scipy.io import whosmat
+
+    try:
+        return [name for name, _, _ in whosmat(path)]
+    except Exception as error:
+        raise damaged_mat(path, error) from error
+
+
+def damaged_mat(path: Path, error: Exception) -> InputError:
+    """Make the error for a ``.mat`` file that SciPy cannot read; it fails in many ways."""
+    what = " ".join(str(error).split()) or type(error).__name__
+    return InputError(f"{path}: a damaged or unreadable .mat file ({what:.120}); copy it again")
+
+
+def _folder(path: Path) -> Content:
+    names = sorted(entry.name for entry in path.iterdir())
+    matches = [match for match in map(_DETECTIONS.fullmatch, names) if match]
+    if not matches:
+        found = some_of(names) if names else "it is empty"
+        raise InputError(
+            f"{path}: a folder without detections_01.mat ... detections_80.mat ({found}); "
+            "give a file, or the folder with these 80"
+        )
+    return Content(path, "folder", {int(match[1]): path / match[0] for match in matches})

@@ -1,0 +1,310 @@
+"""Dense arrays: every pair of an image with a score for every verb.
+
+A list of one dict an image, ``filename``, ``boxes`` (B, 4), ``labels`` (B,), ``verb_scores``
+(P, V), ``sub_ids`` and ``obj_ids`` (P,); optionally ``scores`` (B,) and ``action_scores`` (P, V).
+In a pickle, or in an ``.npz`` as one array a key (of objects, or with the images along the first
+axis) or as one array of dicts. ``verb_scores`` are triplet scores: human, object and verb
+multiplied. Boxes are xyxy counted from zero; how objects are numbered is found from the human
+boxes.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from diaghoi.exceptions import InputError
+from diaghoi.formats.atomic import replacing
+from diaghoi.formats.base import Format, Kind, Options
+from diaghoi.formats.checks import (
+    Rows,
+    check_boxes,
+    check_labels,
+    check_range,
+    check_scores,
+    find_numbering,
+    first_not_finite,
+    image_name,
+    shown,
+)
+from diaghoi.formats.content import Content
+from diaghoi.formats.records import Images
+from diaghoi.ragged import runs
+from diaghoi.scenes import Scenes
+from diaghoi.vocabulary import Vocabulary
+
+Array = npt.NDArray[Any]
+IntArray = npt.NDArray[np.integer]
+
+TOP = 100
+_KEYS = ("filename", "boxes", "labels", "verb_scores", "sub_ids", "obj_ids")
+
+
+def _recognise(content: Content) -> Kind | None:
+    found: Mapping[str, Any] = {}
+    if content.container in ("pickle", "json"):
+        found = content.value if isinstance(content.value, dict) else content.first
+    elif content.container == "npz":
+        found = content.value
+        if len(found) == 1 and "verb_scores" not in found:
+            found = Content(content.path, "pickle", _only_member(content)).first
+    return "predictions" if "verb_scores" in found else None
+
+
+def _only_member(content: Content) -> Any:
+    """Return the one array of an ``.npz`` as a list of what it holds."""
+    array = next(iter(content.value.values())).read()
+    return array.reshape(-1).tolist() if array.dtype == object else []
+
+
+def _images(content: Content) -> Images:
+    """Bring the layouts of this format to a list of one dict an image."""
+    value: Any = content.value
+    if content.container == "npz":
+        if "verb_scores" in value:
+            value = {key: member.read() for key, member in value.items()}
+        else:
+            value = _only_member(content)
+    if not isinstance(value, dict):
+        return Images.of(content.file, value, "filename")
+    columns = {key: value[key] for key in (*_KEYS, "scores", "action_scores") if key in value}
+    lengths = {key: len(column) if np.ndim(column) else -1 for key, column in columns.items()}
+    if len(set(lengths.values())) > 1 or -1 in lengths.values():
+        found = ", ".join(f"{key} {length}" for key, length in lengths.items())
+        raise InputError(
+            f"{content.file}: the arrays differ in their number of images: {found}; each needs "
+            "the images along its first axis"
+        )
+    rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    return Images.of(content.file, rows, "filename")
+
+
+@dataclass(frozen=True, eq=False)
+class _Columns:
+    """The arrays of all images under one another."""
+
+    images: Images
+
+    def column(self, key: str, *, like: str | None = None, width: int = 0) -> tuple[Array, Rows]:
+        """Concatenate one key; ``width`` columns, or none; as many rows as the key ``like``."""
+        images = self.images
+        parts = [self._part(n, row, key, width) for n, row in enumerate(images.rows)]
+        count = np.fromiter(map(len, parts), dtype=np.int64, count=len(parts))
+        rows = Rows(images.file, images.names, key, count)
+        if like is not None:
+            other = np.array([_length(row[like]) for row in images.rows], dtype=np.int64)
+            if (count != other).any():
+                bad = int(np.argmax(count != other))
+                raise InputError(
+                    f"{images.file}: {image_name(images.names, bad)}: {key}: has {count[bad]} "
+                    f"rows, but {like!r} has {other[bad]}; both need one row each for the same "
+                    "things"
+                )
+        empty = np.zeros((0, width) if width else (0,))
+        return np.concatenate(parts) if parts else empty, rows
+
+    def integers(self, key: str, *, like: str | None = None) -> tuple[IntArray, Rows]:
+        """Concatenate one key of whole numbers."""
+        values, rows = self.column(key, like=like)
+        if values.dtype.kind in "iu":
+            return values.astype(np.int64), rows
+        bad = first_not_finite(values)
+        if bad < 0 and (values != np.floor(values)).any():
+            bad = int(np.argmax(values != np.floor(values)))
+        if bad >= 0:
+            raise rows.error(bad, "", f"{values[bad]} is not a whole number")
+        return values.astype(np.int64), rows
+
+    def has(self, key: str) -> bool:
+        return any(key in row for row in self.images.rows)
+
+    def _part(self, image: int, row: dict[str, Any], key: str, width: int) -> Array:
+        where = f"{self.images.file}: {image_name(self.images.names, image)}: {key}"
+        if key not in row:
+            keys = ", ".join(map(str, row))
+            raise InputError(f"{where}: the key is missing; the image has: {keys}")
+        try:
+            array = np.asarray(row[key])
+            if array.dtype.kind not in "iuf":
+                array = array.astype(np.float64)
+        except (TypeError, ValueError):
+            raise InputError(
+                f"{where}: {shown(row[key])} is not an array of numbers; rows must have equal "
+                "lengths"
+            ) from None
+        if array.size == 0:
+            return array.reshape((0, width) if width else (0,))
+        if array.ndim != (2 if width else 1) or (width and array.shape[1] != width):
+            wanted = f"(rows, {width})" if width else "(rows,)"
+            raise InputError(f"{where}: has shape {array.shape}; give {wanted}")
+        return array
+
+
+def _length(value: Any) -> int:
+    return len(value) if np.ndim(value) else 0
+
+
+def _read(content: Content, kind: Kind, options: Options) -> Scenes:
+    """Read the arrays, and keep the best valid triplets of each image in score order."""
+    vocabulary = options.vocabulary
+    images = _images(content)
+    columns = _Columns(images)
+    boxes, rows = columns.column("boxes", width=4)
+    xyxy = check_boxes(rows, boxes, "", origin=options.origin_or(0))
+    labels, label_rows = columns.integers("labels", like="boxes")
+    human = _box_rows(columns, "sub_ids", rows)
+    thing = _box_rows(columns, "obj_ids", rows)
+    numbering, notes = find_numbering(
+        content.file, labels[human], given=options.objects, fixed=None
+    )
+    label = check_labels(label_rows, labels, vocabulary, "", numbering)
+    scores, pair_rows = columns.column("verb_scores", like="sub_ids", width=len(vocabulary.verbs))
+    check_scores_of_pairs(pair_rows, scores)
+    real = np.arange(len(vocabulary.verbs)) != vocabulary.no_interaction
+    top = options.top or TOP
+    pair, verb = _best(scores, label[thing], pair_rows, vocabulary, top)
+    notes += (f"{content.file}: dense arrays, cut to the {top} best triplets of each image",)
+    action = scores
+    if columns.has("action_scores"):
+        action, action_rows = columns.column(
+            "action_scores", like="sub_ids", width=len(vocabulary.verbs)
+        )
+        check_scores_of_pairs(action_rows, action)
+    else:
+        notes += (f"{content.file}: no 'action_scores'; the triplet scores stand in for them",)
+    return Scenes(
+        vocabulary=vocabulary,
+        names=np.array(images.names, dtype=np.str_),
+        box_image=rows.image,
+        box_xyxy=xyxy,
+        box_label=label,
+        box_score=_box_scores(columns),
+        pair_human=human,
+        pair_object=thing,
+        pair_score=np.max(scores[:, real], axis=1, initial=-np.inf).astype(np.float64),
+        triplet_pair=pair,
+        triplet_verb=verb,
+        triplet_score=scores[pair, verb].astype(np.float64),
+        triplet_action_score=action[pair, verb].astype(np.float64),
+        source=content.file,
+        notes=images.notes + notes,
+    )
+
+
+def check_scores_of_pairs(rows: Rows, scores: Array) -> None:
+    """Check that all scores of all pairs are finite.
+
+    Raises
+    ------
+    InputError
+        For NaN and infinity.
+    """
+    bad = first_not_finite(scores)
+    if bad >= 0:
+        verb = int(np.argmax(~np.isfinite(scores[bad])))
+        raise rows.error(
+            bad, "", f"the score of verb {verb} is {scores[bad, verb]}; give a finite number"
+        )
+
+
+def _box_scores(columns: _Columns) -> Array | None:
+    if not columns.has("scores"):
+        return None
+    scores, rows = columns.column("scores", like="boxes")
+    return check_scores(rows, scores, "").astype(np.float64)
+
+
+def _box_rows(columns: _Columns, key: str, boxes: Rows) -> IntArray:
+    """Turn indices into the boxes of an image into rows of the box table."""
+    index, rows = columns.integers(key, like="sub_ids")
+    index = check_range(rows, index, boxes.count[rows.image], "", "box in 'boxes'")
+    return index + boxes.start[rows.image]
+
+
+def _best(
+    scores: Array, label: IntArray, rows: Rows, vocabulary: Vocabulary, top: int
+) -> tuple[IntArray, IntArray]:
+    """Find pair and verb of the ``top`` best valid triplets of each image, best first.
+
+    Equal scores keep row-major order: pair by pair, verb by verb.
+    """
+    pair_parts, verb_parts = [], []
+    for start, count in zip(rows.start.tolist(), rows.count.tolist(), strict=True):
+        part = slice(start, start + count)
+        pair, verb = np.nonzero(vocabulary.class_of[label[part]] >= 0)
+        order = np.argsort(-scores[part][pair, verb], kind="stable")[:top]
+        pair_parts.append(pair[order] + start)
+        verb_parts.append(verb[order])
+    none: list[IntArray] = [np.zeros(0, dtype=np.int64)]
+    return np.concatenate(none + pair_parts), np.concatenate(none + verb_parts)
+
+
+FORMAT = Format(
+    name="dense-arrays",
+    title="dense arrays of pairs and verbs",
+    kinds=("predictions",),
+    keys=_KEYS,
+    recognise=_recognise,
+    read=_read,
+)
+
+
+def write_dense_arrays(path: str | os.PathLike[str], scenes: Scenes) -> None:
+    """Write the pickle of this format, with NumPy arrays as detectors save them.
+
+    Parameters
+    ----------
+    path : path
+        The file; it appears complete or not at all.
+    scenes : Scenes
+        Predictions. Verbs that a pair has no triplet for get the score 0; of several triplets with
+        the same pair and verb the best score is kept. Scores of boxes are written where all boxes
+        have one; scores of pairs follow from the triplets when the file is read.
+
+    Raises
+    ------
+    InputError
+        Where the scenes have no scores, or the file cannot be written.
+    """
+    if scenes.triplet_score is None:
+        raise InputError(
+            f"{scenes.source or 'annotations'}: triplets have no scores; dense arrays hold "
+            "predictions"
+        )
+    verbs, every = len(scenes.vocabulary.verbs), np.arange(len(scenes))
+    pair_start, pair_count = runs(scenes.pair_image, every)
+    box_start, box_count = runs(scenes.box_image, every)
+    triplet_start, triplet_count = runs(scenes.triplet_image, every)
+    images = []
+    for n, name in enumerate(scenes.names.tolist()):
+        pair = slice(pair_start[n], pair_start[n] + pair_count[n])
+        box = slice(box_start[n], box_start[n] + box_count[n])
+        triplet = slice(triplet_start[n], triplet_start[n] + triplet_count[n])
+        cell = (scenes.triplet_pair[triplet] - pair_start[n], scenes.triplet_verb[triplet])
+        image: dict[str, Any] = {"filename": name} if name else {}
+        image |= {"boxes": scenes.box_xyxy[box], "labels": scenes.box_label[box]}
+        for key, column in _score_columns(scenes):
+            dense = np.zeros((pair_count[n], verbs))
+            np.maximum.at(dense, cell, column[triplet])
+            image[key] = dense
+        if scenes.box_score is not None and not np.isnan(scenes.box_score).any():
+            image["scores"] = scenes.box_score[box]
+        image["sub_ids"] = scenes.pair_human[pair] - box_start[n]
+        image["obj_ids"] = scenes.pair_object[pair] - box_start[n]
+        images.append({key: np.array(v) if key != "filename" else v for key, v in image.items()})
+    with replacing(path) as temporary, temporary.open("wb") as stream:
+        pickle.dump(images, stream, protocol=4)
+
+
+def _score_columns(scenes: Scenes) -> Sequence[tuple[str, Array]]:
+    columns = {
+        "verb_scores": scenes.triplet_score,
+        "action_scores": scenes.triplet_action_score,
+    }
+    return [(key, column) for key, column in columns.items() if column is not None]

@@ -1,0 +1,134 @@
+"""Images that list their boxes, and triplets that refer to them by index.
+
+The layout that CDN, QPIC and the Diag-HOI code share; the formats differ in names and numbers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from diaghoi.formats.base import Options
+from diaghoi.formats.checks import (
+    Rows,
+    check_boxes,
+    check_labels,
+    check_range,
+    check_scores,
+    check_verbs,
+    find_numbering,
+)
+from diaghoi.formats.content import Content
+from diaghoi.formats.distinct import distinct
+from diaghoi.formats.records import Images, Table
+from diaghoi.scenes import Scenes
+
+IntArray = npt.NDArray[np.integer]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Layout:
+    """How a format calls and numbers things.
+
+    Parameters
+    ----------
+    name : str
+        Key of the image name.
+    boxes, triplets : str
+        Keys of the two lists.
+    scored : bool
+        Whether triplets have a ``score``, and may have an ``action_score``.
+    objects : str
+        Object numbering.
+    verb_origin : {0, 1}
+        Number of the first verb.
+    """
+
+    name: str
+    boxes: str
+    triplets: str
+    scored: bool
+    objects: str
+    verb_origin: int
+
+
+def read_listed(content: Content, layout: Layout, options: Options) -> Scenes:
+    """Read images with listed boxes.
+
+    Boxes stay as they are listed. A pair is one row per distinct (subject, object) of an image,
+    in the order of first use; triplets keep their stored order.
+
+    Parameters
+    ----------
+    content : Content
+        A list of one dict an image.
+    layout : Layout
+        Names and numbers of the format.
+    options : Options
+        What the user says about the file.
+
+    Returns
+    -------
+    Scenes
+        With scores where the layout has them.
+
+    Raises
+    ------
+    InputError
+        For anything in the file that cannot be used, naming image, field and value.
+    """
+    images = Images.of(content.file, content.value, layout.name)
+    boxes, triplets = images.table(layout.boxes), images.table(layout.triplets)
+    vocabulary = options.vocabulary
+
+    xyxy = check_boxes(boxes.rows, boxes.boxes("bbox"), "bbox", origin=options.origin_or(0))
+    labels = boxes.integers("category_id")
+    score = _optional(boxes, "score")
+    human = _box_rows(triplets, "subject_id", boxes.rows)
+    thing = _box_rows(triplets, "object_id", boxes.rows)
+    verbs = check_verbs(
+        triplets.rows,
+        triplets.integers("category_id"),
+        vocabulary,
+        "category_id",
+        origin=layout.verb_origin,
+    )
+    numbering, notes = find_numbering(
+        content.file, labels[human], given=options.objects, fixed=layout.objects
+    )
+    first, pair = distinct(human * np.int64(max(len(boxes.rows), 1)) + thing)
+    return Scenes(
+        vocabulary=vocabulary,
+        names=np.array(images.names, dtype=np.str_),
+        box_image=boxes.rows.image,
+        box_xyxy=xyxy,
+        box_label=check_labels(boxes.rows, labels, vocabulary, "category_id", numbering),
+        box_score=score,
+        pair_human=human[first],
+        pair_object=thing[first],
+        triplet_pair=pair,
+        triplet_verb=verbs,
+        triplet_score=_scores(triplets, "score") if layout.scored else None,
+        triplet_action_score=_optional(triplets, "action_score") if layout.scored else None,
+        source=content.file,
+        notes=images.notes + notes,
+    )
+
+
+def _box_rows(triplets: Table, key: str, boxes: Rows) -> IntArray:
+    """Turn indices into the boxes of an image into rows of the box table."""
+    image = triplets.rows.image
+    index = check_range(
+        triplets.rows, triplets.integers(key), boxes.count[image], key, f"box in {boxes.field!r}"
+    )
+    return index + boxes.start[image]
+
+
+def _scores(table: Table, key: str) -> npt.NDArray[np.float64]:
+    return check_scores(table.rows, table.numbers(key), key)
+
+
+def _optional(table: Table, key: str) -> npt.NDArray[np.float64] | None:
+    return _scores(table, key) if table.has(key) else None

@@ -1,0 +1,139 @@
+"""One table of boxes and pairs from the triplets and the pairs of a detector."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from diaghoi.exceptions import InputError
+from diaghoi.formats.distinct import distinct, distinct_boxes
+from diaghoi.scenes import Scenes
+
+IntArray = npt.NDArray[np.integer]
+
+
+def merge(triplets: Scenes, pairs: Scenes) -> Scenes:
+    """Join the triplets and the listed pairs of a detector.
+
+    Boxes that are equal to the last bit (same image, label and coordinates) become one box. In each
+    image the listed pairs come first, in stored order and each with its score; then the pairs that
+    only triplets mention, with the score NaN. Two listed pairs of the same boxes stay two; triplets
+    refer to the first. Images are joined by name, where neither file has names by position; an
+    image in only one of the files is kept.
+
+    Parameters
+    ----------
+    triplets, pairs : Scenes
+        The two files as they were read.
+
+    Returns
+    -------
+    Scenes
+        The images of ``triplets``, then those that only ``pairs`` has.
+
+    Raises
+    ------
+    InputError
+        Where the images cannot be joined, or the triplets have listed pairs already.
+    """
+    if triplets.pair_score is not None:
+        raise InputError(
+            f"{triplets.source}: lists its scored pairs itself; leave the pair file out"
+        )
+    triplets, pairs = _same_images(triplets, pairs)
+    scenes, box = _joined_boxes(triplets, pairs)
+    from_triplets, from_pairs = box[: len(triplets.box_image)], box[len(triplets.box_image) :]
+
+    # One number for both boxes; objects are raised by 1, because -1 says that there is none.
+    base = np.int64(len(scenes.box_image) + 1)
+
+    def keys(number: IntArray, human: IntArray, thing: IntArray) -> IntArray:
+        found = np.append(number, -1)[thing]
+        return np.asarray(number[human] * base + found + 1)
+
+    listed = keys(from_pairs, pairs.pair_human, pairs.pair_object)
+    mentioned = keys(from_triplets, triplets.pair_human, triplets.pair_object)
+    first, number = distinct(np.concatenate([listed, mentioned]))
+    # Rows of the new pair table, before they are sorted by image: all listed, then the new ones.
+    extra = first[first >= len(listed)]
+    row_of = np.where(first < len(listed), first, 0)
+    row_of[first >= len(listed)] = len(listed) + np.arange(len(extra))
+    image = np.concatenate([pairs.pair_image, triplets.pair_image[extra - len(listed)]])
+    order = np.argsort(image, kind="stable")
+    place = np.empty(len(order), dtype=np.int64)
+    place[order] = np.arange(len(order))
+
+    chosen = np.concatenate([listed, mentioned[extra - len(listed)]])[order]
+    score = np.concatenate([_scores(pairs), np.full(len(extra), np.nan)])[order]
+    of_pair = place[row_of[number[len(listed) :]]]
+    return replace(
+        scenes,
+        pair_human=chosen // base,
+        pair_object=chosen % base - 1,
+        pair_score=score,
+        triplet_pair=of_pair[triplets.triplet_pair],
+    )
+
+
+def _scores(pairs: Scenes) -> npt.NDArray[Any]:
+    if pairs.pair_score is None:
+        raise InputError(f"{pairs.source}: lists no scored pairs; give a pair file")
+    return pairs.pair_score
+
+
+def _joined_boxes(triplets: Scenes, pairs: Scenes) -> tuple[Scenes, IntArray]:
+    """Give ``triplets`` the boxes of both, and the new row of each old box."""
+    image = np.concatenate([triplets.box_image, pairs.box_image])
+    order = np.argsort(image, kind="stable")
+    image = image[order]
+    label = np.concatenate([triplets.box_label, pairs.box_label])[order]
+    xyxy = np.concatenate([triplets.box_xyxy, pairs.box_xyxy])[order]
+    first, number = distinct_boxes(image, label, xyxy)
+    box = np.empty(len(order), dtype=np.int64)
+    box[order] = number
+    score = None
+    if triplets.box_score is not None:
+        unknown = np.full(len(pairs.box_image), np.nan)
+        score = np.concatenate([triplets.box_score, unknown])[order][first]
+    scenes = replace(
+        triplets,
+        box_image=image[first],
+        box_label=label[first],
+        box_xyxy=xyxy[first],
+        box_score=score,
+        notes=triplets.notes + tuple(note for note in pairs.notes if note not in triplets.notes),
+    )
+    return scenes, box
+
+
+def _same_images(triplets: Scenes, pairs: Scenes) -> tuple[Scenes, Scenes]:
+    """Bring both to the same images in the same order."""
+    if triplets.named != pairs.named or not triplets.named:
+        if len(triplets) != len(pairs):
+            raise InputError(
+                f"{pairs.source}: has {len(pairs)} images and {triplets.source} has "
+                f"{len(triplets)}; without image names in both they are joined by position, which "
+                "needs equal numbers; add a 'filename' to each image"
+            )
+        names = triplets.names if triplets.named else pairs.names
+        return replace(triplets, names=names), replace(pairs, names=names)
+    if np.array_equal(triplets.names, pairs.names):
+        return triplets, pairs
+    position = {name: row for row, name in enumerate(pairs.names.tolist())}
+    rows = [position.pop(name, -1) for name in triplets.names.tolist()]
+    if rows and len(pairs) and max(rows) < 0:
+        raise InputError(
+            f"{pairs.source}: none of its images is in {triplets.source}; the first is "
+            f"{str(pairs.names[0])!r} here and {str(triplets.names[0])!r} there; are both files of "
+            "the same detector and split?"
+        )
+    only_pairs = list(position.values())
+    names = np.concatenate([triplets.names, pairs.names[only_pairs]])
+    kept = np.concatenate([np.arange(len(rows)), np.full(len(only_pairs), -1)])
+    return (
+        replace(triplets.take(kept), names=names),
+        replace(pairs.take(rows + only_pairs), names=names),
+    )

@@ -1,0 +1,15 @@
+"""Simulated data: annotated scenes, and detectors that fail in known ways.
+
+The demo, the tests and the benchmarks need data that may be given away, of any size, with every
+kind of error in it. :func:`annotations` draws a test set with the statistics of HICO-DET, and
+:func:`detect` gives what a :class:`Detector` would predict on it, or on any other annotations.
+
+Nothing here is a model of vision: a detector is a handful of rates of error, and the presets are
+set so that the diagnosis of the simulated detectors looks like that of the published kinds.
+"""
+
+from diaghoi.simulate.detection import detect
+from diaghoi.simulate.detector import DETECTORS, ONE_STAGE, TWO_STAGE, WEAK, Detector
+from diaghoi.simulate.world import annotations
+
+__all__ = ["DETECTORS", "ONE_STAGE", "TWO_STAGE", "WEAK", "Detector", "annotations", "detect"]

@@ -1,0 +1,155 @@
+"""Simulated detectors: how often each thing goes wrong, and three presets."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields
+
+from diaghoi.exceptions import InputError
+
+
+@dataclass(frozen=True, kw_only=True)
+class Detector:
+    """What a simulated detector does, and how often it goes wrong.
+
+    Rates are probabilities in [0, 1]. With all of them, the noises and ``duplicates`` at 0 the
+    detector finds everything, and what is wrong has lower scores than what is right; without
+    ``score_noise`` that stays so for pairs joined and verbs chosen by mistake.
+
+    Parameters
+    ----------
+    name : str
+        For tables and file names.
+    shared_boxes : bool
+        True: the image has one list of boxes, and the pairs are all its human x object pairs, the
+        best first (two-stage detectors such as UPT and SCG). False: every pair has two boxes of
+        its own, and the pairs are the answers of a fixed number of queries (one-stage detectors
+        such as CDN and GEN-VLKT).
+    pairs, triplets : int
+        The most pairs and triplets that are kept in an image.
+    boxes : int
+        Boxes that the detector looks at in an image; where fewer things are found, the rest is
+        background.
+    localisation : float
+        Standard deviation of the edges of a box, as a share of its width and height.
+    misplaced : float
+        Rate of persons and objects that are found, but with a box that is far off.
+    missed_persons, missed_objects : float
+        Rates of things that are not found at all.
+    confused_labels : float
+        Rate of objects that get the label of another, often similar category.
+    association : float
+        How readily persons and objects are joined that do not interact: the rate of such pairs that
+        are taken for an interaction.
+    false_pairs : float
+        The same, for pairs with a box that shows no annotated thing.
+    confused_verbs : float
+        Rate of wrong verbs that are believed as much as a right one, for pairs taken for an
+        interaction.
+    duplicates : float
+        How often the same is found again, on average: each pair, or with shared boxes each box.
+    rare_penalty : float
+        How much less (in logits) the right verb of a rare HOI class is believed.
+    score_noise : float
+        Standard deviation of the logits of the scores.
+
+    Raises
+    ------
+    InputError
+        Where a number lies outside its range.
+    """
+
+    name: str
+    shared_boxes: bool
+    pairs: int = 64
+    triplets: int = 100
+    boxes: int = 12
+    localisation: float = 0.06
+    misplaced: float = 0.1
+    missed_persons: float = 0.05
+    missed_objects: float = 0.1
+    confused_labels: float = 0.05
+    association: float = 0.2
+    false_pairs: float = 0.2
+    confused_verbs: float = 0.1
+    duplicates: float = 1.0
+    rare_penalty: float = 0.5
+    score_noise: float = 1.0
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if field.name in COUNTS:
+                whole = isinstance(value, int) and value >= 1
+                _check(self.name, field.name, value, whole, "a whole number from 1")
+            elif field.name in AMOUNTS:
+                _check(self.name, field.name, value, 0 <= value < math.inf, "0 or more")
+            elif field.name not in ("name", "shared_boxes"):
+                _check(self.name, field.name, value, 0 <= value <= 1, "a rate from 0 to 1")
+
+
+COUNTS = ("pairs", "triplets", "boxes")
+AMOUNTS = ("localisation", "duplicates", "rare_penalty", "score_noise")
+
+
+def _check(name: str, field: str, value: float, right: bool, wanted: str) -> None:
+    if not right:
+        raise InputError(f"simulated detector '{name}': {field} is {value}; give {wanted}")
+
+
+ONE_STAGE = Detector(
+    name="one_stage",
+    shared_boxes=False,
+    boxes=10,
+    localisation=0.05,
+    misplaced=0.05,
+    missed_persons=0.02,
+    missed_objects=0.04,
+    confused_labels=0.05,
+    association=0.16,
+    false_pairs=0.2,
+    confused_verbs=0.04,
+    duplicates=4.0,
+    rare_penalty=0.3,
+    score_noise=0.65,
+)
+"""Like CDN or GEN-VLKT: accurate verbs, and many near-duplicates of every pair."""
+
+TWO_STAGE = Detector(
+    name="two_stage",
+    shared_boxes=True,
+    boxes=16,
+    localisation=0.035,
+    misplaced=0.02,
+    missed_persons=0.01,
+    missed_objects=0.02,
+    confused_labels=0.03,
+    association=0.4,
+    false_pairs=0.4,
+    confused_verbs=0.12,
+    duplicates=0.6,
+    rare_penalty=0.6,
+    score_noise=0.8,
+)
+"""Like UPT or SCG: good boxes and few duplicates, but all persons joined with all objects."""
+
+WEAK = Detector(
+    name="weak",
+    shared_boxes=False,
+    boxes=12,
+    localisation=0.08,
+    misplaced=0.11,
+    missed_persons=0.03,
+    missed_objects=0.07,
+    confused_labels=0.08,
+    association=0.3,
+    false_pairs=0.3,
+    confused_verbs=0.1,
+    duplicates=2.0,
+    rare_penalty=0.8,
+    score_noise=0.8,
+)
+"""A one-stage detector that was not trained for long: everything is a little worse."""
+
+DETECTORS = {detector.name: detector for detector in (ONE_STAGE, TWO_STAGE, WEAK)}
+"""The presets by name."""

@@ -1,0 +1,242 @@
+"""What a simulated detector sees in each image: boxes with labels, right and wrong ones."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from diaghoi.overlap import iou
+from diaghoi.ragged import expand
+from diaghoi.scenes import Scenes
+from diaghoi.simulate.arrays import rank_in_run
+from diaghoi.simulate.detector import Detector
+from diaghoi.vocabulary import Vocabulary
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.integer]
+
+SAME_THING = 0.6  # IoU from which two annotated boxes of a category show one and the same thing
+FAR_OFF = 0.6  # shift of a misplaced box, in widths and heights
+MOST_OF_A_KIND = 15  # persons, and other things, that a detector keeps in an image
+
+# Logits of box scores: things, and background by what it is taken for.
+THING_LOGIT = 1.8
+BACKGROUND_LOGIT = -1.0
+# What background is taken for: shares of persons, of a thing that the image shows, of anything.
+BACKGROUND_PERSONS, BACKGROUND_FAMILIAR = 0.17, 0.5
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Sightings:
+    """Boxes as a detector sees them, ordered by image.
+
+    Parameters
+    ----------
+    image, label : (S,) int array
+        Image and believed category.
+    thing : (S,) int array
+        The annotated thing that is seen, as the first annotated box that shows it; -1 for
+        background.
+    xyxy : (S, 4) float64 array
+        Box in pixels.
+    logit : (S,) float64 array
+        Logit of the score.
+    """
+
+    image: IntArray
+    label: IntArray
+    thing: IntArray
+    xyxy: FloatArray
+    logit: FloatArray
+
+    def take(self, rows: IntArray) -> Sightings:
+        """Return the given rows."""
+        return Sightings(
+            image=self.image[rows],
+            label=self.label[rows],
+            thing=self.thing[rows],
+            xyxy=self.xyxy[rows],
+            logit=self.logit[rows],
+        )
+
+
+def things(scenes: Scenes) -> IntArray:
+    """Find the thing that each annotated box shows: (B,) row of the first box that shows it.
+
+    Data sets that annotate every triplet apart draw the same person once per triplet, a few pixels
+    off each time. A detector sees one person there.
+    """
+    label, image = scenes.box_label, scenes.box_image
+    order = np.lexsort((np.arange(len(label)), label, image))
+    cell = image[order].astype(np.int64) * len(scenes.vocabulary.objects) + label[order]
+    before = rank_in_run(cell)
+    later, earlier = expand(np.arange(len(order)) - before, before)
+    boxes = np.asarray(scenes.box_xyxy[order], dtype=np.float64)
+    same = iou(boxes[later], boxes[earlier], margin=1.0) >= SAME_THING
+    first = np.arange(len(order))
+    np.minimum.at(first, later[same], earlier[same])
+    while not np.array_equal(first[first], first):
+        first = first[first]
+    found = np.empty_like(order)
+    found[order] = order[first]
+    return found
+
+
+def sight(
+    scenes: Scenes,
+    thing_of: IntArray,
+    sizes: IntArray,
+    detector: Detector,
+    rng: np.random.Generator,
+) -> Sightings:
+    """Look at every image: things that are found, some twice or misplaced, and background.
+
+    Parameters
+    ----------
+    scenes : Scenes
+        The annotations.
+    thing_of : (B,) int array
+        The thing that each annotated box shows, see :func:`things`.
+    sizes : (N, 2) int array
+        Width and height of every image.
+    detector : Detector
+        How often what goes wrong.
+    rng : numpy.random.Generator
+        Source of randomness.
+    """
+    thing = np.flatnonzero(thing_of == np.arange(len(thing_of)))
+    person = scenes.box_label[thing] == scenes.vocabulary.person
+    missed = np.where(person, detector.missed_persons, detector.missed_objects)
+    thing = thing[rng.random(len(thing)) >= missed]
+    found = _found(scenes, thing, detector, rng)
+    missing = detector.boxes - np.bincount(found.image, minlength=len(scenes))
+    hidden = _background(scenes, np.maximum(missing, 0), sizes, rng)
+    both = _join(found, hidden)
+    logit = both.logit + rng.normal(0, 0.5 * detector.score_noise, len(both.logit))
+    xyxy = jitter(both.xyxy, sizes[both.image], detector.localisation, rng)
+    order = np.lexsort((-logit, both.image))
+    seen = replace(both, xyxy=xyxy, logit=logit).take(order)
+    return _best_of_each_kind(seen, scenes.vocabulary.person)
+
+
+def jitter(
+    xyxy: FloatArray, sizes: IntArray, amount: FloatArray | float, rng: np.random.Generator
+) -> FloatArray:
+    """Move the edges of boxes by normal noise; the boxes stay inside images of the given sizes.
+
+    Parameters
+    ----------
+    xyxy : (N, 4) float64 array
+        Boxes in pixels.
+    sizes : (N, 2) int array
+        Width and height of the image of each box.
+    amount : float or (N,) array
+        Standard deviation, as a share of the box's width and height.
+    """
+    span = np.maximum(xyxy[:, 2:] - xyxy[:, :2], 1.0)
+    amount = np.broadcast_to(np.asarray(amount, dtype=np.float64), len(xyxy))[:, None]
+    edges = xyxy + rng.normal(size=xyxy.shape) * amount * np.tile(span, 2)
+    return inside(edges, sizes)
+
+
+def inside(xyxy: FloatArray, sizes: IntArray) -> FloatArray:
+    """Cut boxes to their images; each keeps at least one pixel of width and height."""
+    largest = np.maximum(sizes - 1.0, 0.0)
+    low = np.minimum(xyxy[:, :2], xyxy[:, 2:])
+    high = np.maximum(xyxy[:, :2], xyxy[:, 2:])
+    low = np.clip(low, 0, np.maximum(largest - 1, 0))
+    high = np.clip(high, np.minimum(low + 1, largest), largest)
+    return np.concatenate([low, high], axis=1)
+
+
+def _found(
+    scenes: Scenes, thing: IntArray, detector: Detector, rng: np.random.Generator
+) -> Sightings:
+    """See the given things; with shared boxes, some of them more than once."""
+    again = np.zeros(len(thing), dtype=np.int64)
+    if detector.shared_boxes:
+        again = rng.poisson(detector.duplicates, len(thing))
+    owner = np.repeat(np.arange(len(thing)), 1 + again)
+    repeated = rank_in_run(owner) > 0
+    label = _confused(scenes.box_label[thing], scenes.vocabulary, detector.confused_labels, rng)
+
+    xyxy = np.asarray(scenes.box_xyxy[thing], dtype=np.float64)
+    far = rng.random(len(thing)) < detector.misplaced
+    shift = FAR_OFF * rng.uniform(0.7, 1.3, (len(thing), 2)) * rng.choice([-1, 1], (len(thing), 2))
+    step = shift * (xyxy[:, 2:] - xyxy[:, :2]) * far[:, None]
+    return Sightings(
+        image=scenes.box_image[thing][owner].astype(np.int64),
+        label=label[owner],
+        thing=thing[owner],
+        xyxy=(xyxy + np.tile(step, 2))[owner],
+        logit=THING_LOGIT - 0.8 * far[owner] - 0.7 * repeated,
+    )
+
+
+def _confused(
+    label: IntArray, vocabulary: Vocabulary, rate: float, rng: np.random.Generator
+) -> IntArray:
+    """Give some objects the label of a neighbour in the list, where similar things stand."""
+    others = np.setdiff1d(np.unique(vocabulary.class_object), [vocabulary.person])
+    confused = (label != vocabulary.person) & (rng.random(len(label)) < rate) & (len(others) > 1)
+    shift = rng.integers(1, 4, size=len(label)) * rng.choice([-1, 1], size=len(label))
+    neighbour = others[(np.searchsorted(others, label) + shift) % len(others)]
+    return np.where(confused, neighbour, label)
+
+
+def _background(
+    scenes: Scenes, boxes_an_image: IntArray, sizes: IntArray, rng: np.random.Generator
+) -> Sightings:
+    """See boxes that show nothing annotated: half anywhere, half near a thing of the image."""
+    image = np.repeat(np.arange(len(scenes)), rng.binomial(boxes_an_image, 0.9))
+    size = sizes[image].astype(np.float64)
+    vocabulary = scenes.vocabulary
+    number = len(image)
+
+    # The row after the last box stands in for the boxes of images without any.
+    labels = np.append(scenes.box_label, vocabulary.person)
+    boxes = np.concatenate([scenes.box_xyxy, np.zeros((1, 4))])
+    first = np.searchsorted(scenes.box_image, image)
+    count = np.searchsorted(scenes.box_image, image, side="right") - first
+    some = first + (rng.random(number) * count).astype(np.int64)
+
+    choice = rng.random(number)
+    label = rng.choice(np.unique(vocabulary.class_object), size=number)
+    familiar = (choice < BACKGROUND_PERSONS + BACKGROUND_FAMILIAR) & (count > 0)
+    label = np.where(familiar, labels[some], label)
+    label = np.where(choice < BACKGROUND_PERSONS, vocabulary.person, label)
+
+    corner, width = boxes[some, :2], boxes[some, 2:] - boxes[some, :2]
+    part = width * rng.uniform(0.25, 0.6, (number, 2))
+    anything = size * np.exp(rng.normal(np.log(0.25), 0.6, (number, 2))).clip(0.03, 0.9)
+    near = ((rng.random(number) < 0.5) & (count > 0))[:, None]
+    span = np.where(near, part, anything)
+    place = rng.random((number, 2))
+    centre = np.where(near, corner + width * place, size * place)
+    return Sightings(
+        image=image,
+        label=label,
+        thing=np.full(number, -1),
+        xyxy=inside(np.concatenate([centre - span / 2, centre + span / 2], axis=1), sizes[image]),
+        logit=np.full(number, BACKGROUND_LOGIT),
+    )
+
+
+def _join(first: Sightings, second: Sightings) -> Sightings:
+    return Sightings(
+        image=np.concatenate([first.image, second.image]),
+        label=np.concatenate([first.label, second.label]),
+        thing=np.concatenate([first.thing, second.thing]),
+        xyxy=np.concatenate([first.xyxy, second.xyxy]),
+        logit=np.concatenate([first.logit, second.logit]),
+    )
+
+
+def _best_of_each_kind(sightings: Sightings, person: int) -> Sightings:
+    """Keep the best persons and the best other things of every image, as detectors do."""
+    kind = sightings.image * 2 + (sightings.label == person)
+    order = np.argsort(kind, kind="stable")
+    kept = np.sort(order[rank_in_run(kind[order]) < MOST_OF_A_KIND])
+    return sightings.take(kept)

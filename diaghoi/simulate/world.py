@@ -1,0 +1,211 @@
+"""A simulated annotated test set with the statistics of HICO-DET."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from diaghoi.exceptions import InputError
+from diaghoi.ragged import expand
+from diaghoi.scenes import Scenes
+from diaghoi.simulate.arrays import rank_in_run
+from diaghoi.vocabulary import Vocabulary, hico_det
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.integer]
+
+MOST_TRIPLETS = 10
+SMALLEST_BOX = 10
+
+# How many of a kind an image shows: shares of images with 1, 2, 3 and 4.
+PERSONS = (0.42, 0.30, 0.18, 0.10)
+OBJECTS = (0.44, 0.30, 0.16, 0.10)
+# Widths and heights that the photographs of HICO-DET have, and their shares.
+SIZES = ((640, 480), (640, 427), (640, 360), (500, 375), (480, 640), (427, 640))
+SIZE_SHARES = (0.34, 0.30, 0.06, 0.08, 0.13, 0.09)
+
+JOINED = 0.9  # share of objects of the image's category that some person interacts with
+ALSO_JOINED = 0.3  # share of the other persons that interact with the same object
+FURTHER_VERBS = (0.6, 0.28, 0.12)  # shares of interacting pairs with 1, 2 and 3 verbs
+BYSTANDERS = 0.25  # share of images with an object of another category, in no triplet
+QUIET = 0.012  # share of images without any triplet
+
+# Object height as a share of a standing person's, by COCO-80 position: up to (and without) the
+# position, the size. Kinds stand together in that list, so a few rows are enough.
+RELATIVE_SIZE = (
+    (1, 0.9), (4, 0.8), (9, 1.6), (14, 0.6), (16, 0.35), (24, 0.8), (29, 0.3), (39, 0.25),
+    (46, 0.16), (56, 0.2), (62, 0.75), (68, 0.3), (73, 0.55), (80, 0.2),
+)  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Things:
+    """Boxes to be: image, label and role of each, ordered by image."""
+
+    image: IntArray
+    label: IntArray
+    place: IntArray
+    """How many of the same role stand before it in its image."""
+    role: IntArray
+    """0 person, 1 object of the image's category, 2 bystander."""
+
+
+def annotations(
+    images: int, rng: np.random.Generator, vocabulary: Vocabulary | None = None
+) -> Scenes:
+    """Draw a simulated annotated test set.
+
+    An image shows one to four persons and one to four objects of one category, as the images of
+    HICO-DET do, and now and then a bystander: an annotated object in no triplet. HOI classes follow
+    the long tail of the real test set, `no_interaction` with its real share. An image has
+    1 to 10 triplets, about 3.5 on average; about one image in a hundred has boxes but no triplet.
+
+    Parameters
+    ----------
+    images : int
+        How many images; 9658 is the size of the HICO-DET test set.
+    rng : numpy.random.Generator
+        The only source of randomness: equal seeds give equal scenes.
+    vocabulary : Vocabulary, optional
+        The data set; HICO-DET by default.
+
+    Returns
+    -------
+    Scenes
+        Zero-based boxes with whole pixel coordinates inside their images, named
+        ``demo_000001.jpg`` and so on.
+
+    Raises
+    ------
+    InputError
+        Where ``images`` is less than one.
+    """
+    if images < 1:
+        raise InputError(f"images: {images} images cannot be simulated; give 1 or more")
+    vocabulary = hico_det() if vocabulary is None else vocabulary
+    frequency = np.maximum(vocabulary.test_instances, 1).astype(np.float64)
+    sizes = np.array(SIZES)[rng.choice(len(SIZES), size=images, p=SIZE_SHARES)]
+    theme = vocabulary.class_object[_draw(frequency, images, rng)]
+    things = _things(theme, vocabulary, rng)
+    boxes = _boxes(things, sizes, rng)
+    human, thing = _pairs(things, images, rng)
+    pair, verb = _verbs(things.label[thing], vocabulary, frequency, rng)
+
+    kept = rank_in_run(things.image[thing[pair]]) < MOST_TRIPLETS
+    pair, verb = pair[kept], verb[kept]
+    used, pair = np.unique(pair, return_inverse=True)
+    return Scenes(
+        vocabulary=vocabulary,
+        names=np.array([f"demo_{number:06d}.jpg" for number in range(1, images + 1)]),
+        sizes=sizes.astype(np.int32),
+        box_image=things.image.astype(np.int32),
+        box_xyxy=boxes,
+        box_label=things.label.astype(np.int32),
+        pair_human=human[used].astype(np.int32),
+        pair_object=thing[used].astype(np.int32),
+        triplet_pair=pair.astype(np.int32),
+        triplet_verb=verb.astype(np.int32),
+        source="simulated annotations",
+    )
+
+
+def _draw(weights: FloatArray, count: int, rng: np.random.Generator) -> IntArray:
+    return rng.choice(len(weights), size=count, p=weights / weights.sum())
+
+
+def _things(theme: IntArray, vocabulary: Vocabulary, rng: np.random.Generator) -> _Things:
+    """Choose what each image shows."""
+    images = len(theme)
+    counts = np.stack(
+        [
+            rng.choice([1, 2, 3, 4], size=images, p=PERSONS),
+            rng.choice([1, 2, 3, 4], size=images, p=OBJECTS),
+            rng.random(images) < BYSTANDERS,
+        ],
+        axis=1,
+    ).astype(np.int64)
+    group, place = expand(np.zeros(counts.size, dtype=np.int64), counts.ravel())
+    image, role = np.divmod(group, 3)
+    other = rng.integers(len(vocabulary.objects), size=images)
+    label = np.stack([np.full(images, vocabulary.person), theme, other], axis=1)[image, role]
+    return _Things(image=image, label=label, place=place, role=role)
+
+
+def _boxes(things: _Things, sizes: IntArray, rng: np.random.Generator) -> FloatArray:
+    """Place persons side by side and objects near them; (B, 4) whole pixels inside the image."""
+    count = len(things.image)
+    width, height = sizes[things.image].T.astype(np.float64)
+    persons = np.bincount(things.image[things.role == 0], minlength=len(sizes))[things.image]
+    start = np.searchsorted(things.image, things.image)
+    beside = start + things.place % persons
+
+    tall = height * np.exp(rng.normal(np.log(0.62), 0.35, count)) / persons**0.35
+    tall = np.clip(tall, 0.12 * height, 0.94 * height)
+    wide = np.minimum(tall / np.exp(rng.normal(np.log(2.1), 0.3, count)), 0.8 * width)
+    centre_x = width * (things.place % persons + rng.uniform(0.2, 0.8, count)) / persons
+    centre_y = height * rng.uniform(0.72, 1.0, count) - tall / 2
+
+    size = _relative_size(things.label) * tall[beside] * np.exp(rng.normal(0, 0.3, count))
+    stretch = np.exp(rng.normal(0.1, 0.4, count))
+    near_x = centre_x[beside] + wide[beside] * rng.uniform(-0.7, 0.7, count)
+    near_y = centre_y[beside] + tall[beside] * rng.uniform(-0.3, 0.4, count)
+
+    person = things.role == 0
+    half_x = np.where(person, wide, np.clip(size * stretch, SMALLEST_BOX, 0.9 * width)) / 2
+    half_y = np.where(person, tall, np.clip(size / stretch, SMALLEST_BOX, 0.9 * height)) / 2
+    half_x = np.maximum(half_x, SMALLEST_BOX / 2)
+    x = np.clip(np.where(person, centre_x, near_x), half_x, width - 1 - half_x)
+    y = np.clip(np.where(person, centre_y, near_y), half_y, height - 1 - half_y)
+    return np.round(np.stack([x - half_x, y - half_y, x + half_x, y + half_y], axis=1))
+
+
+def _relative_size(label: IntArray) -> FloatArray:
+    ends, size = zip(*RELATIVE_SIZE, strict=True)
+    row = np.searchsorted(ends, label, side="right")
+    return np.asarray(size)[np.minimum(row, len(size) - 1)]
+
+
+def _pairs(things: _Things, images: int, rng: np.random.Generator) -> tuple[IntArray, IntArray]:
+    """Join persons and objects of the image's category: rows of the human and the object boxes."""
+    persons = np.bincount(things.image[things.role == 0], minlength=images)
+    quiet = rng.random(images) < QUIET
+    quiet[0] = False
+    thing = np.flatnonzero((things.role == 1) & ~quiet[things.image])
+    image = things.image[thing]
+    owner, human = expand(np.searchsorted(things.image, image), persons[image])
+    thing, image = thing[owner], image[owner]
+
+    partner = things.place[human] == things.place[thing] % persons[image]
+    first_object = things.place[thing] == 0
+    chance = np.where(partner, np.where(first_object, 1.0, JOINED), ALSO_JOINED)
+    joined = rng.random(len(owner)) < chance
+    return human[joined], thing[joined]
+
+
+def _verbs(
+    label: IntArray, vocabulary: Vocabulary, frequency: FloatArray, rng: np.random.Generator
+) -> tuple[IntArray, IntArray]:
+    """Draw the verbs of each pair: rows of pairs and verbs, ordered by pair."""
+    by_object = np.argsort(vocabulary.class_object, kind="stable")
+    bounds = np.searchsorted(
+        vocabulary.class_object[by_object], np.arange(len(vocabulary.objects) + 1)
+    )
+    pair, row = expand(bounds[label], bounds[label + 1] - bounds[label])
+    verb, weight = vocabulary.class_verb[by_object][row], frequency[by_object][row]
+
+    idle = verb == vocabulary.no_interaction
+    total = np.bincount(pair, weights=weight, minlength=len(label))
+    share = np.bincount(pair, weights=weight * idle, minlength=len(label)) / np.maximum(total, 1)
+    # Pairs have several verbs but only one no_interaction, so fewer triplets than pairs have it.
+    several = 1 + np.dot(FURTHER_VERBS, [0, 1, 2])
+    share = share * several / (1 - share + share * several)
+    is_idle = rng.random(len(label)) < share
+    wanted = np.where(is_idle, 1, rng.choice([1, 2, 3], size=len(label), p=FURTHER_VERBS))
+
+    # The largest of log(weight) + Gumbel noise are draws without replacement by weight.
+    key = np.log(weight) + rng.gumbel(size=len(pair))
+    key[idle != is_idle[pair]] = -np.inf
+    order = np.lexsort((-key, pair))
+    chosen = rank_in_run(pair[order]) < wanted[pair[order]]
+    rows = np.sort(order[chosen & np.isfinite(key[order])])
+    return pair[rows], verb[rows]

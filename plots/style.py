@@ -1,0 +1,125 @@
+"""What all figures share: paper sizes, fonts, one colour per error, and saving."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+from matplotlib.backend_bases import FigureCanvasBase
+from matplotlib.colors import to_rgb
+from matplotlib.figure import Figure
+
+from diaghoi.exceptions import InputError, close_matches
+from diaghoi.formats.atomic import replacing
+
+SINGLE_COLUMN = 3.25
+"""Width in inches of a figure in one column of a two-column paper."""
+DOUBLE_COLUMN = 6.875
+"""Width in inches of a figure across both columns."""
+
+COLOURS = {
+    "human_box": "#88CCEE",
+    "object_box": "#332288",
+    "both_boxes": "#44AA99",
+    "association": "#117733",
+    "action": "#DDCC77",
+    "duplicate": "#882255",
+    "missed_gt": "#CC6677",
+    "false_positive": "#AA4499",
+    "false_negative": "#999933",
+}
+"""One fixed colour for each error, in the order of the oracles (Paul Tol's "muted" scheme, which
+people with the common kinds of colour blindness can tell apart; neighbours differ in lightness)."""
+OTHER_COLOUR = "#777777"
+
+EMBEDDED_FONTS: dict[Any, Any] = {"pdf.fonttype": 42, "ps.fonttype": 42, "svg.fonttype": "none"}
+PAPER: dict[Any, Any] = {
+    **EMBEDDED_FONTS,
+    "font.size": 8.0,
+    "axes.labelsize": 8.0,
+    "axes.titlesize": 8.0,
+    "xtick.labelsize": 7.0,
+    "ytick.labelsize": 7.0,
+    "legend.fontsize": 7.0,
+    "legend.frameon": False,
+    "axes.linewidth": 0.6,
+    "xtick.major.width": 0.6,
+    "ytick.major.width": 0.6,
+    "xtick.major.size": 2.5,
+    "ytick.major.size": 2.5,
+    "lines.linewidth": 0.8,
+    "patch.linewidth": 0.4,
+    "hatch.linewidth": 0.4,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.axisbelow": True,
+    "figure.dpi": 150.0,
+    "savefig.dpi": 300.0,
+}
+
+
+@contextmanager
+def paper() -> Iterator[None]:
+    """Draw for print: small type, thin lines, and real fonts in PDF and PostScript (type 42).
+
+    The sizes hold for figures of :data:`SINGLE_COLUMN` or :data:`DOUBLE_COLUMN` inches that are
+    placed without scaling.
+    """
+    with mpl.rc_context(PAPER):
+        yield
+
+
+def colour(oracle: str) -> tuple[float, float, float]:
+    """Return the colour of an error as red, green and blue in [0, 1]; grey for one unknown here."""
+    return to_rgb(COLOURS.get(oracle, OTHER_COLOUR))
+
+
+def lighter(rgb: tuple[float, float, float], amount: float) -> tuple[float, float, float]:
+    """Mix a colour with white: 0 leaves it as it is, 1 gives white."""
+    red, green, blue = (part + (1.0 - part) * amount for part in rgb)
+    return red, green, blue
+
+
+def check_suffix(path: str | os.PathLike[str]) -> str:
+    """Return the picture format that the ending of a path stands for, for example ``pdf``.
+
+    Raises
+    ------
+    InputError
+        Where no picture can be written in that format.
+    """
+    known = sorted(FigureCanvasBase.get_supported_filetypes())
+    suffix = Path(path).suffix.lower().removeprefix(".")
+    if suffix not in known:
+        found = f"the ending '.{suffix}' is not known" if suffix else "the name has no ending"
+        raise InputError(
+            f"{os.fspath(path)}: cannot be drawn: {found}{close_matches(suffix, known)}; "
+            f"give one of {', '.join(known)}"
+        )
+    return suffix
+
+
+def save(figure: Figure, path: str | os.PathLike[str]) -> None:
+    """Write a figure; it appears complete or not at all.
+
+    Parameters
+    ----------
+    figure : matplotlib.figure.Figure
+        The figure, in its own size: nothing is cut off or added.
+    path : path
+        Where to; the ending chooses the format (pdf, png, svg, ...).
+
+    Raises
+    ------
+    InputError
+        Where the ending is not known or the folder cannot be written to.
+    """
+    kind = check_suffix(path)
+    with replacing(path) as temporary, mpl.rc_context(EMBEDDED_FONTS | {"savefig.bbox": None}):
+        # Without the date of the day, equal figures are equal files.
+        dated = {"pdf": {"CreationDate": None}, "svg": {"Date": None}}
+        figure.savefig(temporary, format=kind, metadata=dated.get(kind))

@@ -1,0 +1,247 @@
+"""The bars of ΔmAP: their data, and what is on the axes."""
+
+import copy
+import json
+import warnings
+
+import numpy as np
+import pytest
+from matplotlib.colors import to_rgb
+from matplotlib.figure import Figure
+
+from diaghoi import plots, simulate
+from diaghoi.diagnosis import diagnose
+from diaghoi.exceptions import InputError
+from diaghoi.oracles import ORACLES
+from diaghoi.plots.delta_map import Delta
+from diaghoi.plots.style import colour
+
+DELTAS = dict(zip(ORACLES, (0.01, 0.03, -0.002, 0.08, 0.05, 0.1, 0.006, 0.32, 0.1), strict=True))
+
+
+def result(label="one-stage", **changes):
+    """What the figure uses of a report, in the form of its JSON file."""
+    deltas = DELTAS | changes
+    return {
+        "label": label,
+        "oracles": {
+            name: {"delta_map": {"full": delta, "rare": 0.5, "non_rare": None}}
+            for name, delta in deltas.items()
+        },
+    }
+
+
+def bars(ax):
+    """Height of each bar by its name, error/model."""
+    return {bar.get_gid(): bar.get_height() for bar in ax.patches}
+
+
+def drawn(ax):
+    """Draw for real, with warnings as errors: the layout works."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ax.figure.draw_without_rendering()
+    return ax
+
+
+# Data
+
+
+def test_table():
+    rows = plots.delta_map_table([result("a"), result("b", action=None)])
+    assert len(rows) == 18
+    assert rows[0] == Delta(model="a", oracle="human_box", delta=1.0)
+    assert [row.oracle for row in rows[:9]] == list(ORACLES)
+    assert [row.model for row in rows] == ["a"] * 9 + ["b"] * 9
+    by_name = {(row.model, row.oracle): row.delta for row in rows}
+    assert by_name["b", "action"] is None
+    assert by_name["a", "both_boxes"] == pytest.approx(-0.2)
+
+
+@pytest.mark.parametrize(("split", "value"), [("full", 1.0), ("rare", 50.0), ("non_rare", None)])
+def test_table_of_a_split(split, value):
+    assert plots.delta_map_table([result()], split=split)[0].delta == value
+
+
+def test_table_of_some_oracles():
+    rows = plots.delta_map_table([result()], oracles=["duplicate", "action"])
+    assert [(row.oracle, row.delta) for row in rows] == [("duplicate", 10.0), ("action", 5.0)]
+
+
+def test_table_takes_what_the_report_writes():
+    scenes = simulate.annotations(40, np.random.default_rng(0))
+    found = simulate.detect(scenes, simulate.TWO_STAGE, np.random.default_rng(1))
+    written = diagnose(scenes, found, label="two-stage").to_dict()
+    rows = plots.delta_map_table([json.loads(json.dumps(written))])
+    assert [row.oracle for row in rows] == list(ORACLES)
+    expected = written["oracles"]["action"]["delta_map"]["full"]
+    assert rows[4].delta == pytest.approx(100 * expected)
+
+
+def test_oracles_follow_the_registry_whatever_the_file_says():
+    turned = result()
+    turned["oracles"] = dict(reversed(turned["oracles"].items()))
+    turned["oracles"] = {"new": turned["oracles"]["action"], **turned["oracles"]}
+    assert [row.oracle for row in plots.delta_map_table([turned])] == [*ORACLES, "new"]
+
+
+def test_an_oracle_that_one_model_lacks_is_undefined_there():
+    old = result("old")
+    del old["oracles"]["duplicate"]
+    rows = plots.delta_map_table([result("new"), old])
+    assert {row.model: row.delta for row in rows if row.oracle == "duplicate"} == {
+        "new": 10.0,
+        "old": None,
+    }
+
+
+def test_models_without_or_with_equal_labels_are_told_apart():
+    rows = plots.delta_map_table([result(""), result("a"), result("a"), result(None), result("a")])
+    names = list(dict.fromkeys(row.model for row in rows))
+    assert names == ["model 1", "a", "a (2)", "model 4", "a (3)"]
+
+
+def test_results_are_unchanged():
+    given = [result("a"), result("a")]
+    before = copy.deepcopy(given)
+    plots.delta_map(given)
+    assert given == before
+
+
+# Axes
+
+
+def test_bars_heights_and_names():
+    ax = drawn(plots.delta_map([result("a"), result("b", action=0.2)]))
+    assert len(ax.patches) == 18
+    heights = bars(ax)
+    assert heights["action/a"] == pytest.approx(5)
+    assert heights["action/b"] == pytest.approx(20)
+    titles = [text.get_text().replace("\n", " ") for text in ax.get_xticklabels()]
+    assert titles == [oracle.title for oracle in ORACLES.values()]
+    assert ax.get_ylabel() == "ΔmAP (points)"
+
+
+def test_split_is_named():
+    assert plots.delta_map([result()], split="rare").get_ylabel() == "ΔmAP (points, rare classes)"
+
+
+def test_negative_bars_hang_below_zero():
+    ax = drawn(plots.delta_map([result()]))
+    assert bars(ax)["both_boxes/one-stage"] == pytest.approx(-0.2)
+    assert ax.get_ylim()[0] < -0.2
+
+
+def test_undefined_bars_are_left_out_but_keep_their_place():
+    ax = drawn(plots.delta_map([result(action=None)]))
+    assert "action/one-stage" not in bars(ax)
+    assert len(ax.patches) == 8
+    assert len(ax.get_xticks()) == 9
+
+
+def test_all_undefined():
+    ax = drawn(plots.delta_map([result()], split="non_rare"))
+    assert not ax.patches
+
+
+def test_colour_tells_the_error():
+    ax = plots.delta_map([result("a")])
+    for bar in ax.patches:
+        assert to_rgb(bar.get_facecolor()) == pytest.approx(colour(bar.get_gid().split("/")[0]))
+
+
+@pytest.mark.parametrize("models", [2, 3, 4, 5, 12])
+def test_models_can_be_told_apart_without_colour(models):
+    ax = plots.delta_map([result(f"m{n}") for n in range(models)])
+    of_action = [bar for bar in ax.patches if bar.get_gid().startswith("action/")]
+    brightness = [sum(to_rgb(bar.get_facecolor())) for bar in of_action]
+    assert all(np.diff(brightness) > 0)
+    hatches = {bar.get_hatch() for bar in of_action}
+    assert len(hatches) == (models if models <= 4 else 1)
+    centres = [bar.get_x() + bar.get_width() / 2 for bar in of_action]
+    assert all(np.diff(centres) > 0)
+    assert np.mean(centres) == pytest.approx(list(ORACLES).index("action"))
+
+
+def test_legend_names_the_models():
+    assert plots.delta_map([result()]).get_legend() is None
+    texts = plots.delta_map([result("a"), result("b")]).get_legend().get_texts()
+    assert [text.get_text() for text in texts] == ["a", "b"]
+
+
+def test_many_models_are_numbered():
+    legend = plots.delta_map([result(f"m{n}") for n in range(5)]).get_legend()
+    assert legend.get_texts()[4].get_text() == "5 m4"
+    assert "left to right" in legend.get_title().get_text()
+
+
+def test_figures_are_written_where_there_is_room():
+    assert "−0.2" in [text.get_text() for text in plots.delta_map([result()]).texts]
+    assert not plots.delta_map([result(f"m{n}") for n in range(12)]).texts
+    tiny = plots.delta_map([result(both_boxes=-0.0001)])
+    assert "0.0" in [text.get_text() for text in tiny.texts]
+
+
+@pytest.mark.parametrize("models", [1, 2, 12])
+@pytest.mark.parametrize("width", [plots.SINGLE_COLUMN, plots.DOUBLE_COLUMN])
+def test_everything_lies_inside_the_paper(models, width):
+    figure = Figure(figsize=(width, 2.4), layout="constrained")
+    ax = figure.add_subplot()
+    results = [result(f"Detector-{n}") for n in range(models)]
+    assert plots.delta_map(results, ax=ax) is ax
+    drawn(ax)
+    inside = figure.bbox.padded(1)
+    for artist in (ax.get_legend(), ax.yaxis.label, *ax.get_xticklabels(), *ax.texts):
+        if artist is not None:
+            box = artist.get_window_extent()
+            assert inside.x0 <= box.x0
+            assert box.x1 <= inside.x1
+            assert inside.y0 <= box.y0
+            assert box.y1 <= inside.y1
+    assert ax.get_window_extent().height > 0.22 * figure.bbox.height
+    turned = {text.get_rotation() for text in ax.get_xticklabels()}
+    assert turned == ({40.0} if width == plots.SINGLE_COLUMN else {0.0})
+
+
+# Bad input
+
+
+@pytest.mark.parametrize(
+    ("results", "options", "message"),
+    [
+        ([], {}, "results: there is nothing to draw; give at least one diagnosis"),
+        (
+            [result()],
+            {"split": "non-rare"},
+            "split: 'non-rare' is not known (did you mean 'non_rare' or 'rare'?); "
+            "give one of full, rare, non_rare",
+        ),
+        (
+            [{"label": "x"}],
+            {},
+            "x: the result has no 'oracles'; give what diaghoi report --json writes",
+        ),
+        (
+            [{"label": "x", "oracles": {"action": {}}}],
+            {},
+            "x: oracle 'action' has no number in 'delta_map' for 'full'; "
+            "give what diaghoi report --json writes",
+        ),
+        (
+            [result("x", action="high")],
+            {},
+            "x: oracle 'action' has no number in 'delta_map' for 'full'; "
+            "give what diaghoi report --json writes",
+        ),
+        (
+            [result("x")],
+            {"oracles": ["acton"]},
+            "x: the result has no oracle 'acton' (did you mean 'action' or 'association'?); it has "
+            + ", ".join(ORACLES),
+        ),
+    ],
+)
+def test_bad_results(results, options, message):
+    with pytest.raises(InputError) as caught:
+        plots.delta_map(results, **options)
+    assert str(caught.value) == message
