@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from os import PathLike
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -81,10 +82,10 @@ def read_image_labels(path: str | PathLike[str]) -> ImageLabels:
     """
     from scipy.io import loadmat
 
+    if not Path(path).is_file():
+        raise InputError(f"{path}: no such file")
     try:
         content = loadmat(path, variable_names=["anno_test", "list_test"])
-    except FileNotFoundError:
-        raise InputError(f"{path}: no such file") from None
     except Exception as error:  # scipy raises many kinds on files that are no MATLAB files
         raise InputError(f"{path}: not a readable MATLAB file ({error})") from None
     for name in ("anno_test", "list_test"):

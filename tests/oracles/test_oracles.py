@@ -1,0 +1,114 @@
+"""What each oracle does to a ledger."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from support.scenes import problems
+
+from diaghoi import ORACLES, diagnose
+from diaghoi.errors import LABELS
+from diaghoi.ledger import Ledger
+from diaghoi.scenes import Scenes
+
+
+def ledger(rows: list[tuple[int, str, float, int]], annotations: list[int]) -> Ledger:
+    """Make a ledger of rows (class, label, score, annotation) and annotations (class)."""
+    count = len(annotations)
+    return Ledger.ranked(
+        classes=3,
+        row_class=np.array([row[0] for row in rows]),
+        row_label=np.array([LABELS.index(row[1]) for row in rows], dtype=np.int8),
+        row_score=np.array([row[2] for row in rows]),
+        row_annotation=np.array([row[3] for row in rows]),
+        row_image=np.zeros(len(rows), dtype=int),
+        row_action_score=np.array([row[2] for row in rows]),
+        annotation_class=np.array(annotations),
+        annotation_image=np.zeros(count, dtype=int),
+        annotation_counts=np.ones(count, dtype=bool),
+        annotation_examined=np.ones(count, dtype=bool),
+        annotation_localised=np.ones(count, dtype=bool),
+    )
+
+
+def shown(repaired: Ledger) -> list[tuple[int, str, float]]:
+    """Rows of a ledger as (class, label, score)."""
+    return [
+        (int(group), LABELS[label], float(score))
+        for group, label, score in zip(
+            repaired.row_class, repaired.row_label, repaired.row_score, strict=True
+        )
+    ]
+
+
+@pytest.mark.parametrize("name", ["human_box", "object_box", "association", "action"])
+def test_converts_the_assigned_and_removes_the_others(name: str) -> None:
+    before = ledger(
+        [
+            (0, name, 0.9, 1),  # stands for an annotation of class 1, which has a true positive
+            (0, name, 0.8, -1),  # stands for nothing
+            (0, "both_boxes", 0.7, -1),
+            (1, "true_positive", 0.6, 1),
+            (1, "true_positive", 0.95, 0),
+        ],
+        [1, 1],
+    )
+    after = ORACLES[name](before)
+    assert shown(after) == [
+        (0, "both_boxes", 0.7),
+        (1, "true_positive", 0.95),
+        (1, "true_positive", 0.9),
+    ]
+    assert after.positives.tolist() == [0, 2, 0]
+
+
+@pytest.mark.parametrize("name", ["both_boxes", "duplicate"])
+def test_removes(name: str) -> None:
+    before = ledger([(0, name, 0.9, 0), (0, "action", 0.8, -1)], [0])
+    assert shown(ORACLES[name](before)) == [(0, "action", 0.8)]
+
+
+def test_missed_gt_takes_the_missed_out_of_the_positives() -> None:
+    before = ledger([(0, "true_positive", 0.9, 0), (1, "action", 0.8, 1)], [0, 0, 0])
+    assert ORACLES["missed_gt"](before).positives.tolist() == [2, 0, 0]
+
+
+def test_false_positive_keeps_only_true_positives() -> None:
+    before = ledger([(0, "true_positive", 0.9, 0), (1, "action", 0.8, 0)], [0])
+    assert shown(ORACLES["false_positive"](before)) == [(0, "true_positive", 0.9)]
+
+
+def test_false_negative_counts_only_what_was_found() -> None:
+    before = ledger([(0, "true_positive", 0.9, 0), (1, "action", 0.8, 1)], [0, 0, 1])
+    assert ORACLES["false_negative"](before).positives.tolist() == [1, 0, 0]
+
+
+def test_equal_scores_keep_their_place_after_a_move() -> None:
+    before = ledger(
+        [(1, "both_boxes", 0.5, -1), (0, "action", 0.5, 0), (1, "both_boxes", 0.5, -1)], [1]
+    )
+    after = ORACLES["action"](before)
+    assert [row[1] for row in shown(after)] == ["both_boxes", "true_positive", "both_boxes"]
+
+
+def test_each_oracle_says_what_it_does() -> None:
+    for name, oracle in ORACLES.items():
+        assert oracle.name == name
+        assert len(oracle.definition) > 20
+        assert oracle.title
+
+
+@given(problems())
+def test_repaired_ledgers_stay_sound(problem: tuple[Scenes, Scenes]) -> None:
+    before = diagnose(*problem).ledger
+    for name, oracle in ORACLES.items():
+        after = oracle(before)
+        place = after.row_class.astype(np.int64) * 2**32 + after.row_rank
+        assert (np.diff(place) > 0).all(), "rows stay ranked"
+        found = after.row_annotation[after.true]
+        assert len(np.unique(found)) == len(found), "a triplet has one true positive at most"
+        assert (after.annotation_class[found] == after.row_class[after.true]).all()
+        assert len(after.row_class) <= len(before.row_class)
+        if name in LABELS:
+            assert not (after.row_label == LABELS.index(name)).any()

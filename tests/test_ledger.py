@@ -1,0 +1,83 @@
+"""Ranking and average precision."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support import reference
+
+from diaghoi.ledger import average_precision, descending
+from diaghoi.negatives import PUBLISHED_LEVELS, Negatives, negative_scores
+from diaghoi.protocol import ELEVEN_LEVELS
+
+scores = st.lists(st.sampled_from([0.0, 0.1, 0.1 + 1e-16, 0.5, 0.9, -0.0, 1.0]), max_size=30)
+
+
+@given(scores)
+def test_descending_is_a_stable_sort(values: list[float]) -> None:
+    array = np.array(values, dtype=float)
+    assert descending(array).tolist() == np.argsort(-array, kind="stable").tolist()
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 3), st.booleans()), max_size=40),
+    st.lists(st.integers(0, 40), min_size=4, max_size=4),
+    st.sampled_from(["11-point", "area"]),
+)
+def test_average_precision_equals_its_definition(
+    rows: list[tuple[int, bool]], extra: list[int], kind: str
+) -> None:
+    rows.sort(key=lambda row: row[0])
+    groups = np.array([row[0] for row in rows], dtype=int)
+    true = np.array([row[1] for row in rows], dtype=bool)
+    positives = np.bincount(groups[true], minlength=4) + extra
+    levels = ELEVEN_LEVELS if kind == "11-point" else None
+    found = average_precision(groups, true, positives, levels)
+    for group in range(4):
+        if positives[group] == 0:
+            assert np.isnan(found.average_precision[group])
+            continue
+        expected = reference.average_precision(
+            true[groups == group].tolist(), int(positives[group]), kind
+        )
+        assert found.average_precision[group] == pytest.approx(expected[0], abs=1e-12)
+        assert found.max_recall[group] == expected[1]
+
+
+def test_a_perfect_class_scores_exactly_one() -> None:
+    for number in range(1, 200):
+        true = np.ones(number, dtype=bool)
+        one = average_precision(np.zeros(number, int), true, np.array([number]), ELEVEN_LEVELS)
+        assert one.average_precision[0] == 1
+
+
+def test_a_recall_of_three_tenths_does_not_reach_the_fourth_level() -> None:
+    # The official evaluators build the level as 3 * 0.1 = 0.30000000000000004.
+    true = np.array([True, True, True])
+    found = average_precision(np.zeros(3, int), true, np.array([10]), ELEVEN_LEVELS)
+    assert found.average_precision[0] == pytest.approx(3 / 11)
+
+
+def test_more_positives_than_levels_can_round() -> None:
+    for positives in range(1, 500):
+        true = np.ones(positives, dtype=bool)
+        found = average_precision(
+            np.zeros(positives, int), true[: positives // 2 or 1], np.array([positives]), None
+        )
+        assert found.max_recall[0] == (positives // 2 or 1) / positives
+
+
+def test_a_perfect_rejection_of_negatives_has_the_published_ceiling() -> None:
+    pairs = Negatives(score=np.linspace(0.9, 0.1, 8), negative=np.array([True] * 6 + [False] * 2))
+    result = negative_scores(pairs)
+    assert result["ap"] == 1
+    assert result["ap_published"] == pytest.approx(101 / 110)
+    assert (result["pairs"], result["negatives"]) == (8, 6)
+    assert len(PUBLISHED_LEVELS) == 110
+
+
+def test_negatives_without_any_are_undefined() -> None:
+    result = negative_scores(Negatives(score=np.array([0.5]), negative=np.array([False])))
+    assert result == {"ap": None, "ap_published": None, "pairs": 1, "negatives": 0}
