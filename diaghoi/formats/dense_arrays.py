@@ -91,12 +91,13 @@ class _Columns:
 
     images: Images
 
-    def column(self, key: str, *, like: str | None = None, width: int = 0) -> tuple[Array, Rows]:
-        """Concatenate one key; ``width`` columns, or none; as many rows as the key ``like``."""
+    def parts(
+        self, key: str, *, like: str | None = None, width: int = 0
+    ) -> tuple[list[Array], Rows]:
+        """Return one key of each image: ``width`` columns, as many rows as the key ``like``."""
         images = self.images
         parts = [self._part(n, row, key, width) for n, row in enumerate(images.rows)]
         count = np.fromiter(map(len, parts), dtype=np.int64, count=len(parts))
-        rows = Rows(images.file, images.names, key, count)
         if like is not None:
             other = np.array([_length(row[like]) for row in images.rows], dtype=np.int64)
             if (count != other).any():
@@ -106,6 +107,11 @@ class _Columns:
                     f"rows, but {like!r} has {other[bad]}; both need one row each for the same "
                     "things"
                 )
+        return parts, Rows(images.file, images.names, key, count)
+
+    def column(self, key: str, *, like: str | None = None, width: int = 0) -> tuple[Array, Rows]:
+        """Concatenate one key of all images."""
+        parts, rows = self.parts(key, like=like, width=width)
         empty = np.zeros((0, width) if width else (0,))
         return np.concatenate(parts) if parts else empty, rows
 
@@ -131,7 +137,7 @@ class _Columns:
             raise InputError(f"{where}: the key is missing; the image has: {keys}")
         try:
             array = np.asarray(row[key])
-            if array.dtype.kind not in "iuf":
+            if array.dtype.kind not in "if":
                 array = array.astype(np.float64)
         except (TypeError, ValueError):
             raise InputError(
@@ -164,19 +170,10 @@ def _read(content: Content, kind: Kind, options: Options) -> Scenes:
         content.file, labels[human], given=options.objects, fixed=None
     )
     label = check_labels(label_rows, labels, vocabulary, "", numbering)
-    scores, pair_rows = columns.column("verb_scores", like="sub_ids", width=len(vocabulary.verbs))
-    check_scores_of_pairs(pair_rows, scores)
-    real = np.arange(len(vocabulary.verbs)) != vocabulary.no_interaction
     top = options.top or TOP
-    pair, verb = _best(scores, label[thing], pair_rows, vocabulary, top)
+    best = _best(columns, label[thing], vocabulary, top)
     notes += (f"{content.file}: dense arrays, cut to the {top} best triplets of each image",)
-    action = scores
-    if columns.has("action_scores"):
-        action, action_rows = columns.column(
-            "action_scores", like="sub_ids", width=len(vocabulary.verbs)
-        )
-        check_scores_of_pairs(action_rows, action)
-    else:
+    if not columns.has("action_scores"):
         notes += (f"{content.file}: no 'action_scores'; the triplet scores stand in for them",)
     return Scenes(
         vocabulary=vocabulary,
@@ -187,29 +184,25 @@ def _read(content: Content, kind: Kind, options: Options) -> Scenes:
         box_score=_box_scores(columns),
         pair_human=human,
         pair_object=thing,
-        pair_score=np.max(scores[:, real], axis=1, initial=-np.inf).astype(np.float64),
-        triplet_pair=pair,
-        triplet_verb=verb,
-        triplet_score=scores[pair, verb].astype(np.float64),
-        triplet_action_score=action[pair, verb].astype(np.float64),
+        pair_score=best.pair_score,
+        triplet_pair=best.pair,
+        triplet_verb=best.verb,
+        triplet_score=best.score,
+        triplet_action_score=best.action_score,
         source=content.file,
         notes=images.notes + notes,
     )
 
 
-def check_scores_of_pairs(rows: Rows, scores: Array) -> None:
-    """Check that all scores of all pairs are finite.
-
-    Raises
-    ------
-    InputError
-        For NaN and infinity.
-    """
-    bad = first_not_finite(scores)
+def _check_scores(part: Array, image: int, rows: Rows) -> None:
+    """Check that the scores of all pairs of an image are finite."""
+    bad = first_not_finite(part)
     if bad >= 0:
-        verb = int(np.argmax(~np.isfinite(scores[bad])))
+        verb = int(np.argmax(~np.isfinite(part[bad])))
         raise rows.error(
-            bad, "", f"the score of verb {verb} is {scores[bad, verb]}; give a finite number"
+            int(rows.start[image]) + bad,
+            "",
+            f"the score of verb {verb} is {part[bad, verb]}; give a finite number",
         )
 
 
@@ -227,22 +220,55 @@ def _box_rows(columns: _Columns, key: str, boxes: Rows) -> IntArray:
     return index + boxes.start[rows.image]
 
 
-def _best(
-    scores: Array, label: IntArray, rows: Rows, vocabulary: Vocabulary, top: int
-) -> tuple[IntArray, IntArray]:
-    """Find pair and verb of the ``top`` best valid triplets of each image, best first.
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Best:
+    """The triplets that are kept, and the score of every pair."""
 
-    Equal scores keep row-major order: pair by pair, verb by verb.
+    pair: IntArray
+    verb: IntArray
+    score: Array
+    action_score: Array
+    pair_score: Array
+
+
+def _best(columns: _Columns, label: IntArray, vocabulary: Vocabulary, top: int) -> _Best:
+    """Find the ``top`` best valid triplets of each image, best first.
+
+    Equal scores keep row-major order: pair by pair, verb by verb. The scores are looked at image by
+    image, because the arrays of all images together are the whole file once more.
     """
-    pair_parts, verb_parts = [], []
-    for start, count in zip(rows.start.tolist(), rows.count.tolist(), strict=True):
-        part = slice(start, start + count)
-        pair, verb = np.nonzero(vocabulary.class_of[label[part]] >= 0)
-        order = np.argsort(-scores[part][pair, verb], kind="stable")[:top]
-        pair_parts.append(pair[order] + start)
-        verb_parts.append(verb[order])
-    none: list[IntArray] = [np.zeros(0, dtype=np.int64)]
-    return np.concatenate(none + pair_parts), np.concatenate(none + verb_parts)
+    verbs = len(vocabulary.verbs)
+    scores, rows = columns.parts("verb_scores", like="sub_ids", width=verbs)
+    actions, action_rows = scores, rows
+    if columns.has("action_scores"):
+        actions, action_rows = columns.parts("action_scores", like="sub_ids", width=verbs)
+    valid = vocabulary.class_of >= 0
+    real = np.flatnonzero(np.arange(verbs) != vocabulary.no_interaction)
+    cells, found, found_actions, of_pairs = [], [], [], []
+    for image, (start, score, action) in enumerate(
+        zip(rows.start.tolist(), scores, actions, strict=True)
+    ):
+        _check_scores(score, image, rows)
+        if action is not score:
+            _check_scores(action, image, action_rows)
+        possible = np.flatnonzero(valid[label[start : start + len(score)]])
+        chosen = possible[np.argsort(-score.reshape(-1)[possible], kind="stable")[:top]]
+        cells.append(chosen + start * verbs)
+        found.append(score.reshape(-1)[chosen])
+        found_actions.append(action.reshape(-1)[chosen])
+        of_pairs.append(score[:, real].max(axis=1))
+    cell = _joined(cells, np.int64)
+    return _Best(
+        pair=cell // verbs,
+        verb=cell % verbs,
+        score=_joined(found, np.float64),
+        action_score=_joined(found_actions, np.float64),
+        pair_score=_joined(of_pairs, np.float64),
+    )
+
+
+def _joined(parts: list[Array], kind: type[np.generic]) -> Array:
+    return np.concatenate([np.zeros(0, dtype=kind), *parts]).astype(kind, copy=False)
 
 
 FORMAT = Format(

@@ -42,19 +42,22 @@ def _read(content: Content, kind: Kind, options: Options) -> Scenes:
     vocabulary = options.vocabulary
     files: dict[int, Path] = content.value
     _check_complete(content.file, files, len(vocabulary.objects))
-    cells = {number: _cells(path) for number, path in sorted(files.items())}
-    table = _numbering(content.file, cells, vocabulary, options.objects)
-    images = {number: part.shape[1] for number, part in cells.items()}
+    shapes = {number: _shape(path) for number, path in sorted(files.items())}
+    images = {number: count for number, (_, count) in shapes.items()}
     if len(set(images.values())) > 1:
         other = next(n for n, count in images.items() if count != images[1])
         raise InputError(
             f"{files[other]}: all_boxes: has {images[other]} images, but {files[1].name} has "
             f"{images[1]}; all files need the images of the same list"
         )
+    table = _numbering(
+        content.file, {n: rows for n, (rows, _) in shapes.items()}, vocabulary, options.objects
+    )
     parts = []
-    for number, part in cells.items():
+    for number in shapes:
+        # One file at a time: the cells of all take gigabytes.
         classes = np.flatnonzero(vocabulary.class_object == table[number])
-        parts.append(_rows(files[number], part, classes, options.origin_or(0)))
+        parts.append(_rows(files[number], _cells(files[number]), classes, options.origin_or(0)))
     image, hoi, values = (np.concatenate([part[n] for part in parts]) for n in range(3))
     order = np.lexsort((hoi, image))
     return from_repeated(
@@ -82,23 +85,33 @@ def _check_complete(folder: str, files: dict[int, Path], objects: int) -> None:
         raise InputError(f"{folder}: more files than objects: {some_of(extra)}; remove them")
 
 
+def _shape(path: Path) -> tuple[int, int]:
+    """Return how many classes and images ``all_boxes`` of one file has, without loading it."""
+    from scipy.io import whosmat
+
+    try:
+        found = {name: (shape, kind) for name, shape, kind in whosmat(path)}
+    except Exception as error:
+        raise damaged_mat(path, error) from error
+    shape, kind = found.get("all_boxes", ((), ""))
+    if kind != "cell" or len(shape) != 2:
+        problem = "is no cell array of classes x images" if kind else "is missing"
+        raise InputError(f"{path}: the variable 'all_boxes' {problem}")
+    return int(shape[0]), int(shape[1])
+
+
 def _cells(path: Path) -> Array:
     """Load ``all_boxes`` of one file as a (classes, images) array of arrays."""
     from scipy.io import loadmat
 
     try:
-        loaded = loadmat(path, variable_names=["all_boxes"])
+        return np.asarray(loadmat(path, variable_names=["all_boxes"])["all_boxes"])
     except Exception as error:
         raise damaged_mat(path, error) from error
-    cells = loaded.get("all_boxes")
-    if not (isinstance(cells, np.ndarray) and cells.dtype == object and cells.ndim == 2):
-        found = "is missing" if cells is None else "is no cell array of classes x images"
-        raise InputError(f"{path}: the variable 'all_boxes' {found}")
-    return cells
 
 
 def _numbering(
-    folder: str, cells: dict[int, Array], vocabulary: Vocabulary, given: str | None
+    folder: str, rows: dict[int, int], vocabulary: Vocabulary, given: str | None
 ) -> dict[int, int]:
     """Find the object of each file; the number of its classes tells whether that is right."""
     orders = {
@@ -109,7 +122,7 @@ def _numbering(
         raise InputError(f"--objects {given}: these files are numbered as coco80 or hico80")
     expected = np.bincount(vocabulary.class_object, minlength=len(vocabulary.objects))
     wrong = {
-        name: next((n for n, part in cells.items() if len(part) != expected[table[n]]), None)
+        name: next((n for n, count in rows.items() if count != expected[table[n]]), None)
         for name, table in orders.items()
     }
     name = given or "coco80"
@@ -120,7 +133,7 @@ def _numbering(
     hint = f"; the files fit {other}: say so with --objects" if other else ""
     thing = vocabulary.objects[orders[name][bad]]
     raise InputError(
-        f"{folder}: detections_{bad:02d}.mat: all_boxes: has {len(cells[bad])} rows, but "
+        f"{folder}: detections_{bad:02d}.mat: all_boxes: has {rows[bad]} rows, but "
         f"{thing!r} has {expected[orders[name][bad]]} HOI classes{hint}"
     )
 

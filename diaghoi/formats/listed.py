@@ -88,13 +88,7 @@ def read_listed(content: Content, layout: Layout, options: Options) -> Scenes:
     score = _optional(boxes, "score")
     human = _box_rows(triplets, "subject_id", boxes.rows)
     thing = _box_rows(triplets, "object_id", boxes.rows)
-    verbs = check_verbs(
-        triplets.rows,
-        triplets.integers("category_id"),
-        vocabulary,
-        "category_id",
-        origin=layout.verb_origin,
-    )
+    verbs = triplets.integers("category_id")
     numbering, notes = find_numbering(
         content.file, labels[human], given=options.objects, fixed=layout.objects
     )
@@ -109,7 +103,9 @@ def read_listed(content: Content, layout: Layout, options: Options) -> Scenes:
         pair_human=human[first],
         pair_object=thing[first],
         triplet_pair=pair,
-        triplet_verb=verbs,
+        triplet_verb=check_verbs(
+            triplets.rows, verbs, vocabulary, "category_id", origin=layout.verb_origin
+        ),
         triplet_score=_scores(triplets, "score") if layout.scored else None,
         triplet_action_score=_optional(triplets, "action_score") if layout.scored else None,
         source=content.file,

@@ -45,8 +45,6 @@ def merge(triplets: Scenes, pairs: Scenes) -> Scenes:
         )
     triplets, pairs = _same_images(triplets, pairs)
     scenes, box = _joined_boxes(triplets, pairs)
-    from_triplets, from_pairs = box[: len(triplets.box_image)], box[len(triplets.box_image) :]
-
     # One number for both boxes; objects are raised by 1, because -1 says that there is none.
     base = np.int64(len(scenes.box_image) + 1)
 
@@ -54,28 +52,39 @@ def merge(triplets: Scenes, pairs: Scenes) -> Scenes:
         found = np.append(number, -1)[thing]
         return np.asarray(number[human] * base + found + 1)
 
-    listed = keys(from_pairs, pairs.pair_human, pairs.pair_object)
-    mentioned = keys(from_triplets, triplets.pair_human, triplets.pair_object)
-    first, number = distinct(np.concatenate([listed, mentioned]))
-    # Rows of the new pair table, before they are sorted by image: all listed, then the new ones.
-    extra = first[first >= len(listed)]
-    row_of = np.where(first < len(listed), first, 0)
-    row_of[first >= len(listed)] = len(listed) + np.arange(len(extra))
-    image = np.concatenate([pairs.pair_image, triplets.pair_image[extra - len(listed)]])
+    old = len(triplets.box_image)
+    listed = keys(box[old:], pairs.pair_human, pairs.pair_object)
+    mentioned = keys(box[:old], triplets.pair_human, triplets.pair_object)
+    row, extra = _listed_first(listed, mentioned)
+    image = np.concatenate([pairs.pair_image, triplets.pair_image[extra]])
     order = np.argsort(image, kind="stable")
     place = np.empty(len(order), dtype=np.int64)
     place[order] = np.arange(len(order))
-
-    chosen = np.concatenate([listed, mentioned[extra - len(listed)]])[order]
-    score = np.concatenate([_scores(pairs), np.full(len(extra), np.nan)])[order]
-    of_pair = place[row_of[number[len(listed) :]]]
+    chosen = np.concatenate([listed, mentioned[extra]])[order]
     return replace(
         scenes,
         pair_human=chosen // base,
         pair_object=chosen % base - 1,
-        pair_score=score,
-        triplet_pair=of_pair[triplets.triplet_pair],
+        pair_score=np.concatenate([_scores(pairs), np.full(len(extra), np.nan)])[order],
+        triplet_pair=place[row][triplets.triplet_pair],
     )
+
+
+def _listed_first(listed: IntArray, mentioned: IntArray) -> tuple[IntArray, IntArray]:
+    """Find the row of each mentioned pair in the table of all listed, then all other pairs.
+
+    Returns
+    -------
+    row : (len(mentioned),) int array
+        Row in that table; the first of equal listed pairs.
+    extra : (K,) int array
+        Which of ``mentioned`` are the other pairs, each once.
+    """
+    first, number = distinct(np.concatenate([listed, mentioned]))
+    new = first >= len(listed)
+    row = first.copy()
+    row[new] = len(listed) + np.arange(int(new.sum()))
+    return row[number[len(listed) :]], first[new] - len(listed)
 
 
 def _scores(pairs: Scenes) -> npt.NDArray[Any]:

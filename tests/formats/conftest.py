@@ -119,7 +119,7 @@ def dense():
     return [image, empty]
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def equal():
     """Return a function that says whether two scenes hold the same."""
 

@@ -182,7 +182,10 @@ def test_pair_lists(change, expected, saved, predictions, pair_file):
 
 FILES = {
     "empty": (b"", "the file is empty; write or copy it again"),
-    "text": (b"filename,score\n", "starts with b'filename,score\\n', which is none of pickle, JSON"),
+    "text": (
+        b"filename,score\n",
+        "starts with b'filename,score\\n', which is none of pickle, JSON",
+    ),
     "broken JSON": (b'[{"filename": "a"', "not a readable JSON file ("),
     "JSON in latin1": ('[{"filename": "é"}]'.encode("latin1"), "not a readable JSON file"),
     "gzip": (b"\x1f\x8b123", "compressed with gzip; uncompress it first"),

@@ -93,7 +93,7 @@ def test_without_names_by_position(saved, predictions, pair_file):
     triplets, pairs = saved(predictions), saved(pair_file, "pairs.pkl")
     scenes = read_predictions(triplets, pairs=pairs)
     assert np.bincount(scenes.pair_image[scenes.listed]).tolist() == [1, 3]
-    with pytest.raises(InputError, match="has 2 images and .* has 3; without image names in both"):
+    with pytest.raises(InputError, match=r"has 2 images and .* has 3; without image names in both"):
         read_predictions(triplets, pairs=saved(pair_file[:2], "pairs.pkl"))
 
 

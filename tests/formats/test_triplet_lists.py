@@ -115,9 +115,7 @@ def test_origin(saved, predictions):
 
 
 @pytest.mark.parametrize(("numbering", "labels"), [("coco91", (1, 2, 18)), ("hico80", (49, 9, 25))])
-def test_other_object_numbers_are_found_from_the_human_boxes(
-    numbering, labels, saved, predictions
-):
+def test_other_object_numbers_are_found_from_the_human_boxes(numbering, labels, saved, predictions):
     # 18 is the dog and 2 the bicycle of COCO; 25 and 9 are cow and bicycle of HICO's list.
     for image in predictions:
         for box in image["predictions"]:
@@ -127,8 +125,9 @@ def test_other_object_numbers_are_found_from_the_human_boxes(
     names = [hico_det().objects[label] for label in scenes.box_label]
     last = {"coco91": "dog", "hico80": "cow"}[numbering]
     assert names == ["person", "bicycle", "person", "person", last]
-    assert f"all human boxes have label {labels[0]}: objects are numbered as {numbering}" in (
-        scenes.notes[0]
+    assert (
+        f"all human boxes have label {labels[0]}: objects are numbered as {numbering}"
+        in (scenes.notes[0])
     )
     given = read_predictions(path, objects=numbering)
     assert given.notes == ()
