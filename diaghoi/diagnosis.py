@@ -66,8 +66,6 @@ def diagnose(
         Where nothing is annotated, no image is shared, or predictions have no scores.
     """
     protocol = protocol_named(protocol)
-    if predictions.triplet_score is None:
-        raise InputError(f"{predictions.source or 'predictions'}: the triplets have no scores")
     if not len(annotations.triplet_pair):
         raise InputError(
             f"{annotations.source or 'annotations'}: no annotated triplet, so there is nothing to "
@@ -225,10 +223,9 @@ class Diagnosis:
             unknown_annotated=sum(p.unknown_annotated for p in parts),
             unknown_predicted=sum(p.unknown_predicted for p in parts),
             reading_notes=tuple(dict.fromkeys(note for p in parts for note in p.reading_notes)),
-            **{
-                field: np.concatenate([getattr(p, field) for p in parts])
-                for field in ("annotated", "predicted", "known_objects")
-            },
+            annotated=np.concatenate([p.annotated for p in parts]),
+            predicted=np.concatenate([p.predicted for p in parts]),
+            known_objects=np.concatenate([p.known_objects for p in parts]),
         )
 
     @cached_property

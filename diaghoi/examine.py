@@ -156,7 +156,7 @@ def _examine_block(annotations: Scenes, predictions: Scenes, protocol: Protocol)
         "row_image": predictions.triplet_image[is_class],
         "row_label": label[is_class].astype(np.int8),
         "row_annotation": errors.annotation[is_class].astype(np.int32),
-        "row_score": predictions.triplet_score[is_class],
+        "row_score": predictions.scores[is_class],
         "row_action_score": action_score[is_class],
         "annotation_class": annotations.triplet_class,
         "annotation_image": annotations.triplet_image,

@@ -293,12 +293,12 @@ def average_precision(
 
 def _envelope(precision: FloatArray, start: IntArray, stop: IntArray) -> FloatArray:
     """Highest precision at each row or a later one of the same class."""
-    envelope = precision.copy()
+    envelope: FloatArray = precision.copy()
     for first, end in zip(start.tolist(), stop.tolist(), strict=True):
         if end - first > 1:
             backwards = envelope[first:end][::-1]
             np.maximum.accumulate(backwards, out=backwards)
-    return envelope
+    return np.asarray(envelope)
 
 
 def _needed(level: float, positives: IntArray) -> IntArray:
@@ -308,4 +308,4 @@ def _needed(level: float, positives: IntArray) -> IntArray:
     with np.errstate(divide="ignore"):
         for _ in range(3):
             needed += needed / positives < level
-    return needed
+    return np.asarray(needed)

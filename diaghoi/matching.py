@@ -113,8 +113,7 @@ def pair_hits(annotations: Scenes, predictions: Scenes, boxes: Overlap) -> PairH
 
 def score_order(predictions: Scenes) -> IntArray:
     """Order the triplets of each image by descending score; equal scores keep their order."""
-    image, score = predictions.triplet_image, predictions.triplet_score
-    assert score is not None
+    image, score = predictions.triplet_image, predictions.scores
     in_order = (image[1:] != image[:-1]) | (score[1:] <= score[:-1])
     if in_order.all():
         return np.arange(len(score))

@@ -45,7 +45,9 @@ def iou(first: FloatArray, second: FloatArray, margin: float) -> FloatArray:
     np.maximum(side, 0, out=side)
     shared = side[:, 0] * side[:, 1]
     union = area(first, margin) + area(second, margin) - shared
-    return np.divide(shared, union, out=np.zeros_like(shared), where=union > 0)
+    ratio = np.zeros_like(shared)
+    np.divide(shared, union, out=ratio, where=union > 0)
+    return ratio
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -19,7 +19,7 @@ BoolArray = npt.NDArray[np.bool_]
 
 # The official evaluators build these levels in floating point, so that the fourth is
 # 0.30000000000000004 and a recall of exactly 3/10 does not reach it. Their figures need the same.
-ELEVEN_LEVELS = np.arange(11) * 0.1
+ELEVEN_LEVELS: npt.NDArray[np.float64] = np.arange(11) * np.float64(0.1)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -18,7 +18,7 @@ from diaghoi.exceptions import InputError
 from diaghoi.ragged import expand, runs
 from diaghoi.vocabulary import Vocabulary
 
-FloatArray = npt.NDArray[np.floating]
+FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.integer]
 
 
@@ -125,6 +125,19 @@ class Scenes:
         """(T,) HOI class of each triplet, -1 where object and verb do not form one."""
         return self.vocabulary.class_of[self.pair_label[self.triplet_pair], self.triplet_verb]
 
+    @property
+    def scores(self) -> FloatArray:
+        """(T,) ranking scores of predictions.
+
+        Raises
+        ------
+        InputError
+            Where the triplets have none.
+        """
+        if self.triplet_score is None:
+            raise InputError(f"{self.source or 'predictions'}: the triplets have no scores")
+        return self.triplet_score
+
     @cached_property
     def listed(self) -> npt.NDArray[np.bool_]:
         """(P,) true for the pairs that the detector lists (all, where it lists none apart)."""
@@ -186,7 +199,7 @@ def _rows_or_empty(array: npt.NDArray[Any], images: Any, empty: Any) -> npt.NDAr
     if isinstance(images, slice):
         return array[images]
     padded = np.concatenate([array, np.full_like(array, empty, shape=(1, *array.shape[1:]))])
-    return padded[images]
+    return np.asarray(padded[images])
 
 
 def join(annotations: Scenes, predictions: Scenes) -> tuple[Scenes, Scenes, Joined]:

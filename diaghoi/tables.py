@@ -32,7 +32,7 @@ def class_table(diagnosis: Diagnosis) -> Table:
     scores = diagnosis.class_scores
     table: Table = {
         "class": counted + 1,
-        "name": np.array([vocabulary.class_name(hoi) for hoi in counted]),
+        "name": np.array([vocabulary.class_name(hoi) for hoi in counted.tolist()]),
         "verb": np.array(vocabulary.verbs)[vocabulary.class_verb[counted]],
         "object": np.array(vocabulary.objects)[vocabulary.class_object[counted]],
         "rare": diagnosis.splits["rare"][counted],

@@ -10,6 +10,22 @@ from typing import Any
 from diaghoi.formats.atomic import replacing
 
 
+def to_json(result: Mapping[str, Any]) -> str:
+    """Turn a result into JSON text.
+
+    Parameters
+    ----------
+    result : mapping
+        Fractions as numbers, None (``null``) for what is undefined.
+
+    Raises
+    ------
+    ValueError
+        For NaN and infinity, which JSON does not have.
+    """
+    return json.dumps(result, indent=2, ensure_ascii=False, allow_nan=False)
+
+
 def write_json(path: str | PathLike[str], result: Mapping[str, Any]) -> None:
     """Write a result; the file appears whole or not at all.
 
@@ -18,8 +34,14 @@ def write_json(path: str | PathLike[str], result: Mapping[str, Any]) -> None:
     path : path
         Where to write.
     result : mapping
-        Fractions as numbers, None (``null``) for what is undefined; NaN is not allowed.
+        As for :func:`to_json`.
+
+    Raises
+    ------
+    InputError
+        Where the file cannot be written.
     """
+    text = to_json(result) + "\n"
     with replacing(path) as temporary:
-        text = json.dumps(result, indent=2, ensure_ascii=False, allow_nan=False)
-        temporary.write_text(text + "\n", encoding="utf-8")
+        # Names of files need not be Unicode, and a result may quote them.
+        temporary.write_text(text, encoding="utf-8", errors="replace")

@@ -1,4 +1,4 @@
-"""The report that a terminal shows."""
+"""The report that a terminal shows and a log file keeps: at most 80 columns, no colour needed."""
 
 from __future__ import annotations
 
@@ -11,8 +11,11 @@ from rich.table import Table
 from rich.text import Text
 
 from diaghoi.oracles import ORACLES
+from diaghoi.report.verdict import verdict
 
 SPLITS = {"full": "Full", "rare": "Rare", "non_rare": "Non-rare"}
+# Widths that make the splits of all tables stand below one another.
+NAME, COUNT, SPLIT, GAP = 42, 11, 9, 2
 Result = Mapping[str, Any]
 
 
@@ -25,7 +28,7 @@ def percent(value: float | None, *, signed: bool = False) -> str:
     return shown.lstrip("+-") if float(shown) == 0 else shown.replace("-", "−")
 
 
-def print_report(result: Result, console: Console) -> None:
+def print_report(result: Result, console: Console, *, notes: bool = True) -> None:
     """Print the report of one detector.
 
     Parameters
@@ -34,92 +37,123 @@ def print_report(result: Result, console: Console) -> None:
         As from :meth:`diaghoi.Diagnosis.to_dict`.
     console : rich.console.Console
         Where to print.
+    notes : bool
+        Print the notes, too.
     """
-    counts = result["counts"]
-    title = result["label"] or "Predictions"
-    console.print(Text(f"{title} on {result['dataset']}", style="bold"))
-    console.print(
-        f"{counts['images']:,} images, {counts['annotated_triplets']:,} annotated triplets, "
-        f"{counts['predicted_triplets']:,} predicted triplets, "
-        f"{counts['predicted_pairs']:,} predicted pairs"
+    counts, protocol = result["counts"], result["protocol"]
+    title = f"{result['label'] or 'Predictions'} on {result['dataset']} ({protocol['name']})"
+    _print(console, title, style="bold")
+    _print(console, verdict(result))
+    _print(
+        console,
+        f"{counts['images']:,} images, {counts['annotated_triplets']:,} annotated and "
+        f"{counts['predicted_triplets']:,} predicted triplets",
     )
-    console.print(f"Protocol {result['protocol']['name']}: {result['protocol']['signature']}")
-    for table in (_mean_ap(result), _errors(result), _halves(result)):
+    for table in (_mean_ap(result), _errors(result), _parts(result)):
         console.print()
         console.print(table)
-    for note in result["notes"]:
-        console.print(Text(f"Note: {note}"))
+    _print(console, _pairs_line(result))
+    console.print()
+    choices = protocol["signature"].split(" | ")
+    for line in wrapped([f"Protocol {protocol['name']}: {choices[0]}", *choices[1:]], console):
+        _print(console, line)
+    for note in result["notes"] if notes else []:
+        _print(console, f"Note: {note}")
 
 
-def _table(title: str, *columns: str) -> Table:
-    table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
-    for number, column in enumerate(columns):
-        table.add_column(column, justify="left" if number == 0 else "right")
+def wrapped(parts: list[str], console: Console) -> list[str]:
+    """Join parts with `` | `` to lines that fit the console; no part is broken."""
+    lines = [parts[0]]
+    for part in parts[1:]:
+        longer = f"{lines[-1]} | {part}"
+        if len(longer) <= console.width - 2:
+            lines[-1] = longer
+        else:
+            lines[-1] += " |"
+            lines.append(f"  {part}")
+    return lines
+
+
+def _print(console: Console, line: str, style: str = "") -> None:
+    # As Text, square brackets in names are not taken for markup.
+    console.print(Text(line, style=style))
+
+
+def _table(title: str, columns: Mapping[str, int]) -> Table:
+    """Make an empty table: its title heads the first column, numbers stand right."""
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="bold")
+    numbers = sum(width + GAP for width in columns.values())
+    total = NAME + len(SPLITS) * (SPLIT + GAP)
+    table.add_column(title, min_width=total - numbers, vertical="bottom")
+    for column, width in columns.items():
+        table.add_column(column, justify="right", min_width=width, vertical="bottom")
     return table
 
 
 def _mean_ap(result: Result) -> Table:
-    table = _table("Mean average precision, %", "", *SPLITS.values())
+    table = _table("mAP, %", dict.fromkeys(SPLITS.values(), SPLIT))
     official = result["official"]
     source = official["known_object"]["source"]
     for name, scores in (
         ("Official, Default", official["default"]),
         (f"Official, Known Object ({source})", official["known_object"]),
-        (f"mAP ({result['protocol']['name']})", result["map"]),
-        ("Mean of the highest recall", result["max_recall"]),
+        (f"{result['protocol']['name']}", result["map"]),
+        ("  mean of the highest recalls", result["max_recall"]),
     ):
         table.add_row(name, *(percent(scores[split]) for split in SPLITS))
     return table
 
 
 def _errors(result: Result) -> Table:
-    table = _table(
-        "Errors, and what repairing each would gain",
-        "",
-        "Count",
-        "Share, %",
-        *(f"ΔmAP {name}" for name in SPLITS.values()),
-    )
-    errors = result["errors"]
-    predicted = result["counts"]["predicted_triplets"]
-    annotated = result["counts"]["annotated_triplets"]
-    table.add_row("True positive", *_share(errors["true_positive"], predicted), *[""] * len(SPLITS))
+    splits = {f"ΔmAP\n{name}": SPLIT for name in SPLITS.values()}
+    table = _table("Errors", {"Count": COUNT, "Share, %": COUNT} | splits)
+    table.add_row("True positive", *_count(result, "true_positive"), *[""] * len(SPLITS))
     for name, outcome in result["oracles"].items():
         if name == "false_positive":
             table.add_section()
-            wrong = predicted - errors["true_positive"]
-            share = _share(wrong, predicted)
-        elif name == "false_negative":
-            share = _share(annotated - errors["true_positive"], annotated)
-        elif name == "missed_gt":
-            share = _share(errors[name], annotated)
-        else:
-            share = _share(errors[name], predicted)
         title = ORACLES[name].title if name in ORACLES else name
         delta = (percent(outcome["delta_map"][split], signed=True) for split in SPLITS)
-        table.add_row(title, *share, *delta)
-    table.caption = "Share of predictions; of annotations for missed and false negative."
+        table.add_row(title, *_count(result, name), *delta)
+    table.caption = "Share of the predictions; of the annotations for missed and false negative."
     table.caption_justify = "left"
+    table.caption_style = ""
     return table
 
 
-def _share(part: int, whole: int) -> tuple[str, str]:
+def _count(result: Result, name: str) -> tuple[str, str]:
+    """Show how many there are of an error, and their share; nothing for a user's own oracle."""
+    errors, counts = result["errors"], result["counts"]
+    predicted, annotated = counts["predicted_triplets"], counts["annotated_triplets"]
+    if name == "false_positive":
+        part, whole = predicted - errors["true_positive"], predicted
+    elif name == "false_negative":
+        part, whole = annotated - errors["true_positive"], annotated
+    elif name in errors:
+        part, whole = errors[name], annotated if name == "missed_gt" else predicted
+    else:
+        return "", ""
     return f"{part:,}", percent(part / whole if whole else None)
 
 
-def _halves(result: Result) -> Table:
-    table = _table("The two halves of the detector, %", "", "")
+def _parts(result: Result) -> Table:
+    table = _table("Pairs, negatives, actions, %", dict.fromkeys(SPLITS.values(), SPLIT))
     pairs, negatives, actions = result["pairs"], result["negatives"], result["actions"]
-    per_image = pairs["per_image"]
+    for name, key in (("Pair recall", "recall"), ("Pair precision", "precision")):
+        splits = (percent(pairs[split][key]) for split in ("rare", "non_rare"))
+        table.add_row(name, percent(pairs[key]), *splits)
     for name, value in (
-        ("Pair recall", percent(pairs["recall"])),
-        ("Pair precision", percent(pairs["precision"])),
-        ("Pairs an image", "–" if per_image is None else f"{per_image:.1f}"),
-        ("Human recall", percent(pairs["human_recall"])),
-        ("Object recall", percent(pairs["object_recall"])),
-        ("AP of rejecting pairs without interaction", percent(negatives["ap"])),
-        ("  as published (a perfect detector has 91.82)", percent(negatives["ap_published"])),
-        ("Action mAP on localised pairs", percent(actions["map"])),
+        ("  recall of human boxes", pairs["human_recall"]),
+        ("  recall of object boxes", pairs["object_recall"]),
+        ("Negatives: AP of rejecting other pairs", negatives["ap"]),
+        ("  as published, where 91.82 is perfect", negatives["ap_published"]),
+        ("Actions: mAP on localised pairs", actions["map"]),
     ):
-        table.add_row(name, value)
+        table.add_row(name, percent(value))
     return table
+
+
+def _pairs_line(result: Result) -> str:
+    pairs = result["pairs"]
+    an_image = "" if pairs["per_image"] is None else f", {pairs['per_image']:.1f} an image"
+    source = "as listed by the detector" if pairs["source"] == "pairs" else "those of the triplets"
+    return f"{result['counts']['predicted_pairs']:,} predicted pairs{an_image}: {source}."

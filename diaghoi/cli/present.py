@@ -1,0 +1,53 @@
+"""Results on stdout and in files, notes on stderr."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from diaghoi.formats.atomic import replacing
+
+
+def print_result(result: dict[str, Any]) -> None:
+    """Print the report of a detector on stdout, and its notes on stderr."""
+    from rich.console import Console
+
+    from diaghoi.report.text import print_report
+
+    print_report(result, Console(highlight=False), notes=False)
+    print_notes(result["notes"])
+
+
+def print_notes(notes: Iterable[str]) -> None:
+    """Print what a reader has to know on stderr."""
+    for note in notes:
+        typer.echo(f"Note: {note}", err=True)
+
+
+def write_text(path: Path, result: dict[str, Any]) -> None:
+    """Write the report of a detector, with its notes, as plain text of 80 columns."""
+    from rich.console import Console
+
+    from diaghoi.report.text import print_report
+
+    with (
+        replacing(path) as temporary,
+        temporary.open("w", encoding="utf-8", errors="replace") as file,
+    ):
+        console = Console(file=file, width=80, highlight=False, color_system=None)
+        print_report(result, console)
+
+
+def draw(results: Sequence[dict[str, Any]], path: Path) -> None:
+    """Draw the ΔmAP bars of some detectors in the width of two paper columns."""
+    from matplotlib.figure import Figure
+
+    from diaghoi import plots
+
+    with plots.paper():
+        drawing = Figure(figsize=(plots.DOUBLE_COLUMN, 2.4), layout="constrained")
+        plots.delta_map(results, ax=drawing.add_subplot())
+        plots.save(drawing, path)
