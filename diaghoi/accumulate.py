@@ -2,21 +2,35 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from diaghoi.diagnosis import Diagnosis, diagnose_images
-from diaghoi.exceptions import InputError
+from diaghoi.exceptions import InputError, some_of
 from diaghoi.formats import dense_arrays, triplet_lists
 from diaghoi.formats.base import Kind, Options
+from diaghoi.formats.checks import find_numbering
 from diaghoi.formats.content import Content
+from diaghoi.known_object import ImageLabels
 from diaghoi.protocol import Protocol
 from diaghoi.protocol import protocol as protocol_named
 from diaghoi.scenes import Scenes
 from diaghoi.vocabulary import vocabulary
+
+# What the triplet lists call the arrays of a batch.
+COLUMNS = {
+    "subject_id": "sub_ids",
+    "object_id": "obj_ids",
+    "category_id": "verbs",
+    "score": "scores",
+    "action_score": "action_scores",
+}
+BOX_COLUMNS = {"bbox": "boxes", "category_id": "labels"}
 
 
 class Accumulator:
@@ -34,10 +48,12 @@ class Accumulator:
     label : str
         Name of the detector.
     objects : str, optional
-        Object numbering of labels: ``coco80``, ``coco91`` or ``hico80``; found from the human boxes
-        when not given.
+        Object numbering of labels: ``coco80``, ``coco91`` or ``hico80``; found from the first
+        human boxes when not given.
     top : int, optional
         Triplets an image taken from dense scores; 100 when not given.
+    image_labels : ImageLabels, optional
+        Image-level labels of HICO for Known Object. Without them the box annotations decide.
 
     Examples
     --------
@@ -62,11 +78,15 @@ class Accumulator:
         label: str = "",
         objects: str | None = None,
         top: int | None = None,
+        image_labels: ImageLabels | None = None,
     ) -> None:
         self.protocol = protocol_named(protocol)
         self.label = label
+        self._image_labels = image_labels
         self._options = Options(vocabulary=vocabulary(dataset), objects=objects, top=top)
         self._parts: list[Diagnosis] = []
+        self._names: set[str] = set()
+        self._numbering: dict[Kind, str] = {}
 
     def update(
         self,
@@ -92,7 +112,8 @@ class Accumulator:
         Raises
         ------
         InputError
-            Where lengths differ, or arrays cannot be used.
+            Where lengths differ, an image came before, or arrays cannot be used. The batch is then
+            not added.
         """
         if not len(images) == len(predictions) == len(annotations):
             raise InputError(
@@ -101,14 +122,22 @@ class Accumulator:
             )
         if len(images) == 0:
             return
-        self._parts.append(
-            diagnose_images(
-                self._scenes("annotations", images, annotations),
-                self._scenes("predictions", images, predictions),
-                self.protocol,
-                label=self.label,
-            )
+        self._check_names(images)
+        part = diagnose_images(
+            self._scenes("annotations", images, annotations),
+            self._scenes("predictions", images, predictions),
+            self.protocol,
+            label=self.label,
+            image_labels=self._image_labels,
         )
+        if self._parts and self._parts[0].pair_source != part.pair_source:
+            raise InputError(
+                "predictions of the batch: have "
+                f"{'verb_scores' if part.pair_source == 'pairs' else 'single triplets'}, earlier "
+                "batches did not; give all images in the same form"
+            )
+        self._parts.append(part)
+        self._names.update(images)
 
     def compute(self) -> Diagnosis:
         """Diagnose all images so far.
@@ -116,48 +145,116 @@ class Accumulator:
         Raises
         ------
         InputError
-            Where there are none, or an image came twice.
+            Where there are none, or none is annotated.
         """
+        if not self._parts:
+            raise InputError("there is nothing to diagnose: no batch was added with update()")
+        if not any(len(part.official_ledger.annotation_class) for part in self._parts):
+            raise InputError(
+                "no annotated triplet in any batch, so there is nothing to evaluate against"
+            )
         return Diagnosis.sum(self._parts)
 
     def reset(self) -> None:
         """Forget all images."""
         self._parts.clear()
+        self._names.clear()
+
+    def _check_names(self, images: Sequence[str]) -> None:
+        for name in images:
+            if not isinstance(name, str):
+                raise InputError(f"images of the batch: {name!r} is not a name; give strings")
+        again = [name for name in images if name in self._names]
+        if again:
+            raise InputError(
+                f"images that came in an earlier batch: {some_of(again)}; give every image once, "
+                "and call reset() before the next epoch"
+            )
 
     def _scenes(
         self, kind: Kind, images: Sequence[str], batch: Sequence[Mapping[str, Any]]
     ) -> Scenes:
-        rows = [{key: _array(value) for key, value in row.items()} for row in batch]
+        file = f"{kind} of the batch"
+        rows = [_arrays(file, name, row) for name, row in zip(images, batch, strict=True)]
         dense = any("verb_scores" in row for row in rows)
         reader = dense_arrays.FORMAT if dense else triplet_lists.FORMAT
         named = [
-            {"filename": name} | (row if dense else _listed(kind, name, row))
+            {"filename": name} | (row if dense else _listed(file, kind, name, row))
             for name, row in zip(images, rows, strict=True)
         ]
-        content = Content(Path(f"{kind} of the batch"), "pickle", named)
-        return reader.read(content, kind, self._options)
+        options = self._options
+        if options.objects is None:
+            options = replace(options, objects=self._numbering.get(kind))
+        try:
+            scenes = reader.read(Content(Path(file), "pickle", named), kind, options)
+        except InputError as error:
+            raise InputError(_in_terms_of_arrays(str(error))) from None
+        if options.objects is None and len(scenes.pair_human):
+            # Decided once: in a small batch all human boxes may happen to be called something else.
+            labels = np.concatenate([row["labels"][_whole(row["sub_ids"])] for row in rows])
+            self._numbering[kind] = find_numbering(file, labels, given=None, fixed="coco80")[0]
+        return scenes
+
+
+def _whole(numbers: Any) -> Any:
+    """Make indices of numbers that are known to be whole; empty lists become floats in NumPy."""
+    return numbers.astype(np.int64)
+
+
+def _in_terms_of_arrays(message: str) -> str:
+    """Put the names of the arrays for those of the triplet lists in a message."""
+
+    def array(found: re.Match[str]) -> str:
+        table, row, column = found.groups()
+        columns = COLUMNS if table.startswith("hoi_") else BOX_COLUMNS
+        return f"{columns.get(column, column)}[{row}]"
+
+    table = r"(hoi_annotation|hoi_prediction|annotations|predictions)"
+    message = re.sub(table + r"\[(\d+)\]\.(\w+)", array, message)
+    return re.sub(r"box in '(annotations|predictions)'", "box in 'boxes'", message)
+
+
+def _arrays(file: str, name: str, row: Mapping[str, Any]) -> dict[str, Any]:
+    """Turn what one image gives into arrays."""
+    if not isinstance(row, Mapping):
+        raise InputError(f"{file}: image '{name}': is a {type(row).__name__}; give a dict")
+    arrays = {}
+    for key, value in row.items():
+        try:
+            arrays[key] = _array(value)
+        except (TypeError, ValueError) as error:
+            raise InputError(f"{file}: image '{name}': {key}: is no array ({error})") from None
+    return arrays
 
 
 def _array(value: Any) -> Any:
     """Turn a tensor on any device into an array."""
-    return value.detach().cpu().numpy() if hasattr(value, "detach") else np.asarray(value)
+    if not hasattr(value, "detach"):
+        return np.asarray(value)
+    tensor = value.detach().cpu()
+    try:
+        return tensor.numpy()
+    except TypeError:  # NumPy has no bfloat16
+        return tensor.float().numpy()
 
 
-def _listed(kind: Kind, name: str, row: Mapping[str, Any]) -> dict[str, Any]:
+def _listed(file: str, kind: Kind, name: str, row: Mapping[str, Any]) -> dict[str, Any]:
     """Bring arrays of triplets to the layout of the triplet lists."""
-    columns = {"subject_id": "sub_ids", "object_id": "obj_ids", "category_id": "verbs"}
-    if kind == "predictions":
-        columns |= {"score": "scores"}
-        if "action_scores" in row:
-            columns |= {"action_score": "action_scores"}
+    left_out = {"score", "action_score"} if kind == "annotations" else set()
+    if "action_scores" not in row:
+        left_out.add("action_score")
+    columns = {key: array for key, array in COLUMNS.items() if key not in left_out}
     missing = [key for key in ("boxes", "labels", *columns.values()) if key not in row]
     if missing:
-        raise InputError(f"{kind} of the batch: image '{name}': no {', '.join(missing)}")
+        raise InputError(f"{file}: image '{name}': no {', '.join(missing)}")
+    single = [key for key in ("boxes", "labels", *columns.values()) if row[key].ndim == 0]
+    if single:
+        raise InputError(f"{file}: image '{name}': {single[0]}: is a single value; give an array")
     lengths = {key: len(row[key]) for key in columns.values()}
     if len(set(lengths.values())) > 1 or len(row["boxes"]) != len(row["labels"]):
         lengths |= {key: len(row[key]) for key in ("boxes", "labels")}
         raise InputError(
-            f"{kind} of the batch: image '{name}': lengths do not fit: "
+            f"{file}: image '{name}': lengths do not fit: "
             + ", ".join(f"{key} {length}" for key, length in lengths.items())
         )
     boxes = [

@@ -95,6 +95,8 @@ def diagnose_images(
     The parameters are those of :func:`diagnose`.
     """
     annotations, predictions, joined = join(annotations, predictions)
+    cuts = [top for top in (protocol.top, predictions.top) if top is not None]
+    protocol = replace(protocol, top=min(cuts, default=None))
     evidence = examine(annotations, predictions, protocol, progress)
     official = evidence.everything
     if not protocol.matches_like(HICO_DET):

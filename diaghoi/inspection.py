@@ -58,15 +58,18 @@ def inspect(scenes: Scenes, annotations: Scenes | None = None) -> Inspection:
 
 
 def _facts(scenes: Scenes) -> dict[str, Any]:
+    only_pairs = scenes.pair_score is not None and not len(scenes.triplet_pair)
+    rows, image = ("pairs", scenes.pair_image) if only_pairs else ("triplets", scenes.triplet_image)
     listed = "pairs" if scenes.pair_score is not None else "pairs of the triplets"
     facts: dict[str, Any] = {
         "images": len(scenes),
-        "images without triplets": len(scenes) - len(np.unique(scenes.triplet_image)),
+        f"images without {rows}": len(scenes) - len(np.unique(image)),
         "boxes": len(scenes.box_label),
         listed: int(scenes.listed.sum()),
-        "triplets": len(scenes.triplet_pair),
-        "HOI classes": len(np.unique(scenes.triplet_class[scenes.triplet_class >= 0])),
     }
+    if not only_pairs:
+        facts["triplets"] = len(scenes.triplet_pair)
+        facts["HOI classes"] = len(np.unique(scenes.triplet_class[scenes.triplet_class >= 0]))
     for name, score in (
         ("triplet score", scenes.triplet_score),
         ("action score", scenes.triplet_action_score),

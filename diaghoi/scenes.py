@@ -58,6 +58,8 @@ class Scenes:
         Ranking score. Annotations have none.
     triplet_action_score : (T,) float64 array or None
         Score of the verb alone.
+    top : int or None
+        Where the reader kept only the best triplets of each image, how many.
     source : str
         The file, for messages.
     notes : tuple of str
@@ -78,6 +80,7 @@ class Scenes:
     triplet_verb: IntArray
     triplet_score: FloatArray | None = None
     triplet_action_score: FloatArray | None = None
+    top: int | None = None
     source: str = ""
     notes: tuple[str, ...] = ()
 

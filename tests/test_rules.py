@@ -18,7 +18,7 @@ from support.scenes import (
     scenes,
 )
 
-from diaghoi import Diagnosis, diagnose
+from diaghoi import Diagnosis, diagnose, protocol
 from diaghoi.errors import LABELS
 
 # Two people with a bicycle each, and a car of nobody's.
@@ -205,3 +205,23 @@ def test_diag_hoi_passes_over_images_without_predictions() -> None:
     for oracle in ("missed_gt", "false_negative"):
         ride = passed.repaired_scores[oracle].max_recall
         assert ride[passed.classes["class"][0] - 1 :].tolist().count(pytest.approx(1 / 3)) == 1
+
+
+def test_top_counts_the_best_of_each_image_but_the_official_figures_take_all() -> None:
+    rows = [(ANN, BICYCLE, ANNS, RIDE, 0.3), (FAR, BICYCLE, FAR, RIDE, 0.9)]
+    boxes = [(PERSON, ANN), (BICYCLE, ANNS), (PERSON, FAR), (BICYCLE, FAR)]
+    annotations = scenes([image("a.jpg", BOXES, [(0, 2, RIDE)])], scored=False)
+    triplets = [(0, 1, rows[0][3], 0.3), (2, 3, rows[1][3], 0.9)]
+    predictions = scenes([image("a.jpg", boxes, triplets)], scored=True)
+    diagnosis = diagnose(annotations, predictions, protocol("hico-det-520", top=1))
+    assert labels(diagnosis) == ["both_boxes"]
+    assert diagnosis.mean_ap["full"] == 0
+    assert diagnosis.official["default"]["full"] == pytest.approx(0.5)
+
+
+def test_a_cut_that_the_reader_made_shows_in_the_signature() -> None:
+    annotations = scenes([image("a.jpg", BOXES, TRUTH)], scored=False)
+    predictions = scenes([image("a.jpg", [], [])], scored=True, top=100)
+    assert "top 100 an image" in diagnose(annotations, predictions).protocol.signature
+    stricter = diagnose(annotations, predictions, protocol("hico-det", top=20))
+    assert "top 20 an image" in stricter.protocol.signature

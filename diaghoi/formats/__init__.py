@@ -23,7 +23,6 @@ from diaghoi.formats import (
 from diaghoi.formats.base import Format, Kind, Options, Recognised
 from diaghoi.formats.columnar import write
 from diaghoi.formats.content import Content, load
-from diaghoi.formats.cutting import check_top, cut
 from diaghoi.formats.dense_arrays import write_dense_arrays
 from diaghoi.formats.merging import merge
 from diaghoi.formats.pair_lists import write_pair_lists
@@ -110,8 +109,8 @@ def read(
     objects : {'coco80', 'coco91', 'hico80'}, optional
         How objects are numbered; by default found from the format and the human boxes.
     top : int, optional
-        Keep the best triplets of each image. By default dense arrays are cut to 100, and other
-        formats are taken as they are.
+        Triplets to keep of each image of dense arrays, 100 by default. Other formats are read as
+        they are; to evaluate fewer of their triplets, give ``top`` to the protocol.
 
     Returns
     -------
@@ -128,14 +127,15 @@ def read(
     options = Options(vocabulary=vocabulary(dataset), origin=origin, objects=objects, top=top)
     if origin not in (None, 0, 1):
         raise InputError(f"--origin {origin}: boxes are counted from 0 or from 1")
-    check_top(top)
+    if top is not None and top < 1:
+        raise InputError(f"--top {top}: the number of triplets of an image must be at least 1")
     with collector_off():
         content = load(path)
         chosen, kind = _matching(content) if format is None else _forced(content, format)
         scenes = chosen.read(content, kind, options)
         recognised = _described(content, chosen, kind)
         del content  # millions of small objects, gone before the next file is read
-    return recognised, scenes if top is None else cut(scenes, top)
+    return recognised, scenes
 
 
 def read_annotations(

@@ -26,7 +26,7 @@ class Options:
     objects : str or None
         How objects are numbered: ``coco80``, ``coco91`` or ``hico80``; None to find it.
     top : int or None
-        Triplets kept of each image; None for what the format prescribes.
+        Triplets kept of each image of dense arrays; None for the customary 100.
     """
 
     vocabulary: Vocabulary

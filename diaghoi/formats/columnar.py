@@ -1,7 +1,8 @@
 """The package's own file: the columns of :class:`~diaghoi.scenes.Scenes` in an ``.npz``.
 
 ``diaghoi_format`` holds the version of the layout, ``vocabulary`` the name of the data set, and
-``notes`` the notes; every other array is the column of that name. Nothing is compressed, so that a
+``notes`` the notes, ``top`` how many triplets of each image a reader kept (0: all); every other
+array is the column of that name. Nothing is compressed, so that a
 file is read as fast as it is copied. Coordinates and scores are float64, other numbers as small as
 they fit; pairs and triplets refer to rows of the box and pair table of the whole file.
 """
@@ -31,7 +32,7 @@ from diaghoi.scenes import COLUMNS, Scenes
 Array = npt.NDArray[Any]
 
 VERSION = 1
-_HEADER = ("diaghoi_format", "vocabulary", "notes")
+_HEADER = ("diaghoi_format", "vocabulary", "notes", "top")
 _OPTIONAL = ("sizes", "box_score", "pair_score", "triplet_score", "triplet_action_score")
 _TABLES = {"box": "box_image", "pair": "pair_human", "triplet": "triplet_pair"}
 
@@ -64,9 +65,12 @@ def _read(content: Content, kind: Kind, options: Options) -> Scenes:
             f"{options.vocabulary.name!r}; say which with --dataset"
         )
     _check_shapes(file, columns)
-    notes = found["notes"].read()
+    notes, top = found["notes"].read(), found["top"].read()
+    if top.shape != () or top.dtype.kind not in "iu" or top < 0:
+        raise InputError(f"{file}: top: is {str(top)!r:.40}; convert the original file again")
     return Scenes(
         vocabulary=options.vocabulary,
+        top=int(top) or None,
         source=file,
         notes=tuple(map(str, notes.reshape(-1).tolist())),
         **_check_values(file, columns, options),
@@ -171,6 +175,7 @@ def write(path: str | os.PathLike[str], scenes: Scenes) -> None:
         "diaghoi_format": np.array(VERSION),
         "vocabulary": np.array(scenes.vocabulary.name),
         "notes": np.array(scenes.notes, dtype=np.str_),
+        "top": np.array(scenes.top or 0),
     }
     for key in COLUMNS:
         column = getattr(scenes, key)

@@ -189,6 +189,7 @@ def _read(content: Content, kind: Kind, options: Options) -> Scenes:
         triplet_verb=best.verb,
         triplet_score=best.score,
         triplet_action_score=best.action_score,
+        top=top,
         source=content.file,
         notes=images.notes + notes,
     )

@@ -42,7 +42,6 @@ def test_round_trip(scenes, tmp_path, equal):
         with np.load(path) as arrays:
             assert arrays[column].dtype == np.int16
     np.testing.assert_array_equal(read_predictions(path, origin=1).box_xyxy, scenes.box_xyxy - 1)
-    assert len(read_predictions(path, top=1).triplet_pair) == 2
 
 
 def test_annotations_pairs_and_nothing(saved, annotations, pair_file, tmp_path, equal):

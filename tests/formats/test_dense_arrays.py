@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from diaghoi.exceptions import InputError
-from diaghoi.formats import read_predictions, recognise, write_dense_arrays
+from diaghoi.formats import read_predictions, recognise, write, write_dense_arrays
 from diaghoi.vocabulary import hico_det
 
 
@@ -105,11 +105,14 @@ def test_npz_is_unpickled_with_the_same_restrictions(tmp_path):
     assert not (tmp_path / "executed").exists()
 
 
-def test_top(saved, dense):
+def test_top(saved, dense, tmp_path):
     scenes = read_predictions(saved(dense), top=3)
     assert scenes.triplet_verb.tolist() == [57, 76, 36]
     assert len(scenes.pair_human) == 2  # all pairs are listed
     assert "cut to the 3 best" in scenes.notes[0]
+    assert scenes.top == 3
+    write(tmp_path / "x.npz", scenes)
+    assert read_predictions(tmp_path / "x.npz").top == 3
 
 
 def test_action_and_box_scores(saved, dense):
