@@ -7,7 +7,13 @@ from typing import Annotated
 
 import typer
 
-from diaghoi.cli.settings import KEYS, change_setting, read_settings, settings_file
+from diaghoi.cli.settings import (
+    KEYS,
+    change_setting,
+    check_key,
+    read_settings,
+    settings_file,
+)
 from diaghoi.exceptions import InputError
 
 config = typer.Typer(no_args_is_help=True, help="Show and change the settings of this user.")
@@ -16,10 +22,11 @@ Key = Annotated[str, typer.Argument(help=f"One of: {', '.join(KEYS)}.")]
 
 
 @config.command("set")
-def set_(key: Key, path: Annotated[Path, typer.Argument(help="The file.")]) -> None:
+def set_(key: Key, path: Annotated[Path, typer.Argument(help="The file.", readable=False)]) -> None:
     """Set where a file of a data set lies: `diaghoi config set hico-det.annotations PATH`."""
-    if not path.exists():
-        raise InputError(f"{path}: no such file")
+    check_key(key)
+    if not path.is_file():
+        raise InputError(f"{path}: {'not a file' if path.exists() else 'no such file'}")
     change_setting(key, str(path.resolve()))
 
 

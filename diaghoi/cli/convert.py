@@ -7,15 +7,16 @@ from typing import Annotated, Any
 
 import typer
 
-from diaghoi.cli import options
+from diaghoi.cli import options, outputs
+from diaghoi.cli.present import print_notes
 from diaghoi.cli.progress import progress
 from diaghoi.exceptions import InputError
 from diaghoi.formats import read, read_predictions, write
 
 
 def convert(
-    source: Annotated[Path, typer.Argument(help="Predictions or annotations.")],
-    target: Annotated[Path, typer.Argument(help="The .npz file to write.")],
+    source: Annotated[Path, typer.Argument(help="Predictions or annotations.", readable=False)],
+    target: Annotated[Path, typer.Argument(help="The .npz file to write.", readable=False)],
     pairs: options.Pairs = None,
     dataset: options.Dataset = "hico-det",
     format: options.Format = None,
@@ -27,19 +28,14 @@ def convert(
     """Convert predictions (with their pairs) or annotations to the package's columnar .npz."""
     if target.suffix != ".npz":
         raise InputError(f"{target}: the package's own format is .npz; give a name that ends so")
+    outputs.check_files([target], [source, pairs])
+    reading: dict[str, Any] = {"format": format, "origin": origin, "objects": objects}
     with progress(quiet) as shown:
         shown.start(f"reading {source}")
-        options_of_file: dict[str, Any] = {
-            "format": format,
-            "dataset": dataset,
-            "origin": origin,
-            "objects": objects,
-            "top": top,
-        }
         if pairs is None:
-            _, scenes = read(source, **options_of_file)
+            _, scenes = read(source, dataset=dataset, top=top, **reading)
         else:
-            scenes = read_predictions(source, pairs=pairs, **options_of_file)
+            scenes = read_predictions(source, pairs=pairs, dataset=dataset, top=top, **reading)
         shown.start(f"writing {target}")
         write(target, scenes)
     if not quiet:
@@ -47,3 +43,4 @@ def convert(
             f"{target}: {len(scenes):,} images, {len(scenes.box_label):,} boxes, "
             f"{len(scenes.pair_human):,} pairs, {len(scenes.triplet_pair):,} triplets"
         )
+        print_notes(scenes.notes)

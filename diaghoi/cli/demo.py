@@ -9,22 +9,27 @@ import typer
 
 from diaghoi import diagnosis
 from diaghoi.cli import options
+from diaghoi.cli.outputs import check_folder
+from diaghoi.cli.present import draw, print_result, write_text
 from diaghoi.cli.progress import Progress, progress
-from diaghoi.cli.report import draw, print_result, write_text
 from diaghoi.formats import read_annotations, write, write_pair_lists, write_triplet_lists
 from diaghoi.report.json import write_json
 from diaghoi.scenes import Scenes
 
 
 def demo(
-    out: Annotated[Path, typer.Option(help="Folder to write to.")] = Path("demo"),
+    out: Annotated[Path, typer.Option(help="Folder to write to.", readable=False)] = Path("demo"),
     images: Annotated[
         int,
         typer.Option(min=1, help="Images to simulate; 9658 is the size of HICO-DET's test set."),
     ] = 500,
-    seed: Annotated[int, typer.Option(help="Seed of the simulation.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the simulation.")] = 0,
     annotations: Annotated[
-        Path | None, typer.Option(help="Simulate the detectors on these annotations instead.")
+        Path | None,
+        typer.Option(
+            help="Simulate the detectors on all images of these annotations instead.",
+            readable=False,
+        ),
     ] = None,
     quiet: options.Quiet = False,
 ) -> None:
@@ -37,7 +42,7 @@ def demo(
 
     from diaghoi import simulate
 
-    out.mkdir(parents=True, exist_ok=True)
+    check_folder(out)
     rng = np.random.default_rng(seed)
     results = []
     with progress(quiet) as shown:
@@ -46,21 +51,30 @@ def demo(
             truth = simulate.annotations(images, rng)
         else:
             truth = read_annotations(annotations)
+        out.mkdir(parents=True, exist_ok=True)
         _write_annotations(out, truth)
-        for label, detector in {
-            "one_stage": simulate.ONE_STAGE,
-            "two_stage": simulate.TWO_STAGE,
-        }.items():
+        detectors = {"one_stage": simulate.ONE_STAGE, "two_stage": simulate.TWO_STAGE}
+        for label, detector in detectors.items():
             shown.start(f"simulating {label}")
             found = simulate.detect(truth, detector, rng)
             results.append(_report(out, label, truth, found, shown))
+        shown.start("drawing")
+        for suffix in ("pdf", "png"):
+            draw(results, out / f"delta_map.{suffix}")
     if not quiet:
         for result in results:
             print_result(result)
-    for suffix in ("pdf", "png"):
-        draw(results, out / f"delta_map.{suffix}")
-    if not quiet:
-        typer.echo(f"Everything is in {out}: {', '.join(sorted(p.name for p in out.iterdir()))}")
+            typer.echo()
+        typer.echo(_closing(out))
+
+
+def _closing(out: Path) -> str:
+    names = ", ".join(sorted(path.name for path in out.iterdir() if not path.name.startswith(".")))
+    return (
+        f"{out} holds {names}.\n"
+        f"Try: diaghoi report {out / 'one_stage.pkl'} --annotations {out / 'annotations.pkl'} "
+        f"--pairs {out / 'one_stage_pairs.pkl'}"
+    )
 
 
 def _write_annotations(out: Path, truth: Scenes) -> None:

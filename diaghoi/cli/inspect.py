@@ -8,25 +8,29 @@ from typing import Annotated, Any
 import typer
 
 from diaghoi import inspection
-from diaghoi.cli import options
+from diaghoi.cli import options, outputs
 from diaghoi.cli.progress import progress
 from diaghoi.formats import read, read_annotations
-from diaghoi.report.json import write_json
+from diaghoi.report.json import to_json, write_json
 
 
 def inspect(
-    file: Annotated[Path, typer.Argument(help="Predictions, pairs or annotations.")],
+    file: Annotated[
+        Path, typer.Argument(help="Predictions, pairs or annotations.", readable=False)
+    ],
     annotations: Annotated[
-        Path | None, typer.Option(help="The annotations that predictions are meant for.")
+        Path | None,
+        typer.Option(help="The annotations that predictions are meant for.", readable=False),
     ] = None,
     dataset: options.Dataset = "hico-det",
     format: options.Format = None,
     origin: options.Origin = None,
     objects: options.Objects = None,
-    json: Annotated[Path | None, typer.Option(help="Write what is found to this file.")] = None,
+    json: options.Json = None,
     quiet: options.Quiet = False,
 ) -> None:
     """Say what a file is, what it holds, and what looks wrong with it."""
+    outputs.check_files([json], [file, annotations])
     with progress(quiet) as shown:
         shown.start(f"reading {file}")
         recognised, scenes = read(
@@ -34,23 +38,36 @@ def inspect(
         )
         truth = None if annotations is None else read_annotations(annotations, dataset=dataset)
         found = inspection.inspect(scenes, truth)
-    if not quiet:
-        typer.echo(f"{file}: {recognised.kind} in the format {recognised.format}")
-        for name, value in found.facts.items():
-            typer.echo(f"  {name}: {_shown(value)}")
-        for note in scenes.notes:
-            typer.echo(f"Note: {note}")
-        for warning in found.warnings:
-            typer.echo(f"Warning: {warning}")
-        if not found.warnings:
-            typer.echo("Nothing looks wrong.")
-    if json is not None:
-        write_json(
-            json,
-            {"file": str(file), "kind": recognised.kind, "format": recognised.format}
-            | {"facts": found.facts, "notes": list(scenes.notes)}
-            | {"warnings": list(found.warnings)},
-        )
+    result = {
+        "file": str(file),
+        "kind": recognised.kind,
+        "format": recognised.format,
+        "title": recognised.title,
+        "container": recognised.container,
+        "facts": found.facts,
+        "notes": list(scenes.notes),
+        "warnings": list(found.warnings),
+    }
+    if json == outputs.STDOUT:
+        typer.echo(to_json(result))
+    elif not quiet:
+        _print(result)
+    if json not in (None, outputs.STDOUT):
+        write_json(json, result)
+
+
+def _print(result: dict[str, Any]) -> None:
+    typer.echo(f"{result['file']}: {result['kind']}")
+    typer.echo(f"  {result['title']} ({result['format']}, {result['container']})")
+    width = max(map(len, result["facts"]))
+    for name, value in result["facts"].items():
+        typer.echo(f"  {name:{width}}  {_shown(value)}")
+    for note in result["notes"]:
+        typer.echo(f"Note: {note}")
+    for warning in result["warnings"]:
+        typer.echo(f"Warning: {warning}")
+    if not result["warnings"]:
+        typer.echo("Nothing looks wrong.")
 
 
 def _shown(value: Any) -> str:

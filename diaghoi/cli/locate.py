@@ -54,7 +54,7 @@ def find_annotations(dataset: str) -> Found:
         path = next((path for path in paths if path.is_file()), None)
         if path is not None:
             passed = f", because there are none in {', '.join(looked)}" if looked else ""
-            return Found(path=path, note=f"annotations: {path}, found by {place}{passed}")
+            return Found(path=path, note=f"annotations: {path}, from {place}{passed}")
         if given:
             looked.append(f"{place} ({given})")
     searched = ", ".join((*looked, *FOLDERS))

@@ -7,12 +7,19 @@ from typing import Annotated
 
 import typer
 
-Predictions = Annotated[Path, typer.Argument(help="Prediction file (or folder of .mat files).")]
+# readable=False here and in the commands: what is wrong with a file is told by its reader, in the
+# same words as everything else, and not by the parser.
+
+Predictions = Annotated[
+    Path, typer.Argument(help="Prediction file (or folder of .mat files).", readable=False)
+]
 Annotations = Annotated[
     Path | None,
-    typer.Option(help="Annotation file; looked for in the customary places when not given."),
+    typer.Option(
+        help="Annotation file; looked for in the customary places when not given.", readable=False
+    ),
 ]
-Pairs = Annotated[Path | None, typer.Option(help="File of predicted pairs.")]
+Pairs = Annotated[Path | None, typer.Option(help="File of predicted pairs.", readable=False)]
 Dataset = Annotated[str, typer.Option(help="Data set.")]
 Format = Annotated[
     str | None,
@@ -30,4 +37,8 @@ Top = Annotated[
     int | None,
     typer.Option(min=1, help="Triplets an image, best first [dense arrays: 100; others: all]."),
 ]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no table.")]
+Json = Annotated[
+    Path | None,
+    typer.Option(help="Write all that is found to this file; - for stdout.", readable=False),
+]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]

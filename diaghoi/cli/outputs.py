@@ -33,9 +33,7 @@ def check_files(files: Iterable[Path | None], inputs: Iterable[Path | None]) -> 
         if path.resolve() in read:
             raise InputError(f"{path}: would overwrite what is read; give another name")
         if path.is_dir():
-            raise InputError(
-                f"{path}: cannot be written: it is a folder; give the name of a file"
-            )
+            raise InputError(f"{path}: cannot be written: it is a folder; give the name of a file")
         if path.exists() and not path.is_file():
             raise InputError(
                 f"{path}: cannot be written: it is no ordinary file; for stdout give --json -"

@@ -29,16 +29,17 @@ def print_notes(notes: Iterable[str]) -> None:
 
 def write_text(path: Path, result: dict[str, Any]) -> None:
     """Write the report of a detector, with its notes, as plain text of 80 columns."""
+    from io import StringIO
+
     from rich.console import Console
 
     from diaghoi.report.text import print_report
 
-    with (
-        replacing(path) as temporary,
-        temporary.open("w", encoding="utf-8", errors="replace") as file,
-    ):
-        console = Console(file=file, width=80, highlight=False, color_system=None)
-        print_report(result, console)
+    text = StringIO()
+    print_report(result, Console(file=text, width=80, highlight=False, color_system=None))
+    with replacing(path) as temporary:
+        lines = "".join(f"{line.rstrip()}\n" for line in text.getvalue().splitlines())
+        temporary.write_text(lines, encoding="utf-8", errors="replace")
 
 
 def draw(results: Sequence[dict[str, Any]], path: Path) -> None:

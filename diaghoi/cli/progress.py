@@ -38,7 +38,10 @@ class Progress:
         from rich.console import Console
         from rich.progress import Progress as Bar
 
-        bar = Bar(console=Console(stderr=True), transient=True)
+        console = Console(stderr=True)
+        if not console.is_interactive:
+            return  # a bar in a log file is only noise
+        bar = Bar(console=console, transient=True)
         bar.add_task(self.task, completed=self.done, total=self.total)
         bar.start()
         self._bar = bar

@@ -5,19 +5,39 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import typer
 
 from diaghoi import diagnosis
-from diaghoi.cli import options
+from diaghoi.cli import options, outputs
 from diaghoi.cli.locate import find_annotations
+from diaghoi.cli.present import draw, print_result, write_text
 from diaghoi.cli.progress import progress
 from diaghoi.cli.settings import read_settings
 from diaghoi.exceptions import InputError
 from diaghoi.formats import read_annotations, read_predictions
-from diaghoi.formats.atomic import replacing
-from diaghoi.known_object import read_image_labels
+from diaghoi.known_object import ImageLabels, read_image_labels
 from diaghoi.protocol import protocol as protocol_named
-from diaghoi.report.json import write_json
+from diaghoi.report.json import to_json, write_json
+from diaghoi.scenes import Scenes
+from diaghoi.vocabulary import vocabulary
+
+Protocol = Annotated[str, typer.Option(help="hico-det, hico-det-520 or diag-hoi.")]
+Figure = Annotated[
+    Path | None,
+    typer.Option(help="Draw ΔmAP per error to this .pdf, .svg or .png file.", readable=False),
+]
+Out = Annotated[
+    Path | None, typer.Option(help="Write text, JSON and figure into this folder.", readable=False)
+]
+Label = Annotated[str | None, typer.Option(help="Name of the detector [name of the file].")]
+Iou = Annotated[float | None, typer.Option(help="IoU threshold [0.5].")]
+Rare = Annotated[
+    str | None, typer.Option(help="Rare by instances in the 'train' or the 'test' set [train].")
+]
+Labels = Annotated[
+    Path | None, typer.Option(help="HICO's anno.mat, for Known Object.", readable=False)
+]
 
 
 def report(
@@ -25,111 +45,108 @@ def report(
     annotations: options.Annotations = None,
     pairs: options.Pairs = None,
     dataset: options.Dataset = "hico-det",
-    protocol: Annotated[
-        str, typer.Option(help="hico-det, hico-det-520 or diag-hoi.")
-    ] = "hico-det-520",
-    json: Annotated[Path | None, typer.Option(help="Write all figures to this file.")] = None,
-    figure: Annotated[
-        Path | None, typer.Option(help="Draw ΔmAP per error to this .pdf, .svg or .png file.")
-    ] = None,
-    out: Annotated[
-        Path | None, typer.Option(help="Write text, JSON and figure into this folder.")
-    ] = None,
-    label: Annotated[
-        str | None, typer.Option(help="Name of the detector [name of the file].")
-    ] = None,
+    protocol: Protocol = "hico-det-520",
+    json: options.Json = None,
+    figure: Figure = None,
+    out: Out = None,
+    label: Label = None,
     format: options.Format = None,
     origin: options.Origin = None,
     objects: options.Objects = None,
     top: options.Top = None,
-    iou: Annotated[float | None, typer.Option(help="IoU threshold [0.5].")] = None,
-    rare: Annotated[
-        str | None, typer.Option(help="Rare by instances in the 'train' or the 'test' set [train].")
-    ] = None,
-    image_labels: Annotated[
-        Path | None, typer.Option(help="HICO's anno.mat, for Known Object.")
-    ] = None,
+    iou: Iou = None,
+    rare: Rare = None,
+    image_labels: Labels = None,
     quiet: options.Quiet = False,
 ) -> None:
     """Diagnose a detector: mAP, errors and their cost, pairs, negatives, actions."""
+    vocabulary(dataset)
     chosen = protocol_named(protocol, top=top, iou=iou, rare=rare)
-    _check_outputs(json, figure, out)
+    name = predictions.stem if label is None else label
+    files = _Files(name, json, figure, out)
+    notes: list[str] = []
+    if annotations is None:
+        located = find_annotations(dataset)
+        annotations = located.path
+        notes.append(located.note)
+    files.check([predictions, annotations, pairs, image_labels])
     with progress(quiet) as shown:
         shown.start("reading annotations")
-        truth = read_annotations(annotations or find_annotations(dataset), dataset=dataset)
+        truth = read_annotations(annotations, dataset=dataset)
         shown.start("reading predictions")
-        found = read_predictions(
-            predictions,
-            pairs=pairs,
-            format=format,
-            dataset=dataset,
-            origin=origin,
-            objects=objects,
-            top=top,
-        )
-        labels = image_labels or read_settings().get(f"{dataset}.image-labels")
+        reading: dict[str, Any] = {"format": format, "origin": origin, "objects": objects}
+        found = read_predictions(predictions, pairs=pairs, dataset=dataset, top=top, **reading)
+        labels, more = _image_labels(image_labels, dataset, (truth, found))
         shown.start("matching", total=len(truth))
-        result = diagnosis.diagnose(
-            truth,
-            found,
-            chosen,
-            label=predictions.stem if label is None else label,
-            image_labels=None if labels is None else read_image_labels(labels),
-            progress=shown.advance,
-        ).to_dict()
-    if not quiet:
+        diagnosed = diagnosis.diagnose(
+            truth, found, chosen, label=name, image_labels=labels, progress=shown.advance
+        )
+        shown.start("repairing each error")
+        result = diagnosed.to_dict()
+    result["notes"] = [*notes, *more, *result["notes"]]
+    if not quiet and json != outputs.STDOUT:
         print_result(result)
-    if json is not None:
-        write_json(json, result)
-    if figure is not None:
-        draw([result], figure)
-    if out is not None:
-        out.mkdir(parents=True, exist_ok=True)
-        stem = Path(result["label"]).name or "report"
-        write_text(out / f"{stem}.txt", result)
-        write_json(out / f"{stem}.json", result)
-        draw([result], out / f"{stem}.pdf")
+    files.write(result)
 
 
-def _check_outputs(json: Path | None, figure: Path | None, out: Path | None) -> None:
-    """Refuse what could not be written before the work begins."""
-    for path in (json, figure):
-        if path is not None and not path.resolve().parent.is_dir():
-            raise InputError(f"{path}: the folder {path.parent} does not exist; create it first")
-    if figure is not None:
-        from diaghoi.plots.style import check_suffix
+class _Files:
+    """The files that a report writes."""
 
-        check_suffix(figure)
-    if out is not None and out.exists() and not out.is_dir():
-        raise InputError(f"{out}: not a folder")
+    def __init__(self, label: str, json: Path | None, figure: Path | None, out: Path | None):
+        self.json, self.figure, self.out = json, figure, out
+        stem = Path(label).name or "report"
+        self.in_folder = (
+            [] if out is None else [out / f"{stem}.{kind}" for kind in ("txt", "json", "pdf")]
+        )
+
+    def check(self, inputs: list[Path | None]) -> None:
+        """Refuse what could not be written, before the work begins."""
+        outputs.check_folder(self.out)
+        exists = self.out is not None and self.out.exists()
+        inside = self.in_folder if exists else []
+        outputs.check_files([self.json, self.figure, *inside], inputs)
+        if self.figure is not None:
+            from diaghoi.plots.style import check_suffix
+
+            check_suffix(self.figure)
+
+    def write(self, result: dict[str, Any]) -> None:
+        """Write all of them."""
+        if self.json == outputs.STDOUT:
+            typer.echo(to_json(result))
+        elif self.json is not None:
+            write_json(self.json, result)
+        if self.figure is not None:
+            draw([result], self.figure)
+        if self.out is not None:
+            self.out.mkdir(parents=True, exist_ok=True)
+            text, json, figure = self.in_folder
+            write_text(text, result)
+            write_json(json, result)
+            draw([result], figure)
 
 
-def print_result(result: dict[str, Any]) -> None:
-    """Print the report of a detector on stdout."""
-    from rich.console import Console
+def _image_labels(
+    given: Path | None, dataset: str, scenes: tuple[Scenes, Scenes]
+) -> tuple[ImageLabels | None, list[str]]:
+    """Read the image labels that are given, or those of the settings where they fit.
 
-    from diaghoi.report.text import print_report
-
-    print_report(result, Console(highlight=False))
-
-
-def write_text(path: Path, result: dict[str, Any]) -> None:
-    """Write the report of a detector as plain text."""
-    from rich.console import Console
-
-    from diaghoi.report.text import print_report
-
-    with replacing(path) as temporary, temporary.open("w", encoding="utf-8") as file:
-        print_report(result, Console(file=file, width=100, highlight=False))
-
-
-def draw(results: list[dict[str, Any]], path: Path) -> None:
-    """Draw the ΔmAP bars of some detectors in the width of two paper columns."""
-    from matplotlib.figure import Figure
-
-    from diaghoi import plots
-
-    with plots.paper():
-        drawing = Figure(figsize=(plots.DOUBLE_COLUMN, 2.4), layout="constrained")
-        plots.delta_map(results, ax=drawing.add_subplot())
-        plots.save(drawing, path)
+    Settings hold for every report of this user, also for those on other images; then the boxes
+    decide, and a note says so.
+    """
+    if given is not None:
+        return read_image_labels(given), []
+    key = f"{dataset}.image-labels"
+    setting = read_settings().get(key)
+    if setting is None:
+        return None, []
+    try:
+        labels = read_image_labels(setting)
+    except InputError as error:
+        raise InputError(f"{error}; it is a setting: 'diaghoi config unset {key}'") from None
+    if all(np.isin(each.names, labels.names).all() for each in scenes):
+        return labels, [f"image labels: {setting}, from the settings"]
+    return None, [
+        f"{setting}, from the settings, does not label all of these images: Known Object goes by "
+        "the box annotations"
+    ]

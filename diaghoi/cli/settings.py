@@ -39,6 +39,20 @@ def read_settings() -> dict[str, str]:
     return {str(key): str(value) for key, value in settings.items()}
 
 
+def check_key(key: str) -> None:
+    """Refuse a setting that does not exist.
+
+    Raises
+    ------
+    InputError
+        With the settings that exist.
+    """
+    if key not in KEYS:
+        raise InputError(
+            f"unknown setting '{key}'{close_matches(key, KEYS)}; known: {', '.join(KEYS)}"
+        )
+
+
 def change_setting(key: str, value: str | None) -> None:
     """Set a setting; None removes it.
 
@@ -47,10 +61,7 @@ def change_setting(key: str, value: str | None) -> None:
     InputError
         For an unknown key.
     """
-    if key not in KEYS:
-        raise InputError(
-            f"unknown setting '{key}'{close_matches(key, KEYS)}; known: {', '.join(KEYS)}"
-        )
+    check_key(key)
     settings = {name: old for name, old in read_settings().items() if name != key}
     if value is not None:
         settings[key] = value

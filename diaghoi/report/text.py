@@ -15,7 +15,7 @@ from diaghoi.report.verdict import verdict
 
 SPLITS = {"full": "Full", "rare": "Rare", "non_rare": "Non-rare"}
 # Widths that make the splits of all tables stand below one another.
-NAME, COUNT, SPLIT, GAP = 42, 11, 9, 2
+NAME, COUNT, SPLIT, GAP = 40, 10, 9, 3
 Result = Mapping[str, Any]
 
 
@@ -97,7 +97,7 @@ def _mean_ap(result: Result) -> Table:
     for name, scores in (
         ("Official, Default", official["default"]),
         (f"Official, Known Object ({source})", official["known_object"]),
-        (f"{result['protocol']['name']}", result["map"]),
+        (f"Protocol {result['protocol']['name']}", result["map"]),
         ("  mean of the highest recalls", result["max_recall"]),
     ):
         table.add_row(name, *(percent(scores[split]) for split in SPLITS))

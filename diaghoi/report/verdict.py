@@ -12,7 +12,7 @@ TOTALS = ("false_positive", "false_negative")
 WORDS = {
     "human_box": "Wrong human boxes",
     "object_box": "Wrong object boxes",
-    "both_boxes": "Triplets with both boxes wrong",
+    "both_boxes": "Pairs wrong in both boxes",
     "association": "Wrong associations",
     "action": "Wrong actions",
     "duplicate": "Duplicates",
@@ -36,21 +36,18 @@ def verdict(result: Mapping[str, Any]) -> str:
     before = result["map"]["full"]
     if before is None:
         return "mAP is undefined: no class of the protocol is annotated."
+    start = f"mAP {100 * before:.2f}."
     if result["counts"]["predicted_triplets"] == 0:
-        return "There are no predictions of these classes, so everything is missed."
+        return f"{start} There are no predictions of these classes: everything is missed."
     gains = {
         name: outcome["delta_map"]["full"]
         for name, outcome in result["oracles"].items()
         if name not in TOTALS and outcome["delta_map"]["full"] is not None
     }
     worst = max(gains, key=lambda name: gains[name], default=None)
-    if worst is None or f"{100 * gains[worst]:.2f}" in ("0.00", "-0.00") or gains[worst] < 0:
-        return f"No kind of error alone costs anything: mAP is {100 * before:.2f}."
-    return (
-        f"{_words(worst)} cost most: without them mAP would be "
-        f"{100 * (before + gains[worst]):.2f} instead of {100 * before:.2f} "
-        f"(+{100 * gains[worst]:.2f})."
-    )
+    if worst is None or round(100 * gains[worst], 2) <= 0:
+        return f"{start} Repairing one kind of error alone would add nothing."
+    return f"{start} {_words(worst)} cost most: repaired, they would add {100 * gains[worst]:.2f}."
 
 
 def _words(name: str) -> str:

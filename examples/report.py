@@ -1,0 +1,70 @@
+"""Read, diagnose, print: the report of ``diaghoi report``, and what it costs which class.
+
+    python examples/report.py
+
+Runs on simulated files; put your own in the place of ``annotations.pkl`` and ``preds.pkl``.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+import numpy as np
+from rich.console import Console
+
+import diaghoi
+from diaghoi import simulate
+from diaghoi.formats import write_pair_lists, write_triplet_lists
+from diaghoi.report.json import write_json
+from diaghoi.report.text import print_report
+
+WORST = 8
+
+
+def make_files(folder: Path) -> None:
+    """Write the files that you have already: annotations, triplets and pairs."""
+    rng = np.random.default_rng(0)
+    annotations = simulate.annotations(200, rng)
+    predictions = simulate.detect(annotations, simulate.TWO_STAGE, rng)
+    write_triplet_lists(folder / "annotations.pkl", annotations)
+    write_triplet_lists(folder / "preds.pkl", predictions)
+    write_pair_lists(folder / "pairs.pkl", predictions)
+
+
+def print_worst_classes(diagnosis: diaghoi.Diagnosis) -> None:
+    """Print the classes that lose most, weighted by how often they are annotated."""
+    table = diagnosis.classes
+    lost = np.nan_to_num((1 - table["ap"]) * table["annotated"])
+    kinds = [name for name in diaghoi.ORACLES if not name.startswith("false")]
+    gains = np.stack([np.nan_to_num(table[f"delta_{name}"]) for name in kinds])
+    print(f"\n{'Class':28} {'Annotated':>9} {'AP, %':>7}  Costs most")
+    for row in np.argsort(-lost, kind="stable")[:WORST]:
+        worst = int(gains[:, row].argmax())
+        print(
+            f"{table['name'][row]:28} {table['annotated'][row]:9} {100 * table['ap'][row]:7.2f}  "
+            f"{kinds[worst]} (+{100 * gains[worst, row]:.2f})"
+        )
+
+
+def main() -> None:
+    """Diagnose a simulated two-stage detector."""
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        make_files(folder)
+        annotations = diaghoi.read_annotations(folder / "annotations.pkl")
+        predictions = diaghoi.read_predictions(folder / "preds.pkl", pairs=folder / "pairs.pkl")
+
+    diagnosis = diaghoi.diagnose(annotations, predictions, label="two-stage detector")
+    result = diagnosis.to_dict()
+    print_report(result, Console(highlight=False))
+    print_worst_classes(diagnosis)
+
+    output = Path(__file__).parent / "output"
+    output.mkdir(exist_ok=True)
+    write_json(output / "report.json", result)
+    print(f"\nAll figures are in {output / 'report.json'}.")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,146 @@
+"""Running the command line: in this process for the dozens, as a program for the essentials."""
+
+from __future__ import annotations
+
+import copy
+import os
+import pickle
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from diaghoi import cli as command_line
+from diaghoi import simulate
+from diaghoi.formats import write, write_pair_lists, write_triplet_lists
+
+BOXES = [
+    {"bbox": [10.0, 20.0, 50.0, 80.0], "category_id": 0},
+    {"bbox": [30.0, 40.0, 90.0, 95.0], "category_id": 1},
+]
+RIDE = {"subject_id": 0, "object_id": 1, "category_id": 76}
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a command leaves: exit code, stdout and stderr."""
+
+    code: int
+    out: str
+    err: str
+
+
+@dataclass(frozen=True)
+class Data:
+    """The files of a small simulated data set."""
+
+    annotations: Path
+    predictions: Path
+    pairs: Path
+    columnar: Path
+
+
+@pytest.fixture(autouse=True)
+def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Run in an empty folder, without the settings and data of whoever runs the tests."""
+    folder = tmp_path / "work"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.delenv("DIAGHOI_DATA", raising=False)
+    monkeypatch.setenv("COLUMNS", "80")
+    return folder
+
+
+@pytest.fixture
+def run(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Callable[..., Outcome]:
+    """Return a function that runs a command in this process."""
+
+    def command(*words: object) -> Outcome:
+        monkeypatch.setattr(sys, "argv", ["diaghoi", *map(str, words)])
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as left:
+            command_line.main()
+        captured = capsys.readouterr()
+        return Outcome(int(left.value.code or 0), captured.out, captured.err)
+
+    return command
+
+
+@pytest.fixture
+def program() -> Callable[..., Outcome]:
+    """Return a function that runs a command as a program of its own."""
+
+    def command(*words: object, **environment: str) -> Outcome:
+        done = subprocess.run(
+            [sys.executable, "-m", "diaghoi", *map(str, words)],
+            capture_output=True,
+            encoding="utf-8",
+            env=os.environ | environment,
+            timeout=120,
+            check=False,
+        )
+        return Outcome(done.returncode, done.stdout, done.stderr)
+
+    return command
+
+
+@pytest.fixture(scope="session")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Data:
+    """Write a simulated data set and the predictions of a simulated detector."""
+    folder = tmp_path_factory.mktemp("data")
+    rng = np.random.default_rng(1)
+    truth = simulate.annotations(30, rng)
+    found = simulate.detect(truth, simulate.TWO_STAGE, rng)
+    files = Data(*(folder / name for name in ("gt.pkl", "preds.pkl", "pairs.pkl", "preds.npz")))
+    write_triplet_lists(files.annotations, truth)
+    write_triplet_lists(files.predictions, found)
+    write_pair_lists(files.pairs, found)
+    write(files.columnar, found)
+    return files
+
+
+@pytest.fixture
+def truth() -> list[dict[str, Any]]:
+    """Two annotated images, as the pickles of the field hold them."""
+    return [
+        {
+            "filename": name,
+            "annotations": copy.deepcopy(BOXES),
+            "hoi_annotation": [copy.deepcopy(RIDE)],
+        }
+        for name in ("one.jpg", "two.jpg")
+    ]
+
+
+@pytest.fixture
+def found() -> list[dict[str, Any]]:
+    """Perfect predictions on both images."""
+    return [
+        {
+            "filename": name,
+            "predictions": copy.deepcopy(BOXES),
+            "hoi_prediction": [RIDE | {"score": 0.5, "action_score": 0.7}],
+        }
+        for name in ("one.jpg", "two.jpg")
+    ]
+
+
+@pytest.fixture
+def save(alone: Path) -> Callable[[str, Any], Path]:
+    """Return a function that pickles a value in the working directory."""
+
+    def write_pickle(name: str, value: Any) -> Path:
+        path = alone / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(pickle.dumps(value, protocol=4))
+        return path
+
+    return write_pickle

@@ -1,0 +1,410 @@
+"""What a user can get wrong: one line, exit code 2, and nothing half-written."""
+
+from __future__ import annotations
+
+import collections
+import json
+import os
+import pickle
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+NAN, INF = float("nan"), float("inf")
+OLD = "an older output"
+
+
+def box(**changes: Any):
+    return lambda found: found[1]["predictions"][0].update(changes)
+
+
+def triplet(**changes: Any):
+    return lambda found: found[1]["hoi_prediction"][0].update(changes)
+
+
+IN_IMAGE = "preds.pkl: image 'two.jpg': "
+BAD_VALUES: dict[str, tuple[Any, str]] = {
+    "NaN in a box": (
+        box(bbox=[1.0, NAN, 3.0, 4.0]),
+        f"{IN_IMAGE}predictions[0].bbox: the box [1.0, nan, 3.0, 4.0] is not finite",
+    ),
+    "infinite box": (box(bbox=[1.0, 2.0, INF, 4.0]), "[1.0, 2.0, inf, 4.0] is not finite"),
+    "turned box": (
+        box(bbox=[9.0, 2.0, 3.0, 4.0]),
+        f"{IN_IMAGE}predictions[0].bbox: the box [9.0, 2.0, 3.0, 4.0] ends before it begins",
+    ),
+    "box upside down": (box(bbox=[1.0, 9.0, 3.0, 4.0]), "[1.0, 9.0, 3.0, 4.0] ends before"),
+    "short box": (box(bbox=[1.0, 2.0, 3.0]), "predictions[0].bbox: [1.0, 2.0, 3.0] is not four"),
+    "unknown category": (
+        box(category_id=80),
+        f"{IN_IMAGE}predictions[0].category_id: unknown object category 80",
+    ),
+    "unknown verb": (
+        triplet(category_id=117),
+        f"{IN_IMAGE}hoi_prediction[0].category_id: unknown verb 117",
+    ),
+    "subject out of range": (
+        triplet(subject_id=2),
+        f"{IN_IMAGE}hoi_prediction[0].subject_id: there is no box in 'predictions' 2",
+    ),
+    "object out of range": (triplet(object_id=-1), "hoi_prediction[0].object_id: there is no box"),
+    "NaN score": (triplet(score=NAN), f"{IN_IMAGE}hoi_prediction[0].score: the score is nan"),
+    "infinite score": (triplet(score=INF), "hoi_prediction[0].score: the score is inf"),
+    "NaN action score": (triplet(action_score=NAN), "[0].action_score: the score is nan"),
+    "score as a text": (triplet(score="high"), "hoi_prediction[0].score: 'high' is not a number"),
+    "duplicate image": (
+        lambda found: found[1].update(filename="one.jpg"),
+        "preds.pkl: image 'one.jpg': filename: used for two images, numbers 0 and 1",
+    ),
+    "another split": (
+        lambda found: [image.update(filename=f"train_{image['filename']}") for image in found],
+        "preds.pkl: none of the 2 images is annotated in gt.pkl; the first is 'train_one.jpg' here "
+        "and 'one.jpg' there; are these predictions for another split or data set?",
+    ),
+    "missing key": (
+        lambda found: found[1]["hoi_prediction"][0].pop("score"),
+        f"{IN_IMAGE}hoi_prediction[0]: the key 'score' is missing",
+    ),
+}
+
+
+@pytest.fixture
+def refuse(run, alone: Path):
+    """Return a function that runs a command that must fail, and gives its one line."""
+
+    def command(*words: object) -> str:
+        before = {path: path.stat().st_mtime_ns for path in sorted(alone.rglob("*"))}
+        done = run(*words)
+        assert done.code == 2
+        assert done.out == ""
+        assert done.err.startswith("diaghoi: error: ")
+        assert done.err.endswith("\n")
+        assert done.err.count("\n") == 1
+        assert len(done.err) < 700
+        assert {path: path.stat().st_mtime_ns for path in sorted(alone.rglob("*"))} == before
+        return done.err.removeprefix("diaghoi: error: ").rstrip("\n")
+
+    return command
+
+
+@pytest.fixture
+def gt(save, truth) -> Path:
+    save("gt.pkl", truth)
+    return Path("gt.pkl")
+
+
+@pytest.mark.parametrize("case", BAD_VALUES)
+def test_bad_values(refuse, save, gt, found, alone: Path, case: str) -> None:
+    change, message = BAD_VALUES[case]
+    change(found)
+    save("preds.pkl", found)
+    (alone / "r.json").write_text(OLD)
+    words = ("preds.pkl", "--annotations", gt, "--json", "r.json", "--out", "out")
+    assert message in refuse("report", *words, "--figure", "f.pdf")
+    assert (alone / "r.json").read_text() == OLD
+    if case not in ("another split",):
+        assert message in refuse("convert", "preds.pkl", "preds.npz")
+        assert message in refuse("inspect", "preds.pkl", "--json", "i.json")
+
+
+class Foreign:
+    """A class of a stranger, which runs a command when it is unpickled."""
+
+    def __reduce__(self) -> tuple[Any, tuple[str]]:
+        return os.system, ("touch executed",)
+
+
+BAD_FILES: dict[str, tuple[bytes, str]] = {
+    "empty": (b"", "preds.pkl: the file is empty"),
+    "truncated": (pickle.dumps([{"filename": "one.jpg"}])[:-5], "preds.pkl: "),
+    "foreign class": (pickle.dumps([Foreign()]), "system"),
+    "foreign container": (pickle.dumps(collections.Counter()), "Counter"),
+    "text": (b"these are no predictions", "preds.pkl: "),
+    "JSON cut short": (b'[{"filename": ', "preds.pkl: "),
+    "something else": (pickle.dumps({"a": 1}), "preds.pkl: not a known format: a dict in pickle"),
+    "gzip": (b"\x1f\x8b\x08\x00rest", "preds.pkl: compressed with gzip; uncompress it first"),
+}
+
+
+@pytest.mark.parametrize("case", BAD_FILES)
+def test_bad_files(refuse, gt, alone: Path, case: str) -> None:
+    content, message = BAD_FILES[case]
+    (alone / "preds.pkl").write_bytes(content)
+    assert message in refuse("report", "preds.pkl", "--annotations", gt, "--out", "out")
+    assert not (alone / "executed").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("nowhere.pkl",), "nowhere.pkl: No such file or directory; check the path"),
+        (("folder",), "folder: "),
+        (("preds.pkl", "--annotations", "nowhere.json"), "nowhere.json: No such file or directory"),
+        (("preds.pkl", "--pairs", "nowhere.pkl"), "nowhere.pkl: No such file or directory"),
+        (("preds.pkl", "--image-labels", "nowhere.mat"), "nowhere.mat: no such file"),
+        (("preds.pkl", "--image-labels", "preds.pkl"), "preds.pkl: not a readable MATLAB file"),
+        (("gt.pkl",), "gt.pkl: holds annotations (triplet-lists), but predicted triplets are"),
+        (("preds.pkl", "--annotations", "preds.pkl"), "preds.pkl: holds predictions"),
+        (("preds.pkl", "--pairs", "preds.pkl"), "preds.pkl: holds predictions (triplet-lists), "),
+        (
+            ("preds.pkl", "--format", "dense-arrays"),
+            "preds.pkl: is not in the format dense-arrays; it looks like triplet-lists",
+        ),
+        (("preds.pkl", "--format", "triplet-list"), "(did you mean 'triplet-lists'"),
+        (
+            ("preds.pkl", "--protocol", "hico-det-52"),
+            "unknown protocol 'hico-det-52' (did you mean 'hico-det-520'",
+        ),
+        (("preds.pkl", "--protocol", "x"), "unknown protocol 'x'; known: hico-det, hico-det-520"),
+        (("preds.pkl", "--dataset", "hicodet"), "unknown data set 'hicodet' (did you mean"),
+        (("preds.pkl", "--objects", "coco90"), "unknown object numbering 'coco90'"),
+        (("preds.pkl", "--iou", "0"), "the IoU threshold must lie in (0, 1], not 0"),
+        (("preds.pkl", "--iou", "50"), "the IoU threshold must lie in (0, 1], not 50"),
+        (("preds.pkl", "--iou", "nan"), "the IoU threshold must lie in (0, 1], not nan"),
+        (("preds.pkl", "--rare", "tests"), "'train' or the 'test' set, not by 'tests'"),
+        (("preds.pkl", "--figure", "f.pfd"), "f.pfd: cannot be drawn: the ending '.pfd' is not"),
+        (("preds.pkl", "--figure", "f"), "f: cannot be drawn: the name has no ending"),
+        (
+            ("preds.pkl", "--json", "no/r.json"),
+            "no/r.json: cannot be written: there is no folder no; create it first",
+        ),
+        (("preds.pkl", "--figure", "no/f.pdf"), "no/f.pdf: cannot be written: there is no folder"),
+        (("preds.pkl", "--json", "gt.pkl/r.json"), "gt.pkl/r.json: cannot be written: there is"),
+        (("preds.pkl", "--json", "folder"), "folder: cannot be written: it is a folder"),
+        (("preds.pkl", "--out", "gt.pkl"), "gt.pkl: cannot be the output folder: gt.pkl is a file"),
+        (("preds.pkl", "--out", "gt.pkl/out"), "gt.pkl/out: cannot be the output folder: "),
+        (("preds.pkl", "--json", "preds.pkl"), "preds.pkl: would overwrite what is read"),
+        (("preds.pkl", "--json", "./gt.pkl"), "gt.pkl: would overwrite what is read"),
+        (("preds.pkl", "--json", "/dev/null"), "/dev/null: cannot be written: it is no ordinary"),
+    ],
+)
+def test_bad_options(refuse, save, gt, found, alone: Path, words, message: str) -> None:
+    save("preds.pkl", found)
+    (alone / "folder").mkdir()
+    given = () if "--annotations" in words else ("--annotations", gt)
+    assert message in refuse("report", *words, *given)
+
+
+@pytest.mark.parametrize(
+    "words", [("--top", "0"), ("--origin", "2"), ("--iou", "half"), ("--nothing",)]
+)
+def test_usage(run, save, gt, found, words) -> None:
+    """These are told by the parser, with the usage."""
+    done = run("report", save("preds.pkl", found), "--annotations", gt, *words)
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith("Usage: diaghoi report")
+
+
+def test_the_output_folder_must_not_overwrite_the_input(refuse, found, gt, alone: Path) -> None:
+    (alone / "preds.json").write_text(json.dumps(found))
+    assert "preds.json: would overwrite what is read; give another name" in refuse(
+        "report", "preds.json", "--annotations", gt, "--out", "."
+    )
+
+
+def test_folders_without_permission(refuse, save, found, gt, alone: Path, monkeypatch) -> None:
+    save("preds.pkl", found)
+    closed = alone / "closed"
+    closed.mkdir()
+    # Tests may run as root, for whom no folder is closed.
+    monkeypatch.setattr(os, "access", lambda path, _: Path(path).name != "closed")
+    words = ("report", "preds.pkl", "--annotations", gt)
+    for option, path in (("--json", "closed/r.json"), ("--out", "closed"), ("--out", "closed/o")):
+        assert refuse(*words, option, path) == (
+            f"{path}: cannot be written: no permission to write to {closed}; give another place"
+        )
+
+
+def test_unreadable_input(refuse, save, found, gt, monkeypatch) -> None:
+    save("preds.pkl", found)
+    usual = Path.open
+
+    def closed(path: Path, *words: Any, **more: Any) -> Any:
+        if path.name == "preds.pkl":
+            raise PermissionError(13, "Permission denied", str(path))
+        return usual(path, *words, **more)
+
+    monkeypatch.setattr(Path, "open", closed)
+    monkeypatch.setattr(os, "access", lambda path, _: Path(path).name != "preds.pkl")
+    assert refuse("report", "preds.pkl", "--annotations", gt) == (
+        "preds.pkl: Permission denied; check the path"
+    )
+
+
+def test_a_failed_write_leaves_nothing(run, save, found, gt, alone: Path, monkeypatch) -> None:
+    """A full disk, for instance: the older file stays, no temporary file remains."""
+    save("preds.pkl", found)
+    (alone / "r.json").write_text(OLD)
+
+    def full(self: Path, *_: Any, **__: Any) -> int:
+        self.touch()
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_text", full)
+    done = run("report", "preds.pkl", "--annotations", gt, "--json", "r.json", "-q")
+    assert done.code == 2
+    assert done.err == (
+        "diaghoi: error: r.json: cannot be written: No space left on device; give another place\n"
+    )
+    assert (alone / "r.json").read_text() == OLD
+    assert sorted(path.name for path in alone.iterdir()) == ["gt.pkl", "preds.pkl", "r.json"]
+
+
+def test_no_annotations(refuse, save, found, truth, alone: Path) -> None:
+    save("preds.pkl", found)
+    save("none.pkl", [])
+    assert "none.pkl: " in refuse("report", "preds.pkl", "--annotations", "none.pkl")
+    for image in truth:
+        image["hoi_annotation"] = []
+    save("empty.pkl", truth)
+    assert refuse("report", "preds.pkl", "--annotations", "empty.pkl") == (
+        "empty.pkl: no annotated triplet, so there is nothing to evaluate against"
+    )
+
+
+def test_pairs_of_another_detector(refuse, save, gt, found) -> None:
+    save("preds.pkl", found)
+    save("pairs.pkl", [{"filename": "other.jpg", "box_pairs": []}])
+    assert "pairs.pkl" in refuse("report", "preds.pkl", "--annotations", gt, "--pairs", "pairs.pkl")
+
+
+def test_convert(refuse, save, found, alone: Path) -> None:
+    save("preds.pkl", found)
+    assert "p.pkl: the package's own format is .npz" in refuse("convert", "preds.pkl", "p.pkl")
+    assert "no/p.npz: cannot be written: there is no folder no" in refuse(
+        "convert", "preds.pkl", "no/p.npz"
+    )
+    (alone / "p.npz").write_bytes(b"")
+    assert "p.npz: would overwrite what is read" in refuse("convert", "p.npz", "p.npz")
+    assert "p.npz: the file is empty" in refuse("convert", "p.npz", "q.npz")
+    assert "preds.pkl: holds predictions" in refuse(
+        "convert", "preds.pkl", "q.npz", "--pairs", "./preds.pkl"
+    )
+
+
+def test_inspect(refuse, save, found) -> None:
+    save("preds.pkl", found)
+    assert "nowhere: No such file" in refuse("inspect", "nowhere")
+    assert "preds.pkl: holds predictions" in refuse(
+        "inspect", "preds.pkl", "--annotations", "preds.pkl"
+    )
+    assert "preds.pkl: would overwrite" in refuse("inspect", "preds.pkl", "--json", "preds.pkl")
+
+
+def test_demo(refuse, run, alone: Path) -> None:
+    (alone / "file").write_text(OLD)
+    assert "file: cannot be the output folder: file is a file" in refuse("demo", "--out", "file")
+    assert "nowhere: No such file" in refuse("demo", "--annotations", "nowhere")
+    assert not (alone / "demo").exists()
+    for words in (("--seed", -1), ("--images", 0)):
+        assert run("demo", *words).code == 2
+
+
+def test_config(refuse, save, truth) -> None:
+    gt = save("gt.pkl", truth)
+    known = "known: hico-det.annotations, hico-det.image-labels"
+    assert refuse("config", "set", "hico-det.anotations", "nowhere") == (
+        f"unknown setting 'hico-det.anotations' (did you mean 'hico-det.annotations'?); {known}"
+    )
+    assert refuse("config", "unset", "x") == f"unknown setting 'x'; {known}"
+    key = "hico-det.annotations"
+    assert refuse("config", "set", key, "nowhere") == "nowhere: no such file"
+    assert refuse("config", "set", key, gt.parent) == f"{gt.parent}: not a file"
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("{", "not valid JSON"),
+        ("[1]", "expected an object of settings; mend or delete it"),
+        ("\xff", "not valid JSON"),
+    ],
+)
+def test_damaged_settings(run, tmp_path: Path, content: str, message: str) -> None:
+    file = tmp_path / "config" / "diaghoi" / "config.json"
+    file.parent.mkdir(parents=True)
+    file.write_bytes(content.encode("latin-1"))
+    done = run("config", "show")
+    assert done.code == 2
+    assert done.err.startswith(f"diaghoi: error: {file}: ")
+    assert message in done.err
+    assert done.err.count("\n") == 1
+
+
+def test_settings_that_cannot_be_written(run, save, truth, tmp_path: Path) -> None:
+    (tmp_path / "config").write_text("a file where the folder of the settings should be")
+    done = run("config", "set", "hico-det.annotations", save("gt.pkl", truth))
+    assert done.code == 2
+    assert done.err.startswith(f"diaghoi: error: {tmp_path / 'config'}")
+    assert done.err.count("\n") == 1
+
+
+def test_not_enough_memory(run, save, found, gt, monkeypatch) -> None:
+    def hungry(*_: Any, **__: Any) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr("diaghoi.diagnosis.diagnose", hungry)
+    done = run("report", save("preds.pkl", found), "--annotations", gt)
+    assert (done.code, done.err) == (2, "diaghoi: error: not enough memory for this input\n")
+
+
+# What is allowed.
+
+
+@pytest.fixture
+def report(run, save, gt, found):
+    """Return a function that reports on changed predictions."""
+
+    def command() -> dict[str, Any]:
+        done = run("report", save("preds.pkl", found), "--annotations", gt, "--json", "-")
+        assert done.code == 0, done.err
+        return json.loads(done.out)
+
+    return command
+
+
+def test_no_predictions_at_all(report, run, found, gt) -> None:
+    for image in found:
+        image.update(predictions=[], hoi_prediction=[])
+    result = report()
+    assert result["map"] == {"full": 0.0, "rare": None, "non_rare": 0.0}
+    assert result["errors"] == dict.fromkeys(result["errors"], 0) | {"missed_gt": 2}
+    assert result["pairs"]["recall"] == 0.0
+    assert result["pairs"]["precision"] is None
+    assert result["negatives"] == {"ap": None, "ap_published": None, "pairs": 0, "negatives": 0}
+    done = run("report", "preds.pkl", "--annotations", gt, "--out", "o")
+    assert done.code == 0
+    assert "mAP 0.00. There are no predictions of these classes" in done.out
+
+
+def test_an_empty_list_of_predictions(report, found) -> None:
+    found.clear()
+    result = report()
+    assert result["map"]["full"] == 0.0
+    assert result["errors"]["missed_gt"] == 2
+    assert any(
+        note.startswith("2 annotated images are not in the prediction file")
+        for note in result["notes"]
+    )
+
+
+def test_images_without_annotations(report, found) -> None:
+    found.append({**found[0], "filename": "three.jpg"})
+    result = report()
+    assert result["counts"]["images"] == 3
+    assert result["errors"]["both_boxes"] == 1
+    assert (
+        "1 predicted images are not in the annotation file; their predictions are false "
+        "positives: three.jpg" in result["notes"]
+    )
+
+
+def test_images_missing_from_the_predictions(report, found) -> None:
+    del found[0]
+    result = report()
+    assert result["errors"]["missed_gt"] == 1
+    assert (
+        "1 annotated images are not in the prediction file; their annotations count as not found: "
+        "one.jpg" in result["notes"]
+    )

@@ -1,0 +1,155 @@
+"""``inspect``, ``convert``, ``demo``, ``config`` and ``--version``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import diaghoi
+
+
+def test_version(run) -> None:
+    done = run("--version")
+    assert (done.code, done.out, done.err) == (0, f"{diaghoi.__version__}\n", "")
+
+
+def test_no_command_shows_the_help(run) -> None:
+    done = run()
+    assert "Commands:" in done.out + done.err
+
+
+@pytest.mark.parametrize("command", ["report", "inspect", "convert", "demo", "config"])
+def test_help(run, command: str) -> None:
+    for option in ("--help", "-h"):
+        done = run(command, option)
+        assert done.code == 0
+        assert done.out.startswith(f"Usage: diaghoi {command}")
+
+
+def test_unknown_option(run) -> None:
+    done = run("report", "preds.pkl", "--annotation", "x")
+    assert done.code == 2
+    assert done.out == ""
+    assert "No such option" in done.err
+    assert "Traceback" not in done.err
+
+
+def test_inspect_predictions(run, data) -> None:
+    done = run("inspect", data.predictions)
+    assert (done.code, done.err) == (0, "")
+    lines = done.out.splitlines()
+    assert lines[0] == f"{data.predictions}: predictions"
+    assert lines[1].endswith("(triplet-lists, pickle)")
+    assert lines[2] == "  images                   30"
+    assert lines[-1] == "Nothing looks wrong."
+    assert any(line.startswith("  triplet score ") for line in lines)
+
+
+def test_inspect_pairs_and_annotations(run, data) -> None:
+    pairs = run("inspect", data.pairs).out
+    assert f"{data.pairs}: pairs\n" in pairs
+    assert "images without pairs" in pairs
+    assert "triplets" not in pairs
+    annotations = run("inspect", data.annotations).out
+    assert f"{data.annotations}: annotations\n" in annotations
+    assert "score" not in annotations
+
+
+def test_inspect_against_annotations(run, save, truth, found) -> None:
+    found[1]["filename"] = "three.jpg"
+    done = run("inspect", save("p.pkl", found), "--annotations", save("gt.pkl", truth))
+    assert "Warning: 1 annotated images are not in this file: two.jpg\n" in done.out
+    assert "Warning: 1 images of this file are not annotated: three.jpg\n" in done.out
+    assert "Nothing looks wrong" not in done.out
+
+
+def test_inspect_json(run, data, alone: Path) -> None:
+    assert run("inspect", data.predictions, "--json", "i.json", "-q").out == ""
+    found = json.loads((alone / "i.json").read_text())
+    assert list(found) == [
+        *("file", "kind", "format", "title", "container", "facts", "notes", "warnings")
+    ]
+    assert found["kind"] == "predictions"
+    assert found["facts"]["images"] == 30
+    assert json.loads(run("inspect", data.predictions, "--json", "-").out) == found
+
+
+def test_inspect_shows_notes(run, save, found) -> None:
+    for image in found:
+        del image["filename"]
+    done = run("inspect", save("p.pkl", found))
+    assert "\nNote: " in done.out
+
+
+def test_convert(run, data, alone: Path) -> None:
+    done = run("convert", data.predictions, "p.npz", "--pairs", data.pairs)
+    assert done.code == 0
+    assert done.out.startswith("p.npz: 30 images, ")
+    assert run("convert", data.annotations, "gt.npz", "-q").out == ""
+    figures = [
+        json.loads(run("report", *files, "--label", "x", "--json", "-").out)
+        for files in (
+            (data.predictions, "--pairs", data.pairs, "--annotations", data.annotations),
+            ("p.npz", "--annotations", "gt.npz"),
+        )
+    ]
+    assert figures[0] == figures[1]
+    assert {path.name for path in alone.iterdir()} == {"p.npz", "gt.npz"}
+
+
+def test_convert_says_what_it_cuts(run, shared: Path) -> None:
+    source = shared / "conformance" / "hico_det_official" / "one_stage_arrays.pkl"
+    done = run("convert", source, "p.npz", "--top", 7)
+    assert "1,400 triplets" in done.out
+    assert f"Note: {source}: dense arrays, cut to the 7 best triplets of each image\n" in done.err
+
+
+def test_convert_of_pairs_alone(run, data) -> None:
+    assert run("convert", data.pairs, "pairs.npz").code == 0
+    assert ": pairs\n" in run("inspect", "pairs.npz").out
+
+
+def test_demo(run, alone: Path) -> None:
+    done = run("demo", "--out", "a", "--images", 8, "--seed", 3)
+    names = sorted(path.name for path in (alone / "a").iterdir())
+    assert names == [
+        *("annotations.npz", "annotations.pkl", "delta_map.pdf", "delta_map.png"),
+        *(f"one_stage{end}" for end in (".json", ".npz", ".pkl", ".txt", "_pairs.pkl")),
+        *(f"two_stage{end}" for end in (".json", ".npz", ".pkl", ".txt", "_pairs.pkl")),
+    ]
+    assert f"a holds {', '.join(names)}." in done.out
+    command = done.out.splitlines()[-1].removeprefix("Try: diaghoi ").split()
+    again = json.loads(run(*command, "--json", "-").out)
+    figures = json.loads((alone / "a" / "one_stage.json").read_text())
+    assert again == figures
+
+
+def test_demo_depends_on_its_seed_alone(run, alone: Path) -> None:
+    for folder, seed in (("a", 3), ("b", 3), ("c", 4)):
+        assert run("demo", "--out", folder, "--images", 8, "--seed", seed, "-q").out == ""
+    one, same, other = (
+        json.loads((alone / folder / "one_stage.json").read_text()) for folder in "abc"
+    )
+    assert one == same != other
+
+
+def test_demo_on_given_annotations(run, data, alone: Path) -> None:
+    assert run("demo", "--annotations", data.annotations, "-q").code == 0
+    assert json.loads((alone / "demo" / "two_stage.json").read_text())["counts"]["images"] == 30
+
+
+def test_config(run, data, tmp_path: Path) -> None:
+    file = tmp_path / "config" / "diaghoi" / "config.json"
+    assert run("config", "show").out == f"# {file}\n"
+    assert run("config", "set", "hico-det.annotations", data.annotations).code == 0
+    assert run("config", "show").out == f"# {file}\nhico-det.annotations = {data.annotations}\n"
+    assert run("config", "unset", "hico-det.annotations").code == 0
+    assert run("config", "show").out == f"# {file}\n"
+
+
+def test_config_keeps_absolute_paths(run, save, truth) -> None:
+    path = save("gt.pkl", truth)
+    run("config", "set", "hico-det.annotations", "gt.pkl")
+    assert run("config", "show").out.endswith(f"hico-det.annotations = {path}\n")

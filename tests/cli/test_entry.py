@@ -1,0 +1,107 @@
+"""The essential paths through the program itself."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import diaghoi
+from diaghoi import cli as command_line
+
+
+def test_help_is_quick_and_lists_the_commands(program) -> None:
+    done = program("--help")
+    assert done.code == 0
+    assert done.err == ""
+    for command in ("report", "inspect", "convert", "demo", "config"):
+        assert f"  {command}" in done.out
+
+
+def test_help_imports_nothing_heavy() -> None:
+    code = (
+        "import sys, diaghoi.cli; sys.argv = ['diaghoi', 'report', '--help']\n"
+        "try: diaghoi.cli.main()\n"
+        "except SystemExit: pass\n"
+        "heavy = {'matplotlib', 'pycocotools', 'pandas', 'scipy', 'seaborn'} & set(sys.modules)\n"
+        "print('HEAVY', sorted(heavy))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert done.stdout.endswith("HEAVY []\n")
+
+
+def test_the_installed_script() -> None:
+    script = shutil.which("diaghoi", path=str(Path(sys.executable).parent))
+    if script is None:
+        pytest.skip("diaghoi is not installed as a script in this environment")
+    done = subprocess.run(
+        [script, "--version"], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert done.stdout == f"{diaghoi.__version__}\n"
+
+
+def test_report_as_a_program(program, data, tmp_path: Path) -> None:
+    done = program("report", data.predictions, "--annotations", data.annotations, "--out", tmp_path)
+    assert done.code == 0
+    assert done.out.startswith("preds on hico-det (hico-det-520)\nmAP ")
+    assert done.err == "Note: no pair file: the predicted pairs are those of the triplets\n"
+    assert max(map(len, done.out.splitlines())) <= 80
+    assert {path.name for path in tmp_path.iterdir()} >= {"preds.txt", "preds.json", "preds.pdf"}
+
+
+def test_an_error_as_a_program(program, data) -> None:
+    done = program("report", "nowhere.pkl", "--annotations", data.annotations)
+    assert (done.code, done.out) == (2, "")
+    assert done.err == ("diaghoi: error: nowhere.pkl: No such file or directory; check the path\n")
+
+
+def test_a_log_file_without_unicode(program, data) -> None:
+    """Windows and bare containers write logs in encodings that have no Greek letters."""
+    words = ("report", data.predictions, "--annotations", data.annotations)
+    plain = program(*words, PYTHONIOENCODING="ascii")
+    assert plain.code == 0
+    assert plain.out.isascii()
+    assert "dmAP" in plain.out
+    assert "?" not in plain.out
+
+
+def test_a_pipe_that_closes_early(data) -> None:
+    """`diaghoi report ... | head -1` says nothing more."""
+    command = [sys.executable, "-m", "diaghoi", "report", str(data.predictions)]
+    with subprocess.Popen(
+        [*command, "--annotations", str(data.annotations)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as running:
+        assert running.stdout is not None
+        assert running.stderr is not None
+        running.stdout.close()
+        assert "Traceback" not in running.stderr.read()
+
+
+def test_json_on_stdout_alone(program, data) -> None:
+    done = program("report", data.predictions, "--annotations", data.annotations, "--json", "-")
+    assert done.code == 0
+    assert json.loads(done.out)["label"] == "preds"
+    assert done.err == ""
+
+
+def test_demo_as_a_program(program, alone: Path) -> None:
+    done = program("demo", "--images", 20)
+    assert done.code == 0
+    assert (alone / "demo" / "delta_map.pdf").read_bytes().startswith(b"%PDF")
+    assert "Try: diaghoi report demo/one_stage.pkl" in done.out
+
+
+def test_letters_that_an_encoding_lacks() -> None:
+    error = UnicodeEncodeError("ascii", "Δ−–€", 0, 4, "ordinal not in range(128)")
+    assert command_line._plain(error) == ("d--?", 4)
+    with pytest.raises(UnicodeDecodeError):
+        command_line._plain(UnicodeDecodeError("ascii", b"\xff", 0, 1, "no text"))

@@ -1,0 +1,280 @@
+"""``diaghoi report``: the contract of its outputs and what its options do."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import diaghoi
+from diaghoi import simulate
+from diaghoi.formats import write
+
+SPLITS = ["full", "rare", "non_rare"]
+ORACLES = [
+    "human_box",
+    "object_box",
+    "both_boxes",
+    "association",
+    "action",
+    "duplicate",
+    "missed_gt",
+    "false_positive",
+    "false_negative",
+]
+CONTRACT: dict[str, Any] = {
+    "diaghoi": None,
+    "dataset": None,
+    "label": None,
+    "protocol": ["name", "signature"],
+    "counts": ["images", "annotated_triplets", "predicted_triplets", "predicted_pairs"],
+    "official": ["default", "known_object"],
+    "map": SPLITS,
+    "max_recall": SPLITS,
+    "errors": ["true_positive", *ORACLES[:7]],
+    "oracles": ORACLES,
+    "pairs": [
+        *("recall", "precision", "per_image", "source", "human_recall", "object_recall"),
+        *("rare", "non_rare"),
+    ],
+    "negatives": ["ap", "ap_published", "pairs", "negatives"],
+    "actions": ["map", "max_recall"],
+    "notes": None,
+}
+
+
+@pytest.fixture
+def report(run, data):
+    """Return a function that reports on the small data set and gives the JSON."""
+
+    def command(*words: object, predictions: Path = data.predictions) -> dict[str, Any]:
+        done = run("report", predictions, "--annotations", data.annotations, "--json", "-", *words)
+        assert done.code == 0, done.err
+        return json.loads(done.out)
+
+    return command
+
+
+def test_json_has_the_keys_of_the_contract_in_order(report) -> None:
+    result = report()
+    assert list(result) == list(CONTRACT)
+    for key, wanted in CONTRACT.items():
+        if wanted is not None:
+            assert list(result[key]) == wanted, key
+    assert list(result["official"]["default"]) == SPLITS
+    assert list(result["official"]["known_object"]) == [*SPLITS, "source"]
+    for outcome in result["oracles"].values():
+        assert list(outcome) == ["map", "delta_map", "max_recall"]
+        assert all(list(part) == SPLITS for part in outcome.values())
+    assert result["diaghoi"] == diaghoi.__version__
+    assert result["dataset"] == "hico-det"
+    assert result["label"] == "preds"
+    assert result["protocol"]["name"] == "hico-det-520"
+    assert isinstance(result["notes"], list)
+
+
+def test_figures_are_fractions(report) -> None:
+    result = report()
+    means = [result["map"], result["max_recall"], result["official"]["default"]]
+    means += [outcome["map"] for outcome in result["oracles"].values()]
+    for mean in means:
+        assert all(value is None or 0 <= value <= 1 for value in mean.values())
+    assert result["map"]["full"] > 0.3
+    for outcome in result["oracles"].values():
+        gain = outcome["map"]["full"] - result["map"]["full"]
+        assert outcome["delta_map"]["full"] == pytest.approx(gain, abs=1e-15)
+
+
+def test_what_is_undefined_is_null(run, save, truth, found) -> None:
+    """One class that is not rare, no action scores, no negative pair."""
+    for image in found:
+        del image["hoi_prediction"][0]["action_score"]
+    words = ("--annotations", save("gt.pkl", truth), "--json", "-")
+    done = run("report", save("preds.pkl", found), *words)
+    result = json.loads(done.out)
+    assert result["map"] == {"full": 1.0, "rare": None, "non_rare": 1.0}
+    assert result["oracles"]["action"]["delta_map"]["rare"] is None
+    assert result["pairs"]["rare"] == {"recall": None, "precision": 0.0}
+    assert result["negatives"] == {"ap": None, "ap_published": None, "pairs": 2, "negatives": 0}
+    assert result["actions"] == {"map": None, "max_recall": None}
+    assert "the file has no action scores: negatives and actions are undefined" in result["notes"]
+    assert "NaN" not in done.out
+
+
+def test_json_file_equals_stdout_and_api(report, run, data, alone: Path) -> None:
+    on_stdout = report("--pairs", data.pairs)
+    words = ("--annotations", data.annotations, "--pairs", data.pairs, "--json", "r.json", "-q")
+    assert run("report", data.predictions, *words).code == 0
+    assert json.loads((alone / "r.json").read_text()) == on_stdout
+    predictions = diaghoi.read_predictions(data.predictions, pairs=data.pairs)
+    api = diaghoi.diagnose(
+        diaghoi.read_annotations(data.annotations), predictions, label="preds"
+    ).to_dict()
+    assert api == on_stdout
+    assert on_stdout["pairs"]["source"] == "pairs"
+
+
+def test_columnar_file_gives_the_same_figures(report, data) -> None:
+    lists = report("--pairs", data.pairs, "--label", "same")
+    columnar = report("--label", "same", predictions=data.columnar)
+    assert columnar == lists
+
+
+def test_results_and_notes_are_kept_apart(run, data) -> None:
+    done = run("report", data.predictions, "--annotations", data.annotations)
+    assert done.code == 0
+    assert "Note" not in done.out
+    assert done.err == "Note: no pair file: the predicted pairs are those of the triplets\n"
+    assert "those of the triplets" in done.out
+
+
+def test_quiet_prints_nothing(run, data, alone: Path) -> None:
+    words = ("--annotations", data.annotations, "--quiet", "--json", "r.json", "--out", "o")
+    done = run("report", data.predictions, *words, "--figure", "f.png")
+    assert (done.code, done.out, done.err) == (0, "", "")
+    assert {path.name for path in alone.iterdir()} == {"r.json", "f.png", "o"}
+
+
+def test_out_writes_text_json_and_pdf(run, data, alone: Path) -> None:
+    words = ("--annotations", data.annotations, "--out", "deep/er", "--label", "my model")
+    done = run("report", data.predictions, *words)
+    folder = alone / "deep" / "er"
+    assert {path.name for path in folder.iterdir()} == {
+        "my model.txt",
+        "my model.json",
+        "my model.pdf",
+    }
+    text = (folder / "my model.txt").read_text(encoding="utf-8")
+    shown = "".join(f"{line.rstrip()}\n" for line in (done.out + done.err).splitlines())
+    # Only the notes, which a terminal gets apart, are wrapped in the file.
+    assert text.split("Note: ")[0] == shown.split("Note: ")[0]
+    assert text.count("Note: ") == 1
+    assert max(map(len, text.splitlines())) <= 80
+    assert (folder / "my model.pdf").read_bytes().startswith(b"%PDF")
+    assert json.loads((folder / "my model.json").read_text())["label"] == "my model"
+
+
+@pytest.mark.parametrize(
+    ("suffix", "magic"), [("pdf", b"%PDF"), ("png", b"\x89PNG"), ("svg", b"<?xml")]
+)
+def test_figure(run, data, alone: Path, suffix: str, magic: bytes) -> None:
+    words = ("--annotations", data.annotations, "-q", "--figure", f"f.{suffix}")
+    assert run("report", data.predictions, *words).code == 0
+    assert (alone / f"f.{suffix}").read_bytes().startswith(magic)
+
+
+def test_an_older_output_is_replaced(run, data, alone: Path) -> None:
+    (alone / "r.json").write_text("old")
+    words = ("--annotations", data.annotations, "-q", "--json", "r.json")
+    assert run("report", data.predictions, *words).code == 0
+    assert json.loads((alone / "r.json").read_text())["label"] == "preds"
+    assert [path.name for path in alone.iterdir()] == ["r.json"]
+
+
+def test_label_with_a_folder_stays_in_the_output_folder(run, data, alone: Path) -> None:
+    words = ("--annotations", data.annotations, "-q", "--out", "o", "--label", "../../[bold]x")
+    assert run("report", data.predictions, *words).code == 0
+    assert (alone / "o" / "[bold]x.json").exists()
+    assert "../../[bold]x on hico-det" in (alone / "o" / "[bold]x.txt").read_text()
+
+
+def test_options_show_in_the_signature(report) -> None:
+    signature = report("--iou", 0.75, "--rare", "test", "--top", 10)["protocol"]["signature"]
+    assert "IoU >= 0.75, inclusive boxes" in signature
+    assert "rare: < 10 test instances" in signature
+    assert "triplets: top 10 an image" in signature
+
+
+def test_options_do_what_they_say(report) -> None:
+    usual, strict, few = report(), report("--iou", 0.95), report("--top", 10)
+    assert strict["errors"]["true_positive"] < usual["errors"]["true_positive"]
+    assert strict["counts"] == usual["counts"]
+    assert strict["official"] == usual["official"]
+    assert few["counts"]["predicted_triplets"] < usual["counts"]["predicted_triplets"]
+    shifted = report("--origin", 1, "--iou", 0.95)
+    assert shifted["errors"] != strict["errors"]
+    every_class = report("--protocol", "hico-det")
+    assert every_class["map"] == usual["official"]["default"]
+    assert every_class["counts"]["predicted_triplets"] >= usual["counts"]["predicted_triplets"]
+    assert report("--format", "triplet-lists")["map"] == usual["map"]
+    assert report("--objects", "coco80")["map"] == usual["map"]
+    assert report("--dataset", "hico-det")["map"] == usual["map"]
+
+
+@pytest.mark.parametrize("detector", ["one_stage", "two_stage", "weak"])
+def test_published_diagnosis(run, shared: Path, detector: str) -> None:
+    folder = shared / "conformance" / "hico_det_diagnosis"
+    done = run(
+        *("report", folder / f"{detector}_preds.pkl", "--protocol", "diag-hoi", "--json", "-"),
+        *("--annotations", folder / "gt_wo_nointer.pkl"),
+        *("--pairs", folder / f"{detector}_pairs.pkl"),
+    )
+    result = json.loads(done.out)
+    expected = json.loads((folder / f"{detector}_expected.json").read_text())
+    assert result["errors"] == expected["errors"]
+    own = {"map": result["map"], "max_recall": result["max_recall"]}
+    outcomes = {"baseline": own} | result["oracles"]
+    assert set(expected["oracles"]) == set(outcomes)
+    for name, wanted in expected["oracles"].items():
+        figures = outcomes[name]["map"] | {"max_recall": outcomes[name]["max_recall"]["full"]}
+        figures["map"] = figures.pop("full")
+        assert figures == pytest.approx(wanted, abs=1e-9), name
+    for part in ("actions", "pairs", "negatives"):
+        for key, value in expected[part].items():
+            assert result[part][key] == pytest.approx(value, abs=1e-9), (part, key)
+
+
+def test_official_benchmark(run, shared: Path) -> None:
+    folder = shared / "conformance" / "hico_det_official"
+    done = run(
+        *("report", folder / "one_stage_arrays.pkl", "--protocol", "hico-det", "--json", "-"),
+        *("--annotations", folder / "annotations.json"),
+    )
+    result = json.loads(done.out)
+    expected = json.loads((folder / "one_stage_expected.json").read_text())
+    assert result["official"]["known_object"]["source"] == "box annotations"
+    for setting in ("default", "known_object"):
+        for split in SPLITS:
+            wanted = pytest.approx(expected[setting][split], abs=1e-9)
+            assert result["official"][setting][split] == wanted
+    assert result["map"] == result["official"]["default"]
+    assert result["max_recall"]["full"] == pytest.approx(expected["default"]["max_recall"], 1e-9)
+
+
+def test_image_labels(run, shared: Path, alone: Path) -> None:
+    hico = shared / "data" / "hico_det"
+    annotations = hico / "instances_test2015.json"
+    truth = diaghoi.read_annotations(annotations)
+    found = simulate.detect(truth.take(np.arange(40)), simulate.WEAK, np.random.default_rng(0))
+    write(alone / "preds.npz", found)
+    words = ("report", "preds.npz", "--annotations", annotations, "--json", "-")
+    given = json.loads(run(*words, "--image-labels", hico / "anno.mat").out)
+    assert given["official"]["known_object"]["source"] == "image labels"
+    assert run("config", "set", "hico-det.image-labels", hico / "anno.mat").code == 0
+    from_settings = json.loads(run(*words).out)
+    assert from_settings["official"] == given["official"]
+    assert from_settings["notes"][0] == f"image labels: {hico / 'anno.mat'}, from the settings"
+
+
+def test_image_labels_of_the_settings_that_do_not_fit(run, data, shared: Path) -> None:
+    labels = shared / "data" / "hico_det" / "anno.mat"
+    run("config", "set", "hico-det.image-labels", labels)
+    done = run("report", data.predictions, "--annotations", data.annotations, "--json", "-")
+    result = json.loads(done.out)
+    assert result["official"]["known_object"]["source"] == "box annotations"
+    assert result["notes"][0] == (
+        f"{labels}, from the settings, does not label all of these images: Known Object goes by "
+        "the box annotations"
+    )
+
+
+def test_broken_image_labels_of_the_settings(run, data, alone: Path) -> None:
+    (alone / "anno.mat").write_text("nothing")
+    run("config", "set", "hico-det.image-labels", "anno.mat")
+    done = run("report", data.predictions, "--annotations", data.annotations)
+    assert done.code == 2
+    assert done.err.startswith(f"diaghoi: error: {alone / 'anno.mat'}: not a readable MATLAB file")
+    assert "it is a setting: 'diaghoi config unset hico-det.image-labels'" in done.err

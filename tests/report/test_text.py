@@ -1,0 +1,125 @@
+"""The report that a terminal shows."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from diaghoi.report.text import percent, print_report
+
+
+def shown(result: dict[str, Any], width: int = 80, **more: Any) -> str:
+    stream = io.StringIO()
+    print_report(result, Console(file=stream, width=width, highlight=False), **more)
+    return "".join(f"{line.rstrip()}\n" for line in stream.getvalue().splitlines())
+
+
+EXPECTED = """\
+model on hico-det (hico-det-520)
+mAP 56.75. Wrong actions cost most: repaired, they would add 11.68.
+1,234 images, 2,000 annotated and 2,000 predicted triplets
+
+mAP, %                                          Full        Rare    Non-rare
+────────────────────────────────────────────────────────────────────────────
+Official, Default                              31.00           –       31.00
+Official, Known Object (image labels)          35.00           –       35.00
+Protocol hico-det-520                          56.75           –       56.75
+  mean of the highest recalls                  80.00           –       80.00
+
+                                                ΔmAP        ΔmAP        ΔmAP
+Errors                Count     Share, %        Full        Rare    Non-rare
+────────────────────────────────────────────────────────────────────────────
+True positive           550        27.50
+Human box               100         5.00       −0.12           –       −0.12
+Object box              100         5.00        0.00           –        0.00
+Both boxes              100         5.00        0.00           –        0.00
+Association             100         5.00       +5.00           –       +5.00
+Action                1,000        50.00      +11.68           –      +11.68
+Duplicate                50         2.50        0.00           –        0.00
+Missed                    5         0.25        0.00           –        0.00
+
+False positive        1,450        72.50      +30.00           –      +30.00
+False negative        1,450        72.50      +20.00           –      +20.00
+Share of the predictions; of the annotations for missed and false negative.
+
+Pairs, negatives, actions, %                    Full        Rare    Non-rare
+────────────────────────────────────────────────────────────────────────────
+Pair recall                                    70.00           –       71.00
+Pair precision                                  2.00        0.10        1.90
+  recall of human boxes                        90.00
+  recall of object boxes                           –
+Negatives: AP of rejecting other pairs         95.00
+  as published, where 91.82 is perfect         87.00
+Actions: mAP on localised pairs                46.00
+98,765 predicted pairs, 80.0 an image: as listed by the detector.
+
+Protocol hico-det-520: classes: no_interaction left out | AP: 11-point |
+  IoU >= 0.5 | rare: < 10 train instances
+Note: a note
+"""
+
+
+def test_the_whole_report(result) -> None:
+    assert shown(result) == EXPECTED
+
+
+def test_notes_can_be_left_out(result) -> None:
+    assert shown(result, notes=False) == EXPECTED.replace("Note: a note\n", "")
+
+
+def test_a_wide_terminal_only_lengthens_the_protocol(result) -> None:
+    head, protocol = shown(result, width=120).split("Protocol hico-det-520: ")
+    assert head == EXPECTED.split("Protocol hico-det-520: ")[0]
+    assert protocol == (
+        "classes: no_interaction left out | AP: 11-point | IoU >= 0.5 | rare: < 10 train "
+        "instances\nNote: a note\n"
+    )
+
+
+def test_no_label_no_pairs(result) -> None:
+    result["label"] = ""
+    result["pairs"] |= {"source": "triplets", "per_image": None}
+    text = shown(result)
+    assert text.startswith("Predictions on hico-det (hico-det-520)\n")
+    assert "98,765 predicted pairs: those of the triplets.\n" in text
+
+
+def test_names_are_no_markup(result) -> None:
+    result["label"] = "[red]model[/red]"
+    result["notes"] = ["see [1] and [/x]"]
+    text = shown(result)
+    assert text.startswith("[red]model[/red] on hico-det")
+    assert "Note: see [1] and [/x]\n" in text
+
+
+def test_an_oracle_of_the_user_has_no_count(result) -> None:
+    result["oracles"]["small_objects"] = result["oracles"]["action"]
+    line = next(line for line in shown(result).splitlines() if line.startswith("small_objects"))
+    assert line.split() == ["small_objects", "+11.68", "–", "+11.68"]
+
+
+def test_nothing_to_divide_by(result) -> None:
+    result["counts"] |= {"annotated_triplets": 0, "predicted_triplets": 0}
+    result["errors"] = dict.fromkeys(result["errors"], 0)
+    line = next(line for line in shown(result).splitlines() if line.startswith("Action  "))
+    assert line.split()[:3] == ["Action", "0", "–"]
+
+
+@pytest.mark.parametrize(
+    ("value", "signed", "text"),
+    [
+        (None, False, "–"),
+        (0.12345, False, "12.35"),
+        (1.0, False, "100.00"),
+        (0.01, True, "+1.00"),
+        (-0.01, True, "−1.00"),
+        (-0.00001, True, "0.00"),
+        (0.00001, True, "0.00"),
+        (0.0, True, "0.00"),
+    ],
+)
+def test_percent(value: float | None, signed: bool, text: str) -> None:
+    assert percent(value, signed=signed) == text

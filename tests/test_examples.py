@@ -1,0 +1,45 @@
+"""The examples run as they stand."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
+SAYS = {
+    "report.py": ["two-stage detector on hico-det", "Costs most", "All figures are in"],
+    "training_loop.py": ["Epoch    mAP", "    3 "],
+    "custom_protocol.py": ["IoU >= 0.75", "rare: < 10 test instances", "strict-area: "],
+    "custom_error.py": ["False hold", "Remove wrong actions in which"],
+}
+
+
+def test_all_examples_are_tested() -> None:
+    if not EXAMPLES.is_dir():
+        pytest.skip("the examples are not installed with the package")
+    assert {path.name for path in EXAMPLES.glob("*.py")} == set(SAYS)
+
+
+@pytest.mark.parametrize("name", SAYS)
+def test_example(name: str, tmp_path: Path) -> None:
+    if not EXAMPLES.is_dir():
+        pytest.skip("the examples are not installed with the package")
+    # A copy, so that what it writes beside itself stays out of the repository.
+    script = shutil.copy(EXAMPLES / name, tmp_path)
+    done = subprocess.run(
+        [sys.executable, "-W", "error", script],
+        capture_output=True,
+        encoding="utf-8",
+        env=os.environ | {"PYTHONIOENCODING": "utf-8", "COLUMNS": "80"},
+        timeout=120,
+        check=False,
+    )
+    assert done.stderr == ""
+    assert done.returncode == 0
+    for words in SAYS[name]:
+        assert words in done.stdout
