@@ -130,7 +130,7 @@ def _joined_columns(blocks: list[_Block]) -> dict[str, Any]:
 def _examine_block(annotations: Scenes, predictions: Scenes, protocol: Protocol) -> _Block:
     vocabulary = annotations.vocabulary
     matched = match(annotations, predictions, protocol)
-    counted = np.append(protocol.classes(vocabulary), False)
+    counted = np.append(protocol.counted(vocabulary), False)
     row_counts = counted[predictions.triplet_class]
     if protocol.top is not None:
         row_counts &= _among_best(predictions, matched, protocol.top)

@@ -30,8 +30,18 @@ class Protocol:
     ----------
     name : str
         The name that tables, figures and files print.
-    interactions_only : bool
-        Leave out the classes of the verb `no_interaction`.
+    classes : {"all", "interactions", "roles"}
+        Which HOI classes count: all, those of real interactions (not of the verb
+        `no_interaction`), or those with a role for an object.
+    pairing : {"triplet", "person"}
+        How a prediction meets its annotation: by both boxes, categories included (HICO-DET), or by
+        the person it overlaps most, and then the role (V-COCO, where categories do not count).
+    missing_role : {"empty", "anything"}
+        With pairing by person, what fits an annotation without a box for the role: an empty
+        prediction (V-COCO's scenario 1) or anything (scenario 2).
+    considered : int or None
+        How many of the best predictions of an image may stand for annotated triplets that nothing
+        found; None for all.
     average_precision : {"11-point", "area"}
         Mean of the highest precision at recall 0, 0.1 ... 1, or area under the envelope of the
         precision-recall curve.
@@ -56,7 +66,10 @@ class Protocol:
     """
 
     name: str
-    interactions_only: bool
+    classes: Literal["all", "interactions", "roles"]
+    pairing: Literal["triplet", "person"] = "triplet"
+    missing_role: Literal["empty", "anything"] = "empty"
+    considered: int | None = None
     average_precision: Literal["11-point", "area"] = "11-point"
     class_without_true_positive: Literal["zero", "left out"] = "zero"
     iou: float = 0.5
@@ -69,14 +82,26 @@ class Protocol:
     @property
     def signature(self) -> str:
         """All choices in one line."""
-        size = "left out" if self.interactions_only else "included"
+        counted = {
+            "all": "no_interaction included",
+            "interactions": "no_interaction left out",
+            "roles": "actions with a role",
+        }
+        matching = {
+            "triplet": [],
+            "person": [
+                "matched by the person, then the role",
+                f"a role without annotated box fits: {self.missing_role}",
+            ],
+        }
         return " | ".join(
             [
-                f"classes: no_interaction {size}",
+                f"classes: {counted[self.classes]}",
+                *matching[self.pairing],
                 f"AP: {self.average_precision}",
                 f"class without true positive: {self.class_without_true_positive}",
                 f"IoU >= {self.iou:g}, {self.boxes} boxes",
-                f"rare: < 10 {self.rare} instances",
+                *([] if self.classes == "roles" else [f"rare: < 10 {self.rare} instances"]),
                 f"triplets: {'as given' if self.top is None else f'top {self.top} an image'}",
                 f"images without predictions: {self.images_without_predictions}",
             ]
@@ -87,36 +112,54 @@ class Protocol:
         """Recall levels at which precision is read, None for the area."""
         return ELEVEN_LEVELS if self.average_precision == "11-point" else None
 
-    def classes(self, vocabulary: Vocabulary) -> BoolArray:
+    def counted(self, vocabulary: Vocabulary) -> BoolArray:
         """(C,) true for the HOI classes that count."""
-        if self.interactions_only:
+        if self.classes == "interactions":
             return vocabulary.interacting
+        if self.classes == "roles" and vocabulary.agents is not None:
+            return ~vocabulary.agents
         return np.ones(len(vocabulary), dtype=bool)
 
     def splits(self, vocabulary: Vocabulary) -> dict[str, BoolArray]:
         """(C,) masks of the class groups that are reported: full, rare and non-rare."""
-        counted = self.classes(vocabulary)
-        rare = vocabulary.rare if self.rare == "train" else vocabulary.test_instances < 10
+        counted = self.counted(vocabulary)
+        rare = vocabulary.rare
+        if self.rare == "test" and vocabulary.test_instances is not None:
+            rare = vocabulary.test_instances < 10
+        if rare is None:
+            return {"full": counted}
         return {"full": counted, "rare": counted & rare, "non_rare": counted & ~rare}
 
     def matches_like(self, other: Protocol) -> bool:
-        """Whether both protocols find the same true positives in the same classes."""
-        return (self.iou, self.boxes) == (other.iou, other.boxes)
+        """Whether both protocols find the same true positives in every class."""
+        fields = ("pairing", "missing_role", "iou", "boxes")
+        return all(getattr(self, field) == getattr(other, field) for field in fields)
 
 
-HICO_DET = Protocol(name="hico-det", interactions_only=False)
+HICO_DET = Protocol(name="hico-det", classes="all")
+V_COCO_1 = Protocol(
+    name="v-coco-s1",
+    classes="roles",
+    pairing="person",
+    missing_role="empty",
+    considered=100,
+    average_precision="area",
+)
+V_COCO_2 = replace(V_COCO_1, name="v-coco-s2", missing_role="anything")
 PROTOCOLS = {
     protocol.name: protocol
     for protocol in (
         HICO_DET,
-        Protocol(name="hico-det-520", interactions_only=True),
+        Protocol(name="hico-det-520", classes="interactions"),
         Protocol(
             name="diag-hoi",
-            interactions_only=True,
+            classes="interactions",
             class_without_true_positive="left out",
             images_without_predictions="passed over",
             single_precision_recall=True,
         ),
+        V_COCO_1,
+        V_COCO_2,
     )
 }
 

@@ -43,7 +43,9 @@ class Scenes:
     box_xyxy : (B, 4) float64 array
         Left, top, right, bottom in pixels, counted from zero.
     box_label : (B,) int array
-        Object category of each box.
+        Object category of each box; -1 where the file does not say.
+    box_ignored : (B,) bool array or None
+        People whose actions are not annotated, so that predictions on them count neither way.
     box_score : (B,) float64 array or None
         Detection score.
     pair_human, pair_object : (P,) int array
@@ -72,6 +74,7 @@ class Scenes:
     box_image: IntArray
     box_xyxy: FloatArray
     box_label: IntArray
+    box_ignored: npt.NDArray[np.bool_] | None = None
     box_score: FloatArray | None = None
     pair_human: IntArray
     pair_object: IntArray
@@ -143,9 +146,9 @@ class Scenes:
 
     @cached_property
     def listed(self) -> npt.NDArray[np.bool_]:
-        """(P,) true for the pairs that the detector lists (all, where it lists none apart)."""
+        """(P,) true for the pairs that the detector lists (where it lists none: with an object)."""
         if self.pair_score is None:
-            return np.ones(len(self.pair_human), dtype=bool)
+            return np.asarray(self.pair_object >= 0)
         return ~np.isnan(self.pair_score)
 
     def between(self, first: int, stop: int) -> Scenes:

@@ -32,15 +32,19 @@ class Vocabulary:
     objects, verbs : tuple of str
         Names; their positions are the numbers used in the package.
     class_object, class_verb : (C,) int array
-        Object and verb of each HOI class, in the official order of the classes.
-    rare : (C,) bool array
-        Fewer than ten visible training instances.
-    test_instances : (C,) int array
-        Visible annotated triplets in the complete test set.
+        Object and verb of each HOI class, in the official order of the classes; object -1 where
+        the class holds for every object and for none (V-COCO).
     person : int
         The object category of human boxes.
     no_interaction : int
         The verb that says "these two do not interact", -1 where the data set has none.
+    rare : (C,) bool array or None
+        Fewer than ten visible training instances; None where the data set has no such split.
+    test_instances : (C,) int array or None
+        Visible annotated triplets in the complete test set, where known.
+    agents : (C,) bool array or None
+        Classes that say what a person does, without a role for an object; None where there are
+        none.
     """
 
     name: str
@@ -48,10 +52,11 @@ class Vocabulary:
     verbs: tuple[str, ...]
     class_object: IntArray
     class_verb: IntArray
-    rare: BoolArray
-    test_instances: IntArray
     person: int
-    no_interaction: int
+    no_interaction: int = -1
+    rare: BoolArray | None = None
+    test_instances: IntArray | None = None
+    agents: BoolArray | None = None
 
     def __len__(self) -> int:
         return len(self.class_object)
@@ -70,10 +75,11 @@ class Vocabulary:
     def class_of(self) -> IntArray:
         """(objects + 1, verbs) table of HOI classes; -1 where the combination is not a class.
 
-        The last row is all -1, so that object -1 ("no object") is looked up safely.
+        The last row is that of object -1: no object, or one of unknown category.
         """
         table = np.full((len(self.objects) + 1, len(self.verbs)), -1, dtype=np.int32)
-        table[self.class_object, self.class_verb] = np.arange(len(self))
+        for hoi, (thing, verb) in enumerate(zip(self.class_object, self.class_verb, strict=True)):
+            table[slice(None) if thing < 0 else thing, verb] = hoi
         table.flags.writeable = False
         return table
 
@@ -83,9 +89,10 @@ class Vocabulary:
         return np.asarray(self.class_verb != self.no_interaction)
 
     def class_name(self, hoi: int) -> str:
-        """Name of an HOI class for people: ``ride bicycle``."""
-        verb, thing = self.verbs[self.class_verb[hoi]], self.objects[self.class_object[hoi]]
-        return f"{verb} {thing}".replace("_", " ")
+        """Name of an HOI class for people: ``ride bicycle``; in V-COCO ``cut instr``."""
+        verb, thing = self.verbs[self.class_verb[hoi]], self.class_object[hoi]
+        name = verb if thing < 0 else f"{verb} {self.objects[thing]}"
+        return name.replace("_", " ")
 
 
 def _rows(table: str) -> list[dict[str, str]]:
@@ -107,10 +114,30 @@ def hico_det() -> Vocabulary:
         verbs=verbs,
         class_object=_frozen([object_number[row["object"]] for row in rows]),
         class_verb=_frozen([verb_number[row["verb"]] for row in rows]),
-        rare=np.asarray(_frozen([int(row["rare"]) for row in rows]), dtype=bool),
-        test_instances=_frozen([int(row["test_instances"]) for row in rows]),
         person=object_number["person"],
         no_interaction=verb_number["no_interaction"],
+        rare=np.asarray(_frozen([int(row["rare"]) for row in rows]), dtype=bool),
+        test_instances=_frozen([int(row["test_instances"]) for row in rows]),
+    )
+
+
+@cache
+def v_coco() -> Vocabulary:
+    """V-COCO: 80 objects in COCO-80 order, and 51 classes, each an action and a role of it.
+
+    26 classes say that a person does something (role ``agent``), 25 also with what (``obj``,
+    ``instr``). As verbs they are called ``cut agent``, ``cut instr``, ``cut obj``.
+    """
+    rows = _rows("v_coco.csv")
+    objects = tuple(row["name"] for row in _rows("coco_objects.csv"))
+    return Vocabulary(
+        name="v-coco",
+        objects=objects,
+        verbs=tuple(f"{row['action']} {row['role']}" for row in rows),
+        class_object=_frozen([-1] * len(rows)),
+        class_verb=_frozen(list(range(len(rows)))),
+        person=objects.index("person"),
+        agents=np.array([row["role"] == "agent" for row in rows]),
     )
 
 
@@ -120,7 +147,7 @@ def _frozen(values: list[int]) -> IntArray:
     return array
 
 
-VOCABULARIES = {"hico-det": hico_det}
+VOCABULARIES = {"hico-det": hico_det, "v-coco": v_coco}
 
 
 def vocabulary(name: str) -> Vocabulary:

@@ -59,7 +59,7 @@ EMPTY: dict[str, Any] = {"boxes": {}, "pairs": [], "triplets": []}
 
 def diagnose(annotations: Scenes, predictions: Scenes, protocol: Protocol) -> dict[str, Any]:
     vocabulary = annotations.vocabulary
-    counted = {int(c) for c in np.flatnonzero(protocol.classes(vocabulary))}
+    counted = {int(c) for c in np.flatnonzero(protocol.counted(vocabulary))}
     truth, found = by_image(annotations), by_image(predictions)
     names = [*found, *(name for name in truth if name not in found)]
     rows, annotated = [], []
