@@ -18,7 +18,7 @@ settings.load_profile("diaghoi")
 @pytest.fixture(scope="session")
 def shared() -> Path:
     """The folder of specifications, conformance cases and real data beside the repository."""
-    folder = Path(__file__).resolve().parents[2] / "shared"
+    folder = (Path(__file__).resolve().parents[2] / "shared").resolve()
     if not (folder / "conformance").is_dir():
         pytest.skip("the conformance cases (../shared) are not on this machine")
     return folder
