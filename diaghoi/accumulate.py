@@ -159,6 +159,7 @@ class Accumulator:
         """Forget all images."""
         self._parts.clear()
         self._names.clear()
+        self._numbering.clear()
 
     def _check_names(self, images: Sequence[str]) -> None:
         for name in images:
@@ -179,7 +180,7 @@ class Accumulator:
         dense = any("verb_scores" in row for row in rows)
         reader = dense_arrays.FORMAT if dense else triplet_lists.FORMAT
         named = [
-            {"filename": name} | (row if dense else _listed(file, kind, name, row))
+            (row if dense else _listed(file, kind, name, row)) | {"filename": name}
             for name, row in zip(images, rows, strict=True)
         ]
         options = self._options

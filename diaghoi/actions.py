@@ -6,8 +6,9 @@ import numpy as np
 import numpy.typing as npt
 
 from diaghoi.errors import ACTION, DUPLICATE, TRUE_POSITIVE
-from diaghoi.ledger import ClassScores, Ledger, average_precision, ranking
+from diaghoi.ledger import ClassScores, Ledger, average_precision
 from diaghoi.protocol import Protocol
+from diaghoi.ranking import ranking
 from diaghoi.vocabulary import Vocabulary
 
 

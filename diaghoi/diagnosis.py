@@ -218,10 +218,7 @@ class Diagnosis:
                 split: sum((p.pair_counts[split] for p in parts), PairCounts())
                 for split in first.pair_counts
             },
-            negative_pairs=Negatives(
-                score=np.concatenate([p.negative_pairs.score for p in parts]),
-                negative=np.concatenate([p.negative_pairs.negative for p in parts]),
-            ),
+            negative_pairs=Negatives.concatenate([p.negative_pairs for p in parts]),
             unknown_annotated=sum(p.unknown_annotated for p in parts),
             unknown_predicted=sum(p.unknown_predicted for p in parts),
             reading_notes=tuple(dict.fromkeys(note for p in parts for note in p.reading_notes)),

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from diaghoi.matching import Match
-from diaghoi.ragged import expand
+from diaghoi.ragged import expand, place_in_group
 from diaghoi.scenes import Scenes
 
 IntArray = npt.NDArray[np.integer]
@@ -39,7 +39,7 @@ LABELS = (
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Errors:
-    """Labels of the predicted triplets of some images, and their annotated triplets.
+    """Labels of the predicted triplets of some images, and what they should have found.
 
     Parameters
     ----------
@@ -60,6 +60,7 @@ def explain(
     match: Match,
     annotated: BoolArray,
     predicted: BoolArray,
+    considered: int | None = None,
 ) -> Errors:
     """Label every prediction and assign wrong ones to annotations.
 
@@ -70,26 +71,18 @@ def explain(
     match : Match
         Their match.
     annotated, predicted : (A,) and (T,) bool array
-        The annotated and the predicted triplets that belong to the classes of the protocol. Other
-        annotated triplets join no pair and are assigned nothing; other predictions are assigned
-        to nothing (their labels mean nothing).
+        The annotated and the predicted triplets that belong to the classes of the protocol. Others
+        take no part in the assignment, and their labels mean nothing.
+    considered : int, optional
+        How many of the best predictions of an image may be assigned.
     """
-    reaches = match.overlap.reaches_any
-    pair = predictions.triplet_pair
-    thing = predictions.pair_object[pair]
-    human_ok = reaches[predictions.pair_human[pair]]
-    object_ok = reaches[thing] & (thing >= 0)
-
-    joins = np.zeros(len(annotations.pair_human), dtype=bool)
-    joins[annotations.triplet_pair[annotated]] = True
-    joined = np.zeros(len(predictions.pair_human), dtype=bool)
-    joined[match.hits.predicted[joins[match.hits.annotated]]] = True
-
+    pairing = match.pairing
+    human_ok, object_ok = pairing.human_ok, pairing.object_ok
     label = np.select(
         [
             match.found,
-            match.candidate >= 0,
-            human_ok & object_ok & joined[pair],
+            pairing.candidate >= 0,
+            human_ok & object_ok & pairing.joined,
             human_ok & object_ok,
             human_ok,
             object_ok,
@@ -98,84 +91,64 @@ def explain(
         BOTH_BOXES,
     ).astype(np.int8)
 
-    open_to_assignment = predicted & ~match.found & (human_ok | object_ok)
-    annotation = np.where(match.found, match.candidate, -1)
-    assigned, to = _assign(annotations, predictions, match, annotated, open_to_assignment, human_ok)
+    ranked = match.order[predicted[match.order]]
+    if considered is not None:
+        ranked = ranked[place_in_group(predictions.triplet_image[ranked]) < considered]
+    attempts = ~match.found & (pairing.seeks_by_human | pairing.seeks_by_object)
+    annotation = np.where(match.found, pairing.candidate, -1)
+    assigned, to = _assign(
+        annotations, predictions, match, np.flatnonzero(annotated), ranked[attempts[ranked]]
+    )
     annotation[assigned] = to
     return Errors(label=label, annotation=annotation)
 
 
 def _assign(
-    annotations: Scenes,
-    predictions: Scenes,
-    match: Match,
-    annotated: BoolArray,
-    wrong: BoolArray,
-    human_ok: BoolArray,
+    annotations: Scenes, predictions: Scenes, match: Match, seekers: IntArray, wrong: IntArray
 ) -> tuple[IntArray, IntArray]:
     """Assign wrong predictions to annotated triplets; return both, row by row.
 
-    Annotated triplets choose in their stored order, each the best-scored prediction that fits, is
-    not yet chosen and stands above its own true positive.
+    The annotated triplets, ``seekers``, choose in their stored order, each the best-ranked
+    prediction that fits, is not yet chosen and stands above its own true positive. ``wrong`` are
+    the predictions that can be chosen, in ranking order.
     """
-    ranked = match.order[wrong[match.order]]
-    seekers = np.flatnonzero(annotated)
-    if len(ranked) == 0 or len(seekers) == 0:
-        return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
     rank = np.empty(len(match.order), dtype=np.int64)
     rank[match.order] = np.arange(len(match.order))
     limit = np.full(len(annotations.triplet_pair), len(rank), dtype=np.int64)
-    limit[match.candidate[match.found]] = rank[match.found]
+    limit[match.pairing.candidate[match.found]] = rank[match.found]
 
-    # The wrong predictions of an image are one run of `ranked`, cut at the own true positive.
+    # The wrong predictions of an image are one run of `wrong`, cut at the own true positive.
     image = annotations.triplet_image[seekers]
-    in_image = np.bincount(predictions.triplet_image[ranked], minlength=len(annotations))
+    in_image = np.bincount(predictions.triplet_image[wrong], minlength=len(annotations))
     start = (np.cumsum(in_image) - in_image)[image]
-    above = np.searchsorted(rank[ranked], limit[seekers])
+    above = np.searchsorted(rank[wrong], limit[seekers])
     stop = np.minimum(start + in_image[image], above)
     seeker, position = expand(start, np.maximum(stop - start, 0))
-    fits = _fits(annotations, predictions, match, ranked[position], seekers[seeker], human_ok)
+    fits = _fits(annotations, predictions, match, wrong[position], seekers[seeker])
     seeker, position = seeker[fits], position[fits]
 
     chosen = _choose_in_turn(
-        np.bincount(seeker, minlength=len(seekers)), position, choices=len(ranked)
+        np.bincount(seeker, minlength=len(seekers)), position, choices=len(wrong)
     )
     served = chosen >= 0
-    return ranked[chosen[served]], seekers[served]
+    return wrong[chosen[served]], seekers[served]
 
 
 def _fits(
-    annotations: Scenes,
-    predictions: Scenes,
-    match: Match,
-    wrong: IntArray,
-    annotated: IntArray,
-    human_ok: BoolArray,
+    annotations: Scenes, predictions: Scenes, match: Match, wrong: IntArray, annotated: IntArray
 ) -> BoolArray:
-    """Tell whether a wrong prediction may stand for an annotated triplet of its image.
-
-    If its human is ok, the human box must match this triplet's human; else the object box must
-    match this triplet's object.
-    """
-    by_human = human_ok[wrong]
+    """Tell whether a wrong prediction may stand for an annotated triplet of its image."""
     predicted_pair = predictions.triplet_pair[wrong]
     annotated_pair = annotations.triplet_pair[annotated]
-    mine = np.where(
-        by_human,
-        predictions.pair_human[predicted_pair],
-        predictions.pair_object[predicted_pair],
-    )
-    theirs = np.where(
-        by_human,
-        annotations.pair_human[annotated_pair],
-        annotations.pair_object[annotated_pair],
-    )
-    comparable = np.flatnonzero(
-        (theirs >= 0) & (predictions.box_label[mine] == annotations.box_label[theirs])
-    )
     fits = np.zeros(len(wrong), dtype=bool)
-    entry = match.overlap.entry(mine[comparable], theirs[comparable])
-    fits[comparable] = match.overlap.reached[entry]
+    for seeks, mine, theirs in (
+        (match.pairing.seeks_by_human, predictions.pair_human, annotations.pair_human),
+        (match.pairing.seeks_by_object, predictions.pair_object, annotations.pair_object),
+    ):
+        open_ = np.flatnonzero(seeks[wrong] & ~fits)
+        fits[open_] = match.overlap.reaches(
+            mine[predicted_pair[open_]], theirs[annotated_pair[open_]]
+        )
     return fits
 
 

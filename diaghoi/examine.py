@@ -17,6 +17,7 @@ from diaghoi.matching import Match, match
 from diaghoi.negatives import Negatives
 from diaghoi.pairs import PairCounts, count_pairs
 from diaghoi.protocol import Protocol
+from diaghoi.ragged import marked, place_in_group
 from diaghoi.scenes import Scenes
 
 BoolArray = npt.NDArray[np.bool_]
@@ -39,6 +40,8 @@ class Evidence:
         All predictions and annotated triplets of all HOI classes, as matched.
     ledger : Ledger
         Those that the protocol counts, labelled and assigned.
+    ignored : int
+        Predictions of the protocol's classes that count neither way.
     pairs : dict of PairCounts
         For the annotated pairs of each split.
     negatives : Negatives
@@ -47,6 +50,7 @@ class Evidence:
 
     everything: Ledger
     ledger: Ledger
+    ignored: int
     pairs: dict[str, PairCounts]
     negatives: Negatives
 
@@ -58,6 +62,7 @@ class _Block:
     columns: dict[str, Any]
     row_counts: BoolArray
     annotation_counts: BoolArray
+    ignored: int
     pairs: dict[str, PairCounts]
     negatives: Negatives
 
@@ -100,14 +105,12 @@ def examine(
     return Evidence(
         everything=everything.annotations(everything.annotation_class >= 0),
         ledger=everything.rows(row_counts[everything.row_input]).annotations(annotation_counts),
+        ignored=sum(block.ignored for block in blocks),
         pairs={
             split: sum((block.pairs[split] for block in blocks), PairCounts())
             for split in blocks[0].pairs
         },
-        negatives=Negatives(
-            score=np.concatenate([block.negatives.score for block in blocks]),
-            negative=np.concatenate([block.negatives.negative for block in blocks]),
-        ),
+        negatives=Negatives.concatenate([block.negatives for block in blocks]),
     )
 
 
@@ -131,15 +134,23 @@ def _examine_block(annotations: Scenes, predictions: Scenes, protocol: Protocol)
     vocabulary = annotations.vocabulary
     matched = match(annotations, predictions, protocol)
     counted = np.append(protocol.counted(vocabulary), False)
-    row_counts = counted[predictions.triplet_class]
+    best = np.ones(len(predictions.triplet_pair), dtype=bool)
     if protocol.top is not None:
-        row_counts &= _among_best(predictions, matched, protocol.top)
+        best = _among_best(predictions, matched, protocol.top)
+    of_protocol = counted[predictions.triplet_class] & best
     annotation_counts = counted[annotations.triplet_class]
-    errors = explain(annotations, predictions, matched, annotation_counts, row_counts)
+    errors = explain(
+        annotations, predictions, matched, annotation_counts, of_protocol, protocol.considered
+    )
 
-    is_class = predictions.triplet_class >= 0
+    # Ignored predictions stand in no ledger, though an annotation may have been assigned to one.
+    ignored = matched.pairing.ignored
+    row_counts = of_protocol & ~ignored
+    is_row = (predictions.triplet_class >= 0) & ~ignored
     label = np.where(row_counts | matched.found, errors.label, UNLABELLED)
-    has_rows = np.bincount(predictions.triplet_image[row_counts], minlength=len(predictions)) > 0
+    has_rows = np.bincount(predictions.triplet_image[of_protocol], minlength=len(predictions)) > 0
+    wrong = (errors.annotation >= 0) & ~matched.found
+    attempted = marked(errors.annotation[wrong], len(annotations.triplet_pair))
     examined = (
         np.ones(len(annotations.triplet_pair), dtype=bool)
         if protocol.images_without_predictions == "counted"
@@ -148,40 +159,41 @@ def _examine_block(annotations: Scenes, predictions: Scenes, protocol: Protocol)
     action_score = predictions.triplet_action_score
     if action_score is None:
         action_score = np.full(len(predictions.triplet_pair), np.nan)
-    wanted = np.bincount(
-        annotations.triplet_pair[annotation_counts], minlength=len(annotations.pair_human)
-    )
+    listed = predictions.listed
+    if predictions.pair_score is None:
+        # The pairs are those of the triplets, and of the triplets the best alone may count.
+        listed = listed & marked(predictions.triplet_pair[best], len(listed))
+    wanted = marked(annotations.triplet_pair[annotation_counts], len(annotations.pair_human))
     columns = {
-        "row_class": predictions.triplet_class[is_class],
-        "row_image": predictions.triplet_image[is_class],
-        "row_label": label[is_class].astype(np.int8),
-        "row_annotation": errors.annotation[is_class].astype(np.int32),
-        "row_score": predictions.scores[is_class],
-        "row_action_score": action_score[is_class],
+        "row_class": predictions.triplet_class[is_row],
+        "row_image": predictions.triplet_image[is_row],
+        "row_label": label[is_row].astype(np.int8),
+        "row_annotation": errors.annotation[is_row].astype(np.int32),
+        "row_score": predictions.scores[is_row],
+        "row_action_score": action_score[is_row],
         "annotation_class": annotations.triplet_class,
         "annotation_image": annotations.triplet_image,
         "annotation_counts": np.ones(len(annotations.triplet_pair), dtype=bool),
         "annotation_examined": examined,
+        "annotation_attempted": attempted,
         "annotation_localised": _localised_by_triplets(
-            annotations, predictions, matched, row_counts
+            annotations, predictions, matched, of_protocol
         ),
     }
     return _Block(
         columns=columns,
-        row_counts=row_counts[is_class],
+        row_counts=row_counts[is_row],
         annotation_counts=annotation_counts,
-        pairs=_pair_counts(annotations, predictions, matched, protocol),
-        negatives=_negatives(predictions, matched, wanted > 0),
+        ignored=int((of_protocol & ignored).sum()),
+        pairs=_pair_counts(annotations, predictions, listed, matched, protocol),
+        negatives=_negatives(predictions, listed, matched, wanted),
     )
 
 
 def _among_best(predictions: Scenes, matched: Match, top: int) -> BoolArray:
     """Mark the best-scored triplets of each image."""
-    image = predictions.triplet_image[matched.order]
-    in_image = np.bincount(image, minlength=len(predictions))
-    rank_in_image = np.arange(len(image)) - (np.cumsum(in_image) - in_image)[image]
-    best = np.zeros(len(image), dtype=bool)
-    best[matched.order[rank_in_image < top]] = True
+    best = np.zeros(len(matched.order), dtype=bool)
+    best[matched.order[place_in_group(predictions.triplet_image[matched.order]) < top]] = True
     return best
 
 
@@ -189,43 +201,45 @@ def _localised_by_triplets(
     annotations: Scenes, predictions: Scenes, matched: Match, row_counts: BoolArray
 ) -> BoolArray:
     """Mark annotated triplets whose pair is localised by the pair of a counted prediction."""
-    used = np.zeros(len(predictions.pair_human), dtype=bool)
-    used[predictions.triplet_pair[row_counts]] = True
-    localised = np.zeros(len(annotations.pair_human), dtype=bool)
-    localised[matched.hits.annotated[used[matched.hits.predicted]]] = True
+    hits = matched.hits
+    used = marked(predictions.triplet_pair[row_counts], len(predictions.pair_human))
+    localised = marked(hits.annotated[used[hits.predicted]], len(annotations.pair_human))
     return np.asarray(localised[annotations.triplet_pair])
 
 
 def _pair_counts(
-    annotations: Scenes, predictions: Scenes, matched: Match, protocol: Protocol
+    annotations: Scenes,
+    predictions: Scenes,
+    listed: BoolArray,
+    matched: Match,
+    protocol: Protocol,
 ) -> dict[str, PairCounts]:
     predicted_box, annotated_box = matched.overlap.meeting
     reached = []
     for role in (predictions.pair_human, predictions.pair_object):
-        of_pairs = np.zeros(len(predictions.box_label) + 1, dtype=bool)
-        of_pairs[role[predictions.listed]] = True
-        found = np.zeros(len(annotations.box_label), dtype=bool)
-        found[annotated_box[of_pairs[predicted_box]]] = True
-        reached.append(found)
+        of_pairs = marked(role[listed], len(predictions.box_label) + 1)
+        found = annotated_box[of_pairs[predicted_box]]
+        reached.append(marked(found, len(annotations.box_label)))
 
     counts = {}
     for split, classes in protocol.splits(annotations.vocabulary).items():
         in_split = np.append(classes, False)[annotations.triplet_class]
-        wanted = np.zeros(len(annotations.pair_human), dtype=bool)
-        wanted[annotations.triplet_pair[in_split]] = True
+        wanted = marked(annotations.triplet_pair[in_split], len(annotations.pair_human))
+        wanted &= annotations.pair_object >= 0
         counts[split] = count_pairs(
-            annotations, predictions, matched.hits, (reached[0], reached[1]), wanted
+            annotations, listed, matched.hits, (reached[0], reached[1]), wanted
         )
     return counts
 
 
-def _negatives(predictions: Scenes, matched: Match, wanted: BoolArray) -> Negatives:
-    positive = np.zeros(len(predictions.pair_human), dtype=bool)
-    positive[matched.hits.predicted[wanted[matched.hits.annotated]]] = True
+def _negatives(
+    predictions: Scenes, listed: BoolArray, matched: Match, wanted: BoolArray
+) -> Negatives:
+    hits = matched.hits
+    positive = marked(hits.predicted[wanted[hits.annotated]], len(listed))
     score = predictions.pair_score
     if score is None:
         score = _pair_score_of_triplets(predictions)
-    listed = predictions.listed
     return Negatives(score=1 - score[listed], negative=~positive[listed])
 
 

@@ -17,11 +17,17 @@ BoolArray = npt.NDArray[np.bool_]
 
 
 def annotated_objects(annotations: Scenes) -> BoolArray:
-    """(N, objects) true where an image has an annotated triplet with the object category."""
-    objects = np.zeros((len(annotations), len(annotations.vocabulary.objects)), dtype=bool)
-    label = annotations.pair_label[annotations.triplet_pair]
-    with_object = label >= 0
-    objects[annotations.triplet_image[with_object], label[with_object]] = True
+    """(N, objects) true where an image is annotated with a box of the object category.
+
+    All listed boxes count, also those in no triplet. Every image has people, so the category of
+    people needs a person as the object of a triplet.
+    """
+    vocabulary = annotations.vocabulary
+    objects = np.zeros((len(annotations), len(vocabulary.objects)), dtype=bool)
+    thing = annotations.box_label != vocabulary.person
+    sought = annotations.pair_object[annotations.triplet_pair]
+    thing[sought[sought >= 0]] = True
+    objects[annotations.box_image[thing], annotations.box_label[thing]] = True
     return objects
 
 

@@ -16,6 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from diaghoi.errors import TRUE_POSITIVE
+from diaghoi.ragged import marked
+from diaghoi.ranking import ranking
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.integer]
@@ -52,6 +54,8 @@ class Ledger:
         Whether the annotated triplet counts among the positives of its class.
     annotation_examined : (A,) bool array
         Whether the protocol asks if it was missed.
+    annotation_attempted : (A,) bool array
+        Whether a wrong prediction is assigned to it, be it one that counts or not.
     annotation_localised : (A,) bool array
         Whether the pair of some predicted triplet localises its pair.
     """
@@ -69,6 +73,7 @@ class Ledger:
     annotation_image: IntArray
     annotation_counts: BoolArray
     annotation_examined: BoolArray
+    annotation_attempted: BoolArray
     annotation_localised: BoolArray
 
     @cached_property
@@ -84,13 +89,12 @@ class Ledger:
     @cached_property
     def found(self) -> BoolArray:
         """(A,) whether the annotated triplet has a true positive."""
-        return _marked(self.row_annotation[self.true], len(self.annotation_class))
+        return marked(self.row_annotation[self.true], len(self.annotation_class))
 
     @cached_property
     def missed(self) -> BoolArray:
         """(A,) whether it has neither a true positive nor an assigned prediction."""
-        claimed = self.row_annotation[self.row_annotation >= 0]
-        return self.annotation_examined & ~_marked(claimed, len(self.annotation_class))
+        return self.annotation_examined & ~self.found & ~self.annotation_attempted
 
     def rows(self, keep: BoolArray) -> Ledger:
         """Return the ledger with only some of its rows."""
@@ -174,48 +178,8 @@ def _columns(table: str) -> tuple[str, ...]:
     return tuple(f.name for f in fields(Ledger) if f.name.startswith(table))
 
 
-def _marked(positions: IntArray, length: int) -> BoolArray:
-    marks = np.zeros(length, dtype=bool)
-    marks[positions] = True
-    return marks
-
-
 def _place(classes: IntArray, rank: IntArray) -> IntArray:
     return np.asarray(classes, dtype=np.int64) << 32 | rank
-
-
-def ranking(classes: IntArray, scores: FloatArray) -> tuple[IntArray, IntArray]:
-    """Sort rows by class and, in a class, by descending score; equal scores keep their order.
-
-    Returns
-    -------
-    order : (R,) int array
-        The rows in ranking order.
-    rank : (R,) int32 array
-        Place of each row among the rows of all classes by score alone.
-    """
-    by_score = descending(scores)
-    rank = np.empty(len(by_score), dtype=np.int32)
-    rank[by_score] = np.arange(len(by_score), dtype=np.int32)
-    # A stable sort of 16-bit numbers is a radix sort.
-    by_class = np.argsort(classes[by_score].astype(np.uint16), kind="stable")
-    return by_score[by_class], rank
-
-
-def descending(scores: FloatArray) -> IntArray:
-    """Order scores from high to low; equal scores keep their order.
-
-    The same as a stable ``argsort(-scores)``, by the faster unstable sort and a second one among
-    the equal scores alone.
-    """
-    order = np.argsort(-scores)
-    ranked = scores[order]
-    tied = np.zeros(len(order) + 1, dtype=bool)
-    tied[1:-1] = ranked[1:] == ranked[:-1]
-    in_run = np.flatnonzero(tied[1:] | tied[:-1])
-    if len(in_run):
-        order[in_run] = order[in_run][np.lexsort((order[in_run], -ranked[in_run]))]
-    return order
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

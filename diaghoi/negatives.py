@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from diaghoi.ledger import average_precision, descending
+from diaghoi.ledger import average_precision
+from diaghoi.ranking import descending
 
 # The published code samples the precision at these 110 recalls, of which nine lie beyond 1, so
 # that a perfect classifier scores 101/110.
@@ -16,13 +18,13 @@ PUBLISHED_LEVELS = np.arange(0, 1.1, 0.01)
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Negatives:
-    """The predicted pairs and whether each is negative; those of disjoint images concatenate.
+    """The predicted pairs and whether each is negative.
 
     Parameters
     ----------
     score : (P,) float64 array
         1 - the highest score of a real verb: how sure the detector is that the pair does *not*
-        interact.
+        interact; NaN where the file has no such scores.
     negative : (P,) bool array
         The pair localises no annotated pair.
     """
@@ -30,10 +32,12 @@ class Negatives:
     score: npt.NDArray[np.float64]
     negative: npt.NDArray[np.bool_]
 
-    def __add__(self, other: Negatives) -> Negatives:
-        return Negatives(
-            score=np.concatenate([self.score, other.score]),
-            negative=np.concatenate([self.negative, other.negative]),
+    @classmethod
+    def concatenate(cls, parts: Sequence[Negatives]) -> Negatives:
+        """Join the pairs of disjoint images."""
+        return cls(
+            score=np.concatenate([part.score for part in parts]),
+            negative=np.concatenate([part.negative for part in parts]),
         )
 
 
@@ -45,7 +49,7 @@ def negative_scores(pairs: Negatives) -> dict[str, float | int | None]:
     dict
         ``ap``: area under the envelope of the precision-recall curve. ``ap_published``: the figure
         of the published code, at most 0.918 (see ``PUBLISHED_LEVELS``). Both None where no pair is
-        negative. ``pairs`` and ``negatives``: counts.
+        negative or a score is missing. ``pairs`` and ``negatives``: counts.
     """
     negative = pairs.negative[descending(pairs.score)]
     one_class = np.zeros(len(negative), dtype=np.int64)
@@ -54,7 +58,7 @@ def negative_scores(pairs: Negatives) -> dict[str, float | int | None]:
         average_precision(one_class, negative, positives, levels).average_precision[0]
         for levels in (None, PUBLISHED_LEVELS)
     )
-    undefined = positives[0] == 0
+    undefined = positives[0] == 0 or np.isnan(pairs.score).any()
     return {
         "ap": None if undefined else float(ap),
         "ap_published": None if undefined else float(published),

@@ -37,8 +37,13 @@ def found_notes(diagnosis: Diagnosis) -> list[str]:
             )
     if diagnosis.pair_source == "triplets":
         notes.append("no pair file: the predicted pairs are those of the triplets")
-    if np.isnan(diagnosis.negative_pairs.score).any():
-        notes.append("the file has no action scores: negatives and actions are undefined")
+    without = {
+        "negatives": diagnosis.negative_pairs.score,
+        "actions": diagnosis.ledger.row_action_score,
+    }
+    undefined = [what for what, scores in without.items() if np.isnan(scores).any()]
+    if undefined:
+        notes.append(f"the file has no action scores: {' and '.join(undefined)} are undefined")
     return notes + _no_interaction_notes(diagnosis)
 
 

@@ -52,10 +52,14 @@ def iou(first: FloatArray, second: FloatArray, margin: float) -> FloatArray:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Overlap:
-    """IoU of every predicted box with the annotated boxes of its image and category.
+    """IoU of every predicted box with the annotated boxes that it is compared with.
+
+    These are the boxes of its *cell*: of its image and, where categories count, its category.
 
     Parameters
     ----------
+    cell_of_predicted, cell_of_annotated : (Bp,) and (Ba,) int array
+        Cell of each box.
     start, count : (Bp,) int array
         The run of each predicted box in ``value`` and ``annotated``.
     annotated : (K,) int array
@@ -65,9 +69,11 @@ class Overlap:
     reached : (K,) bool array
         Whether the IoU reaches the threshold of the protocol.
     place : (Ba,) int array
-        Where an annotated box stands in the runs of the boxes of its image and category.
+        Where an annotated box stands in the runs of the boxes of its cell.
     """
 
+    cell_of_predicted: IntArray
+    cell_of_annotated: IntArray
     start: IntArray
     count: IntArray
     annotated: IntArray
@@ -83,30 +89,43 @@ class Overlap:
 
     @cached_property
     def reaches_any(self) -> BoolArray:
-        """(Bp,) true where a predicted box reaches any annotated box of its category."""
+        """(Bp,) true where a predicted box reaches any annotated box of its cell."""
         hit = np.zeros(len(self.start), dtype=bool)
         hit[self.meeting[0]] = True
         return hit
 
+    def reaches(self, predicted: IntArray, annotated: IntArray) -> BoolArray:
+        """Tell which predicted boxes reach which annotated ones, pair by pair.
+
+        Parameters
+        ----------
+        predicted, annotated : (N,) int array
+            Rows of the box tables; -1 for "no box", which reaches nothing.
+        """
+        reaches = np.zeros(len(predicted), dtype=bool)
+        same_cell = self.cell_of_predicted[predicted] == self.cell_of_annotated[annotated]
+        met = np.flatnonzero((predicted >= 0) & (annotated >= 0) & same_cell)
+        reaches[met] = self.reached[self.entry(predicted[met], annotated[met])]
+        return reaches
+
     def entry(self, predicted: IntArray, annotated: IntArray) -> IntArray:
-        """Entry of each (predicted, annotated) pair of boxes of one image and category."""
+        """Entry of each (predicted, annotated) pair of boxes of one cell."""
         return self.start[predicted] + self.place[annotated]
 
 
 def overlap(annotations: Scenes, predictions: Scenes, protocol: Protocol) -> Overlap:
-    """Compute the IoU of all boxes that share image and category.
+    """Compute the IoU of all boxes that are compared with one another.
 
     Parameters
     ----------
     annotations, predictions : Scenes
         With the same images.
     protocol : Protocol
-        Box convention and threshold (``>=``, as in all official evaluators).
+        Box convention, threshold (``>=``, as in all official evaluators), and whether categories
+        count.
     """
-    labels = len(annotations.vocabulary.objects)
-    cells = len(annotations) * labels
-    cell_of_annotated = annotations.box_image * labels + annotations.box_label
-    cell_of_predicted = predictions.box_image * labels + predictions.box_label
+    cells, cell_of_annotated = _cells(annotations, protocol)
+    _, cell_of_predicted = _cells(predictions, protocol)
 
     by_cell = np.argsort(cell_of_annotated, kind="stable")
     in_cell = np.bincount(cell_of_annotated, minlength=cells)
@@ -123,6 +142,8 @@ def overlap(annotations: Scenes, predictions: Scenes, protocol: Protocol) -> Ove
         margin=1.0 if protocol.boxes == "inclusive" else 0.0,
     )
     return Overlap(
+        cell_of_predicted=cell_of_predicted,
+        cell_of_annotated=cell_of_annotated,
         start=np.cumsum(count) - count,
         count=count,
         annotated=annotated,
@@ -130,3 +151,11 @@ def overlap(annotations: Scenes, predictions: Scenes, protocol: Protocol) -> Ove
         reached=value >= protocol.iou,
         place=place,
     )
+
+
+def _cells(scenes: Scenes, protocol: Protocol) -> tuple[int, IntArray]:
+    """Return the number of cells, and the cell of each box."""
+    if not protocol.categories_count:
+        return len(scenes), scenes.box_image
+    labels = len(scenes.vocabulary.objects)
+    return len(scenes) * labels, scenes.box_image * labels + scenes.box_label

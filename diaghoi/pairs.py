@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from diaghoi.matching import PairHits
+from diaghoi.pairing import PairHits
 from diaghoi.ragged import first_of_run
 from diaghoi.scenes import Scenes
 
@@ -59,7 +59,7 @@ def ratio(part: float, whole: float) -> float | None:
 
 def count_pairs(
     annotations: Scenes,
-    predictions: Scenes,
+    listed: BoolArray,
     hits: PairHits,
     reached: tuple[BoolArray, BoolArray],
     wanted: BoolArray,
@@ -68,8 +68,10 @@ def count_pairs(
 
     Parameters
     ----------
-    annotations, predictions : Scenes
-        With the same images.
+    annotations : Scenes
+        The annotations.
+    listed : (P,) bool array
+        The predicted pairs that count as the detector's list of pairs.
     hits : PairHits
         Which pairs localise which.
     reached : tuple of (Ba,) bool arrays
@@ -77,7 +79,7 @@ def count_pairs(
     wanted : (Pa,) bool array
         Annotated pairs to count, for instance those of rare classes.
     """
-    use = predictions.listed[hits.predicted] & wanted[hits.annotated]
+    use = listed[hits.predicted] & wanted[hits.annotated]
     predicted, annotated = hits.predicted[use], hits.annotated[use]
     by_annotated = np.lexsort((predicted, annotated))
     first = by_annotated[first_of_run(annotated[by_annotated])]
@@ -85,8 +87,8 @@ def count_pairs(
     objects = np.unique(annotations.pair_object[wanted])
     objects = objects[objects >= 0]
     return PairCounts(
-        images=len(predictions),
-        predicted=int(predictions.listed.sum()),
+        images=len(annotations),
+        predicted=int(listed.sum()),
         annotated=int(wanted.sum()),
         localised=len(first),
         credited=len(np.unique(predicted[first])),

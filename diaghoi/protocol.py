@@ -104,6 +104,7 @@ class Protocol:
                 *([] if self.classes == "roles" else [f"rare: < 10 {self.rare} instances"]),
                 f"triplets: {'as given' if self.top is None else f'top {self.top} an image'}",
                 f"images without predictions: {self.images_without_predictions}",
+                *(["pair recall: 32 bits"] if self.single_precision_recall else []),
             ]
         )
 
@@ -111,6 +112,11 @@ class Protocol:
     def levels(self) -> npt.NDArray[np.float64] | None:
         """Recall levels at which precision is read, None for the area."""
         return ELEVEN_LEVELS if self.average_precision == "11-point" else None
+
+    @property
+    def categories_count(self) -> bool:
+        """Whether boxes are compared with boxes of their own category alone."""
+        return self.pairing == "triplet"
 
     def counted(self, vocabulary: Vocabulary) -> BoolArray:
         """(C,) true for the HOI classes that count."""

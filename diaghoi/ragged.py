@@ -43,3 +43,16 @@ def first_of_run(keys: npt.NDArray[np.generic]) -> npt.NDArray[np.bool_]:
     first = np.ones(len(keys), dtype=bool)
     np.not_equal(keys[1:], keys[:-1], out=first[1:])
     return first
+
+
+def place_in_group(groups: IntArray) -> IntArray:
+    """Count the rows of each group from zero; the rows of a group stand together."""
+    start = np.flatnonzero(first_of_run(groups))
+    return np.arange(len(groups)) - np.repeat(start, np.diff(np.append(start, len(groups))))
+
+
+def marked(positions: IntArray, length: int) -> npt.NDArray[np.bool_]:
+    """Return a (length,) mask that is true at the positions."""
+    marks = np.zeros(length, dtype=bool)
+    marks[positions] = True
+    return marks

@@ -234,6 +234,11 @@ def join(annotations: Scenes, predictions: Scenes) -> tuple[Scenes, Scenes, Join
                 f"predicted and {len(annotations)} annotated images; add a 'filename' to each image"
             )
         everywhere = np.ones(len(annotations), dtype=bool)
+        names = annotations.names if annotations.named else predictions.names
+        annotations, predictions = (
+            replace(annotations, names=names),
+            replace(predictions, names=names),
+        )
         return annotations, predictions, Joined(annotated=everywhere, predicted=everywhere)
     if np.array_equal(annotations.names, predictions.names):
         everywhere = np.ones(len(annotations), dtype=bool)

@@ -8,10 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy.io import savemat
-from support.scenes import BICYCLE, CAR, PERSON, RIDE, WASH, image, scenes
+from support.scenes import BICYCLE, CAR, HUG, PERSON, RIDE, WASH, image, scenes
 
 import diaghoi
 from diaghoi import InputError, diagnose, read_image_labels
+from diaghoi.known_object import annotated_objects
 from diaghoi.vocabulary import hico_det
 
 BOXES = [(PERSON, (0, 0, 9, 9)), (BICYCLE, (10, 0, 19, 9)), (CAR, (30, 0, 39, 9))]
@@ -29,10 +30,9 @@ def labels_file(path: Path, positive: dict[str, list[int]]) -> Path:
 
 
 def test_image_labels_decide_where_given(tmp_path: Path) -> None:
-    annotations = scenes(
-        [image("a.jpg", BOXES, [(0, 1, RIDE)]), image("b.jpg", BOXES, [(0, 2, WASH)])],
-        scored=False,
-    )
+    with_bicycle = image("a.jpg", BOXES[:2], [(0, 1, RIDE)])
+    with_car = image("b.jpg", [BOXES[0], BOXES[2]], [(0, 1, WASH)])
+    annotations = scenes([with_bicycle, with_car], scored=False)
     wrong = image("b.jpg", BOXES, [(0, 1, RIDE, 0.9)])
     right = image("a.jpg", BOXES, [(0, 1, RIDE, 0.5), (0, 2, WASH, 0.4)])
     predictions = scenes([right, wrong], scored=True)
@@ -50,12 +50,19 @@ def test_image_labels_decide_where_given(tmp_path: Path) -> None:
     assert by_labels["known_object"]["full"] == pytest.approx((0.5 + 0) / 2)
 
 
+def test_listed_boxes_of_no_triplet_count_but_people_need_one() -> None:
+    boxes = [*BOXES, (PERSON, (50, 0, 59, 9))]
+    some = [image("a.jpg", boxes, [(0, 1, RIDE)]), image("b.jpg", boxes, [(0, 3, HUG)])]
+    objects = annotated_objects(scenes(some, scored=False))
+    assert objects[:, [PERSON, BICYCLE, CAR]].tolist() == [[False, True, True], [True, True, True]]
+
+
 def test_the_real_image_labels_cover_the_annotations(shared: Path) -> None:
     labels = read_image_labels(shared / "data/hico_det/anno.mat")
     truth = diaghoi.read_annotations(shared / "data/hico_det/instances_test2015.json")
     assert labels.positive.shape == (600, 9658)
     objects = labels.objects(truth)
-    annotated = diaghoi.known_object.annotated_objects(truth)
+    annotated = annotated_objects(truth)
     # The official evaluator asserts that every annotated object is labelled.
     assert not (annotated & ~objects).any()
     assert objects.sum() > annotated.sum()

@@ -8,9 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support import reference
 
-from diaghoi.ledger import average_precision, descending
+from diaghoi.ledger import average_precision
 from diaghoi.negatives import PUBLISHED_LEVELS, Negatives, negative_scores
 from diaghoi.protocol import ELEVEN_LEVELS
+from diaghoi.ranking import descending
 
 scores = st.lists(st.sampled_from([0.0, 0.1, 0.1 + 1e-16, 0.5, 0.9, -0.0, 1.0]), max_size=30)
 

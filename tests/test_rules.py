@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -225,3 +226,44 @@ def test_a_cut_that_the_reader_made_shows_in_the_signature() -> None:
     assert "top 100 an image" in diagnose(annotations, predictions).protocol.signature
     stricter = diagnose(annotations, predictions, protocol("hico-det", top=20))
     assert "top 20 an image" in stricter.protocol.signature
+
+
+def test_missing_action_scores_leave_negatives_and_actions_undefined() -> None:
+    annotations = scenes([image("a.jpg", BOXES, TRUTH)], scored=False)
+    boxes = [(PERSON, ANN), (BICYCLE, ANNS), (BICYCLE, FAR)]
+    predictions = scenes(
+        [image("a.jpg", boxes, [(0, 1, RIDE, 0.9), (0, 2, RIDE, 0.8)])], scored=True
+    )
+    diagnosis = diagnose(annotations, replace(predictions, triplet_action_score=None))
+    assert diagnosis.actions == {"map": None, "max_recall": None}
+    assert diagnosis.negatives == {"ap": None, "ap_published": None, "pairs": 2, "negatives": 1}
+    assert "the file has no action scores: negatives and actions are undefined" in diagnosis.notes
+
+
+def test_missing_action_scores_are_told_also_where_pairs_are_listed() -> None:
+    annotations = scenes([image("a.jpg", BOXES, TRUTH)], scored=False)
+    boxes = [(PERSON, ANN), (BICYCLE, FAR)]
+    found = image("a.jpg", boxes, [(0, 1, RIDE, 0.9)], [(0, 1, 0.7)])
+    diagnosis = diagnose(
+        annotations, replace(scenes([found], scored=True), triplet_action_score=None)
+    )
+    assert diagnosis.negatives["ap"] == 1
+    assert "the file has no action scores: actions are undefined" in diagnosis.notes
+
+
+def test_without_a_pair_list_the_pairs_are_those_of_the_triplets_that_count() -> None:
+    annotations = scenes([image("a.jpg", BOXES, TRUTH)], scored=False)
+    boxes = [(PERSON, ANN), (BICYCLE, ANNS), (BICYCLE, FAR)]
+    predictions = scenes(
+        [image("a.jpg", boxes, [(0, 1, RIDE, 0.9), (0, 2, RIDE, 0.8)])], scored=True
+    )
+    diagnosis = diagnose(annotations, predictions, protocol("hico-det-520", top=1))
+    assert diagnosis.counts["predicted_pairs"] == diagnosis.negatives["pairs"] == 1
+    assert diagnosis.pairs["precision"] == 1
+
+
+def test_diag_hoi_counts_verbs_without_any_prediction_as_zero() -> None:
+    # As the published script does: only verbs with predictions but no hit are left out.
+    diagnosis = diagnosed([(BOB, BICYCLE, BOBS, RIDE, 0.9)])
+    published = replace(diagnosis, protocol=protocol("diag-hoi"))
+    assert published.actions["map"] == pytest.approx(1 / 2)

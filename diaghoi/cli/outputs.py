@@ -27,11 +27,15 @@ def check_files(files: Iterable[Path | None], inputs: Iterable[Path | None]) -> 
         For a file without a folder, a folder, a device, or one of the inputs.
     """
     read = {path.resolve() for path in inputs if path is not None}
+    written: set[Path] = set()
     for path in files:
         if path is None or path == STDOUT:
             continue
         if path.resolve() in read:
             raise InputError(f"{path}: would overwrite what is read; give another name")
+        if path.resolve() in written:
+            raise InputError(f"{path}: would be written twice; give two names")
+        written.add(path.resolve())
         if path.is_dir():
             raise InputError(f"{path}: cannot be written: it is a folder; give the name of a file")
         if path.exists() and not path.is_file():

@@ -28,6 +28,9 @@ def ledger(rows: list[tuple[int, str, float, int]], annotations: list[int]) -> L
         annotation_image=np.zeros(count, dtype=int),
         annotation_counts=np.ones(count, dtype=bool),
         annotation_examined=np.ones(count, dtype=bool),
+        annotation_attempted=np.isin(
+            np.arange(count), [row[3] for row in rows if row[1] != "true_positive"]
+        ),
         annotation_localised=np.ones(count, dtype=bool),
     )
 

@@ -154,12 +154,18 @@ def one_image(
         mine["reachable"] = not ranked or any(
             meets(row["human"], a["human"]) and meets(row["object"], a["object"]) for row in ranked
         )
-    _count_pairs(t, p, true, meets, pairs, vocabulary)
+    _count_pairs(t, p, true, meets, pairs, vocabulary, protocol)
     return ranked, state
 
 
-def _count_pairs(t: Any, p: Any, true: Any, meets: Any, pairs: Any, vocabulary: Any) -> None:
+def _count_pairs(
+    t: Any, p: Any, true: Any, meets: Any, pairs: Any, vocabulary: Any, protocol: Protocol
+) -> None:
     listed = [pair for pair in p["pairs"] if pair[2] is None or not np.isnan(pair[2])]
+    if p["pairs"] and p["pairs"][0][2] is None:
+        best = sorted(p["triplets"], key=lambda row: -row["score"])[: protocol.top]
+        mentioned = {(row["human"], row["object"]) for row in best}
+        listed = [pair for pair in listed if pair[:2] in mentioned]
     wanted = list(dict.fromkeys((a["human"], a["object"]) for a in true))
     pairs["predicted"] += len(listed)
     pairs["annotated"] += len(wanted)

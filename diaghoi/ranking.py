@@ -1,0 +1,50 @@
+"""Descending order that keeps the input order of equal scores."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.integer]
+
+
+def ranking(groups: IntArray, scores: FloatArray) -> tuple[IntArray, IntArray]:
+    """Sort rows by group and, in a group, by descending score; equal scores keep their order.
+
+    Parameters
+    ----------
+    groups : (R,) int array
+        HOI classes or images: fewer than 65,536, counted from zero.
+    scores : (R,) float64 array
+        Scores.
+
+    Returns
+    -------
+    order : (R,) int array
+        The rows in ranking order.
+    rank : (R,) int32 array
+        Place of each row among the rows of all groups by score alone.
+    """
+    by_score = descending(scores)
+    rank = np.empty(len(by_score), dtype=np.int32)
+    rank[by_score] = np.arange(len(by_score), dtype=np.int32)
+    # A stable sort of 16-bit numbers is a radix sort.
+    by_group = np.argsort(groups[by_score].astype(np.uint16), kind="stable")
+    return by_score[by_group], rank
+
+
+def descending(scores: FloatArray) -> IntArray:
+    """Order scores from high to low; equal scores keep their order.
+
+    The same as a stable ``argsort(-scores)``, by the faster unstable sort and a second one among
+    the equal scores alone.
+    """
+    order = np.argsort(-scores)
+    ranked = scores[order]
+    tied = np.zeros(len(order) + 1, dtype=bool)
+    tied[1:-1] = ranked[1:] == ranked[:-1]
+    in_run = np.flatnonzero(tied[1:] | tied[:-1])
+    if len(in_run):
+        order[in_run] = order[in_run][np.lexsort((order[in_run], -ranked[in_run]))]
+    return order
