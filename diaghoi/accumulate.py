@@ -149,7 +149,7 @@ class Accumulator:
         """
         if not self._parts:
             raise InputError("there is nothing to diagnose: no batch was added with update()")
-        if not any(len(part.official_ledger.annotation_class) for part in self._parts):
+        if not any(part.counts["annotated_triplets"] for part in self._parts):
             raise InputError(
                 "no annotated triplet in any batch, so there is nothing to evaluate against"
             )

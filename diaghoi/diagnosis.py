@@ -16,13 +16,14 @@ from diaghoi.errors import LABELS
 from diaghoi.examine import examine
 from diaghoi.exceptions import InputError, some_of
 from diaghoi.known_object import ImageLabels, annotated_objects
-from diaghoi.ledger import ClassScores, Ledger, average_precision
+from diaghoi.ledger import ClassScores, Ledger
 from diaghoi.means import Split, split_means
 from diaghoi.negatives import Negatives, negative_scores
 from diaghoi.notes import found_notes
+from diaghoi.official import official_figures, official_ledgers
 from diaghoi.oracles import ORACLES
 from diaghoi.pairs import PairCounts, pair_scores
-from diaghoi.protocol import HICO_DET, Protocol
+from diaghoi.protocol import Protocol
 from diaghoi.protocol import protocol as protocol_named
 from diaghoi.scenes import Scenes, join
 from diaghoi.tables import Table, class_table, image_table
@@ -65,7 +66,17 @@ def diagnose(
     InputError
         Where nothing is annotated, no image is shared, or predictions have no scores.
     """
+    for name, given in (("annotations", annotations), ("predictions", predictions)):
+        if not isinstance(given, Scenes):
+            raise InputError(
+                f"{name}: expected Scenes, found {type(given).__name__}; read a file with "
+                f"diaghoi.read_{name}"
+            )
     protocol = protocol_named(protocol)
+    if predictions.triplet_score is None and annotations.triplet_score is not None:
+        raise InputError(
+            "annotations and predictions are swapped: diagnose(annotations, predictions)"
+        )
     if not len(annotations.triplet_pair):
         raise InputError(
             f"{annotations.source or 'annotations'}: no annotated triplet, so there is nothing to "
@@ -98,9 +109,6 @@ def diagnose_images(
     cuts = [top for top in (protocol.top, predictions.top) if top is not None]
     protocol = replace(protocol, top=min(cuts, default=None))
     evidence = examine(annotations, predictions, protocol, progress)
-    official = evidence.everything
-    if not protocol.matches_like(HICO_DET):
-        official = examine(annotations, predictions, HICO_DET).everything
     return Diagnosis(
         vocabulary=annotations.vocabulary,
         protocol=protocol,
@@ -108,8 +116,9 @@ def diagnose_images(
         names=annotations.names,
         annotated=joined.annotated,
         predicted=joined.predicted,
-        official_ledger=official,
+        official_ledgers=official_ledgers(annotations, predictions, protocol, evidence),
         ledger=evidence.ledger,
+        ignored=evidence.ignored,
         known_objects=annotated_objects(annotations)
         if image_labels is None
         else image_labels.objects(annotations),
@@ -142,10 +151,12 @@ class Diagnosis:
         Images.
     annotated, predicted : (N,) bool array
         Whether each image is in the annotation file and in the prediction file.
-    official_ledger : Ledger
-        All predictions of all HOI classes under `hico-det`.
+    official_ledgers : dict of Ledger
+        All predictions of all HOI classes under each protocol of the data set's benchmark.
     ledger : Ledger
         The predictions that the protocol counts.
+    ignored : int
+        Predictions that count neither way: of people whose actions are not annotated.
     known_objects : (N, objects) bool array
         For Known Object: which categories an image is labelled with.
     known_object_source : str
@@ -168,8 +179,9 @@ class Diagnosis:
     names: npt.NDArray[np.str_]
     annotated: BoolArray
     predicted: BoolArray
-    official_ledger: Ledger
+    official_ledgers: dict[str, Ledger]
     ledger: Ledger
+    ignored: int
     known_objects: BoolArray
     known_object_source: str
     pair_counts: dict[str, PairCounts]
@@ -178,6 +190,15 @@ class Diagnosis:
     unknown_annotated: int
     unknown_predicted: int
     reading_notes: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        name = f" of {self.label}" if self.label else ""
+        mean_ap = self.mean_ap["full"]
+        shown = "undefined" if mean_ap is None else f"{100 * mean_ap:.2f} %"
+        return (
+            f"<Diagnosis{name} on {self.vocabulary.name}, {len(self.names)} images, protocol "
+            f"{self.protocol.name}: mAP {shown}>"
+        )
 
     def __add__(self, other: Diagnosis) -> Diagnosis:
         return Diagnosis.sum([self, other])
@@ -212,7 +233,11 @@ class Diagnosis:
         return replace(
             first,
             names=names,
-            official_ledger=Ledger.concatenate([p.official_ledger for p in parts], images),
+            official_ledgers={
+                name: Ledger.concatenate([p.official_ledgers[name] for p in parts], images)
+                for name in first.official_ledgers
+            },
+            ignored=sum(p.ignored for p in parts),
             ledger=Ledger.concatenate([p.ledger for p in parts], images),
             pair_counts={
                 split: sum((p.pair_counts[split] for p in parts), PairCounts())
@@ -235,7 +260,7 @@ class Diagnosis:
     @cached_property
     def class_scores(self) -> ClassScores:
         """AP and max recall of each HOI class before any repair."""
-        return self._score(self.ledger)
+        return self.ledger.scores(self.protocol.levels)
 
     @cached_property
     def mean_ap(self) -> Split:
@@ -250,7 +275,8 @@ class Diagnosis:
     @cached_property
     def repaired_scores(self) -> dict[str, ClassScores]:
         """AP and max recall of each HOI class after each oracle."""
-        return {name: self._score(oracle(self.ledger)) for name, oracle in ORACLES.items()}
+        levels = self.protocol.levels
+        return {name: oracle(self.ledger).scores(levels) for name, oracle in ORACLES.items()}
 
     @cached_property
     def oracles(self) -> dict[str, dict[str, Split]]:
@@ -266,30 +292,16 @@ class Diagnosis:
     def errors(self) -> dict[str, int]:
         """Number of predictions with each label, and of missed annotated triplets."""
         counts = np.bincount(self.ledger.row_label, minlength=len(LABELS)).tolist()
-        return dict(zip(LABELS, counts, strict=True)) | {"missed_gt": int(self.ledger.missed.sum())}
+        errors = dict(zip(LABELS, counts, strict=True))
+        errors["missed_gt"] = int(self.ledger.missed.sum())
+        if self.protocol.pairing == "person":
+            errors["ignored"] = self.ignored
+        return errors
 
     @cached_property
-    def official(self) -> dict[str, dict[str, Any]]:
-        """The official benchmark (`hico-det`): mAP of each split, Default and Known Object."""
-        ledger = self.official_ledger
-        objects = self.vocabulary.class_object
-        known = ledger.rows(self.known_objects[ledger.row_image, objects[ledger.row_class]])
-        # Annotations only count as positives here, so uncounted ones need not be removed.
-        known = replace(
-            known,
-            annotation_counts=self.known_objects[
-                ledger.annotation_image, objects[ledger.annotation_class]
-            ],
-        )
-        splits = HICO_DET.splits(self.vocabulary)
-        default, known_object = (
-            split_means(self._score(each, HICO_DET), HICO_DET, splits)[0]
-            for each in (ledger, known)
-        )
-        return {
-            "default": dict(default),
-            "known_object": known_object | {"source": self.known_object_source},
-        }
+    def official(self) -> dict[str, Any]:
+        """Figures of the benchmark itself: see :func:`diaghoi.official.official_figures`."""
+        return official_figures(self)
 
     @cached_property
     def pairs(self) -> dict[str, Any]:
@@ -309,7 +321,8 @@ class Diagnosis:
             "object_recall": full["object_recall"],
         } | {
             split: {key: scores[split][key] for key in ("recall", "precision")}
-            for split in ("rare", "non_rare")
+            for split in scores
+            if split != "full"
         }
 
     @cached_property
@@ -375,10 +388,6 @@ class Diagnosis:
             "actions": self.actions,
             "notes": list(self.notes),
         }
-
-    def _score(self, ledger: Ledger, protocol: Protocol | None = None) -> ClassScores:
-        levels = (protocol or self.protocol).levels
-        return average_precision(ledger.row_class, ledger.true, ledger.positives, levels)
 
     def _means(self, scores: ClassScores) -> tuple[Split, Split]:
         return split_means(scores, self.protocol, self.splits)

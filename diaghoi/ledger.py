@@ -96,6 +96,10 @@ class Ledger:
         """(A,) whether it has neither a true positive nor an assigned prediction."""
         return self.annotation_examined & ~self.found & ~self.annotation_attempted
 
+    def scores(self, levels: FloatArray | None) -> ClassScores:
+        """Average precision and max recall of each class; see :func:`average_precision`."""
+        return average_precision(self.row_class, self.true, self.positives, levels)
+
     def rows(self, keep: BoolArray) -> Ledger:
         """Return the ledger with only some of its rows."""
         # Selecting by position is faster than by mask when many columns are selected.

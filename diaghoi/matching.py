@@ -52,7 +52,7 @@ class Match:
 def match(annotations: Scenes, predictions: Scenes, protocol: Protocol) -> Match:
     """Match the predictions of all HOI classes to the annotations of the same images."""
     boxes = overlap(annotations, predictions, protocol)
-    hits = pair_hits(annotations, predictions, boxes)
+    hits = pair_hits(annotations, predictions, boxes, protocol)
     pair = by_triplet if protocol.pairing == "triplet" else by_person
     pairing = pair(annotations, predictions, boxes, hits, protocol)
     order = score_order(predictions)

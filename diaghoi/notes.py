@@ -48,9 +48,10 @@ def found_notes(diagnosis: Diagnosis) -> list[str]:
 
 
 def _no_interaction_notes(diagnosis: Diagnosis) -> list[str]:
-    vocabulary, ledger = diagnosis.vocabulary, diagnosis.official_ledger
+    vocabulary = diagnosis.vocabulary
     if vocabulary.interacting.all():
         return []
+    (ledger,) = diagnosis.official_ledgers.values()
     if vocabulary.interacting[ledger.annotation_class].all():
         return [
             "the annotations hold no no_interaction triplets: the official means run over the "

@@ -64,34 +64,86 @@ class PairHits:
     value: FloatArray
 
 
-def pair_hits(annotations: Scenes, predictions: Scenes, boxes: Overlap) -> PairHits:
-    """Find the annotated pairs that each predicted pair localises."""
+def pair_hits(
+    annotations: Scenes, predictions: Scenes, boxes: Overlap, protocol: Protocol
+) -> PairHits:
+    """Find the annotated pairs that each predicted pair localises.
+
+    An annotated pair without an object (V-COCO) is localised by its person, together with what fits
+    a missing role.
+    """
+    hits = [_hits_by_both(annotations, predictions, boxes)]
+    alone = np.flatnonzero(annotations.pair_object < 0)
+    if len(alone):
+        anything = protocol.missing_role == "anything"
+        fitting = np.flatnonzero((predictions.pair_object < 0) | anything)
+        hits.append(_hits_by_human(annotations, predictions, boxes, fitting, alone))
+    predicted, annotated, value = (np.concatenate(column) for column in zip(*hits, strict=True))
+    order = np.lexsort((annotated, predicted)) if len(alone) else slice(None)
+    return PairHits(predicted=predicted[order], annotated=annotated[order], value=value[order])
+
+
+def _hits_by_both(
+    annotations: Scenes, predictions: Scenes, boxes: Overlap
+) -> tuple[IntArray, IntArray, FloatArray]:
     reaches = boxes.reaches_any
     human, thing = predictions.pair_human, predictions.pair_object
     possible = np.flatnonzero((thing >= 0) & reaches[human] & reaches[thing])
     sought = np.flatnonzero(annotations.pair_object >= 0)
-    # Pairs can only meet where their objects share a cell.
-    cell = boxes.cell_of_annotated[annotations.pair_object[sought]]
-    by_cell = np.argsort(cell, kind="stable")
-    start, count = runs(cell[by_cell], boxes.cell_of_predicted[thing[possible]])
-    owner, position = expand(start, count)
-    predicted, annotated = possible[owner], sought[by_cell[position]]
-
-    # The two humans may still differ in category.
-    annotated_human = annotations.pair_human[annotated]
-    mine, theirs = boxes.cell_of_predicted[human[predicted]], boxes.cell_of_annotated
-    same = mine == theirs[annotated_human]
-    if not same.all():
-        predicted, annotated = predicted[same], annotated[same]
-        annotated_human = annotated_human[same]
-    by_human = boxes.entry(human[predicted], annotated_human)
-    by_object = boxes.entry(thing[predicted], annotations.pair_object[annotated])
-    hit = boxes.reached[by_human] & boxes.reached[by_object]
-    return PairHits(
-        predicted=predicted[hit],
-        annotated=annotated[hit],
-        value=np.minimum(boxes.value[by_human[hit]], boxes.value[by_object[hit]]),
+    predicted, annotated = _sharing(
+        boxes.cell_of_predicted[thing],
+        boxes.cell_of_annotated[annotations.pair_object],
+        possible,
+        sought,
     )
+    predicted, annotated, by_human = _by_human(
+        annotations, predictions, boxes, predicted, annotated
+    )
+    by_object = boxes.entry(thing[predicted], annotations.pair_object[annotated])
+    both = boxes.reached[by_human] & boxes.reached[by_object]
+    value = np.minimum(boxes.value[by_human[both]], boxes.value[by_object[both]])
+    return predicted[both], annotated[both], value
+
+
+def _hits_by_human(
+    annotations: Scenes,
+    predictions: Scenes,
+    boxes: Overlap,
+    possible: IntArray,
+    sought: IntArray,
+) -> tuple[IntArray, IntArray, FloatArray]:
+    predicted, annotated = _sharing(
+        predictions.pair_image, annotations.pair_image, possible, sought
+    )
+    predicted, annotated, by_human = _by_human(
+        annotations, predictions, boxes, predicted, annotated
+    )
+    reached = boxes.reached[by_human]
+    return predicted[reached], annotated[reached], boxes.value[by_human[reached]]
+
+
+def _sharing(
+    mine: IntArray, theirs: IntArray, possible: IntArray, sought: IntArray
+) -> tuple[IntArray, IntArray]:
+    """List all possible and sought pairs whose cells are the same."""
+    cell = theirs[sought]
+    by_cell = np.argsort(cell, kind="stable")
+    start, count = runs(cell[by_cell], mine[possible])
+    owner, position = expand(start, count)
+    return possible[owner], sought[by_cell[position]]
+
+
+def _by_human(
+    annotations: Scenes,
+    predictions: Scenes,
+    boxes: Overlap,
+    predicted: IntArray,
+    annotated: IntArray,
+) -> tuple[IntArray, IntArray, IntArray]:
+    """Keep the pairs whose humans are compared, with the entry of these."""
+    mine, theirs = predictions.pair_human[predicted], annotations.pair_human[annotated]
+    same = np.flatnonzero(boxes.cell_of_predicted[mine] == boxes.cell_of_annotated[theirs])
+    return predicted[same], annotated[same], boxes.entry(mine[same], theirs[same])
 
 
 def by_triplet(
