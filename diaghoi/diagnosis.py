@@ -16,11 +16,11 @@ from diaghoi.errors import LABELS
 from diaghoi.examine import examine
 from diaghoi.exceptions import InputError, some_of
 from diaghoi.known_object import ImageLabels, annotated_objects
-from diaghoi.ledger import ClassScores, Ledger
+from diaghoi.ledger import Benchmark, ClassScores, Ledger
 from diaghoi.means import Split, split_means
 from diaghoi.negatives import Negatives, negative_scores
 from diaghoi.notes import found_notes
-from diaghoi.official import official_figures, official_ledgers
+from diaghoi.official import benchmarks, official_figures
 from diaghoi.oracles import ORACLES
 from diaghoi.pairs import PairCounts, pair_scores
 from diaghoi.protocol import Protocol
@@ -108,7 +108,7 @@ def diagnose_images(
     annotations, predictions, joined = join(annotations, predictions)
     cuts = [top for top in (protocol.top, predictions.top) if top is not None]
     protocol = replace(protocol, top=min(cuts, default=None))
-    evidence = examine(annotations, predictions, protocol, progress)
+    evidence = examine(annotations, predictions, protocol, benchmarks(predictions), progress)
     return Diagnosis(
         vocabulary=annotations.vocabulary,
         protocol=protocol,
@@ -116,7 +116,7 @@ def diagnose_images(
         names=annotations.names,
         annotated=joined.annotated,
         predicted=joined.predicted,
-        official_ledgers=official_ledgers(annotations, predictions, protocol, evidence),
+        benchmark=evidence.benchmark,
         ledger=evidence.ledger,
         ignored=evidence.ignored,
         known_objects=annotated_objects(annotations)
@@ -151,8 +151,8 @@ class Diagnosis:
         Images.
     annotated, predicted : (N,) bool array
         Whether each image is in the annotation file and in the prediction file.
-    official_ledgers : dict of Ledger
-        All predictions of all HOI classes under each protocol of the data set's benchmark.
+    benchmark : Benchmark
+        All predictions of all HOI classes, for the official figures.
     ledger : Ledger
         The predictions that the protocol counts.
     ignored : int
@@ -179,7 +179,7 @@ class Diagnosis:
     names: npt.NDArray[np.str_]
     annotated: BoolArray
     predicted: BoolArray
-    official_ledgers: dict[str, Ledger]
+    benchmark: Benchmark
     ledger: Ledger
     ignored: int
     known_objects: BoolArray
@@ -233,10 +233,7 @@ class Diagnosis:
         return replace(
             first,
             names=names,
-            official_ledgers={
-                name: Ledger.concatenate([p.official_ledgers[name] for p in parts], images)
-                for name in first.official_ledgers
-            },
+            benchmark=Benchmark.concatenate([p.benchmark for p in parts], images),
             ignored=sum(p.ignored for p in parts),
             ledger=Ledger.concatenate([p.ledger for p in parts], images),
             pair_counts={

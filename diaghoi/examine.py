@@ -3,31 +3,31 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from diaghoi.errors import explain
-from diaghoi.ledger import Ledger
+from diaghoi.ledger import Benchmark, Ledger
 from diaghoi.matching import Match, match
 from diaghoi.negatives import Negatives
 from diaghoi.pairs import PairCounts, count_pairs
 from diaghoi.protocol import Protocol
-from diaghoi.ragged import marked, place_in_group
+from diaghoi.ragged import first_of_run, marked
+from diaghoi.ranking import ranking
 from diaghoi.scenes import Scenes
 
 BoolArray = npt.NDArray[np.bool_]
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.integer]
 
-# Images worked through at once: few enough for the arrays to stay in the processor's cache.
-BLOCK = 256
-# The label of a wrong prediction whose class the protocol does not count.
-UNLABELLED = -1
+# Triplets worked through at once: few enough for the arrays to stay in the processor's cache.
+BLOCK = 20_000
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -36,8 +36,8 @@ class Evidence:
 
     Parameters
     ----------
-    everything : Ledger
-        All predictions and annotated triplets of all HOI classes, as matched.
+    benchmark : Benchmark
+        All predictions and annotated triplets of all HOI classes.
     ledger : Ledger
         Those that the protocol counts, labelled and assigned.
     ignored : int
@@ -48,7 +48,7 @@ class Evidence:
         The predicted pairs.
     """
 
-    everything: Ledger
+    benchmark: Benchmark
     ledger: Ledger
     ignored: int
     pairs: dict[str, PairCounts]
@@ -57,11 +57,10 @@ class Evidence:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Block:
-    """The evidence of one block: ledger columns in input order, and which of them count."""
+    """The evidence of one block: columns of ledger and benchmark in input order."""
 
+    images: int
     columns: dict[str, Any]
-    row_counts: BoolArray
-    annotation_counts: BoolArray
     ignored: int
     pairs: dict[str, PairCounts]
     negatives: Negatives
@@ -71,6 +70,7 @@ def examine(
     annotations: Scenes,
     predictions: Scenes,
     protocol: Protocol,
+    benchmarks: Sequence[Protocol] = (),
     progress: Callable[[int], Any] | None = None,
 ) -> Evidence:
     """Match, label and count.
@@ -81,30 +81,28 @@ def examine(
         With the same images (see :func:`diaghoi.scenes.join`).
     protocol : Protocol
         The choices.
+    benchmarks : sequence of Protocol
+        The protocols of the data set's own benchmark.
     progress : callable, optional
         Called with the number of images done since the last call.
     """
 
-    def block(first: int) -> _Block:
-        stop = min(first + BLOCK, len(annotations))
+    def block(bounds: tuple[int, int]) -> _Block:
         return _examine_block(
-            annotations.between(first, stop), predictions.between(first, stop), protocol
+            annotations.between(*bounds), predictions.between(*bounds), protocol, benchmarks
         )
 
-    firsts = range(0, max(len(annotations), 1), BLOCK)
     blocks = []
-    with ThreadPoolExecutor(min(len(firsts), os.cpu_count() or 1)) as pool:
-        for first, done in zip(firsts, pool.map(block, firsts), strict=True):
+    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        for done in pool.map(block, _block_bounds(predictions)):
             blocks.append(done)
             if progress is not None:
-                progress(min(BLOCK, len(annotations) - first))
+                progress(done.images)
 
-    everything = Ledger.ranked(classes=len(annotations.vocabulary), **_joined_columns(blocks))
-    row_counts = np.concatenate([block.row_counts for block in blocks])
-    annotation_counts = np.concatenate([block.annotation_counts for block in blocks])
+    ledger, benchmark = _ranked(len(annotations.vocabulary), blocks, tuple(benchmarks))
     return Evidence(
-        everything=everything.annotations(everything.annotation_class >= 0),
-        ledger=everything.rows(row_counts[everything.row_input]).annotations(annotation_counts),
+        benchmark=benchmark,
+        ledger=ledger,
         ignored=sum(block.ignored for block in blocks),
         pairs={
             split: sum((block.pairs[split] for block in blocks), PairCounts())
@@ -114,29 +112,86 @@ def examine(
     )
 
 
-def _joined_columns(blocks: list[_Block]) -> dict[str, Any]:
+def _block_bounds(predictions: Scenes) -> list[tuple[int, int]]:
+    """Cut the images into runs with about equal numbers of triplets."""
+    in_image = np.bincount(predictions.triplet_image, minlength=len(predictions))
+    block = np.cumsum(in_image) // BLOCK
+    first = np.flatnonzero(first_of_run(block)).tolist()
+    return list(pairwise([*first, len(predictions)])) or [(0, 0)]
+
+
+def _ranked(
+    classes: int, blocks: list[_Block], protocols: tuple[Protocol, ...]
+) -> tuple[Ledger, Benchmark]:
+    """Sort the rows of all blocks once, for the ledger and the benchmark."""
+    columns = _joined(blocks)
+    row_counts = columns.pop("row_counts")
+    annotation_counts = columns.pop("annotation_counts")
+    position = np.append(np.cumsum(annotation_counts) - 1, -1)
+    order, rank = ranking(columns["row_class"], columns["row_score"])
+    of_ledger = order[row_counts[order]]
+    # Labels are kept for the rows of the ledger alone.
+    labelled = (np.cumsum(row_counts) - 1)[of_ledger]
+    ledger = Ledger(
+        classes=classes,
+        row_class=columns["row_class"][of_ledger],
+        row_input=of_ledger.astype(np.int32),
+        row_image=columns["row_image"][of_ledger],
+        row_score=columns["row_score"][of_ledger],
+        row_rank=rank[of_ledger],
+        row_label=columns.pop("row_label")[labelled],
+        row_annotation=position[columns.pop("row_annotation")[labelled]],
+        row_action_score=columns.pop("row_action_score")[labelled],
+        annotation_class=columns["annotation_class"][annotation_counts],
+        annotation_image=columns["annotation_image"][annotation_counts],
+        annotation_counts=np.ones(annotation_counts.sum(), dtype=bool),
+        annotation_examined=columns.pop("annotation_examined")[annotation_counts],
+        annotation_attempted=columns.pop("annotation_attempted")[annotation_counts],
+        annotation_localised=columns.pop("annotation_localised")[annotation_counts],
+    )
+    of_class = columns["annotation_class"] >= 0
+    benchmark = Benchmark(
+        classes=classes,
+        protocols=protocols,
+        row_class=columns["row_class"][order],
+        row_input=order.astype(np.int32),
+        row_image=columns["row_image"][order],
+        row_score=columns["row_score"][order],
+        row_verdict=columns["row_verdict"][order],
+        annotation_class=columns["annotation_class"][of_class],
+        annotation_image=columns["annotation_image"][of_class],
+    )
+    return ledger, benchmark
+
+
+def _joined(blocks: list[_Block]) -> dict[str, Any]:
+    """Concatenate the columns of all blocks, each freed as it is taken."""
+    first_image = np.cumsum([0, *(block.images for block in blocks)])
+    first_annotation = np.cumsum([0, *(len(b.columns["annotation_class"]) for b in blocks)])
     joined: dict[str, Any] = {}
-    for name in blocks[0].columns:
-        parts, before = [], 0
+    for name in list(blocks[0].columns):
+        parts = []
         for number, block in enumerate(blocks):
-            part = block.columns[name]
+            part = block.columns.pop(name)
             if name.endswith("_image"):
-                part = part + number * BLOCK
+                part = part + np.int32(first_image[number])
             elif name == "row_annotation":
-                part = np.where(part < 0, -1, part + before)
-                before += len(block.columns["annotation_class"])
+                part = np.where(part < 0, -1, part + np.int32(first_annotation[number]))
             parts.append(part)
         joined[name] = np.concatenate(parts)
     return joined
 
 
-def _examine_block(annotations: Scenes, predictions: Scenes, protocol: Protocol) -> _Block:
+def _examine_block(
+    annotations: Scenes,
+    predictions: Scenes,
+    protocol: Protocol,
+    benchmarks: Sequence[Protocol],
+) -> _Block:
     vocabulary = annotations.vocabulary
     matched = match(annotations, predictions, protocol)
     counted = np.append(protocol.counted(vocabulary), False)
-    best = np.ones(len(predictions.triplet_pair), dtype=bool)
-    if protocol.top is not None:
-        best = _among_best(predictions, matched, protocol.top)
+    best = matched.among_best(protocol.top)
     of_protocol = counted[predictions.triplet_class] & best
     annotation_counts = counted[annotations.triplet_class]
     errors = explain(
@@ -145,56 +200,56 @@ def _examine_block(annotations: Scenes, predictions: Scenes, protocol: Protocol)
 
     # Ignored predictions stand in no ledger, though an annotation may have been assigned to one.
     ignored = matched.pairing.ignored
-    row_counts = of_protocol & ~ignored
     is_row = (predictions.triplet_class >= 0) & ~ignored
-    label = np.where(row_counts | matched.found, errors.label, UNLABELLED)
-    has_rows = np.bincount(predictions.triplet_image[of_protocol], minlength=len(predictions)) > 0
+    row_counts = of_protocol & is_row
+    has_rows = marked(predictions.triplet_image[of_protocol], len(predictions))
     wrong = (errors.annotation >= 0) & ~matched.found
-    attempted = marked(errors.annotation[wrong], len(annotations.triplet_pair))
-    examined = (
-        np.ones(len(annotations.triplet_pair), dtype=bool)
-        if protocol.images_without_predictions == "counted"
-        else has_rows[annotations.triplet_image]
-    )
+    examined = has_rows | (protocol.images_without_predictions == "counted")
     action_score = predictions.triplet_action_score
     if action_score is None:
         action_score = np.full(len(predictions.triplet_pair), np.nan)
+    columns = {
+        "row_class": predictions.triplet_class[is_row].astype(np.int16),
+        "row_image": predictions.triplet_image[is_row].astype(np.int32),
+        "row_score": predictions.scores[is_row],
+        "row_verdict": _verdicts(annotations, predictions, matched, benchmarks)[is_row],
+        "row_counts": row_counts[is_row],
+        "row_label": errors.label[row_counts],
+        "row_annotation": errors.annotation[row_counts].astype(np.int32),
+        "row_action_score": action_score[row_counts],
+        "annotation_class": annotations.triplet_class,
+        "annotation_image": annotations.triplet_image.astype(np.int32),
+        "annotation_counts": annotation_counts,
+        "annotation_examined": examined[annotations.triplet_image],
+        "annotation_attempted": marked(errors.annotation[wrong], len(annotation_counts)),
+        "annotation_localised": _localised_by_triplets(
+            annotations, predictions, matched, of_protocol
+        ),
+    }
     listed = predictions.listed
     if predictions.pair_score is None:
         # The pairs are those of the triplets, and of the triplets the best alone may count.
         listed = listed & marked(predictions.triplet_pair[best], len(listed))
     wanted = marked(annotations.triplet_pair[annotation_counts], len(annotations.pair_human))
-    columns = {
-        "row_class": predictions.triplet_class[is_row],
-        "row_image": predictions.triplet_image[is_row],
-        "row_label": label[is_row].astype(np.int8),
-        "row_annotation": errors.annotation[is_row].astype(np.int32),
-        "row_score": predictions.scores[is_row],
-        "row_action_score": action_score[is_row],
-        "annotation_class": annotations.triplet_class,
-        "annotation_image": annotations.triplet_image,
-        "annotation_counts": np.ones(len(annotations.triplet_pair), dtype=bool),
-        "annotation_examined": examined,
-        "annotation_attempted": attempted,
-        "annotation_localised": _localised_by_triplets(
-            annotations, predictions, matched, of_protocol
-        ),
-    }
     return _Block(
+        images=len(annotations),
         columns=columns,
-        row_counts=row_counts[is_row],
-        annotation_counts=annotation_counts,
         ignored=int((of_protocol & ignored).sum()),
         pairs=_pair_counts(annotations, predictions, listed, matched, protocol),
         negatives=_negatives(predictions, listed, matched, wanted),
     )
 
 
-def _among_best(predictions: Scenes, matched: Match, top: int) -> BoolArray:
-    """Mark the best-scored triplets of each image."""
-    best = np.zeros(len(matched.order), dtype=bool)
-    best[matched.order[place_in_group(predictions.triplet_image[matched.order]) < top]] = True
-    return best
+def _verdicts(
+    annotations: Scenes, predictions: Scenes, matched: Match, benchmarks: Sequence[Protocol]
+) -> npt.NDArray[np.int8]:
+    """Verdict of each benchmark on each prediction; see :class:`diaghoi.ledger.Benchmark`."""
+    verdicts = np.full((len(predictions.triplet_pair), len(benchmarks)), -1, dtype=np.int8)
+    for column, benchmark in enumerate(benchmarks):
+        official = match(annotations, predictions, benchmark, like=matched)
+        best = official.among_best(benchmark.top)
+        verdicts[best, column] = official.found[best]
+    return verdicts
 
 
 def _localised_by_triplets(

@@ -2,7 +2,8 @@
 
 A :class:`Ledger` is what matching leaves behind: one row per prediction, sorted by class and score,
 and the annotated triplets that make up the positives. An oracle turns one ledger into another; the
-average precision does not know which oracle ran.
+average precision does not know which oracle ran. A :class:`Benchmark` keeps, of all predictions,
+what the official figures need.
 """
 
 from __future__ import annotations
@@ -10,14 +11,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from diaghoi.errors import TRUE_POSITIVE
+from diaghoi.protocol import Protocol
 from diaghoi.ragged import marked
 from diaghoi.ranking import ranking
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.integer]
@@ -25,7 +30,7 @@ BoolArray = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Ledger:
+class Ranked:
     """Predictions in ranking order and the annotated triplets they are measured against.
 
     Rows are sorted by class and, in a class, from the best to the worst rank.
@@ -36,20 +41,133 @@ class Ledger:
         Number of HOI classes C.
     row_class : (R,) int array
         HOI class under which the prediction is ranked.
-    row_rank : (R,) int array
-        Place among all predictions by descending score; equal scores keep the input order.
     row_input : (R,) int array
         Place of the prediction in the input, by which ties are broken.
     row_image : (R,) int array
         Image of the prediction.
+    row_score : (R,) float64 array
+        Ranking score.
+    annotation_class, annotation_image : (A,) int array
+        HOI class and image of each annotated triplet.
+    """
+
+    classes: int
+    row_class: IntArray
+    row_input: IntArray
+    row_image: IntArray
+    row_score: FloatArray
+    annotation_class: IntArray
+    annotation_image: IntArray
+
+    def rows(self, keep: BoolArray) -> Self:
+        """Return the same with only some of the rows."""
+        # Selecting by position is faster than by mask when many columns are selected.
+        kept = np.flatnonzero(keep)
+        return replace(self, **{name: getattr(self, name)[kept] for name in self._names("row")})
+
+    def annotations(self, keep: BoolArray) -> Self:
+        """Return the same with only some of the annotated triplets."""
+        kept = {name: getattr(self, name)[keep] for name in self._names("annotation")}
+        return replace(self, **kept)
+
+    @classmethod
+    def concatenate(cls, parts: Sequence[Self], images: Sequence[int]) -> Self:
+        """Join those of disjoint images, in order.
+
+        Parameters
+        ----------
+        parts : sequence
+            Of the same classes.
+        images : sequence of int
+            The number of images of each.
+        """
+        first_image = np.cumsum([0, *images])
+        first_row = np.cumsum([0, *(len(part.row_class) for part in parts)])
+        first_annotation = np.cumsum([0, *(len(part.annotation_class) for part in parts)])
+        joined = {}
+        for name in (*cls._names("row"), *cls._names("annotation")):
+            columns = []
+            for number, part in enumerate(parts):
+                column = getattr(part, name)
+                if name.endswith("_image"):
+                    column = column + first_image[number]
+                elif name == "row_input":
+                    column = _dense(column) + first_row[number]
+                elif name == "row_annotation":
+                    column = np.where(column < 0, -1, column + first_annotation[number])
+                columns.append(column)
+            joined[name] = np.concatenate(columns)
+        by_input = np.argsort(joined["row_input"])
+        order, rank = ranking(joined["row_class"][by_input], joined["row_score"][by_input])
+        for name in cls._names("row"):
+            joined[name] = rank[order] if name == "row_rank" else joined[name][by_input[order]]
+        return replace(parts[0], **joined)
+
+    @classmethod
+    def _names(cls, table: str) -> tuple[str, ...]:
+        return tuple(field.name for field in fields(cls) if field.name.startswith(table))
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Benchmark(Ranked):
+    """All predictions of all HOI classes with the verdicts of the data set's own benchmark.
+
+    Parameters
+    ----------
+    protocols : tuple of Protocol
+        The protocols of the benchmark.
+    row_verdict : (R, protocols) int8 array
+        1 for a true positive, 0 for a false one, -1 where the protocol does not rank the row.
+    """
+
+    protocols: tuple[Protocol, ...]
+    row_verdict: npt.NDArray[np.int8]
+
+    def scores(
+        self,
+        protocol: Protocol,
+        *,
+        rows: BoolArray | None = None,
+        annotations: BoolArray | None = None,
+    ) -> ClassScores:
+        """Average precision and max recall of each class under one of the protocols.
+
+        Parameters
+        ----------
+        protocol : Protocol
+            One of ``protocols``.
+        rows, annotations : (R,) and (A,) bool array, optional
+            Those that count.
+        """
+        verdict = self.row_verdict[:, self.protocols.index(protocol)]
+        ranked = verdict >= 0
+        if rows is not None:
+            ranked &= rows
+        counted = (
+            self.annotation_class if annotations is None else self.annotation_class[annotations]
+        )
+        return average_precision(
+            self.row_class[ranked],
+            verdict[ranked] == 1,
+            np.bincount(counted, minlength=self.classes),
+            protocol.levels,
+        )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Ledger(Ranked):
+    """The predictions that a protocol counts, labelled, and what they should have found.
+
+    Parameters
+    ----------
+    row_rank : (R,) int array
+        Place among all predictions by descending score; equal scores keep the input order.
     row_label : (R,) int8 array
         Position in :data:`diaghoi.errors.LABELS`.
     row_annotation : (R,) int array
         Annotated triplet that was found or is assigned, -1 for none.
-    row_score, row_action_score : (R,) float64 array
-        Ranking score and verb score.
-    annotation_class, annotation_image : (A,) int array
-        HOI class and image of each annotated triplet.
+    row_action_score : (R,) float64 array
+        Score of the verb alone.
     annotation_counts : (A,) bool array
         Whether the annotated triplet counts among the positives of its class.
     annotation_examined : (A,) bool array
@@ -60,17 +178,10 @@ class Ledger:
         Whether the pair of some predicted triplet localises its pair.
     """
 
-    classes: int
-    row_class: IntArray
     row_rank: IntArray
-    row_input: IntArray
-    row_image: IntArray
     row_label: npt.NDArray[np.int8]
     row_annotation: IntArray
-    row_score: FloatArray
     row_action_score: FloatArray
-    annotation_class: IntArray
-    annotation_image: IntArray
     annotation_counts: BoolArray
     annotation_examined: BoolArray
     annotation_attempted: BoolArray
@@ -84,7 +195,8 @@ class Ledger:
     @cached_property
     def positives(self) -> IntArray:
         """(C,) number of annotated triplets of each class."""
-        return np.bincount(self.annotation_class[self.annotation_counts], minlength=self.classes)
+        counted = self.annotation_class[self.annotation_counts]
+        return np.bincount(counted, minlength=self.classes)
 
     @cached_property
     def found(self) -> BoolArray:
@@ -100,20 +212,13 @@ class Ledger:
         """Average precision and max recall of each class; see :func:`average_precision`."""
         return average_precision(self.row_class, self.true, self.positives, levels)
 
-    def rows(self, keep: BoolArray) -> Ledger:
-        """Return the ledger with only some of its rows."""
-        # Selecting by position is faster than by mask when many columns are selected.
-        kept = np.flatnonzero(keep)
-        return replace(self, **{name: getattr(self, name)[kept] for name in _columns("row")})
-
-    def annotations(self, keep: BoolArray) -> Ledger:
+    def annotations(self, keep: BoolArray) -> Self:
         """Return the ledger with only some of its annotated triplets; no row may claim others."""
         # One place more, so that a row without annotation (-1) stays without.
         position = np.append(np.cumsum(keep) - 1, -1)
-        kept = {name: getattr(self, name)[keep] for name in _columns("annotation")}
-        return replace(self, row_annotation=position[self.row_annotation], **kept)
+        return replace(super().annotations(keep), row_annotation=position[self.row_annotation])
 
-    def edited(self, removed: BoolArray, moved: BoolArray, **columns: Any) -> Ledger:
+    def edited(self, removed: BoolArray, moved: BoolArray, **columns: Any) -> Self:
         """Return the ledger without some rows, and with others that change and find new places.
 
         Parameters
@@ -132,54 +237,17 @@ class Ledger:
             _place(columns["row_class"][by_place], self.row_rank[movers]),
         )
         order = np.insert(rest, at, movers)
-        edited = {name: getattr(self, name)[order] for name in _columns("row")}
+        edited = {name: getattr(self, name)[order] for name in self._names("row")}
         for name, values in columns.items():
             edited[name][at + np.arange(len(at))] = values[by_place]
         return replace(self, **edited)
 
-    @classmethod
-    def ranked(cls, **columns: Any) -> Ledger:
-        """Make a ledger from rows in input order: rank them and sort them by class and rank."""
-        order, rank = ranking(columns["row_class"], columns["row_score"])
-        rows = {name: column[order] for name, column in columns.items() if name.startswith("row")}
-        rows |= {"row_rank": rank[order], "row_input": order.astype(np.int32)}
-        return cls(**(columns | rows))
 
-    @classmethod
-    def concatenate(cls, ledgers: Sequence[Ledger], images: Sequence[int]) -> Ledger:
-        """Join ledgers of disjoint images, in order.
-
-        Parameters
-        ----------
-        ledgers : sequence of Ledger
-            Of the same classes.
-        images : sequence of int
-            The number of images of each.
-        """
-        first_image = np.cumsum([0, *images])
-        first_annotation = np.cumsum([0, *(len(part.annotation_class) for part in ledgers)])
-        columns: dict[str, list[Any]] = {
-            name: []
-            for name in (*_columns("row"), *_columns("annotation"))
-            if name not in ("row_rank", "row_input")
-        }
-        for number, part in enumerate(ledgers):
-            by_input = np.argsort(part.row_input)
-            for name, parts in columns.items():
-                values = getattr(part, name)
-                if name.startswith("row"):
-                    values = values[by_input]
-                if name.endswith("_image"):
-                    values = values + first_image[number]
-                elif name == "row_annotation":
-                    values = np.where(values < 0, -1, values + first_annotation[number])
-                parts.append(values)
-        joined = {name: np.concatenate(parts) for name, parts in columns.items()}
-        return cls.ranked(classes=ledgers[0].classes, **joined)
-
-
-def _columns(table: str) -> tuple[str, ...]:
-    return tuple(f.name for f in fields(Ledger) if f.name.startswith(table))
+def _dense(places: IntArray) -> IntArray:
+    """Give distinct places new numbers from zero, in the same order."""
+    rank = np.empty(len(places), dtype=np.int64)
+    rank[np.argsort(places)] = np.arange(len(places))
+    return rank
 
 
 def _place(classes: IntArray, rank: IntArray) -> IntArray:

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from diaghoi.overlap import Overlap, overlap
 from diaghoi.pairing import PairHits, Pairing, by_person, by_triplet, pair_hits
 from diaghoi.protocol import Protocol
+from diaghoi.ragged import marked, place_in_group
 from diaghoi.ranking import ranking
 from diaghoi.scenes import Scenes
 
@@ -29,12 +30,16 @@ class Match:
 
     Parameters
     ----------
+    protocol : Protocol
+        The choices.
     overlap : Overlap
         IoU of boxes.
     hits : PairHits
         Pairs that localise pairs.
     pairing : Pairing
         What each prediction has right, and its candidate.
+    image : (T,) int array
+        Image of each predicted triplet.
     order : (T,) int array
         Predicted triplets image by image, in each image from the highest to the lowest score; equal
         scores keep the order of the input.
@@ -42,24 +47,51 @@ class Match:
         Whether the prediction is a true positive.
     """
 
+    protocol: Protocol
     overlap: Overlap
     hits: PairHits
     pairing: Pairing
+    image: IntArray
     order: IntArray
     found: BoolArray
 
+    def among_best(self, top: int | None) -> BoolArray:
+        """(T,) mark the ``top`` best-scored predictions of each image; all where it is None."""
+        if top is None:
+            return np.ones(len(self.order), dtype=bool)
+        return marked(self.order[place_in_group(self.image[self.order]) < top], len(self.order))
 
-def match(annotations: Scenes, predictions: Scenes, protocol: Protocol) -> Match:
-    """Match the predictions of all HOI classes to the annotations of the same images."""
-    boxes = overlap(annotations, predictions, protocol)
+
+def match(
+    annotations: Scenes, predictions: Scenes, protocol: Protocol, like: Match | None = None
+) -> Match:
+    """Match the predictions of all HOI classes to the annotations of the same images.
+
+    Parameters
+    ----------
+    annotations, predictions : Scenes
+        With the same images.
+    protocol : Protocol
+        How predictions meet annotations.
+    like : Match, optional
+        A match of the same scenes under another protocol, of which as much is used as is the same.
+    """
+    if like is not None and protocol.matches_like(like.protocol):
+        return like
+    if like is not None and protocol.overlaps_like(like.protocol):
+        boxes = like.overlap
+    else:
+        boxes = overlap(annotations, predictions, protocol)
     hits = pair_hits(annotations, predictions, boxes, protocol)
     pair = by_triplet if protocol.pairing == "triplet" else by_person
     pairing = pair(annotations, predictions, boxes, hits, protocol)
-    order = score_order(predictions)
+    order = score_order(predictions) if like is None else like.order
     return Match(
+        protocol=protocol,
         overlap=boxes,
         hits=hits,
         pairing=pairing,
+        image=predictions.triplet_image,
         order=order,
         found=_best_of_each(pairing.candidate, order),
     )

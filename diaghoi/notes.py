@@ -11,6 +11,9 @@ from diaghoi.exceptions import some_of
 if TYPE_CHECKING:
     from diaghoi.diagnosis import Diagnosis
 
+ONLY_INTERACTIONS = "the annotations contain no triplets of `no_interaction`"
+"""How the note begins that says which classes the official means run over."""
+
 
 def found_notes(diagnosis: Diagnosis) -> list[str]:
     """State in one sentence each what the data of a diagnosis say about its figures."""
@@ -51,15 +54,14 @@ def _no_interaction_notes(diagnosis: Diagnosis) -> list[str]:
     vocabulary = diagnosis.vocabulary
     if vocabulary.interacting.all():
         return []
-    (ledger,) = diagnosis.official_ledgers.values()
-    if vocabulary.interacting[ledger.annotation_class].all():
+    if vocabulary.interacting[diagnosis.benchmark.annotation_class].all():
         return [
-            "the annotations hold no no_interaction triplets: the official means run over the "
+            f"{ONLY_INTERACTIONS}: the official means run over the "
             f"{int(vocabulary.interacting.sum())} classes of real interactions"
         ]
-    if vocabulary.interacting[ledger.row_class].all():
+    if vocabulary.interacting[diagnosis.benchmark.row_class].all():
         return [
-            "the predictions hold no no_interaction triplets: these classes count AP 0 in the "
-            "official means"
+            "the predictions contain no triplets of `no_interaction`: these classes count AP 0 in "
+            "the official means"
         ]
     return []

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from diaghoi.examine import Evidence, examine
-from diaghoi.ledger import ClassScores, Ledger
+from diaghoi.ledger import ClassScores
 from diaghoi.means import split_means
 from diaghoi.protocol import HICO_DET, V_COCO_1, V_COCO_2, Protocol
 from diaghoi.scenes import Scenes
@@ -28,30 +27,12 @@ CUSTOMARY_TOP = 100
 UNCOMMON_ROLE = "point instr"
 
 
-def official_ledgers(
-    annotations: Scenes, predictions: Scenes, protocol: Protocol, evidence: Evidence
-) -> dict[str, Ledger]:
-    """Ledger of all HOI classes under each protocol of the benchmark.
-
-    Parameters
-    ----------
-    annotations, predictions : Scenes
-        With the same images.
-    protocol : Protocol
-        The protocol of ``evidence``, whose matching is used again where it is the same.
-    evidence : Evidence
-        What examining the images under ``protocol`` gave.
-    """
-    ledgers = {}
-    for benchmark in BENCHMARKS[annotations.vocabulary.name]:
-        if (predictions.top or 0) > CUSTOMARY_TOP:
-            cut = replace(benchmark, top=CUSTOMARY_TOP)
-            ledgers[benchmark.name] = examine(annotations, predictions, cut).ledger
-        elif protocol.matches_like(benchmark):
-            ledgers[benchmark.name] = evidence.everything
-        else:
-            ledgers[benchmark.name] = examine(annotations, predictions, benchmark).everything
-    return ledgers
+def benchmarks(predictions: Scenes) -> list[Protocol]:
+    """List the protocols of the benchmark of a data set."""
+    protocols = BENCHMARKS[predictions.vocabulary.name]
+    if predictions.top is None:
+        return list(protocols)
+    return [replace(each, top=CUSTOMARY_TOP) for each in protocols]
 
 
 def official_figures(diagnosis: Diagnosis) -> dict[str, Any]:
@@ -70,19 +51,21 @@ def official_figures(diagnosis: Diagnosis) -> dict[str, Any]:
 
 
 def _hico_det(diagnosis: Diagnosis) -> dict[str, Any]:
-    (ledger,) = diagnosis.official_ledgers.values()
+    benchmark = diagnosis.benchmark
+    (protocol,) = benchmark.protocols
     objects = diagnosis.vocabulary.class_object
-    known = ledger.rows(diagnosis.known_objects[ledger.row_image, objects[ledger.row_class]])
-    # Annotations only count as positives here, so uncounted ones need not be removed.
-    known = replace(
-        known,
-        annotation_counts=diagnosis.known_objects[
-            ledger.annotation_image, objects[ledger.annotation_class]
-        ],
-    )
-    splits = HICO_DET.splits(diagnosis.vocabulary)
+    known = diagnosis.known_objects
+    splits = protocol.splits(diagnosis.vocabulary)
     default, known_object = (
-        split_means(each.scores(HICO_DET.levels), HICO_DET, splits)[0] for each in (ledger, known)
+        split_means(scores, protocol, splits)[0]
+        for scores in (
+            benchmark.scores(protocol),
+            benchmark.scores(
+                protocol,
+                rows=known[benchmark.row_image, objects[benchmark.row_class]],
+                annotations=known[benchmark.annotation_image, objects[benchmark.annotation_class]],
+            ),
+        )
     )
     return {
         "default": dict(default),
@@ -92,9 +75,7 @@ def _hico_det(diagnosis: Diagnosis) -> dict[str, Any]:
 
 def _v_coco(diagnosis: Diagnosis, agents: npt.NDArray[np.bool_]) -> dict[str, Any]:
     vocabulary = diagnosis.vocabulary
-    first, second = (
-        ledger.scores(V_COCO_1.levels) for ledger in diagnosis.official_ledgers.values()
-    )
+    first, second = map(diagnosis.benchmark.scores, diagnosis.benchmark.protocols)
     agent = _mean_and_classes(first, agents, vocabulary)
     agent["classes"] = {
         name.removesuffix(" agent"): score for name, score in agent["classes"].items()

@@ -138,7 +138,12 @@ class Protocol:
 
     def matches_like(self, other: Protocol) -> bool:
         """Whether both protocols find the same true positives in every class."""
-        fields = ("pairing", "missing_role", "iou", "boxes")
+        same_role = self.missing_role == other.missing_role
+        return self.overlaps_like(other) and same_role
+
+    def overlaps_like(self, other: Protocol) -> bool:
+        """Whether boxes meet the same boxes under both protocols."""
+        fields = ("pairing", "iou", "boxes")
         return all(getattr(self, field) == getattr(other, field) for field in fields)
 
 

@@ -10,20 +10,26 @@ from support.scenes import problems
 from diaghoi import ORACLES, diagnose
 from diaghoi.errors import LABELS
 from diaghoi.ledger import Ledger
+from diaghoi.ranking import ranking
 from diaghoi.scenes import Scenes
 
 
 def ledger(rows: list[tuple[int, str, float, int]], annotations: list[int]) -> Ledger:
     """Make a ledger of rows (class, label, score, annotation) and annotations (class)."""
     count = len(annotations)
-    return Ledger.ranked(
+    group = np.array([row[0] for row in rows])
+    score = np.array([row[2] for row in rows])
+    order, rank = ranking(group, score)
+    return Ledger(
         classes=3,
-        row_class=np.array([row[0] for row in rows]),
-        row_label=np.array([LABELS.index(row[1]) for row in rows], dtype=np.int8),
-        row_score=np.array([row[2] for row in rows]),
-        row_annotation=np.array([row[3] for row in rows]),
+        row_class=group[order],
+        row_rank=rank[order],
+        row_input=order,
         row_image=np.zeros(len(rows), dtype=int),
-        row_action_score=np.array([row[2] for row in rows]),
+        row_score=score[order],
+        row_action_score=score[order],
+        row_label=np.array([LABELS.index(rows[n][1]) for n in order], dtype=np.int8),
+        row_annotation=np.array([rows[n][3] for n in order]),
         annotation_class=np.array(annotations),
         annotation_image=np.zeros(count, dtype=int),
         annotation_counts=np.ones(count, dtype=bool),
