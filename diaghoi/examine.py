@@ -27,7 +27,7 @@ FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.integer]
 
 # Triplets worked through at once: few enough for the arrays to stay in the processor's cache.
-BLOCK = 20_000
+BLOCK = 50_000
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

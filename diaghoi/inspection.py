@@ -9,15 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from diaghoi.exceptions import InputError, some_of
-from diaghoi.overlap import overlap
-from diaghoi.protocol import HICO_DET
+from diaghoi.meeting import ENOUGH, meeting_warnings
 from diaghoi.scenes import Scenes, join
 
 # Boxes may reach over the edge of the image by this much (pixels) before it is called outside.
 EDGE = 1.0
-# How well boxes must overlap to compare their corners, and how many of them it takes.
-CLOSE = 0.75
-ENOUGH = 20
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -156,11 +152,20 @@ def _score_warnings(scenes: Scenes) -> list[str]:
                 f"{int(outside.sum())} {name} scores lie outside [0, 1], for instance "
                 f"{score[outside][0]:g}; ranking works, negatives and calibration do not"
             )
-        if len(score) > 1 and score.min() == score.max():
-            warnings.append(f"all {name} scores are {score[0]:g}: nothing can be ranked")
+    warnings += constant_scores(scenes)
     if scenes.triplet_score is not None and scenes.triplet_action_score is None:
         warnings.append("no action scores: negatives and actions will be undefined")
     return warnings
+
+
+def constant_scores(scenes: Scenes) -> list[str]:
+    """Warn where all triplets have the same score."""
+    columns = (("triplet", scenes.triplet_score), ("action", scenes.triplet_action_score))
+    return [
+        f"all {name} scores are {score[0]:g}: nothing can be ranked"
+        for name, score in columns
+        if score is not None and len(score) > 1 and score.min() == score.max()
+    ]
 
 
 def _split_warnings(scenes: Scenes) -> list[str]:
@@ -187,31 +192,4 @@ def _joint_warnings(scenes: Scenes, annotations: Scenes) -> list[str]:
             warnings.append(f"{int(images.sum())} {side}: {some_of(scenes.names[images].tolist())}")
     if scenes.sizes is None and annotations.sizes is not None:
         warnings += _outside(scenes, annotations.sizes)
-    return warnings + _shift_warnings(annotations, scenes)
-
-
-def _shift_warnings(annotations: Scenes, scenes: Scenes) -> list[str]:
-    """Warn where boxes that overlap well are shifted by a pixel in all four coordinates."""
-    boxes = overlap(annotations, scenes, HICO_DET)
-    owner = np.repeat(np.arange(len(boxes.start)), boxes.count)
-    close = boxes.value >= CLOSE
-    if close.sum() < ENOUGH:
-        return (
-            [
-                f"only {int(close.sum())} predicted boxes come close to an annotated one of their "
-                "category: the categories may be numbered otherwise (--objects), or the boxes not "
-                "be in pixels of the original image"
-            ]
-            if len(boxes.value) >= ENOUGH
-            else []
-        )
-    shift = np.median(
-        scenes.box_xyxy[owner[close]] - annotations.box_xyxy[boxes.annotated[close]], axis=0
-    )
-    for pixels, reading in ((1, "--origin 1"), (-1, "--origin 0")):
-        if (np.abs(shift - pixels) < 0.3).all():
-            return [
-                f"boxes that overlap annotated ones well are shifted by {shift.round(2).tolist()} "
-                f"pixels (median): read them with {reading}"
-            ]
-    return []
+    return warnings + meeting_warnings(annotations, scenes)

@@ -153,10 +153,11 @@ class Scenes:
 
     def between(self, first: int, stop: int) -> Scenes:
         """Return the images ``first`` to ``stop - 1``; most columns are views of this one's."""
-        rows = {
-            table: slice(*np.searchsorted(image, [first, stop]).tolist())
-            for table, image in self._images_of_tables()
-        }
+        rows = {}
+        for table, image in self._images_of_tables():
+            # Of the same type as the column, which would else be converted as a whole.
+            bounds = np.array([first, stop], dtype=image.dtype)
+            rows[table] = slice(*np.searchsorted(image, bounds).tolist())
         shift = {table: rows[table].start for table in rows}
         return self._select(slice(first, stop), rows, self.box_image[rows["box"]] - first, shift)
 

@@ -12,6 +12,7 @@ from matplotlib.patches import Patch
 
 from diaghoi.exceptions import InputError, close_matches
 from diaghoi.oracles import ORACLES
+from diaghoi.plots.caption import protocol_of
 from diaghoi.plots.style import DOUBLE_COLUMN, colour, lighter, paper
 
 SPLITS = {"full": "", "rare": ", rare classes", "non_rare": ", non-rare classes"}
@@ -57,7 +58,7 @@ def delta_map_table(
         Diagnoses as :meth:`diaghoi.Diagnosis.to_dict` gives them, or read from JSON files. Of each,
         ``label`` and ``oracles`` are used; a model without a label is called by its number.
     split : {"full", "rare", "non_rare"}
-        Which mean over classes.
+        Which mean over classes, of those that the results have.
     oracles : sequence of str, optional
         Which errors, in which order; by default all of the results, in the order of the oracles.
 
@@ -97,7 +98,8 @@ def delta_map(
     """Draw what each error costs: one group of bars per error, one bar per model.
 
     The colour tells the error; lightness, and up to four models a hatch, tell the model. Bars of
-    negative differences hang below zero; undefined ones are left out.
+    negative differences hang below zero; undefined ones are left out. Above the bars stand the
+    labels of the models and the protocol.
 
     Parameters
     ----------
@@ -131,8 +133,7 @@ def delta_map(
             ax.axvline(len(names) - len(TOTALS) - 0.5, color="0.6", linewidth=0.6, linestyle=":")
         ax.set_ylabel(f"ΔmAP (points{SPLITS[split]})")
         ax.yaxis.grid(True, color="0.88", linewidth=0.5)
-        if len(models) > 1:
-            _legend(ax, models)
+        _head(ax, models, results)
     return ax
 
 
@@ -205,7 +206,7 @@ def _bars(
         if room * width >= INCHES_FOR_FIGURES:
             above = row.delta >= 0
             ax.annotate(
-                f"{round(row.delta, 1) + 0.0:.1f}".replace("-", "\N{MINUS SIGN}"),
+                _figure(row.delta),
                 (place, row.delta),
                 xytext=(0, 1.5 if above else -1.5),
                 textcoords="offset points",
@@ -214,6 +215,12 @@ def _bars(
                 fontsize=6,
             )
     ax.margins(x=0.01, y=0.08)
+
+
+def _figure(delta: float) -> str:
+    """Write a difference with one decimal, or two where one would be no more than a tenth."""
+    shown = f"{delta:.1f}" if abs(delta) >= 0.095 else f"{delta:.2f}"
+    return "0" if float(shown) == 0 else shown.replace("-", "\N{MINUS SIGN}")
 
 
 def _paleness(model: int, models: int) -> float:
@@ -244,14 +251,35 @@ def _label_errors(ax: Axes, names: Sequence[str], room: float) -> None:
     ax.set_xlim(-0.55, len(names) - 0.45)
 
 
-def _legend(ax: Axes, models: Sequence[str]) -> None:
+def _head(ax: Axes, models: Sequence[str], results: Sequence[Mapping[str, Any]]) -> None:
+    """Name models and protocol above the bars; each model its own where the protocols differ."""
+    protocols = [protocol_of(result, "name") for result in results]
+    if len(set(protocols)) > 1:
+        models = [f"{model} ({name})" for model, name in zip(models, protocols, strict=True)]
+        _legend(ax, models, "")
+    elif len(models) > 1:
+        _legend(ax, models, protocols[0])
+    else:
+        size = 7.0
+        words = f"Protocol {protocols[0]}" if protocols[0] else ""
+        if results[0].get("label"):
+            words = f" ({protocols[0]})" if protocols[0] else ""
+            words = _fitted(models[0], _inches(ax) - _width(words, size), size) + words
+        ax.set_title(words, loc="left", fontsize=size, parse_math=False)
+
+
+def _legend(ax: Axes, models: Sequence[str], protocol: str) -> None:
     """Explain the models by greys, in as many columns as fit, above the bars.
 
     Many greys are hard to tell apart, so many models are numbered from left to right.
     """
     many = len(models) > len(HATCHES)
+    title = f"Protocol {protocol}" if protocol else ""
+    if many:
+        title = f"{title}; bars of each error from left to right:".removeprefix("; ")
     labels = [f"{number} {model}" for number, model in enumerate(models, 1)] if many else models
     size = 6.0 if many else 7.0
+    labels = [_fitted(label, _inches(ax) - INCHES_PER_MARK, size) for label in labels]
     marks = [
         Patch(
             facecolor=lighter((0.35, 0.35, 0.35), _paleness(number, len(models))),
@@ -261,12 +289,12 @@ def _legend(ax: Axes, models: Sequence[str]) -> None:
         )
         for number, label in enumerate(labels)
     ]
-    widest = INCHES_PER_MARK + INCHES_PER_LETTER * size * max(map(len, labels))
+    widest = INCHES_PER_MARK + max(_width(label, size) for label in labels)
     rows = ceil(len(models) / max(1, int(_inches(ax) / widest)))
-    ax.legend(
+    legend = ax.legend(
         handles=marks,
         fontsize=size,
-        title="Bars of each error from left to right:" if many else None,
+        title=title or None,
         title_fontsize=size,
         alignment="left",
         loc="lower left",
@@ -278,6 +306,22 @@ def _legend(ax: Axes, models: Sequence[str]) -> None:
         columnspacing=1.0,
         labelspacing=0.25,
     )
+    for text in (*legend.get_texts(), legend.get_title()):
+        text.set_parse_math(False)
+
+
+def _fitted(label: str, inches: float, size: float) -> str:
+    """Leave the middle of a long label out, so that beginnings and endings can be told apart."""
+    letters = max(8, int(inches / (INCHES_PER_LETTER * size)))
+    if len(label) <= letters:
+        return label
+    tail = (letters - 1) // 2
+    return f"{label[: letters - 1 - tail]}…{label[-tail:]}"
+
+
+def _width(words: str, size: float) -> float:
+    """Width of some words in inches, roughly."""
+    return INCHES_PER_LETTER * size * len(words)
 
 
 def _inches(ax: Axes) -> float:

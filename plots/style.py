@@ -103,7 +103,7 @@ def check_suffix(path: str | os.PathLike[str]) -> str:
     return suffix
 
 
-def save(figure: Figure, path: str | os.PathLike[str]) -> None:
+def save(figure: Figure, path: str | os.PathLike[str], *, caption: str = "") -> None:
     """Write a figure; it appears complete or not at all.
 
     Parameters
@@ -112,6 +112,9 @@ def save(figure: Figure, path: str | os.PathLike[str]) -> None:
         The figure, in its own size: nothing is cut off or added.
     path : path
         Where to; the ending chooses the format (pdf, png, svg, ...).
+    caption : str
+        What the figure shows, for the metadata of PDF, PNG and SVG files; see
+        :func:`diaghoi.plots.caption`.
 
     Raises
     ------
@@ -120,6 +123,17 @@ def save(figure: Figure, path: str | os.PathLike[str]) -> None:
     """
     kind = check_suffix(path)
     with replacing(path) as temporary, mpl.rc_context(EMBEDDED_FONTS | {"savefig.bbox": None}):
-        # Without the date of the day, equal figures are equal files.
-        dated = {"pdf": {"CreationDate": None}, "svg": {"Date": None}}
-        figure.savefig(temporary, format=kind, metadata=dated.get(kind))
+        figure.savefig(temporary, format=kind, metadata=_metadata(kind, caption))
+
+
+def _metadata(kind: str, caption: str) -> dict[str, str | None] | None:
+    """Give a file its caption, and not the date of the day: equal figures are equal files."""
+    undated: dict[str, dict[str, str | None]] = {
+        "pdf": {"CreationDate": None},
+        "svg": {"Date": None},
+        "png": {},
+    }
+    if kind not in undated or not caption:
+        return undated.get(kind)
+    words = caption.encode(errors="replace").decode()  # names of files need not be Unicode
+    return undated[kind] | {"Subject" if kind == "pdf" else "Description": words}

@@ -51,4 +51,4 @@ def draw(results: Sequence[dict[str, Any]], path: Path) -> None:
     with plots.paper():
         drawing = Figure(figsize=(plots.DOUBLE_COLUMN, 2.4), layout="constrained")
         plots.delta_map(results, ax=drawing.add_subplot())
-        plots.save(drawing, path)
+        plots.save(drawing, path, caption=plots.caption(results))

@@ -1,7 +1,7 @@
 """Reading and writing files: every format is recognised by its content and read to ``Scenes``.
 
 Inside the package there is one numbering: objects in COCO-80 order with person 0, verbs from 0 in
-alphabetical order, boxes xyxy counted from zero. Everything else is translated here.
+the order of the vocabulary, boxes xyxy counted from zero. Everything else is translated here.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ from diaghoi.formats import (
     hico_instances,
     pair_lists,
     triplet_lists,
+    vcoco_annotations,
+    vcoco_results,
 )
 from diaghoi.formats.base import Format, Kind, Options, Recognised
 from diaghoi.formats.columnar import write
@@ -28,8 +30,9 @@ from diaghoi.formats.merging import merge
 from diaghoi.formats.pair_lists import write_pair_lists
 from diaghoi.formats.pickles import collector_off
 from diaghoi.formats.triplet_lists import write_triplet_lists
+from diaghoi.formats.vcoco_writing import write_v_coco
 from diaghoi.scenes import Scenes
-from diaghoi.vocabulary import vocabulary
+from diaghoi.vocabulary import VOCABULARIES, vocabulary
 
 __all__ = [
     "FORMATS",
@@ -43,6 +46,7 @@ __all__ = [
     "write_dense_arrays",
     "write_pair_lists",
     "write_triplet_lists",
+    "write_v_coco",
 ]
 
 FORMATS: dict[str, Format] = {
@@ -56,9 +60,12 @@ FORMATS: dict[str, Format] = {
         hico_instances,
         cdn_json,
         anno_bbox,
+        vcoco_annotations,
+        vcoco_results,
     )
 }
 
+DEFAULT = "hico-det"
 _Path = str | os.PathLike[str]
 
 
@@ -73,7 +80,7 @@ def recognise(path: _Path) -> Recognised:
     Returns
     -------
     Recognised
-        Format, and whether it holds annotations, predictions or pairs.
+        Format, data set, and whether it holds annotations, predictions or pairs.
 
     Raises
     ------
@@ -82,17 +89,21 @@ def recognise(path: _Path) -> Recognised:
     """
     with collector_off():
         content = load(path)
-        return _described(content, *_matching(content))
+        chosen, kind = _matching(content)
+        return _described(content, chosen, kind, _dataset(content, chosen, None))
 
 
 def read(
     path: _Path,
     *,
     format: str | None = None,
-    dataset: str = "hico-det",
+    dataset: str | None = None,
     origin: int | None = None,
     objects: str | None = None,
     top: int | None = None,
+    instances: _Path | None = None,
+    ids: _Path | None = None,
+    image_id: str | int | None = None,
 ) -> tuple[Recognised, Scenes]:
     """Read a file of any kind, and say what it is.
 
@@ -102,8 +113,8 @@ def read(
         A file, or the folder of the official evaluator's result files.
     format : str, optional
         Name of a format, instead of recognising it.
-    dataset : str
-        The data set.
+    dataset : str, optional
+        The data set; by default as recognised, and HICO-DET where the file does not tell.
     origin : {0, 1}, optional
         Whether boxes are counted from zero or one; by default what the format prescribes.
     objects : {'coco80', 'coco91', 'hico80'}, optional
@@ -111,6 +122,11 @@ def read(
     top : int, optional
         Triplets to keep of each image of dense arrays, 100 by default. Other formats are read as
         they are; to evaluate fewer of their triplets, give ``top`` to the protocol.
+    instances, ids : path, optional
+        The COCO instances file and the ``.ids`` file that belong to V-COCO annotations in the
+        official layout; by default found beside the file.
+    image_id : str or int, optional
+        The image of V-COCO predictions that were written for one image, without its id.
 
     Returns
     -------
@@ -124,7 +140,8 @@ def read(
     InputError
         For anything that cannot be used, naming file, image, field and value.
     """
-    options = Options(vocabulary=vocabulary(dataset), origin=origin, objects=objects, top=top)
+    if dataset is not None:
+        vocabulary(dataset)
     if origin not in (None, 0, 1):
         raise InputError(f"--origin {origin}: boxes are counted from 0 or from 1")
     if top is not None and top < 1:
@@ -132,8 +149,19 @@ def read(
     with collector_off():
         content = load(path)
         chosen, kind = _matching(content) if format is None else _forced(content, format)
+        name = _dataset(content, chosen, dataset)
+        options = Options(
+            vocabulary=vocabulary(name),
+            origin=origin,
+            objects=objects,
+            top=top,
+            instances=instances,
+            ids=ids,
+            image_id=None if image_id is None else str(image_id),
+        )
+        _check_options(content, chosen, options)
         scenes = chosen.read(content, kind, options)
-        recognised = _described(content, chosen, kind)
+        recognised = _described(content, chosen, kind, name)
         del content  # millions of small objects, gone before the next file is read
     return recognised, scenes
 
@@ -142,9 +170,11 @@ def read_annotations(
     path: _Path,
     *,
     format: str | None = None,
-    dataset: str = "hico-det",
+    dataset: str | None = None,
     origin: int | None = None,
     objects: str | None = None,
+    instances: _Path | None = None,
+    ids: _Path | None = None,
 ) -> Scenes:
     """Read annotations.
 
@@ -152,7 +182,7 @@ def read_annotations(
     ----------
     path : path
         The file.
-    format, dataset, origin, objects
+    format, dataset, origin, objects, instances, ids
         As in :func:`read`.
 
     Returns
@@ -165,7 +195,15 @@ def read_annotations(
     InputError
         For a file that cannot be used, holds something else, or no images.
     """
-    found, scenes = read(path, format=format, dataset=dataset, origin=origin, objects=objects)
+    found, scenes = read(
+        path,
+        format=format,
+        dataset=dataset,
+        origin=origin,
+        objects=objects,
+        instances=instances,
+        ids=ids,
+    )
     if len(scenes) == 0:
         raise InputError(f"{scenes.source}: no images; annotations are needed")
     _expect("annotations", found, scenes)
@@ -177,10 +215,11 @@ def read_predictions(
     *,
     pairs: _Path | None = None,
     format: str | None = None,
-    dataset: str = "hico-det",
+    dataset: str | None = None,
     origin: int | None = None,
     objects: str | None = None,
     top: int | None = None,
+    image_id: str | int | None = None,
 ) -> Scenes:
     """Read predictions, and the pairs that the detector lists apart.
 
@@ -190,7 +229,7 @@ def read_predictions(
         The file or folder with the triplets.
     pairs : path, optional
         The pair file of the same detector.
-    format, dataset, origin, objects, top
+    format, dataset, origin, objects, top, image_id
         As in :func:`read`; ``format`` is that of ``path``.
 
     Returns
@@ -204,12 +243,18 @@ def read_predictions(
         For a file that cannot be used or holds something else.
     """
     found, scenes = read(
-        path, format=format, dataset=dataset, origin=origin, objects=objects, top=top
+        path,
+        format=format,
+        dataset=dataset,
+        origin=origin,
+        objects=objects,
+        top=top,
+        image_id=image_id,
     )
     _expect("predictions", found, scenes)
     if pairs is None:
         return scenes
-    found, listed = read(pairs, dataset=dataset, origin=origin, objects=objects)
+    found, listed = read(pairs, dataset=found.dataset, origin=origin, objects=objects)
     _expect("pairs", found, listed)
     return merge(scenes, listed)
 
@@ -229,10 +274,47 @@ def _expect(kind: Kind, found: Recognised, scenes: Scenes) -> None:
         )
 
 
-def _described(content: Content, chosen: Format, kind: Kind) -> Recognised:
+def _described(content: Content, chosen: Format, kind: Kind, dataset: str) -> Recognised:
     return Recognised(
-        format=chosen.name, kind=kind, title=chosen.title, container=content.container
+        format=chosen.name,
+        kind=kind,
+        title=chosen.title,
+        container=content.container,
+        dataset=dataset,
     )
+
+
+def _dataset(content: Content, chosen: Format, given: str | None) -> str:
+    """Decide between the data set that a file shows and the one that the user gives."""
+    found = chosen.dataset(content)
+    if given is None:
+        if found is not None and found not in VOCABULARIES:
+            raise InputError(
+                f"{content.file}: is for the data set {found!r:.40}, which is not known; known: "
+                f"{', '.join(VOCABULARIES)}"
+            )
+        return found or DEFAULT
+    if found is not None and found != given and given in VOCABULARIES:
+        raise InputError(
+            f"{content.file}: holds {found} ({chosen.name}), but the data set given is {given}; "
+            "leave --dataset out, or give a file of that data set"
+        )
+    return given
+
+
+def _check_options(content: Content, chosen: Format, options: Options) -> None:
+    """Refuse options that the format does not have."""
+    belongs = {
+        "instances": (vcoco_annotations.FORMAT, "--instances"),
+        "ids": (vcoco_annotations.FORMAT, "--ids"),
+        "image_id": (vcoco_results.FORMAT, "--image-id"),
+    }
+    for key, (owner, option) in belongs.items():
+        if getattr(options, key) is not None and chosen is not owner:
+            raise InputError(
+                f"{content.file}: {option} is for {owner.title}, and this file is in the format "
+                f"{chosen.name}; leave it out"
+            )
 
 
 def _matching(content: Content) -> tuple[Format, Kind]:

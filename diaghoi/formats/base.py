@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
@@ -27,12 +28,20 @@ class Options:
         How objects are numbered: ``coco80``, ``coco91`` or ``hico80``; None to find it.
     top : int or None
         Triplets kept of each image of dense arrays; None for the customary 100.
+    instances, ids : path or None
+        The COCO instances and the split of the official V-COCO annotations; None to find them
+        beside the file.
+    image_id : str or None
+        The image of a file with V-COCO predictions of one image that does not name it.
     """
 
     vocabulary: Vocabulary
     origin: int | None = None
     objects: str | None = None
     top: int | None = None
+    instances: str | os.PathLike[str] | None = None
+    ids: str | os.PathLike[str] | None = None
+    image_id: str | None = None
 
     def origin_or(self, default: int) -> int:
         """Return the origin, the format's own where the user gives none."""
@@ -58,6 +67,8 @@ class Format:
         never at the name of the file.
     read : callable
         ``(content, kind, options) -> Scenes``.
+    dataset : callable
+        ``content -> data set``, or None where the content does not tell.
     """
 
     name: str
@@ -66,6 +77,7 @@ class Format:
     keys: tuple[str, ...]
     recognise: Callable[[Content], Kind | None]
     read: Callable[[Content, Kind, Options], Scenes]
+    dataset: Callable[[Content], str | None] = lambda content: None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,9 +94,12 @@ class Recognised:
         What the format is, for people.
     container : str
         How it is stored: ``pickle``, ``json``, ``npz``, ``mat`` or ``folder``.
+    dataset : str
+        The data set, as in ``--dataset``; ``hico-det`` where neither file nor user tells.
     """
 
     format: str
     kind: Kind
     title: str
     container: str
+    dataset: str

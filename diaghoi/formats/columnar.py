@@ -33,7 +33,15 @@ Array = npt.NDArray[Any]
 
 VERSION = 1
 _HEADER = ("diaghoi_format", "vocabulary", "notes", "top")
-_OPTIONAL = ("sizes", "box_score", "pair_score", "triplet_score", "triplet_action_score")
+_OPTIONAL = (
+    "sizes",
+    "box_ignored",
+    "box_score",
+    "pair_score",
+    "triplet_score",
+    "triplet_action_score",
+)
+_WIDE = {"f": np.float64, "i": np.int64, "u": np.int64, "b": np.bool_}
 _TABLES = {"box": "box_image", "pair": "pair_human", "triplet": "triplet_pair"}
 
 
@@ -43,6 +51,11 @@ def _recognise(content: Content) -> Kind | None:
     if "triplet_score" in content.value:
         return "predictions"
     return "pairs" if "pair_score" in content.value else "annotations"
+
+
+def _dataset(content: Content) -> str | None:
+    member = content.value.get("vocabulary")
+    return None if member is None else str(member.read())
 
 
 def _read(content: Content, kind: Kind, options: Options) -> Scenes:
@@ -84,6 +97,7 @@ def _check_shapes(file: str, columns: dict[str, Array]) -> None:
         width = {"box_xyxy": (4,), "sizes": (2,)}.get(key, ())
         length = len(columns[_TABLES[table]]) if table in _TABLES else len(columns["names"])
         kinds = "U" if key == "names" else "f" if key.endswith(("score", "xyxy")) else "iu"
+        kinds = "b" if key == "box_ignored" else kinds
         if column.shape != (length, *width) or column.dtype.kind not in kinds:
             raise InputError(
                 f"{file}: {key}: has shape {column.shape} and type {column.dtype}, where "
@@ -93,8 +107,11 @@ def _check_shapes(file: str, columns: dict[str, Array]) -> None:
 
 def _check_values(file: str, columns: dict[str, Array], options: Options) -> dict[str, Any]:
     """Check the values of every column, and give them their types in memory."""
+    vocabulary, origin = options.vocabulary, options.origin_or(0)
+    # V-COCO has one row for every class of every pair, 16 million in the test set.
+    lean = ("triplet_pair", "triplet_verb") if vocabulary.agents is not None else ()
     checked: dict[str, Any] = {
-        key: column.astype(np.float64 if column.dtype.kind == "f" else np.int64, copy=False)
+        key: column if key in lean else column.astype(_WIDE[column.dtype.kind], copy=False)
         for key, column in columns.items()
         if key != "names"
     }
@@ -111,9 +128,11 @@ def _check_values(file: str, columns: dict[str, Array], options: Options) -> dic
         return Rows(file, names, name, np.bincount(image, minlength=len(names)))
 
     boxes = table("box", checked["box_image"])
-    vocabulary, origin = options.vocabulary, options.origin_or(0)
     checked["box_xyxy"] = _unchanged_or_shifted(boxes, checked["box_xyxy"], origin)
-    check_range(boxes, checked["box_label"], len(vocabulary.objects), "box_label", "object")
+    label = checked["box_label"]
+    known = label if vocabulary.agents is None else label[label != -1]
+    if (known < 0).any() or (known >= len(vocabulary.objects)).any():
+        check_range(boxes, label, len(vocabulary.objects), "box_label", "object")
 
     human, thing = checked["pair_human"], checked["pair_object"]
     whole = Rows(file, ["the whole file"], "pair", np.array([len(human)]))
@@ -153,6 +172,7 @@ FORMAT = Format(
     keys=("diaghoi_format",),
     recognise=_recognise,
     read=_read,
+    dataset=_dataset,
 )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from rich import box
@@ -10,12 +10,15 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from diaghoi.notes import ONLY_INTERACTIONS
 from diaghoi.oracles import ORACLES
 from diaghoi.report.verdict import verdict
+from diaghoi.vocabulary import vocabulary
 
 SPLITS = {"full": "Full", "rare": "Rare", "non_rare": "Non-rare"}
 # Widths that make the splits of all tables stand below one another.
 NAME, COUNT, SPLIT, GAP = 40, 10, 9, 3
+WIDTH = NAME + len(SPLITS) * (SPLIT + GAP)
 Result = Mapping[str, Any]
 
 
@@ -28,18 +31,20 @@ def percent(value: float | None, *, signed: bool = False) -> str:
     return shown.lstrip("+-") if float(shown) == 0 else shown.replace("-", "−")
 
 
-def print_report(result: Result, console: Console, *, notes: bool = True) -> None:
+def print_report(result: Result, console: Console | None = None, *, notes: bool = True) -> None:
     """Print the report of one detector.
 
     Parameters
     ----------
     result : mapping
-        As from :meth:`diaghoi.Diagnosis.to_dict`.
-    console : rich.console.Console
-        Where to print.
+        As from :meth:`diaghoi.Diagnosis.to_dict`, or read from a JSON file.
+    console : rich.console.Console, optional
+        Where to print; by default on stdout. Tables keep their 76 columns on a narrower one, so
+        that no number is cut.
     notes : bool
         Print the notes, too.
     """
+    console = Console(highlight=False) if console is None else console
     counts, protocol = result["counts"], result["protocol"]
     title = f"{result['label'] or 'Predictions'} on {result['dataset']} ({protocol['name']})"
     _print(console, title, style="bold")
@@ -51,7 +56,7 @@ def print_report(result: Result, console: Console, *, notes: bool = True) -> Non
     )
     for table in (_mean_ap(result), _errors(result), _parts(result)):
         console.print()
-        console.print(table)
+        _print_table(console, table)
     _print(console, _pairs_line(result))
     console.print()
     choices = protocol["signature"].split(" | ")
@@ -79,44 +84,87 @@ def _print(console: Console, line: str, style: str = "") -> None:
     console.print(Text(line, style=style))
 
 
+def _print_table(console: Console, table: Table) -> None:
+    """Print a table without trailing blanks, and in its whole width where the console is narrow."""
+    options = console.options.update_width(max(WIDTH, console.width))
+    for row in console.render_lines(table, options):
+        line = Text.assemble(*((segment.text, segment.style or "") for segment in row))
+        line.rstrip()
+        console.print(line, soft_wrap=True)
+
+
 def _table(title: str, columns: Mapping[str, int]) -> Table:
     """Make an empty table: its title heads the first column, numbers stand right."""
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="bold")
     numbers = sum(width + GAP for width in columns.values())
-    total = NAME + len(SPLITS) * (SPLIT + GAP)
-    table.add_column(title, min_width=total - numbers, vertical="bottom")
+    table.add_column(title, min_width=WIDTH - numbers, vertical="bottom")
     for column, width in columns.items():
         table.add_column(column, justify="right", min_width=width, vertical="bottom")
     return table
 
 
+def _splits(result: Result) -> dict[str, str]:
+    """Titles of the groups of classes that the result holds."""
+    return {split: SPLITS.get(split, split.replace("_", " ")) for split in result["map"]}
+
+
 def _mean_ap(result: Result) -> Table:
-    table = _table("mAP, %", dict.fromkeys(SPLITS.values(), SPLIT))
-    official = result["official"]
-    source = official["known_object"]["source"]
+    splits = _splits(result)
+    table = _table("mAP, %", dict.fromkeys(splits.values(), SPLIT))
     for name, scores in (
-        ("Official, Default", official["default"]),
-        (f"Official, Known Object ({source})", official["known_object"]),
+        *_official(result),
         (f"Protocol {result['protocol']['name']}", result["map"]),
         ("  mean of the highest recalls", result["max_recall"]),
     ):
-        table.add_row(name, *(percent(scores[split]) for split in SPLITS))
+        table.add_row(name, *(percent(scores.get(split)) for split in splits))
+    known_object = result["official"].get("known_object")
+    if known_object is not None:
+        _caption(table, f"Known Object: by {known_object['source']}.")
     return table
 
 
+def _official(result: Result) -> Iterator[tuple[str, Mapping[str, float | None]]]:
+    """Name the figures of the benchmark: of HICO-DET's two settings, or of V-COCO."""
+    official = result["official"]
+    if any(note.startswith(ONLY_INTERACTIONS) for note in result["notes"]):
+        classes = f" ({int(vocabulary(result['dataset']).interacting.sum())} classes)"
+    else:
+        classes = ""
+    for key, name in (("default", "Default"), ("known_object", "Known Object")):
+        if key in official:
+            yield f"Official, {name}{classes}", official[key]
+    if "agent" in official:
+        yield "Official, agent", {"full": official["agent"]["ap"]}
+    for key in ("scenario_1", "scenario_2"):
+        if key in official:
+            scores, roles = official[key], len(official[key]["classes"])
+            name = key.replace("_", " ")
+            yield f"Official, {name} ({roles} roles)", {"full": scores["ap"]}
+            without = {"full": scores["ap_without_point"]}
+            yield f"  without point ({roles - 1} roles)", without
+
+
+def _caption(table: Table, caption: str) -> None:
+    table.caption, table.caption_justify, table.caption_style = caption, "left", ""
+
+
 def _errors(result: Result) -> Table:
-    splits = {f"ΔmAP\n{name}": SPLIT for name in SPLITS.values()}
-    table = _table("Errors", {"Count": COUNT, "Share, %": COUNT} | splits)
-    table.add_row("True positive", *_count(result, "true_positive"), *[""] * len(SPLITS))
+    splits = _splits(result)
+    heads = {f"ΔmAP\n{name}": SPLIT for name in splits.values()}
+    table = _table("Errors", {"Count": COUNT, "Share, %": COUNT} | heads)
+    table.add_row("True positive", *_count(result, "true_positive"), *[""] * len(splits))
     for name, outcome in result["oracles"].items():
         if name == "false_positive":
+            if "ignored" in result["errors"]:
+                table.add_row("Ignored", f"{result['errors']['ignored']:,}", *[""] * len(heads))
             table.add_section()
         title = ORACLES[name].title if name in ORACLES else name
-        delta = (percent(outcome["delta_map"][split], signed=True) for split in SPLITS)
+        delta = (percent(outcome["delta_map"][split], signed=True) for split in splits)
         table.add_row(title, *_count(result, name), *delta)
-    table.caption = "Share of the predictions; of the annotations for missed and false negative."
-    table.caption_justify = "left"
-    table.caption_style = ""
+    caption = "Share of the predictions; of the annotations for missed and false negative."
+    if "ignored" in result["errors"]:
+        caption += "\nIgnored predictions, of people without annotated actions, count nowhere else."
+    _caption(table, caption)
     return table
 
 
@@ -136,11 +184,12 @@ def _count(result: Result, name: str) -> tuple[str, str]:
 
 
 def _parts(result: Result) -> Table:
-    table = _table("Pairs, negatives, actions, %", dict.fromkeys(SPLITS.values(), SPLIT))
+    splits = _splits(result)
+    table = _table("Pairs, negatives, actions, %", dict.fromkeys(splits.values(), SPLIT))
     pairs, negatives, actions = result["pairs"], result["negatives"], result["actions"]
     for name, key in (("Pair recall", "recall"), ("Pair precision", "precision")):
-        splits = (percent(pairs[split][key]) for split in ("rare", "non_rare"))
-        table.add_row(name, percent(pairs[key]), *splits)
+        others = (percent(pairs[split][key]) for split in splits if split != "full")
+        table.add_row(name, percent(pairs[key]), *others)
     for name, value in (
         ("  recall of human boxes", pairs["human_recall"]),
         ("  recall of object boxes", pairs["object_recall"]),
