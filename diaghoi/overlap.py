@@ -103,8 +103,9 @@ class Overlap:
             Rows of the box tables; -1 for "no box", which reaches nothing.
         """
         reaches = np.zeros(len(predicted), dtype=bool)
-        same_cell = self.cell_of_predicted[predicted] == self.cell_of_annotated[annotated]
-        met = np.flatnonzero((predicted >= 0) & (annotated >= 0) & same_cell)
+        boxes = np.flatnonzero((predicted >= 0) & (annotated >= 0))
+        mine, theirs = predicted[boxes], annotated[boxes]
+        met = boxes[self.cell_of_predicted[mine] == self.cell_of_annotated[theirs]]
         reaches[met] = self.reached[self.entry(predicted[met], annotated[met])]
         return reaches
 

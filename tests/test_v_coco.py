@@ -1,0 +1,61 @@
+"""V-COCO against its definitions written out as loops."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support import v_coco
+
+from diaghoi import ORACLES, protocol
+from diaghoi.diagnosis import diagnose_images
+
+
+@given(v_coco.problems(), st.sampled_from([1, 2]))
+def test_equals_the_definitions(problem: tuple[list[Any], list[Any]], scenario: int) -> None:
+    expected = v_coco.diagnose(*problem, scenario)
+    diagnosis = diagnose_images(
+        v_coco.annotations(problem[0]),
+        v_coco.predictions(problem[1]),
+        protocol(f"v-coco-s{scenario}"),
+    )
+    errors = {label: count for label, count in diagnosis.errors.items() if count}
+    assert errors == {label: count for label, count in expected["errors"].items() if count}
+    official = diagnosis.official
+    found = {f"{action} agent": ap for action, ap in official["agent"]["classes"].items()}
+    found |= official[f"scenario_{scenario}"]["classes"]
+    assert_same(found, expected["classes"])
+    names = v_coco.WORDS.verbs
+    for oracle in ORACLES:
+        scores = diagnosis.repaired_scores[oracle].average_precision
+        repaired = {names[hoi]: scores[hoi] for hoi in np.flatnonzero(~v_coco.WORDS.agents)}
+        assert_same(repaired, expected["oracles"][oracle])
+
+
+def assert_same(found: dict[str, Any], expected: dict[str, float]) -> None:
+    """Compare AP by class; classes without annotations are undefined."""
+    defined = {name: ap for name, ap in found.items() if ap is not None and not np.isnan(ap)}
+    assert defined == pytest.approx(expected, abs=1e-12)
+
+
+def test_both_scenarios_and_point_stand_in_every_result() -> None:
+    person = {"box": (0, 0, 9, 9), "doing": {"hold": [-1], "stand": []}, "ignored": False}
+    annotated = [{"people": [person], "things": []}]
+    held = {"hold obj": ((30, 0, 39, 9), 0.9), "hold agent": (None, 0.9)}
+    predicted = [[{"box": (0, 0, 9, 9), "scores": held}]]
+    result = diagnose_images(
+        v_coco.annotations(annotated), v_coco.predictions(predicted), protocol("v-coco-s1")
+    ).to_dict()
+    official = result["official"]
+    assert list(official) == ["agent", "scenario_1", "scenario_2"]
+    assert official["agent"]["ap"] == pytest.approx(1 / 2)  # holding found, standing not
+    assert len(official["agent"]["classes"]) == 26
+    assert (official["scenario_1"]["ap"], official["scenario_2"]["ap"]) == (0, 1)
+    assert official["scenario_2"]["ap_without_point"] == 1
+    assert len(official["scenario_1"]["classes"]) == 25
+    assert result["map"] == {"full": 0}
+    assert result["errors"]["ignored"] == 0
+    assert result["oracles"]["action"]["delta_map"].keys() == {"full"}
