@@ -161,9 +161,14 @@ def _match(image: Any, found: Any, scenario: int) -> list[dict[str, Any]]:
         action = verb.rsplit(" ", 1)[0]
         place = ACTIONS[action].index(verb) - 1
         covered = set()
-        ranked = [(one["scores"][verb], one["box"]) for one in found if verb in one["scores"]]
-        for (role, score), box in sorted(ranked, key=lambda row: -row[0][1]):
+        ranked = [
+            (*one["scores"][verb], one["box"], (number, NUMBER[verb]))
+            for number, one in enumerate(found)
+            if verb in one["scores"]
+        ]
+        for role, score, box, place_of_input in sorted(ranked, key=lambda row: -row[1]):
             row = {"verb": verb, "score": score, "box": box, "role": role, "free": True}
+            row["input"] = place_of_input
             rows.append(row)
             overlaps = [reference.iou(one["box"], box, 1) for one in people]
             person = int(np.argmax(overlaps)) if people else -1
@@ -191,7 +196,7 @@ def _match(image: Any, found: Any, scenario: int) -> list[dict[str, Any]]:
                 row["label"] = "association" if any_ else "human_box"
             else:
                 row["label"] = "both_boxes"
-    return rows
+    return sorted(rows, key=lambda row: row["input"])
 
 
 def _assign(image: Any, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
