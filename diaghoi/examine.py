@@ -193,6 +193,9 @@ def _examine_block(
     counted = np.append(protocol.counted(vocabulary), False)
     best = matched.among_best(protocol.top)
     of_protocol = counted[predictions.triplet_class] & best
+    if protocol.images_without_annotations == "left out":
+        annotated = marked(annotations.triplet_image, len(annotations))
+        of_protocol &= annotated[predictions.triplet_image]
     annotation_counts = counted[annotations.triplet_class]
     errors = explain(
         annotations, predictions, matched, annotation_counts, of_protocol, protocol.considered

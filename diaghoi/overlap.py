@@ -122,8 +122,7 @@ def overlap(annotations: Scenes, predictions: Scenes, protocol: Protocol) -> Ove
     annotations, predictions : Scenes
         With the same images.
     protocol : Protocol
-        Box convention, threshold (``>=``, as in all official evaluators), and whether categories
-        count.
+        Box convention, threshold, and whether categories count.
     """
     cells, cell_of_annotated = _cells(annotations, protocol)
     _, cell_of_predicted = _cells(predictions, protocol)
@@ -149,7 +148,7 @@ def overlap(annotations: Scenes, predictions: Scenes, protocol: Protocol) -> Ove
         count=count,
         annotated=annotated,
         value=value,
-        reached=value >= protocol.iou,
+        reached=value > protocol.iou if protocol.strict else value >= protocol.iou,
         place=place,
     )
 

@@ -51,6 +51,8 @@ class Protocol:
         when it has none it counts 0 in the full mean and is left out of rare and non-rare.
     iou : float
         A box is found at an intersection over union of at least this.
+    strict : bool
+        More than ``iou`` is needed.
     boxes : {"inclusive", "continuous"}
         Whether a box covers whole pixels (width = x2 - x1 + 1) or not.
     rare : {"train", "test"}
@@ -61,6 +63,11 @@ class Protocol:
     images_without_predictions : {"counted", "passed over"}
         "passed over" is what the published Diag-HOI code does: annotated triplets of images without
         any predicted triplet stay in the number of positives under every oracle and are not missed.
+    images_without_annotations : {"counted", "left out"}
+        Whether predictions on images without annotated triplets are false positives.
+    levels_from : {"zero", "both ends"}
+        How the levels 0, 0.1 ... 1 are built in floating point: as multiples of 0.1, as MATLAB and
+        NumPy do in the official evaluators, or from both ends, as ``torch.linspace`` does.
     single_precision_recall : bool
         The published Diag-HOI code averages the pair recall in 32-bit numbers.
     """
@@ -73,10 +80,13 @@ class Protocol:
     average_precision: Literal["11-point", "area"] = "11-point"
     class_without_true_positive: Literal["zero", "left out"] = "zero"
     iou: float = 0.5
+    strict: bool = False
     boxes: Literal["inclusive", "continuous"] = "inclusive"
     rare: Literal["train", "test"] = "train"
     top: int | None = None
     images_without_predictions: Literal["counted", "passed over"] = "counted"
+    images_without_annotations: Literal["counted", "left out"] = "counted"
+    levels_from: Literal["zero", "both ends"] = "zero"
     single_precision_recall: bool = False
 
     @property
@@ -100,10 +110,16 @@ class Protocol:
                 *matching[self.pairing],
                 f"AP: {self.average_precision}",
                 f"class without true positive: {self.class_without_true_positive}",
-                f"IoU >= {self.iou:g}, {self.boxes} boxes",
+                f"IoU {'>' if self.strict else '>='} {self.iou:g}, {self.boxes} boxes",
                 *([] if self.classes == "roles" else [f"rare: < 10 {self.rare} instances"]),
                 f"triplets: {'as given' if self.top is None else f'top {self.top} an image'}",
                 f"images without predictions: {self.images_without_predictions}",
+                *(
+                    ["images without annotations: left out"]
+                    if self.images_without_annotations == "left out"
+                    else []
+                ),
+                *(["recall levels: from both ends"] if self.levels_from == "both ends" else []),
                 *(["pair recall: 32 bits"] if self.single_precision_recall else []),
             ]
         )
@@ -111,7 +127,11 @@ class Protocol:
     @property
     def levels(self) -> npt.NDArray[np.float64] | None:
         """Recall levels at which precision is read, None for the area."""
-        return ELEVEN_LEVELS if self.average_precision == "11-point" else None
+        if self.average_precision == "area":
+            return None
+        if self.levels_from == "zero":
+            return ELEVEN_LEVELS
+        return np.where(np.arange(11) < 5, ELEVEN_LEVELS, 1 - ELEVEN_LEVELS[::-1])
 
     @property
     def categories_count(self) -> bool:
@@ -143,7 +163,7 @@ class Protocol:
 
     def overlaps_like(self, other: Protocol) -> bool:
         """Whether boxes meet the same boxes under both protocols."""
-        fields = ("pairing", "iou", "boxes")
+        fields = ("pairing", "iou", "strict", "boxes")
         return all(getattr(self, field) == getattr(other, field) for field in fields)
 
 
@@ -168,6 +188,14 @@ PROTOCOLS = {
             class_without_true_positive="left out",
             images_without_predictions="passed over",
             single_precision_recall=True,
+        ),
+        Protocol(
+            name="upt",
+            classes="all",
+            strict=True,
+            boxes="continuous",
+            images_without_annotations="left out",
+            levels_from="both ends",
         ),
         V_COCO_1,
         V_COCO_2,

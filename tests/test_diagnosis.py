@@ -89,14 +89,31 @@ def test_official_benchmark(shared: Path) -> None:
     problems(),
     protocols,
     st.sampled_from(["11-point", "area"]),
+    st.booleans(),
+    st.sampled_from(["counted", "left out"]),
     st.sampled_from(["inclusive", "continuous"]),
-    st.sampled_from([0.3, 0.5, 1.0]),
+    st.sampled_from([0.3, 0.5, 0.9]),
     st.sampled_from([None, 1, 3]),
 )
 def test_equals_the_definitions(
-    problem: tuple[Scenes, Scenes], name: str, ap: str, boxes: str, iou: float, top: int | None
+    problem: tuple[Scenes, Scenes],
+    name: str,
+    ap: str,
+    strict: bool,
+    unannotated: str,
+    boxes: str,
+    iou: float,
+    top: int | None,
 ) -> None:
-    chosen = protocol(name, average_precision=ap, boxes=boxes, iou=iou, top=top)
+    chosen = protocol(
+        name,
+        average_precision=ap,
+        strict=strict,
+        images_without_annotations=unannotated,
+        boxes=boxes,
+        iou=iou,
+        top=top,
+    )
     expected = reference.diagnose(*problem, chosen)
     diagnosis = diagnose(*problem, chosen)
     errors = {label: count for label, count in diagnosis.errors.items() if count}

@@ -31,7 +31,12 @@ BOXES = [(PERSON, ANN), (PERSON, BOB), (BICYCLE, ANNS), (BICYCLE, BOBS), (CAR, S
 TRUTH = [(0, 2, RIDE), (1, 3, RIDE), (1, 3, HOLD)]
 
 
-def diagnosed(rows: list[tuple[Any, ...]], boxes: Any = BOXES, truth: Any = TRUTH) -> Diagnosis:
+def diagnosed(
+    rows: list[tuple[Any, ...]],
+    boxes: Any = BOXES,
+    truth: Any = TRUTH,
+    name: str = "hico-det-520",
+) -> Diagnosis:
     """Diagnose predictions given as (human box, object label, object box, verb, score)."""
     listed: list[Any] = []
     triplets = []
@@ -44,7 +49,7 @@ def diagnosed(rows: list[tuple[Any, ...]], boxes: Any = BOXES, truth: Any = TRUT
         triplets.append((*places, verb, score))
     annotations = scenes([image("a.jpg", boxes, truth)], scored=False)
     predictions = scenes([image("a.jpg", listed, triplets)], scored=True)
-    return diagnose(annotations, predictions)
+    return diagnose(annotations, predictions, name)
 
 
 def labels(diagnosis: Diagnosis) -> list[str]:
@@ -267,3 +272,33 @@ def test_diag_hoi_counts_verbs_without_any_prediction_as_zero() -> None:
     diagnosis = diagnosed([(BOB, BICYCLE, BOBS, RIDE, 0.9)])
     published = replace(diagnosis, protocol=protocol("diag-hoi"))
     assert published.actions["map"] == pytest.approx(1 / 2)
+
+
+def test_upt_wants_more_than_half_of_continuous_boxes() -> None:
+    boxes = [(PERSON, ANN), (BICYCLE, (0, 0, 20, 20))]
+    for right, label in ((10, "object_box"), (11, "true_positive")):
+        rows = [(ANN, BICYCLE, (0, 0, right, 20), RIDE, 0.9)]
+        diagnosis = diagnosed(rows, boxes, [(0, 1, RIDE)], "upt")
+        assert labels(diagnosis) == [label]
+
+
+def test_upt_leaves_out_predictions_on_images_without_annotations() -> None:
+    # This raises the mAP: the official evaluator counts them as false positives.
+    annotations = scenes([image("a.jpg", BOXES, TRUTH), image("b.jpg", [], [])], scored=False)
+    boxes = [(PERSON, ANN), (BICYCLE, ANNS)]
+    predictions = scenes(
+        [image("a.jpg", boxes, [(0, 1, RIDE, 0.5)]), image("b.jpg", boxes, [(0, 1, RIDE, 0.9)])],
+        scored=True,
+    )
+    assert labels(diagnose(annotations, predictions, "upt")) == ["true_positive"]
+    assert diagnose(annotations, predictions, "hico-det").errors["both_boxes"] == 1
+
+
+def test_upt_builds_its_recall_levels_from_both_ends() -> None:
+    levels = protocol("upt").levels
+    official = protocol("hico-det").levels
+    assert levels is not None
+    assert official is not None
+    # A recall of 7/10 reaches the level here, and misses it in the official evaluator.
+    assert (levels[7] <= 0.7, official[7] <= 0.7) == (True, False)
+    assert (levels[3] <= 0.3, official[3] <= 0.3) == (False, False)

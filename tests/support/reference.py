@@ -100,14 +100,19 @@ def one_image(
         mine, other = p["boxes"][predicted], t["boxes"][true]
         return iou(mine[1], other[1], margin) if mine[0] == other[0] else 0.0
 
+    def reaches(value: float) -> bool:
+        return value > protocol.iou if protocol.strict else value >= protocol.iou
+
     def meets(predicted: int, true: int) -> bool:
-        return overlap(predicted, true) >= protocol.iou
+        return reaches(overlap(predicted, true))
 
     true = [a for a in t["triplets"] if a["class"] in counted]
     ranked = sorted(p["triplets"], key=lambda row: -row["score"])
     if protocol.top is not None:
         ranked = ranked[: protocol.top]
     ranked = [dict(row) for row in ranked if row["class"] in counted]
+    if protocol.images_without_annotations == "left out" and not t["triplets"]:
+        ranked = []
     state = [{"class": a["class"], "verb": a["verb"], "tp": None, "row": None} for a in true]
     for row in ranked:
         human_ok = any(meets(row["human"], box) for box in t["boxes"])
@@ -115,7 +120,7 @@ def one_image(
         best, candidate, joined = 0.0, None, False
         for number, a in enumerate(true):
             least = min(overlap(row["human"], a["human"]), overlap(row["object"], a["object"]))
-            if least >= protocol.iou:
+            if reaches(least):
                 joined = True
                 if a["class"] == row["class"] and least > best:
                     best, candidate = least, number
