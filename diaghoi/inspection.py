@@ -9,11 +9,13 @@ import numpy as np
 import numpy.typing as npt
 
 from diaghoi.exceptions import InputError, some_of
-from diaghoi.meeting import ENOUGH, meeting_warnings
+from diaghoi.meeting import constant_scores, meeting_warnings, one_based
 from diaghoi.scenes import Scenes, join
 
 # Boxes may reach over the edge of the image by this much (pixels) before it is called outside.
 EDGE = 1.0
+# Images whose boxes are compared with the annotated ones; more say the same, in much more memory.
+IMAGES = 2000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,13 +84,7 @@ def _where(scenes: Scenes, images: npt.NDArray[np.integer]) -> str:
 
 
 def _box_warnings(scenes: Scenes) -> list[str]:
-    warnings = []
-    corner = scenes.box_xyxy[:, :2]
-    if len(corner) >= ENOUGH and corner.min() == 1 and (corner == 1).sum() >= ENOUGH / 4:
-        warnings.append(
-            f"boxes look one-based: no left or top edge lies below 1, {int((corner == 1).sum())} "
-            "lie at exactly 1; read them with --origin 1"
-        )
+    warnings = one_based(scenes)
     if scenes.sizes is not None:
         warnings += _outside(scenes, scenes.sizes)
     return warnings
@@ -158,16 +154,6 @@ def _score_warnings(scenes: Scenes) -> list[str]:
     return warnings
 
 
-def constant_scores(scenes: Scenes) -> list[str]:
-    """Warn where all triplets have the same score."""
-    columns = (("triplet", scenes.triplet_score), ("action", scenes.triplet_action_score))
-    return [
-        f"all {name} scores are {score[0]:g}: nothing can be ranked"
-        for name, score in columns
-        if score is not None and len(score) > 1 and score.min() == score.max()
-    ]
-
-
 def _split_warnings(scenes: Scenes) -> list[str]:
     train = ["train" in name for name in scenes.names.tolist()]
     if not any(train):
@@ -192,4 +178,5 @@ def _joint_warnings(scenes: Scenes, annotations: Scenes) -> list[str]:
             warnings.append(f"{int(images.sum())} {side}: {some_of(scenes.names[images].tolist())}")
     if scenes.sizes is None and annotations.sizes is not None:
         warnings += _outside(scenes, annotations.sizes)
-    return warnings + meeting_warnings(annotations, scenes)
+    some = np.unique(np.linspace(0, len(scenes) - 1, min(IMAGES, len(scenes))).astype(np.int64))
+    return warnings + meeting_warnings(annotations.take(some), scenes.take(some))

@@ -31,7 +31,8 @@ def split_means(
     Returns
     -------
     mean_ap, max_recall : dict
-        Fractions; None for a split without classes.
+        Fractions; None for a split without classes. Where there are ``seen`` and ``unseen``, their
+        harmonic mean stands beside them as ``harmonic``.
     """
     mean_ap: Split = {}
     max_recall: Split = {}
@@ -43,7 +44,16 @@ def split_means(
             counted = counted & ((scores.found > 0) | unranked)
         mean_ap[name] = _mean(scores.average_precision[counted])
         max_recall[name] = _mean(scores.max_recall[counted])
+    for means in (mean_ap, max_recall):
+        if {"seen", "unseen"} <= means.keys():
+            means["harmonic"] = _harmonic(means["seen"], means["unseen"])
     return mean_ap, max_recall
+
+
+def _harmonic(one: float | None, other: float | None) -> float | None:
+    if one is None or other is None:
+        return None
+    return 2 * one * other / (one + other) if one + other else 0.0
 
 
 def _mean(values: npt.NDArray[np.float64]) -> float | None:

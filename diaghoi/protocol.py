@@ -7,12 +7,13 @@ choices, so that two numbers are only compared when they mean the same.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from diaghoi.exceptions import InputError, close_matches
+from diaghoi.ragged import marked
 from diaghoi.vocabulary import Vocabulary
 
 BoolArray = npt.NDArray[np.bool_]
@@ -20,6 +21,21 @@ BoolArray = npt.NDArray[np.bool_]
 # The official evaluators build these levels in floating point, so that the fourth is
 # 0.30000000000000004 and a recall of exactly 3/10 does not reach it. Their figures need the same.
 ELEVEN_LEVELS: npt.NDArray[np.float64] = np.arange(11) * np.float64(0.1)
+
+
+class Group(NamedTuple):
+    """A named group of HOI classes that is reported beside the full mean.
+
+    Parameters
+    ----------
+    name : str
+        Key in results and title in tables.
+    classes : tuple of int
+        HOI classes, counted from zero.
+    """
+
+    name: str
+    classes: tuple[int, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,6 +74,8 @@ class Protocol:
     rare : {"train", "test"}
         Rare classes have fewer than ten instances in the training set (the benchmark) or in the
         test set (the wording of the Diag-HOI paper).
+    groups : tuple of Group
+        Further groups of classes to report, for instance unseen and seen ones.
     top : int or None
         Only the best-scored triplets of each image count; None takes all that the file holds.
     images_without_predictions : {"counted", "passed over"}
@@ -83,6 +101,7 @@ class Protocol:
     strict: bool = False
     boxes: Literal["inclusive", "continuous"] = "inclusive"
     rare: Literal["train", "test"] = "train"
+    groups: tuple[Group, ...] = ()
     top: int | None = None
     images_without_predictions: Literal["counted", "passed over"] = "counted"
     images_without_annotations: Literal["counted", "left out"] = "counted"
@@ -119,6 +138,7 @@ class Protocol:
                     if self.images_without_annotations == "left out"
                     else []
                 ),
+                *([f"groups: {', '.join(g.name for g in self.groups)}"] if self.groups else []),
                 *(["recall levels: from both ends"] if self.levels_from == "both ends" else []),
                 *(["pair recall: 32 bits"] if self.single_precision_recall else []),
             ]
@@ -147,14 +167,20 @@ class Protocol:
         return np.ones(len(vocabulary), dtype=bool)
 
     def splits(self, vocabulary: Vocabulary) -> dict[str, BoolArray]:
-        """(C,) masks of the class groups that are reported: full, rare and non-rare."""
+        """(C,) masks of the groups of classes that are reported.
+
+        ``full``; ``rare`` and ``non_rare`` where the data set has them; the groups of the protocol.
+        """
         counted = self.counted(vocabulary)
+        masks = {"full": counted}
         rare = vocabulary.rare
         if self.rare == "test" and vocabulary.test_instances is not None:
             rare = vocabulary.test_instances < 10
-        if rare is None:
-            return {"full": counted}
-        return {"full": counted, "rare": counted & rare, "non_rare": counted & ~rare}
+        if rare is not None:
+            masks |= {"rare": counted & rare, "non_rare": counted & ~rare}
+        for group in self.groups:
+            masks[group.name] = counted & marked(np.array(group.classes), len(vocabulary))
+        return masks
 
     def matches_like(self, other: Protocol) -> bool:
         """Whether both protocols find the same true positives in every class."""

@@ -95,7 +95,8 @@ class Vocabulary:
         return name.replace("_", " ")
 
 
-def _rows(table: str) -> list[dict[str, str]]:
+def facts(table: str) -> list[dict[str, str]]:
+    """Read the rows of one of the CSV files of facts."""
     with (resources.files("diaghoi.vocabularies") / table).open(encoding="utf-8") as lines:
         return list(csv.DictReader(lines))
 
@@ -103,8 +104,8 @@ def _rows(table: str) -> list[dict[str, str]]:
 @cache
 def hico_det() -> Vocabulary:
     """HICO-DET: 80 objects in COCO-80 order (person = 0), 117 verbs, 600 HOI classes."""
-    objects = tuple(row["name"] for row in _rows("coco_objects.csv"))
-    rows = _rows("hico_det.csv")
+    objects = tuple(row["name"] for row in facts("coco_objects.csv"))
+    rows = facts("hico_det.csv")
     verbs = tuple(sorted({row["verb"] for row in rows}))
     object_number = {name: number for number, name in enumerate(objects)}
     verb_number = {name: number for number, name in enumerate(verbs)}
@@ -128,8 +129,8 @@ def v_coco() -> Vocabulary:
     26 classes say that a person does something (role ``agent``), 25 also with what (``obj``,
     ``instr``). As verbs they are called ``cut agent``, ``cut instr``, ``cut obj``.
     """
-    rows = _rows("v_coco.csv")
-    objects = tuple(row["name"] for row in _rows("coco_objects.csv"))
+    rows = facts("v_coco.csv")
+    objects = tuple(row["name"] for row in facts("coco_objects.csv"))
     return Vocabulary(
         name="v-coco",
         objects=objects,
@@ -173,7 +174,7 @@ def object_numberings() -> dict[str, dict[int, int]]:
     ``coco80`` counts 0-79 in COCO order, ``coco91`` is COCO's own category id (1-90 with gaps) and
     ``hico80`` the zero-based position in HICO-DET's alphabetical list.
     """
-    rows = _rows("coco_objects.csv")
+    rows = facts("coco_objects.csv")
     alphabetical = {name: n for n, name in enumerate(sorted(row["name"] for row in rows))}
     return {
         "coco80": {int(row["coco80"]): int(row["coco80"]) for row in rows},
