@@ -39,8 +39,7 @@ def action_scores(
     rows = ledger.rows(np.isin(ledger.row_label, (TRUE_POSITIVE, ACTION, DUPLICATE)))
     by_input = np.argsort(rows.row_input)
     verb = vocabulary.class_verb[rows.row_class]
-    order, _ = ranking(verb[by_input], rows.row_action_score[by_input])
-    order = by_input[order]
+    order = by_input[ranking(verb[by_input], rows.row_action_score[by_input])]
     reachable = ledger.annotation_counts & (
         ledger.annotation_localised | ~predicted_image[ledger.annotation_image]
     )

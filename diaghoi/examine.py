@@ -128,7 +128,7 @@ def _ranked(
     row_counts = columns.pop("row_counts")
     annotation_counts = columns.pop("annotation_counts")
     position = np.append(np.cumsum(annotation_counts) - 1, -1)
-    order, rank = ranking(columns["row_class"], columns["row_score"])
+    order = ranking(columns["row_class"], columns["row_score"])
     of_ledger = order[row_counts[order]]
     # Labels are kept for the rows of the ledger alone.
     labelled = (np.cumsum(row_counts) - 1)[of_ledger]
@@ -138,7 +138,6 @@ def _ranked(
         row_input=of_ledger.astype(np.int32),
         row_image=columns["row_image"][of_ledger],
         row_score=columns["row_score"][of_ledger],
-        row_rank=rank[of_ledger],
         row_label=columns.pop("row_label")[labelled],
         row_annotation=position[columns.pop("row_annotation")[labelled]],
         row_action_score=columns.pop("row_action_score")[labelled],

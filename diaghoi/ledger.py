@@ -70,6 +70,33 @@ class Ranked:
         kept = {name: getattr(self, name)[keep] for name in self._names("annotation")}
         return replace(self, **kept)
 
+    def places(self, group: IntArray, score: FloatArray, input_: IntArray) -> IntArray:
+        """Find where other rows would stand among these.
+
+        Parameters
+        ----------
+        group, score, input_ : (N,) arrays
+            Class, score and place in the input of the other rows, which are ranked themselves.
+
+        Returns
+        -------
+        (N,) int array
+            The row before which each would stand.
+        """
+        places = np.empty(len(group), dtype=np.int64)
+        bounds = np.searchsorted(self.row_class, np.arange(self.classes + 1, dtype=np.int16))
+        for hoi in np.unique(group).tolist():
+            mine = slice(*np.searchsorted(group, [hoi, hoi + 1]).tolist())
+            first, stop = bounds[hoi], bounds[hoi + 1]
+            rising = -self.row_score[first:stop]
+            before = first + np.searchsorted(rising, -score[mine], side="left")
+            tied = first + np.searchsorted(rising, -score[mine], side="right") - before
+            for n in np.flatnonzero(tied).tolist():
+                equal = self.row_input[before[n] : before[n] + tied[n]]
+                before[n] += np.searchsorted(equal, input_[mine][n])
+            places[mine] = before
+        return places
+
     @classmethod
     def concatenate(cls, parts: Sequence[Self], images: Sequence[int]) -> Self:
         """Join those of disjoint images, in order.
@@ -98,9 +125,9 @@ class Ranked:
                 columns.append(column)
             joined[name] = np.concatenate(columns)
         by_input = np.argsort(joined["row_input"])
-        order, rank = ranking(joined["row_class"][by_input], joined["row_score"][by_input])
+        order = by_input[ranking(joined["row_class"][by_input], joined["row_score"][by_input])]
         for name in cls._names("row"):
-            joined[name] = rank[order] if name == "row_rank" else joined[name][by_input[order]]
+            joined[name] = joined[name][order]
         return replace(parts[0], **joined)
 
     @classmethod
@@ -160,8 +187,6 @@ class Ledger(Ranked):
 
     Parameters
     ----------
-    row_rank : (R,) int array
-        Place among all predictions by descending score; equal scores keep the input order.
     row_label : (R,) int8 array
         Position in :data:`diaghoi.errors.LABELS`.
     row_annotation : (R,) int array
@@ -178,7 +203,6 @@ class Ledger(Ranked):
         Whether the pair of some predicted triplet localises its pair.
     """
 
-    row_rank: IntArray
     row_label: npt.NDArray[np.int8]
     row_annotation: IntArray
     row_action_score: FloatArray
@@ -228,18 +252,18 @@ class Ledger(Ranked):
         **columns
             New values of row columns for the moved rows, ``row_class`` among them.
         """
+        rest = self.rows(~(removed | moved))
         movers = np.flatnonzero(moved)
-        by_place = np.argsort(_place(columns["row_class"], self.row_rank[movers]))
-        movers = movers[by_place]
-        rest = np.flatnonzero(~(removed | moved))
-        at = np.searchsorted(
-            _place(self.row_class, self.row_rank)[rest],
-            _place(columns["row_class"][by_place], self.row_rank[movers]),
-        )
-        order = np.insert(rest, at, movers)
-        edited = {name: getattr(self, name)[order] for name in self._names("row")}
-        for name, values in columns.items():
-            edited[name][at + np.arange(len(at))] = values[by_place]
+        group = columns["row_class"]
+        by_place = np.lexsort((self.row_input[movers], -self.row_score[movers], group))
+        movers, group = movers[by_place], group[by_place]
+        at = rest.places(group, self.row_score[movers], self.row_input[movers])
+        edited = {}
+        for name in self._names("row"):
+            values = getattr(self, name)[movers]
+            if name in columns:
+                values = columns[name][by_place]
+            edited[name] = np.insert(getattr(rest, name), at, values)
         return replace(self, **edited)
 
 
@@ -248,10 +272,6 @@ def _dense(places: IntArray) -> IntArray:
     rank = np.empty(len(places), dtype=np.int64)
     rank[np.argsort(places)] = np.arange(len(places))
     return rank
-
-
-def _place(classes: IntArray, rank: IntArray) -> IntArray:
-    return np.asarray(classes, dtype=np.int64) << 32 | rank
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -101,7 +101,7 @@ def score_order(predictions: Scenes) -> IntArray:
     """Order the triplets of each image by descending score; equal scores keep their order."""
     image, score = predictions.triplet_image, predictions.scores
     in_order = (image[1:] != image[:-1]) | (score[1:] <= score[:-1])
-    return np.arange(len(score)) if in_order.all() else ranking(image, score)[0]
+    return np.arange(len(score)) if in_order.all() else ranking(image, score)
 
 
 def _best_of_each(candidate: IntArray, order: IntArray) -> BoolArray:

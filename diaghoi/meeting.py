@@ -103,11 +103,11 @@ def meeting_warnings(annotations: Scenes, predictions: Scenes) -> list[str]:
 
 def _close_boxes(annotations: Scenes, predictions: Scenes) -> tuple[IntArray, IntArray, FloatArray]:
     """Find predicted and annotated boxes that overlap well, whatever their categories, and IoU."""
-    blind = [
+    annotations, predictions = (
         replace(scenes, box_label=np.zeros_like(scenes.box_label))
         for scenes in (annotations, predictions)
-    ]
-    boxes = overlap(*blind, HICO_DET)
+    )
+    boxes = overlap(annotations, predictions, HICO_DET)
     close = np.flatnonzero(boxes.value >= CLOSE)
     owner = np.repeat(np.arange(len(boxes.start)), boxes.count)
     return owner[close], boxes.annotated[close], boxes.value[close]

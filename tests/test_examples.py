@@ -15,6 +15,7 @@ SAYS = {
     "report.py": ["two-stage detector on hico-det", "Costs most", "All figures are in"],
     "training_loop.py": ["Epoch    mAP", "    3 "],
     "custom_protocol.py": ["IoU >= 0.75", "rare: < 10 test instances", "strict-area: "],
+    "compare.py": ["one-stage   two-stage", "The figure is"],
     "custom_error.py": ["False hold", "Remove wrong actions in which"],
 }
 

@@ -12,8 +12,8 @@ from diaghoi.notes import found_notes
 BOXES = [(PERSON, (0, 0, 9, 9)), (BICYCLE, (10, 0, 19, 9))]
 NO_PAIR_FILE = "no pair file: the predicted pairs are those of the triplets"
 ONLY_REAL = (
-    "the annotations hold no no_interaction triplets: the official means run over the 520 classes "
-    "of real interactions"
+    "the annotations contain no triplets of `no_interaction`: the official means run over the 520 "
+    "classes of real interactions"
 )
 
 
@@ -71,8 +71,8 @@ def test_no_interaction_triplets() -> None:
     both = (RIDE, NO_INTERACTION)
     without = diagnose(annotated("a", verbs=both), predicted("a")).notes
     assert without[-1] == (
-        "the predictions hold no no_interaction triplets: these classes count AP 0 in the official "
-        "means"
+        "the predictions contain no triplets of `no_interaction`: these classes count AP 0 in the "
+        "official means"
     )
     assert diagnose(annotated("a", verbs=both), predicted("a", verbs=both)).notes == (NO_PAIR_FILE,)
 

@@ -10,6 +10,18 @@ set so that the diagnosis of the simulated detectors looks like that of the publ
 
 from diaghoi.simulate.detection import detect
 from diaghoi.simulate.detector import DETECTORS, ONE_STAGE, TWO_STAGE, WEAK, Detector
+from diaghoi.simulate.v_coco import PairDetector, v_coco_annotations, v_coco_detect
 from diaghoi.simulate.world import annotations
 
-__all__ = ["DETECTORS", "ONE_STAGE", "TWO_STAGE", "WEAK", "Detector", "annotations", "detect"]
+__all__ = [
+    "DETECTORS",
+    "ONE_STAGE",
+    "TWO_STAGE",
+    "WEAK",
+    "Detector",
+    "PairDetector",
+    "annotations",
+    "detect",
+    "v_coco_annotations",
+    "v_coco_detect",
+]

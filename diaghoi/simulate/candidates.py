@@ -7,9 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from diaghoi.ragged import expand
+from diaghoi.ragged import expand, place_in_group
 from diaghoi.scenes import Scenes
-from diaghoi.simulate.arrays import rank_in_run
 from diaghoi.simulate.detector import Detector
 from diaghoi.simulate.sightings import Sightings
 
@@ -90,7 +89,7 @@ def queries(
     if not detector.shared_boxes:
         return _drawn(pool, seen, detector, rng)
     order = np.lexsort((-(seen.logit[pool.human] + seen.logit[pool.thing]), pool.image))
-    return np.sort(order[rank_in_run(pool.image[order]) < detector.pairs])
+    return np.sort(order[place_in_group(pool.image[order]) < detector.pairs])
 
 
 def _drawn(
@@ -99,9 +98,9 @@ def _drawn(
     """Draw the answers of a fixed number of queries, with repetition, in random order."""
     real = np.flatnonzero(pool.joined)
     real = np.repeat(real, 1 + rng.poisson(detector.duplicates, len(real)))
-    copy = rank_in_run(real)
+    copy = place_in_group(real)
     real = real[np.lexsort((copy, pool.image[real]))]
-    real = real[rank_in_run(pool.image[real]) < detector.pairs]
+    real = real[place_in_group(pool.image[real]) < detector.pairs]
 
     others = np.flatnonzero(~pool.joined)
     background = (seen.thing[pool.human] < 0).astype(int) + (seen.thing[pool.thing] < 0)

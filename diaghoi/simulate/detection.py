@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from diaghoi.ragged import expand
+from diaghoi.ragged import expand, place_in_group
 from diaghoi.scenes import Scenes
-from diaghoi.simulate.arrays import rank_in_run, sigmoid
+from diaghoi.simulate.arrays import sigmoid
 from diaghoi.simulate.candidates import Candidates, candidates, queries
 from diaghoi.simulate.detector import Detector
 from diaghoi.simulate.sightings import Sightings, jitter, sight, things
@@ -90,7 +90,7 @@ def _detect(
     score = together[pair] * verb_score
     image = pool.image[chosen]
     order = np.lexsort((-score, image[pair]))
-    order = order[rank_in_run(image[pair[order]]) < detector.triplets]
+    order = order[place_in_group(image[pair[order]]) < detector.triplets]
     return columns | {
         "pair_score": _pair_scores(pair, verb, verb_score, len(chosen), scenes.vocabulary),
         "triplet_pair": pair[order].astype(np.int32),

@@ -8,9 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from diaghoi.overlap import iou
-from diaghoi.ragged import expand
+from diaghoi.ragged import expand, place_in_group
 from diaghoi.scenes import Scenes
-from diaghoi.simulate.arrays import rank_in_run
 from diaghoi.simulate.detector import Detector
 from diaghoi.vocabulary import Vocabulary
 
@@ -71,7 +70,7 @@ def things(scenes: Scenes) -> IntArray:
     label, image = scenes.box_label, scenes.box_image
     order = np.lexsort((np.arange(len(label)), label, image))
     cell = image[order].astype(np.int64) * len(scenes.vocabulary.objects) + label[order]
-    before = rank_in_run(cell)
+    before = place_in_group(cell)
     later, earlier = expand(np.arange(len(order)) - before, before)
     boxes = np.asarray(scenes.box_xyxy[order], dtype=np.float64)
     same = iou(boxes[later], boxes[earlier], margin=1.0) >= SAME_THING
@@ -159,7 +158,7 @@ def _found(
     if detector.shared_boxes:
         again = rng.poisson(detector.duplicates, len(thing))
     owner = np.repeat(np.arange(len(thing)), 1 + again)
-    repeated = rank_in_run(owner) > 0
+    repeated = place_in_group(owner) > 0
     label = _confused(scenes.box_label[thing], scenes.vocabulary, detector.confused_labels, rng)
 
     xyxy = np.asarray(scenes.box_xyxy[thing], dtype=np.float64)
@@ -238,5 +237,5 @@ def _best_of_each_kind(sightings: Sightings, person: int) -> Sightings:
     """Keep the best persons and the best other things of every image, as detectors do."""
     kind = sightings.image * 2 + (sightings.label == person)
     order = np.argsort(kind, kind="stable")
-    kept = np.sort(order[rank_in_run(kind[order]) < MOST_OF_A_KIND])
+    kept = np.sort(order[place_in_group(kind[order]) < MOST_OF_A_KIND])
     return sightings.take(kept)

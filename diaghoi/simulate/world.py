@@ -6,9 +6,8 @@ import numpy as np
 import numpy.typing as npt
 
 from diaghoi.exceptions import InputError
-from diaghoi.ragged import expand
+from diaghoi.ragged import expand, place_in_group
 from diaghoi.scenes import Scenes
-from diaghoi.simulate.arrays import rank_in_run
 from diaghoi.vocabulary import Vocabulary, hico_det
 
 FloatArray = npt.NDArray[np.float64]
@@ -91,7 +90,7 @@ def annotations(
     human, thing = _pairs(things, images, rng)
     pair, verb = _verbs(things.label[thing], vocabulary, frequency, rng)
 
-    kept = rank_in_run(things.image[thing[pair]]) < MOST_TRIPLETS
+    kept = place_in_group(things.image[thing[pair]]) < MOST_TRIPLETS
     pair, verb = pair[kept], verb[kept]
     used, pair = np.unique(pair, return_inverse=True)
     return Scenes(
@@ -206,6 +205,6 @@ def _verbs(
     key = np.log(weight) + rng.gumbel(size=len(pair))
     key[idle != is_idle[pair]] = -np.inf
     order = np.lexsort((-key, pair))
-    chosen = rank_in_run(pair[order]) < wanted[pair[order]]
+    chosen = place_in_group(pair[order]) < wanted[pair[order]]
     rows = np.sort(order[chosen & np.isfinite(key[order])])
     return pair[rows], verb[rows]
