@@ -138,10 +138,12 @@ def delta_map(
 
 
 def _models(results: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Name the models; equal labels are told apart by a number."""
+    """Name the models, each in one line; equal labels are told apart by a number."""
     labels: list[str] = []
     for number, result in enumerate(results, start=1):
-        label = base = str(result.get("label") or f"model {number}")
+        label = str(result.get("label") or f"model {number}")
+        # Labels made from names of files need not be Unicode, which no font can draw.
+        label = base = " ".join(label.encode(errors="replace").decode().split())
         again = 1
         while label in labels:
             again += 1

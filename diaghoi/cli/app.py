@@ -12,6 +12,7 @@ from diaghoi.cli.convert import convert
 from diaghoi.cli.demo import demo
 from diaghoi.cli.inspect import inspect
 from diaghoi.cli.report import report
+from diaghoi.cli.usage import HintingCommand
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -38,8 +39,8 @@ def root(
     """Diagnose human-object interaction detectors: which errors they make, what each one costs."""
 
 
-app.command()(report)
-app.command()(inspect)
+app.command(cls=HintingCommand)(report)
+app.command(cls=HintingCommand)(inspect)
 app.command()(convert)
 app.command()(demo)
 app.add_typer(config, name="config")

@@ -7,6 +7,9 @@ from typing import Annotated
 
 import typer
 
+from diaghoi.cli.labels import read_labels
+from diaghoi.cli.locate import in_folder
+from diaghoi.cli.progress import progress
 from diaghoi.cli.settings import (
     KEYS,
     change_setting,
@@ -15,6 +18,7 @@ from diaghoi.cli.settings import (
     settings_file,
 )
 from diaghoi.exceptions import InputError
+from diaghoi.formats import read_annotations
 
 config = typer.Typer(no_args_is_help=True, help="Show and change the settings of this user.")
 
@@ -23,11 +27,26 @@ Key = Annotated[str, typer.Argument(help=f"One of: {', '.join(KEYS)}.")]
 
 @config.command("set")
 def set_(key: Key, path: Annotated[Path, typer.Argument(help="The file.", readable=False)]) -> None:
-    """Set where a file of a data set lies: `diaghoi config set hico-det.annotations PATH`."""
+    """Set where a file of a data set lies.
+
+    For instance `diaghoi config set hico-det.annotations PATH`. The file is read, so that a wrong
+    one is found now and not in every report.
+    """
     check_key(key)
-    if not path.is_file():
-        raise InputError(f"{path}: {'not a file' if path.exists() else 'no such file'}")
+    dataset, what = key.split(".")
+    if not path.exists():
+        raise InputError(f"{path}: no such file")
+    if path.is_dir() and what != "annotations":
+        raise InputError(f"{path}: not a file")
+    with progress(quiet=False) as shown:
+        shown.start(f"reading {path}")
+        if what == "annotations":
+            path = in_folder(path, dataset).path
+            holds = f"{len(read_annotations(path, dataset=dataset)):,} annotated images"
+        else:
+            holds = f"labels of {len(read_labels(path).names):,} images"
     change_setting(key, str(path.resolve()))
+    typer.echo(f"{key} = {path.resolve()} ({holds})")
 
 
 @config.command()
@@ -40,5 +59,8 @@ def unset(key: Key) -> None:
 def show() -> None:
     """Show all settings and the file that holds them."""
     typer.echo(f"# {settings_file()}")
-    for key, value in sorted(read_settings().items()):
-        typer.echo(f"{key} = {value}")
+    settings = read_settings()
+    for key, value in sorted(settings.items()):
+        typer.echo(f"{key} = {value}{'' if Path(value).exists() else ' (no such file)'}")
+    if not settings:
+        typer.echo(f"Nothing is set. To set one: diaghoi config set {KEYS[0]} FILE")

@@ -18,24 +18,37 @@ def convert(
     source: Annotated[Path, typer.Argument(help="Predictions or annotations.", readable=False)],
     target: Annotated[Path, typer.Argument(help="The .npz file to write.", readable=False)],
     pairs: options.Pairs = None,
-    dataset: options.Dataset = "hico-det",
+    dataset: options.Dataset = None,
     format: options.Format = None,
     origin: options.Origin = None,
     objects: options.Objects = None,
     top: options.Top = None,
+    instances: options.Instances = None,
+    ids: options.Ids = None,
+    image_id: options.ImageId = None,
     quiet: options.Quiet = False,
 ) -> None:
-    """Convert predictions (with their pairs) or annotations to the package's columnar .npz."""
+    """Write a file that loads fast from one of any format.
+
+    It is the package's own columnar .npz, which holds triplets and pairs.
+    """
     if target.suffix != ".npz":
         raise InputError(f"{target}: the package's own format is .npz; give a name that ends so")
-    outputs.check_files([target], [source, pairs])
-    reading: dict[str, Any] = {"format": format, "origin": origin, "objects": objects}
+    outputs.check_files([target], [source, pairs, instances, ids])
+    reading: dict[str, Any] = {
+        "dataset": dataset,
+        "format": format,
+        "origin": origin,
+        "objects": objects,
+        "top": top,
+        "image_id": image_id,
+    }
     with progress(quiet) as shown:
         shown.start(f"reading {source}")
         if pairs is None:
-            _, scenes = read(source, dataset=dataset, top=top, **reading)
+            _, scenes = read(source, instances=instances, ids=ids, **reading)
         else:
-            scenes = read_predictions(source, pairs=pairs, dataset=dataset, top=top, **reading)
+            scenes = read_predictions(source, pairs=pairs, **reading)
         shown.start(f"writing {target}")
         write(target, scenes)
     if not quiet:

@@ -33,7 +33,7 @@ def demo(
     ] = None,
     quiet: options.Quiet = False,
 ) -> None:
-    """Simulate a data set and two detectors, and report on both.
+    """Simulate data and two detectors, and report on both.
 
     The folder then holds the annotations and the predictions in the formats of the field (.pkl) and
     in the package's own (.npz), and for each detector its report as text and JSON, and one figure.

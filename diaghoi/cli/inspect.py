@@ -9,9 +9,14 @@ import typer
 
 from diaghoi import inspection
 from diaghoi.cli import options, outputs
+from diaghoi.cli.locate import in_folder
 from diaghoi.cli.progress import progress
-from diaghoi.formats import read, read_annotations
+from diaghoi.formats import read, read_annotations, read_predictions, recognise
 from diaghoi.report.json import to_json, write_json
+
+NOTHING_ALONE = (
+    "Nothing looks wrong in the file itself; --annotations compares it with its annotations."
+)
 
 
 def inspect(
@@ -22,22 +27,43 @@ def inspect(
         Path | None,
         typer.Option(help="The annotations that predictions are meant for.", readable=False),
     ] = None,
-    dataset: options.Dataset = "hico-det",
+    pairs: options.Pairs = None,
+    dataset: options.Dataset = None,
     format: options.Format = None,
     origin: options.Origin = None,
     objects: options.Objects = None,
+    instances: options.Instances = None,
+    ids: options.Ids = None,
+    image_id: options.ImageId = None,
     json: options.Json = None,
     quiet: options.Quiet = False,
 ) -> None:
-    """Say what a file is, what it holds, and what looks wrong with it."""
-    outputs.check_files([json], [file, annotations])
+    """Say what a file is, and what looks wrong with it."""
+    outputs.check_files([json], [file, annotations, pairs, instances, ids])
+    reading: dict[str, Any] = {
+        "dataset": dataset,
+        "format": format,
+        "origin": origin,
+        "objects": objects,
+        "image_id": image_id,
+    }
+    beside: dict[str, Any] = {"instances": instances, "ids": ids}
     with progress(quiet) as shown:
         shown.start(f"reading {file}")
-        recognised, scenes = read(
-            file, dataset=dataset, format=format, origin=origin, objects=objects
-        )
-        truth = None if annotations is None else read_annotations(annotations, dataset=dataset)
+        if pairs is None:
+            own = beside if annotations is None else {}
+            recognised, scenes = read(file, **own, **reading)
+        else:
+            scenes = read_predictions(file, pairs=pairs, **reading)
+            recognised = recognise(file)
+        truth = None
+        if annotations is not None:
+            dataset = scenes.vocabulary.name
+            annotations = in_folder(annotations, dataset).path
+            outputs.check_files([json], [annotations])
+            truth = read_annotations(annotations, dataset=dataset, **beside)
         found = inspection.inspect(scenes, truth)
+    alone = truth is None and recognised.kind != "annotations"
     result = {
         "file": str(file),
         "kind": recognised.kind,
@@ -51,12 +77,12 @@ def inspect(
     if json == outputs.STDOUT:
         typer.echo(to_json(result))
     elif not quiet:
-        _print(result)
+        _print(result, NOTHING_ALONE if alone else "Nothing looks wrong.")
     if json not in (None, outputs.STDOUT):
         write_json(json, result)
 
 
-def _print(result: dict[str, Any]) -> None:
+def _print(result: dict[str, Any], nothing: str) -> None:
     typer.echo(f"{result['file']}: {result['kind']}")
     typer.echo(f"  {result['title']} ({result['format']}, {result['container']})")
     width = max(map(len, result["facts"]))
@@ -67,7 +93,7 @@ def _print(result: dict[str, Any]) -> None:
     for warning in result["warnings"]:
         typer.echo(f"Warning: {warning}")
     if not result["warnings"]:
-        typer.echo("Nothing looks wrong.")
+        typer.echo(nothing)
 
 
 def _shown(value: Any) -> str:

@@ -4,22 +4,34 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from diaghoi.cli.settings import read_settings, settings_file
+from diaghoi.cli.settings import setting_of, settings_file
 from diaghoi.exceptions import InputError
 
-# Folders in which the code bases of the field keep HICO-DET, below the working directory, and the
+# Folders in which the code bases of the field keep a data set, below the working directory, and the
 # names of the annotation files there; the first that exists is taken.
-FOLDERS = ("data/hicodet", "hicodet", "data/hico_20160224_det/annotations")
-FILES = ("instances_test2015.json", "anno_bbox.mat", "test_hico.json", "gt_wo_nointer.pkl")
+FOLDERS = {
+    "hico-det": ("data/hicodet", "hicodet", "data/hico_20160224_det/annotations"),
+    "v-coco": ("data/vcoco", "vcoco", "data/v-coco/data/vcoco", "v-coco/data/vcoco"),
+}
+FILES = {
+    "hico-det": (
+        "instances_test2015.json",
+        "anno_bbox.mat",
+        "test_hico.json",
+        "gt_wo_nointer.pkl",
+    ),
+    "v-coco": ("vcoco_test.json", "test_vcoco.json"),
+}
+HOW_TO_GET = {
+    "hico-det": "get instances_test2015.json (UPT and SCG code bases), test_hico.json (QPIC, CDN) "
+    "or anno_bbox.mat (HICO-DET itself)",
+    "v-coco": "get vcoco_test.json (V-COCO itself, with its COCO instances file and .ids) or "
+    "test_vcoco.json (QPIC, CDN)",
+}
 VARIABLE = "DIAGHOI_DATA"
-HOW_TO_GET = (
-    "get instances_test2015.json (UPT and SCG code bases), test_hico.json (QPIC, CDN) or "
-    "anno_bbox.mat (HICO-DET itself) and give it with --annotations FILE, or once for all with "
-    "'diaghoi config set {dataset}.annotations FILE'"
-)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,12 +42,31 @@ class Found:
     ----------
     path : pathlib.Path
         The file.
-    note : str
+    notes : list of str
         Which file it is and why this one, for the reader of the results.
     """
 
     path: Path
-    note: str
+    notes: list[str] = field(default_factory=list)
+
+
+def in_folder(path: Path, dataset: str) -> Found:
+    """Find the annotation file in a folder that is given for it; a file is taken as it is.
+
+    Raises
+    ------
+    InputError
+        For a folder without a file of a customary name.
+    """
+    if not path.is_dir():
+        return Found(path=path)
+    file = next((file for file in _files_in(path, dataset) if file.is_file()), None)
+    if file is None:
+        raise InputError(
+            f"{path}: a folder without {' or '.join(FILES[dataset])}; give the annotation file "
+            "itself"
+        )
+    return Found(path=file, notes=[f"annotations: {file}"])
 
 
 def find_annotations(dataset: str) -> Found:
@@ -47,20 +78,22 @@ def find_annotations(dataset: str) -> Found:
     Raises
     ------
     InputError
-        Where none is found; the message lists where it was looked for and how to get it.
+        Where none is found; the message lists where it was looked for and how to get it. Also
+        where the settings name a file that is gone.
     """
     looked: list[str] = []
     for place, given, paths in _places(dataset):
         path = next((path for path in paths if path.is_file()), None)
         if path is not None:
             passed = f", because there are none in {', '.join(looked)}" if looked else ""
-            return Found(path=path, note=f"annotations: {path}, from {place}{passed}")
+            return Found(path=path, notes=[f"annotations: {path}, from {place}{passed}"])
         if given:
             looked.append(f"{place} ({given})")
-    searched = ", ".join((*looked, *FOLDERS))
+    searched = ", ".join((*looked, *FOLDERS[dataset]))
     raise InputError(
-        f"no {dataset} annotations found; looked for {', '.join(FILES)} in {searched}; "
-        + HOW_TO_GET.format(dataset=dataset)
+        f"no {dataset} annotations found; looked for {', '.join(FILES[dataset])} in {searched}; "
+        f"{HOW_TO_GET[dataset]} and give it with --annotations FILE, or once for all with "
+        f"'diaghoi config set {dataset}.annotations FILE'"
     )
 
 
@@ -69,14 +102,15 @@ def _places(dataset: str) -> Iterator[tuple[str, str | None, list[Path]]]:
     variable = os.environ.get(VARIABLE)
     if variable:
         root = Path(variable)
-        below = (root / folder.removeprefix("data/") for folder in FOLDERS)
-        paths = [path for folder in (root, *below) for path in _files_in(folder)]
+        below = (root / folder.removeprefix("data/") for folder in FOLDERS[dataset])
+        paths = [path for folder in (root, *below) for path in _files_in(folder, dataset)]
         yield VARIABLE, variable, [root, *dict.fromkeys(paths)]
-    setting = read_settings().get(f"{dataset}.annotations")
+    setting = setting_of(f"{dataset}.annotations")
     if setting:
-        yield f"the settings in {settings_file()}", setting, [Path(setting)]
-    yield "a customary folder", None, [path for folder in FOLDERS for path in _files_in(folder)]
+        yield f"the settings in {settings_file()}", str(setting), [setting]
+    customary = [path for folder in FOLDERS[dataset] for path in _files_in(folder, dataset)]
+    yield "a customary folder", None, customary
 
 
-def _files_in(folder: str | Path) -> list[Path]:
-    return [Path(folder) / name for name in FILES]
+def _files_in(folder: str | Path, dataset: str) -> list[Path]:
+    return [Path(folder) / name for name in FILES[dataset]]

@@ -16,11 +16,14 @@ Predictions = Annotated[
 Annotations = Annotated[
     Path | None,
     typer.Option(
-        help="Annotation file; looked for in the customary places when not given.", readable=False
+        help="Annotation file or its folder; looked for in the customary places when not given.",
+        readable=False,
     ),
 ]
 Pairs = Annotated[Path | None, typer.Option(help="File of predicted pairs.", readable=False)]
-Dataset = Annotated[str, typer.Option(help="Data set.")]
+Dataset = Annotated[
+    str | None, typer.Option(help="Data set; recognised by content when not given.")
+]
 Format = Annotated[
     str | None,
     typer.Option(help="Format of the predictions; recognised by content when not given."),
@@ -37,8 +40,25 @@ Top = Annotated[
     int | None,
     typer.Option(min=1, help="Triplets an image, best first [dense arrays: 100; others: all]."),
 ]
+Instances = Annotated[
+    Path | None,
+    typer.Option(
+        help="COCO instances of V-COCO annotations [beside vcoco_test.json].", readable=False
+    ),
+]
+Ids = Annotated[
+    Path | None,
+    typer.Option(
+        help="Images of the split of V-COCO annotations [vcoco_test.ids beside the file].",
+        readable=False,
+    ),
+]
+ImageId = Annotated[
+    str | None,
+    typer.Option(help="The image of V-COCO predictions of one image that do not name it."),
+]
 Json = Annotated[
     Path | None,
-    typer.Option(help="Write all that is found to this file; - for stdout.", readable=False),
+    typer.Option(help="Write all figures shown to this file; - for stdout.", readable=False),
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]

@@ -11,6 +11,11 @@ from diaghoi.exceptions import InputError
 STDOUT = Path("-")
 
 
+def is_name(name: str) -> bool:
+    """Tell whether a name can be that of a file, without leading elsewhere."""
+    return name not in ("", ".", "..") and not set(name) & set("/\\\0")
+
+
 def check_files(files: Iterable[Path | None], inputs: Iterable[Path | None]) -> None:
     """Refuse files that could not be written, or that are read.
 

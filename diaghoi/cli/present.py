@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -42,13 +43,17 @@ def write_text(path: Path, result: dict[str, Any]) -> None:
         temporary.write_text(lines, encoding="utf-8", errors="replace")
 
 
-def draw(results: Sequence[dict[str, Any]], path: Path) -> None:
-    """Draw the ΔmAP bars of some detectors in the width of two paper columns."""
+def draw(results: Sequence[dict[str, Any]], path: Path) -> list[str]:
+    """Draw the ΔmAP bars of some detectors two paper columns wide; return notes on the figure."""
     from matplotlib.figure import Figure
 
     from diaghoi import plots
 
-    with plots.paper():
+    with plots.paper(), warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
         drawing = Figure(figsize=(plots.DOUBLE_COLUMN, 2.4), layout="constrained")
         plots.delta_map(results, ax=drawing.add_subplot())
         plots.save(drawing, path, caption=plots.caption(results))
+    if not any("missing from font" in str(each.message) for each in caught):
+        return []
+    return [f"{path}: the font has not all letters of the label; boxes stand for them"]

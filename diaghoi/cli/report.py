@@ -10,27 +10,37 @@ import typer
 
 from diaghoi import diagnosis
 from diaghoi.cli import options, outputs
-from diaghoi.cli.locate import find_annotations
-from diaghoi.cli.present import draw, print_result, write_text
+from diaghoi.cli.labels import read_labels
+from diaghoi.cli.locate import find_annotations, in_folder
+from diaghoi.cli.present import draw, print_notes, print_result, write_text
 from diaghoi.cli.progress import progress
-from diaghoi.cli.settings import read_settings
+from diaghoi.cli.settings import CHANGE, setting_of
 from diaghoi.exceptions import InputError
 from diaghoi.formats import read_annotations, read_predictions
-from diaghoi.known_object import ImageLabels, read_image_labels
+from diaghoi.known_object import ImageLabels
+from diaghoi.meeting import sampled_warnings
+from diaghoi.protocol import PROTOCOLS
 from diaghoi.protocol import protocol as protocol_named
 from diaghoi.report.json import to_json, write_json
 from diaghoi.scenes import Scenes
 from diaghoi.vocabulary import vocabulary
 
-Protocol = Annotated[str, typer.Option(help="hico-det, hico-det-520 or diag-hoi.")]
+# What the diagnosis of each data set goes by, where the user does not choose.
+PROTOCOL_OF = {"hico-det": "hico-det-520", "v-coco": "v-coco-s1"}
+DEFAULTS = ", ".join(f"{dataset}: {name}" for dataset, name in PROTOCOL_OF.items())
+Protocol = Annotated[str | None, typer.Option(help=f"One of {', '.join(PROTOCOLS)} [{DEFAULTS}].")]
 Figure = Annotated[
     Path | None,
     typer.Option(help="Draw ΔmAP per error to this .pdf, .svg or .png file.", readable=False),
 ]
 Out = Annotated[
-    Path | None, typer.Option(help="Write text, JSON and figure into this folder.", readable=False)
+    Path | None,
+    typer.Option(help="Write LABEL.txt, .json and .pdf into this folder.", readable=False),
 ]
-Label = Annotated[str | None, typer.Option(help="Name of the detector [name of the file].")]
+Label = Annotated[
+    str | None,
+    typer.Option(help="Name of the detector in table, figure and files [name of the file]."),
+]
 Iou = Annotated[float | None, typer.Option(help="IoU threshold [0.5].")]
 Rare = Annotated[
     str | None, typer.Option(help="Rare by instances in the 'train' or the 'test' set [train].")
@@ -44,8 +54,8 @@ def report(
     predictions: options.Predictions,
     annotations: options.Annotations = None,
     pairs: options.Pairs = None,
-    dataset: options.Dataset = "hico-det",
-    protocol: Protocol = "hico-det-520",
+    dataset: options.Dataset = None,
+    protocol: Protocol = None,
     json: options.Json = None,
     figure: Figure = None,
     out: Out = None,
@@ -54,39 +64,53 @@ def report(
     origin: options.Origin = None,
     objects: options.Objects = None,
     top: options.Top = None,
+    instances: options.Instances = None,
+    ids: options.Ids = None,
+    image_id: options.ImageId = None,
     iou: Iou = None,
     rare: Rare = None,
     image_labels: Labels = None,
     quiet: options.Quiet = False,
 ) -> None:
-    """Diagnose a detector: mAP, errors and their cost, pairs, negatives, actions."""
-    vocabulary(dataset)
-    chosen = protocol_named(protocol, top=top, iou=iou, rare=rare)
+    """Diagnose a detector: mAP, errors and what they cost."""
+    if dataset is not None:
+        vocabulary(dataset)
+    changes: dict[str, Any] = {"top": top, "iou": iou, "rare": rare}
+    protocol_named(protocol or PROTOCOL_OF[dataset or "hico-det"], **changes)
     name = predictions.stem if label is None else label
     files = _Files(name, json, figure, out)
-    notes: list[str] = []
-    if annotations is None:
-        located = find_annotations(dataset)
-        annotations = located.path
-        notes.append(located.note)
-    files.check([predictions, annotations, pairs, image_labels])
+    files.check([predictions, annotations, pairs, image_labels, instances, ids])
+    reading: dict[str, Any] = {"format": format, "origin": origin, "objects": objects, "top": top}
     with progress(quiet) as shown:
-        shown.start("reading annotations")
-        truth = read_annotations(annotations, dataset=dataset)
         shown.start("reading predictions")
-        reading: dict[str, Any] = {"format": format, "origin": origin, "objects": objects}
-        found = read_predictions(predictions, pairs=pairs, dataset=dataset, top=top, **reading)
+        found = read_predictions(
+            predictions, pairs=pairs, dataset=dataset, image_id=image_id, **reading
+        )
+        dataset = found.vocabulary.name
+        chosen = protocol_named(protocol or PROTOCOL_OF[dataset], **changes)
+        located = (
+            find_annotations(dataset) if annotations is None else in_folder(annotations, dataset)
+        )
+        annotations, notes = located.path, located.notes
+        files.check([predictions, annotations])
+        shown.start("reading annotations")
+        truth = read_annotations(annotations, dataset=dataset, instances=instances, ids=ids)
         labels, more = _image_labels(image_labels, dataset, (truth, found))
         shown.start("matching", total=len(truth))
+        suspicions = sampled_warnings(truth, found)
         diagnosed = diagnosis.diagnose(
             truth, found, chosen, label=name, image_labels=labels, progress=shown.advance
         )
         shown.start("repairing each error")
         result = diagnosed.to_dict()
-    result["notes"] = [*notes, *more, *result["notes"]]
-    if not quiet and json != outputs.STDOUT:
+        result["notes"] = [*notes, *more, *suspicions, *result["notes"]]
+        shown.start("writing")
+        drawn = files.write(result)
+    if json == outputs.STDOUT:
+        typer.echo(to_json(result))
+    elif not quiet:
         print_result(result)
-    files.write(result)
+        print_notes(drawn)
 
 
 class _Files:
@@ -94,7 +118,12 @@ class _Files:
 
     def __init__(self, label: str, json: Path | None, figure: Path | None, out: Path | None):
         self.json, self.figure, self.out = json, figure, out
-        stem = Path(label).name or "report"
+        stem = label or "report"
+        if out is not None and not outputs.is_name(stem):
+            raise InputError(
+                f"--label '{label}': names the files in --out, so it must be a name without '/'; "
+                "give another label, or --json and --figure instead of --out"
+            )
         self.in_folder = (
             [] if out is None else [out / f"{stem}.{kind}" for kind in ("txt", "json", "pdf")]
         )
@@ -110,20 +139,20 @@ class _Files:
 
             check_suffix(self.figure)
 
-    def write(self, result: dict[str, Any]) -> None:
-        """Write all of them."""
-        if self.json == outputs.STDOUT:
-            typer.echo(to_json(result))
-        elif self.json is not None:
+    def write(self, result: dict[str, Any]) -> list[str]:
+        """Write all of them; return notes on the figures."""
+        notes = []
+        if self.json not in (None, outputs.STDOUT):
             write_json(self.json, result)
         if self.figure is not None:
-            draw([result], self.figure)
+            notes += draw([result], self.figure)
         if self.out is not None:
             self.out.mkdir(parents=True, exist_ok=True)
             text, json, figure = self.in_folder
             write_text(text, result)
             write_json(json, result)
-            draw([result], figure)
+            notes += draw([result], figure)
+        return notes
 
 
 def _image_labels(
@@ -135,15 +164,15 @@ def _image_labels(
     decide, and a note says so.
     """
     if given is not None:
-        return read_image_labels(given), []
+        return read_labels(given), []
     key = f"{dataset}.image-labels"
-    setting = read_settings().get(key)
+    setting = setting_of(key)
     if setting is None:
         return None, []
     try:
-        labels = read_image_labels(setting)
+        labels = read_labels(setting)
     except InputError as error:
-        raise InputError(f"{error}; it is a setting: 'diaghoi config unset {key}'") from None
+        raise InputError(f"{error}; it is the setting {key}: {CHANGE.format(key=key)}") from None
     if all(np.isin(each.names, labels.names).all() for each in scenes):
         return labels, [f"image labels: {setting}, from the settings"]
     return None, [

@@ -11,7 +11,9 @@ from diaghoi.exceptions import InputError, close_matches
 from diaghoi.formats.atomic import replacing
 from diaghoi.vocabulary import VOCABULARIES
 
-KEYS = tuple(f"{name}.{what}" for name in VOCABULARIES for what in ("annotations", "image-labels"))
+# Only HICO-DET has image labels.
+KEYS = (*(f"{name}.annotations" for name in VOCABULARIES), "hico-det.image-labels")
+CHANGE = "set it again or remove it with 'diaghoi config unset {key}'"
 
 
 def settings_file() -> Path:
@@ -37,6 +39,24 @@ def read_settings() -> dict[str, str]:
     if not isinstance(settings, dict):
         raise InputError(f"{file}: expected an object of settings; mend or delete it")
     return {str(key): str(value) for key, value in settings.items()}
+
+
+def setting_of(key: str) -> Path | None:
+    """Return the file of a setting, None where it is not set.
+
+    Raises
+    ------
+    InputError
+        Where the file is gone.
+    """
+    value = read_settings().get(key)
+    if value is None:
+        return None
+    if not Path(value).exists():
+        raise InputError(
+            f"{value}: no such file; it is the setting {key}: {CHANGE.format(key=key)}"
+        )
+    return Path(value)
 
 
 def check_key(key: str) -> None:

@@ -296,8 +296,8 @@ def _dataset(content: Content, chosen: Format, given: str | None) -> str:
         return found or DEFAULT
     if found is not None and found != given and given in VOCABULARIES:
         raise InputError(
-            f"{content.file}: holds {found} ({chosen.name}), but the data set given is {given}; "
-            "leave --dataset out, or give a file of that data set"
+            f"{content.file}: is for {found} ({chosen.name}), and {given} is expected here; give a "
+            f"file for {given}, or the --dataset of this one"
         )
     return given
 

@@ -187,4 +187,5 @@ FORMAT = Format(
     keys=("bbox_test", "bbox_train"),
     recognise=_recognise,
     read=_read,
+    dataset=lambda content: "hico-det",
 )

@@ -3,7 +3,8 @@
 A list of one dict an image: ``file_name``, ``annotations`` (``{bbox, category_id}``) and
 ``hoi_annotation`` (``{subject_id, object_id, category_id, hoi_category_id}``). Objects carry COCO's
 own ids (1-90 with gaps, person 1), verbs count from 1; boxes are xyxy counted from zero.
-``img_id`` and ``hoi_category_id`` are not needed.
+``img_id`` and ``hoi_category_id`` are not needed. For V-COCO see
+:mod:`diaghoi.formats.vcoco_qpic`.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 from diaghoi.formats.base import Format, Kind, Options
 from diaghoi.formats.content import Content
 from diaghoi.formats.listed import Layout, read_listed
+from diaghoi.formats.vcoco_qpic import is_v_coco, read_qpic
 from diaghoi.scenes import Scenes
 
 _LAYOUT = Layout(
@@ -30,7 +32,15 @@ def _recognise(content: Content) -> Kind | None:
     return "annotations" if "file_name" in first and "hoi_annotation" in first else None
 
 
+def _dataset(content: Content) -> str | None:
+    if is_v_coco(content):
+        return "v-coco"
+    return content.benchmark
+
+
 def _read(content: Content, kind: Kind, options: Options) -> Scenes:
+    if options.vocabulary.name == "v-coco":
+        return read_qpic(content, options)
     return read_listed(content, _LAYOUT, options)
 
 
@@ -41,4 +51,5 @@ FORMAT = Format(
     keys=("file_name", "annotations", "hoi_annotation"),
     recognise=_recognise,
     read=_read,
+    dataset=_dataset,
 )

@@ -273,9 +273,30 @@ def find_numbering(
 
 
 def check_labels(
-    rows: Rows, labels: IntArray, vocabulary: Vocabulary, column: str, numbering: str
+    rows: Rows,
+    labels: IntArray,
+    vocabulary: Vocabulary,
+    column: str,
+    numbering: str,
+    *,
+    unknown: bool = False,
 ) -> IntArray:
     """Return the object categories as positions in the vocabulary.
+
+    Parameters
+    ----------
+    rows : Rows
+        Where they come from.
+    labels : (R,) int array
+        Categories as the file numbers them.
+    vocabulary : Vocabulary
+        The data set.
+    column : str
+        What the file calls them.
+    numbering : str
+        ``coco80``, ``coco91`` or ``hico80``.
+    unknown : bool
+        Whether -1 may say that a category is not known; it stays.
 
     Raises
     ------
@@ -286,8 +307,9 @@ def check_labels(
     position = np.full(max(table) + 2, -1, dtype=np.int64)
     position[list(table)] = list(table.values())
     translated = position[np.clip(labels, -1, len(position) - 1)]
-    if (translated < 0).any():
-        bad = int(np.argmax(translated < 0))
+    wrong = (translated < 0) & ~((labels == -1) & unknown)
+    if wrong.any():
+        bad = int(np.argmax(wrong))
         raise rows.error(
             bad,
             column,

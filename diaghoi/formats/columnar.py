@@ -50,7 +50,19 @@ def _recognise(content: Content) -> Kind | None:
         return None
     if "triplet_score" in content.value:
         return "predictions"
-    return "pairs" if "pair_score" in content.value else "annotations"
+    if "pair_score" in content.value or _only_pairs(content):
+        return "pairs"
+    return "annotations"
+
+
+def _only_pairs(content: Content) -> bool:
+    """Whether there are pairs without triplets: those of a file of pairs without scores."""
+    size = {
+        key: content.value[key].read().size
+        for key in ("triplet_pair", "pair_human")
+        if key in content.value
+    }
+    return size.get("triplet_pair") == 0 and size.get("pair_human", 0) > 0
 
 
 def _dataset(content: Content) -> str | None:
@@ -109,12 +121,17 @@ def _check_values(file: str, columns: dict[str, Array], options: Options) -> dic
     """Check the values of every column, and give them their types in memory."""
     vocabulary, origin = options.vocabulary, options.origin_or(0)
     # V-COCO has one row for every class of every pair, 16 million in the test set.
-    lean = ("triplet_pair", "triplet_verb") if vocabulary.agents is not None else ()
+    lean = ("triplet_pair",) if vocabulary.agents is not None else ()
     checked: dict[str, Any] = {
-        key: column if key in lean else column.astype(_WIDE[column.dtype.kind], copy=False)
+        key: column.astype(
+            np.result_type(column.dtype, np.int32) if key in lean else _WIDE[column.dtype.kind],
+            copy=False,
+        )
         for key, column in columns.items()
-        if key != "names"
+        if key not in ("names", "triplet_verb")
     }
+    verbs = columns["triplet_verb"]
+    checked["triplet_verb"] = verbs if lean else verbs.astype(np.int64, copy=False)
     names = columns["names"].tolist()
     checked["names"] = columns["names"] if not any(names) else check_names(file, names, "names")
 

@@ -53,6 +53,12 @@ class Content:
         return str(self.path)
 
     @property
+    def benchmark(self) -> str | None:
+        """The data set that the first image belongs to by its file name, None for other names."""
+        name = str(self.first.get("filename", self.first.get("file_name", "")))
+        return "hico-det" if name.startswith("HICO_") else None
+
+    @property
     def first(self) -> dict[str, Any]:
         """The first image, where the content is a list of one dict an image; else empty."""
         if isinstance(self.value, list | tuple) and self.value and isinstance(self.value[0], dict):

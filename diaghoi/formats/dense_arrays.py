@@ -4,8 +4,8 @@ A list of one dict an image, ``filename``, ``boxes`` (B, 4), ``labels`` (B,), ``
 (P, V), ``sub_ids`` and ``obj_ids`` (P,); optionally ``scores`` (B,) and ``action_scores`` (P, V).
 In a pickle, or in an ``.npz`` as one array a key (of objects, or with the images along the first
 axis) or as one array of dicts. ``verb_scores`` are triplet scores: human, object and verb
-multiplied. Boxes are xyxy counted from zero; how objects are numbered is found from the human
-boxes.
+multiplied; for those of V-COCO see :mod:`diaghoi.formats.vcoco_dense`. Boxes are xyxy counted from
+zero; how objects are numbered is found from the human boxes.
 """
 
 from __future__ import annotations
@@ -27,23 +27,26 @@ from diaghoi.formats.checks import (
     check_boxes,
     check_labels,
     check_range,
-    check_scores,
     find_numbering,
     first_not_finite,
-    image_name,
-    shown,
 )
 from diaghoi.formats.content import Content
-from diaghoi.formats.records import Images
+from diaghoi.formats.dense_columns import (
+    KEYS,
+    DenseColumns,
+    box_scores,
+    dense_images,
+    only_member,
+)
+from diaghoi.formats.vcoco_dense import WIDTHS, read_v_coco_arrays
 from diaghoi.ragged import runs
 from diaghoi.scenes import Scenes
-from diaghoi.vocabulary import Vocabulary
+from diaghoi.vocabulary import Vocabulary, hico_det
 
 Array = npt.NDArray[Any]
 IntArray = npt.NDArray[np.integer]
 
 TOP = 100
-_KEYS = ("filename", "boxes", "labels", "verb_scores", "sub_ids", "obj_ids")
 
 
 def _recognise(content: Content) -> Kind | None:
@@ -53,114 +56,37 @@ def _recognise(content: Content) -> Kind | None:
     elif content.container == "npz":
         found = content.value
         if len(found) == 1 and "verb_scores" not in found:
-            found = Content(content.path, "pickle", _only_member(content)).first
+            found = Content(content.path, "pickle", only_member(content)).first
     return "predictions" if "verb_scores" in found else None
 
 
-def _only_member(content: Content) -> Any:
-    """Return the one array of an ``.npz`` as a list of what it holds."""
-    array = next(iter(content.value.values())).read()
-    return array.reshape(-1).tolist() if array.dtype == object else []
-
-
-def _images(content: Content) -> Images:
-    """Bring the layouts of this format to a list of one dict an image."""
-    value: Any = content.value
+def _dataset(content: Content) -> str | None:
+    """Tell the data set by the number of verbs of the first image."""
+    value = content.value
     if content.container == "npz":
-        if "verb_scores" in value:
-            value = {key: member.read() for key, member in value.items()}
-        else:
-            value = _only_member(content)
-    if not isinstance(value, dict):
-        return Images.of(content.file, value, "filename")
-    columns = {key: value[key] for key in (*_KEYS, "scores", "action_scores") if key in value}
-    lengths = {key: len(column) if np.ndim(column) else -1 for key, column in columns.items()}
-    if len(set(lengths.values())) > 1 or -1 in lengths.values():
-        found = ", ".join(f"{key} {length}" for key, length in lengths.items())
-        raise InputError(
-            f"{content.file}: the arrays differ in their number of images: {found}; each needs "
-            "the images along its first axis"
-        )
-    rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-    return Images.of(content.file, rows, "filename")
+        return _by_width(dense_images(content).rows)
+    rows = value if isinstance(value, list | tuple) else value.get("verb_scores")
+    return _by_width(rows if isinstance(rows, list | tuple | np.ndarray) else [])
 
 
-@dataclass(frozen=True, eq=False)
-class _Columns:
-    """The arrays of all images under one another."""
-
-    images: Images
-
-    def parts(
-        self, key: str, *, like: str | None = None, width: int = 0
-    ) -> tuple[list[Array], Rows]:
-        """Return one key of each image: ``width`` columns, as many rows as the key ``like``."""
-        images = self.images
-        parts = [self._part(n, row, key, width) for n, row in enumerate(images.rows)]
-        count = np.fromiter(map(len, parts), dtype=np.int64, count=len(parts))
-        if like is not None:
-            other = np.array([_length(row[like]) for row in images.rows], dtype=np.int64)
-            if (count != other).any():
-                bad = int(np.argmax(count != other))
-                raise InputError(
-                    f"{images.file}: {image_name(images.names, bad)}: {key}: has {count[bad]} "
-                    f"rows, but {like!r} has {other[bad]}; both need one row each for the same "
-                    "things"
-                )
-        return parts, Rows(images.file, images.names, key, count)
-
-    def column(self, key: str, *, like: str | None = None, width: int = 0) -> tuple[Array, Rows]:
-        """Concatenate one key of all images."""
-        parts, rows = self.parts(key, like=like, width=width)
-        empty = np.zeros((0, width) if width else (0,))
-        return np.concatenate(parts) if parts else empty, rows
-
-    def integers(self, key: str, *, like: str | None = None) -> tuple[IntArray, Rows]:
-        """Concatenate one key of whole numbers."""
-        values, rows = self.column(key, like=like)
-        if values.dtype.kind in "iu":
-            return values.astype(np.int64), rows
-        bad = first_not_finite(values)
-        if bad < 0 and (values != np.floor(values)).any():
-            bad = int(np.argmax(values != np.floor(values)))
-        if bad >= 0:
-            raise rows.error(bad, "", f"{values[bad]} is not a whole number")
-        return values.astype(np.int64), rows
-
-    def has(self, key: str) -> bool:
-        return any(key in row for row in self.images.rows)
-
-    def _part(self, image: int, row: dict[str, Any], key: str, width: int) -> Array:
-        where = f"{self.images.file}: {image_name(self.images.names, image)}: {key}"
-        if key not in row:
-            keys = ", ".join(map(str, row))
-            raise InputError(f"{where}: the key is missing; the image has: {keys}")
-        try:
-            array = np.asarray(row[key])
-            if array.dtype.kind not in "if":
-                array = array.astype(np.float64)
-        except (TypeError, ValueError):
-            raise InputError(
-                f"{where}: {shown(row[key])} is not an array of numbers; rows must have equal "
-                "lengths"
-            ) from None
-        if array.size == 0:
-            return array.reshape((0, width) if width else (0,))
-        if array.ndim != (2 if width else 1) or (width and array.shape[1] != width):
-            wanted = f"(rows, {width})" if width else "(rows,)"
-            raise InputError(f"{where}: has shape {array.shape}; give {wanted}")
-        return array
-
-
-def _length(value: Any) -> int:
-    return len(value) if np.ndim(value) else 0
+def _by_width(rows: Any) -> str | None:
+    scores: list[Any] = [
+        row.get("verb_scores") if isinstance(row, dict) else row for row in rows[:1]
+    ]
+    try:
+        width = np.shape(scores[0])[1]
+    except (IndexError, ValueError, TypeError):
+        return None
+    return {len(hico_det().verbs): "hico-det"}.get(width, "v-coco" if width in WIDTHS else None)
 
 
 def _read(content: Content, kind: Kind, options: Options) -> Scenes:
     """Read the arrays, and keep the best valid triplets of each image in score order."""
     vocabulary = options.vocabulary
-    images = _images(content)
-    columns = _Columns(images)
+    if vocabulary.name == "v-coco":
+        return read_v_coco_arrays(content, options)
+    images = dense_images(content)
+    columns = DenseColumns(images)
     boxes, rows = columns.column("boxes", width=4)
     xyxy = check_boxes(rows, boxes, "", origin=options.origin_or(0))
     labels, label_rows = columns.integers("labels", like="boxes")
@@ -181,7 +107,7 @@ def _read(content: Content, kind: Kind, options: Options) -> Scenes:
         box_image=rows.image,
         box_xyxy=xyxy,
         box_label=label,
-        box_score=_box_scores(columns),
+        box_score=box_scores(columns),
         pair_human=human,
         pair_object=thing,
         pair_score=best.pair_score,
@@ -207,14 +133,7 @@ def _check_scores(part: Array, image: int, rows: Rows) -> None:
         )
 
 
-def _box_scores(columns: _Columns) -> Array | None:
-    if not columns.has("scores"):
-        return None
-    scores, rows = columns.column("scores", like="boxes")
-    return check_scores(rows, scores, "").astype(np.float64)
-
-
-def _box_rows(columns: _Columns, key: str, boxes: Rows) -> IntArray:
+def _box_rows(columns: DenseColumns, key: str, boxes: Rows) -> IntArray:
     """Turn indices into the boxes of an image into rows of the box table."""
     index, rows = columns.integers(key, like="sub_ids")
     index = check_range(rows, index, boxes.count[rows.image], "", "box in 'boxes'")
@@ -232,7 +151,7 @@ class _Best:
     pair_score: Array
 
 
-def _best(columns: _Columns, label: IntArray, vocabulary: Vocabulary, top: int) -> _Best:
+def _best(columns: DenseColumns, label: IntArray, vocabulary: Vocabulary, top: int) -> _Best:
     """Find the ``top`` best valid triplets of each image, best first.
 
     Equal scores keep row-major order: pair by pair, verb by verb. The scores are looked at image by
@@ -276,9 +195,10 @@ FORMAT = Format(
     name="dense-arrays",
     title="dense arrays of pairs and verbs",
     kinds=("predictions",),
-    keys=_KEYS,
+    keys=KEYS,
     recognise=_recognise,
     read=_read,
+    dataset=_dataset,
 )
 
 
@@ -290,9 +210,9 @@ def write_dense_arrays(path: str | os.PathLike[str], scenes: Scenes) -> None:
     path : path
         The file; it appears complete or not at all.
     scenes : Scenes
-        Predictions. Verbs that a pair has no triplet for get the score 0; of several triplets with
-        the same pair and verb the best score is kept. Scores of boxes are written where all boxes
-        have one; scores of pairs follow from the triplets when the file is read.
+        Predictions. Verbs that a pair has no triplet for get the score 0, in V-COCO NaN; of several
+        triplets with the same pair and verb the best score is kept. Scores of boxes are written
+        where all boxes have one; scores of pairs follow from the triplets when the file is read.
 
     Raises
     ------
@@ -305,6 +225,7 @@ def write_dense_arrays(path: str | os.PathLike[str], scenes: Scenes) -> None:
             "predictions"
         )
     verbs, every = len(scenes.vocabulary.verbs), np.arange(len(scenes))
+    nothing = 0.0 if scenes.vocabulary.agents is None else np.nan
     pair_start, pair_count = runs(scenes.pair_image, every)
     box_start, box_count = runs(scenes.box_image, every)
     triplet_start, triplet_count = runs(scenes.triplet_image, every)
@@ -317,13 +238,14 @@ def write_dense_arrays(path: str | os.PathLike[str], scenes: Scenes) -> None:
         image: dict[str, Any] = {"filename": name} if name else {}
         image |= {"boxes": scenes.box_xyxy[box], "labels": scenes.box_label[box]}
         for key, column in _score_columns(scenes):
-            dense = np.zeros((pair_count[n], verbs))
-            np.maximum.at(dense, cell, column[triplet])
+            dense = np.full((pair_count[n], verbs), nothing)
+            np.fmax.at(dense, cell, column[triplet])
             image[key] = dense
         if scenes.box_score is not None and not np.isnan(scenes.box_score).any():
             image["scores"] = scenes.box_score[box]
         image["sub_ids"] = scenes.pair_human[pair] - box_start[n]
-        image["obj_ids"] = scenes.pair_object[pair] - box_start[n]
+        thing = scenes.pair_object[pair]
+        image["obj_ids"] = np.where(thing < 0, -1, thing - box_start[n])
         images.append({key: np.array(v) if key != "filename" else v for key, v in image.items()})
     with replacing(path) as temporary, temporary.open("wb") as stream:
         pickle.dump(images, stream, protocol=4)

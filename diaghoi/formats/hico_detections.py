@@ -171,4 +171,5 @@ FORMAT = Format(
     keys=(),
     recognise=_recognise,
     read=_read,
+    dataset=lambda content: "hico-det",
 )

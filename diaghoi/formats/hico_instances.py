@@ -21,7 +21,7 @@ from diaghoi.formats.content import Content
 from diaghoi.formats.records import Images, Table
 from diaghoi.formats.repeated import from_repeated
 from diaghoi.scenes import Scenes
-from diaghoi.vocabulary import Vocabulary
+from diaghoi.vocabulary import Vocabulary, hico_det
 
 IntArray = npt.NDArray[np.integer]
 
@@ -32,6 +32,11 @@ def _recognise(content: Content) -> Kind | None:
     if content.container not in ("pickle", "json") or not isinstance(content.value, dict):
         return None
     return "annotations" if {"annotation", "correspondence"} <= content.value.keys() else None
+
+
+def _dataset(content: Content) -> str | None:
+    verbs = content.value.get("verbs")
+    return "hico-det" if verbs == list(hico_det().verbs) else None
 
 
 def _read(content: Content, kind: Kind, options: Options) -> Scenes:
@@ -161,4 +166,5 @@ FORMAT = Format(
     keys=_KEYS,
     recognise=_recognise,
     read=_read,
+    dataset=_dataset,
 )

@@ -24,6 +24,7 @@ from diaghoi.formats.content import Content
 from diaghoi.formats.distinct import distinct
 from diaghoi.formats.records import Images, Table
 from diaghoi.scenes import Scenes
+from diaghoi.vocabulary import Vocabulary
 
 IntArray = npt.NDArray[np.integer]
 
@@ -44,6 +45,8 @@ class Layout:
         Object numbering.
     verb_origin : {0, 1}
         Number of the first verb.
+    verbs : tuple of int or None
+        The verb of the vocabulary for each verb of the format; None where they are the same.
     """
 
     name: str
@@ -52,6 +55,7 @@ class Layout:
     scored: bool
     objects: str
     verb_origin: int
+    verbs: tuple[int, ...] | None = None
 
 
 def read_listed(content: Content, layout: Layout, options: Options) -> Scenes:
@@ -87,12 +91,12 @@ def read_listed(content: Content, layout: Layout, options: Options) -> Scenes:
     labels = boxes.integers("category_id")
     score = _optional(boxes, "score")
     human = _box_rows(triplets, "subject_id", boxes.rows)
-    thing = _box_rows(triplets, "object_id", boxes.rows)
-    verbs = triplets.integers("category_id")
+    alone = bool((vocabulary.class_object < 0).any())
+    thing = _box_rows(triplets, "object_id", boxes.rows, optional=alone)
     numbering, notes = find_numbering(
         content.file, labels[human], given=options.objects, fixed=layout.objects
     )
-    first, pair = distinct(human * np.int64(max(len(boxes.rows), 1)) + thing)
+    first, pair = distinct(human * np.int64(len(boxes.rows) + 1) + thing + 1)
     return Scenes(
         vocabulary=vocabulary,
         names=np.array(images.names, dtype=np.str_),
@@ -103,9 +107,7 @@ def read_listed(content: Content, layout: Layout, options: Options) -> Scenes:
         pair_human=human[first],
         pair_object=thing[first],
         triplet_pair=pair,
-        triplet_verb=check_verbs(
-            triplets.rows, verbs, vocabulary, "category_id", origin=layout.verb_origin
-        ),
+        triplet_verb=_verbs(triplets, layout, vocabulary),
         triplet_score=_scores(triplets, "score") if layout.scored else None,
         triplet_action_score=_optional(triplets, "action_score") if layout.scored else None,
         source=content.file,
@@ -113,13 +115,29 @@ def read_listed(content: Content, layout: Layout, options: Options) -> Scenes:
     )
 
 
-def _box_rows(triplets: Table, key: str, boxes: Rows) -> IntArray:
-    """Turn indices into the boxes of an image into rows of the box table."""
+def _box_rows(triplets: Table, key: str, boxes: Rows, *, optional: bool = False) -> IntArray:
+    """Turn indices into the boxes of an image into rows of the box table.
+
+    Where there need not be a box, -1 says so and stays.
+    """
     image = triplets.rows.image
+    index = triplets.integers(key)
+    # The index of a missing box is replaced by one that no image lacks, for the check alone.
+    missing = (index == -1) & optional
+    stop = np.where(missing, 1, boxes.count[image])
     index = check_range(
-        triplets.rows, triplets.integers(key), boxes.count[image], key, f"box in {boxes.field!r}"
+        triplets.rows, np.where(missing, 0, index), stop, key, f"box in {boxes.field!r}"
     )
-    return index + boxes.start[image]
+    return np.where(missing, -1, index + boxes.start[image])
+
+
+def _verbs(triplets: Table, layout: Layout, vocabulary: Vocabulary) -> IntArray:
+    """Translate the verbs of the format to those of the vocabulary."""
+    rows, verbs = triplets.rows, triplets.integers("category_id")
+    if layout.verbs is None:
+        return check_verbs(rows, verbs, vocabulary, "category_id", origin=layout.verb_origin)
+    table = np.array(layout.verbs, dtype=np.int64)
+    return np.asarray(table[check_range(rows, verbs, len(table), "category_id", "verb")])
 
 
 def _scores(table: Table, key: str) -> npt.NDArray[np.float64]:

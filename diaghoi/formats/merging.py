@@ -14,6 +14,11 @@ from diaghoi.scenes import Scenes
 
 IntArray = npt.NDArray[np.integer]
 
+UNSCORED = (
+    "pairs without scores; the score of a pair is the highest action score of the triplets with "
+    "its two boxes, 0 where there are none"
+)
+
 
 def merge(triplets: Scenes, pairs: Scenes) -> Scenes:
     """Join the triplets and the listed pairs of a detector.
@@ -22,7 +27,11 @@ def merge(triplets: Scenes, pairs: Scenes) -> Scenes:
     image the listed pairs come first, in stored order and each with its score; then the pairs that
     only triplets mention, with the score NaN. Two listed pairs of the same boxes stay two; triplets
     refer to the first. Images are joined by name, where neither file has names by position; an
-    image in only one of the files is kept.
+    image in only one of the files is kept. Where labels do not count (V-COCO, whose triplets do not
+    name the object), boxes are equal by image and coordinates alone.
+
+    A list of pairs without scores gets those of the triplets: the highest action score of all
+    triplets with the same two boxes, 0 where there are none.
 
     Parameters
     ----------
@@ -56,6 +65,12 @@ def merge(triplets: Scenes, pairs: Scenes) -> Scenes:
     listed = keys(box[old:], pairs.pair_human, pairs.pair_object)
     mentioned = keys(box[:old], triplets.pair_human, triplets.pair_object)
     row, extra = _listed_first(listed, mentioned)
+    score, notes = pairs.pair_score, scenes.notes
+    if score is None:
+        if triplets.vocabulary.agents is None:
+            raise InputError(f"{pairs.source}: lists no scored pairs; give a pair file")
+        score = _from_triplets(triplets, row, listed)
+        notes += (f"{pairs.source}: {UNSCORED}",)
     image = np.concatenate([pairs.pair_image, triplets.pair_image[extra]])
     order = np.argsort(image, kind="stable")
     place = np.empty(len(order), dtype=np.int64)
@@ -65,8 +80,9 @@ def merge(triplets: Scenes, pairs: Scenes) -> Scenes:
         scenes,
         pair_human=chosen // base,
         pair_object=chosen % base - 1,
-        pair_score=np.concatenate([_scores(pairs), np.full(len(extra), np.nan)])[order],
-        triplet_pair=place[row][triplets.triplet_pair],
+        pair_score=np.concatenate([score, np.full(len(extra), np.nan)])[order],
+        triplet_pair=place[row].astype(_index_type(triplets))[triplets.triplet_pair],
+        notes=notes,
     )
 
 
@@ -87,10 +103,26 @@ def _listed_first(listed: IntArray, mentioned: IntArray) -> tuple[IntArray, IntA
     return row[number[len(listed) :]], first[new] - len(listed)
 
 
-def _scores(pairs: Scenes) -> npt.NDArray[Any]:
-    if pairs.pair_score is None:
-        raise InputError(f"{pairs.source}: lists no scored pairs; give a pair file")
-    return pairs.pair_score
+def _from_triplets(triplets: Scenes, row: IntArray, listed: IntArray) -> npt.NDArray[Any]:
+    """Score listed pairs, given by a number for their boxes, from the triplets with these boxes.
+
+    ``row`` is the row of each pair of the triplets among the listed ones, or beyond them.
+    """
+    scores = triplets.triplet_action_score
+    scores = triplets.scores if scores is None else scores
+    best = np.full(len(row), -np.inf)
+    np.maximum.at(best, triplets.triplet_pair, scores)
+    found = np.full(len(listed), -np.inf)
+    inside = row < len(listed)
+    np.maximum.at(found, row[inside], best[inside])
+    first, number = distinct(listed)
+    found = found[first][number]
+    return np.where(np.isinf(found), 0.0, found)
+
+
+def _index_type(triplets: Scenes) -> npt.DTypeLike:
+    """Keep references as small as they are, where they can count all pairs."""
+    return np.result_type(triplets.triplet_pair.dtype, np.int32)
 
 
 def _joined_boxes(triplets: Scenes, pairs: Scenes) -> tuple[Scenes, IntArray]:
@@ -100,7 +132,8 @@ def _joined_boxes(triplets: Scenes, pairs: Scenes) -> tuple[Scenes, IntArray]:
     image = image[order]
     label = np.concatenate([triplets.box_label, pairs.box_label])[order]
     xyxy = np.concatenate([triplets.box_xyxy, pairs.box_xyxy])[order]
-    first, number = distinct_boxes(image, label, xyxy)
+    nameless = triplets.vocabulary.agents is not None
+    first, number = distinct_boxes(image, np.zeros_like(label) if nameless else label, xyxy)
     box = np.empty(len(order), dtype=np.int64)
     box[order] = number
     score = None
@@ -110,12 +143,20 @@ def _joined_boxes(triplets: Scenes, pairs: Scenes) -> tuple[Scenes, IntArray]:
     scenes = replace(
         triplets,
         box_image=image[first],
-        box_label=label[first],
+        box_label=_known(label, number, len(first)) if nameless else label[first],
         box_xyxy=xyxy[first],
         box_score=score,
         notes=triplets.notes + tuple(note for note in pairs.notes if note not in triplets.notes),
     )
     return scenes, box
+
+
+def _known(label: IntArray, number: IntArray, total: int) -> IntArray:
+    """Give each merged box the first category that the files say, -1 where they say none."""
+    merged = np.full(total, -1, dtype=label.dtype)
+    told = np.flatnonzero(label >= 0)[::-1]
+    merged[number[told]] = label[told]  # the last assignment to a box holds
+    return merged
 
 
 def _same_images(triplets: Scenes, pairs: Scenes) -> tuple[Scenes, Scenes]:

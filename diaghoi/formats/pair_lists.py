@@ -3,15 +3,21 @@
 A list of one dict an image: ``filename`` and ``box_pairs``, a list of ``{h_box, o_box, o_label,
 hoi_score_inter}``. Objects are numbered as COCO-80 with person 0, boxes are xyxy counted from zero,
 and ``hoi_score_inter`` is the highest score of a real verb. Also read as JSON.
+
+For V-COCO the images are named by ``image_id``, boxes may stand in a list of one box, ``o_label``
+counts for nothing, and ``hoi_score_inter`` may be left out: then the triplets give the score
+(:mod:`diaghoi.formats.merging`).
 """
 
 from __future__ import annotations
 
 import os
 import pickle
+from itertools import chain
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from diaghoi.exceptions import InputError
 from diaghoi.formats.atomic import replacing
@@ -19,7 +25,8 @@ from diaghoi.formats.base import Format, Kind, Options
 from diaghoi.formats.checks import check_boxes, check_labels, check_scores
 from diaghoi.formats.content import Content
 from diaghoi.formats.distinct import distinct_boxes
-from diaghoi.formats.records import Images
+from diaghoi.formats.records import Images, Table
+from diaghoi.formats.vcoco import image_number
 from diaghoi.ragged import runs
 from diaghoi.scenes import Scenes
 
@@ -30,18 +37,72 @@ def _recognise(content: Content) -> Kind | None:
     return "pairs" if "box_pairs" in content.first else None
 
 
+def _dataset(content: Content) -> str | None:
+    if "image_id" in content.first and "filename" not in content.first:
+        return "v-coco"
+    return content.benchmark
+
+
+def _images(content: Content, options: Options) -> Images:
+    if _dataset(content) != "v-coco" or options.vocabulary.name != "v-coco":
+        return Images.of(content.file, content.value, "filename")
+    named = [
+        row | {"image_id": image_number(row["image_id"]) or row["image_id"]}
+        if isinstance(row, dict) and "image_id" in row
+        else row
+        for row in content.value
+    ]
+    return Images.of(content.file, named, "image_id")
+
+
+def _nested(row: Any, key: str) -> bool:
+    if not isinstance(row, dict) or not hasattr(row.get(key), "__len__"):
+        return False
+    return len(row[key]) == 1 and hasattr(row[key][0], "__len__")
+
+
+def _boxes(pairs: Table, key: str, origin: int) -> npt.NDArray[np.float64]:
+    """Read boxes, also those that stand in a list of one."""
+    try:
+        boxes = pairs.boxes(key)
+    except InputError:
+        if not any(_nested(row, key) for row in chain(*pairs.lists)):
+            raise
+        lists = [
+            [row | {key: row[key][0]} if _nested(row, key) else row for row in image]
+            for image in pairs.lists
+        ]
+        boxes = Table(lists, pairs.rows).boxes(key)
+    return check_boxes(pairs.rows, boxes, key, origin=origin)
+
+
+def _labels(pairs: Table, options: Options) -> npt.NDArray[np.integer]:
+    """Read the object categories; V-COCO does not compare them, and files number them variously."""
+    if options.vocabulary.name == "v-coco" and options.objects is None:
+        return np.full(len(pairs.rows), -1, dtype=np.int64)
+    return check_labels(
+        pairs.rows,
+        pairs.integers("o_label"),
+        options.vocabulary,
+        "o_label",
+        options.objects or "coco80",
+    )
+
+
+def _scores(pairs: Table, options: Options) -> npt.NDArray[np.float64] | None:
+    if options.vocabulary.name == "v-coco" and not pairs.has("hoi_score_inter"):
+        return None
+    return check_scores(pairs.rows, pairs.numbers("hoi_score_inter"), "hoi_score_inter")
+
+
 def _read(content: Content, kind: Kind, options: Options) -> Scenes:
     """Read pairs and their scores; equal boxes of an image become one box."""
     vocabulary, origin = options.vocabulary, options.origin_or(0)
-    images = Images.of(content.file, content.value, "filename")
+    images = _images(content, options)
     pairs = images.table("box_pairs")
     rows = pairs.rows
-    human = check_boxes(rows, pairs.boxes("h_box"), "h_box", origin=origin)
-    thing = check_boxes(rows, pairs.boxes("o_box"), "o_box", origin=origin)
-    label = check_labels(
-        rows, pairs.integers("o_label"), vocabulary, "o_label", options.objects or "coco80"
-    )
-    score = check_scores(rows, pairs.numbers("hoi_score_inter"), "hoi_score_inter")
+    human, thing = (_boxes(pairs, key, origin) for key in ("h_box", "o_box"))
+    label = _labels(pairs, options)
 
     # Human and object in turn, so that the boxes stand in the order in which the file has them.
     image = np.repeat(rows.image, 2)
@@ -56,7 +117,7 @@ def _read(content: Content, kind: Kind, options: Options) -> Scenes:
         box_label=labels[first],
         pair_human=box[0::2],
         pair_object=box[1::2],
-        pair_score=score,
+        pair_score=_scores(pairs, options),
         triplet_pair=np.zeros(0, dtype=np.int64),
         triplet_verb=np.zeros(0, dtype=np.int64),
         source=content.file,
@@ -71,6 +132,7 @@ FORMAT = Format(
     keys=("filename", "box_pairs"),
     recognise=_recognise,
     read=_read,
+    dataset=_dataset,
 )
 
 
@@ -83,6 +145,7 @@ def write_pair_lists(path: str | os.PathLike[str], scenes: Scenes) -> None:
         The file; it appears complete or not at all.
     scenes : Scenes
         Predictions whose detector lists pairs; pairs that only triplets mention are left out.
+        V-COCO images are named by ``image_id``, their number.
 
     Raises
     ------
@@ -94,7 +157,8 @@ def write_pair_lists(path: str | os.PathLike[str], scenes: Scenes) -> None:
             f"{scenes.source or 'predictions'}: no list of pairs, so there is no pair file to "
             "write; read the predictions together with their pair file (--pairs)"
         )
-    listed = np.flatnonzero(scenes.listed)
+    listed = np.flatnonzero(scenes.listed & (scenes.pair_object >= 0))
+    v_coco = scenes.vocabulary.name == "v-coco"
     human, thing = scenes.pair_human[listed], scenes.pair_object[listed]
     start, count = runs(scenes.pair_image[listed], np.arange(len(scenes)))
     columns = (
@@ -110,6 +174,9 @@ def write_pair_lists(path: str | os.PathLike[str], scenes: Scenes) -> None:
             {"h_box": h, "o_box": o, "o_label": label, "hoi_score_inter": score}
             for h, o, label, score in zip(*part, strict=True)
         ]
-        images.append({"filename": name, "box_pairs": pairs} if name else {"box_pairs": pairs})
+        named: dict[str, Any] = {"filename": name} if name else {}
+        if v_coco and name.isdigit():
+            named = {"image_id": int(name)}
+        images.append(named | {"box_pairs": pairs})
     with replacing(path) as temporary, temporary.open("wb") as stream:
         pickle.dump(images, stream, protocol=4)

@@ -65,6 +65,7 @@ FORMAT = Format(
     keys=("filename", "annotations", "hoi_annotation", "predictions", "hoi_prediction"),
     recognise=_recognise,
     read=_read,
+    dataset=lambda content: content.benchmark,
 )
 
 
@@ -76,8 +77,8 @@ def write_triplet_lists(path: str | os.PathLike[str], scenes: Scenes) -> None:
     path : path
         The file; it appears complete or not at all.
     scenes : Scenes
-        Annotations where triplets have no score, else predictions. Pairs without a triplet and
-        image sizes have no place in the format.
+        Annotations where triplets have no score, else predictions. Pairs without a triplet,
+        image sizes and who is ignored have no place in the format.
 
     Raises
     ------
@@ -103,9 +104,10 @@ def _triplet_columns(scenes: Scenes) -> dict[str, Any]:
     """Columns of the triplets, with boxes counted within their image."""
     start, _ = runs(scenes.box_image, np.arange(len(scenes)))
     offset = start[scenes.triplet_image]
+    thing = scenes.pair_object[scenes.triplet_pair]
     columns: dict[str, Any] = {
         "subject_id": scenes.pair_human[scenes.triplet_pair] - offset,
-        "object_id": scenes.pair_object[scenes.triplet_pair] - offset,
+        "object_id": np.where(thing < 0, -1, thing - offset),
         "category_id": scenes.triplet_verb,
         "score": scenes.triplet_score,
         "action_score": scenes.triplet_action_score,

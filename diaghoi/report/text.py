@@ -81,7 +81,9 @@ def wrapped(parts: list[str], console: Console) -> list[str]:
 
 def _print(console: Console, line: str, style: str = "") -> None:
     # As Text, square brackets in names are not taken for markup.
-    console.print(Text(line, style=style))
+    for part in Text(line, style=style).wrap(console, console.width):
+        part.rstrip()
+        console.print(part, soft_wrap=True)
 
 
 def _print_table(console: Console, table: Table) -> None:
@@ -163,7 +165,7 @@ def _errors(result: Result) -> Table:
         table.add_row(title, *_count(result, name), *delta)
     caption = "Share of the predictions; of the annotations for missed and false negative."
     if "ignored" in result["errors"]:
-        caption += "\nIgnored predictions, of people without annotated actions, count nowhere else."
+        caption += "\nIgnored: of people without annotated actions; not among the predictions."
     _caption(table, caption)
     return table
 

@@ -143,7 +143,26 @@ def test_bad_files(refuse, gt, alone: Path, case: str) -> None:
         (("preds.pkl", "--annotations", "nowhere.json"), "nowhere.json: No such file or directory"),
         (("preds.pkl", "--pairs", "nowhere.pkl"), "nowhere.pkl: No such file or directory"),
         (("preds.pkl", "--image-labels", "nowhere.mat"), "nowhere.mat: no such file"),
-        (("preds.pkl", "--image-labels", "preds.pkl"), "preds.pkl: not a readable MATLAB file"),
+        (
+            ("preds.pkl", "--image-labels", "preds.pkl"),
+            "preds.pkl: holds predictions (triplet-lists), no image labels; these are in HICO's "
+            "anno.mat",
+        ),
+        (
+            ("preds.pkl", "--image-labels", "text"),
+            "text: no MATLAB file; image labels are in HICO's anno.mat",
+        ),
+        (
+            ("preds.pkl", "--annotations", "folder"),
+            "folder: a folder without instances_test2015.json or anno_bbox.mat or test_hico.json "
+            "or gt_wo_nointer.pkl; give the annotation file itself",
+        ),
+        (
+            ("preds.pkl", "--label", "UPT/R50", "--out", "out"),
+            "--label 'UPT/R50': names the files in --out, so it must be a name without '/'; give "
+            "another label, or --json and --figure instead of --out",
+        ),
+        (("preds.pkl", "--label", "..", "--out", "out"), "--label '..': names the files in --out"),
         (("gt.pkl",), "gt.pkl: holds annotations (triplet-lists), but predicted triplets are"),
         (("preds.pkl", "--annotations", "preds.pkl"), "preds.pkl: holds predictions"),
         (("preds.pkl", "--pairs", "preds.pkl"), "preds.pkl: holds predictions (triplet-lists), "),
@@ -182,6 +201,7 @@ def test_bad_files(refuse, gt, alone: Path, case: str) -> None:
 def test_bad_options(refuse, save, gt, found, alone: Path, words, message: str) -> None:
     save("preds.pkl", found)
     (alone / "folder").mkdir()
+    (alone / "text").write_text("these are no labels")
     given = () if "--annotations" in words else ("--annotations", gt)
     assert message in refuse("report", *words, *given)
 
@@ -194,6 +214,16 @@ def test_usage(run, save, gt, found, words) -> None:
     done = run("report", save("preds.pkl", found), "--annotations", gt, *words)
     assert (done.code, done.out) == (2, "")
     assert done.err.startswith("Usage: diaghoi report")
+
+
+@pytest.mark.parametrize(
+    "words", [("gt.pkl",), ("--gt", "gt.pkl"), ("--annotation", "gt.pkl"), ("--ground-truth", "x")]
+)
+@pytest.mark.parametrize("command", ["report", "inspect"])
+def test_annotations_given_in_another_way(run, command: str, words) -> None:
+    done = run(command, "preds.pkl", *words)
+    assert (done.code, done.out) == (2, "")
+    assert done.err.endswith("; the annotations are given with --annotations FILE.\n")
 
 
 def test_the_output_folder_must_not_overwrite_the_input(refuse, found, gt, alone: Path) -> None:
@@ -301,16 +331,22 @@ def test_demo(refuse, run, alone: Path) -> None:
         assert run("demo", *words).code == 2
 
 
-def test_config(refuse, save, truth) -> None:
+def test_config(refuse, save, truth, found) -> None:
     gt = save("gt.pkl", truth)
-    known = "known: hico-det.annotations, hico-det.image-labels"
+    known = "known: hico-det.annotations, v-coco.annotations, hico-det.image-labels"
     assert refuse("config", "set", "hico-det.anotations", "nowhere") == (
-        f"unknown setting 'hico-det.anotations' (did you mean 'hico-det.annotations'?); {known}"
+        f"unknown setting 'hico-det.anotations' (did you mean 'hico-det.annotations' or "
+        f"'v-coco.annotations'?); {known}"
     )
     assert refuse("config", "unset", "x") == f"unknown setting 'x'; {known}"
     key = "hico-det.annotations"
     assert refuse("config", "set", key, "nowhere") == "nowhere: no such file"
-    assert refuse("config", "set", key, gt.parent) == f"{gt.parent}: not a file"
+    assert refuse("config", "set", key, gt.parent).startswith(f"{gt.parent}: a folder without ")
+    labels = "hico-det.image-labels"
+    assert refuse("config", "set", labels, gt.parent) == f"{gt.parent}: not a file"
+    assert refuse("config", "set", labels, gt).startswith(f"{gt}: holds annotations (triplet-list")
+    preds = save("preds.pkl", found)
+    assert refuse("config", "set", key, preds).startswith(f"{preds}: holds predictions")
 
 
 @pytest.mark.parametrize(

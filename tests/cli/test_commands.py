@@ -43,7 +43,9 @@ def test_inspect_predictions(run, data) -> None:
     assert lines[0] == f"{data.predictions}: predictions"
     assert lines[1].endswith("(triplet-lists, pickle)")
     assert lines[2] == "  images                   30"
-    assert lines[-1] == "Nothing looks wrong."
+    assert lines[-1] == (
+        "Nothing looks wrong in the file itself; --annotations compares it with its annotations."
+    )
     assert any(line.startswith("  triplet score ") for line in lines)
 
 
@@ -63,6 +65,25 @@ def test_inspect_against_annotations(run, save, truth, found) -> None:
     assert "Warning: 1 annotated images are not in this file: two.jpg\n" in done.out
     assert "Warning: 1 images of this file are not annotated: three.jpg\n" in done.out
     assert "Nothing looks wrong" not in done.out
+
+
+def test_inspect_with_annotations_or_of_annotations(run, data, save, truth) -> None:
+    folder = save("set/gt_wo_nointer.pkl", truth).parent
+    for words in (
+        (data.predictions, "--annotations", data.annotations),
+        (data.annotations,),
+        (folder / "gt_wo_nointer.pkl", "--annotations", folder),
+    ):
+        assert run("inspect", *words).out.endswith("\nNothing looks wrong.\n")
+
+
+def test_inspect_with_pairs(run, data) -> None:
+    alone = run("inspect", data.predictions).out
+    done = run("inspect", data.predictions, "--pairs", data.pairs)
+    assert done.out.startswith(f"{data.predictions}: predictions\n")
+    assert "pairs of the triplets" in alone
+    assert "pairs of the triplets" not in done.out
+    assert "  pair score " in done.out
 
 
 def test_inspect_json(run, data, alone: Path) -> None:
@@ -142,11 +163,33 @@ def test_demo_on_given_annotations(run, data, alone: Path) -> None:
 
 def test_config(run, data, tmp_path: Path) -> None:
     file = tmp_path / "config" / "diaghoi" / "config.json"
-    assert run("config", "show").out == f"# {file}\n"
-    assert run("config", "set", "hico-det.annotations", data.annotations).code == 0
+    empty = f"# {file}\nNothing is set. To set one: diaghoi config set hico-det.annotations FILE\n"
+    assert run("config", "show").out == empty
+    done = run("config", "set", "hico-det.annotations", data.annotations)
+    assert (done.code, done.err) == (0, "")
+    assert done.out == f"hico-det.annotations = {data.annotations} (30 annotated images)\n"
     assert run("config", "show").out == f"# {file}\nhico-det.annotations = {data.annotations}\n"
     assert run("config", "unset", "hico-det.annotations").code == 0
-    assert run("config", "show").out == f"# {file}\n"
+    assert run("config", "show").out == empty
+
+
+def test_config_of_a_folder(run, save, truth) -> None:
+    path = save("set/gt_wo_nointer.pkl", truth)
+    done = run("config", "set", "hico-det.annotations", path.parent)
+    assert done.out == f"hico-det.annotations = {path} (2 annotated images)\n"
+
+
+def test_config_of_image_labels(run, shared: Path) -> None:
+    labels = shared / "data" / "hico_det" / "anno.mat"
+    done = run("config", "set", "hico-det.image-labels", labels)
+    assert done.out == f"hico-det.image-labels = {labels} (labels of 9,658 images)\n"
+
+
+def test_config_shows_what_is_gone(run, save, truth) -> None:
+    path = save("gt.pkl", truth)
+    run("config", "set", "hico-det.annotations", path)
+    path.unlink()
+    assert run("config", "show").out.endswith(f"= {path} (no such file)\n")
 
 
 def test_config_keeps_absolute_paths(run, save, truth) -> None:

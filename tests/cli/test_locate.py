@@ -80,17 +80,32 @@ def test_order(run, notes, data, monkeypatch, tmp_path: Path) -> None:
     assert notes()[0].startswith("annotations: hicodet/gt_wo_nointer.pkl, ")
 
 
-def test_what_was_passed_over_is_said(run, notes, data, monkeypatch, tmp_path: Path) -> None:
+def test_what_was_passed_over_is_said(notes, data, monkeypatch) -> None:
+    monkeypatch.setenv("DIAGHOI_DATA", "/no/such/folder")
+    put(data.annotations, "hicodet", "gt_wo_nointer.pkl")
+    assert notes()[0] == (
+        "annotations: hicodet/gt_wo_nointer.pkl, from a customary folder, because there are none "
+        "in DIAGHOI_DATA (/no/such/folder)"
+    )
+
+
+def test_a_setting_whose_file_is_gone(run, data, tmp_path: Path) -> None:
     gone = put(data.annotations, str(tmp_path), "gone.pkl")
     run("config", "set", "hico-det.annotations", gone)
     gone.unlink()
-    monkeypatch.setenv("DIAGHOI_DATA", "/no/such/folder")
     put(data.annotations, "hicodet", "gt_wo_nointer.pkl")
-    settings = tmp_path / "config" / "diaghoi" / "config.json"
-    assert notes()[0] == (
-        "annotations: hicodet/gt_wo_nointer.pkl, from a customary folder, because there are none "
-        f"in DIAGHOI_DATA (/no/such/folder), the settings in {settings} ({gone})"
+    done = run("report", data.predictions)
+    assert (done.code, done.out) == (2, "")
+    assert done.err == (
+        f"diaghoi: error: {gone}: no such file; it is the setting hico-det.annotations: set it "
+        "again or remove it with 'diaghoi config unset hico-det.annotations'\n"
     )
+
+
+def test_a_folder_for_the_annotations(run, data, tmp_path: Path) -> None:
+    file = put(data.annotations, str(tmp_path), "sets", "test_hico.json")
+    done = run("report", data.predictions, "--annotations", file.parent)
+    assert done.err.startswith(f"Note: annotations: {file}\n")
 
 
 def test_found_annotations_are_named_on_stderr(run, data) -> None:
@@ -123,5 +138,6 @@ def test_nothing_found_names_the_variable(run, data, monkeypatch, tmp_path: Path
 def test_unknown_data_set_comes_first(run, data) -> None:
     done = run("report", data.predictions, "--dataset", "hico")
     assert done.err == (
-        "diaghoi: error: unknown data set 'hico' (did you mean 'hico-det'?); known: hico-det\n"
+        "diaghoi: error: unknown data set 'hico' (did you mean 'hico-det'?); known: hico-det, "
+        "v-coco\n"
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 
 import diaghoi
 from diaghoi import simulate
+from diaghoi.cli.settings import change_setting
 from diaghoi.formats import write
 
 SPLITS = ["full", "rare", "non_rare"]
@@ -175,10 +177,52 @@ def test_an_older_output_is_replaced(run, data, alone: Path) -> None:
 
 
 def test_label_with_a_folder_stays_in_the_output_folder(run, data, alone: Path) -> None:
-    words = ("--annotations", data.annotations, "-q", "--out", "o", "--label", "../../[bold]x")
-    assert run("report", data.predictions, *words).code == 0
-    assert (alone / "o" / "[bold]x.json").exists()
-    assert "../../[bold]x on hico-det" in (alone / "o" / "[bold]x.txt").read_text()
+    words = ("--annotations", data.annotations, "-q", "--label", "../../[bold]x")
+    assert run("report", data.predictions, *words, "--out", "o").code == 2
+    assert list(alone.iterdir()) == []
+    assert (
+        run("report", data.predictions, *words, "--json", "r.json", "--figure", "f.svg").code == 0
+    )
+    assert "../../[bold]x (hico-det-520)" in (alone / "f.svg").read_text()
+
+
+def test_labels_that_make_odd_names(run, data, alone: Path) -> None:
+    words = ("--annotations", data.annotations, "--out", "o", "--label", "[bold]x $a$ 模")
+    done = run("report", data.predictions, *words)
+    names = [f"[bold]x $a$ 模.{kind}" for kind in ("json", "pdf", "txt")]
+    assert sorted(path.name for path in (alone / "o").iterdir()) == names
+    assert done.err.endswith(
+        f"Note: o/{names[1]}: the font has not all letters of the label; boxes stand for them\n"
+    )
+    assert run("report", data.predictions, *words, "-q").err == ""
+
+
+def test_files_are_written_before_anything_is_printed(run, data, alone: Path, monkeypatch) -> None:
+    """So that a closed pipe, as in `| head`, does not lose them."""
+
+    def closed(*_: Any) -> None:
+        raise BrokenPipeError
+
+    monkeypatch.setattr("diaghoi.cli.report.print_result", closed)
+    words = ("--annotations", data.annotations, "--json", "r.json", "--out", "o")
+    run("report", data.predictions, *words, "--figure", "f.pdf")
+    assert {path.name for path in alone.iterdir()} == {"r.json", "f.pdf", "o"}
+    assert len(list((alone / "o").iterdir())) == 3
+
+
+def test_hopeless_predictions_are_said_to_be_so(run, data, alone: Path) -> None:
+    found = diaghoi.read_predictions(data.predictions)
+    write(alone / "p.npz", replace(found, box_xyxy=found.box_xyxy / 640))
+    done = run("report", "p.npz", "--annotations", data.annotations)
+    assert "so they look divided by the image size\n" in done.err.splitlines(keepends=True)[0]
+
+
+def test_the_figure_says_what_it_shows(run, data, alone: Path) -> None:
+    words = ("--annotations", data.annotations, "-q", "--label", "one", "--figure", "f.svg")
+    run("report", data.predictions, *words)
+    svg = (alone / "f.svg").read_text()
+    assert "one (hico-det-520)</text>" in svg
+    assert "one on hico-det, protocol hico-det-520 (classes: no_interaction left out | AP" in svg
 
 
 def test_options_show_in_the_signature(report) -> None:
@@ -272,9 +316,14 @@ def test_image_labels_of_the_settings_that_do_not_fit(run, data, shared: Path) -
 
 
 def test_broken_image_labels_of_the_settings(run, data, alone: Path) -> None:
-    (alone / "anno.mat").write_text("nothing")
-    run("config", "set", "hico-det.image-labels", "anno.mat")
+    again = "it is the setting hico-det.image-labels: set it again or remove it with 'diaghoi "
+    other = alone / "other.mat"
+    change_setting("hico-det.image-labels", str(other))
     done = run("report", data.predictions, "--annotations", data.annotations)
     assert done.code == 2
-    assert done.err.startswith(f"diaghoi: error: {alone / 'anno.mat'}: not a readable MATLAB file")
-    assert "it is a setting: 'diaghoi config unset hico-det.image-labels'" in done.err
+    assert done.err.startswith(f"diaghoi: error: {other}: no such file; {again}")
+    other.write_text("nothing")
+    done = run("report", data.predictions, "--annotations", data.annotations)
+    assert done.err.startswith(
+        f"diaghoi: error: {other}: no MATLAB file; image labels are in HICO's anno.mat; {again}"
+    )

@@ -103,7 +103,15 @@ BAD = {
     "no version": (column(diaghoi_format="x"), "diaghoi_format: is 'x', and this release reads 1"),
     "other data set": (
         column(vocabulary="v-coco"),
-        "vocabulary: is for the data set 'v-coco', not for 'hico-det'; say which with --dataset",
+        "unknown verb 76; verbs of v-coco are numbered 0 to 50 in this format",
+    ),
+    "unknown data set": (
+        column(vocabulary="my-data"),
+        "x.npz: is for the data set 'my-data', which is not known; known: hico-det, v-coco",
+    ),
+    "ignored as numbers": (
+        column(box_ignored=np.zeros(7)),
+        "box_ignored: has shape (7,) and type float64, where (7,) of kind 'b' is needed",
     ),
     "missing columns": (
         column(box_label=None, pair_human=None),

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from diaghoi.exceptions import InputError
 from diaghoi.formats import (
     read,
     read_annotations,
@@ -237,3 +238,26 @@ def test_real_files(shared):
             assert scenes.box_xyxy[scenes.pair_human[pair]].tolist() == human
             row += 1
     assert row == len(scenes.triplet_pair)
+
+
+def test_data_set_by_file_names(saved, annotations):
+    path = saved(annotations)
+    assert recognise(path).dataset == "hico-det"  # where nothing tells
+    with pytest.raises(InputError, match="unknown verb 76; verbs of v-coco are numbered 0 to 50"):
+        read(path, dataset="v-coco")
+    annotations[0]["filename"] = "HICO_test2015_00000001.jpg"
+    assert recognise(saved(annotations)).dataset == "hico-det"
+    with pytest.raises(InputError, match=r"is for hico-det \(triplet-lists\), and v-coco is expec"):
+        read(saved(annotations), dataset="v-coco")
+
+
+def test_v_coco_people_without_an_object(saved, annotations, tmp_path, equal):
+    for row in annotations[0]["hoi_annotation"]:
+        row["category_id"] = 2
+    annotations[0]["hoi_annotation"][1]["object_id"] = -1
+    annotations[2]["hoi_annotation"][0].update(object_id=-1, category_id=0)
+    scenes = read_annotations(saved(annotations), dataset="v-coco")
+    assert scenes.pair_object.tolist() == [1, -1, -1]
+    assert read(saved(annotations), dataset="v-coco")[0].dataset == "v-coco"
+    write_triplet_lists(tmp_path / "x.pkl", scenes)
+    assert equal(read_annotations(tmp_path / "x.pkl", dataset="v-coco"), scenes)

@@ -169,6 +169,58 @@ def test_legend_names_the_models():
     assert [text.get_text() for text in texts] == ["a", "b"]
 
 
+def protocol(name):
+    return {"name": name, "signature": "AP: 11-point"}
+
+
+def test_label_and_protocol_head_the_figure():
+    ax = plots.delta_map([result("a $2$") | {"protocol": protocol("hico-det")}])
+    assert ax.get_title("left") == "a $2$ (hico-det)"
+    assert plots.delta_map([result("")]).get_title("left") == ""
+    unnamed = plots.delta_map([result("") | {"protocol": protocol("hico-det")}])
+    assert unnamed.get_title("left") == "Protocol hico-det"
+
+
+def test_one_protocol_heads_the_legend():
+    results = [result(name) | {"protocol": protocol("hico-det")} for name in "ab"]
+    assert plots.delta_map(results).get_legend().get_title().get_text() == "Protocol hico-det"
+
+
+def test_models_of_different_protocols_are_told_apart():
+    results = [result("x") | {"protocol": protocol(name)} for name in ("hico-det", "diag-hoi")]
+    legend = plots.delta_map(results).get_legend()
+    assert [text.get_text() for text in legend.get_texts()] == ["x (hico-det)", "x (2) (diag-hoi)"]
+    assert legend.get_title().get_text() == ""
+
+
+def test_long_and_odd_labels():
+    names = [f"detector-{'x' * 90}-{n}" for n in range(2)]
+    for models in (names[:1], names):
+        drawn(plots.delta_map([result(name) for name in models]))
+    texts = [
+        text.get_text()
+        for text in plots.delta_map([result(name) for name in names]).get_legend().get_texts()
+    ]
+    assert texts[0].startswith("detector-x")
+    assert texts[0].endswith("…" + "x" * (len(texts[0].split("…")[1]) - 2) + "-0")
+    assert texts[1].endswith("-1")
+    odd = plots.delta_map([result("two\nlines \udcff $x")])
+    assert drawn(odd).get_title("left") == "two lines ? $x"
+
+
+def test_caption():
+    results = [
+        result("a") | {"dataset": "hico-det", "protocol": protocol("hico-det")},
+        result("b") | {"dataset": "hico-det", "protocol": protocol("hico-det")},
+        result("c") | {"dataset": "hico-det", "protocol": protocol("diag-hoi")},
+    ]
+    assert plots.caption(results) == (
+        "a, b on hico-det, protocol hico-det (AP: 11-point). "
+        "c on hico-det, protocol diag-hoi (AP: 11-point)."
+    )
+    assert plots.caption([result("")]) == "model 1."
+
+
 def test_many_models_are_numbered():
     legend = plots.delta_map([result(f"m{n}") for n in range(5)]).get_legend()
     assert legend.get_texts()[4].get_text() == "5 m4"
@@ -178,8 +230,8 @@ def test_many_models_are_numbered():
 def test_figures_are_written_where_there_is_room():
     assert "−0.2" in [text.get_text() for text in plots.delta_map([result()]).texts]
     assert not plots.delta_map([result(f"m{n}") for n in range(12)]).texts
-    tiny = plots.delta_map([result(both_boxes=-0.0001)])
-    assert "0.0" in [text.get_text() for text in tiny.texts]
+    small = plots.delta_map([result(both_boxes=-0.0004, missed_gt=0.00004, action=0.00096)])
+    assert {"−0.04", "0", "0.1"} < {text.get_text() for text in small.texts}
 
 
 @pytest.mark.parametrize("models", [1, 2, 12])

@@ -79,6 +79,24 @@ def test_save_is_repeatable(tmp_path, figure):
     assert (tmp_path / "a.pdf").read_bytes() == (tmp_path / "b.pdf").read_bytes()
 
 
+@pytest.mark.parametrize(
+    ("kind", "field"),
+    [
+        ("pdf", b"/Subject (what it shows)"),
+        ("png", b"Description\0what it shows"),
+        ("svg", b"shows"),
+    ],
+)
+def test_caption_stands_in_the_file(tmp_path, figure, kind, field):
+    path = tmp_path / f"a.{kind}"
+    plots.save(figure, path)
+    assert field not in path.read_bytes()
+    plots.save(figure, path, caption="what it shows")
+    assert field in path.read_bytes()
+    plots.save(figure, path, caption="名 \udcff")
+    plots.save(figure, tmp_path / "a.eps", caption="what it shows")
+
+
 def test_save_keeps_the_size(tmp_path, figure):
     with mpl.rc_context({"savefig.bbox": "tight"}):
         plots.save(figure, tmp_path / "a.svg")

@@ -8,13 +8,14 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from diaghoi.notes import ONLY_INTERACTIONS
 from diaghoi.report.text import percent, print_report
 
 
 def shown(result: dict[str, Any], width: int = 80, **more: Any) -> str:
     stream = io.StringIO()
     print_report(result, Console(file=stream, width=width, highlight=False), **more)
-    return "".join(f"{line.rstrip()}\n" for line in stream.getvalue().splitlines())
+    return stream.getvalue()
 
 
 EXPECTED = """\
@@ -25,9 +26,10 @@ mAP 56.75. Wrong actions cost most: repaired, they would add 11.68.
 mAP, %                                          Full        Rare    Non-rare
 ────────────────────────────────────────────────────────────────────────────
 Official, Default                              31.00           –       31.00
-Official, Known Object (image labels)          35.00           –       35.00
+Official, Known Object                         35.00           –       35.00
 Protocol hico-det-520                          56.75           –       56.75
   mean of the highest recalls                  80.00           –       80.00
+Known Object: by image labels.
 
                                                 ΔmAP        ΔmAP        ΔmAP
 Errors                Count     Share, %        Full        Rare    Non-rare
@@ -77,6 +79,98 @@ def test_a_wide_terminal_only_lengthens_the_protocol(result) -> None:
         "classes: no_interaction left out | AP: 11-point | IoU >= 0.5 | rare: < 10 train "
         "instances\nNote: a note\n"
     )
+
+
+@pytest.mark.parametrize("width", [20, 50, 75])
+def test_a_narrow_terminal_cuts_no_number(result, width: int) -> None:
+    lines = EXPECTED.split("Protocol hico-det-520: ")[0].splitlines()
+    narrow = shown(result, width).splitlines()
+    tables = [line for line in lines[3:] if line.endswith(("0", "5", "─", "8", "–"))]
+    assert len(tables) > 20
+    assert set(tables) <= set(narrow)
+    prose = " ".join(" ".join(narrow).split())
+    assert "mAP 56.75. Wrong actions cost most: repaired, they would add 11.68." in prose
+
+
+def test_no_line_ends_with_a_blank(result) -> None:
+    for width in (20, 50, 80, 200):
+        assert not [line for line in shown(result, width).splitlines() if line.endswith(" ")]
+
+
+def test_stdout_is_the_usual_place(result, capsys, monkeypatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    print_report(result)
+    assert capsys.readouterr().out == EXPECTED
+
+
+def test_official_classes_without_no_interaction(result) -> None:
+    result["notes"] = [f"{ONLY_INTERACTIONS}: the official means run over the 520 classes"]
+    text = shown(result)
+    assert (
+        "\nOfficial, Default (520 classes)                31.00           –       31.00\n" in text
+    )
+    assert (
+        "\nOfficial, Known Object (520 classes)           35.00           –       35.00\n" in text
+    )
+
+
+V_COCO = """\
+mAP, %                                                                  Full
+────────────────────────────────────────────────────────────────────────────
+Official, agent                                                        70.00
+Official, scenario 1 (25 roles)                                        50.00
+  without point (24 roles)                                             51.00
+Official, scenario 2 (25 roles)                                        55.00
+  without point (24 roles)                                                 –
+Protocol v-coco-s1                                                     50.00
+  mean of the highest recalls                                          80.00
+
+                                                                        ΔmAP
+Errors                                        Count     Share, %        Full
+────────────────────────────────────────────────────────────────────────────
+True positive                                   550        27.50
+Human box                                       100         5.00       −0.12
+Object box                                      100         5.00        0.00
+Both boxes                                      100         5.00        0.00
+Association                                     100         5.00       +5.00
+Action                                        1,000        50.00      +11.68
+Duplicate                                        50         2.50        0.00
+Missed                                            5         0.25        0.00
+Ignored                                       1,234
+
+False positive                                1,450        72.50      +30.00
+False negative                                1,450        72.50      +20.00
+Share of the predictions; of the annotations for missed and false negative.
+Ignored: of people without annotated actions; not among the predictions.
+
+Pairs, negatives, actions, %                                            Full
+────────────────────────────────────────────────────────────────────────────
+Pair recall                                                            70.00
+Pair precision                                                          2.00
+  recall of human boxes                                                90.00
+"""
+
+
+def test_v_coco(result) -> None:
+    """A data set without rare classes, with other official figures and ignored people."""
+    scenarios = {
+        name: {"ap": ap, "ap_without_point": without, "classes": dict.fromkeys(range(25), 0.5)}
+        for name, ap, without in (("scenario_1", 0.5, 0.51), ("scenario_2", 0.55, None))
+    }
+    full = {"full": 0.5}
+    result |= {
+        "dataset": "v-coco",
+        "protocol": {"name": "v-coco-s1", "signature": "classes: actions with a role"},
+        "official": {"agent": {"ap": 0.7, "classes": {}}} | scenarios,
+        "map": full,
+        "max_recall": {"full": 0.8},
+        "errors": result["errors"] | {"ignored": 1234},
+    }
+    for outcome in result["oracles"].values():
+        for key, scores in outcome.items():
+            outcome[key] = {"full": scores["full"]}
+    del result["pairs"]["rare"], result["pairs"]["non_rare"]
+    assert V_COCO in shown(result)
 
 
 def test_no_label_no_pairs(result) -> None:

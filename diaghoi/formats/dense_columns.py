@@ -1,0 +1,133 @@
+"""The columns of dense arrays: one key of all images under one another."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from diaghoi.exceptions import InputError
+from diaghoi.formats.checks import (
+    Rows,
+    check_scores,
+    first_not_finite,
+    image_name,
+    shown,
+)
+from diaghoi.formats.content import Content
+from diaghoi.formats.records import Images
+
+Array = npt.NDArray[Any]
+IntArray = npt.NDArray[np.integer]
+
+KEYS = ("filename", "boxes", "labels", "verb_scores", "sub_ids", "obj_ids")
+
+
+def only_member(content: Content) -> Any:
+    """Return the one array of an ``.npz`` as a list of what it holds."""
+    array = next(iter(content.value.values())).read()
+    return array.reshape(-1).tolist() if array.dtype == object else []
+
+
+def dense_images(content: Content) -> Images:
+    """Bring the layouts of this format to a list of one dict an image."""
+    value: Any = content.value
+    if content.container == "npz":
+        if "verb_scores" in value:
+            value = {key: member.read() for key, member in value.items()}
+        else:
+            value = only_member(content)
+    if not isinstance(value, dict):
+        return Images.of(content.file, value, "filename")
+    columns = {key: value[key] for key in (*KEYS, "scores", "action_scores") if key in value}
+    lengths = {key: len(column) if np.ndim(column) else -1 for key, column in columns.items()}
+    if len(set(lengths.values())) > 1 or -1 in lengths.values():
+        found = ", ".join(f"{key} {length}" for key, length in lengths.items())
+        raise InputError(
+            f"{content.file}: the arrays differ in their number of images: {found}; each needs "
+            "the images along its first axis"
+        )
+    rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    return Images.of(content.file, rows, "filename")
+
+
+@dataclass(frozen=True, eq=False)
+class DenseColumns:
+    """The arrays of all images under one another."""
+
+    images: Images
+
+    def parts(
+        self, key: str, *, like: str | None = None, width: int = 0
+    ) -> tuple[list[Array], Rows]:
+        """Return one key of each image: ``width`` columns, as many rows as the key ``like``."""
+        images = self.images
+        parts = [self._part(n, row, key, width) for n, row in enumerate(images.rows)]
+        count = np.fromiter(map(len, parts), dtype=np.int64, count=len(parts))
+        if like is not None:
+            other = np.array([_length(row[like]) for row in images.rows], dtype=np.int64)
+            if (count != other).any():
+                bad = int(np.argmax(count != other))
+                raise InputError(
+                    f"{images.file}: {image_name(images.names, bad)}: {key}: has {count[bad]} "
+                    f"rows, but {like!r} has {other[bad]}; both need one row each for the same "
+                    "things"
+                )
+        return parts, Rows(images.file, images.names, key, count)
+
+    def column(self, key: str, *, like: str | None = None, width: int = 0) -> tuple[Array, Rows]:
+        """Concatenate one key of all images."""
+        parts, rows = self.parts(key, like=like, width=width)
+        empty = np.zeros((0, width) if width else (0,))
+        return np.concatenate(parts) if parts else empty, rows
+
+    def integers(self, key: str, *, like: str | None = None) -> tuple[IntArray, Rows]:
+        """Concatenate one key of whole numbers."""
+        values, rows = self.column(key, like=like)
+        if values.dtype.kind in "iu":
+            return values.astype(np.int64), rows
+        bad = first_not_finite(values)
+        if bad < 0 and (values != np.floor(values)).any():
+            bad = int(np.argmax(values != np.floor(values)))
+        if bad >= 0:
+            raise rows.error(bad, "", f"{values[bad]} is not a whole number")
+        return values.astype(np.int64), rows
+
+    def has(self, key: str) -> bool:
+        """Whether any image has this key."""
+        return any(key in row for row in self.images.rows)
+
+    def _part(self, image: int, row: dict[str, Any], key: str, width: int) -> Array:
+        where = f"{self.images.file}: {image_name(self.images.names, image)}: {key}"
+        if key not in row:
+            keys = ", ".join(map(str, row))
+            raise InputError(f"{where}: the key is missing; the image has: {keys}")
+        try:
+            array = np.asarray(row[key])
+            if array.dtype.kind not in "if":
+                array = array.astype(np.float64)
+        except (TypeError, ValueError):
+            raise InputError(
+                f"{where}: {shown(row[key])} is not an array of numbers; rows must have equal "
+                "lengths"
+            ) from None
+        if array.size == 0:
+            return array.reshape((0, width) if width else (0,))
+        if array.ndim != (2 if width else 1) or (width and array.shape[1] != width):
+            wanted = f"(rows, {width})" if width else "(rows,)"
+            raise InputError(f"{where}: has shape {array.shape}; give {wanted}")
+        return array
+
+
+def _length(value: Any) -> int:
+    return len(value) if np.ndim(value) else 0
+
+
+def box_scores(columns: DenseColumns) -> Array | None:
+    """Return the scores of the boxes, None where the file has none."""
+    if not columns.has("scores"):
+        return None
+    scores, rows = columns.column("scores", like="boxes")
+    return check_scores(rows, scores, "").astype(np.float64)

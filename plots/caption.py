@@ -1,0 +1,43 @@
+"""What a figure shows, in words: for the metadata of its file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+
+def protocol_of(result: Mapping[str, Any], key: str) -> str:
+    """Look up what a result says about its protocol; empty where it says nothing.
+
+    Parameters
+    ----------
+    result : mapping
+        As from :meth:`diaghoi.Diagnosis.to_dict`.
+    key : {"name", "signature"}
+        What to look up.
+    """
+    protocol = result.get("protocol")
+    return str(protocol.get(key, "")) if isinstance(protocol, Mapping) else ""
+
+
+def caption(results: Sequence[Mapping[str, Any]]) -> str:
+    """Name the detectors of a figure, the data set, and the protocol with its choices.
+
+    Parameters
+    ----------
+    results : sequence of mapping
+        As from :meth:`diaghoi.Diagnosis.to_dict`.
+
+    Returns
+    -------
+    str
+        One sentence for each protocol, for :func:`diaghoi.plots.save`.
+    """
+    sentences: dict[str, list[str]] = {}
+    for number, result in enumerate(results, start=1):
+        name, signature = (protocol_of(result, key) for key in ("name", "signature"))
+        where = f" on {result['dataset']}" if result.get("dataset") else ""
+        choices = f", protocol {name} ({signature})" if name else ""
+        label = str(result.get("label") or f"model {number}")
+        sentences.setdefault(f"{where}{choices}", []).append(label)
+    return " ".join(f"{', '.join(labels)}{rest}." for rest, labels in sentences.items())
