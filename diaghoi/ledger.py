@@ -111,7 +111,7 @@ class Ranked:
         first_image = np.cumsum([0, *images])
         first_row = np.cumsum([0, *(len(part.row_class) for part in parts)])
         first_annotation = np.cumsum([0, *(len(part.annotation_class) for part in parts)])
-        joined = {}
+        joined: dict[str, Any] = {}
         for name in (*cls._names("row"), *cls._names("annotation")):
             columns = []
             for number, part in enumerate(parts):
@@ -258,7 +258,7 @@ class Ledger(Ranked):
         by_place = np.lexsort((self.row_input[movers], -self.row_score[movers], group))
         movers, group = movers[by_place], group[by_place]
         at = rest.places(group, self.row_score[movers], self.row_input[movers])
-        edited = {}
+        edited: dict[str, Any] = {}
         for name in self._names("row"):
             values = getattr(self, name)[movers]
             if name in columns:

@@ -27,9 +27,8 @@ def ranking(groups: IntArray, scores: FloatArray) -> IntArray:
     # A stable sort of 16-bit numbers is a radix sort; a group then fits the processor's cache.
     order = np.argsort(groups.astype(np.uint16), kind="stable")
     ranked = scores[order]
-    stop = np.cumsum(np.bincount(groups)) if len(groups) else []
     first = 0
-    for last in stop:
+    for last in np.cumsum(np.bincount(groups)).tolist():
         if last - first > 1:
             order[first:last] = order[first:last][descending(ranked[first:last])]
         first = last

@@ -131,7 +131,8 @@ def _verb_scores(
     right = pool.verb_sets[pool.verbs[candidate], vocabulary.class_verb[hoi]]
     confused = ~right & (rng.random(len(hoi)) < detector.confused_verbs)
     logit = np.where(right, RIGHT, np.where(confused, RIGHT - LESS_CONFUSED, WRONG))
-    logit -= detector.rare_penalty * (right & vocabulary.rare[hoi])
+    if vocabulary.rare is not None:
+        logit -= detector.rare_penalty * (right & vocabulary.rare[hoi])
     logit -= (np.where(mistaken, LESS_MISTAKEN, LESS_IDLE) * ~pool.joined)[candidate]
     logit += rng.normal(0, detector.score_noise, len(hoi))
 

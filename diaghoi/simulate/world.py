@@ -82,7 +82,9 @@ def annotations(
     if images < 1:
         raise InputError(f"images: {images} images cannot be simulated; give 1 or more")
     vocabulary = hico_det() if vocabulary is None else vocabulary
-    frequency = np.maximum(vocabulary.test_instances, 1).astype(np.float64)
+    frequency = np.ones(len(vocabulary))
+    if vocabulary.test_instances is not None:
+        frequency = np.maximum(vocabulary.test_instances, 1).astype(np.float64)
     sizes = np.array(SIZES)[rng.choice(len(SIZES), size=images, p=SIZE_SHARES)]
     theme = vocabulary.class_object[_draw(frequency, images, rng)]
     things = _things(theme, vocabulary, rng)
