@@ -5,6 +5,8 @@
 array is the column of that name. Nothing is compressed, so that a
 file is read as fast as it is copied. Coordinates and scores are float64, other numbers as small as
 they fit; pairs and triplets refer to rows of the box and pair table of the whole file.
+``box_ignored`` is there where people can be ignored (V-COCO annotations); ``box_label`` may be -1
+for V-COCO, whose files do not name the category, and ``pair_object`` -1 where there is no object.
 """
 
 from __future__ import annotations

@@ -1,0 +1,55 @@
+"""The options that pass the files of V-COCO through."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+from support import vcoco
+
+
+def run(*words, folder=None):
+    command = [sys.executable, "-m", "diaghoi", *map(str, words)]
+    return subprocess.run(command, capture_output=True, text=True, cwd=folder)
+
+
+@pytest.mark.parametrize("detector", ["one_stage", "two_stage"])
+def test_report_without_naming_the_data_set(detector, shared):
+    folder = shared / "conformance" / "v_coco"
+    truth = ("--annotations", folder / "vcoco_test.json")
+    pairs = ("--pairs", folder / f"{detector}_pairs.pkl")
+    done = run("report", folder / f"{detector}.pkl", *truth, *pairs, "--json", "-")
+    assert done.returncode == 0, done.stderr
+    result = json.loads(done.stdout)
+    expected = json.loads((folder / f"{detector}_expected.json").read_text())
+    assert result["dataset"] == "v-coco"
+    assert result["protocol"]["name"] == "v-coco-s1"
+    assert {key: result["errors"][key] for key in expected["errors"]} == expected["errors"]
+    for part, official in expected["official"].items():
+        assert result["official"][part]["classes"] == pytest.approx(official["classes"], abs=1e-6)
+
+
+def test_files_of_the_annotations(tmp_path, saved):
+    truth = vcoco.write_annotations(tmp_path / "a", places=("b", "c"))
+    found = saved([vcoco.result(hold_agent=0.5)])
+    beside = ("--instances", tmp_path / "a/b/instances_vcoco_all_2014.json")
+    beside += ("--ids", tmp_path / "a/c/vcoco_test.ids")
+    done = run("report", found, "--annotations", truth)
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"diaghoi: error: {truth}: instances_vcoco_all_2014.json belongs")
+    assert len(done.stderr.splitlines()) == 1
+    for words in (("report", found, "--annotations", truth), ("inspect", truth)):
+        assert run(*words, *beside).returncode == 0
+    done = run("inspect", found, "--annotations", truth, *beside)
+    assert done.returncode == 0, done.stderr
+    done = run("convert", truth, tmp_path / "x.npz", *beside)
+    assert "2 images, 5 boxes, 3 pairs, 6 triplets" in done.stdout
+
+
+def test_image_of_a_single_file(saved, tmp_path):
+    path = saved([vcoco.result(None, hold_agent=0.5)])
+    for command in (("inspect", path), ("convert", path, tmp_path / "x.npz")):
+        done = run(*command)
+        assert done.returncode == 2
+        assert "say which image it is with --image-id" in done.stderr
+        assert run(*command, "--image-id", "7").returncode == 0
