@@ -23,7 +23,7 @@ from diaghoi.notes import found_notes
 from diaghoi.official import benchmarks, official_figures
 from diaghoi.oracles import ORACLES
 from diaghoi.pairs import PairCounts, pair_scores
-from diaghoi.protocol import Protocol
+from diaghoi.protocol import PROTOCOL_OF, Protocol, check_protocol
 from diaghoi.protocol import protocol as protocol_named
 from diaghoi.scenes import Scenes, join
 from diaghoi.tables import Table, class_table, image_table
@@ -35,7 +35,7 @@ BoolArray = npt.NDArray[np.bool_]
 def diagnose(
     annotations: Scenes,
     predictions: Scenes,
-    protocol: str | Protocol = "hico-det-520",
+    protocol: str | Protocol | None = None,
     *,
     label: str = "",
     image_labels: ImageLabels | None = None,
@@ -48,8 +48,9 @@ def diagnose(
     annotations, predictions : Scenes
         As read by :func:`diaghoi.read_annotations` and :func:`diaghoi.read_predictions`; images are
         joined by name.
-    protocol : str or Protocol
-        The choices; ``diaghoi.protocol(name, iou=...)`` changes some of them.
+    protocol : str or Protocol, optional
+        The choices; ``diaghoi.protocol(name, iou=...)`` changes some of them. By default
+        `hico-det-520` for HICO-DET and `v-coco-s1` for V-COCO.
     label : str
         Name of the detector in tables and figures.
     image_labels : ImageLabels, optional
@@ -64,7 +65,8 @@ def diagnose(
     Raises
     ------
     InputError
-        Where nothing is annotated, no image is shared, or predictions have no scores.
+        Where nothing is annotated, no image is shared, predictions have no scores, or annotations,
+        predictions and protocol are not of one data set.
     """
     for name, given in (("annotations", annotations), ("predictions", predictions)):
         if not isinstance(given, Scenes):
@@ -72,7 +74,11 @@ def diagnose(
                 f"{name}: expected Scenes, found {type(given).__name__}; read a file with "
                 f"diaghoi.read_{name}"
             )
-    protocol = protocol_named(protocol)
+    dataset, other = annotations.vocabulary.name, predictions.vocabulary.name
+    if dataset != other:
+        raise InputError(f"the annotations are of {dataset}, the predictions of {other}")
+    protocol = protocol_named(PROTOCOL_OF[dataset] if protocol is None else protocol)
+    check_protocol(protocol, annotations.vocabulary)
     if predictions.triplet_score is None and annotations.triplet_score is not None:
         raise InputError(
             "annotations and predictions are swapped: diagnose(annotations, predictions)"

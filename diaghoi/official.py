@@ -55,7 +55,7 @@ def _hico_det(diagnosis: Diagnosis) -> dict[str, Any]:
     (protocol,) = benchmark.protocols
     objects = diagnosis.vocabulary.class_object
     known = diagnosis.known_objects
-    splits = protocol.splits(diagnosis.vocabulary)
+    splits = replace(protocol, groups=diagnosis.protocol.groups).splits(diagnosis.vocabulary)
     default, known_object = (
         split_means(scores, protocol, splits)[0]
         for scores in (

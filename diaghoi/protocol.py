@@ -228,6 +228,28 @@ PROTOCOLS = {
     )
 }
 
+# What the diagnosis of each data set goes by, where the user does not choose.
+PROTOCOL_OF = {"hico-det": "hico-det-520", "v-coco": "v-coco-s1"}
+
+
+def check_protocol(protocol: Protocol, vocabulary: Vocabulary) -> None:
+    """Check that a protocol can be used on a data set.
+
+    Raises
+    ------
+    InputError
+        Where the data set has roles of people and the protocol not, or the other way round.
+    """
+    if (protocol.pairing == "person") != (vocabulary.agents is not None):
+        fitting = [
+            each.name
+            for each in PROTOCOLS.values()
+            if (each.pairing == "person") == (vocabulary.agents is not None)
+        ]
+        raise InputError(
+            f"protocol {protocol.name} is not for {vocabulary.name}; choose {', '.join(fitting)}"
+        )
+
 
 def protocol(name: str | Protocol, **changes: Any) -> Protocol:
     """Return a protocol by name, with some choices changed.

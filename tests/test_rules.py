@@ -19,8 +19,9 @@ from support.scenes import (
     scenes,
 )
 
-from diaghoi import Diagnosis, diagnose, protocol
+from diaghoi import Diagnosis, InputError, diagnose, protocol
 from diaghoi.errors import LABELS
+from diaghoi.vocabulary import vocabulary
 
 # Two people with a bicycle each, and a car of nobody's.
 ANN, BOB = (0, 0, 9, 19), (100, 0, 109, 19)
@@ -302,3 +303,24 @@ def test_upt_builds_its_recall_levels_from_both_ends() -> None:
     # A recall of 7/10 reaches the level here, and misses it in the official evaluator.
     assert (levels[7] <= 0.7, official[7] <= 0.7) == (True, False)
     assert (levels[3] <= 0.3, official[3] <= 0.3) == (False, False)
+
+
+def test_protocols_are_only_used_on_their_data_sets() -> None:
+    hico = scenes([image("a.jpg", BOXES, TRUTH)], scored=False)
+    found = scenes([image("a.jpg", [], [])], scored=True)
+    with pytest.raises(InputError, match="v-coco-s1 is not for hico-det; choose hico-det, hico-"):
+        diagnose(hico, found, "v-coco-s1")
+    v_coco = replace(hico, vocabulary=vocabulary("v-coco"))
+    with pytest.raises(InputError, match="hico-det is not for v-coco; choose v-coco-s1, v-coco-s2"):
+        diagnose(v_coco, replace(found, vocabulary=vocabulary("v-coco")), "hico-det")
+    with pytest.raises(InputError, match="annotations are of v-coco, the predictions of hico-det"):
+        diagnose(v_coco, found)
+
+
+def test_a_diagnosis_needs_scenes_in_their_order() -> None:
+    hico = scenes([image("a.jpg", BOXES, TRUTH)], scored=False)
+    found = scenes([image("a.jpg", [], [])], scored=True)
+    with pytest.raises(InputError, match="annotations: expected Scenes, found str; read a file"):
+        diagnose("gt.json", found)
+    with pytest.raises(InputError, match="are swapped"):
+        diagnose(found, hico)

@@ -17,16 +17,16 @@ from diaghoi.cli.progress import progress
 from diaghoi.cli.settings import CHANGE, setting_of
 from diaghoi.exceptions import InputError
 from diaghoi.formats import read_annotations, read_predictions
+from diaghoi.groups import read_groups
+from diaghoi.groups import zero_shot as zero_shot_split
 from diaghoi.known_object import ImageLabels
 from diaghoi.meeting import sampled_warnings
-from diaghoi.protocol import PROTOCOLS
+from diaghoi.protocol import PROTOCOL_OF, PROTOCOLS, Group
 from diaghoi.protocol import protocol as protocol_named
 from diaghoi.report.json import to_json, write_json
 from diaghoi.scenes import Scenes
-from diaghoi.vocabulary import vocabulary
+from diaghoi.vocabulary import Vocabulary, vocabulary
 
-# What the diagnosis of each data set goes by, where the user does not choose.
-PROTOCOL_OF = {"hico-det": "hico-det-520", "v-coco": "v-coco-s1"}
 DEFAULTS = ", ".join(f"{dataset}: {name}" for dataset, name in PROTOCOL_OF.items())
 Protocol = Annotated[str | None, typer.Option(help=f"One of {', '.join(PROTOCOLS)} [{DEFAULTS}].")]
 Figure = Annotated[
@@ -44,6 +44,13 @@ Label = Annotated[
 Iou = Annotated[float | None, typer.Option(help="IoU threshold [0.5].")]
 Rare = Annotated[
     str | None, typer.Option(help="Rare by instances in the 'train' or the 'test' set [train].")
+]
+ZeroShot = Annotated[
+    str | None, typer.Option(help="Show unseen and seen classes of RF-UC, NF-UC, UO or UV.")
+]
+Groups = Annotated[
+    Path | None,
+    typer.Option(help='Show groups of classes: JSON of {"name": [classes]}.', readable=False),
 ]
 Labels = Annotated[
     Path | None, typer.Option(help="HICO's anno.mat, for Known Object.", readable=False)
@@ -69,6 +76,8 @@ def report(
     image_id: options.ImageId = None,
     iou: Iou = None,
     rare: Rare = None,
+    zero_shot: ZeroShot = None,
+    groups: Groups = None,
     image_labels: Labels = None,
     quiet: options.Quiet = False,
 ) -> None:
@@ -87,7 +96,11 @@ def report(
             predictions, pairs=pairs, dataset=dataset, image_id=image_id, **reading
         )
         dataset = found.vocabulary.name
-        chosen = protocol_named(protocol or PROTOCOL_OF[dataset], **changes)
+        chosen = protocol_named(
+            protocol or PROTOCOL_OF[dataset],
+            groups=_groups(zero_shot, groups, found.vocabulary),
+            **changes,
+        )
         located = (
             find_annotations(dataset) if annotations is None else in_folder(annotations, dataset)
         )
@@ -153,6 +166,15 @@ class _Files:
             write_json(json, result)
             notes += draw([result], figure)
         return notes
+
+
+def _groups(name: str | None, file: Path | None, words: Vocabulary) -> tuple[Group, ...]:
+    """Collect the groups of classes that are asked for."""
+    if name is not None and file is not None:
+        raise InputError("--zero-shot and --groups: give one of them")
+    if name is not None:
+        return zero_shot_split(name, words)
+    return () if file is None else read_groups(file, words)
 
 
 def _image_labels(

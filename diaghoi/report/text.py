@@ -87,8 +87,10 @@ def _print(console: Console, line: str, style: str = "") -> None:
 
 
 def _print_table(console: Console, table: Table) -> None:
-    """Print a table without trailing blanks, and in its whole width where the console is narrow."""
-    options = console.options.update_width(max(WIDTH, console.width))
+    """Print a table without trailing blanks, in its whole width also on a narrower console."""
+    endless = console.options.update_width(10 * WIDTH)
+    needed = console.measure(table, options=endless).maximum
+    options = console.options.update_width(max(needed, console.width))
     for row in console.render_lines(table, options):
         line = Text.assemble(*((segment.text, segment.style or "") for segment in row))
         line.rstrip()
@@ -99,7 +101,7 @@ def _table(title: str, columns: Mapping[str, int]) -> Table:
     """Make an empty table: its title heads the first column, numbers stand right."""
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="bold")
     numbers = sum(width + GAP for width in columns.values())
-    table.add_column(title, min_width=WIDTH - numbers, vertical="bottom")
+    table.add_column(title, min_width=max(WIDTH - numbers, 0), vertical="bottom")
     for column, width in columns.items():
         table.add_column(column, justify="right", min_width=width, vertical="bottom")
     return table
@@ -107,7 +109,9 @@ def _table(title: str, columns: Mapping[str, int]) -> Table:
 
 def _splits(result: Result) -> dict[str, str]:
     """Titles of the groups of classes that the result holds."""
-    return {split: SPLITS.get(split, split.replace("_", " ")) for split in result["map"]}
+    return {
+        split: SPLITS.get(split, split.replace("_", " ").capitalize()) for split in result["map"]
+    }
 
 
 def _mean_ap(result: Result) -> Table:
@@ -190,8 +194,8 @@ def _parts(result: Result) -> Table:
     table = _table("Pairs, negatives, actions, %", dict.fromkeys(splits.values(), SPLIT))
     pairs, negatives, actions = result["pairs"], result["negatives"], result["actions"]
     for name, key in (("Pair recall", "recall"), ("Pair precision", "precision")):
-        others = (percent(pairs[split][key]) for split in splits if split != "full")
-        table.add_row(name, percent(pairs[key]), *others)
+        others = (pairs.get(split, {}).get(key) for split in splits if split != "full")
+        table.add_row(name, percent(pairs[key]), *map(percent, others))
     for name, value in (
         ("  recall of human boxes", pairs["human_recall"]),
         ("  recall of object boxes", pairs["object_recall"]),

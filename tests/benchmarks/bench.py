@@ -1,8 +1,8 @@
 """Measure the speed and the memory of the main job at full size: ``make bench``.
 
-Makes a data set of the size of HICO-DET's test set once (in ``build/bench``), then runs each job
-in a process of its own, import included, and prints its best wall time, its peak memory, and the
-ratio of both to the floor: bare ``pickle.load`` of the same three pickles in the same run.
+Makes data of the size of the test sets of HICO-DET and V-COCO once (in ``build/bench``), then runs
+each job in a process of its own, import included, and prints its best wall time, its peak memory,
+and the ratio of both to the floor: bare ``pickle.load`` of the same pickles in the same run.
 """
 
 from __future__ import annotations
@@ -15,6 +15,12 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
+from diaghoi import simulate
+from diaghoi.formats import write, write_v_coco
+
+DIAGHOI = [sys.executable, "-m", "diaghoi"]
 FOLDER = Path(__file__).resolve().parents[2] / "build" / "bench"
 BARE = "import pickle, sys; kept = [pickle.load(open(f, 'rb')) for f in sys.argv[1:]]"
 WITHOUT_COLLECTOR = f"import gc; gc.disable(); {BARE}"
@@ -49,51 +55,74 @@ def prepare(images: int) -> None:
     if not stamp.exists() or stamp.read_text() != str(images):
         print(f"simulating {images} images ...", file=sys.stderr)
         demo = ["demo", "--out", str(FOLDER), "--images", str(images), "--quiet"]
-        subprocess.run([sys.executable, "-m", "diaghoi", *demo], check=True)
+        subprocess.run([*DIAGHOI, *demo], check=True)
         stamp.write_text(str(images))
 
 
+def prepare_v_coco(images: int) -> None:
+    """Simulate V-COCO where it is not there yet."""
+    stamp = FOLDER / "v_coco_images.txt"
+    if not stamp.exists() or stamp.read_text() != str(images):
+        print(f"simulating {images} V-COCO images ...", file=sys.stderr)
+        rng = np.random.default_rng(0)
+        truth = simulate.v_coco_annotations(images, rng)
+        found = simulate.v_coco_detect(truth, rng)
+        write(FOLDER / "v_coco_annotations.npz", truth)
+        write(FOLDER / "v_coco.npz", found)
+        write_v_coco(FOLDER / "v_coco.pkl", found)
+        stamp.write_text(str(images))
+
+
+def measure(title: str, jobs: dict[str, list[str]], repeat: int) -> None:
+    """Run jobs and print a table; the first is the floor."""
+    print(f"\n{title}, best of {repeat}")
+    print(f"{'job':36}{'seconds':>9}{'x floor':>9}{'MB':>8}{'x floor':>9}")
+    floor = None
+    for name, command in jobs.items():
+        done = run(command, repeat)
+        floor = floor or done
+        print(
+            f"{name:36}{done.seconds:9.2f}{done.seconds / floor.seconds:9.2f}"
+            f"{done.megabytes:8.0f}{done.megabytes / floor.megabytes:9.2f}",
+            flush=True,
+        )
+
+
+def jobs_of(detector: str, truth: str, pairs: str | None) -> dict[str, list[str]]:
+    """List the jobs on the files of one detector."""
+    pickles = [f"{detector}.pkl", *([pairs] if pairs else [])]
+    report = [*DIAGHOI, "report", "--quiet", "--json", "out.json"]
+    return {
+        "bare pickle.load of the pickles": [sys.executable, "-c", BARE, *pickles],
+        "the same, garbage collector off": [sys.executable, "-c", WITHOUT_COLLECTOR, *pickles],
+        "report from the columnar files": [
+            *report,
+            *(f"{detector}.npz", "--annotations", f"{truth}.npz"),
+        ],
+        "report from the pickles": [
+            *report,
+            *(f"{detector}.pkl", "--annotations", f"{truth}.npz"),
+            *(["--pairs", pairs] if pairs else []),
+        ],
+    }
+
+
 def main() -> None:
-    """Run all jobs and print the table."""
+    """Run all jobs and print the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--images", type=int, default=9658)
+    parser.add_argument("--v-coco-images", type=int, default=4946)
     parser.add_argument("--repeat", type=int, default=5)
     arguments = parser.parse_args()
     prepare(arguments.images)
-    python = sys.executable
     for detector in ("one_stage", "two_stage"):
-        pickles = ("annotations.pkl", f"{detector}.pkl", f"{detector}_pairs.pkl")
-        report = [python, "-m", "diaghoi", "report", "--quiet", "--json", "out.json"]
-        jobs = {
-            "bare pickle.load of three pickles": [python, "-c", BARE, *pickles],
-            "the same, garbage collector off": [python, "-c", WITHOUT_COLLECTOR, *pickles],
-            "report from the columnar files": [
-                *report,
-                f"{detector}.npz",
-                "--annotations",
-                "annotations.npz",
-            ],
-            "report from the pickles": [
-                *report,
-                f"{detector}.pkl",
-                "--pairs",
-                f"{detector}_pairs.pkl",
-                "--annotations",
-                "annotations.pkl",
-            ],
-            "diaghoi --help": [python, "-m", "diaghoi", "--help"],
-            "import diaghoi": [python, "-c", "import diaghoi"],
-        }
-        print(f"\n{arguments.images} images, {detector}, best of {arguments.repeat}")
-        print(f"{'job':36}{'seconds':>9}{'x floor':>9}{'MB':>8}{'x floor':>9}")
-        floor = None
-        for name, command in jobs.items():
-            done = run(command, arguments.repeat)
-            floor = floor or done
-            print(
-                f"{name:36}{done.seconds:9.2f}{done.seconds / floor.seconds:9.2f}"
-                f"{done.megabytes:8.0f}{done.megabytes / floor.megabytes:9.2f}"
-            )
+        jobs = jobs_of(detector, "annotations", f"{detector}_pairs.pkl")
+        jobs["diaghoi --help"] = [*DIAGHOI, "--help"]
+        jobs["import diaghoi"] = [sys.executable, "-c", "import diaghoi"]
+        measure(f"HICO-DET, {arguments.images} images, {detector}", jobs, arguments.repeat)
+    prepare_v_coco(arguments.v_coco_images)
+    jobs = jobs_of("v_coco", "v_coco_annotations", None)
+    measure(f"V-COCO, {arguments.v_coco_images} images", jobs, min(arguments.repeat, 2))
 
 
 if __name__ == "__main__":

@@ -327,3 +327,23 @@ def test_broken_image_labels_of_the_settings(run, data, alone: Path) -> None:
     assert done.err.startswith(
         f"diaghoi: error: {other}: no MATLAB file; image labels are in HICO's anno.mat; {again}"
     )
+
+
+def test_groups_of_classes_are_columns(shared: Path, run: Any, tmp_path: Path) -> None:
+    folder = shared / "conformance" / "hico_det_diagnosis"
+    files = [folder / "weak_preds.pkl", "--annotations", folder / "gt_wo_nointer.pkl"]
+    done = run("report", *files, "--zero-shot", "RF-UC", "--json", tmp_path / "z.json")
+    assert done.code == 0
+    for words in ("Unseen", "Seen", "Harmonic"):
+        assert words in done.out
+    result = json.loads((tmp_path / "z.json").read_text())
+    assert list(result["map"]) == [*SPLITS, "unseen", "seen", "harmonic"]
+    assert list(result["official"]["default"]) == list(result["map"])
+    groups = tmp_path / "groups.json"
+    groups.write_text('{"wheels": ["ride bicycle", "ride motorcycle"]}')
+    done = run("report", *files, "--groups", groups, "--json", tmp_path / "g.json")
+    assert "Wheels" in done.out
+    assert "wheels" in json.loads((tmp_path / "g.json").read_text())["oracles"]["action"]["map"]
+    done = run("report", *files, "--groups", groups, "--zero-shot", "UO")
+    assert done.code == 2
+    assert done.err == "diaghoi: error: --zero-shot and --groups: give one of them\n"
