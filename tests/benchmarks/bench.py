@@ -88,22 +88,22 @@ def measure(title: str, jobs: dict[str, list[str]], repeat: int) -> None:
         )
 
 
-def jobs_of(detector: str, truth: str, pairs: str | None) -> dict[str, list[str]]:
-    """List the jobs on the files of one detector."""
-    pickles = [f"{detector}.pkl", *([pairs] if pairs else [])]
+def jobs_of(detector: str, truth: str, pickles: list[str]) -> dict[str, list[str]]:
+    """List the jobs on the files of one detector.
+
+    ``pickles`` are, beside the predictions, the files that the report from pickles reads: options
+    and names.
+    """
+    files = [f"{detector}.pkl", *(name for name in pickles if name.endswith(".pkl"))]
     report = [*DIAGHOI, "report", "--quiet", "--json", "out.json"]
     return {
-        "bare pickle.load of the pickles": [sys.executable, "-c", BARE, *pickles],
-        "the same, garbage collector off": [sys.executable, "-c", WITHOUT_COLLECTOR, *pickles],
+        "bare pickle.load of the pickles": [sys.executable, "-c", BARE, *files],
+        "the same, garbage collector off": [sys.executable, "-c", WITHOUT_COLLECTOR, *files],
         "report from the columnar files": [
             *report,
             *(f"{detector}.npz", "--annotations", f"{truth}.npz"),
         ],
-        "report from the pickles": [
-            *report,
-            *(f"{detector}.pkl", "--annotations", f"{truth}.npz"),
-            *(["--pairs", pairs] if pairs else []),
-        ],
+        "report from the pickles": [*report, f"{detector}.pkl", *pickles],
     }
 
 
@@ -116,12 +116,14 @@ def main() -> None:
     arguments = parser.parse_args()
     prepare(arguments.images)
     for detector in ("one_stage", "two_stage"):
-        jobs = jobs_of(detector, "annotations", f"{detector}_pairs.pkl")
+        pickles = ["--annotations", "annotations.pkl", "--pairs", f"{detector}_pairs.pkl"]
+        jobs = jobs_of(detector, "annotations", pickles)
         jobs["diaghoi --help"] = [*DIAGHOI, "--help"]
         jobs["import diaghoi"] = [sys.executable, "-c", "import diaghoi"]
         measure(f"HICO-DET, {arguments.images} images, {detector}", jobs, arguments.repeat)
     prepare_v_coco(arguments.v_coco_images)
-    jobs = jobs_of("v_coco", "v_coco_annotations", None)
+    pickles = ["--annotations", "v_coco_annotations.npz"]
+    jobs = jobs_of("v_coco", "v_coco_annotations", pickles)
     measure(f"V-COCO, {arguments.v_coco_images} images", jobs, min(arguments.repeat, 2))
 
 
