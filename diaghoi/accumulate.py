@@ -51,7 +51,8 @@ class Accumulator:
         Object numbering of labels: ``coco80``, ``coco91`` or ``hico80``; found from the first
         human boxes when not given.
     top : int, optional
-        Triplets an image taken from dense scores; 100 when not given.
+        Triplets an image that count, best first. When not given, all count, and of dense scores the
+        100 best.
     image_labels : ImageLabels, optional
         Image-level labels of HICO for Known Object. Without them the box annotations decide.
 
@@ -80,7 +81,7 @@ class Accumulator:
         top: int | None = None,
         image_labels: ImageLabels | None = None,
     ) -> None:
-        self.protocol = protocol_named(protocol)
+        self.protocol = protocol_named(protocol, top=top)
         self.label = label
         self._image_labels = image_labels
         self._options = Options(vocabulary=vocabulary(dataset), objects=objects, top=top)

@@ -134,7 +134,9 @@ def test_dense_equals_all_at_once(truth, tmp_path: Path) -> None:
     write_dense_arrays(tmp_path / "dense.pkl", scenes)
     dense = pickle.loads((tmp_path / "dense.pkl").read_bytes())
     expected = diaghoi.diagnose(
-        truth, diaghoi.read_predictions(tmp_path / "dense.pkl", top=20), "hico-det"
+        truth,
+        diaghoi.read_predictions(tmp_path / "dense.pkl"),
+        diaghoi.protocol("hico-det", top=20),
     )
     accumulator = Accumulator("hico-det", top=20)
     annotations = lists(truth)

@@ -23,6 +23,7 @@ from diaghoi.formats import (
     vcoco_results,
 )
 from diaghoi.formats.base import Format, Kind, Options, Recognised
+from diaghoi.formats.checks import numbering_told
 from diaghoi.formats.columnar import write
 from diaghoi.formats.content import Content, load
 from diaghoi.formats.dense_arrays import write_dense_arrays
@@ -120,8 +121,9 @@ def read(
     objects : {'coco80', 'coco91', 'hico80'}, optional
         How objects are numbered; by default found from the format and the human boxes.
     top : int, optional
-        Triplets to keep of each image of dense arrays, 100 by default. Other formats are read as
-        they are; to evaluate fewer of their triplets, give ``top`` to the protocol.
+        Triplets to keep of each image of dense arrays; of HICO-DET at least 100, the default,
+        because the official figures use 100. Other formats are read as they are. To evaluate fewer
+        triplets, give ``top`` to the protocol.
     instances, ids : path, optional
         The COCO instances file and the ``.ids`` file that belong to V-COCO annotations in the
         official layout; by default found beside the file.
@@ -228,7 +230,8 @@ def read_predictions(
     path : path
         The file or folder with the triplets.
     pairs : path, optional
-        The pair file of the same detector.
+        The pair file of the same detector. Its objects are read in the numbering that was found in
+        the triplets, unless ``objects`` says which.
     format, dataset, origin, objects, top, image_id
         As in :func:`read`; ``format`` is that of ``path``.
 
@@ -254,9 +257,21 @@ def read_predictions(
     _expect("predictions", found, scenes)
     if pairs is None:
         return scenes
+    objects = objects or _numbering(found, scenes)
     found, listed = read(pairs, dataset=found.dataset, origin=origin, objects=objects)
     _expect("pairs", found, listed)
     return merge(scenes, listed)
+
+
+def _numbering(found: Recognised, scenes: Scenes) -> str | None:
+    """Return the object numbering that the pairs of a detector share with its triplets.
+
+    Columnar files are numbered as the package does, whatever their notes say of the original; in
+    V-COCO the objects of pairs have no say.
+    """
+    if found.format == columnar.FORMAT.name or scenes.vocabulary.agents is not None:
+        return None
+    return numbering_told(scenes.notes)
 
 
 def _expect(kind: Kind, found: Recognised, scenes: Scenes) -> None:
@@ -322,6 +337,11 @@ def _matching(content: Content) -> tuple[Format, Kind]:
         kind = candidate.recognise(content)
         if kind is not None:
             return candidate, kind
+    if content.container == "mat" and "list_action" in content.value:
+        raise InputError(
+            f"{content.file}: holds HICO's image labels, no boxes; give it with --image-labels, "
+            "and anno_bbox.mat or instances_test2015.json with --annotations"
+        )
     raise InputError(
         f"{content.file}: not a known format: {_outline(content)}; known formats: "
         f"{', '.join(FORMATS)}"
@@ -330,8 +350,11 @@ def _matching(content: Content) -> tuple[Format, Kind]:
 
 def _forced(content: Content, name: str) -> tuple[Format, Kind]:
     if name not in FORMATS:
+        begun = [known for known in FORMATS if name and known.startswith(name)]
+        hint = f" (did you mean {' or '.join(map(repr, begun))}?)" if begun else ""
         raise InputError(
-            f"unknown format {name!r}{close_matches(name, FORMATS)}; known: {', '.join(FORMATS)}"
+            f"unknown format {name!r}{hint or close_matches(name, FORMATS)}; known: "
+            f"{', '.join(FORMATS)}"
         )
     kind = FORMATS[name].recognise(content)
     if kind is not None:

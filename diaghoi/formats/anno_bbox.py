@@ -10,20 +10,29 @@ HOIs marked invisible have no boxes; they are skipped and counted in a note.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from diaghoi.exceptions import InputError
 from diaghoi.formats.base import Format, Kind, Options
-from diaghoi.formats.checks import Rows, check_boxes, check_names, check_range
+from diaghoi.formats.checks import (
+    Rows,
+    check_boxes,
+    check_names,
+    check_range,
+    shown,
+    whole_number,
+)
 from diaghoi.formats.content import Content, damaged_mat
 from diaghoi.formats.repeated import from_repeated
 from diaghoi.scenes import Scenes
 
 Array = npt.NDArray[Any]
+_Number = TypeVar("_Number", int, float)
 
 _EDGES = ("x1", "y1", "x2", "y2")
 
@@ -102,6 +111,12 @@ def _first(value: Any) -> Any:
     return value
 
 
+def _real(value: Any) -> float:
+    if isinstance(value, np.complexfloating):
+        raise TypeError  # the conversion to float would only warn
+    return float(value)
+
+
 @dataclass(eq=False)
 class _Collected:
     """Columns of the triplets, grown image by image."""
@@ -128,11 +143,11 @@ class _Collected:
         self.count.append(len(self.hoi) - before)
 
     def _add_hoi(self, hoi: Any, where: str) -> None:
-        if self._number(hoi, "invis", where):
+        if self._whole(hoi, "invis", where):
             self.invisible += 1
             return
         boxes = [self._boxes(hoi, key, where) for key in ("bboxhuman", "bboxobject")]
-        number = int(self._number(hoi, "id", where))
+        number = self._whole(hoi, "id", where)
         connection = np.asarray(self._field(hoi, "connection", where))
         if connection.size == 0:
             return
@@ -141,7 +156,8 @@ class _Collected:
                 f"{self.file}: {where}: connection: has shape {connection.shape}; give K x 2 "
                 "numbers of a human and an object box"
             )
-        for pair in connection.astype(np.int64).tolist():
+        for row in connection.tolist():
+            pair = [self._checked(box, whole_number, f"{where}.connection") for box in row]
             for box, part, what in zip(pair, boxes, ("human", "object"), strict=True):
                 if not 1 <= box <= len(part):
                     raise InputError(
@@ -159,17 +175,26 @@ class _Collected:
         ]
 
     def _size(self, size: Any, where: str) -> tuple[int, int]:
-        width, height = (self._number(size, key, f"{where}: size") for key in ("width", "height"))
-        return int(width), int(height)
+        width, height = (self._whole(size, key, f"{where}: size") for key in ("width", "height"))
+        return width, height
 
     def _number(self, struct: Any, key: str, where: str) -> float:
+        return self._checked(_first(self._field(struct, key, where)), _real, f"{where}.{key}")
+
+    def _whole(self, struct: Any, key: str, where: str) -> int:
         value = _first(self._field(struct, key, where))
+        return self._checked(value, whole_number, f"{where}.{key}")
+
+    def _checked(self, value: Any, convert: Callable[[Any], _Number], where: str) -> _Number:
         try:
-            return float(value)
-        except (TypeError, ValueError):
-            raise InputError(
-                f"{self.file}: {where}.{key}: {str(value)!r:.60} is not a number"
-            ) from None
+            return convert(value)
+        except (TypeError, ValueError, OverflowError):
+            pass
+        try:
+            problem = f"{_real(value)} is not a whole number"
+        except (TypeError, ValueError, OverflowError):
+            problem = f"{shown(str(value))} is not a number"
+        raise InputError(f"{self.file}: {where}: {problem}")
 
     def _field(self, struct: Any, key: str, where: str) -> Any:
         names = list(struct.dtype.names or ()) if isinstance(struct, np.void) else list(struct)

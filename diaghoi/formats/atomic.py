@@ -21,7 +21,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     Parameters
     ----------
     path : path
-        Where the finished file shall be.
+        Where the finished file shall be. A symbolic link stays, and its target is written.
 
     Yields
     ------
@@ -31,11 +31,20 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     Raises
     ------
     InputError
-        Where the folder does not exist or cannot be written to.
+        Where the folder does not exist or cannot be written to, or ``path`` is a folder or a
+        special file.
     """
     target = Path(path)
     if target.is_dir():
         raise InputError(f"{target}: cannot be written: it is a folder; give the name of a file")
+    if target.exists() and not target.is_file():
+        raise InputError(
+            f"{target}: cannot be written: it is a device or another special file; give the name "
+            "of an ordinary file"
+        )
+    if target.is_symlink():
+        # Moving a file onto a link would replace the link; what it points to is meant.
+        target = Path(os.path.realpath(target))
     temporary = target.with_name(f".{target.stem}.{secrets.token_hex(4)}{target.suffix}")
     try:
         yield temporary

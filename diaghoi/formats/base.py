@@ -27,7 +27,8 @@ class Options:
     objects : str or None
         How objects are numbered: ``coco80``, ``coco91`` or ``hico80``; None to find it.
     top : int or None
-        Triplets kept of each image of dense arrays; None for the customary 100.
+        Triplets kept of each image of dense arrays; None for the customary 100, the fewest in
+        HICO-DET.
     instances, ids : path or None
         The COCO instances and the split of the official V-COCO annotations; None to find them
         beside the file.

@@ -21,6 +21,9 @@ from diaghoi.vocabulary import Vocabulary, object_numberings
 Array = npt.NDArray[Any]
 IntArray = npt.NDArray[np.integer]
 
+# Whole numbers up to here are exact in float64.
+EXACT = 2**53
+
 _SHORT = reprlib.Repr()
 _SHORT.maxstring = _SHORT.maxother = 60
 
@@ -32,6 +35,24 @@ def shown(value: object) -> str:
     except Exception:
         # Objects from a file may have no readable form at all, for example very long integers.
         return f"a {type(value).__name__}"
+
+
+def whole_number(value: Any) -> int:
+    """Return a single whole number as an int.
+
+    Raises
+    ------
+    ValueError
+        For fractions, NaN, infinity, and numbers that float64 does not hold exactly.
+    TypeError
+        For what is no number.
+    """
+    if isinstance(value, complex | np.complexfloating | np.ndarray):
+        raise TypeError
+    number = value if isinstance(value, int) else float(value)
+    if not abs(number) <= EXACT or number != int(number):
+        raise ValueError
+    return int(number)
 
 
 def image_name(names: Sequence[str], image: int) -> str:
@@ -154,15 +175,20 @@ def check_boxes(
     InputError
         For NaN and infinity, and for boxes that end before they begin.
     """
+    given = xyxy
+    with np.errstate(over="ignore"):
+        # Before any arithmetic: float32 stays float32 with a scalar in NumPy 1.
+        xyxy = xyxy.astype(np.float64, copy=False)
     bad = first_not_finite(xyxy)
     if bad < 0:
-        turned = (xyxy[:, 2] - xyxy[:, 0] < least) | (xyxy[:, 3] - xyxy[:, 1] < least)
+        with np.errstate(over="ignore"):
+            turned = (xyxy[:, 2] - xyxy[:, 0] < least) | (xyxy[:, 3] - xyxy[:, 1] < least)
         bad = int(np.argmax(turned)) if turned.any() else -1
         problem = "ends before it begins; boxes are left, top, right, bottom (x1, y1, x2, y2)"
     else:
         problem = "is not finite; leave such boxes out"
     if bad >= 0:
-        raise rows.error(bad, column, f"the box {xyxy[bad].tolist()} {problem}")
+        raise rows.error(bad, column, f"the box {given[bad].tolist()} {problem}")
     # Adding zero turns -0.0 into 0.0, so that equal boxes are equal to the last bit.
     return np.asarray(xyxy - np.float64(origin) + 0.0, dtype=np.float64)
 
@@ -218,6 +244,9 @@ def check_verbs(
     return verbs - origin
 
 
+_NUMBERED = "objects are numbered as "
+
+
 def find_numbering(
     file: str, human_labels: IntArray, *, given: str | None, fixed: str | None
 ) -> tuple[str, tuple[str, ...]]:
@@ -260,7 +289,7 @@ def find_numbering(
     uniform = len(labels) == 1 and bool((human_labels == labels[0]).all())
     found = next((n for n, label in person.items() if uniform and label == labels[0]), None)
     if found is not None and found != (fixed or "coco80"):
-        note = f"all human boxes have label {int(labels[0])}: objects are numbered as {found}"
+        note = f"all human boxes have label {int(labels[0])}: {_NUMBERED}{found}"
         return found, (f"{file}: {note}",)
     if found or fixed or len(human_labels) == 0:
         return found or fixed or "coco80", ()
@@ -270,6 +299,15 @@ def find_numbering(
         f"labels {kinds}, and a person is {', '.join(f'{p} in {n}' for n, p in person.items())}; "
         "say which with --objects"
     )
+
+
+def numbering_told(notes: Sequence[str]) -> str | None:
+    """Return the numbering that :func:`find_numbering` says in a note, None where it says none."""
+    for note in notes:
+        numbering = note.rpartition(_NUMBERED)[2]
+        if numbering != note and numbering in object_numberings():
+            return numbering
+    return None
 
 
 def check_labels(

@@ -109,7 +109,8 @@ def _check_shapes(file: str, columns: dict[str, Array]) -> None:
     for key, column in columns.items():
         table = key.split("_")[0]
         width = {"box_xyxy": (4,), "sizes": (2,)}.get(key, ())
-        length = len(columns[_TABLES[table]]) if table in _TABLES else len(columns["names"])
+        # A column without a dimension fails its own check, which comes before that of the others.
+        length = (*columns[_TABLES.get(table, "names")].shape, 0)[0]
         kinds = "U" if key == "names" else "f" if key.endswith(("score", "xyxy")) else "iu"
         kinds = "b" if key == "box_ignored" else kinds
         if column.shape != (length, *width) or column.dtype.kind not in kinds:
@@ -126,7 +127,9 @@ def _check_values(file: str, columns: dict[str, Array], options: Options) -> dic
     lean = ("triplet_pair",) if vocabulary.agents is not None else ()
     checked: dict[str, Any] = {
         key: column.astype(
-            np.result_type(column.dtype, np.int32) if key in lean else _WIDE[column.dtype.kind],
+            np.result_type(column.dtype, np.int32)
+            if key in lean and column.dtype.kind == "i"
+            else _WIDE[column.dtype.kind],
             copy=False,
         )
         for key, column in columns.items()

@@ -124,6 +124,10 @@ def _json(path: Path) -> Any:
     try:
         with collector_off(), path.open(encoding="utf-8-sig") as stream:
             return json.load(stream)
+    except json.JSONDecodeError as error:
+        raise InputError(
+            f"{path}: cut off or damaged JSON ({error!s:.120}); copy or write it again"
+        ) from error
     except (ValueError, RecursionError, MemoryError) as error:
         what = " ".join(str(error).split()) or type(error).__name__
         raise InputError(f"{path}: not a readable JSON file ({what:.120})") from error

@@ -66,16 +66,15 @@ def _dataset(content: Content) -> str | None:
     if content.container == "npz":
         return _by_width(dense_images(content).rows)
     rows = value if isinstance(value, list | tuple) else value.get("verb_scores")
-    return _by_width(rows if isinstance(rows, list | tuple | np.ndarray) else [])
+    return _by_width(rows)
 
 
 def _by_width(rows: Any) -> str | None:
-    scores: list[Any] = [
-        row.get("verb_scores") if isinstance(row, dict) else row for row in rows[:1]
-    ]
     try:
-        width = np.shape(scores[0])[1]
-    except (IndexError, ValueError, TypeError):
+        first: Any = rows[0]
+        scores: Any = first["verb_scores"] if isinstance(first, dict) else first
+        width = np.shape(scores)[1]
+    except (IndexError, KeyError, ValueError, TypeError):
         return None
     return {len(hico_det().verbs): "hico-det"}.get(width, "v-coco" if width in WIDTHS else None)
 
@@ -96,9 +95,10 @@ def _read(content: Content, kind: Kind, options: Options) -> Scenes:
         content.file, labels[human], given=options.objects, fixed=None
     )
     label = check_labels(label_rows, labels, vocabulary, "", numbering)
-    top = options.top or TOP
+    # The official figures need these, whatever the protocol cuts.
+    top = max(options.top or TOP, TOP)
     best = _best(columns, label[thing], vocabulary, top)
-    notes += (f"{content.file}: dense arrays, cut to the {top} best triplets of each image",)
+    notes += (_cut_note(content.file, top, options.top),)
     if not columns.has("action_scores"):
         notes += (f"{content.file}: no 'action_scores'; the triplet scores stand in for them",)
     return Scenes(
@@ -119,6 +119,13 @@ def _read(content: Content, kind: Kind, options: Options) -> Scenes:
         source=content.file,
         notes=images.notes + notes,
     )
+
+
+def _cut_note(file: str, top: int, asked: int | None) -> str:
+    note = f"{file}: dense arrays, cut to the {top} best triplets of each image"
+    if asked is None or asked == top:
+        return note
+    return f"{note}, the fewest that a reader keeps; the protocol cuts to {asked}"
 
 
 def _check_scores(part: Array, image: int, rows: Rows) -> None:

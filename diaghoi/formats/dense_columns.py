@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,9 +11,9 @@ import numpy.typing as npt
 
 from diaghoi.exceptions import InputError
 from diaghoi.formats.checks import (
+    EXACT,
     Rows,
     check_scores,
-    first_not_finite,
     image_name,
     shown,
 )
@@ -21,6 +22,8 @@ from diaghoi.formats.records import Images
 
 Array = npt.NDArray[Any]
 IntArray = npt.NDArray[np.integer]
+
+_WIDEST = 8  # bytes of a number
 
 KEYS = ("filename", "boxes", "labels", "verb_scores", "sub_ids", "obj_ids")
 
@@ -42,7 +45,7 @@ def dense_images(content: Content) -> Images:
     if not isinstance(value, dict):
         return Images.of(content.file, value, "filename")
     columns = {key: value[key] for key in (*KEYS, "scores", "action_scores") if key in value}
-    lengths = {key: len(column) if np.ndim(column) else -1 for key, column in columns.items()}
+    lengths = {key: _images_in(column) for key, column in columns.items()}
     if len(set(lengths.values())) > 1 or -1 in lengths.values():
         found = ", ".join(f"{key} {length}" for key, length in lengths.items())
         raise InputError(
@@ -51,6 +54,25 @@ def dense_images(content: Content) -> Images:
         )
     rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
     return Images.of(content.file, rows, "filename")
+
+
+def _images_in(column: Any) -> int:
+    """Count the images of a column, whose arrays may differ in size; -1 where it is no column."""
+    if isinstance(column, np.ndarray):
+        return len(column) if column.ndim else -1
+    return len(column) if isinstance(column, list | tuple) else -1
+
+
+def _numbers(value: Any) -> Array:
+    """Make an array of integers or floats of at most 64 bits."""
+    array = np.asarray(value)
+    if array.dtype.kind in "cmMV":
+        raise TypeError
+    if array.dtype.kind not in "if" or array.dtype.itemsize > _WIDEST:
+        with warnings.catch_warnings(), np.errstate(over="ignore"):
+            warnings.simplefilter("error")  # complex numbers among objects
+            array = array.astype(np.float64)
+    return array
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,10 +110,10 @@ class DenseColumns:
         values, rows = self.column(key, like=like)
         if values.dtype.kind in "iu":
             return values.astype(np.int64), rows
-        bad = first_not_finite(values)
-        if bad < 0 and (values != np.floor(values)).any():
-            bad = int(np.argmax(values != np.floor(values)))
-        if bad >= 0:
+        # NaN is less than nothing: it fails the comparison too.
+        odd = ~(np.abs(values) <= EXACT) | (values != np.floor(values))
+        if odd.any():
+            bad = int(np.argmax(odd))
             raise rows.error(bad, "", f"{values[bad]} is not a whole number")
         return values.astype(np.int64), rows
 
@@ -105,10 +127,8 @@ class DenseColumns:
             keys = ", ".join(map(str, row))
             raise InputError(f"{where}: the key is missing; the image has: {keys}")
         try:
-            array = np.asarray(row[key])
-            if array.dtype.kind not in "if":
-                array = array.astype(np.float64)
-        except (TypeError, ValueError):
+            array = _numbers(row[key])
+        except (TypeError, ValueError, OverflowError, Warning):
             raise InputError(
                 f"{where}: {shown(row[key])} is not an array of numbers; rows must have equal "
                 "lengths"

@@ -16,7 +16,14 @@ import numpy.typing as npt
 
 from diaghoi.exceptions import InputError, close_matches
 from diaghoi.formats.base import Format, Kind, Options
-from diaghoi.formats.checks import Rows, check_boxes, check_names, image_name, shown
+from diaghoi.formats.checks import (
+    Rows,
+    check_boxes,
+    check_names,
+    image_name,
+    shown,
+    whole_number,
+)
 from diaghoi.formats.content import Content
 from diaghoi.formats.records import Images, Table
 from diaghoi.formats.repeated import from_repeated
@@ -36,6 +43,8 @@ def _recognise(content: Content) -> Kind | None:
 
 def _dataset(content: Content) -> str | None:
     verbs = content.value.get("verbs")
+    if not (isinstance(verbs, list) and all(isinstance(verb, str) for verb in verbs)):
+        return None
     return "hico-det" if verbs == list(hico_det().verbs) else None
 
 
@@ -97,11 +106,12 @@ def _check_equal_counts(tables: dict[str, Table]) -> None:
 def _positions(file: str, key: str, names: list[Any], known: tuple[str, ...]) -> IntArray:
     """Position in the vocabulary of each name that the file lists."""
     number = {name: n for n, name in enumerate(known)}
-    unknown = [str(name) for name in names if name not in number]
+    # A value that is no string may not be hashable.
+    unknown = [name for name in names if not (isinstance(name, str) and name in number)]
     if unknown:
         raise InputError(
-            f"{file}: {key}: unknown name {shown(unknown[0])}{close_matches(unknown[0], known)}; "
-            "the file belongs to another data set"
+            f"{file}: {key}: unknown name {shown(unknown[0])}"
+            f"{close_matches(str(unknown[0]), known)}; the file belongs to another data set"
         )
     return np.array([number[name] for name in names], dtype=np.int64)
 
@@ -113,7 +123,7 @@ def _classes(file: str, value: dict[str, Any], vocabulary: Vocabulary) -> dict[i
     classes: dict[int, int] = {}
     for row in value["correspondence"]:
         try:
-            hoi, thing, verb = (int(number) for number in row)
+            hoi, thing, verb = map(whole_number, row)
             if thing < 0 or verb < 0:
                 raise IndexError
             found = int(vocabulary.class_of[things[thing], verbs[verb]])

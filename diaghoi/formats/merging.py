@@ -20,6 +20,10 @@ UNSCORED = (
 )
 
 
+# Pair files of the detector that wrote the triplets have practically all of their pairs.
+_USUAL = 0.5
+
+
 def merge(triplets: Scenes, pairs: Scenes) -> Scenes:
     """Join the triplets and the listed pairs of a detector.
 
@@ -65,12 +69,12 @@ def merge(triplets: Scenes, pairs: Scenes) -> Scenes:
     listed = keys(box[old:], pairs.pair_human, pairs.pair_object)
     mentioned = keys(box[:old], triplets.pair_human, triplets.pair_object)
     row, extra = _listed_first(listed, mentioned)
-    score, notes = pairs.pair_score, scenes.notes
+    score, notes = pairs.pair_score, scenes.notes + _other_detector(triplets, pairs, row)
     if score is None:
-        if triplets.vocabulary.agents is None:
+        if len(listed) and triplets.vocabulary.agents is None:
             raise InputError(f"{pairs.source}: lists no scored pairs; give a pair file")
         score = _from_triplets(triplets, row, listed)
-        notes += (f"{pairs.source}: {UNSCORED}",)
+        notes += (f"{pairs.source}: {UNSCORED}",) if len(listed) else ()
     image = np.concatenate([pairs.pair_image, triplets.pair_image[extra]])
     order = np.argsort(image, kind="stable")
     place = np.empty(len(order), dtype=np.int64)
@@ -83,6 +87,20 @@ def merge(triplets: Scenes, pairs: Scenes) -> Scenes:
         pair_score=np.concatenate([score, np.full(len(extra), np.nan)])[order],
         triplet_pair=place[row].astype(_index_type(triplets))[triplets.triplet_pair],
         notes=notes,
+    )
+
+
+def _other_detector(triplets: Scenes, pairs: Scenes, row: IntArray) -> tuple[str, ...]:
+    """Say so where most pairs of the triplets are not listed; ``row`` as in _from_triplets."""
+    listed = len(pairs.pair_human)
+    if listed == 0:
+        return (f"{pairs.source}: lists no pairs",)
+    inside = (row < listed)[triplets.pair_object >= 0]
+    if len(inside) == 0 or inside.mean() >= _USUAL:
+        return ()
+    return (
+        f"only {100 * inside.mean():.0f} % of the pairs of the triplets are in {pairs.source}; is "
+        "it of the same detector?",
     )
 
 
@@ -161,6 +179,9 @@ def _known(label: IntArray, number: IntArray, total: int) -> IntArray:
 
 def _same_images(triplets: Scenes, pairs: Scenes) -> tuple[Scenes, Scenes]:
     """Bring both to the same images in the same order."""
+    if len(pairs) == 0:
+        nothing = pairs.take(np.full(len(triplets), -1))
+        return triplets, replace(nothing, names=triplets.names)
     if triplets.named != pairs.named or not triplets.named:
         if len(triplets) != len(pairs):
             raise InputError(

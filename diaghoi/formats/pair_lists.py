@@ -56,9 +56,10 @@ def _images(content: Content, options: Options) -> Images:
 
 
 def _nested(row: Any, key: str) -> bool:
-    if not isinstance(row, dict) or not hasattr(row.get(key), "__len__"):
-        return False
-    return len(row[key]) == 1 and hasattr(row[key][0], "__len__")
+    value = row.get(key) if isinstance(row, dict) else None
+    if isinstance(value, np.ndarray):
+        return value.ndim > 1 and len(value) == 1
+    return isinstance(value, list | tuple) and len(value) == 1 and hasattr(value[0], "__len__")
 
 
 def _boxes(pairs: Table, key: str, origin: int) -> npt.NDArray[np.float64]:

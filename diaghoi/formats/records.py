@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain, repeat
 from operator import contains, itemgetter
@@ -17,7 +19,7 @@ from diaghoi.formats.checks import Rows, check_names, image_name, shown
 IntArray = npt.NDArray[np.integer]
 FloatArray = npt.NDArray[np.float64]
 
-_BAD_ROW = (KeyError, TypeError, ValueError, IndexError, OverflowError, AttributeError)
+_BAD_ROW = (KeyError, TypeError, ValueError, IndexError, OverflowError, AttributeError, Warning)
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +86,7 @@ class Images:
         try:
             count = np.fromiter(map(len, lists), dtype=np.int64, count=len(lists))
         except TypeError:
-            bad = next(n for n, part in enumerate(lists) if not hasattr(part, "__len__"))
+            bad = next(n for n, part in enumerate(lists) if not _has_length(part))
             where = image_name(self.names, bad)
             if field not in self.rows[bad]:
                 raise _missing(self.file, where, field, self.rows[bad]) from None
@@ -123,7 +125,8 @@ class Table:
             Where a row has no such column, or no number in it.
         """
         try:
-            return np.fromiter(self._values(key), dtype=np.float64, count=len(self.rows))
+            with _strictly():
+                return np.fromiter(self._values(key), dtype=np.float64, count=len(self.rows))
         except _BAD_ROW:
             self._blame(key, float, "is not a number")
 
@@ -157,7 +160,8 @@ class Table:
             if (lengths != 4).any():
                 raise ValueError
             flat = chain.from_iterable(self._values(key))
-            return np.fromiter(flat, dtype=np.float64, count=4 * total).reshape(total, 4)
+            with _strictly():
+                return np.fromiter(flat, dtype=np.float64, count=4 * total).reshape(total, 4)
         except _BAD_ROW:
             self._blame(key, _four_numbers, "is not four numbers (x1, y1, x2, y2)")
 
@@ -179,10 +183,27 @@ class Table:
                 raise self.rows.error(number, "", f"the key {key!r} is missing{hint}; {has}")
             value = row if key is None else row[key]
             try:
-                convert(value)
+                with _strictly():
+                    convert(value)
             except Exception:
                 raise self.rows.error(number, key or "", f"{shown(value)} {problem}") from None
         raise InputError(f"{self.rows.file}: {self.rows.field}.{key}: a value {problem}")
+
+
+def _has_length(value: Any) -> bool:
+    try:
+        len(value)
+    except TypeError:  # also arrays without a dimension, which do have __len__
+        return False
+    return True
+
+
+@contextmanager
+def _strictly() -> Iterator[None]:
+    """Refuse what NumPy converts to a number with a warning: complex numbers, arrays of one."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        yield
 
 
 def _four_numbers(value: Any) -> None:

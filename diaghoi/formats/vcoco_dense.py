@@ -141,16 +141,24 @@ def _by_class(columns: DenseColumns, key: str) -> Array:
 def _width(columns: DenseColumns, key: str) -> int:
     """Return the number of columns of a key, which must be one that V-COCO knows."""
     images = columns.images
-    filled = [n for n, row in enumerate(images.rows) if np.size(row.get(key, ()))]
-    shapes = [np.shape(images.rows[n][key]) for n in filled]
+    found = [_shape(row.get(key, ())) for row in images.rows]
+    filled = [n for n, shape in enumerate(found) if 0 not in shape]
+    shapes = [found[n] for n in filled]
     for n, shape in zip(filled, shapes, strict=True):
-        if shape[-1] not in WIDTHS or shape[-1] != shapes[0][-1]:
+        if not shape or shape[-1] not in WIDTHS or shape[-1] != shapes[0][-1]:
             raise InputError(
                 f"{images.file}: {image_name(images.names, n)}: {key}: has shape {shape}; for "
                 "V-COCO give (rows, 25) for its roles, 26 for its actions, 29 as QPIC or 51 for "
                 "all classes, and the same in every image"
             )
     return int(shapes[0][-1]) if shapes else WIDTHS[0]
+
+
+def _shape(value: Any) -> tuple[int, ...]:
+    try:
+        return np.shape(value)
+    except ValueError:  # rows of different lengths; reading the column says so
+        return (0,)
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,6 +10,7 @@ evaluator takes x2 = x1 + width - 1 and clips to the image.
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -29,11 +30,16 @@ def is_v_coco(content: Content) -> bool:
     if name.startswith(("COCO_", "HICO_")):
         return name.startswith("COCO_")
     return any(
-        isinstance(row, dict) and row.get("object_id") == -1
+        isinstance(row, dict) and _is_missing(row.get("object_id"))
         for image in images
         if isinstance(image, dict) and isinstance(image.get("hoi_annotation"), list)
         for row in image["hoi_annotation"]
     )
+
+
+def _is_missing(number: Any) -> bool:
+    # An array has no truth value.
+    return isinstance(number, int | float | np.number) and bool(number == -1)
 
 
 def read_qpic(content: Content, options: Options) -> Scenes:

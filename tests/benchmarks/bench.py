@@ -15,11 +15,19 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+MAKE_V_COCO = """
+import sys
 import numpy as np
-
 from diaghoi import simulate
 from diaghoi.formats import write, write_v_coco
 
+rng = np.random.default_rng(0)
+truth = simulate.v_coco_annotations(int(sys.argv[1]), rng)
+found = simulate.v_coco_detect(truth, rng)
+write("v_coco_annotations.npz", truth)
+write("v_coco.npz", found)
+write_v_coco("v_coco.pkl", found)
+"""
 DIAGHOI = [sys.executable, "-m", "diaghoi"]
 FOLDER = Path(__file__).resolve().parents[2] / "build" / "bench"
 BARE = "import pickle, sys; kept = [pickle.load(open(f, 'rb')) for f in sys.argv[1:]]"
@@ -60,16 +68,14 @@ def prepare(images: int) -> None:
 
 
 def prepare_v_coco(images: int) -> None:
-    """Simulate V-COCO where it is not there yet."""
+    """Simulate V-COCO where it is not there yet.
+
+    In a process of its own, because the memory of this one would count as that of its children.
+    """
     stamp = FOLDER / "v_coco_images.txt"
     if not stamp.exists() or stamp.read_text() != str(images):
         print(f"simulating {images} V-COCO images ...", file=sys.stderr)
-        rng = np.random.default_rng(0)
-        truth = simulate.v_coco_annotations(images, rng)
-        found = simulate.v_coco_detect(truth, rng)
-        write(FOLDER / "v_coco_annotations.npz", truth)
-        write(FOLDER / "v_coco.npz", found)
-        write_v_coco(FOLDER / "v_coco.pkl", found)
+        subprocess.run([sys.executable, "-c", MAKE_V_COCO, str(images)], cwd=FOLDER, check=True)
         stamp.write_text(str(images))
 
 

@@ -122,9 +122,12 @@ def test_convert(run, data, alone: Path) -> None:
 
 def test_convert_says_what_it_cuts(run, shared: Path) -> None:
     source = shared / "conformance" / "hico_det_official" / "one_stage_arrays.pkl"
+    done = run("convert", source, "p.npz", "--top", 120)
+    assert "cut to the 120 best triplets of each image" in done.err
+    # The official figures take 100, so no fewer are kept.
     done = run("convert", source, "p.npz", "--top", 7)
-    assert "1,400 triplets" in done.out
-    assert f"Note: {source}: dense arrays, cut to the 7 best triplets of each image\n" in done.err
+    assert "19,882 triplets" in done.out
+    assert "cut to the 100 best triplets of each image, the fewest that a reader keeps" in done.err
 
 
 def test_convert_of_pairs_alone(run, data) -> None:

@@ -94,6 +94,22 @@ INSTANCES = {
         lambda f: f["objects"].__setitem__(0, "aeroplane"),
         "objects: unknown name 'aeroplane' (did you mean 'airplane'?); the file belongs to another",
     ),
+    "name in a list": (
+        lambda f: f["verbs"].__setitem__(0, ["ride"]),
+        "verbs: unknown name ['ride']",
+    ),
+    "infinite correspondence": (
+        lambda f: f["correspondence"].append([float("inf"), 0, 0]),
+        "correspondence: [inf, 0, 0] is not an HOI id",
+    ),
+    "huge correspondence": (
+        lambda f: f["correspondence"].append([2**70, 0, 0]),
+        "is not an HOI id, an object id and a verb id",
+    ),
+    "correspondence in halves": (
+        lambda f: f["correspondence"].append([1.5, 0, 0]),
+        "correspondence: [1.5, 0, 0] is not an HOI id",
+    ),
     "odd correspondence": (
         lambda f: f["correspondence"].append([600, 80, 0]),
         "correspondence: [600, 80, 0] is not an HOI id, an object id and a verb id",
@@ -352,6 +368,20 @@ MAT = {
     ),
     "object out of range": (first_hoi(connection=np.array([[1, 0]])), "there is no object box 0"),
     "odd connection": (first_hoi(connection=np.array([[1, 1, 1]])), "has shape (1, 3); give K x 2"),
+    "pair in halves": (
+        first_hoi(connection=np.array([[1.5, 1]])),
+        "image 'one.jpg': hoi[0].connection: 1.5 is not a whole number",
+    ),
+    "NaN in a pair": (first_hoi(connection=np.array([[np.nan, 1]])), "nan is not a whole number"),
+    "HOI in halves": (first_hoi(id=1.5), "image 'one.jpg': hoi[0].id: 1.5 is not a whole number"),
+    "NaN HOI": (first_hoi(id=np.nan), "hoi[0].id: nan is not a whole number"),
+    "infinite HOI": (first_hoi(id=np.inf), "hoi[0].id: inf is not a whole number"),
+    "huge HOI": (first_hoi(id=1e300), "hoi[0].id: 1e+300 is not a whole number"),
+    "complex HOI": (first_hoi(id=1 + 1j), "hoi[0].id: '(1+1j)' is not a number"),
+    "infinite size": (
+        lambda mat: mat[0]["size"][0].update(width=np.inf),
+        "image 'one.jpg': size.width: inf is not a whole number",
+    ),
     "unknown HOI": (first_hoi(id=601), "hoi[0].id: there is no HOI class (id - 1) 600; there are"),
     "HOI by name": (first_hoi(id="ride"), "hoi[0].id: 'ride' is not a number"),
     "no id": (first_hoi(id=[]), "hoi[0].id: 'None' is not a number"),

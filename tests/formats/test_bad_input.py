@@ -6,6 +6,7 @@ import zipfile
 
 import numpy as np
 import pytest
+from scipy.io import savemat
 
 from diaghoi.exceptions import InputError
 from diaghoi.formats import read, read_annotations, read_predictions, recognise
@@ -186,7 +187,8 @@ FILES = {
         b"filename,score\n",
         "starts with b'filename,score\\n', which is none of pickle, JSON",
     ),
-    "broken JSON": (b'[{"filename": "a"', "not a readable JSON file ("),
+    "truncated JSON": (b'[{"filename": "a"', "cut off or damaged JSON (Expecting ',' delimiter: "),
+    "broken JSON": (b'[{"filename" "a"}]', "cut off or damaged JSON (Expecting ':' delimiter: "),
     "JSON in latin1": ('[{"filename": "é"}]'.encode("latin1"), "not a readable JSON file"),
     "gzip": (b"\x1f\x8b123", "compressed with gzip; uncompress it first"),
     "HDF5": (b"\x89HDF\r\n", "in MATLAB, save it with '-v7'"),
@@ -248,11 +250,38 @@ def test_wrong_format_for_the_option(saved, predictions):
     )
     text = message(read_predictions, path, format="triplet-list")
     assert text.startswith("unknown format 'triplet-list' (did you mean 'triplet-lists'")
+    text = message(read_predictions, path, format="dense")
+    assert text.startswith("unknown format 'dense' (did you mean 'dense-arrays'?); known: diaghoi,")
     other = saved([{"a": 1}], "other.pkl")
     assert "nor in any other known one: a list of 1 dicts" in (
         message(read, other, format="pair-lists")
     )
     assert read_predictions(path, format="triplet-lists").names[0] == "one.jpg"
+
+
+def test_image_labels_as_annotations(tmp_path):
+    path = tmp_path / "anno.mat"
+    for key in ("anno_test", "anno_train"):
+        savemat(path, {key: np.zeros((2, 2)), "list_action": np.zeros(2)})
+        for function in (read_annotations, recognise):
+            assert message(function, path) == (
+                f"{path}: holds HICO's image labels, no boxes; give it with --image-labels, and "
+                "anno_bbox.mat or instances_test2015.json with --annotations"
+            )
+
+
+@pytest.mark.parametrize("value", [np.array(1.0), 5, None])
+def test_numbers_where_lists_belong(value, saved, predictions):
+    predictions[2]["hoi_prediction"] = value
+    text = message(read, saved(predictions))
+    assert re.search(r"image 'two\.jpg': hoi_prediction: is .*; give a list", text)
+
+
+@pytest.mark.parametrize("value", [np.array([0.5]), 1j, np.complex128(1)])
+def test_values_that_are_numbers_with_a_warning_only(value, saved, predictions):
+    predictions[0]["hoi_prediction"][1]["score"] = value
+    text = message(read, saved(predictions))
+    assert re.search(r"hoi_prediction\[1\]\.score: .* is not a number", text)
 
 
 def test_wrong_kind(saved, predictions, annotations, pair_file):

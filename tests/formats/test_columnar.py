@@ -1,3 +1,4 @@
+import os
 import zipfile
 from contextlib import suppress
 
@@ -237,6 +238,35 @@ def test_writing_is_all_or_nothing(scenes, tmp_path):
         InputError, match="cannot be written: No such file or directory; give anoth"
     ):
         write_triplet_lists(tmp_path / "no" / "x.pkl", scenes)
+
+
+def test_links_stay_and_their_target_is_written(scenes, tmp_path):
+    (tmp_path / "there").mkdir()
+    for target in ("there/x.npz", "there/y.npz"):
+        link = tmp_path / "link.npz"
+        link.unlink(missing_ok=True)
+        link.symlink_to(target)
+        write(link, scenes)
+        assert link.is_symlink()
+        assert len(read_predictions(tmp_path / target)) == len(scenes)
+    assert {entry.name for entry in (tmp_path / "there").iterdir()} == {"x.npz", "y.npz"}
+
+
+def test_special_files_are_not_replaced(scenes, tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link").symlink_to(os.devnull)
+    for path in (tmp_path / "pipe", tmp_path / "link"):
+        with pytest.raises(InputError, match="is a device or another special file; give the name"):
+            write(path, scenes)
+        assert path.exists()
+        assert not path.is_file()
+
+
+@pytest.mark.parametrize("key", ["names", "box_image", "pair_human", "triplet_pair"])
+def test_columns_without_a_dimension(key, scenes, tmp_path):
+    value = np.array("a.jpg" if key == "names" else 0)
+    with pytest.raises(InputError, match=rf"x\.npz: {key}: has shape \(\) and type"):
+        read_predictions(changed(scenes, tmp_path, **{key: value}))
 
 
 @st.composite

@@ -106,13 +106,40 @@ def test_npz_is_unpickled_with_the_same_restrictions(tmp_path):
 
 
 def test_top(saved, dense, tmp_path):
-    scenes = read_predictions(saved(dense), top=3)
-    assert scenes.triplet_verb.tolist() == [57, 76, 36]
-    assert len(scenes.pair_human) == 2  # all pairs are listed
-    assert "cut to the 3 best" in scenes.notes[0]
-    assert scenes.top == 3
+    dense[0] |= {key: np.repeat(dense[0][key], 40, axis=0) for key in ("sub_ids", "obj_ids")}
+    dense[0]["verb_scores"] = np.repeat(dense[0]["verb_scores"], 40, axis=0)
+    scenes = read_predictions(saved(dense), top=120)
+    assert len(scenes.triplet_verb) == 120
+    assert len(scenes.pair_human) == 80  # all pairs are listed
+    assert scenes.notes[0].endswith("cut to the 120 best triplets of each image")
+    assert scenes.top == 120
     write(tmp_path / "x.npz", scenes)
-    assert read_predictions(tmp_path / "x.npz").top == 3
+    assert read_predictions(tmp_path / "x.npz").top == 120
+
+
+def test_at_least_what_the_official_figures_use(saved, dense, equal):
+    scenes = read_predictions(saved(dense), top=3)
+    assert scenes.top == 100
+    assert scenes.notes[0].endswith(
+        "cut to the 100 best triplets of each image, the fewest that a reader keeps; the protocol "
+        "cuts to 3"
+    )
+    assert equal(scenes, read_predictions(saved(dense)))
+
+
+@pytest.mark.parametrize("make", [list, tuple])
+def test_columns_of_images_that_differ_in_size(make, saved, dense):
+    columns = {key: make(image[key] for image in dense) for key in dense[0]}
+    check(read_predictions(saved(columns)))
+    with pytest.raises(InputError, match=r"number of images: filename -1, boxes 2"):
+        read_predictions(saved({**columns, "filename": "one.jpg"}))
+
+
+def test_boxes_in_float32_are_shifted_in_float64(saved, dense):
+    dense[0]["boxes"] = dense[0]["boxes"] + np.float32(1000.1)
+    scenes = read_predictions(saved(dense), origin=1)
+    expected = dense[0]["boxes"].astype(np.float64) - 1
+    np.testing.assert_array_equal(scenes.box_xyxy, expected)
 
 
 def test_action_and_box_scores(saved, dense):
@@ -159,6 +186,13 @@ BAD = {
     "few verbs": (
         change("verb_scores", np.zeros((2, 116))),
         "verb_scores: has shape (2, 116); give (rows, 117)",
+    ),
+    "huge label": (change("labels", [0, 1e300, 0]), "labels[1]: 1e+300 is not a whole number"),
+    "huge integer": (change("labels", [0, 10**400, 0]), "labels: [0, 1000000"),
+    "complex": (change("labels", np.array([0j, 0, 0])), "is not an array of numbers"),
+    "complex object": (
+        change("labels", np.array([0, np.complex128(1), 0], dtype=object)),
+        "is not an array of numbers",
     ),
     "few pairs": (change("sub_ids", [0]), "obj_ids: has 2 rows, but 'sub_ids' has 1"),
     "subject out of range": (

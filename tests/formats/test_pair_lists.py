@@ -5,9 +5,10 @@ import numpy as np
 import pytest
 
 from diaghoi.exceptions import InputError
-from diaghoi.formats import read, read_predictions, recognise, write_pair_lists
+from diaghoi.formats import read, read_predictions, recognise, write, write_pair_lists
 from diaghoi.formats.distinct import _distinct_exactly, distinct_boxes
 from diaghoi.formats.merging import merge
+from diaghoi.vocabulary import object_numberings
 
 
 def pairs_of(scenes, image):
@@ -114,6 +115,60 @@ def test_pairs_of_other_images(saved, predictions, pair_file):
 def test_pairs_for_a_file_that_lists_them(saved, dense, pair_file):
     with pytest.raises(InputError, match="lists its scored pairs itself; leave the pair file out"):
         read_predictions(saved(dense), pairs=saved(pair_file, "pairs.pkl"))
+
+
+@pytest.mark.parametrize("numbering", ["coco91", "hico80"])
+def test_numbered_like_the_triplets(saved, predictions, pair_file, numbering):
+    numbers = {coco80: n for n, coco80 in object_numberings()[numbering].items()}
+    expected = read_predictions(saved(predictions), pairs=saved(pair_file, "pairs.pkl"))
+    for image in predictions:
+        for box in image["predictions"]:
+            box["category_id"] = numbers[box["category_id"]]
+    for image in pair_file:
+        for pair in image["box_pairs"]:
+            pair["o_label"] = numbers[pair["o_label"]]
+    triplets, pairs = saved(predictions), saved(pair_file, "pairs.pkl")
+    scenes = read_predictions(triplets, pairs=pairs)
+    assert scenes.notes[0] == (
+        f"{triplets}: all human boxes have label {numbers[0]}: objects are numbered as {numbering}"
+    )
+    assert scenes.notes[1:] == expected.notes
+    assert scenes.box_label.tolist() == expected.box_label.tolist()
+    assert scenes.triplet_pair.tolist() == expected.triplet_pair.tolist()
+    other = read_predictions(triplets, pairs=pairs, objects=numbering)
+    assert other.box_label.tolist() == expected.box_label.tolist()
+    assert other.notes == expected.notes
+
+
+def test_pairs_of_a_columnar_file_keep_their_own_numbers(saved, predictions, pair_file, tmp_path):
+    for image in predictions:
+        for box in image["predictions"]:
+            box["category_id"] += 1
+    write(tmp_path / "x.npz", read_predictions(saved(predictions)))
+    scenes = read_predictions(tmp_path / "x.npz", pairs=saved(pair_file, "pairs.pkl"))
+    assert scenes.listed[scenes.triplet_pair].tolist() == [False, True, False, False]
+
+
+def test_pairs_of_another_detector(saved, predictions, pair_file):
+    pairs = saved(pair_file, "pairs.pkl")
+    scenes = read_predictions(saved(predictions), pairs=pairs)
+    assert scenes.notes == (
+        f"only 33 % of the pairs of the triplets are in {pairs}; is it of the same detector?",
+    )
+    boxes = [box["bbox"] for box in predictions[0]["predictions"]]
+    pair_file[1]["box_pairs"][2] |= {"h_box": boxes[2], "o_box": boxes[1], "o_label": 1}
+    assert read_predictions(saved(predictions), pairs=saved(pair_file, "pairs.pkl")).notes == ()
+
+
+def test_a_list_of_no_images(saved, predictions):
+    pairs = saved([], "pairs.pkl")
+    for _ in range(2):
+        scenes = read_predictions(saved(predictions), pairs=pairs)
+        assert not scenes.listed.any()
+        assert len(scenes.triplet_pair) == 4
+        assert scenes.notes[-1] == f"{pairs}: lists no pairs"
+        for image in predictions:
+            image.pop("filename", None)
 
 
 def test_empty_files(saved, predictions, pair_file):
