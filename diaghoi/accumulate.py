@@ -17,7 +17,7 @@ from diaghoi.formats.base import Kind, Options
 from diaghoi.formats.checks import find_numbering
 from diaghoi.formats.content import Content
 from diaghoi.known_object import ImageLabels
-from diaghoi.protocol import Protocol
+from diaghoi.protocol import PROTOCOL_OF, Protocol, check_protocol
 from diaghoi.protocol import protocol as protocol_named
 from diaghoi.scenes import Scenes
 from diaghoi.vocabulary import vocabulary
@@ -73,7 +73,7 @@ class Accumulator:
 
     def __init__(
         self,
-        protocol: str | Protocol = "hico-det-520",
+        protocol: str | Protocol | None = None,
         dataset: str = "hico-det",
         *,
         label: str = "",
@@ -81,10 +81,18 @@ class Accumulator:
         top: int | None = None,
         image_labels: ImageLabels | None = None,
     ) -> None:
-        self.protocol = protocol_named(protocol, top=top)
+        words = vocabulary(dataset)
+        if words.agents is not None:
+            raise InputError(
+                f"batches of {dataset} are not taken; diagnose its files, or add diagnoses of parts"
+            )
+        self.protocol = protocol_named(
+            PROTOCOL_OF[dataset] if protocol is None else protocol, top=top
+        )
+        check_protocol(self.protocol, words)
         self.label = label
         self._image_labels = image_labels
-        self._options = Options(vocabulary=vocabulary(dataset), objects=objects, top=top)
+        self._options = Options(vocabulary=words, objects=objects, top=top)
         self._parts: list[Diagnosis] = []
         self._names: set[str] = set()
         self._numbering: dict[Kind, str] = {}

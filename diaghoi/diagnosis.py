@@ -257,7 +257,7 @@ class Diagnosis:
 
     @cached_property
     def splits(self) -> dict[str, BoolArray]:
-        """(C,) masks of the classes of each split: full, rare, non_rare."""
+        """(C,) masks of the classes of each split: see :meth:`diaghoi.Protocol.splits`."""
         return self.protocol.splits(self.vocabulary)
 
     @cached_property

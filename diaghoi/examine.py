@@ -191,10 +191,8 @@ def _examine_block(
     matched = match(annotations, predictions, protocol)
     counted = np.append(protocol.counted(vocabulary), False)
     best = matched.among_best(protocol.top)
-    of_protocol = counted[predictions.triplet_class] & best
-    if protocol.images_without_annotations == "left out":
-        annotated = marked(annotations.triplet_image, len(annotations))
-        of_protocol &= annotated[predictions.triplet_image]
+    considered = _considered_images(annotations, protocol)
+    of_protocol = counted[predictions.triplet_class] & best & considered[predictions.triplet_image]
     annotation_counts = counted[annotations.triplet_class]
     errors = explain(
         annotations, predictions, matched, annotation_counts, of_protocol, protocol.considered
@@ -228,18 +226,37 @@ def _examine_block(
             annotations, predictions, matched, of_protocol
         ),
     }
-    listed = predictions.listed
+    listed = predictions.listed & considered[predictions.pair_image]
     if predictions.pair_score is None:
         # The pairs are those of the triplets, and of the triplets the best alone may count.
-        listed = listed & marked(predictions.triplet_pair[best], len(listed))
-    wanted = marked(annotations.triplet_pair[annotation_counts], len(annotations.pair_human))
+        listed &= marked(predictions.triplet_pair[best], len(listed))
     return _Block(
         images=len(annotations),
         columns=columns,
         ignored=int((of_protocol & ignored).sum()),
-        pairs=_pair_counts(annotations, predictions, listed, matched, protocol),
-        negatives=_negatives(predictions, listed, matched, wanted),
+        pairs=_pair_counts(
+            annotations, predictions, listed, matched, protocol, int(considered.sum())
+        ),
+        negatives=_negatives(
+            predictions, listed, matched, _pairs_of(annotations, annotation_counts)
+        ),
     )
+
+
+def _considered_images(annotations: Scenes, protocol: Protocol) -> BoolArray:
+    """Mark the images whose predictions count: all, or those that are annotated."""
+    if protocol.images_without_annotations == "left out":
+        return marked(annotations.triplet_image, len(annotations))
+    if protocol.pairing == "person":
+        # The official evaluator of V-COCO goes through the images of the split alone.
+        return marked(annotations.box_image, len(annotations))
+    return np.ones(len(annotations), dtype=bool)
+
+
+def _pairs_of(annotations: Scenes, triplets: BoolArray) -> BoolArray:
+    """Mark the annotated pairs, of a person and an object, of some annotated triplets."""
+    pairs = marked(annotations.triplet_pair[triplets], len(annotations.pair_human))
+    return pairs & (annotations.pair_object >= 0)
 
 
 def _verdicts(
@@ -270,6 +287,7 @@ def _pair_counts(
     listed: BoolArray,
     matched: Match,
     protocol: Protocol,
+    images: int,
 ) -> dict[str, PairCounts]:
     predicted_box, annotated_box = matched.overlap.meeting
     reached = []
@@ -281,10 +299,13 @@ def _pair_counts(
     counts = {}
     for split, classes in protocol.splits(annotations.vocabulary).items():
         in_split = np.append(classes, False)[annotations.triplet_class]
-        wanted = marked(annotations.triplet_pair[in_split], len(annotations.pair_human))
-        wanted &= annotations.pair_object >= 0
         counts[split] = count_pairs(
-            annotations, listed, matched.hits, (reached[0], reached[1]), wanted
+            annotations,
+            listed,
+            matched.hits,
+            (reached[0], reached[1]),
+            _pairs_of(annotations, in_split),
+            images,
         )
     return counts
 

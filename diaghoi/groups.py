@@ -74,12 +74,9 @@ def read_groups(path: str | PathLike[str], vocabulary: Vocabulary) -> tuple[Grou
         raise InputError(f"{path}: not valid JSON ({error})") from None
     if not isinstance(content, Mapping) or not content:
         raise InputError(f'{path}: expected {{"group": [classes], ...}}')
-    reserved = ("full", "rare", "non_rare", "harmonic")
     numbers = {vocabulary.class_name(hoi): hoi for hoi in range(len(vocabulary))}
     groups = []
     for name, members in content.items():
-        if name in reserved:
-            raise InputError(f"{path}: a group cannot be called '{name}': that name is taken")
         if not isinstance(members, list) or not members:
             raise InputError(f"{path}: group '{name}': expected a list of classes")
         classes = sorted({_class(path, name, one, numbers) for one in members})

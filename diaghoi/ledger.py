@@ -65,11 +65,6 @@ class Ranked:
         kept = np.flatnonzero(keep)
         return replace(self, **{name: getattr(self, name)[kept] for name in self._names("row")})
 
-    def annotations(self, keep: BoolArray) -> Self:
-        """Return the same with only some of the annotated triplets."""
-        kept = {name: getattr(self, name)[keep] for name in self._names("annotation")}
-        return replace(self, **kept)
-
     def places(self, group: IntArray, score: FloatArray, input_: IntArray) -> IntArray:
         """Find where other rows would stand among these.
 
@@ -235,12 +230,6 @@ class Ledger(Ranked):
     def scores(self, levels: FloatArray | None) -> ClassScores:
         """Average precision and max recall of each class; see :func:`average_precision`."""
         return average_precision(self.row_class, self.true, self.positives, levels)
-
-    def annotations(self, keep: BoolArray) -> Self:
-        """Return the ledger with only some of its annotated triplets; no row may claim others."""
-        # One place more, so that a row without annotation (-1) stays without.
-        position = np.append(np.cumsum(keep) - 1, -1)
-        return replace(super().annotations(keep), row_annotation=position[self.row_annotation])
 
     def edited(self, removed: BoolArray, moved: BoolArray, **columns: Any) -> Self:
         """Return the ledger without some rows, and with others that change and find new places.

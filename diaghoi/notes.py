@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from diaghoi.exceptions import some_of
+from diaghoi.protocol import Protocol
 
 if TYPE_CHECKING:
     from diaghoi.diagnosis import Diagnosis
@@ -29,7 +30,7 @@ def found_notes(diagnosis: Diagnosis) -> list[str]:
     if unannotated:
         notes.append(
             f"{len(unannotated)} predicted images are not in the annotation file; their "
-            f"predictions are false positives: {some_of(unannotated)}"
+            f"predictions are {_fate(diagnosis.protocol)}: {some_of(unannotated)}"
         )
     for side in ("annotated", "predicted"):
         unknown = getattr(diagnosis, f"unknown_{side}")
@@ -65,3 +66,9 @@ def _no_interaction_notes(diagnosis: Diagnosis) -> list[str]:
             "the official means"
         ]
     return []
+
+
+def _fate(protocol: Protocol) -> str:
+    """Say what becomes of predictions on images that are not annotated."""
+    left_out = protocol.images_without_annotations == "left out" or protocol.pairing == "person"
+    return "left out" if left_out else "false positives"

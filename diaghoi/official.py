@@ -30,9 +30,8 @@ UNCOMMON_ROLE = "point instr"
 def benchmarks(predictions: Scenes) -> list[Protocol]:
     """List the protocols of the benchmark of a data set."""
     protocols = BENCHMARKS[predictions.vocabulary.name]
-    if predictions.top is None:
-        return list(protocols)
-    return [replace(each, top=CUSTOMARY_TOP) for each in protocols]
+    top = None if predictions.top is None else CUSTOMARY_TOP
+    return [replace(each, top=top) if each.pairing == "triplet" else each for each in protocols]
 
 
 def official_figures(diagnosis: Diagnosis) -> dict[str, Any]:

@@ -225,7 +225,9 @@ def by_person(
     done = doing[person, predictions.triplet_verb]
     role = np.append(annotations.pair_object[annotations.triplet_pair], -1)[done]
     role_ok = boxes.reaches(thing, role)
-    role_ok |= (role < 0) & ((thing < 0) | (protocol.missing_role == "anything"))
+    # Where the person does something else there is nothing to fit: only no box is right.
+    anything = (done >= 0) & (protocol.missing_role == "anything")
+    role_ok |= (role < 0) & ((thing < 0) | anything)
 
     ignored = np.append(_ignored_people(annotations), True)[person]
     found = (done >= 0) & person_ok & role_ok & ~ignored

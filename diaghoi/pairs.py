@@ -63,6 +63,7 @@ def count_pairs(
     hits: PairHits,
     reached: tuple[BoolArray, BoolArray],
     wanted: BoolArray,
+    images: int,
 ) -> PairCounts:
     """Count what the listed pairs find of the wanted annotated pairs.
 
@@ -78,6 +79,8 @@ def count_pairs(
         Annotated boxes that the human, and the object, of some listed pair reaches.
     wanted : (Pa,) bool array
         Annotated pairs to count, for instance those of rare classes.
+    images : int
+        Images whose pairs count.
     """
     use = listed[hits.predicted] & wanted[hits.annotated]
     predicted, annotated = hits.predicted[use], hits.annotated[use]
@@ -87,7 +90,7 @@ def count_pairs(
     objects = np.unique(annotations.pair_object[wanted])
     objects = objects[objects >= 0]
     return PairCounts(
-        images=len(annotations),
+        images=images,
         predicted=int(listed.sum()),
         annotated=int(wanted.sum()),
         localised=len(first),

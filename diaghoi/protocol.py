@@ -38,6 +38,13 @@ class Group(NamedTuple):
     classes: tuple[int, ...]
 
 
+# Keys of results, which the names of groups stand beside.
+RESERVED = (
+    *("full", "rare", "non_rare", "harmonic"),
+    *("recall", "precision", "per_image", "source", "human_recall", "object_recall"),
+)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Protocol:
     """One way to evaluate.
@@ -111,6 +118,7 @@ class Protocol:
     @property
     def signature(self) -> str:
         """All choices in one line."""
+        groups = ", ".join(f"{group.name} ({len(group.classes)})" for group in self.groups)
         counted = {
             "all": "no_interaction included",
             "interactions": "no_interaction left out",
@@ -138,7 +146,8 @@ class Protocol:
                     if self.images_without_annotations == "left out"
                     else []
                 ),
-                *([f"groups: {', '.join(g.name for g in self.groups)}"] if self.groups else []),
+                *([f"assigned: {self.considered} best of an image"] if self.considered else []),
+                *([f"groups: {groups}"] if groups else []),
                 *(["recall levels: from both ends"] if self.levels_from == "both ends" else []),
                 *(["pair recall: 32 bits"] if self.single_precision_recall else []),
             ]
@@ -249,6 +258,8 @@ def check_protocol(protocol: Protocol, vocabulary: Vocabulary) -> None:
         raise InputError(
             f"protocol {protocol.name} is not for {vocabulary.name}; choose {', '.join(fitting)}"
         )
+    if protocol.rare == "test" and vocabulary.test_instances is None:
+        raise InputError(f"{vocabulary.name} has no rare classes, by test instances or otherwise")
 
 
 def protocol(name: str | Protocol, **changes: Any) -> Protocol:
@@ -278,8 +289,19 @@ def protocol(name: str | Protocol, **changes: Any) -> Protocol:
     if rare not in (None, "train", "test"):
         raise InputError(f"rare classes go by the 'train' or the 'test' set, not by '{rare}'")
     chosen = replace(name, **{key: value for key, value in changes.items() if value is not None})
+    _check_groups(chosen.groups)
     if not 0 < chosen.iou <= 1:
         raise InputError(f"the IoU threshold must lie in (0, 1], not {chosen.iou:g}")
     if chosen.top is not None and chosen.top < 1:
         raise InputError(f"the number of triplets an image (top) must be 1 or more: {chosen.top}")
     return chosen
+
+
+def _check_groups(groups: tuple[Group, ...]) -> None:
+    """Refuse names that would hide other figures, in results or as titles."""
+    taken = {name.replace("_", "-") for name in RESERVED}
+    for group in groups:
+        key = group.name.lower().replace("_", "-")
+        if key in taken:
+            raise InputError(f"a group of classes cannot be called '{group.name}': that is taken")
+        taken.add(key)

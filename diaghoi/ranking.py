@@ -15,7 +15,7 @@ def ranking(groups: IntArray, scores: FloatArray) -> IntArray:
     Parameters
     ----------
     groups : (R,) int array
-        HOI classes or images: fewer than 65,536, counted from zero.
+        HOI classes or images, counted from zero.
     scores : (R,) float64 array
         Scores.
 
@@ -24,8 +24,9 @@ def ranking(groups: IntArray, scores: FloatArray) -> IntArray:
     (R,) int array
         The rows in ranking order.
     """
-    # A stable sort of 16-bit numbers is a radix sort; a group then fits the processor's cache.
-    order = np.argsort(groups.astype(np.uint16), kind="stable")
+    if len(groups) and groups.max() < 2**16:
+        groups = groups.astype(np.uint16)  # a stable sort of 16-bit numbers is a radix sort
+    order = np.argsort(groups, kind="stable")
     ranked = scores[order]
     first = 0
     for last in np.cumsum(np.bincount(groups)).tolist():

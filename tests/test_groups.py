@@ -13,6 +13,7 @@ from support.scenes import problems
 
 from diaghoi import InputError, diagnose, protocol
 from diaghoi.groups import read_groups, zero_shot, zero_shot_splits
+from diaghoi.protocol import Group
 from diaghoi.scenes import Scenes
 from diaghoi.vocabulary import hico_det, v_coco
 
@@ -37,7 +38,7 @@ def test_seen_is_all_the_rest() -> None:
 @given(problems())
 def test_groups_are_columns_with_their_harmonic_mean(problem: tuple[Scenes, Scenes]) -> None:
     chosen = protocol("hico-det", groups=zero_shot("RF-UC", WORDS))
-    assert "groups: unseen, seen" in chosen.signature
+    assert "groups: unseen (120), seen (480)" in chosen.signature
     result = diagnose(*problem, chosen).to_dict()
     columns = ["full", "rare", "non_rare", "unseen", "seen", "harmonic"]
     assert list(result["map"]) == columns
@@ -82,7 +83,6 @@ def test_unseen_alone_brings_the_seen(tmp_path: Path) -> None:
         ("{", "not valid JSON"),
         ([1, 2], 'expected {"group"'),
         ({}, 'expected {"group"'),
-        ({"full": [1]}, "cannot be called 'full'"),
         ({"mine": []}, "group 'mine': expected a list of classes"),
         ({"mine": [601]}, "unknown class 601; give a number from 1 to 600"),
         ({"mine": [0]}, "unknown class 0"),
@@ -104,3 +104,14 @@ def test_unknown_splits_and_files(tmp_path: Path) -> None:
         zero_shot("UO", v_coco())
     with pytest.raises(InputError, match=r"none\.json: No such file"):
         read_groups(tmp_path / "none.json", WORDS)
+
+
+@pytest.mark.parametrize("name", ["full", "Rare", "non-rare", "harmonic", "recall", "source"])
+def test_names_that_would_hide_other_figures_are_refused(name: str) -> None:
+    with pytest.raises(InputError, match=f"cannot be called '{name}': that is taken"):
+        protocol("hico-det", groups=(Group(name, (0,)),))
+
+
+def test_two_groups_cannot_have_one_name() -> None:
+    with pytest.raises(InputError, match="cannot be called 'Mine'"):
+        protocol("hico-det", groups=(Group("mine", (0,)), Group("Mine", (1,))))

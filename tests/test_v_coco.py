@@ -59,3 +59,28 @@ def test_both_scenarios_and_point_stand_in_every_result() -> None:
     assert result["map"] == {"full": 0}
     assert result["errors"]["ignored"] == 0
     assert result["oracles"]["action"]["delta_map"].keys() == {"full"}
+
+
+@given(v_coco.problems())
+def test_pairs_and_negatives_are_those_of_a_person_and_a_box_in_both_scenarios(
+    problem: tuple[list[Any], list[Any]],
+) -> None:
+    truth, found = v_coco.annotations(problem[0]), v_coco.predictions(problem[1])
+    first, second = (
+        diagnose_images(truth, found, protocol(f"v-coco-s{scenario}")) for scenario in (1, 2)
+    )
+    assert first.negatives == second.negatives
+    assert first.pairs == second.pairs
+
+
+def test_images_outside_the_split_change_nothing() -> None:
+    person = {"box": (0, 0, 9, 9), "doing": {"hold": [0]}, "ignored": False}
+    annotated = [{"people": [person], "things": [(20, 0, 29, 9)]}, {"people": [], "things": []}]
+    row = {"box": (0, 0, 9, 9), "scores": {"hold obj": ((20, 0, 29, 9), 0.9)}}
+    results = []
+    for images in (1, 2):
+        truth = v_coco.annotations(annotated[:images])
+        found = v_coco.predictions([[row]] * images)
+        result = diagnose_images(truth, found, protocol("v-coco-s1")).to_dict()
+        results.append({key: result[key] for key in ("errors", "map", "pairs", "negatives")})
+    assert results[0] == results[1]

@@ -4,7 +4,7 @@ As in :mod:`diaghoi.formats.dense_arrays`, but ``verb_scores`` are (P, 25) for t
 order; or (P, 26) for the actions, each score then holding for all roles of its action; or (P, 29)
 as QPIC numbers its verbs: roles, and the actions that have none; or (P, 51) for all classes of the
 vocabulary. NaN says that nothing is predicted. ``obj_ids`` may be -1 where there is no object, and
-``labels`` -1 where the category is not known. Nothing is cut unless ``top`` is given.
+``labels`` -1 where the category is not known. Nothing is cut.
 
 Who does an action (the agent) is told once for each person box, with the highest score among the
 person's pairs: of the agent where the array has it, else of the action. Files of the official
@@ -33,7 +33,6 @@ from diaghoi.formats.content import Content
 from diaghoi.formats.dense_columns import DenseColumns, box_scores, dense_images
 from diaghoi.formats.distinct import distinct
 from diaghoi.formats.vcoco import image_number, roles
-from diaghoi.ragged import place_in_group
 from diaghoi.scenes import Scenes
 
 Array = npt.NDArray[Any]
@@ -80,7 +79,7 @@ def read_v_coco_arrays(content: Content, options: Options) -> Scenes:
         actions = np.where(np.isnan(actions), scores, actions)
     else:
         notes += (f"{content.file}: no 'action_scores'; the triplet scores stand in for them",)
-    scenes = Scenes(
+    return Scenes(
         vocabulary=options.vocabulary,
         names=np.array(images.names, dtype=np.str_),
         box_image=rows.image,
@@ -91,7 +90,6 @@ def read_v_coco_arrays(content: Content, options: Options) -> Scenes:
         source=content.file,
         notes=images.notes + notes,
     )
-    return scenes if options.top is None else _cut(scenes, options.top)
 
 
 def _box_rows(
@@ -225,16 +223,3 @@ def _pair_scores(pairs: _Pairs) -> Array:
     best = np.fmax.reduce(pairs.scores[:, roles().roles], axis=1, initial=-np.inf)
     best[np.isinf(best)] = 0.0
     return np.where(pairs.thing < 0, np.nan, best)
-
-
-def _cut(scenes: Scenes, top: int) -> Scenes:
-    """Keep the best triplets of each image."""
-    image = scenes.triplet_image
-    order = np.lexsort((-scenes.scores, image))
-    kept = np.sort(order[place_in_group(image[order]) < top])
-    triplets = {
-        key: getattr(scenes, key)[kept]
-        for key in ("triplet_pair", "triplet_verb", "triplet_score", "triplet_action_score")
-    }
-    note = f"{scenes.source}: dense arrays, cut to the {top} best triplets of each image"
-    return replace(scenes, top=top, notes=(*scenes.notes, note), **triplets)

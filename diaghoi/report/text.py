@@ -16,6 +16,7 @@ from diaghoi.report.verdict import verdict
 from diaghoi.vocabulary import vocabulary
 
 SPLITS = {"full": "Full", "rare": "Rare", "non_rare": "Non-rare"}
+TITLES = SPLITS | {"unseen": "Unseen", "seen": "Seen", "harmonic": "Harmonic"}
 # Widths that make the splits of all tables stand below one another.
 NAME, COUNT, SPLIT, GAP = 40, 10, 9, 3
 WIDTH = NAME + len(SPLITS) * (SPLIT + GAP)
@@ -109,9 +110,7 @@ def _table(title: str, columns: Mapping[str, int]) -> Table:
 
 def _splits(result: Result) -> dict[str, str]:
     """Titles of the groups of classes that the result holds."""
-    return {
-        split: SPLITS.get(split, split.replace("_", " ").capitalize()) for split in result["map"]
-    }
+    return {split: TITLES.get(split, split) for split in result["map"]}
 
 
 def _mean_ap(result: Result) -> Table:

@@ -122,15 +122,6 @@ def test_action_scores_stand_in_where_they_are_missing(saved):
     assert read_predictions(path).triplet_action_score.tolist() == [0.5]
 
 
-def test_top(saved):
-    cells = [(0, 0, 0.5), (2, 0, 0.75), (0, 3, 0.125)]
-    scenes = read_predictions(saved(arrays(25, cells)), top=2)
-    assert scenes.triplet_score.tolist() == [0.75, 0.75]
-    assert scenes.top == 2
-    assert "cut to the 2 best triplets" in scenes.notes[-1]
-    assert len(read_predictions(saved(arrays(25, cells))).triplet_score) == 6
-
-
 def test_unknown_labels_and_other_numberings(saved):
     scenes = read_predictions(saved(arrays(25, [], labels=[1, -1, 1])))
     assert scenes.box_label.tolist() == [0, -1, 0]

@@ -167,6 +167,8 @@ def _count_pairs(
     t: Any, p: Any, true: Any, meets: Any, pairs: Any, vocabulary: Any, protocol: Protocol
 ) -> None:
     listed = [pair for pair in p["pairs"] if pair[2] is None or not np.isnan(pair[2])]
+    if protocol.images_without_annotations == "left out" and not t["triplets"]:
+        listed = []
     if p["pairs"] and p["pairs"][0][2] is None:
         best = sorted(p["triplets"], key=lambda row: -row["score"])[: protocol.top]
         mentioned = {(row["human"], row["object"]) for row in best}

@@ -156,7 +156,9 @@ def diagnose(annotated: list[Any], predicted: list[Any], scenario: int) -> dict[
 def _match(image: Any, found: Any, scenario: int) -> list[dict[str, Any]]:
     people = image["people"]
     boxes = [one["box"] for one in people] + image["things"]
-    rows = []
+    rows: list[dict[str, Any]] = []
+    if not boxes:
+        return rows  # an image without annotations is not in the split
     for verb in WORDS.verbs:
         action = verb.rsplit(" ", 1)[0]
         place = ACTIONS[action].index(verb) - 1
@@ -178,7 +180,7 @@ def _match(image: Any, found: Any, scenario: int) -> list[dict[str, Any]]:
             doing = people[person]["doing"]
             thing = doing[action][place] if action in doing and place >= 0 else -1
             if thing < 0:
-                role_ok = scenario == 2 or role is None
+                role_ok = role is None or (scenario == 2 and action in doing)
             else:
                 role_ok = role is not None and reference.iou(image["things"][thing], role, 1) >= 0.5
             person_ok = overlaps[person] >= 0.5
