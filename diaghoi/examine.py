@@ -191,8 +191,9 @@ def _examine_block(
     matched = match(annotations, predictions, protocol)
     counted = np.append(protocol.counted(vocabulary), False)
     best = matched.among_best(protocol.top)
-    considered = _considered_images(annotations, protocol)
-    of_protocol = counted[predictions.triplet_class] & best & considered[predictions.triplet_image]
+    image_counts = _counted_images(annotations, protocol)
+    of_protocol = counted[predictions.triplet_class] & best
+    of_protocol &= image_counts[predictions.triplet_image]
     annotation_counts = counted[annotations.triplet_class]
     errors = explain(
         annotations, predictions, matched, annotation_counts, of_protocol, protocol.considered
@@ -226,7 +227,7 @@ def _examine_block(
             annotations, predictions, matched, of_protocol
         ),
     }
-    listed = predictions.listed & considered[predictions.pair_image]
+    listed = predictions.listed & image_counts[predictions.pair_image]
     if predictions.pair_score is None:
         # The pairs are those of the triplets, and of the triplets the best alone may count.
         listed &= marked(predictions.triplet_pair[best], len(listed))
@@ -235,7 +236,7 @@ def _examine_block(
         columns=columns,
         ignored=int((of_protocol & ignored).sum()),
         pairs=_pair_counts(
-            annotations, predictions, listed, matched, protocol, int(considered.sum())
+            annotations, predictions, listed, matched, protocol, int(image_counts.sum())
         ),
         negatives=_negatives(
             predictions, listed, matched, _pairs_of(annotations, annotation_counts)
@@ -243,7 +244,7 @@ def _examine_block(
     )
 
 
-def _considered_images(annotations: Scenes, protocol: Protocol) -> BoolArray:
+def _counted_images(annotations: Scenes, protocol: Protocol) -> BoolArray:
     """Mark the images whose predictions count: all, or those that are annotated."""
     if protocol.images_without_annotations == "left out":
         return marked(annotations.triplet_image, len(annotations))
