@@ -14,10 +14,10 @@ from diaghoi.diagnosis import Diagnosis, diagnose_images
 from diaghoi.exceptions import InputError, some_of
 from diaghoi.formats import dense_arrays, triplet_lists
 from diaghoi.formats.base import Kind, Options
-from diaghoi.formats.checks import find_numbering
 from diaghoi.formats.content import Content
+from diaghoi.formats.numbering import find_numbering
 from diaghoi.known_object import ImageLabels
-from diaghoi.protocol import PROTOCOL_OF, Protocol, check_protocol
+from diaghoi.protocol import Protocol, check_protocol
 from diaghoi.protocol import protocol as protocol_named
 from diaghoi.scenes import Scenes
 from diaghoi.vocabulary import vocabulary
@@ -44,7 +44,7 @@ class Accumulator:
     protocol : str or Protocol
         The choices.
     dataset : str
-        The data set.
+        The data set, or the ``.toml`` file that describes it.
     label : str
         Name of the detector.
     objects : str, optional
@@ -86,9 +86,7 @@ class Accumulator:
             raise InputError(
                 f"batches of {dataset} are not taken; diagnose its files, or add diagnoses of parts"
             )
-        self.protocol = protocol_named(
-            PROTOCOL_OF[dataset] if protocol is None else protocol, top=top
-        )
+        self.protocol = protocol_named(words.protocol if protocol is None else protocol, top=top)
         check_protocol(self.protocol, words)
         self.label = label
         self._image_labels = image_labels
@@ -202,7 +200,9 @@ class Accumulator:
         if options.objects is None and len(scenes.pair_human):
             # Decided once: in a small batch all human boxes may happen to be called something else.
             labels = np.concatenate([row["labels"][_whole(row["sub_ids"])] for row in rows])
-            self._numbering[kind] = find_numbering(file, labels, given=None, fixed="coco80")[0]
+            self._numbering[kind], _ = find_numbering(
+                file, labels, options.vocabulary, given=None, fixed="coco80"
+            )
         return scenes
 
 

@@ -74,26 +74,33 @@ def read_groups(path: str | PathLike[str], vocabulary: Vocabulary) -> tuple[Grou
         raise InputError(f"{path}: not valid JSON ({error})") from None
     if not isinstance(content, Mapping) or not content:
         raise InputError(f'{path}: expected {{"group": [classes], ...}}')
-    numbers = {vocabulary.class_name(hoi): hoi for hoi in range(len(vocabulary))}
     groups = []
     for name, members in content.items():
         if not isinstance(members, list) or not members:
             raise InputError(f"{path}: group '{name}': expected a list of classes")
-        classes = sorted({_class(path, name, one, numbers) for one in members})
+        where = f"{path}: group '{name}'"
+        classes = sorted({find_class(where, one, vocabulary) for one in members})
         groups.append(Group(name, tuple(classes)))
     if [group.name for group in groups] == ["unseen"]:
         return seen_and_unseen(groups[0].classes, vocabulary)
     return tuple(groups)
 
 
-def _class(path: Any, group: str, given: Any, numbers: Mapping[str, int]) -> int:
-    """Find the class that a number or a name stands for."""
-    if isinstance(given, int) and not isinstance(given, bool) and 1 <= given <= len(numbers):
+def find_class(where: str, given: Any, vocabulary: Vocabulary) -> int:
+    """Find the HOI class that a number, counted from one, or a name stands for.
+
+    Raises
+    ------
+    InputError
+        Where there is no such class; ``where`` says where it was asked for.
+    """
+    numbers = vocabulary.class_named
+    if isinstance(given, int) and not isinstance(given, bool) and 1 <= given <= len(vocabulary):
         return given - 1
     name = str(given).replace("_", " ")
     if name in numbers:
         return numbers[name]
     raise InputError(
-        f"{path}: group '{group}': unknown class {given!r}{close_matches(name, numbers)}; give a "
-        f"number from 1 to {len(numbers)} or a name like '{some_of(list(numbers), 1)}'"
+        f"{where}: unknown class {given!r:.60}{close_matches(name, numbers)}; give a "
+        f"number from 1 to {len(vocabulary)} or a name like '{some_of(list(numbers), 1)}'"
     )

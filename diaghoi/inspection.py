@@ -11,6 +11,7 @@ import numpy.typing as npt
 from diaghoi.exceptions import InputError, some_of
 from diaghoi.meeting import constant_scores, meeting_warnings, one_based
 from diaghoi.scenes import Scenes, join
+from diaghoi.vocabulary import v_coco_images
 
 # Boxes may reach over the edge of the image by this much (pixels) before it is called outside.
 EDGE = 1.0
@@ -155,12 +156,33 @@ def _score_warnings(scenes: Scenes) -> list[str]:
 
 
 def _split_warnings(scenes: Scenes) -> list[str]:
-    train = ["train" in name for name in scenes.names.tolist()]
+    names = scenes.names.tolist()
+    if scenes.vocabulary.agents is not None:
+        return _v_coco_split(names)
+    train = ["train" in name for name in names]
     if not any(train):
         return []
     return [
         f"{sum(train)} of {len(train)} image names say 'train': the benchmark is evaluated on the "
         "test split"
+    ]
+
+
+def _v_coco_split(names: list[str]) -> list[str]:
+    """Warn of images that are not of V-COCO's test split, and say of which they are."""
+    splits = v_coco_images()
+    other = [name for name in names if name not in splits["test"]]
+    if not other:
+        return []
+    val = sum(name in splits["val"] for name in other)
+    of = [
+        f"{count} of {split}"
+        for split, count in (("val", val), ("train or of no split at all", len(other) - val))
+        if count
+    ]
+    return [
+        f"{len(other)} of {len(names)} images are not of V-COCO's test split, on which the "
+        f"benchmark is evaluated, but {' and '.join(of)}: {some_of(other)}"
     ]
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +29,26 @@ IntArray = npt.NDArray[np.integer]
 BoolArray = npt.NDArray[np.bool_]
 
 
+class Evaluated(NamedTuple):
+    """What average precision goes by.
+
+    Parameters
+    ----------
+    row_class, row_image : (R,) int array
+        Class and image of each prediction; sorted by class and descending score.
+    row_true : (R,) bool array
+        Whether it is a true positive.
+    annotation_class, annotation_image : (A,) int array
+        Class and image of each annotated instance.
+    """
+
+    row_class: IntArray
+    row_true: BoolArray
+    row_image: IntArray
+    annotation_class: IntArray
+    annotation_image: IntArray
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Ranked:
     """Predictions in ranking order and the annotated triplets they are measured against.
@@ -42,13 +62,16 @@ class Ranked:
     row_class : (R,) int array
         HOI class under which the prediction is ranked.
     row_input : (R,) int array
-        Place of the prediction in the input, by which ties are broken.
+        Place of the prediction in the input, by which ties are broken: in a diagnosis that is not a
+        sum its row among the triplets of the joined predictions.
     row_image : (R,) int array
         Image of the prediction.
     row_score : (R,) float64 array
         Ranking score.
     annotation_class, annotation_image : (A,) int array
         HOI class and image of each annotated triplet.
+    annotation_input : (A,) int array
+        Its place in the input, as that of predictions.
     """
 
     classes: int
@@ -58,6 +81,7 @@ class Ranked:
     row_score: FloatArray
     annotation_class: IntArray
     annotation_image: IntArray
+    annotation_input: IntArray
 
     def rows(self, keep: BoolArray) -> Self:
         """Return the same with only some of the rows."""
@@ -115,6 +139,8 @@ class Ranked:
                     column = column + first_image[number]
                 elif name == "row_input":
                     column = _dense(column) + first_row[number]
+                elif name == "annotation_input":
+                    column = _dense(column) + first_annotation[number]
                 elif name == "row_annotation":
                     column = np.where(column < 0, -1, column + first_annotation[number])
                 columns.append(column)
@@ -145,14 +171,13 @@ class Benchmark(Ranked):
     protocols: tuple[Protocol, ...]
     row_verdict: npt.NDArray[np.int8]
 
-    def scores(
+    def evaluated(
         self,
         protocol: Protocol,
-        *,
         rows: BoolArray | None = None,
         annotations: BoolArray | None = None,
-    ) -> ClassScores:
-        """Average precision and max recall of each class under one of the protocols.
+    ) -> Evaluated:
+        """Give what average precision goes by under one of the protocols.
 
         Parameters
         ----------
@@ -165,14 +190,13 @@ class Benchmark(Ranked):
         ranked = verdict >= 0
         if rows is not None:
             ranked &= rows
-        counted = (
-            self.annotation_class if annotations is None else self.annotation_class[annotations]
-        )
-        return average_precision(
+        counted = slice(None) if annotations is None else annotations
+        return Evaluated(
             self.row_class[ranked],
             verdict[ranked] == 1,
-            np.bincount(counted, minlength=self.classes),
-            protocol.levels,
+            self.row_image[ranked],
+            self.annotation_class[counted],
+            self.annotation_image[counted],
         )
 
 
@@ -211,6 +235,18 @@ class Ledger(Ranked):
         """(R,) whether the row is a true positive."""
         return np.asarray(self.row_label == TRUE_POSITIVE)
 
+    @property
+    def evaluated(self) -> Evaluated:
+        """What average precision goes by."""
+        counted = self.annotation_counts
+        return Evaluated(
+            self.row_class,
+            self.true,
+            self.row_image,
+            self.annotation_class[counted],
+            self.annotation_image[counted],
+        )
+
     @cached_property
     def positives(self) -> IntArray:
         """(C,) number of annotated triplets of each class."""
@@ -227,9 +263,9 @@ class Ledger(Ranked):
         """(A,) whether it has neither a true positive nor an assigned prediction."""
         return self.annotation_examined & ~self.found & ~self.annotation_attempted
 
-    def scores(self, levels: FloatArray | None) -> ClassScores:
-        """Average precision and max recall of each class; see :func:`average_precision`."""
-        return average_precision(self.row_class, self.true, self.positives, levels)
+    def scores(self, protocol: Protocol) -> ClassScores:
+        """Average precision and max recall of each class; see :func:`class_scores`."""
+        return class_scores(self.evaluated, self.classes, protocol)
 
     def edited(self, removed: BoolArray, moved: BoolArray, **columns: Any) -> Self:
         """Return the ledger without some rows, and with others that change and find new places.
@@ -281,11 +317,24 @@ class ClassScores:
     found: IntArray
 
 
+def class_scores(evaluated: Evaluated, classes: int, protocol: Protocol) -> ClassScores:
+    """Average precision and max recall of each class as a protocol takes them."""
+    positives = np.bincount(evaluated.annotation_class, minlength=classes)
+    return average_precision(
+        evaluated.row_class,
+        evaluated.row_true,
+        positives,
+        protocol.levels,
+        protocol.top_of_class,
+    )
+
+
 def average_precision(
     row_class: IntArray,
     row_true: BoolArray,
     positives: IntArray,
     levels: FloatArray | None,
+    top: int | None = None,
 ) -> ClassScores:
     """Average precision of each class.
 
@@ -300,6 +349,8 @@ def average_precision(
     levels : (L,) float64 array or None
         Recall levels: AP is the mean over them of the highest precision at a recall >= the level,
         0 where none is reached. None: the area under the envelope of the precision-recall curve.
+    top : int or None
+        Only so many of the best rows of each class count; None for all.
 
     Notes
     -----
@@ -311,6 +362,9 @@ def average_precision(
     bounds = np.searchsorted(row_class, np.arange(classes + 1, dtype=row_class.dtype))
     ranked = np.diff(bounds)
     true = np.flatnonzero(row_true)
+    if top is not None:
+        true = true[true - bounds[row_class[true]] < top]
+        ranked = np.minimum(ranked, top)
     of_class = row_class[true]
     found = np.bincount(of_class, minlength=classes)
     start = np.cumsum(found) - found
@@ -324,7 +378,7 @@ def average_precision(
         np.divide(score, positives, out=score, where=positives > 0)
     else:
         for level in levels:
-            needed = _needed(level, positives)
+            needed = needed_for(level, positives)
             reached = (positives > 0) & (needed <= found)
             score[reached] += envelope[(start + needed - 1)[reached]]
         score /= len(levels)
@@ -346,8 +400,16 @@ def _envelope(precision: FloatArray, start: IntArray, stop: IntArray) -> FloatAr
     return np.asarray(envelope)
 
 
-def _needed(level: float, positives: IntArray) -> IntArray:
-    """Smallest number of true positives, 1 or more, whose recall as a float is >= the level."""
+def needed_for(level: float, positives: IntArray) -> IntArray:
+    """Smallest number of true positives, 1 or more, whose recall as a float is >= the level.
+
+    Parameters
+    ----------
+    level : float
+        Recall in [0, 1].
+    positives : int array
+        Number of annotated instances.
+    """
     needed = np.maximum(np.floor(level * positives).astype(np.int64) - 1, 1)
     # The product may be rounded to either side; the quotient decides, as in the evaluators.
     with np.errstate(divide="ignore"):

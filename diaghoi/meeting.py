@@ -7,8 +7,10 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
+from diaghoi.matching import match
 from diaghoi.overlap import overlap
 from diaghoi.protocol import HICO_DET
+from diaghoi.ragged import first_of_run
 from diaghoi.scenes import Scenes
 from diaghoi.vocabulary import Vocabulary
 
@@ -23,6 +25,9 @@ ENOUGH = 20
 MEETING = 0.15
 # Categories are called numbered otherwise where fewer than this share of close boxes agree.
 AGREEING = 0.2
+# Verbs are called numbered otherwise where, of the pairs that were found, fewer than this share
+# have an annotated verb for their best one, or this many times as many would after a shift by one.
+SENSIBLE, SHIFTED = 0.04, 3
 # Images that tell what is wrong with a whole file.
 SAMPLE = 100
 
@@ -98,7 +103,11 @@ def meeting_warnings(annotations: Scenes, predictions: Scenes) -> list[str]:
     labels = annotations.box_label[annotated], predictions.box_label[predicted]
     very = value >= VERY_CLOSE
     corners = predictions.box_xyxy[predicted[very]] - annotations.box_xyxy[annotated[very]]
-    return _other_categories(*labels, annotations.vocabulary) or _shift(corners)
+    return (
+        _other_categories(*labels, annotations.vocabulary)
+        or _shift(corners)
+        or _other_verbs(annotations, predictions)
+    )
 
 
 def _close_boxes(annotations: Scenes, predictions: Scenes) -> tuple[IntArray, IntArray, FloatArray]:
@@ -140,6 +149,46 @@ def _other_categories(
         f"annotated one have its category (most often '{names[0]}' is called '{names[1]}'): the "
         "categories may be numbered otherwise (--objects)"
     ]
+
+
+def _other_verbs(annotations: Scenes, predictions: Scenes) -> list[str]:
+    """Warn where the best verb of the pairs that were found is hardly ever an annotated one."""
+    if predictions.triplet_score is None or not len(predictions.triplet_pair):
+        return []
+    hits = match(annotations, predictions, annotations.vocabulary.protocol).hits
+    order = np.lexsort((-predictions.scores, predictions.triplet_pair))
+    pair = predictions.triplet_pair[order]
+    first = first_of_run(pair)
+    best = np.full(len(predictions.pair_human), -1, dtype=np.int64)
+    best[pair[first]] = predictions.triplet_verb[order][first]
+    predicted, annotated = hits.predicted, hits.annotated
+    real = (best[predicted] >= 0) & (predictions.pair_object[predicted] >= 0)
+    predicted, annotated = predicted[real], annotated[real]
+    found = np.unique(predicted)
+    if len(found) < ENOUGH:
+        return []
+    verbs = len(annotations.vocabulary.verbs)
+    wanted = annotations.triplet_pair.astype(np.int64) * verbs + annotations.triplet_verb
+    share = {}
+    for shift in (0, 1, -1):
+        verb = best[predicted] + shift
+        inside = (verb >= 0) & (verb < verbs)
+        right = inside & np.isin(annotated * np.int64(verbs) + verb, wanted)
+        share[shift] = len(np.unique(predicted[right])) / len(found)
+    shift = max((1, -1), key=lambda each: share[each])
+    if share[shift] > max(SHIFTED * share[0], AGREEING):
+        return [
+            f"the best verb of {100 * share[0]:.1f} % of the pairs that were found is annotated, "
+            f"but that of {100 * share[shift]:.1f} % if verbs were one "
+            f"{'higher' if shift > 0 else 'lower'}: they look numbered one too "
+            f"{'low' if shift > 0 else 'high'}"
+        ]
+    if share[0] < SENSIBLE:
+        return [
+            f"the best verb of only {100 * share[0]:.1f} % of {len(found)} pairs that were found "
+            "is annotated: the verbs may be numbered otherwise"
+        ]
+    return []
 
 
 def _shift(difference: FloatArray) -> list[str]:

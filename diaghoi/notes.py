@@ -53,7 +53,7 @@ def found_notes(diagnosis: Diagnosis) -> list[str]:
 
 def _no_interaction_notes(diagnosis: Diagnosis) -> list[str]:
     vocabulary = diagnosis.vocabulary
-    if vocabulary.interacting.all():
+    if not vocabulary.benchmarks or vocabulary.interacting.all():
         return []
     if vocabulary.interacting[diagnosis.benchmark.annotation_class].all():
         return [

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from diaghoi.ledger import ClassScores
+from diaghoi.ledger import ClassScores, Evaluated, class_scores
 from diaghoi.means import split_means
-from diaghoi.protocol import HICO_DET, V_COCO_1, V_COCO_2, Protocol
+from diaghoi.protocol import HICO_DET, Protocol
 from diaghoi.scenes import Scenes
 from diaghoi.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from diaghoi.diagnosis import Diagnosis
 
-BENCHMARKS: dict[str, tuple[Protocol, ...]] = {
-    "hico-det": (HICO_DET,),
-    "v-coco": (V_COCO_1, V_COCO_2),
-}
+BoolArray = npt.NDArray[np.bool_]
+
 # Dense arrays are cut to this many triplets an image for the benchmark, whatever else is asked for.
 CUSTOMARY_TOP = 100
 # V-COCO is customarily reported without this role too: it has hardly any annotations.
@@ -29,7 +28,7 @@ UNCOMMON_ROLE = "point instr"
 
 def benchmarks(predictions: Scenes) -> list[Protocol]:
     """List the protocols of the benchmark of a data set."""
-    protocols = BENCHMARKS[predictions.vocabulary.name]
+    protocols = predictions.vocabulary.benchmarks
     top = None if predictions.top is None else CUSTOMARY_TOP
     return [replace(each, top=top) if each.pairing == "triplet" else each for each in protocols]
 
@@ -41,65 +40,75 @@ def official_figures(diagnosis: Diagnosis) -> dict[str, Any]:
     -------
     dict
         HICO-DET: ``default`` and ``known_object``, each with ``full``, ``rare``, ``non_rare``, the
-        latter also with its ``source``. V-COCO: ``agent``, ``scenario_1`` and ``scenario_2``, each
-        with ``ap`` and ``classes``, the scenarios also with ``ap_without_point``.
+        latter also with its ``source``. SWIG-HOI: ``default`` alone, also with ``zero_shot``. Empty
+        for data sets without a benchmark of their own. V-COCO: ``agent``, ``scenario_1`` and
+        ``scenario_2``, each with ``ap`` and ``classes``, the scenarios also with
+        ``ap_without_point``.
     """
-    if diagnosis.vocabulary.agents is not None:
-        return _v_coco(diagnosis, diagnosis.vocabulary.agents)
-    return _hico_det(diagnosis)
-
-
-def _hico_det(diagnosis: Diagnosis) -> dict[str, Any]:
-    benchmark = diagnosis.benchmark
-    (protocol,) = benchmark.protocols
-    objects = diagnosis.vocabulary.class_object
-    known = diagnosis.known_objects
-    splits = replace(protocol, groups=diagnosis.protocol.groups).splits(diagnosis.vocabulary)
-    default, known_object = (
-        split_means(scores, protocol, splits)[0]
-        for scores in (
-            benchmark.scores(protocol),
-            benchmark.scores(
-                protocol,
-                rows=known[benchmark.row_image, objects[benchmark.row_class]],
-                annotations=known[benchmark.annotation_image, objects[benchmark.annotation_class]],
-            ),
-        )
-    )
-    return {
-        "default": dict(default),
-        "known_object": known_object | {"source": diagnosis.known_object_source},
-    }
-
-
-def _v_coco(diagnosis: Diagnosis, agents: npt.NDArray[np.bool_]) -> dict[str, Any]:
-    vocabulary = diagnosis.vocabulary
-    first, second = map(diagnosis.benchmark.scores, diagnosis.benchmark.protocols)
-    agent = _mean_and_classes(first, agents, vocabulary)
-    agent["classes"] = {
-        name.removesuffix(" agent"): score for name, score in agent["classes"].items()
-    }
-    figures: dict[str, Any] = {"agent": agent}
-    common = ~agents & (np.array(vocabulary.verbs) != UNCOMMON_ROLE)
-    for name, scores in (("scenario_1", first), ("scenario_2", second)):
-        every = _mean_and_classes(scores, ~agents, vocabulary)
-        without = _mean_and_classes(scores, common, vocabulary)["ap"]
-        figures[name] = {
-            "ap": every["ap"],
-            "ap_without_point": without,
-            "classes": every["classes"],
-        }
+    figures: dict[str, Any] = {}
+    agents = diagnosis.vocabulary.agents
+    for section in sections(diagnosis):
+        scores = class_scores(section.evaluated, diagnosis.benchmark.classes, section.protocol)
+        means: dict[str, Any] = dict(split_means(scores, section.protocol, section.splits)[0])
+        if section.name == "known_object":
+            means["source"] = diagnosis.known_object_source
+        if agents is not None:
+            means["classes"] = _by_class(scores, section.splits["ap"], diagnosis.vocabulary)
+        figures[section.name] = means
     return figures
 
 
-def _mean_and_classes(
-    scores: ClassScores, members: npt.NDArray[np.bool_], vocabulary: Vocabulary
-) -> dict[str, Any]:
-    mean_ap, _ = split_means(scores, V_COCO_1, {"full": members})
-    classes = {
-        vocabulary.verbs[vocabulary.class_verb[hoi]]: None
-        if np.isnan(scores.average_precision[hoi])
-        else float(scores.average_precision[hoi])
+class Section(NamedTuple):
+    """One setting of a benchmark.
+
+    Parameters
+    ----------
+    name : str
+        Its key among the figures.
+    evaluated : Evaluated
+        Predictions and annotations that count.
+    protocol : Protocol
+        How average precision is taken.
+    splits : dict of (C,) bool array
+        The classes of each mean.
+    """
+
+    name: str
+    evaluated: Evaluated
+    protocol: Protocol
+    splits: dict[str, BoolArray]
+
+
+def sections(diagnosis: Diagnosis) -> Iterator[Section]:
+    """List the settings of the benchmark of a data set."""
+    words, benchmark = diagnosis.vocabulary, diagnosis.benchmark
+    if words.agents is not None:
+        common = ~words.agents & (np.array(words.verbs) != UNCOMMON_ROLE)
+        roles = {"ap": ~words.agents, "ap_without_point": common}
+        first, second = benchmark.protocols
+        yield Section("agent", benchmark.evaluated(first), first, {"ap": words.agents})
+        yield Section("scenario_1", benchmark.evaluated(first), first, roles)
+        yield Section("scenario_2", benchmark.evaluated(second), second, roles)
+        return
+    for protocol in benchmark.protocols:
+        splits = replace(protocol, groups=diagnosis.protocol.groups).splits(words)
+        yield Section("default", benchmark.evaluated(protocol), protocol, splits)
+        if protocol.name == HICO_DET.name:
+            known, thing = diagnosis.known_objects, words.class_object
+            shown = benchmark.evaluated(
+                protocol,
+                rows=known[benchmark.row_image, thing[benchmark.row_class]],
+                annotations=known[benchmark.annotation_image, thing[benchmark.annotation_class]],
+            )
+            yield Section("known_object", shown, protocol, splits)
+
+
+def _by_class(scores: ClassScores, members: BoolArray, words: Vocabulary) -> dict[str, Any]:
+    """Average precision of each class by its name; an agent's is that of the action."""
+    ap = scores.average_precision
+    return {
+        words.verbs[words.class_verb[hoi]].removesuffix(" agent"): None
+        if np.isnan(ap[hoi])
+        else float(ap[hoi])
         for hoi in np.flatnonzero(members).tolist()
     }
-    return {"ap": mean_ap["full"], "classes": classes}

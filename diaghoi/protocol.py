@@ -7,14 +7,16 @@ choices, so that two numbers are only compared when they mean the same.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from diaghoi.exceptions import InputError, close_matches
 from diaghoi.ragged import marked
-from diaghoi.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from diaghoi.vocabulary import Vocabulary
 
 BoolArray = npt.NDArray[np.bool_]
 
@@ -40,8 +42,9 @@ class Group(NamedTuple):
 
 # Keys of results, which the names of groups stand beside.
 RESERVED = (
-    *("full", "rare", "non_rare", "harmonic"),
+    *("full", "zero_shot", "rare", "non_rare", "harmonic"),
     *("recall", "precision", "per_image", "source", "human_recall", "object_recall"),
+    *("map", "max_recall"),
 )
 
 
@@ -53,9 +56,10 @@ class Protocol:
     ----------
     name : str
         The name that tables, figures and files print.
-    classes : {"all", "interactions", "roles"}
+    classes : {"all", "interactions", "roles", "evaluated"}
         Which HOI classes count: all, those of real interactions (not of the verb
-        `no_interaction`), or those with a role for an object.
+        `no_interaction`), those with a role for an object, or those that the data set marks for
+        evaluation.
     pairing : {"triplet", "person"}
         How a prediction meets its annotation: by both boxes, categories included (HICO-DET), or by
         the person it overlaps most, and then the role (V-COCO, where categories do not count).
@@ -78,27 +82,32 @@ class Protocol:
         More than ``iou`` is needed.
     boxes : {"inclusive", "continuous"}
         Whether a box covers whole pixels (width = x2 - x1 + 1) or not.
-    rare : {"train", "test"}
+    rare : {"train", "test", "described"}
         Rare classes have fewer than ten instances in the training set (the benchmark) or in the
-        test set (the wording of the Diag-HOI paper).
+        test set (the wording of the Diag-HOI paper), or are what the description of the data set
+        says.
     groups : tuple of Group
         Further groups of classes to report, for instance unseen and seen ones.
     top : int or None
         Only the best-scored triplets of each image count; None takes all that the file holds.
+    top_of_class : int or None
+        AP goes by this many of the best-scored triplets of each class in all images; None for all.
+        Errors are counted among all.
     images_without_predictions : {"counted", "passed over"}
         "passed over" is what the published Diag-HOI code does: annotated triplets of images without
         any predicted triplet stay in the number of positives under every oracle and are not missed.
     images_without_annotations : {"counted", "left out"}
         Whether predictions on images without annotated triplets are false positives.
-    levels_from : {"zero", "both ends"}
+    levels_from : {"zero", "both ends", "tenths"}
         How the levels 0, 0.1 ... 1 are built in floating point: as multiples of 0.1, as MATLAB and
-        NumPy do in the official evaluators, or from both ends, as ``torch.linspace`` does.
+        NumPy do in the official evaluators, from both ends, as ``torch.linspace`` does, or as
+        0/10, 1/10 ... 10/10.
     single_precision_recall : bool
         The published Diag-HOI code averages the pair recall in 32-bit numbers.
     """
 
     name: str
-    classes: Literal["all", "interactions", "roles"]
+    classes: Literal["all", "interactions", "roles", "evaluated"]
     pairing: Literal["triplet", "person"] = "triplet"
     missing_role: Literal["empty", "anything"] = "empty"
     considered: int | None = None
@@ -107,22 +116,30 @@ class Protocol:
     iou: float = 0.5
     strict: bool = False
     boxes: Literal["inclusive", "continuous"] = "inclusive"
-    rare: Literal["train", "test"] = "train"
+    rare: Literal["train", "test", "described"] = "train"
     groups: tuple[Group, ...] = ()
     top: int | None = None
+    top_of_class: int | None = None
     images_without_predictions: Literal["counted", "passed over"] = "counted"
     images_without_annotations: Literal["counted", "left out"] = "counted"
-    levels_from: Literal["zero", "both ends"] = "zero"
+    levels_from: Literal["zero", "both ends", "tenths"] = "zero"
     single_precision_recall: bool = False
+
+    def _repr_html_(self) -> str:
+        # Only a notebook asks for it; the core works without the presentation.
+        from diaghoi.report.notebook import protocol_html
+
+        return protocol_html(self)
 
     @property
     def signature(self) -> str:
         """All choices in one line."""
         groups = ", ".join(f"{group.name} ({len(group.classes)})" for group in self.groups)
         counted = {
-            "all": "no_interaction included",
+            "all": "all",
             "interactions": "no_interaction left out",
             "roles": "actions with a role",
+            "evaluated": "those marked for evaluation",
         }
         matching = {
             "triplet": [],
@@ -138,8 +155,13 @@ class Protocol:
                 f"AP: {self.average_precision}",
                 f"class without true positive: {self.class_without_true_positive}",
                 f"IoU {'>' if self.strict else '>='} {self.iou:g}, {self.boxes} boxes",
-                *([] if self.classes == "roles" else [f"rare: < 10 {self.rare} instances"]),
+                *(
+                    []
+                    if self.classes == "roles" or self.rare == "described"
+                    else [f"rare: < 10 {self.rare} instances"]
+                ),
                 f"triplets: {'as given' if self.top is None else f'top {self.top} an image'}",
+                *([f"AP by the best {self.top_of_class} of a class"] if self.top_of_class else []),
                 f"images without predictions: {self.images_without_predictions}",
                 *(
                     ["images without annotations: left out"]
@@ -148,7 +170,11 @@ class Protocol:
                 ),
                 *([f"assigned: {self.considered} best of an image"] if self.considered else []),
                 *([f"groups: {groups}"] if groups else []),
-                *(["recall levels: from both ends"] if self.levels_from == "both ends" else []),
+                *(
+                    [f"recall levels: {self.levels_from.replace('both', 'from both')}"]
+                    if self.levels_from != "zero"
+                    else []
+                ),
                 *(["pair recall: 32 bits"] if self.single_precision_recall else []),
             ]
         )
@@ -160,6 +186,8 @@ class Protocol:
             return None
         if self.levels_from == "zero":
             return ELEVEN_LEVELS
+        if self.levels_from == "tenths":
+            return np.arange(11) / 10
         return np.where(np.arange(11) < 5, ELEVEN_LEVELS, 1 - ELEVEN_LEVELS[::-1])
 
     @property
@@ -173,20 +201,22 @@ class Protocol:
             return vocabulary.interacting
         if self.classes == "roles" and vocabulary.agents is not None:
             return ~vocabulary.agents
+        if self.classes == "evaluated" and vocabulary.evaluated is not None:
+            return vocabulary.evaluated
         return np.ones(len(vocabulary), dtype=bool)
 
     def splits(self, vocabulary: Vocabulary) -> dict[str, BoolArray]:
         """(C,) masks of the groups of classes that are reported.
 
-        ``full``; ``rare`` and ``non_rare`` where the data set has them; the groups of the protocol.
+        ``full``; those of the data set, ``rare`` and ``non_rare`` for instance; the groups of the
+        protocol.
         """
         counted = self.counted(vocabulary)
-        masks = {"full": counted}
-        rare = vocabulary.rare
+        splits = vocabulary.splits
         if self.rare == "test" and vocabulary.test_instances is not None:
             rare = vocabulary.test_instances < 10
-        if rare is not None:
-            masks |= {"rare": counted & rare, "non_rare": counted & ~rare}
+            splits = {"rare": rare, "non_rare": ~rare}
+        masks = {"full": counted} | {name: counted & members for name, members in splits.items()}
         for group in self.groups:
             masks[group.name] = counted & marked(np.array(group.classes), len(vocabulary))
         return masks
@@ -212,6 +242,13 @@ V_COCO_1 = Protocol(
     average_precision="area",
 )
 V_COCO_2 = replace(V_COCO_1, name="v-coco-s2", missing_role="anything")
+SWIG_HOI = Protocol(
+    name="swig-hoi",
+    classes="evaluated",
+    boxes="continuous",
+    top_of_class=19_999,
+    levels_from="tenths",
+)
 PROTOCOLS = {
     protocol.name: protocol
     for protocol in (
@@ -234,11 +271,9 @@ PROTOCOLS = {
         ),
         V_COCO_1,
         V_COCO_2,
+        SWIG_HOI,
     )
 }
-
-# What the diagnosis of each data set goes by, where the user does not choose.
-PROTOCOL_OF = {"hico-det": "hico-det-520", "v-coco": "v-coco-s1"}
 
 
 def check_protocol(protocol: Protocol, vocabulary: Vocabulary) -> None:
@@ -259,7 +294,7 @@ def check_protocol(protocol: Protocol, vocabulary: Vocabulary) -> None:
             f"protocol {protocol.name} is not for {vocabulary.name}; choose {', '.join(fitting)}"
         )
     if protocol.rare == "test" and vocabulary.test_instances is None:
-        raise InputError(f"{vocabulary.name} has no rare classes, by test instances or otherwise")
+        raise InputError(f"{vocabulary.name} has no rare classes by test instances")
 
 
 def protocol(name: str | Protocol, **changes: Any) -> Protocol:
@@ -292,8 +327,10 @@ def protocol(name: str | Protocol, **changes: Any) -> Protocol:
     _check_groups(chosen.groups)
     if not 0 < chosen.iou <= 1:
         raise InputError(f"the IoU threshold must lie in (0, 1], not {chosen.iou:g}")
-    if chosen.top is not None and chosen.top < 1:
-        raise InputError(f"the number of triplets an image (top) must be 1 or more: {chosen.top}")
+    for key, of in (("top", "an image"), ("top_of_class", "a class")):
+        number = getattr(chosen, key)
+        if number is not None and number < 1:
+            raise InputError(f"the number of triplets {of} ({key}) must be 1 or more: {number}")
     return chosen
 
 

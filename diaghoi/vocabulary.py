@@ -1,24 +1,54 @@
-"""Names and numbers of a data set: objects, verbs, HOI classes and the rare split.
+"""What a data set is: objects, verbs, HOI classes, splits, and the protocols it is evaluated by.
 
-The facts are the CSV files in ``diaghoi/vocabularies``. Inside the package objects, verbs and HOI
-classes are always the zero-based positions in a :class:`Vocabulary`; the numberings of the file
-formats are translated when a file is read.
+The facts of known data sets are the CSV files in ``diaghoi/vocabularies``; those of any other come
+from a description (:mod:`diaghoi.description`). Inside the package objects, verbs and HOI classes
+are always the zero-based positions in a :class:`Vocabulary`; the numberings of files are translated
+when a file is read.
 """
 
 from __future__ import annotations
 
 import csv
-from dataclasses import dataclass
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cache, cached_property
 from importlib import resources
+from pathlib import Path
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from diaghoi.exceptions import InputError, close_matches
+from diaghoi.protocol import HICO_DET, PROTOCOLS, SWIG_HOI, V_COCO_1, V_COCO_2, Protocol
 
 IntArray = npt.NDArray[np.integer]
 BoolArray = npt.NDArray[np.bool_]
+
+
+# Ledgers keep the classes of predictions in 16 bits.
+MOST_CLASSES = 2**15 - 2
+
+
+@dataclass(frozen=True, kw_only=True)
+class Conventions:
+    """How the files of a data set number objects and verbs, and write boxes.
+
+    Parameters
+    ----------
+    objects, verbs : tuple of int
+        Number in the files of each object and verb.
+    origin : {0, 1}
+        Whether pixels are counted from zero or one.
+    boxes : {"xyxy", "xywh"}
+        Left and top, with right and bottom or with width and height.
+    """
+
+    objects: tuple[int, ...]
+    verbs: tuple[int, ...]
+    origin: Literal[0, 1] = 0
+    boxes: Literal["xyxy", "xywh"] = "xyxy"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -38,13 +68,25 @@ class Vocabulary:
         The object category of human boxes.
     no_interaction : int
         The verb that says "these two do not interact", -1 where the data set has none.
-    rare : (C,) bool array or None
-        Fewer than ten visible training instances; None where the data set has no such split.
+    protocol : Protocol
+        What a diagnosis goes by where the user does not choose.
+    benchmarks : tuple of Protocol
+        The protocols of the data set's own benchmark, whose figures stand in every report.
+    splits : dict of (C,) bool array
+        Groups of classes that are reported beside the full mean, by their key in results. In
+        HICO-DET `rare` are the classes with fewer than ten visible training instances.
+    evaluated : (C,) bool array or None
+        The classes that the benchmark evaluates; None for all.
     test_instances : (C,) int array or None
         Visible annotated triplets in the complete test set, where known.
     agents : (C,) bool array or None
         Classes that say what a person does, without a role for an object; None where there are
         none.
+    conventions : Conventions or None
+        How files number and measure, whatever their format; None where each format of the data set
+        has its own way.
+    annotations : pathlib.Path or None
+        The annotation file, where the data set names one.
     """
 
     name: str
@@ -53,10 +95,15 @@ class Vocabulary:
     class_object: IntArray
     class_verb: IntArray
     person: int
+    protocol: Protocol
+    benchmarks: tuple[Protocol, ...] = ()
     no_interaction: int = -1
-    rare: BoolArray | None = None
+    splits: Mapping[str, BoolArray] = field(default_factory=dict)
+    evaluated: BoolArray | None = None
     test_instances: IntArray | None = None
     agents: BoolArray | None = None
+    conventions: Conventions | None = None
+    annotations: Path | None = None
 
     def __len__(self) -> int:
         return len(self.class_object)
@@ -67,9 +114,28 @@ class Vocabulary:
             f"{len(self)} HOI classes>"
         )
 
-    def __reduce__(self) -> tuple[object, tuple[str]]:
-        # A vocabulary is identified by its name: unpickling gives the one of this process.
-        return vocabulary, (self.name,)
+    def __reduce__(self) -> Any:
+        # A known vocabulary is identified by its name: unpickling gives the one of this process.
+        if self.known:
+            return vocabulary, (self.name,)
+        return super().__reduce__()
+
+    @property
+    def known(self) -> bool:
+        """Whether the package itself knows the data set."""
+        return self.name in VOCABULARIES
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Eight hexadecimal digits that change with any name or class."""
+        classes = (self.class_object.tolist(), self.class_verb.tolist())
+        told = repr((self.objects, self.verbs, classes)).encode()
+        return hashlib.sha256(told).hexdigest()[:8]
+
+    @property
+    def rare(self) -> BoolArray | None:
+        """(C,) true for rare classes; None where the data set has no such split."""
+        return self.splits.get("rare")
 
     @cached_property
     def class_of(self) -> IntArray:
@@ -87,6 +153,11 @@ class Vocabulary:
     def interacting(self) -> BoolArray:
         """(C,) true for the classes whose verb is a real interaction."""
         return np.asarray(self.class_verb != self.no_interaction)
+
+    @cached_property
+    def class_named(self) -> dict[str, int]:
+        """HOI class of each name; where classes share a name, the last one."""
+        return {self.class_name(hoi): hoi for hoi in range(len(self))}
 
     def class_name(self, hoi: int) -> str:
         """Name of an HOI class for people: ``ride bicycle``; in V-COCO ``cut instr``."""
@@ -117,7 +188,11 @@ def hico_det() -> Vocabulary:
         class_verb=_frozen([verb_number[row["verb"]] for row in rows]),
         person=object_number["person"],
         no_interaction=verb_number["no_interaction"],
-        rare=np.asarray(_frozen([int(row["rare"]) for row in rows]), dtype=bool),
+        protocol=PROTOCOLS["hico-det-520"],
+        benchmarks=(HICO_DET,),
+        splits={
+            name: _where(rows, "rare", value) for name, value in (("rare", 1), ("non_rare", 0))
+        },
         test_instances=_frozen([int(row["test_instances"]) for row in rows]),
     )
 
@@ -138,8 +213,52 @@ def v_coco() -> Vocabulary:
         class_object=_frozen([-1] * len(rows)),
         class_verb=_frozen(list(range(len(rows)))),
         person=objects.index("person"),
+        protocol=V_COCO_1,
+        benchmarks=(V_COCO_1, V_COCO_2),
         agents=np.array([row["role"] == "agent" for row in rows]),
     )
+
+
+@cache
+def v_coco_images() -> dict[str, frozenset[str]]:
+    """Names of the images of V-COCO's val and test split, by split."""
+    rows = facts("v_coco_images.csv")
+    return {
+        split: frozenset(row["image"] for row in rows if row["split"] == split)
+        for split in ("val", "test")
+    }
+
+
+@cache
+def swig_hoi() -> Vocabulary:
+    """SWIG-HOI: 1,000 objects, 407 verbs and 14,130 HOI classes, of which 5,539 are evaluated.
+
+    Objects are told apart by their number: some have the same name.
+    """
+    objects = tuple(row["name"] for row in facts("swig_hoi_objects.csv"))
+    verbs = tuple(row["name"] for row in facts("swig_hoi_actions.csv"))
+    rows = facts("swig_hoi.csv")
+    names = ("zero_shot", "rare", "non_rare")
+    return Vocabulary(
+        name="swig-hoi",
+        objects=objects,
+        verbs=verbs,
+        class_object=_frozen([int(row["object"]) for row in rows]),
+        class_verb=_frozen([int(row["action"]) for row in rows]),
+        person=objects.index("person"),
+        protocol=SWIG_HOI,
+        benchmarks=(SWIG_HOI,),
+        splits={name: _where(rows, "frequency", n) for n, name in enumerate(names)},
+        evaluated=_where(rows, "evaluation", 1),
+        conventions=Conventions(objects=tuple(range(len(objects))), verbs=tuple(range(len(verbs)))),
+    )
+
+
+def _where(rows: list[dict[str, str]], column: str, value: int) -> BoolArray:
+    """(C,) true for the classes that have the value in a column."""
+    mask = np.array([int(row[column]) == value for row in rows])
+    mask.flags.writeable = False
+    return mask
 
 
 def _frozen(values: list[int]) -> IntArray:
@@ -148,21 +267,30 @@ def _frozen(values: list[int]) -> IntArray:
     return array
 
 
-VOCABULARIES = {"hico-det": hico_det, "v-coco": v_coco}
+VOCABULARIES = {"hico-det": hico_det, "v-coco": v_coco, "swig-hoi": swig_hoi}
 
 
 def vocabulary(name: str) -> Vocabulary:
-    """Return the vocabulary of a data set by its name.
+    """Return the vocabulary of a data set by its name, or from the description of one.
+
+    Parameters
+    ----------
+    name : str
+        One of ``VOCABULARIES``, or the path of a ``.toml`` file (:mod:`diaghoi.description`).
 
     Raises
     ------
     InputError
-        Where no data set of that name is known.
+        Where no data set of that name is known, or the description cannot be used.
     """
+    if name.endswith(".toml"):
+        from diaghoi.description import read_description
+
+        return read_description(name)
     if name not in VOCABULARIES:
         raise InputError(
             f"unknown data set '{name}'{close_matches(name, VOCABULARIES)}; "
-            f"known: {', '.join(VOCABULARIES)}"
+            f"known: {', '.join(VOCABULARIES)}, and any that a .toml file describes"
         )
     return VOCABULARIES[name]()
 

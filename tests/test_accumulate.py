@@ -163,7 +163,9 @@ def test_without_action_scores() -> None:
     accumulator = Accumulator()
     bare = {key: value for key, value in PREDICTION.items() if key != "action_scores"}
     accumulator.update(["a"], [bare], [ANNOTATION])
-    assert accumulator.compute().actions == {"map": None, "max_recall": None}
+    undefined = {"map": None, "max_recall": None}
+    actions = accumulator.compute().actions
+    assert actions == undefined | {"rare": undefined, "non_rare": undefined}
 
 
 def test_reset_forgets(batches) -> None:

@@ -58,10 +58,9 @@ def inspect(
             recognised = recognise(file)
         truth = None
         if annotations is not None:
-            dataset = scenes.vocabulary.name
-            annotations = in_folder(annotations, dataset).path
+            annotations = in_folder(annotations, scenes.vocabulary).path
             outputs.check_files([json], [annotations])
-            truth = read_annotations(annotations, dataset=dataset, **beside)
+            truth = read_annotations(annotations, dataset=scenes.vocabulary, **beside)
         found = inspection.inspect(scenes, truth)
     alone = truth is None and recognised.kind != "annotations"
     result = {

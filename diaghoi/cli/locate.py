@@ -9,12 +9,14 @@ from pathlib import Path
 
 from diaghoi.cli.settings import setting_of, settings_file
 from diaghoi.exceptions import InputError
+from diaghoi.vocabulary import Vocabulary
 
 # Folders in which the code bases of the field keep a data set, below the working directory, and the
 # names of the annotation files there; the first that exists is taken.
 FOLDERS = {
     "hico-det": ("data/hicodet", "hicodet", "data/hico_20160224_det/annotations"),
     "v-coco": ("data/vcoco", "vcoco", "data/v-coco/data/vcoco", "v-coco/data/vcoco"),
+    "swig-hoi": ("data/swig_hoi", "data/swig_hoi/annotations", "swig_hoi"),
 }
 FILES = {
     "hico-det": (
@@ -24,12 +26,14 @@ FILES = {
         "gt_wo_nointer.pkl",
     ),
     "v-coco": ("vcoco_test.json", "test_vcoco.json"),
+    "swig-hoi": ("swig_test_1000.json",),
 }
 HOW_TO_GET = {
     "hico-det": "get instances_test2015.json (UPT and SCG code bases), test_hico.json (QPIC, CDN) "
     "or anno_bbox.mat (HICO-DET itself)",
     "v-coco": "get vcoco_test.json (V-COCO itself, with its COCO instances file and .ids) or "
     "test_vcoco.json (QPIC, CDN)",
+    "swig-hoi": "get swig_test_1000.json (SWIG-HOI itself)",
 }
 VARIABLE = "DIAGHOI_DATA"
 
@@ -50,7 +54,7 @@ class Found:
     notes: list[str] = field(default_factory=list)
 
 
-def in_folder(path: Path, dataset: str) -> Found:
+def in_folder(path: Path, words: Vocabulary) -> Found:
     """Find the annotation file in a folder that is given for it; a file is taken as it is.
 
     Raises
@@ -60,20 +64,23 @@ def in_folder(path: Path, dataset: str) -> Found:
     """
     if not path.is_dir():
         return Found(path=path)
-    file = next((file for file in _files_in(path, dataset) if file.is_file()), None)
+    if not words.known:
+        raise InputError(f"{path}: is a folder; give the annotation file itself")
+    file = next((file for file in _files_in(path, words.name) if file.is_file()), None)
     if file is None:
         raise InputError(
-            f"{path}: a folder without {' or '.join(FILES[dataset])}; give the annotation file "
+            f"{path}: a folder without {' or '.join(FILES[words.name])}; give the annotation file "
             "itself"
         )
     return Found(path=file, notes=[f"annotations: {file}"])
 
 
-def find_annotations(dataset: str) -> Found:
+def find_annotations(words: Vocabulary) -> Found:
     """Find the annotation file of a data set.
 
-    It is looked for in ``DIAGHOI_DATA`` (a file, or a folder), in the user's settings, and in the
-    customary folders of the field.
+    It is the one that the description of the data set names. That of a known data set is looked for
+    in ``DIAGHOI_DATA`` (a file, or a folder), in the user's settings, and in the customary folders
+    of the field.
 
     Raises
     ------
@@ -81,6 +88,14 @@ def find_annotations(dataset: str) -> Found:
         Where none is found; the message lists where it was looked for and how to get it. Also
         where the settings name a file that is gone.
     """
+    dataset = words.name
+    if not words.known:
+        if words.annotations is None:
+            raise InputError(
+                f"{dataset}: the description names no annotations; add 'annotations = \"FILE\"' to "
+                "it, or give them with --annotations FILE"
+            )
+        return Found(path=words.annotations, notes=[f"annotations: {words.annotations}"])
     looked: list[str] = []
     for place, given, paths in _places(dataset):
         path = next((path for path in paths if path.is_file()), None)

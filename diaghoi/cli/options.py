@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from diaghoi.vocabulary import VOCABULARIES
+
 # readable=False here and in the commands: what is wrong with a file is told by its reader, in the
 # same words as everything else, and not by the parser.
 
@@ -22,7 +24,11 @@ Annotations = Annotated[
 ]
 Pairs = Annotated[Path | None, typer.Option(help="File of predicted pairs.", readable=False)]
 Dataset = Annotated[
-    str | None, typer.Option(help="Data set; recognised by content when not given.")
+    str | None,
+    typer.Option(
+        help=f"{', '.join(VOCABULARIES)}, or a .toml file that describes a data set; recognised by "
+        "content when not given."
+    ),
 ]
 Format = Annotated[
     str | None,
@@ -61,4 +67,6 @@ Json = Annotated[
     Path | None,
     typer.Option(help="Write all figures shown to this file; - for stdout.", readable=False),
 ]
+Confidence = Annotated[float, typer.Option(help="Share of the resamples that an interval holds.")]
+Seed = Annotated[int, typer.Option(min=0, help="Seed of what is random.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]

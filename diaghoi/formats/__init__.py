@@ -18,22 +18,23 @@ from diaghoi.formats import (
     hico_detections,
     hico_instances,
     pair_lists,
+    swig,
     triplet_lists,
     vcoco_annotations,
     vcoco_results,
 )
 from diaghoi.formats.base import Format, Kind, Options, Recognised
-from diaghoi.formats.checks import numbering_told
 from diaghoi.formats.columnar import write
 from diaghoi.formats.content import Content, load
 from diaghoi.formats.dense_arrays import write_dense_arrays
 from diaghoi.formats.merging import merge
+from diaghoi.formats.numbering import numbering_told
 from diaghoi.formats.pair_lists import write_pair_lists
 from diaghoi.formats.pickles import collector_off
 from diaghoi.formats.triplet_lists import write_triplet_lists
 from diaghoi.formats.vcoco_writing import write_v_coco
 from diaghoi.scenes import Scenes
-from diaghoi.vocabulary import VOCABULARIES, vocabulary
+from diaghoi.vocabulary import VOCABULARIES, Vocabulary, vocabulary
 
 __all__ = [
     "FORMATS",
@@ -63,6 +64,7 @@ FORMATS: dict[str, Format] = {
         anno_bbox,
         vcoco_annotations,
         vcoco_results,
+        swig,
     )
 }
 
@@ -91,14 +93,14 @@ def recognise(path: _Path) -> Recognised:
     with collector_off():
         content = load(path)
         chosen, kind = _matching(content)
-        return _described(content, chosen, kind, _dataset(content, chosen, None))
+        return _described(content, chosen, kind, _vocabulary(content, chosen, None))
 
 
 def read(
     path: _Path,
     *,
     format: str | None = None,
-    dataset: str | None = None,
+    dataset: str | Vocabulary | None = None,
     origin: int | None = None,
     objects: str | None = None,
     top: int | None = None,
@@ -114,8 +116,9 @@ def read(
         A file, or the folder of the official evaluator's result files.
     format : str, optional
         Name of a format, instead of recognising it.
-    dataset : str, optional
-        The data set; by default as recognised, and HICO-DET where the file does not tell.
+    dataset : str or Vocabulary, optional
+        The data set, or the ``.toml`` file that describes it; by default as recognised, and
+        HICO-DET where the file does not tell.
     origin : {0, 1}, optional
         Whether boxes are counted from zero or one; by default what the format prescribes.
     objects : {'coco80', 'coco91', 'hico80'}, optional
@@ -142,8 +145,7 @@ def read(
     InputError
         For anything that cannot be used, naming file, image, field and value.
     """
-    if dataset is not None:
-        vocabulary(dataset)
+    given = vocabulary(dataset) if isinstance(dataset, str) else dataset
     if origin not in (None, 0, 1):
         raise InputError(f"--origin {origin}: boxes are counted from 0 or from 1")
     if top is not None and top < 1:
@@ -151,9 +153,9 @@ def read(
     with collector_off():
         content = load(path)
         chosen, kind = _matching(content) if format is None else _forced(content, format)
-        name = _dataset(content, chosen, dataset)
+        words = _vocabulary(content, chosen, given)
         options = Options(
-            vocabulary=vocabulary(name),
+            vocabulary=words,
             origin=origin,
             objects=objects,
             top=top,
@@ -163,7 +165,7 @@ def read(
         )
         _check_options(content, chosen, options)
         scenes = chosen.read(content, kind, options)
-        recognised = _described(content, chosen, kind, name)
+        recognised = _described(content, chosen, kind, words)
         del content  # millions of small objects, gone before the next file is read
     return recognised, scenes
 
@@ -172,7 +174,7 @@ def read_annotations(
     path: _Path,
     *,
     format: str | None = None,
-    dataset: str | None = None,
+    dataset: str | Vocabulary | None = None,
     origin: int | None = None,
     objects: str | None = None,
     instances: _Path | None = None,
@@ -217,7 +219,7 @@ def read_predictions(
     *,
     pairs: _Path | None = None,
     format: str | None = None,
-    dataset: str | None = None,
+    dataset: str | Vocabulary | None = None,
     origin: int | None = None,
     objects: str | None = None,
     top: int | None = None,
@@ -258,7 +260,7 @@ def read_predictions(
     if pairs is None:
         return scenes
     objects = objects or _numbering(found, scenes)
-    found, listed = read(pairs, dataset=found.dataset, origin=origin, objects=objects)
+    found, listed = read(pairs, dataset=scenes.vocabulary, origin=origin, objects=objects)
     _expect("pairs", found, listed)
     return merge(scenes, listed)
 
@@ -267,9 +269,10 @@ def _numbering(found: Recognised, scenes: Scenes) -> str | None:
     """Return the object numbering that the pairs of a detector share with its triplets.
 
     Columnar files are numbered as the package does, whatever their notes say of the original; in
-    V-COCO the objects of pairs have no say.
+    V-COCO the objects of pairs have no say, and data sets with conventions have one numbering.
     """
-    if found.format == columnar.FORMAT.name or scenes.vocabulary.agents is not None:
+    words = scenes.vocabulary
+    if found.format == columnar.FORMAT.name or words.agents is not None or words.conventions:
         return None
     return numbering_told(scenes.notes)
 
@@ -289,30 +292,31 @@ def _expect(kind: Kind, found: Recognised, scenes: Scenes) -> None:
         )
 
 
-def _described(content: Content, chosen: Format, kind: Kind, dataset: str) -> Recognised:
+def _described(content: Content, chosen: Format, kind: Kind, words: Vocabulary) -> Recognised:
     return Recognised(
         format=chosen.name,
         kind=kind,
         title=chosen.title,
         container=content.container,
-        dataset=dataset,
+        dataset=words.name,
     )
 
 
-def _dataset(content: Content, chosen: Format, given: str | None) -> str:
+def _vocabulary(content: Content, chosen: Format, given: Vocabulary | None) -> Vocabulary:
     """Decide between the data set that a file shows and the one that the user gives."""
     found = chosen.dataset(content)
     if given is None:
         if found is not None and found not in VOCABULARIES:
             raise InputError(
                 f"{content.file}: is for the data set {found!r:.40}, which is not known; known: "
-                f"{', '.join(VOCABULARIES)}"
+                f"{', '.join(VOCABULARIES)}; give the description of any other with --dataset "
+                "FILE.toml"
             )
-        return found or DEFAULT
-    if found is not None and found != given and given in VOCABULARIES:
+        return vocabulary(found or DEFAULT)
+    if found is not None and found != given.name and (given.known or chosen.single):
         raise InputError(
-            f"{content.file}: is for {found} ({chosen.name}), and {given} is expected here; give a "
-            f"file for {given}, or the --dataset of this one"
+            f"{content.file}: is for {found} ({chosen.name}), and {given.name} is expected here; "
+            f"give a file for {given.name}, or the --dataset of this one"
         )
     return given
 

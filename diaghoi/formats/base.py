@@ -7,10 +7,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
+import numpy as np
+import numpy.typing as npt
+
 from diaghoi.formats.content import Content
 from diaghoi.scenes import Scenes
 from diaghoi.vocabulary import Vocabulary
 
+FloatArray = npt.NDArray[np.float64]
 Kind = Literal["annotations", "predictions", "pairs"]
 
 
@@ -45,8 +49,19 @@ class Options:
     image_id: str | None = None
 
     def origin_or(self, default: int) -> int:
-        """Return the origin, the format's own where the user gives none."""
-        return default if self.origin is None else self.origin
+        """Return the origin: the user's, the data set's, or the format's own."""
+        if self.origin is not None:
+            return self.origin
+        conventions = self.vocabulary.conventions
+        return default if conventions is None else conventions.origin
+
+    def corners(self, boxes: FloatArray) -> FloatArray:
+        """Return boxes as the files of the data set write them as left, top, right, bottom."""
+        conventions = self.vocabulary.conventions
+        if conventions is None or conventions.boxes == "xyxy":
+            return boxes
+        inclusive = self.vocabulary.protocol.boxes == "inclusive"
+        return np.concatenate([boxes[:, :2], boxes[:, :2] + boxes[:, 2:] - inclusive], axis=1)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,6 +85,8 @@ class Format:
         ``(content, kind, options) -> Scenes``.
     dataset : callable
         ``content -> data set``, or None where the content does not tell.
+    single : bool
+        Whether the format belongs to that data set alone; else a description can be read with it.
     """
 
     name: str
@@ -79,6 +96,7 @@ class Format:
     recognise: Callable[[Content], Kind | None]
     read: Callable[[Content, Kind, Options], Scenes]
     dataset: Callable[[Content], str | None] = lambda content: None
+    single: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

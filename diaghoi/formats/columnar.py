@@ -1,10 +1,11 @@
 """The package's own file: the columns of :class:`~diaghoi.scenes.Scenes` in an ``.npz``.
 
-``diaghoi_format`` holds the version of the layout, ``vocabulary`` the name of the data set, and
-``notes`` the notes, ``top`` how many triplets of each image a reader kept (0: all); every other
-array is the column of that name. Nothing is compressed, so that a
-file is read as fast as it is copied. Coordinates and scores are float64, other numbers as small as
-they fit; pairs and triplets refer to rows of the box and pair table of the whole file.
+``diaghoi_format`` holds the version of the layout, ``vocabulary`` the name of the data set,
+``fingerprint`` that of its names and classes, ``notes`` the notes, and ``top`` how many triplets of
+each image a reader kept (0: all); every other array is the column of that name. Nothing is
+compressed, so that a file is read as fast as it is copied. Coordinates and scores are float64,
+other numbers as small as they fit; pairs and triplets refer to rows of the box and pair table of
+the whole file.
 ``box_ignored`` is there where people can be ignored (V-COCO annotations); ``box_label`` may be -1
 for V-COCO, whose files do not name the category, and ``pair_object`` -1 where there is no object.
 """
@@ -12,6 +13,7 @@ for V-COCO, whose files do not name the category, and ``pair_object`` -1 where t
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -20,16 +22,11 @@ import numpy.typing as npt
 from diaghoi.exceptions import InputError
 from diaghoi.formats.atomic import replacing
 from diaghoi.formats.base import Format, Kind, Options
-from diaghoi.formats.checks import (
-    Rows,
-    check_boxes,
-    check_names,
-    check_range,
-    check_scores,
-    check_verbs,
-)
+from diaghoi.formats.checks import Rows, check_boxes, check_names, check_range, check_scores
 from diaghoi.formats.content import Content
+from diaghoi.formats.numbering import check_verbs
 from diaghoi.scenes import COLUMNS, Scenes
+from diaghoi.vocabulary import Vocabulary
 
 Array = npt.NDArray[Any]
 
@@ -85,12 +82,7 @@ def _read(content: Content, kind: Kind, options: Options) -> Scenes:
     if missing:
         raise InputError(f"{file}: the columns {', '.join(missing)} are missing; convert it again")
     columns = {key: found[key].read() for key in COLUMNS if key in found}
-    dataset = str(found["vocabulary"].read())
-    if dataset != options.vocabulary.name:
-        raise InputError(
-            f"{file}: vocabulary: is for the data set {dataset!r:.40}, not for "
-            f"{options.vocabulary.name!r}; say which with --dataset"
-        )
+    _check_vocabulary(file, found, options.vocabulary)
     _check_shapes(file, columns)
     notes, top = found["notes"].read(), found["top"].read()
     if top.shape != () or top.dtype.kind not in "iu" or top < 0:
@@ -102,6 +94,22 @@ def _read(content: Content, kind: Kind, options: Options) -> Scenes:
         notes=tuple(map(str, notes.reshape(-1).tolist())),
         **_check_values(file, columns, options),
     )
+
+
+def _check_vocabulary(file: str, found: Mapping[str, Any], vocabulary: Vocabulary) -> None:
+    """Refuse a file of another data set, or of one that was described otherwise."""
+    dataset = str(found["vocabulary"].read())
+    if dataset != vocabulary.name:
+        raise InputError(
+            f"{file}: vocabulary: is for the data set {dataset!r:.40}, not for "
+            f"{vocabulary.name!r}; say which with --dataset"
+        )
+    written = str(found["fingerprint"].read()) if "fingerprint" in found else ""
+    if written not in ("", vocabulary.fingerprint):
+        raise InputError(
+            f"{file}: fingerprint: was written when {dataset!r:.40} had other objects, verbs or "
+            "classes; convert the original file again"
+        )
 
 
 def _check_shapes(file: str, columns: dict[str, Array]) -> None:
@@ -122,9 +130,9 @@ def _check_shapes(file: str, columns: dict[str, Array]) -> None:
 
 def _check_values(file: str, columns: dict[str, Array], options: Options) -> dict[str, Any]:
     """Check the values of every column, and give them their types in memory."""
-    vocabulary, origin = options.vocabulary, options.origin_or(0)
+    vocabulary, origin = options.vocabulary, options.origin or 0
     # V-COCO has one row for every class of every pair, 16 million in the test set.
-    lean = ("triplet_pair",) if vocabulary.agents is not None else ()
+    lean = ("triplet_pair", "box_image") if vocabulary.agents is not None else ()
     checked: dict[str, Any] = {
         key: column.astype(
             np.result_type(column.dtype, np.int32)
@@ -216,6 +224,7 @@ def write(path: str | os.PathLike[str], scenes: Scenes) -> None:
     arrays: dict[str, Array] = {
         "diaghoi_format": np.array(VERSION),
         "vocabulary": np.array(scenes.vocabulary.name),
+        "fingerprint": np.array(scenes.vocabulary.fingerprint),
         "notes": np.array(scenes.notes, dtype=np.str_),
         "top": np.array(scenes.top or 0),
     }

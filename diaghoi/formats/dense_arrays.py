@@ -22,14 +22,7 @@ import numpy.typing as npt
 from diaghoi.exceptions import InputError
 from diaghoi.formats.atomic import replacing
 from diaghoi.formats.base import Format, Kind, Options
-from diaghoi.formats.checks import (
-    Rows,
-    check_boxes,
-    check_labels,
-    check_range,
-    find_numbering,
-    first_not_finite,
-)
+from diaghoi.formats.checks import Rows, check_boxes, check_range, first_not_finite
 from diaghoi.formats.content import Content
 from diaghoi.formats.dense_columns import (
     KEYS,
@@ -38,6 +31,7 @@ from diaghoi.formats.dense_columns import (
     dense_images,
     only_member,
 )
+from diaghoi.formats.numbering import check_labels, find_numbering, numbers_of_files
 from diaghoi.formats.vcoco_dense import WIDTHS, read_v_coco_arrays
 from diaghoi.ragged import runs
 from diaghoi.scenes import Scenes
@@ -87,12 +81,12 @@ def _read(content: Content, kind: Kind, options: Options) -> Scenes:
     images = dense_images(content)
     columns = DenseColumns(images)
     boxes, rows = columns.column("boxes", width=4)
-    xyxy = check_boxes(rows, boxes, "", origin=options.origin_or(0))
+    xyxy = check_boxes(rows, options.corners(boxes), "", origin=options.origin_or(0))
     labels, label_rows = columns.integers("labels", like="boxes")
     human = _box_rows(columns, "sub_ids", rows)
     thing = _box_rows(columns, "obj_ids", rows)
     numbering, notes = find_numbering(
-        content.file, labels[human], given=options.objects, fixed=None
+        content.file, labels[human], vocabulary, given=options.objects, fixed=None
     )
     label = check_labels(label_rows, labels, vocabulary, "", numbering)
     # The official figures need these, whatever the protocol cuts.
@@ -232,6 +226,7 @@ def write_dense_arrays(path: str | os.PathLike[str], scenes: Scenes) -> None:
             "predictions"
         )
     verbs, every = len(scenes.vocabulary.verbs), np.arange(len(scenes))
+    written = numbers_of_files(scenes)
     nothing = 0.0 if scenes.vocabulary.agents is None else np.nan
     pair_start, pair_count = runs(scenes.pair_image, every)
     box_start, box_count = runs(scenes.box_image, every)
@@ -243,7 +238,7 @@ def write_dense_arrays(path: str | os.PathLike[str], scenes: Scenes) -> None:
         triplet = slice(triplet_start[n], triplet_start[n] + triplet_count[n])
         cell = (scenes.triplet_pair[triplet] - pair_start[n], scenes.triplet_verb[triplet])
         image: dict[str, Any] = {"filename": name} if name else {}
-        image |= {"boxes": scenes.box_xyxy[box], "labels": scenes.box_label[box]}
+        image |= {"boxes": written.box_xyxy[box], "labels": written.box_label[box]}
         for key, column in _score_columns(scenes):
             dense = np.full((pair_count[n], verbs), nothing)
             np.fmax.at(dense, cell, column[triplet])

@@ -172,4 +172,5 @@ FORMAT = Format(
     recognise=_recognise,
     read=_read,
     dataset=lambda content: "hico-det",
+    single=True,
 )

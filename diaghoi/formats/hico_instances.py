@@ -67,7 +67,7 @@ def _read(content: Content, kind: Kind, options: Options) -> Scenes:
     hoi = _hoi(tables["hoi"], class_of)
     origin = options.origin_or(1)
     human, thing = (
-        check_boxes(tables[key].rows, tables[key].boxes(), "", origin=origin)
+        check_boxes(tables[key].rows, options.corners(tables[key].boxes()), "", origin=origin)
         for key in ("boxes_h", "boxes_o")
     )
     return from_repeated(

@@ -11,17 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from diaghoi.formats.base import Options
-from diaghoi.formats.checks import (
-    Rows,
-    check_boxes,
-    check_labels,
-    check_range,
-    check_scores,
-    check_verbs,
-    find_numbering,
-)
+from diaghoi.formats.checks import Rows, check_boxes, check_range, check_scores
 from diaghoi.formats.content import Content
 from diaghoi.formats.distinct import distinct
+from diaghoi.formats.numbering import check_labels, file_verbs, find_numbering
 from diaghoi.formats.records import Images, Table
 from diaghoi.scenes import Scenes
 from diaghoi.vocabulary import Vocabulary
@@ -39,6 +32,8 @@ class Layout:
         Key of the image name.
     boxes, triplets : str
         Keys of the two lists.
+    verb : str
+        Key of the verb of a triplet.
     scored : bool
         Whether triplets have a ``score``, and may have an ``action_score``.
     objects : str
@@ -52,6 +47,7 @@ class Layout:
     name: str
     boxes: str
     triplets: str
+    verb: str = "category_id"
     scored: bool
     objects: str
     verb_origin: int
@@ -87,14 +83,15 @@ def read_listed(content: Content, layout: Layout, options: Options) -> Scenes:
     boxes, triplets = images.table(layout.boxes), images.table(layout.triplets)
     vocabulary = options.vocabulary
 
-    xyxy = check_boxes(boxes.rows, boxes.boxes("bbox"), "bbox", origin=options.origin_or(0))
+    corners = options.corners(boxes.boxes("bbox"))
+    xyxy = check_boxes(boxes.rows, corners, "bbox", origin=options.origin_or(0))
     labels = boxes.integers("category_id")
     score = _optional(boxes, "score")
     human = _box_rows(triplets, "subject_id", boxes.rows)
     alone = bool((vocabulary.class_object < 0).any())
     thing = _box_rows(triplets, "object_id", boxes.rows, optional=alone)
     numbering, notes = find_numbering(
-        content.file, labels[human], given=options.objects, fixed=layout.objects
+        content.file, labels[human], vocabulary, given=options.objects, fixed=layout.objects
     )
     first, pair = distinct(human * np.int64(len(boxes.rows) + 1) + thing + 1)
     return Scenes(
@@ -102,7 +99,9 @@ def read_listed(content: Content, layout: Layout, options: Options) -> Scenes:
         names=np.array(images.names, dtype=np.str_),
         box_image=boxes.rows.image,
         box_xyxy=xyxy,
-        box_label=check_labels(boxes.rows, labels, vocabulary, "category_id", numbering),
+        box_label=check_labels(
+            boxes.rows, labels, vocabulary, "category_id", numbering, unknown=alone
+        ),
         box_score=score,
         pair_human=human[first],
         pair_object=thing[first],
@@ -133,11 +132,11 @@ def _box_rows(triplets: Table, key: str, boxes: Rows, *, optional: bool = False)
 
 def _verbs(triplets: Table, layout: Layout, vocabulary: Vocabulary) -> IntArray:
     """Translate the verbs of the format to those of the vocabulary."""
-    rows, verbs = triplets.rows, triplets.integers("category_id")
+    rows, verbs = triplets.rows, triplets.integers(layout.verb)
     if layout.verbs is None:
-        return check_verbs(rows, verbs, vocabulary, "category_id", origin=layout.verb_origin)
+        return file_verbs(rows, verbs, vocabulary, layout.verb, origin=layout.verb_origin)
     table = np.array(layout.verbs, dtype=np.int64)
-    return np.asarray(table[check_range(rows, verbs, len(table), "category_id", "verb")])
+    return np.asarray(table[check_range(rows, verbs, len(table), layout.verb, "verb")])
 
 
 def _scores(table: Table, key: str) -> npt.NDArray[np.float64]:

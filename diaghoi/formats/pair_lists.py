@@ -22,9 +22,10 @@ import numpy.typing as npt
 from diaghoi.exceptions import InputError
 from diaghoi.formats.atomic import replacing
 from diaghoi.formats.base import Format, Kind, Options
-from diaghoi.formats.checks import check_boxes, check_labels, check_scores
+from diaghoi.formats.checks import check_boxes, check_scores
 from diaghoi.formats.content import Content
 from diaghoi.formats.distinct import distinct_boxes
+from diaghoi.formats.numbering import check_labels, numbers_of_files
 from diaghoi.formats.records import Images, Table
 from diaghoi.formats.vcoco import image_number
 from diaghoi.ragged import runs
@@ -62,7 +63,7 @@ def _nested(row: Any, key: str) -> bool:
     return isinstance(value, list | tuple) and len(value) == 1 and hasattr(value[0], "__len__")
 
 
-def _boxes(pairs: Table, key: str, origin: int) -> npt.NDArray[np.float64]:
+def _boxes(pairs: Table, key: str, options: Options) -> npt.NDArray[np.float64]:
     """Read boxes, also those that stand in a list of one."""
     try:
         boxes = pairs.boxes(key)
@@ -74,7 +75,7 @@ def _boxes(pairs: Table, key: str, origin: int) -> npt.NDArray[np.float64]:
             for image in pairs.lists
         ]
         boxes = Table(lists, pairs.rows).boxes(key)
-    return check_boxes(pairs.rows, boxes, key, origin=origin)
+    return check_boxes(pairs.rows, options.corners(boxes), key, origin=options.origin_or(0))
 
 
 def _labels(pairs: Table, options: Options) -> npt.NDArray[np.integer]:
@@ -86,7 +87,8 @@ def _labels(pairs: Table, options: Options) -> npt.NDArray[np.integer]:
         pairs.integers("o_label"),
         options.vocabulary,
         "o_label",
-        options.objects or "coco80",
+        options.objects
+        or ("coco80" if options.vocabulary.conventions is None else options.vocabulary.name),
     )
 
 
@@ -98,11 +100,11 @@ def _scores(pairs: Table, options: Options) -> npt.NDArray[np.float64] | None:
 
 def _read(content: Content, kind: Kind, options: Options) -> Scenes:
     """Read pairs and their scores; equal boxes of an image become one box."""
-    vocabulary, origin = options.vocabulary, options.origin_or(0)
+    vocabulary = options.vocabulary
     images = _images(content, options)
     pairs = images.table("box_pairs")
     rows = pairs.rows
-    human, thing = (_boxes(pairs, key, origin) for key in ("h_box", "o_box"))
+    human, thing = (_boxes(pairs, key, options) for key in ("h_box", "o_box"))
     label = _labels(pairs, options)
 
     # Human and object in turn, so that the boxes stand in the order in which the file has them.
@@ -162,10 +164,11 @@ def write_pair_lists(path: str | os.PathLike[str], scenes: Scenes) -> None:
     v_coco = scenes.vocabulary.name == "v-coco"
     human, thing = scenes.pair_human[listed], scenes.pair_object[listed]
     start, count = runs(scenes.pair_image[listed], np.arange(len(scenes)))
+    written = numbers_of_files(scenes)
     columns = (
-        scenes.box_xyxy[human],
-        scenes.box_xyxy[thing],
-        scenes.box_label[thing],
+        written.box_xyxy[human],
+        written.box_xyxy[thing],
+        written.box_label[thing],
         scenes.pair_score[listed],
     )
     images = []

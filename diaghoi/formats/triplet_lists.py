@@ -19,6 +19,7 @@ from diaghoi.formats.atomic import replacing
 from diaghoi.formats.base import Format, Kind, Options
 from diaghoi.formats.content import Content
 from diaghoi.formats.listed import Layout, read_listed
+from diaghoi.formats.numbering import numbers_of_files
 from diaghoi.ragged import runs
 from diaghoi.scenes import Scenes
 
@@ -85,6 +86,7 @@ def write_triplet_lists(path: str | os.PathLike[str], scenes: Scenes) -> None:
     InputError
         Where the file cannot be written.
     """
+    scenes = numbers_of_files(scenes)
     kind = "annotations" if scenes.triplet_score is None else "predictions"
     layout = _LAYOUTS[kind]
     images = []

@@ -265,4 +265,5 @@ FORMAT = Format(
     recognise=_recognise,
     read=_read,
     dataset=lambda content: "v-coco",
+    single=True,
 )

@@ -21,17 +21,11 @@ import numpy.typing as npt
 
 from diaghoi.exceptions import InputError
 from diaghoi.formats.base import Options
-from diaghoi.formats.checks import (
-    Rows,
-    check_boxes,
-    check_labels,
-    check_range,
-    find_numbering,
-    image_name,
-)
+from diaghoi.formats.checks import Rows, check_boxes, check_range, image_name
 from diaghoi.formats.content import Content
 from diaghoi.formats.dense_columns import DenseColumns, box_scores, dense_images
 from diaghoi.formats.distinct import distinct
+from diaghoi.formats.numbering import check_labels, find_numbering
 from diaghoi.formats.vcoco import image_number, roles
 from diaghoi.scenes import Scenes
 
@@ -108,7 +102,11 @@ def _labels(
 ) -> tuple[IntArray, tuple[str, ...]]:
     labels, rows = columns.integers("labels", like="boxes")
     numbering, notes = find_numbering(
-        columns.images.file, labels[human], given=options.objects, fixed=None
+        columns.images.file,
+        labels[human],
+        options.vocabulary,
+        given=options.objects,
+        fixed=None,
     )
     label = check_labels(rows, labels, options.vocabulary, "", numbering, unknown=True)
     return label, notes

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from diaghoi.formats.distinct import distinct
 from diaghoi.ragged import place_in_group
 from diaghoi.scenes import Scenes
 from diaghoi.vocabulary import v_coco
@@ -55,6 +56,7 @@ def v_coco_annotations(images: int, rng: np.random.Generator) -> Scenes:
     first_thing = (np.cumsum(people + things) - things)[image]
     thing = first_thing + rng.integers(0, things[image])
     thing = np.where((role == 0) | (rng.random(len(thing)) < WITHOUT_BOX), -1, thing)
+    first, pair = distinct(human * np.int64(len(box_image) + 1) + thing + 1)
     return Scenes(
         vocabulary=words,
         names=np.array([str(number) for number in range(1, images + 1)]),
@@ -63,9 +65,9 @@ def v_coco_annotations(images: int, rng: np.random.Generator) -> Scenes:
         box_xyxy=_boxes(len(box_image), rng),
         box_label=label,
         box_ignored=ignored,
-        pair_human=human,
-        pair_object=thing,
-        triplet_pair=np.arange(len(verb)),
+        pair_human=human[first],
+        pair_object=thing[first],
+        triplet_pair=pair,
         triplet_verb=verb,
         source="simulated V-COCO",
     )

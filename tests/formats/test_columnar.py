@@ -104,7 +104,15 @@ BAD = {
     "no version": (column(diaghoi_format="x"), "diaghoi_format: is 'x', and this release reads 1"),
     "other data set": (
         column(vocabulary="v-coco"),
+        "fingerprint: was written when 'v-coco' had other objects, verbs or classes; convert the",
+    ),
+    "other data set, in a file without fingerprint": (
+        column(vocabulary="v-coco", fingerprint=None),
         "unknown verb 76; verbs of v-coco are numbered 0 to 50 in this format",
+    ),
+    "other names or classes": (
+        column(fingerprint="0123abcd"),
+        "fingerprint: was written when 'hico-det' had other objects, verbs or classes; convert the",
     ),
     "unknown data set": (
         column(vocabulary="my-data"),

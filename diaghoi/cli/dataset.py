@@ -1,0 +1,127 @@
+"""``diaghoi dataset``: descriptions of data sets that the package does not know."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from diaghoi.cli import options, outputs
+from diaghoi.cli.progress import progress
+from diaghoi.exceptions import some_of
+from diaghoi.formats import read_annotations
+from diaghoi.inspection import inspect
+from diaghoi.report.json import to_json, write_json
+from diaghoi.vocabulary import Vocabulary, vocabulary
+
+dataset = typer.Typer(no_args_is_help=True, help="Check the description of a data set.")
+
+
+@dataset.callback()
+def _group() -> None:
+    """Keep `check` a command of its own, so that others can stand beside it."""
+
+
+@dataset.command()
+def check(
+    file: Annotated[
+        str, typer.Argument(help="The .toml description, or the name of a known data set.")
+    ],
+    annotations: options.Annotations = None,
+    json: options.Json = None,
+    quiet: options.Quiet = False,
+) -> None:
+    """Say what was understood of the description of a data set, and look at its annotations.
+
+    The annotations are those that the description names, unless others are given.
+    """
+    outputs.check_files([json], [Path(file), annotations])
+    words = vocabulary(file)
+    result = _understood(words)
+    path = annotations or words.annotations
+    if path is not None:
+        with progress(quiet) as shown:
+            shown.start(f"reading {path}")
+            truth = read_annotations(path, dataset=words)
+            found = inspect(truth)
+        result["annotations"] = {"file": str(path)} | found.facts
+        result["notes"] = list(truth.notes)
+        result["warnings"] = list(found.warnings)
+    if json == outputs.STDOUT:
+        typer.echo(to_json(result))
+    elif not quiet:
+        _print(result)
+    if json not in (None, outputs.STDOUT):
+        write_json(json, result)
+
+
+def _understood(words: Vocabulary) -> dict[str, Any]:
+    files = words.conventions
+    return {
+        "name": words.name,
+        "objects": len(words.objects),
+        "verbs": len(words.verbs),
+        "classes": len(words),
+        "class_names": [words.class_name(hoi) for hoi in range(len(words))],
+        "person": words.objects[words.person],
+        "no_interaction": None if words.no_interaction < 0 else words.verbs[words.no_interaction],
+        "object_numbers": None
+        if files is None
+        else dict(zip(files.objects, words.objects, strict=True)),
+        "verb_numbers": None if files is None else dict(zip(files.verbs, words.verbs, strict=True)),
+        "boxes": None if files is None else {"origin": files.origin, "layout": files.boxes},
+        "splits": {
+            name: int(members.sum())
+            for name, members in words.protocol.splits(words).items()
+            if name != "full"
+        },
+        "protocol": {"name": words.protocol.name, "signature": words.protocol.signature},
+        "annotations": None,
+        "notes": [],
+        "warnings": [],
+    }
+
+
+def _print(result: dict[str, Any]) -> None:
+    typer.echo(f"{result['name']}: {result['classes']:,} HOI classes")
+    rows = {
+        "objects": f"{result['objects']:,}{_numbered(result['object_numbers'])}",
+        "verbs": f"{result['verbs']:,}{_numbered(result['verb_numbers'])}",
+        "classes": some_of(result["class_names"], 4),
+        "person": result["person"],
+        "no interaction": result["no_interaction"] or "no such verb",
+        "boxes in files": _boxes(result["boxes"]),
+        "splits": ", ".join(f"{name} {size:,}" for name, size in result["splits"].items())
+        or "none",
+        "protocol": result["protocol"]["name"],
+    }
+    for name, value in rows.items():
+        typer.echo(f"  {name:15} {value}")
+    for choice in result["protocol"]["signature"].split(" | "):
+        typer.echo(f"  {'':15} {choice}")
+    if result["annotations"] is None:
+        typer.echo("No annotations are named; give them with --annotations to look at them too.")
+        return
+    for name, value in result["annotations"].items():
+        typer.echo(f"  {name:27} {value:,}" if isinstance(value, int) else f"Annotations: {value}")
+    for note in result["notes"]:
+        typer.echo(f"Note: {note}")
+    for warning in result["warnings"]:
+        typer.echo(f"Warning: {warning}")
+    if not result["warnings"]:
+        typer.echo("Nothing looks wrong.")
+
+
+def _numbered(numbers: dict[int, str] | None) -> str:
+    if numbers is None:
+        return ", numbered as each format does"
+    shown = [f"{name} {number}" for number, name in numbers.items()]
+    return f": {some_of(shown, 4)}"
+
+
+def _boxes(boxes: dict[str, Any] | None) -> str:
+    if boxes is None:
+        return "as each format has them"
+    corners = {"xyxy": "left, top, right, bottom", "xywh": "left, top, width, height"}
+    return f"{corners[boxes['layout']]}, counted from {boxes['origin']}"

@@ -1,0 +1,63 @@
+"""Settings that people write by hand in TOML: descriptions of data sets, studies."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from diaghoi.exceptions import InputError, close_matches
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """Read a TOML file.
+
+    Raises
+    ------
+    InputError
+        Where it cannot be opened or is not valid.
+    """
+    try:
+        with path.open("rb") as stream:
+            content: dict[str, Any] = tomllib.load(stream)
+            return content
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror or error}; check the path") from None
+    except (ValueError, RecursionError) as error:
+        what = " ".join(str(error).split())
+        raise InputError(f"{path}: not valid TOML ({what:.120})") from None
+
+
+def check_keys(where: str, found: Mapping[str, Any], known: Sequence[str]) -> None:
+    """Refuse keys that mean nothing.
+
+    Raises
+    ------
+    InputError
+        For the first of them, with those that are known.
+    """
+    for key in found:
+        if key not in known:
+            raise InputError(
+                f"{where}: {key}: unknown key{close_matches(key, known)}; known: {', '.join(known)}"
+            )
+
+
+def text_of(where: str, found: Mapping[str, Any], key: str) -> str | None:
+    """Return the string under a key, None where there is none.
+
+    Raises
+    ------
+    InputError
+        Where it is something else, or empty.
+    """
+    value = found.get(key)
+    if value is not None and not (isinstance(value, str) and value):
+        raise InputError(f"{where}: {key}: is {value!r:.60}; give a string")
+    return value
