@@ -2,28 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import numpy.typing as npt
 
 from diaghoi.errors import ACTION, DUPLICATE, TRUE_POSITIVE
-from diaghoi.ledger import ClassScores, Ledger, average_precision
-from diaghoi.protocol import Protocol
+from diaghoi.ledger import Evaluated, Ledger
 from diaghoi.ranking import ranking
 from diaghoi.vocabulary import Vocabulary
 
+BoolArray = npt.NDArray[np.bool_]
 
-def action_scores(
+
+def action_rankings(
     ledger: Ledger,
     vocabulary: Vocabulary,
-    protocol: Protocol,
-    predicted_image: npt.NDArray[np.bool_],
-) -> ClassScores:
-    """Average precision of each verb over the predictions whose pair is localised.
+    predicted_image: BoolArray,
+    splits: Mapping[str, BoolArray],
+) -> dict[str, Evaluated]:
+    """Rank the predictions whose pair is localised by verb and action score, by split.
 
     These are the predictions labelled true_positive, action or duplicate, ranked by the action
-    score, so that detection scores play no part. The number of positives of a verb is the number of
-    its annotated triplets, less those, in images that have predictions, whose pair no predicted
-    triplet localises.
+    score, so that detection scores play no part. The positives of a verb are its annotated
+    triplets, less those, in images that have predictions, whose pair no predicted triplet
+    localises. In a split only the predictions and annotated triplets of its HOI classes count
+    (table 4 of the paper: rare and non-rare).
 
     Parameters
     ----------
@@ -31,20 +35,35 @@ def action_scores(
         Of the protocol.
     vocabulary : Vocabulary
         Gives the verb of each HOI class.
-    protocol : Protocol
-        How average precision is taken.
     predicted_image : (N,) bool array
         Images that have predictions.
+    splits : mapping
+        (C,) mask of the HOI classes of each split.
+
+    Returns
+    -------
+    dict of Evaluated
+        For each split; its classes are the verbs.
     """
     rows = ledger.rows(np.isin(ledger.row_label, (TRUE_POSITIVE, ACTION, DUPLICATE)))
     by_input = np.argsort(rows.row_input)
     verb = vocabulary.class_verb[rows.row_class]
     order = by_input[ranking(verb[by_input], rows.row_action_score[by_input])]
-    reachable = ledger.annotation_counts & (
-        ledger.annotation_localised | ~predicted_image[ledger.annotation_image]
+    hoi, image, true = rows.row_class[order], rows.row_image[order], rows.true[order]
+    reachable = np.flatnonzero(
+        ledger.annotation_counts
+        & (ledger.annotation_localised | ~predicted_image[ledger.annotation_image])
     )
-    positives = np.bincount(
-        vocabulary.class_verb[ledger.annotation_class[reachable]],
-        minlength=len(vocabulary.verbs),
-    )
-    return average_precision(verb[order], rows.true[order], positives, protocol.levels)
+    rankings = {}
+    for split, members in splits.items():
+        # A part of a ranking is ranked.
+        ranked = members[hoi]
+        annotated = reachable[members[ledger.annotation_class[reachable]]]
+        rankings[split] = Evaluated(
+            vocabulary.class_verb[hoi[ranked]],
+            true[ranked],
+            image[ranked],
+            vocabulary.class_verb[ledger.annotation_class[annotated]],
+            ledger.annotation_image[annotated],
+        )
+    return rankings

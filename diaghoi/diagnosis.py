@@ -11,19 +11,19 @@ import numpy as np
 import numpy.typing as npt
 
 from diaghoi._version import __version__
-from diaghoi.actions import action_scores
+from diaghoi.actions import action_rankings
 from diaghoi.errors import LABELS
 from diaghoi.examine import examine
 from diaghoi.exceptions import InputError, some_of
 from diaghoi.known_object import ImageLabels, annotated_objects
-from diaghoi.ledger import Benchmark, ClassScores, Ledger
+from diaghoi.ledger import Benchmark, ClassScores, Evaluated, Ledger, class_scores
 from diaghoi.means import Split, split_means
 from diaghoi.negatives import Negatives, negative_scores
 from diaghoi.notes import found_notes
 from diaghoi.official import benchmarks, official_figures
 from diaghoi.oracles import ORACLES
-from diaghoi.pairs import PairCounts, pair_scores
-from diaghoi.protocol import PROTOCOL_OF, Protocol, check_protocol
+from diaghoi.pairs import ImagePairs, PairCounts, pair_scores
+from diaghoi.protocol import Protocol, check_protocol
 from diaghoi.protocol import protocol as protocol_named
 from diaghoi.scenes import Scenes, join
 from diaghoi.tables import Table, class_table, image_table
@@ -50,7 +50,8 @@ def diagnose(
         joined by name.
     protocol : str or Protocol, optional
         The choices; ``diaghoi.protocol(name, iou=...)`` changes some of them. By default
-        `hico-det-520` for HICO-DET and `v-coco-s1` for V-COCO.
+        that of the data set: `hico-det-520` for HICO-DET, `v-coco-s1` for V-COCO, `swig-hoi` for
+        SWIG-HOI, and what its description says for any other.
     label : str
         Name of the detector in tables and figures.
     image_labels : ImageLabels, optional
@@ -77,7 +78,12 @@ def diagnose(
     dataset, other = annotations.vocabulary.name, predictions.vocabulary.name
     if dataset != other:
         raise InputError(f"the annotations are of {dataset}, the predictions of {other}")
-    protocol = protocol_named(PROTOCOL_OF[dataset] if protocol is None else protocol)
+    if annotations.vocabulary.fingerprint != predictions.vocabulary.fingerprint:
+        raise InputError(
+            f"annotations and predictions were read with different descriptions of {dataset}; read "
+            "both with the same one"
+        )
+    protocol = protocol_named(annotations.vocabulary.protocol if protocol is None else protocol)
     check_protocol(protocol, annotations.vocabulary)
     if predictions.triplet_score is None and annotations.triplet_score is not None:
         raise InputError(
@@ -129,11 +135,11 @@ def diagnose_images(
         if image_labels is None
         else image_labels.objects(annotations),
         known_object_source="box annotations" if image_labels is None else "image labels",
-        pair_counts=evidence.pairs,
+        image_pairs=evidence.pairs,
         pair_source="triplets" if predictions.pair_score is None else "pairs",
         negative_pairs=evidence.negatives,
-        unknown_annotated=int((annotations.triplet_class < 0).sum()),
-        unknown_predicted=int((predictions.triplet_class < 0).sum()),
+        unknown_annotated=evidence.unknown_annotated,
+        unknown_predicted=evidence.unknown_predicted,
         reading_notes=tuple(dict.fromkeys(annotations.notes + predictions.notes)),
     )
 
@@ -167,8 +173,8 @@ class Diagnosis:
         For Known Object: which categories an image is labelled with.
     known_object_source : str
         "image labels" or "box annotations".
-    pair_counts : dict of PairCounts
-        By split.
+    image_pairs : dict of ImagePairs
+        Counts of pairs, by split.
     pair_source : str
         "pairs" where the detector lists its pairs, "triplets" where they are those of the triplets.
     negative_pairs : Negatives
@@ -190,7 +196,7 @@ class Diagnosis:
     ignored: int
     known_objects: BoolArray
     known_object_source: str
-    pair_counts: dict[str, PairCounts]
+    image_pairs: dict[str, ImagePairs]
     pair_source: str
     negative_pairs: Negatives
     unknown_annotated: int
@@ -205,6 +211,12 @@ class Diagnosis:
             f"<Diagnosis{name} on {self.vocabulary.name}, {len(self.names)} images, protocol "
             f"{self.protocol.name}: mAP {shown}>"
         )
+
+    def _repr_html_(self) -> str:
+        # Only a notebook asks for it; the core works without the presentation.
+        from diaghoi.report.notebook import diagnosis_html
+
+        return diagnosis_html(self.to_dict())
 
     def __add__(self, other: Diagnosis) -> Diagnosis:
         return Diagnosis.sum([self, other])
@@ -223,6 +235,11 @@ class Diagnosis:
             raise InputError("there is no diagnosis to add up")
         first = parts[0]
         for part in parts[1:]:
+            if part.vocabulary.fingerprint != first.vocabulary.fingerprint:
+                raise InputError(
+                    f"diagnoses of different data sets do not add: {first.vocabulary.name}, "
+                    f"{part.vocabulary.name}"
+                )
             for field in ("protocol", "known_object_source", "pair_source"):
                 mine, other = getattr(first, field), getattr(part, field)
                 if mine != other:
@@ -242,11 +259,11 @@ class Diagnosis:
             benchmark=Benchmark.concatenate([p.benchmark for p in parts], images),
             ignored=sum(p.ignored for p in parts),
             ledger=Ledger.concatenate([p.ledger for p in parts], images),
-            pair_counts={
-                split: sum((p.pair_counts[split] for p in parts), PairCounts())
-                for split in first.pair_counts
+            image_pairs={
+                split: ImagePairs.concatenate([p.image_pairs[split] for p in parts])
+                for split in first.image_pairs
             },
-            negative_pairs=Negatives.concatenate([p.negative_pairs for p in parts]),
+            negative_pairs=Negatives.concatenate([p.negative_pairs for p in parts], images),
             unknown_annotated=sum(p.unknown_annotated for p in parts),
             unknown_predicted=sum(p.unknown_predicted for p in parts),
             reading_notes=tuple(dict.fromkeys(note for p in parts for note in p.reading_notes)),
@@ -263,7 +280,7 @@ class Diagnosis:
     @cached_property
     def class_scores(self) -> ClassScores:
         """AP and max recall of each HOI class before any repair."""
-        return self.ledger.scores(self.protocol.levels)
+        return self.ledger.scores(self.protocol)
 
     @cached_property
     def mean_ap(self) -> Split:
@@ -278,8 +295,7 @@ class Diagnosis:
     @cached_property
     def repaired_scores(self) -> dict[str, ClassScores]:
         """AP and max recall of each HOI class after each oracle."""
-        levels = self.protocol.levels
-        return {name: oracle(self.ledger).scores(levels) for name, oracle in ORACLES.items()}
+        return {name: oracle(self.ledger).scores(self.protocol) for name, oracle in ORACLES.items()}
 
     @cached_property
     def oracles(self) -> dict[str, dict[str, Split]]:
@@ -305,6 +321,11 @@ class Diagnosis:
     def official(self) -> dict[str, Any]:
         """Figures of the benchmark itself: see :func:`diaghoi.official.official_figures`."""
         return official_figures(self)
+
+    @cached_property
+    def pair_counts(self) -> dict[str, PairCounts]:
+        """Counts of pairs of each split."""
+        return {split: pairs.total() for split, pairs in self.image_pairs.items()}
 
     @cached_property
     def pairs(self) -> dict[str, Any]:
@@ -333,20 +354,43 @@ class Diagnosis:
         """AP of rejecting pairs that do not interact."""
         return negative_scores(self.negative_pairs)
 
-    @cached_property
-    def verb_scores(self) -> ClassScores:
-        """AP and max recall of each verb over localised pairs, ranked by the action score."""
+    @property
+    def action_rankings(self) -> dict[str, Evaluated]:
+        """Predictions on localised pairs, ranked verb by verb, by split of the HOI classes."""
         rows = np.bincount(self.ledger.row_image, minlength=len(self.names))
-        return action_scores(self.ledger, self.vocabulary, self.protocol, rows > 0)
+        return action_rankings(self.ledger, self.vocabulary, rows > 0, self.splits)
 
     @cached_property
-    def actions(self) -> dict[str, float | None]:
-        """Action mAP and mean max recall; None where the file has no action scores."""
-        if np.isnan(self.ledger.row_action_score).any():
-            return {"map": None, "max_recall": None}
-        every_verb = {"full": np.ones(len(self.vocabulary.verbs), dtype=bool)}
-        mean_ap, max_recall = split_means(self.verb_scores, self.protocol, every_verb)
-        return {"map": mean_ap["full"], "max_recall": max_recall["full"]}
+    def split_verb_scores(self) -> dict[str, ClassScores]:
+        """AP and max recall of each verb over localised pairs, by split of the HOI classes."""
+        # The limit on predictions of a class is one on HOI classes.
+        protocol = replace(self.protocol, top_of_class=None)
+        return {
+            split: class_scores(ranked, len(self.vocabulary.verbs), protocol)
+            for split, ranked in self.action_rankings.items()
+        }
+
+    @property
+    def verb_scores(self) -> ClassScores:
+        """AP and max recall of each verb over localised pairs, ranked by the action score."""
+        return self.split_verb_scores["full"]
+
+    @cached_property
+    def actions(self) -> dict[str, Any]:
+        """Action mAP and mean max recall, the same in each other split.
+
+        None where the file has no action scores.
+        """
+        undefined = bool(np.isnan(self.ledger.row_action_score).any())
+        every_verb = np.ones(len(self.vocabulary.verbs), dtype=bool)
+        actions: dict[str, Any] = {}
+        for split, scores in self.split_verb_scores.items():
+            mean_ap, max_recall = split_means(scores, self.protocol, {split: every_verb})
+            means = {"map": mean_ap[split], "max_recall": max_recall[split]}
+            if undefined:
+                means = dict.fromkeys(means)
+            actions |= means if split == "full" else {split: means}
+        return actions
 
     @cached_property
     def classes(self) -> Table:

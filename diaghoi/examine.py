@@ -16,7 +16,7 @@ from diaghoi.errors import explain
 from diaghoi.ledger import Benchmark, Ledger
 from diaghoi.matching import Match, match
 from diaghoi.negatives import Negatives
-from diaghoi.pairs import PairCounts, count_pairs
+from diaghoi.pairs import ImagePairs, count_pairs
 from diaghoi.protocol import Protocol
 from diaghoi.ragged import first_of_run, marked
 from diaghoi.ranking import ranking
@@ -42,17 +42,21 @@ class Evidence:
         Those that the protocol counts, labelled and assigned.
     ignored : int
         Predictions of the protocol's classes that count neither way.
-    pairs : dict of PairCounts
+    pairs : dict of ImagePairs
         For the annotated pairs of each split.
     negatives : Negatives
         The predicted pairs.
+    unknown_annotated, unknown_predicted : int
+        Triplets whose object and verb form no HOI class.
     """
 
     benchmark: Benchmark
     ledger: Ledger
     ignored: int
-    pairs: dict[str, PairCounts]
+    pairs: dict[str, ImagePairs]
     negatives: Negatives
+    unknown_annotated: int
+    unknown_predicted: int
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -60,10 +64,12 @@ class _Block:
     """The evidence of one block: columns of ledger and benchmark in input order."""
 
     images: int
+    triplets: int
     columns: dict[str, Any]
     ignored: int
-    pairs: dict[str, PairCounts]
+    pairs: dict[str, ImagePairs]
     negatives: Negatives
+    unknown: tuple[int, int]
 
 
 def examine(
@@ -94,7 +100,7 @@ def examine(
 
     blocks = []
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-        for done in pool.map(block, _block_bounds(predictions)):
+        for done in pool.map(block, block_bounds(predictions)):
             blocks.append(done)
             if progress is not None:
                 progress(done.images)
@@ -105,15 +111,19 @@ def examine(
         ledger=ledger,
         ignored=sum(block.ignored for block in blocks),
         pairs={
-            split: sum((block.pairs[split] for block in blocks), PairCounts())
+            split: ImagePairs.concatenate([block.pairs[split] for block in blocks])
             for split in blocks[0].pairs
         },
-        negatives=Negatives.concatenate([block.negatives for block in blocks]),
+        negatives=Negatives.concatenate(
+            [block.negatives for block in blocks], [block.images for block in blocks]
+        ),
+        unknown_annotated=sum(block.unknown[0] for block in blocks),
+        unknown_predicted=sum(block.unknown[1] for block in blocks),
     )
 
 
-def _block_bounds(predictions: Scenes) -> list[tuple[int, int]]:
-    """Cut the images into runs with about equal numbers of triplets."""
+def block_bounds(predictions: Scenes) -> list[tuple[int, int]]:
+    """Cut the images into runs of about ``BLOCK`` triplets: first image, and one after the last."""
     in_image = np.bincount(predictions.triplet_image, minlength=len(predictions))
     block = np.cumsum(in_image) // BLOCK
     first = np.flatnonzero(first_of_run(block)).tolist()
@@ -135,7 +145,7 @@ def _ranked(
     ledger = Ledger(
         classes=classes,
         row_class=columns["row_class"][of_ledger],
-        row_input=of_ledger.astype(np.int32),
+        row_input=columns["row_input"][of_ledger],
         row_image=columns["row_image"][of_ledger],
         row_score=columns["row_score"][of_ledger],
         row_label=columns.pop("row_label")[labelled],
@@ -143,6 +153,7 @@ def _ranked(
         row_action_score=columns.pop("row_action_score")[labelled],
         annotation_class=columns["annotation_class"][annotation_counts],
         annotation_image=columns["annotation_image"][annotation_counts],
+        annotation_input=np.flatnonzero(annotation_counts).astype(np.int32),
         annotation_counts=np.ones(annotation_counts.sum(), dtype=bool),
         annotation_examined=columns.pop("annotation_examined")[annotation_counts],
         annotation_attempted=columns.pop("annotation_attempted")[annotation_counts],
@@ -152,12 +163,13 @@ def _ranked(
     benchmark = Benchmark(
         classes=classes,
         protocols=protocols,
-        row_class=columns["row_class"][order],
-        row_input=order.astype(np.int32),
-        row_image=columns["row_image"][order],
-        row_score=columns["row_score"][order],
-        row_verdict=columns["row_verdict"][order],
+        row_class=columns.pop("row_class")[order],
+        row_input=columns.pop("row_input")[order],
+        row_image=columns.pop("row_image")[order],
+        row_score=columns.pop("row_score")[order],
+        row_verdict=columns.pop("row_verdict")[order],
         annotation_class=columns["annotation_class"][of_class],
+        annotation_input=np.flatnonzero(of_class).astype(np.int32),
         annotation_image=columns["annotation_image"][of_class],
     )
     return ledger, benchmark
@@ -167,6 +179,7 @@ def _joined(blocks: list[_Block]) -> dict[str, Any]:
     """Concatenate the columns of all blocks, each freed as it is taken."""
     first_image = np.cumsum([0, *(block.images for block in blocks)])
     first_annotation = np.cumsum([0, *(len(b.columns["annotation_class"]) for b in blocks)])
+    first_triplet = np.cumsum([0, *(block.triplets for block in blocks)])
     joined: dict[str, Any] = {}
     for name in list(blocks[0].columns):
         parts = []
@@ -174,6 +187,8 @@ def _joined(blocks: list[_Block]) -> dict[str, Any]:
             part = block.columns.pop(name)
             if name.endswith("_image"):
                 part = part + np.int32(first_image[number])
+            elif name == "row_input":
+                part = part + np.int32(first_triplet[number])
             elif name == "row_annotation":
                 part = np.where(part < 0, -1, part + np.int32(first_annotation[number]))
             parts.append(part)
@@ -191,7 +206,7 @@ def _examine_block(
     matched = match(annotations, predictions, protocol)
     counted = np.append(protocol.counted(vocabulary), False)
     best = matched.among_best(protocol.top)
-    image_counts = _counted_images(annotations, protocol)
+    image_counts = counted_images(annotations, protocol)
     of_protocol = counted[predictions.triplet_class] & best
     of_protocol &= image_counts[predictions.triplet_image]
     annotation_counts = counted[annotations.triplet_class]
@@ -211,6 +226,7 @@ def _examine_block(
         action_score = np.full(len(predictions.triplet_pair), np.nan)
     columns = {
         "row_class": predictions.triplet_class[is_row].astype(np.int16),
+        "row_input": np.flatnonzero(is_row).astype(np.int32),
         "row_image": predictions.triplet_image[is_row].astype(np.int32),
         "row_score": predictions.scores[is_row],
         "row_verdict": _verdicts(annotations, predictions, matched, benchmarks)[is_row],
@@ -227,24 +243,24 @@ def _examine_block(
             annotations, predictions, matched, of_protocol
         ),
     }
-    listed = predictions.listed & image_counts[predictions.pair_image]
-    if predictions.pair_score is None:
-        # The pairs are those of the triplets, and of the triplets the best alone may count.
-        listed &= marked(predictions.triplet_pair[best], len(listed))
+    listed = listed_pairs(predictions, best, image_counts)
     return _Block(
         images=len(annotations),
+        triplets=len(predictions.triplet_pair),
         columns=columns,
         ignored=int((of_protocol & ignored).sum()),
-        pairs=_pair_counts(
-            annotations, predictions, listed, matched, protocol, int(image_counts.sum())
-        ),
+        pairs=_pair_counts(annotations, predictions, listed, matched, protocol, image_counts),
         negatives=_negatives(
-            predictions, listed, matched, _pairs_of(annotations, annotation_counts)
+            predictions, listed, matched, annotated_pairs(annotations, annotation_counts)
+        ),
+        unknown=(
+            int((annotations.triplet_class < 0).sum()),
+            int((predictions.triplet_class < 0).sum()),
         ),
     )
 
 
-def _counted_images(annotations: Scenes, protocol: Protocol) -> BoolArray:
+def counted_images(annotations: Scenes, protocol: Protocol) -> BoolArray:
     """Mark the images whose predictions count: all, or those that are annotated."""
     if protocol.images_without_annotations == "left out":
         return marked(annotations.triplet_image, len(annotations))
@@ -254,7 +270,27 @@ def _counted_images(annotations: Scenes, protocol: Protocol) -> BoolArray:
     return np.ones(len(annotations), dtype=bool)
 
 
-def _pairs_of(annotations: Scenes, triplets: BoolArray) -> BoolArray:
+def listed_pairs(predictions: Scenes, best: BoolArray, images: BoolArray) -> BoolArray:
+    """Mark the pairs that a detector lists in the images that count.
+
+    Where it lists none they are those of the triplets, of which the best alone may count.
+
+    Parameters
+    ----------
+    predictions : Scenes
+        With P pairs.
+    best : (T,) bool array
+        The triplets that the protocol takes of each image.
+    images : (N,) bool array
+        The images that count.
+    """
+    listed = predictions.listed & images[predictions.pair_image]
+    if predictions.pair_score is None:
+        listed &= marked(predictions.triplet_pair[best], len(listed))
+    return listed
+
+
+def annotated_pairs(annotations: Scenes, triplets: BoolArray) -> BoolArray:
     """Mark the annotated pairs, of a person and an object, of some annotated triplets."""
     pairs = marked(annotations.triplet_pair[triplets], len(annotations.pair_human))
     return pairs & (annotations.pair_object >= 0)
@@ -288,8 +324,8 @@ def _pair_counts(
     listed: BoolArray,
     matched: Match,
     protocol: Protocol,
-    images: int,
-) -> dict[str, PairCounts]:
+    images: BoolArray,
+) -> dict[str, ImagePairs]:
     predicted_box, annotated_box = matched.overlap.meeting
     reached = []
     for role in (predictions.pair_human, predictions.pair_object):
@@ -302,10 +338,11 @@ def _pair_counts(
         in_split = np.append(classes, False)[annotations.triplet_class]
         counts[split] = count_pairs(
             annotations,
+            predictions,
             listed,
             matched.hits,
             (reached[0], reached[1]),
-            _pairs_of(annotations, in_split),
+            annotated_pairs(annotations, in_split),
             images,
         )
     return counts
@@ -319,7 +356,11 @@ def _negatives(
     score = predictions.pair_score
     if score is None:
         score = _pair_score_of_triplets(predictions)
-    return Negatives(score=1 - score[listed], negative=~positive[listed])
+    return Negatives(
+        score=1 - score[listed],
+        negative=~positive[listed],
+        image=predictions.pair_image[listed].astype(np.int32),
+    )
 
 
 def _pair_score_of_triplets(predictions: Scenes) -> FloatArray:

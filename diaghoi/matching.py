@@ -57,9 +57,24 @@ class Match:
 
     def among_best(self, top: int | None) -> BoolArray:
         """(T,) mark the ``top`` best-scored predictions of each image; all where it is None."""
-        if top is None:
-            return np.ones(len(self.order), dtype=bool)
-        return marked(self.order[place_in_group(self.image[self.order]) < top], len(self.order))
+        return among_best(self.image, self.order, top)
+
+
+def among_best(image: IntArray, order: IntArray, top: int | None) -> BoolArray:
+    """(T,) mark the ``top`` best triplets of each image; all where it is None.
+
+    Parameters
+    ----------
+    image : (T,) int array
+        Image of each triplet.
+    order : (T,) int array
+        See :func:`score_order`.
+    top : int or None
+        How many.
+    """
+    if top is None:
+        return np.ones(len(order), dtype=bool)
+    return marked(order[place_in_group(image[order]) < top], len(order))
 
 
 def match(

@@ -7,10 +7,22 @@ import numpy.typing as npt
 
 from diaghoi.ledger import ClassScores
 from diaghoi.protocol import Protocol
+from diaghoi.weighted import WeightedScores
 
 BoolArray = npt.NDArray[np.bool_]
+FloatArray = npt.NDArray[np.float64]
 
 Split = dict[str, float | None]
+# Names of the splits for people; a group that a user names goes by that name.
+TITLES = {
+    "full": "Full",
+    "rare": "Rare",
+    "non_rare": "Non-rare",
+    "zero_shot": "Zero-shot",
+    "unseen": "Unseen",
+    "seen": "Seen",
+    "harmonic": "Harmonic",
+}
 
 
 def split_means(
@@ -36,18 +48,60 @@ def split_means(
     """
     mean_ap: Split = {}
     max_recall: Split = {}
-    annotated = ~np.isnan(scores.average_precision)
     for name, members in splits.items():
-        counted = members & annotated
-        if protocol.class_without_true_positive == "left out":
-            unranked = scores.ranked == 0 if name == "full" else False
-            counted = counted & ((scores.found > 0) | unranked)
+        counted = _counted(scores, protocol, name, members)
         mean_ap[name] = _mean(scores.average_precision[counted])
         max_recall[name] = _mean(scores.max_recall[counted])
     for means in (mean_ap, max_recall):
         if {"seen", "unseen"} <= means.keys():
             means["harmonic"] = _harmonic(means["seen"], means["unseen"])
     return mean_ap, max_recall
+
+
+def weighted_split_means(
+    scores: WeightedScores, protocol: Protocol, splits: dict[str, BoolArray]
+) -> tuple[dict[str, FloatArray], dict[str, FloatArray]]:
+    """Mean AP and mean max recall of each split under each of B weightings.
+
+    The parameters are those of :func:`split_means`.
+
+    Returns
+    -------
+    mean_ap, max_recall : dict of (B,) float64 array
+        NaN where :func:`split_means` has None.
+    """
+    mean_ap: dict[str, FloatArray] = {}
+    max_recall: dict[str, FloatArray] = {}
+    for name, members in splits.items():
+        counted = _counted(scores, protocol, name, members[:, None])
+        mean_ap[name] = _column_means(scores.average_precision, counted)
+        max_recall[name] = _column_means(scores.max_recall, counted)
+    for means in (mean_ap, max_recall):
+        if {"seen", "unseen"} <= means.keys():
+            seen, unseen = means["seen"], means["unseen"]
+            harmonic = np.where(seen + unseen == 0, 0.0, np.nan)
+            np.divide(2 * seen * unseen, seen + unseen, out=harmonic, where=seen + unseen > 0)
+            means["harmonic"] = harmonic
+    return mean_ap, max_recall
+
+
+def _counted(
+    scores: ClassScores | WeightedScores, protocol: Protocol, split: str, members: BoolArray
+) -> BoolArray:
+    """Mark the classes that count in a split."""
+    counted = members & ~np.isnan(scores.average_precision)
+    if protocol.class_without_true_positive == "left out":
+        unranked = scores.ranked == 0 if split == "full" else False
+        counted = counted & ((scores.found > 0) | unranked)
+    return counted
+
+
+def _column_means(values: FloatArray, counted: BoolArray) -> FloatArray:
+    total = np.where(counted, values, 0.0).sum(axis=0)
+    number = counted.sum(axis=0)
+    mean = np.full(len(total), np.nan)
+    np.divide(total, number, out=mean, where=number > 0)
+    return mean
 
 
 def _harmonic(one: float | None, other: float | None) -> float | None:

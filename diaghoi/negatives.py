@@ -27,17 +27,22 @@ class Negatives:
         interact; NaN where the file has no such scores.
     negative : (P,) bool array
         The pair localises no annotated pair.
+    image : (P,) int array
+        Image of the pair.
     """
 
     score: npt.NDArray[np.float64]
     negative: npt.NDArray[np.bool_]
+    image: npt.NDArray[np.int32]
 
     @classmethod
-    def concatenate(cls, parts: Sequence[Negatives]) -> Negatives:
-        """Join the pairs of disjoint images."""
+    def concatenate(cls, parts: Sequence[Negatives], images: Sequence[int]) -> Negatives:
+        """Join the pairs of disjoint images; ``images`` is the number of images of each part."""
+        first = np.cumsum([0, *images]).astype(np.int32)
         return cls(
             score=np.concatenate([part.score for part in parts]),
             negative=np.concatenate([part.negative for part in parts]),
+            image=np.concatenate([part.image + n for part, n in zip(parts, first, strict=False)]),
         )
 
 

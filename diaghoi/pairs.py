@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -18,7 +19,7 @@ BoolArray = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, kw_only=True)
 class PairCounts:
-    """Counts behind pair recall and precision; counts of disjoint images add.
+    """Counts behind pair recall and precision.
 
     Parameters
     ----------
@@ -36,19 +37,41 @@ class PairCounts:
         Distinct boxes in the annotated pairs, and those that a box of some predicted pair reaches.
     """
 
-    images: int = 0
-    predicted: int = 0
-    annotated: int = 0
-    localised: int = 0
-    credited: int = 0
-    humans: int = 0
-    humans_found: int = 0
-    objects: int = 0
-    objects_found: int = 0
+    images: int
+    predicted: int
+    annotated: int
+    localised: int
+    credited: int
+    humans: int
+    humans_found: int
+    objects: int
+    objects_found: int
 
-    def __add__(self, other: PairCounts) -> PairCounts:
-        return PairCounts(
-            **{f.name: getattr(self, f.name) + getattr(other, f.name) for f in fields(self)}
+
+COUNTED = tuple(field.name for field in fields(PairCounts))
+
+
+@dataclass(frozen=True, eq=False)
+class ImagePairs:
+    """The counts of :class:`PairCounts` for each image.
+
+    Parameters
+    ----------
+    columns : dict of (N,) int32 array
+        By the name of the count.
+    """
+
+    columns: dict[str, npt.NDArray[np.int32]]
+
+    def total(self) -> PairCounts:
+        """Add the counts of all images."""
+        return PairCounts(**{name: int(column.sum()) for name, column in self.columns.items()})
+
+    @classmethod
+    def concatenate(cls, parts: Sequence[ImagePairs]) -> ImagePairs:
+        """Join the counts of disjoint images, in order."""
+        return cls(
+            {name: np.concatenate([part.columns[name] for part in parts]) for name in COUNTED}
         )
 
 
@@ -59,18 +82,19 @@ def ratio(part: float, whole: float) -> float | None:
 
 def count_pairs(
     annotations: Scenes,
+    predictions: Scenes,
     listed: BoolArray,
     hits: PairHits,
     reached: tuple[BoolArray, BoolArray],
     wanted: BoolArray,
-    images: int,
-) -> PairCounts:
-    """Count what the listed pairs find of the wanted annotated pairs.
+    images: BoolArray,
+) -> ImagePairs:
+    """Count what the listed pairs find of the wanted annotated pairs, for each image.
 
     Parameters
     ----------
-    annotations : Scenes
-        The annotations.
+    annotations, predictions : Scenes
+        With the same N images.
     listed : (P,) bool array
         The predicted pairs that count as the detector's list of pairs.
     hits : PairHits
@@ -79,7 +103,7 @@ def count_pairs(
         Annotated boxes that the human, and the object, of some listed pair reaches.
     wanted : (Pa,) bool array
         Annotated pairs to count, for instance those of rare classes.
-    images : int
+    images : (N,) bool array
         Images whose pairs count.
     """
     use = listed[hits.predicted] & wanted[hits.annotated]
@@ -89,17 +113,19 @@ def count_pairs(
     humans = np.unique(annotations.pair_human[wanted])
     objects = np.unique(annotations.pair_object[wanted])
     objects = objects[objects >= 0]
-    return PairCounts(
-        images=images,
-        predicted=int(listed.sum()),
-        annotated=int(wanted.sum()),
-        localised=len(first),
-        credited=len(np.unique(predicted[first])),
-        humans=len(humans),
-        humans_found=int(reached[0][humans].sum()),
-        objects=len(objects),
-        objects_found=int(reached[1][objects].sum()),
-    )
+    rows = {
+        "predicted": predictions.pair_image[listed],
+        "annotated": annotations.pair_image[wanted],
+        "localised": predictions.pair_image[predicted[first]],
+        "credited": predictions.pair_image[np.unique(predicted[first])],
+        "humans": annotations.box_image[humans],
+        "humans_found": annotations.box_image[humans[reached[0][humans]]],
+        "objects": annotations.box_image[objects],
+        "objects_found": annotations.box_image[objects[reached[1][objects]]],
+    }
+    counts = {name: np.bincount(image, minlength=len(images)) for name, image in rows.items()}
+    columns = {"images": images} | counts
+    return ImagePairs({name: column.astype(np.int32) for name, column in columns.items()})
 
 
 def pair_scores(counts: PairCounts, *, single_precision: bool = False) -> dict[str, Any]:

@@ -31,4 +31,8 @@ ORACLES: dict[str, Oracle] = {
     )
 }
 
-__all__ = ["ORACLES", "Oracle"]
+# Their predictions and triplets are told apart; false positives and negatives are sums of them.
+TOTALS = ("false_positive", "false_negative")
+ERRORS: tuple[str, ...] = tuple(name for name in ORACLES if name not in TOTALS)
+
+__all__ = ["ERRORS", "ORACLES", "TOTALS", "Oracle"]

@@ -124,7 +124,11 @@ def test_equals_the_definitions(
             for key in ("map", "max_recall"):
                 wanted = expected["oracles"][oracle][key][split]
                 assert diagnosis.oracles[oracle][key][split] == close(wanted), (oracle, key)
-    assert diagnosis.actions == {key: close(value) for key, value in expected["actions"].items()}
+    wanted = expected["actions"]
+    for split in ("rare", "non_rare"):
+        assert diagnosis.actions[split] == {key: close(v) for key, v in wanted.pop(split).items()}
+    found = {key: diagnosis.actions[key] for key in ("map", "max_recall")}
+    assert found == {key: close(value) for key, value in wanted.items()}
     pairs = diagnosis.pair_counts["full"]
     for key in ("predicted", "annotated", "localised", "credited"):
         assert getattr(pairs, key) == expected["pairs"][key], key

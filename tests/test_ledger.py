@@ -71,7 +71,11 @@ def test_more_positives_than_levels_can_round() -> None:
 
 
 def test_a_perfect_rejection_of_negatives_has_the_published_ceiling() -> None:
-    pairs = Negatives(score=np.linspace(0.9, 0.1, 8), negative=np.array([True] * 6 + [False] * 2))
+    pairs = Negatives(
+        score=np.linspace(0.9, 0.1, 8),
+        negative=np.array([True] * 6 + [False] * 2),
+        image=np.zeros(8, dtype=np.int32),
+    )
     result = negative_scores(pairs)
     assert result["ap"] == 1
     assert result["ap_published"] == pytest.approx(101 / 110)
@@ -80,5 +84,8 @@ def test_a_perfect_rejection_of_negatives_has_the_published_ceiling() -> None:
 
 
 def test_negatives_without_any_are_undefined() -> None:
-    result = negative_scores(Negatives(score=np.array([0.5]), negative=np.array([False])))
+    one = np.zeros(1, dtype=np.int32)
+    result = negative_scores(
+        Negatives(score=np.array([0.5]), negative=np.array([False]), image=one)
+    )
     assert result == {"ap": None, "ap_published": None, "pairs": 1, "negatives": 0}

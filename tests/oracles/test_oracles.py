@@ -31,6 +31,7 @@ def ledger(rows: list[tuple[int, str, float, int]], annotations: list[int]) -> L
         row_annotation=np.array([rows[n][3] for n in order]),
         annotation_class=np.array(annotations),
         annotation_image=np.zeros(count, dtype=int),
+        annotation_input=np.arange(count),
         annotation_counts=np.ones(count, dtype=bool),
         annotation_examined=np.ones(count, dtype=bool),
         annotation_attempted=np.isin(

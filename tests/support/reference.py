@@ -87,7 +87,10 @@ def diagnose(annotations: Scenes, predictions: Scenes, protocol: Protocol) -> di
         mean_ap, recall = means(ledger, left, protocol, splits)
         result["oracles"][name] = {"map": mean_ap, "max_recall": recall}
     result["pairs"] = pairs
-    result["actions"] = actions(rows, annotated, protocol, vocabulary)
+    result["actions"] = {}
+    for split, members in splits.items():
+        scores = actions(rows, annotated, protocol, vocabulary, split, members)
+        result["actions"] |= scores if split == "full" else {split: scores}
     return result
 
 
@@ -271,16 +274,18 @@ def means(ledger: Any, positives: Any, protocol: Protocol, splits: Any) -> Any:
     )
 
 
-def actions(rows: Any, annotated: Any, protocol: Protocol, vocabulary: Any) -> Any:
+def actions(
+    rows: Any, annotated: Any, protocol: Protocol, vocabulary: Any, split: str, members: Any
+) -> dict[str, float | None]:
     ledger = [
         (row["verb"], row["action_score"], row["label"] == "true_positive")
         for row in sorted(rows, key=lambda row: row["input"])
-        if row["label"] in ("true_positive", "action", "duplicate")
+        if row["label"] in ("true_positive", "action", "duplicate") and row["class"] in members
     ]
     positives = defaultdict(int)
     for a in annotated:
-        positives[a["verb"]] += a["reachable"]
-    mean_ap, recall = means(
-        ledger, positives, protocol, {"full": set(range(len(vocabulary.verbs)))}
-    )
-    return {"map": mean_ap["full"], "max_recall": recall["full"]}
+        if a["class"] in members:
+            positives[a["verb"]] += a["reachable"]
+    every_verb = {split: set(range(len(vocabulary.verbs)))}
+    mean_ap, recall = means(ledger, positives, protocol, every_verb)
+    return {"map": mean_ap[split], "max_recall": recall[split]}
