@@ -172,6 +172,23 @@ class Scenes:
         by_row = {"box": shift["box"][copies["pair"]], "pair": shift["pair"][copies["triplet"]]}
         return self._select(images, rows, copies["box"], by_row)
 
+    def keep(self, pairs: npt.NDArray[np.bool_]) -> Scenes:
+        """Return the marked pairs with their triplets, and all images and boxes.
+
+        Parameters
+        ----------
+        pairs : (P,) bool array
+            The pairs to keep.
+        """
+        rows = {"pair": pairs, "triplet": pairs[self.triplet_pair]}
+        place = np.cumsum(pairs, dtype=self.triplet_pair.dtype) - 1
+        changed: dict[str, Any] = {"triplet_pair": place[self.triplet_pair[rows["triplet"]]]}
+        for column in COLUMNS:
+            table, array = column.split("_")[0], getattr(self, column)
+            if table in rows and column not in changed and array is not None:
+                changed[column] = array[rows[table]]
+        return replace(self, **changed)
+
     def _images_of_tables(self) -> list[tuple[str, IntArray]]:
         images = (self.box_image, self.pair_image, self.triplet_image)
         return list(zip(("box", "pair", "triplet"), images, strict=True))

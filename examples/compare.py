@@ -1,8 +1,9 @@
-"""Two detectors in one figure, from the JSON files that ``diaghoi report --json`` writes.
+"""Detectors side by side, as tables for the terminal, for a paper and for a spreadsheet.
 
     python examples/compare.py [ONE.json TWO.json ...]
 
-Without files, two simulated detectors are compared.
+The files are what ``diaghoi report --json`` writes. Without files, two simulated detectors are
+compared. The same on the command line: ``diaghoi compare ONE.json TWO.json --out tables.tex``.
 """
 
 from __future__ import annotations
@@ -11,48 +12,52 @@ import json
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any
 
 import numpy as np
+from rich.console import Console
 
 import diaghoi
-from diaghoi import plots, simulate
+from diaghoi import simulate
+from diaghoi.comparison import compare
+from diaghoi.report.csv import to_csv
 from diaghoi.report.json import write_json
+from diaghoi.report.latex import to_latex
+from diaghoi.report.tables import print_comparison
+from diaghoi.study import Model
+
+DETECTORS = {"one": simulate.ONE_STAGE, "two": simulate.TWO_STAGE}
 
 
-def make_files(folder: Path) -> list[Path]:
-    """Write the reports of two simulated detectors, as the command line does."""
+def make_models(folder: Path) -> list[Model]:
+    """Write the results of two simulated detectors; groups and backbones are yours to tell."""
     rng = np.random.default_rng(0)
     annotations = simulate.annotations(200, rng)
-    files = []
-    for name, detector in (("one-stage", simulate.ONE_STAGE), ("two-stage", simulate.TWO_STAGE)):
+    models = []
+    for stage, detector in DETECTORS.items():
+        model = Model(label=f"{stage}-stage", file=folder / f"{stage}.json", stage=stage)
         predictions = simulate.detect(annotations, detector, rng)
-        diagnosis = diaghoi.diagnose(annotations, predictions, label=name)
-        files.append(folder / f"{name}.json")
-        write_json(files[-1], diagnosis.to_dict())
-    return files
-
-
-def compare(files: list[Path]) -> None:
-    """Draw the bars of all files side by side, and print their heights."""
-    results: list[dict[str, Any]] = [json.loads(file.read_text("utf-8")) for file in files]
-    output = Path(__file__).parent / "output"
-    output.mkdir(exist_ok=True)
-    axes = plots.delta_map(results)
-    plots.save(axes.figure, output / "compare.pdf", caption=plots.caption(results))
-
-    print(f"{'ΔmAP, points':16}" + "".join(f"{result['label']:>12}" for result in results))
-    for name, oracle in diaghoi.ORACLES.items():
-        gains = (result["oracles"][name]["delta_map"]["full"] for result in results)
-        shown = ("–" if gain is None else f"{100 * gain:+.2f}" for gain in gains)
-        print(f"{oracle.title:16}" + "".join(f"{gain:>12}" for gain in shown))
-    print(f"\nThe figure is {output / 'compare.pdf'}.")
+        diagnosis = diaghoi.diagnose(annotations, predictions, label=model.label)
+        write_json(model.file, diagnosis.to_dict())
+        models.append(model)
+    return models
 
 
 def main() -> None:
     """Compare the files that are given, or two that are made here."""
     with tempfile.TemporaryDirectory() as folder:
-        compare([Path(name) for name in sys.argv[1:]] or make_files(Path(folder)))
+        files = [Path(name) for name in sys.argv[1:]]
+        models = [Model(label=file.stem, file=file) for file in files]
+        models = models or make_models(Path(folder))
+        results = [json.loads(model.file.read_text("utf-8")) for model in models]
+
+    comparison = compare(models, results)
+    print_comparison(comparison, Console(highlight=False))
+
+    output = Path(__file__).parent / "output"
+    output.mkdir(exist_ok=True)
+    (output / "compare.tex").write_text(to_latex(comparison), encoding="utf-8")
+    (output / "compare.csv").write_text(to_csv(comparison), encoding="utf-8")
+    print(f"\nThe tables are also in {output / 'compare.tex'} and in compare.csv beside it.")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Read, diagnose, print: the report of ``diaghoi report``, and what it costs which class.
+"""Read, diagnose, print: the report of ``diaghoi report``, and what costs which class how much.
 
     python examples/report.py
 
@@ -16,6 +16,7 @@ from rich.console import Console
 import diaghoi
 from diaghoi import simulate
 from diaghoi.formats import write_pair_lists, write_triplet_lists
+from diaghoi.report.columns import write_table
 from diaghoi.report.json import write_json
 from diaghoi.report.text import print_report
 
@@ -63,7 +64,9 @@ def main() -> None:
     output = Path(__file__).parent / "output"
     output.mkdir(exist_ok=True)
     write_json(output / "report.json", result)
-    print(f"\nAll figures are in {output / 'report.json'}.")
+    write_table(output / "classes.csv", diagnosis.classes, sort="ap")
+    write_table(output / "images.csv", diagnosis.images, sort="missed_gt", descending=True)
+    print(f"\nAll figures are in {output}: report.json, classes.csv and images.csv.")
 
 
 if __name__ == "__main__":

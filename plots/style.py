@@ -22,6 +22,7 @@ DOUBLE_COLUMN = 6.875
 """Width in inches of a figure across both columns."""
 
 COLOURS = {
+    "true_positive": "#444444",
     "human_box": "#88CCEE",
     "object_box": "#332288",
     "both_boxes": "#44AA99",
@@ -33,8 +34,14 @@ COLOURS = {
     "false_negative": "#999933",
 }
 """One fixed colour for each error, in the order of the oracles (Paul Tol's "muted" scheme, which
-people with the common kinds of colour blindness can tell apart; neighbours differ in lightness)."""
+people with the common kinds of colour blindness can tell apart; neighbours differ in lightness),
+and dark grey for what is right."""
 OTHER_COLOUR = "#777777"
+HATCHES = {"object_box": "....", "association": "////", "duplicate": "\\\\\\\\"}
+"""White hatches of dark colours, where areas of several errors touch: told apart in grey print."""
+MODEL_COLOURS = ("#004488", "#BB5566", "#DDAA33", "#222222", "#33AADD")
+MODEL_DASHES: tuple[Any, ...] = ("-", (0, (4, 1.5)), (0, (1, 1.2)), (0, (5, 1, 1, 1)))
+MODEL_MARKERS = "osD^vP*X<>hd"
 
 EMBEDDED_FONTS: dict[Any, Any] = {"pdf.fonttype": 42, "ps.fonttype": 42, "svg.fonttype": "none"}
 PAPER: dict[Any, Any] = {
@@ -82,6 +89,27 @@ def lighter(rgb: tuple[float, float, float], amount: float) -> tuple[float, floa
     """Mix a colour with white: 0 leaves it as it is, 1 gives white."""
     red, green, blue = (part + (1.0 - part) * amount for part in rgb)
     return red, green, blue
+
+
+def model_style(number: int) -> dict[str, Any]:
+    """Return colour, dashes and marker of the lines or dots of a model.
+
+    Parameters
+    ----------
+    number : int
+        Place of the model in the study, from 0. The first twelve differ in the pair of colour and
+        dashes and, for grey print, in the marker.
+
+    Returns
+    -------
+    dict
+        ``color``, ``linestyle`` and ``marker``, for :meth:`matplotlib.axes.Axes.plot`.
+    """
+    return {
+        "color": MODEL_COLOURS[number % len(MODEL_COLOURS)],
+        "linestyle": MODEL_DASHES[number % len(MODEL_DASHES)],
+        "marker": MODEL_MARKERS[number % len(MODEL_MARKERS)],
+    }
 
 
 def check_suffix(path: str | os.PathLike[str]) -> str:

@@ -106,7 +106,9 @@ def test_unknown_splits_and_files(tmp_path: Path) -> None:
         read_groups(tmp_path / "none.json", WORDS)
 
 
-@pytest.mark.parametrize("name", ["full", "Rare", "non-rare", "harmonic", "recall", "source"])
+@pytest.mark.parametrize(
+    "name", ["full", "Rare", "non-rare", "harmonic", "recall", "source", "map"]
+)
 def test_names_that_would_hide_other_figures_are_refused(name: str) -> None:
     with pytest.raises(InputError, match=f"cannot be called '{name}': that is taken"):
         protocol("hico-det", groups=(Group(name, (0,)),))

@@ -90,3 +90,34 @@ def test_another_split_is_recognised() -> None:
     other = replace(annotations, names=np.array(["train_1.jpg"]), source="preds.pkl")
     with pytest.raises(InputError, match=r"preds.pkl: none of the 1 images .*'train_1.jpg'.*split"):
         join(annotations, other)
+
+
+@given(problems(), st.data())
+def test_keep_drops_pairs_with_their_triplets_and_nothing_else(
+    problem: tuple[Scenes, Scenes], data: st.DataObject
+) -> None:
+    for some in problem:
+        size = len(some.pair_human)
+        marks = np.array(data.draw(st.lists(st.booleans(), min_size=size, max_size=size)), bool)
+        kept = some.keep(marks)
+        before, after = by_image(some), by_image(kept)
+        survivors = {
+            (name, pair[0], pair[1])
+            for row, name in enumerate(some.names[some.pair_image])
+            if marks[row]
+            for pair in [(int(some.pair_human[row]), int(some.pair_object[row]))]
+        }
+        distinct = len(np.unique(np.stack([some.pair_human, some.pair_object]), axis=1).T) == size
+        assert kept.pair_human.tolist() == some.pair_human[marks].tolist()
+        assert [after[name]["boxes"] for name in after] == [before[n]["boxes"] for n in before]
+        triplets = marks[some.triplet_pair]
+        for column in ("triplet_image", "triplet_verb", "triplet_class"):
+            assert getattr(kept, column).tolist() == getattr(some, column)[triplets].tolist()
+        if distinct:
+            for name, content in before.items():
+                wanted = [
+                    t | {"input": None}
+                    for t in content["triplets"]
+                    if (name, t["human"], t["object"]) in survivors
+                ]
+                assert [t | {"input": None} for t in after[name]["triplets"]] == wanted

@@ -7,11 +7,17 @@ from typing import Annotated
 import typer
 
 from diaghoi._version import __version__
+from diaghoi.cli.compare import compare
 from diaghoi.cli.config import config
 from diaghoi.cli.convert import convert
+from diaghoi.cli.dataset import dataset
 from diaghoi.cli.demo import demo
+from diaghoi.cli.figures import figures
+from diaghoi.cli.gallery import gallery
 from diaghoi.cli.inspect import inspect
 from diaghoi.cli.report import report
+from diaghoi.cli.semantic import semantic
+from diaghoi.cli.similarity import similarity
 from diaghoi.cli.usage import HintingCommand
 
 app = typer.Typer(
@@ -40,7 +46,13 @@ def root(
 
 
 app.command(cls=HintingCommand)(report)
+app.command(cls=HintingCommand)(compare)
 app.command(cls=HintingCommand)(inspect)
 app.command()(convert)
 app.command()(demo)
+app.command()(figures)
+app.command(cls=HintingCommand)(gallery)
+app.command(cls=HintingCommand)(semantic)
+app.add_typer(dataset, name="dataset")
+app.add_typer(similarity, name="similarity")
 app.add_typer(config, name="config")

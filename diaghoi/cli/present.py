@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -43,17 +43,43 @@ def write_text(path: Path, result: dict[str, Any]) -> None:
         temporary.write_text(lines, encoding="utf-8", errors="replace")
 
 
+def attribution_figure(figure: Path) -> Path:
+    """Name the figure of the additive costs that stands beside that of ΔmAP."""
+    return figure.with_name(f"{figure.stem}_attribution{figure.suffix}")
+
+
+def draw_all(result: dict[str, Any], path: Path) -> list[str]:
+    """Draw the figures of a report, two paper columns wide; return notes on them."""
+    notes = draw([result], path)
+    if result.get("attribution", {}).get("map") is not None:
+        from diaghoi.plots.waterfall import waterfall
+
+        notes += _drawn(
+            attribution_figure(path), [result], lambda ax: waterfall(result["attribution"], ax)
+        )
+    return notes
+
+
 def draw(results: Sequence[dict[str, Any]], path: Path) -> list[str]:
     """Draw the ΔmAP bars of some detectors two paper columns wide; return notes on the figure."""
+    from diaghoi import plots
+
+    return _drawn(path, results, lambda ax: plots.delta_map(results, ax=ax))
+
+
+def _drawn(
+    path: Path, results: Sequence[dict[str, Any]], drawing: Callable[[Any], Any]
+) -> list[str]:
+    """Draw into a figure two columns wide, write it, and tell of letters that the font lacks."""
     from matplotlib.figure import Figure
 
     from diaghoi import plots
 
     with plots.paper(), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        drawing = Figure(figsize=(plots.DOUBLE_COLUMN, 2.4), layout="constrained")
-        plots.delta_map(results, ax=drawing.add_subplot())
-        plots.save(drawing, path, caption=plots.caption(results))
+        figure = Figure(figsize=(plots.DOUBLE_COLUMN, 2.4), layout="constrained")
+        drawing(figure.add_subplot())
+        plots.save(figure, path, caption=plots.caption(results))
     if not any("missing from font" in str(each.message) for each in caught):
         return []
     return [f"{path}: the font has not all letters of the label; boxes stand for them"]

@@ -10,10 +10,12 @@ import typer
 
 from diaghoi import diagnosis
 from diaghoi.cli import options, outputs
+from diaghoi.cli.further import Further
 from diaghoi.cli.labels import read_labels
 from diaghoi.cli.locate import find_annotations, in_folder
-from diaghoi.cli.present import draw, print_notes, print_result, write_text
+from diaghoi.cli.present import print_notes, print_result
 from diaghoi.cli.progress import progress
+from diaghoi.cli.report_files import Files
 from diaghoi.cli.settings import CHANGE, setting_of
 from diaghoi.exceptions import InputError
 from diaghoi.formats import read_annotations, read_predictions
@@ -21,14 +23,16 @@ from diaghoi.groups import read_groups
 from diaghoi.groups import zero_shot as zero_shot_split
 from diaghoi.known_object import ImageLabels
 from diaghoi.meeting import sampled_warnings
-from diaghoi.protocol import PROTOCOL_OF, PROTOCOLS, Group
+from diaghoi.protocol import PROTOCOLS, Group
 from diaghoi.protocol import protocol as protocol_named
-from diaghoi.report.json import to_json, write_json
+from diaghoi.report.json import to_json
 from diaghoi.scenes import Scenes
 from diaghoi.vocabulary import Vocabulary, vocabulary
 
-DEFAULTS = ", ".join(f"{dataset}: {name}" for dataset, name in PROTOCOL_OF.items())
-Protocol = Annotated[str | None, typer.Option(help=f"One of {', '.join(PROTOCOLS)} [{DEFAULTS}].")]
+Protocol = Annotated[
+    str | None,
+    typer.Option(help=f"One of {', '.join(PROTOCOLS)} [that of the data set]."),
+]
 Figure = Annotated[
     Path | None,
     typer.Option(help="Draw ΔmAP per error to this .pdf, .svg or .png file.", readable=False),
@@ -55,6 +59,48 @@ Groups = Annotated[
 Labels = Annotated[
     Path | None, typer.Option(help="HICO's anno.mat, for Known Object.", readable=False)
 ]
+Html = Annotated[
+    Path | None,
+    typer.Option(help="Write a page with tables to sort and the worst cases.", readable=False),
+]
+ClassTable = Annotated[
+    Path | None,
+    typer.Option(help="Write all figures of each HOI class to this .csv or .json.", readable=False),
+]
+ImageTable = Annotated[
+    Path | None,
+    typer.Option(help="Write all figures of each image to this .csv or .json.", readable=False),
+]
+Sort = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COLUMN", help="Sort these tables by a column, highest first; -COLUMN: lowest."
+    ),
+]
+PairNms = Annotated[
+    list[float] | None,
+    typer.Option(metavar="IOU", help="Show what suppressing duplicate pairs changes; repeatable."),
+]
+Threshold = Annotated[
+    list[float] | None,
+    typer.Option(metavar="SCORE", help="Show what dropping weak boxes changes; repeatable."),
+]
+Bootstrap = Annotated[
+    int | None,
+    typer.Option(metavar="N", help="Intervals of all figures from N resamples of the images."),
+]
+Interval = Annotated[
+    str, typer.Option(help="How intervals follow from resamples: centred, percentile or bca.")
+]
+Attribution = Annotated[
+    bool, typer.Option("--attribution", help="Costs of the errors that add up (Shapley values).")
+]
+Causes = Annotated[
+    bool, typer.Option("--causes", help="How much of the loss the annotations may cause.")
+]
+Calibration = Annotated[
+    bool, typer.Option("--calibration", help="How far scores are probabilities.")
+]
 
 
 def report(
@@ -79,36 +125,68 @@ def report(
     zero_shot: ZeroShot = None,
     groups: Groups = None,
     image_labels: Labels = None,
+    html: Html = None,
+    class_table: ClassTable = None,
+    image_table: ImageTable = None,
+    sort: Sort = None,
+    pair_nms: PairNms = None,
+    detection_threshold: Threshold = None,
+    bootstrap: Bootstrap = None,
+    confidence: options.Confidence = 0.95,
+    interval: Interval = "centred",
+    seed: options.Seed = 0,
+    attribution: Attribution = False,
+    causes: Causes = False,
+    calibration: Calibration = False,
     quiet: options.Quiet = False,
 ) -> None:
     """Diagnose a detector: mAP, errors and what they cost."""
-    if dataset is not None:
-        vocabulary(dataset)
+    words = vocabulary(dataset or "hico-det")
     changes: dict[str, Any] = {"top": top, "iou": iou, "rare": rare}
-    protocol_named(protocol or PROTOCOL_OF[dataset or "hico-det"], **changes)
+    protocol_named(protocol or words.protocol, **changes)
     name = predictions.stem if label is None else label
-    files = _Files(name, json, figure, out)
+    files = Files(
+        label=name,
+        json=json,
+        figure=figure,
+        out=out,
+        html=html,
+        class_table=class_table,
+        image_table=image_table,
+        sort=sort,
+    )
+    further = Further(
+        pair_nms=tuple(pair_nms or ()),
+        thresholds=tuple(detection_threshold or ()),
+        resamples=bootstrap,
+        confidence=confidence,
+        interval=interval,
+        seed=seed,
+        attribution=attribution,
+        causes=causes,
+        calibration=calibration,
+    )
     files.check([predictions, annotations, pairs, image_labels, instances, ids])
     reading: dict[str, Any] = {"format": format, "origin": origin, "objects": objects, "top": top}
     with progress(quiet) as shown:
         shown.start("reading predictions")
         found = read_predictions(
-            predictions, pairs=pairs, dataset=dataset, image_id=image_id, **reading
+            predictions,
+            pairs=pairs,
+            dataset=words if dataset else None,
+            image_id=image_id,
+            **reading,
         )
-        dataset = found.vocabulary.name
+        words = found.vocabulary
         chosen = protocol_named(
-            protocol or PROTOCOL_OF[dataset],
-            groups=_groups(zero_shot, groups, found.vocabulary),
-            **changes,
+            protocol or words.protocol, groups=_groups(zero_shot, groups, words), **changes
         )
-        located = (
-            find_annotations(dataset) if annotations is None else in_folder(annotations, dataset)
-        )
+        located = find_annotations(words) if annotations is None else in_folder(annotations, words)
         annotations, notes = located.path, located.notes
         files.check([predictions, annotations])
         shown.start("reading annotations")
-        truth = read_annotations(annotations, dataset=dataset, instances=instances, ids=ids)
-        labels, more = _image_labels(image_labels, dataset, (truth, found))
+        truth = read_annotations(annotations, dataset=words, instances=instances, ids=ids)
+        labels, more = _image_labels(image_labels, words.name, (truth, found))
         shown.start("matching", total=len(truth))
         suspicions = sampled_warnings(truth, found)
         diagnosed = diagnosis.diagnose(
@@ -117,55 +195,15 @@ def report(
         shown.start("repairing each error")
         result = diagnosed.to_dict()
         result["notes"] = [*notes, *more, *suspicions, *result["notes"]]
+        further.add(result, diagnosed, (truth, found), labels, shown)
         shown.start("writing")
-        drawn = files.write(result)
+        read = [predictions, annotations, *([] if pairs is None else [pairs])]
+        drawn = files.write(result, diagnosed, (truth, found), read)
     if json == outputs.STDOUT:
         typer.echo(to_json(result))
     elif not quiet:
         print_result(result)
         print_notes(drawn)
-
-
-class _Files:
-    """The files that a report writes."""
-
-    def __init__(self, label: str, json: Path | None, figure: Path | None, out: Path | None):
-        self.json, self.figure, self.out = json, figure, out
-        stem = label or "report"
-        if out is not None and not outputs.is_name(stem):
-            raise InputError(
-                f"--label '{label}': names the files in --out, so it must be a name without '/'; "
-                "give another label, or --json and --figure instead of --out"
-            )
-        self.in_folder = (
-            [] if out is None else [out / f"{stem}.{kind}" for kind in ("txt", "json", "pdf")]
-        )
-
-    def check(self, inputs: list[Path | None]) -> None:
-        """Refuse what could not be written, before the work begins."""
-        outputs.check_folder(self.out)
-        exists = self.out is not None and self.out.exists()
-        inside = self.in_folder if exists else []
-        outputs.check_files([self.json, self.figure, *inside], inputs)
-        if self.figure is not None:
-            from diaghoi.plots.style import check_suffix
-
-            check_suffix(self.figure)
-
-    def write(self, result: dict[str, Any]) -> list[str]:
-        """Write all of them; return notes on the figures."""
-        notes = []
-        if self.json not in (None, outputs.STDOUT):
-            write_json(self.json, result)
-        if self.figure is not None:
-            notes += draw([result], self.figure)
-        if self.out is not None:
-            self.out.mkdir(parents=True, exist_ok=True)
-            text, json, figure = self.in_folder
-            write_text(text, result)
-            write_json(json, result)
-            notes += draw([result], figure)
-        return notes
 
 
 def _groups(name: str | None, file: Path | None, words: Vocabulary) -> tuple[Group, ...]:

@@ -10,26 +10,25 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from diaghoi.means import TITLES as TITLES
 from diaghoi.notes import ONLY_INTERACTIONS
 from diaghoi.oracles import ORACLES
+from diaghoi.pairs import ratio
+from diaghoi.report.further import Sheet, further_sheets
+from diaghoi.report.numbers import shown
+from diaghoi.report.variants import CAPTION, HEADS, variant_rows
 from diaghoi.report.verdict import verdict
-from diaghoi.vocabulary import vocabulary
+from diaghoi.results import error_count
 
-SPLITS = {"full": "Full", "rare": "Rare", "non_rare": "Non-rare"}
-TITLES = SPLITS | {"unseen": "Unseen", "seen": "Seen", "harmonic": "Harmonic"}
 # Widths that make the splits of all tables stand below one another.
 NAME, COUNT, SPLIT, GAP = 40, 10, 9, 3
-WIDTH = NAME + len(SPLITS) * (SPLIT + GAP)
+WIDTH = NAME + 3 * (SPLIT + GAP)
 Result = Mapping[str, Any]
 
 
 def percent(value: float | None, *, signed: bool = False) -> str:
     """Show a fraction in percent with two decimals; a dash for None."""
-    if value is None:
-        return "–"
-    shown = f"{100 * value:{'+' if signed else ''}.2f}"
-    # A difference that rounds to nothing has no sign.
-    return shown.lstrip("+-") if float(shown) == 0 else shown.replace("-", "−")
+    return shown(value, "percent", signed=signed)
 
 
 def print_report(result: Result, console: Console | None = None, *, notes: bool = True) -> None:
@@ -46,25 +45,45 @@ def print_report(result: Result, console: Console | None = None, *, notes: bool 
         Print the notes, too.
     """
     console = Console(highlight=False) if console is None else console
-    counts, protocol = result["counts"], result["protocol"]
-    title = f"{result['label'] or 'Predictions'} on {result['dataset']} ({protocol['name']})"
-    _print(console, title, style="bold")
-    _print(console, verdict(result))
-    _print(
-        console,
-        f"{counts['images']:,} images, {counts['annotated_triplets']:,} annotated and "
-        f"{counts['predicted_triplets']:,} predicted triplets",
-    )
-    for table in (_mean_ap(result), _errors(result), _parts(result)):
+    protocol = result["protocol"]
+    print_line(console, f"{heading(result)} ({protocol['name']})", style="bold")
+    print_line(console, verdict(result))
+    print_line(console, counts_line(result))
+    for table in report_tables(result):
         console.print()
-        _print_table(console, table)
-    _print(console, _pairs_line(result))
+        print_table(console, table)
+    print_line(console, pairs_line(result))
+    if "variants" in result:
+        console.print()
+        print_table(console, _variants(result))
+    for sheet in further_sheets(result, _splits(result)):
+        console.print()
+        print_table(console, _sheet(sheet))
     console.print()
     choices = protocol["signature"].split(" | ")
     for line in wrapped([f"Protocol {protocol['name']}: {choices[0]}", *choices[1:]], console):
-        _print(console, line)
+        print_line(console, line)
     for note in result["notes"] if notes else []:
-        _print(console, f"Note: {note}")
+        print_line(console, f"Note: {note}")
+
+
+def heading(result: Result) -> str:
+    """Name the detector and the data set."""
+    return f"{result['label'] or 'Predictions'} on {result['dataset']}"
+
+
+def counts_line(result: Result) -> str:
+    """Say how many images and triplets count."""
+    counts = result["counts"]
+    return (
+        f"{counts['images']:,} images, {counts['annotated_triplets']:,} annotated and "
+        f"{counts['predicted_triplets']:,} predicted triplets"
+    )
+
+
+def report_tables(result: Result) -> tuple[Table, Table, Table]:
+    """Make the tables of the report: mAP, errors, and the parts of the detector alone."""
+    return _mean_ap(result), _errors(result), _parts(result)
 
 
 def wrapped(parts: list[str], console: Console) -> list[str]:
@@ -80,14 +99,15 @@ def wrapped(parts: list[str], console: Console) -> list[str]:
     return lines
 
 
-def _print(console: Console, line: str, style: str = "") -> None:
+def print_line(console: Console, line: str, style: str = "") -> None:
+    """Print a line of prose, broken at words where the console is narrower."""
     # As Text, square brackets in names are not taken for markup.
     for part in Text(line, style=style).wrap(console, console.width):
         part.rstrip()
         console.print(part, soft_wrap=True)
 
 
-def _print_table(console: Console, table: Table) -> None:
+def print_table(console: Console, table: Table) -> None:
     """Print a table without trailing blanks, in its whole width also on a narrower console."""
     endless = console.options.update_width(10 * WIDTH)
     needed = console.measure(table, options=endless).maximum
@@ -132,7 +152,7 @@ def _official(result: Result) -> Iterator[tuple[str, Mapping[str, float | None]]
     """Name the figures of the benchmark: of HICO-DET's two settings, or of V-COCO."""
     official = result["official"]
     if any(note.startswith(ONLY_INTERACTIONS) for note in result["notes"]):
-        classes = f" ({int(vocabulary(result['dataset']).interacting.sum())} classes)"
+        classes = " (interactions)"
     else:
         classes = ""
     for key, name in (("default", "Default"), ("known_object", "Known Object")):
@@ -175,39 +195,62 @@ def _errors(result: Result) -> Table:
 
 def _count(result: Result, name: str) -> tuple[str, str]:
     """Show how many there are of an error, and their share; nothing for a user's own oracle."""
-    errors, counts = result["errors"], result["counts"]
-    predicted, annotated = counts["predicted_triplets"], counts["annotated_triplets"]
-    if name == "false_positive":
-        part, whole = predicted - errors["true_positive"], predicted
-    elif name == "false_negative":
-        part, whole = annotated - errors["true_positive"], annotated
-    elif name in errors:
-        part, whole = errors[name], annotated if name == "missed_gt" else predicted
-    else:
-        return "", ""
-    return f"{part:,}", percent(part / whole if whole else None)
+    counted = error_count(result, name)
+    return ("", "") if counted is None else (shown(counted[0], "count"), percent(ratio(*counted)))
 
 
 def _parts(result: Result) -> Table:
     splits = _splits(result)
     table = _table("Pairs, negatives, actions, %", dict.fromkeys(splits.values(), SPLIT))
     pairs, negatives, actions = result["pairs"], result["negatives"], result["actions"]
-    for name, key in (("Pair recall", "recall"), ("Pair precision", "precision")):
-        others = (pairs.get(split, {}).get(key) for split in splits if split != "full")
-        table.add_row(name, percent(pairs[key]), *map(percent, others))
+
+    def add(name: str, part: Mapping[str, Any], key: str) -> None:
+        others = (part.get(split, {}).get(key) for split in splits if split != "full")
+        table.add_row(name, percent(part[key]), *map(percent, others))
+
+    add("Pair recall", pairs, "recall")
+    add("Pair precision", pairs, "precision")
     for name, value in (
         ("  recall of human boxes", pairs["human_recall"]),
         ("  recall of object boxes", pairs["object_recall"]),
         ("Negatives: AP of rejecting other pairs", negatives["ap"]),
         ("  as published, where 91.82 is perfect", negatives["ap_published"]),
-        ("Actions: mAP on localised pairs", actions["map"]),
     ):
         table.add_row(name, percent(value))
+    add("Actions: mAP on localised pairs", actions, "map")
     return table
 
 
-def _pairs_line(result: Result) -> str:
+def pairs_line(result: Result) -> str:
+    """Say how many pairs there are, and where they come from."""
     pairs = result["pairs"]
     an_image = "" if pairs["per_image"] is None else f", {pairs['per_image']:.1f} an image"
     source = "as listed by the detector" if pairs["source"] == "pairs" else "those of the triplets"
     return f"{result['counts']['predicted_pairs']:,} predicted pairs{an_image}: {source}."
+
+
+def _sheet(sheet: Sheet) -> Table:
+    columns = zip(*(cells for _, cells in sheet.rows), strict=True)
+    widths = {
+        head: max(len(cell) for cell in (*head.split("\n"), *cells))
+        for head, cells in zip(sheet.heads, columns, strict=True)
+    }
+    table = _table(sheet.title, widths)
+    for name, cells in sheet.rows:
+        if name == "Sum":
+            table.add_section()
+        table.add_row(name, *cells)
+    if sheet.caption:
+        _caption(table, sheet.caption)
+    return table
+
+
+def _variants(result: Result) -> Table:
+    """Set the variants of the run beside it."""
+    name, *heads = HEADS
+    widths = {head: max(SPLIT, *map(len, head.splitlines())) for head in heads}
+    table = _table(name, widths)
+    for row in variant_rows(result):
+        table.add_row(*row)
+    _caption(table, CAPTION)
+    return table

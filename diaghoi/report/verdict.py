@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from diaghoi.oracles import ORACLES
+from diaghoi.oracles import ORACLES, TOTALS
 
-# Sums of several kinds of error: they say that something is wrong, not what.
-TOTALS = ("false_positive", "false_negative")
 WORDS = {
     "human_box": "Wrong human boxes",
     "object_box": "Wrong object boxes",

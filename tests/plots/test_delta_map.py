@@ -250,9 +250,9 @@ def test_everything_lies_inside_the_paper(models, width):
             assert box.x1 <= inside.x1
             assert inside.y0 <= box.y0
             assert box.y1 <= inside.y1
-    assert ax.get_window_extent().height > 0.22 * figure.bbox.height
+    assert ax.get_window_extent().height > 0.18 * figure.bbox.height
     turned = {text.get_rotation() for text in ax.get_xticklabels()}
-    assert turned == ({40.0} if width == plots.SINGLE_COLUMN else {0.0})
+    assert turned == ({60.0} if width == plots.SINGLE_COLUMN else {0.0})
 
 
 # Bad input
@@ -265,7 +265,7 @@ def test_everything_lies_inside_the_paper(models, width):
         (
             [result()],
             {"split": "non-rare"},
-            "split: 'non-rare' is not known (did you mean 'non_rare' or 'rare'?); "
+            "one-stage: split 'non-rare' is not known (did you mean 'non_rare' or 'rare'?); "
             "give one of full, rare, non_rare",
         ),
         (

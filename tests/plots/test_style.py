@@ -8,9 +8,10 @@ import pytest
 from matplotlib.figure import Figure
 
 from diaghoi import plots
+from diaghoi.errors import LABELS
 from diaghoi.exceptions import InputError
 from diaghoi.oracles import ORACLES
-from diaghoi.plots.style import check_suffix, colour, lighter
+from diaghoi.plots.style import HATCHES, check_suffix, colour, lighter, model_style
 
 
 @pytest.fixture
@@ -25,17 +26,34 @@ def luminance(rgb):
 
 
 def test_every_oracle_has_its_own_colour_in_order():
-    assert list(plots.COLOURS) == list(ORACLES)
-    assert len(set(plots.COLOURS.values())) == len(ORACLES)
+    assert list(plots.COLOURS) == ["true_positive", *ORACLES]
+    assert len(set(plots.COLOURS.values())) == len(plots.COLOURS)
     assert all(
         sum(abs(a - b) for a, b in zip(colour(x), colour(y), strict=True)) > 0.25
-        for x, y in combinations(ORACLES, 2)
+        for x, y in combinations(plots.COLOURS, 2)
     )
 
 
 def test_neighbours_differ_in_grey_print():
     shades = [luminance(colour(name)) for name in ORACLES]
     assert all(abs(a - b) > 0.05 for a, b in pairwise(shades))
+
+
+def test_areas_that_touch_can_be_told_apart_in_grey_print():
+    """By lightness or by hatch."""
+    marks = [(luminance(colour(label)), HATCHES.get(label)) for label in LABELS]
+    assert all(
+        abs(one[0] - other[0]) > 0.05 or one[1] != other[1] for one, other in pairwise(marks)
+    )
+    dark = [mark for lightness, mark in marks if lightness < 0.4]
+    assert len(set(dark)) == len(dark)
+
+
+def test_lines_of_twelve_models_can_be_told_apart():
+    styles = [model_style(number) for number in range(12)]
+    assert len({style["marker"] for style in styles}) == 12
+    assert len({(style["color"], str(style["linestyle"])) for style in styles}) == 12
+    assert model_style(25)["marker"] in {style["marker"] for style in styles}
 
 
 def test_unknown_errors_are_grey():

@@ -55,7 +55,7 @@ Pair precision                                  2.00        0.10        1.90
   recall of object boxes                           –
 Negatives: AP of rejecting other pairs         95.00
   as published, where 91.82 is perfect         87.00
-Actions: mAP on localised pairs                46.00
+Actions: mAP on localised pairs                46.00       12.50           –
 98,765 predicted pairs, 80.0 an image: as listed by the detector.
 
 Protocol hico-det-520: classes: no_interaction left out | AP: 11-point |
@@ -107,10 +107,10 @@ def test_official_classes_without_no_interaction(result) -> None:
     result["notes"] = [f"{ONLY_INTERACTIONS}: the official means run over the 520 classes"]
     text = shown(result)
     assert (
-        "\nOfficial, Default (520 classes)                31.00           –       31.00\n" in text
+        "\nOfficial, Default (interactions)               31.00           –       31.00\n" in text
     )
     assert (
-        "\nOfficial, Known Object (520 classes)           35.00           –       35.00\n" in text
+        "\nOfficial, Known Object (interactions)          35.00           –       35.00\n" in text
     )
 
 
@@ -169,7 +169,8 @@ def test_v_coco(result) -> None:
     for outcome in result["oracles"].values():
         for key, scores in outcome.items():
             outcome[key] = {"full": scores["full"]}
-    del result["pairs"]["rare"], result["pairs"]["non_rare"]
+    for part in ("pairs", "actions"):
+        del result[part]["rare"], result[part]["non_rare"]
     assert V_COCO in shown(result)
 
 

@@ -1,0 +1,158 @@
+"""``diaghoi figures``: the figures of a study of several detectors, for a paper."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Collection, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from diaghoi.cli import options, outputs
+from diaghoi.cli.locate import find_annotations
+from diaghoi.cli.present import print_notes
+from diaghoi.cli.progress import Progress, progress
+from diaghoi.exceptions import InputError, close_matches, some_of
+from diaghoi.study import Study, read_study
+from diaghoi.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from diaghoi import plots
+
+COLUMNS = ("single", "double")
+FORMATS = ("pdf", "svg", "png")
+
+StudyFile = Annotated[
+    Path, typer.Argument(metavar="STUDY.toml", help="The models of a study.", readable=False)
+]
+Out = Annotated[Path, typer.Option(help="Folder to write to.", readable=False)]
+Column = Annotated[
+    str, typer.Option(help="Width: a single (3.25 in) or a double (6.875 in) column.")
+]
+Format = Annotated[str, typer.Option(help=f"Of {', '.join(FORMATS)}; several with commas.")]
+Only = Annotated[
+    str | None, typer.Option(metavar="NAME,...", help="Only these figures, with commas [all].")
+]
+Hoi = Annotated[
+    str | None,
+    typer.Option("--class", help='The class of figures that show one, like "ride bicycle".'),
+]
+
+
+def figures(
+    study: StudyFile,
+    out: Out,
+    column: Column = "double",
+    format: Format = "pdf",
+    only: Only = None,
+    hoi: Hoi = None,
+    quiet: options.Quiet = False,
+) -> None:
+    """Draw the figures of a study of several detectors, in the column width of a paper."""
+    from diaghoi import plots
+
+    chosen = list(plots.FIGURES) if only is None else _names("--only", only, plots.FIGURES)
+    formats = _names("--format", format, FORMATS)
+    (column,) = _names("--column", column, COLUMNS, most=1)
+    width = plots.SINGLE_COLUMN if column == "single" else plots.DOUBLE_COLUMN
+    described = read_study(study)
+    files = {name: [out / f"{name}.{kind}" for kind in formats] for name in chosen}
+    _check(files, out, study, described)
+    notes: list[str] = []
+
+    def locate(words: Vocabulary) -> Path:
+        found = find_annotations(words)
+        notes.extend(found.notes)
+        return found.path
+
+    with progress(quiet) as shown:
+        collection = plots.collect(
+            described,
+            [plots.FIGURES[name] for name in chosen],
+            hoi=hoi,
+            locate=locate,
+            progress=lambda label: shown.start(f"diagnosing {label}"),
+        )
+        notes += collection.notes
+        written = _draw(collection, files, width, notes, shown)
+    if not quiet:
+        for name in written:
+            first, *others = files[name]
+            paths = ", ".join([str(first), *(path.suffix for path in others)])
+            typer.echo(f"{paths}: {plots.FIGURES[name].title}")
+        print_notes(notes)
+    if not written:
+        raise InputError(f"{study}: no figure could be drawn: {some_of(notes)}")
+
+
+def _names(option: str, given: str, known: Collection[str], most: int | None = None) -> list[str]:
+    """Read names that commas separate.
+
+    Raises
+    ------
+    InputError
+        For an unknown name, none, or too many.
+    """
+    names = list(dict.fromkeys(name.strip() for name in given.split(",")))
+    for name in names:
+        if name not in known or (most is not None and len(names) > most):
+            asked = given if name in known else name
+            raise InputError(
+                f"{option} '{asked}': not known{close_matches(asked, known)}; "
+                f"give {'one' if most == 1 else 'some'} of {', '.join(known)}"
+            )
+    return names
+
+
+def _check(files: dict[str, list[Path]], out: Path, study: Path, described: Study) -> None:
+    """Refuse what could not be written, before the work begins."""
+    outputs.check_folder(out)
+    if not out.exists():
+        return
+    inputs: list[Path | None] = [study, described.annotations, described.instances, described.ids]
+    for model in described.models:
+        inputs += [model.file, model.pairs]
+    outputs.check_files([path for paths in files.values() for path in paths], inputs)
+
+
+def _draw(
+    collection: plots.Collection,
+    files: dict[str, list[Path]],
+    width: float,
+    notes: list[str],
+    shown: Progress,
+) -> list[str]:
+    """Draw and write the figures; return the names of those that could be drawn."""
+    from diaghoi import plots
+
+    written = []
+    for name, paths in files.items():
+        models = collection.models[name]
+        for reason, labels in collection.left_out[name].items():
+            lacking = f"without {', '.join(labels)}" if models else "not drawn"
+            notes.append(f"{name}: {lacking}: {reason}")
+        if not models:
+            continue
+        shown.start(f"drawing {name}")
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            try:
+                figure = plots.figure_of(plots.FIGURES[name], models, width)
+            except plots.NotApplicable as reason:
+                notes.append(f"{name}: not drawn: {reason}")
+                continue
+            words = plots.caption([collection.results[model.label] for model in models])
+            paths[0].parent.mkdir(parents=True, exist_ok=True)
+            for path in paths:
+                plots.save(figure, path, caption=f"{plots.FIGURES[name].title}: {words}")
+        if _lacks_letters(caught):
+            notes.append(
+                f"{name}: the font has not all letters of the labels; boxes stand for them"
+            )
+        written.append(name)
+    return written
+
+
+def _lacks_letters(caught: Iterable[warnings.WarningMessage]) -> bool:
+    return any("missing from font" in str(each.message) for each in caught)

@@ -1,0 +1,104 @@
+"""What ``diaghoi report`` adds to a diagnosis when it is asked for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from diaghoi.cli.progress import Progress
+from diaghoi.diagnosis import Diagnosis, diagnose
+from diaghoi.known_object import ImageLabels
+from diaghoi.scenes import Scenes
+
+
+@dataclass(frozen=True, kw_only=True)
+class Further:
+    """Analyses beyond the diagnosis.
+
+    Parameters
+    ----------
+    pair_nms, thresholds : tuple of float
+        Variants of the run.
+    resamples : int or None
+        Resamples of the bootstrap; None for no intervals.
+    confidence, interval, seed
+        Of the bootstrap.
+    attribution, causes, calibration : bool
+        Whether each is asked for.
+    """
+
+    pair_nms: tuple[float, ...]
+    thresholds: tuple[float, ...]
+    resamples: int | None
+    confidence: float
+    interval: Any
+    seed: int
+    attribution: bool
+    causes: bool
+    calibration: bool
+
+    def add(
+        self,
+        result: dict[str, Any],
+        diagnosis: Diagnosis,
+        scenes: tuple[Scenes, Scenes],
+        image_labels: ImageLabels | None,
+        shown: Progress,
+    ) -> None:
+        """Add the outcomes to a result: keys of its JSON."""
+        if self.pair_nms or self.thresholds:
+            result["variants"] = self._variants(diagnosis, scenes, image_labels, shown)
+            for variant in result["variants"].values():
+                result["notes"] += variant["notes"]
+        if self.attribution:
+            from diaghoi.attribution import attribute
+
+            shown.start("attributing")
+            found = {split: attribute(diagnosis, split) for split in diagnosis.splits}
+            figures = {
+                split: None if each is None else each.to_dict() for split, each in found.items()
+            }
+            result["attribution"] = (figures.pop("full") or {}) | figures
+        if self.causes:
+            from diaghoi.causes import annotation_causes
+
+            shown.start("looking for causes")
+            result["annotation_causes"] = annotation_causes(diagnosis, *scenes).to_dict()
+        if self.calibration:
+            from diaghoi.calibration import calibration
+
+            shown.start("calibration")
+            found = calibration(diagnosis)
+            result["calibration"] = found.to_dict()
+            result["notes"] += [found.note] if found.note else []
+        if self.resamples is not None:
+            from diaghoi.uncertainty import bootstrap
+
+            shown.start("resampling", total=self.resamples)
+            result |= bootstrap(
+                diagnosis,
+                self.resamples,
+                seed=self.seed,
+                confidence=self.confidence,
+                method=self.interval,
+                progress=shown.advance,
+            ).to_dict()
+
+    def _variants(
+        self,
+        diagnosis: Diagnosis,
+        scenes: tuple[Scenes, Scenes],
+        image_labels: ImageLabels | None,
+        shown: Progress,
+    ) -> dict[str, Any]:
+        from diaghoi.variants import variant_figures, variants_of
+
+        annotations, predictions = scenes
+        found = {}
+        for name, variant in variants_of(
+            predictions, nms=self.pair_nms, thresholds=self.thresholds
+        ):
+            shown.start(name)
+            other = diagnose(annotations, variant, diagnosis.protocol, image_labels=image_labels)
+            found[name] = variant_figures(diagnosis, other)
+        return found

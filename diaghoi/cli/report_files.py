@@ -1,0 +1,136 @@
+"""The files that ``diaghoi report`` writes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from diaghoi.cli import outputs
+from diaghoi.cli.present import attribution_figure, draw_all, write_text
+from diaghoi.diagnosis import Diagnosis
+from diaghoi.exceptions import InputError
+from diaghoi.report.json import write_json
+from diaghoi.scenes import Scenes
+
+
+@dataclass(frozen=True, kw_only=True)
+class Files:
+    """What is to be written.
+
+    Parameters
+    ----------
+    label : str
+        Name of the detector, and of the files in the folder.
+    json, figure, html, class_table, image_table : pathlib.Path or None
+        Single files.
+    out : pathlib.Path or None
+        A folder for text, JSON and figure.
+    sort : str or None
+        Column by which the tables are sorted, with a leading ``-`` the lowest first.
+    """
+
+    label: str
+    json: Path | None
+    figure: Path | None
+    out: Path | None
+    html: Path | None
+    class_table: Path | None
+    image_table: Path | None
+    sort: str | None
+
+    @property
+    def in_folder(self) -> tuple[Path, Path, Path] | None:
+        """Text, JSON and figure in the folder."""
+        if self.out is None:
+            return None
+        stem = self.label or "report"
+        return self.out / f"{stem}.txt", self.out / f"{stem}.json", self.out / f"{stem}.pdf"
+
+    @property
+    def tables(self) -> list[Path]:
+        """The tables that are asked for."""
+        return [path for path in (self.class_table, self.image_table) if path is not None]
+
+    def check(self, inputs: Sequence[Path | None]) -> None:
+        """Refuse what could not be written, before the work begins.
+
+        Raises
+        ------
+        InputError
+            With what is wrong.
+        """
+        if self.out is not None and not outputs.is_name(self.label or "report"):
+            raise InputError(
+                f"--label '{self.label}': names the files in --out, so it must be a name without "
+                "'/'; give another label, or --json and --figure instead of --out"
+            )
+        outputs.check_folder(self.out)
+        inside = self.in_folder if self.out is not None and self.out.exists() else None
+        single = [self.json, self.html, self.class_table, self.image_table]
+        if self.figure is not None:
+            single += [self.figure, attribution_figure(self.figure)]
+        outputs.check_files([*single, *(inside or ())], inputs)
+        if self.figure is not None:
+            from diaghoi.plots.style import check_suffix
+
+            check_suffix(self.figure)
+        if self.html is not None:
+            from diaghoi.report.html import check_installed
+
+            check_installed()
+        for path in self.tables:
+            from diaghoi.report.columns import check_table_file
+
+            check_table_file(path)
+        if self.sort is not None and not self.tables:
+            raise InputError("--sort: sorts the tables of --class-table and --image-table")
+
+    def write(
+        self,
+        result: dict[str, Any],
+        diagnosis: Diagnosis,
+        scenes: tuple[Scenes, Scenes],
+        read: Sequence[Path],
+    ) -> list[str]:
+        """Write all of them; return notes on the figures.
+
+        Parameters
+        ----------
+        result : dict
+            The report.
+        diagnosis : Diagnosis
+            What it reports.
+        scenes : tuple of Scenes
+            Annotations and predictions.
+        read : sequence of pathlib.Path
+            The files that they were read from.
+        """
+        notes = []
+        self._write_tables(diagnosis)
+        if self.json not in (None, outputs.STDOUT):
+            write_json(self.json, result)
+        if self.figure is not None:
+            notes += draw_all(result, self.figure)
+        if self.html is not None:
+            from diaghoi.report.html import write_html
+
+            write_html(self.html, diagnosis, scenes, result=result, files=read)
+        if self.in_folder is not None:
+            text, json, figure = self.in_folder
+            text.parent.mkdir(parents=True, exist_ok=True)
+            write_text(text, result)
+            write_json(json, result)
+            notes += draw_all(result, figure)
+        return notes
+
+    def _write_tables(self, diagnosis: Diagnosis) -> None:
+        from diaghoi.report.columns import write_table
+
+        column = None if self.sort is None else self.sort.removeprefix("-")
+        descending = column == self.sort
+        if self.class_table is not None:
+            write_table(self.class_table, diagnosis.classes, sort=column, descending=descending)
+        if self.image_table is not None:
+            write_table(self.image_table, diagnosis.images, sort=column, descending=descending)

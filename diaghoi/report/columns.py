@@ -1,0 +1,83 @@
+"""Tables per HOI class and per image as CSV or JSON."""
+
+from __future__ import annotations
+
+import json
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from diaghoi.exceptions import InputError
+from diaghoi.formats.atomic import replacing
+from diaghoi.report.spreadsheet import csv_text
+from diaghoi.tables import Table, sorted_table
+
+SUFFIXES = (".csv", ".json")
+Row = tuple[Any, ...]
+
+
+def write_table(
+    path: str | PathLike[str], table: Table, *, sort: str | None = None, descending: bool = False
+) -> None:
+    """Write a table; the file appears whole or not at all.
+
+    Parameters
+    ----------
+    path : path
+        Ends with ``.csv`` (RFC 4180; an empty cell for what is undefined, an apostrophe before text
+        that spreadsheets would take for a formula) or ``.json`` (a list of one object a row,
+        ``null`` for what is undefined). Fractions stay fractions, in full precision.
+    table : dict of arrays
+        :attr:`diaghoi.Diagnosis.classes`, :attr:`diaghoi.Diagnosis.images`, or columns of your own.
+    sort : str, optional
+        A column to sort the rows by; without it they stay as they are.
+    descending : bool
+        Highest first; rows without a value stand last either way.
+
+    Raises
+    ------
+    InputError
+        For another suffix, an unknown column, and a file that cannot be written.
+    """
+    check_table_file(path)
+    if sort is not None:
+        table = sorted_table(table, sort, descending=descending)
+    columns = [_cells(column) for column in table.values()]
+    write = csv_text if Path(path).suffix.lower() == ".csv" else _json
+    text = write(list(table), list(zip(*columns, strict=True)))
+    with replacing(path) as temporary:
+        # Names of images need not be Unicode.
+        temporary.write_bytes(text.encode("utf-8", errors="replace"))
+
+
+def check_table_file(path: str | PathLike[str]) -> None:
+    """Refuse a file whose name does not say how to write a table.
+
+    Raises
+    ------
+    InputError
+        For another suffix than ``.csv`` and ``.json``.
+    """
+    if Path(path).suffix.lower() not in SUFFIXES:
+        raise InputError(
+            f"{path}: tables are written as {' or '.join(SUFFIXES)}; give a file with such a name"
+        )
+
+
+def _cells(column: Any) -> list[Any]:
+    """Turn a column into plain Python values, None for NaN."""
+    cells: list[Any] = column.tolist()
+    if column.dtype.kind != "f":
+        return cells
+    missing = np.isnan(column).tolist()
+    return [None if nan else value for value, nan in zip(cells, missing, strict=True)]
+
+
+def _json(names: list[str], rows: list[Row]) -> str:
+    objects = (
+        json.dumps(dict(zip(names, row, strict=True)), ensure_ascii=False, allow_nan=False)
+        for row in rows
+    )
+    return "[\n" + ",\n".join(objects) + "\n]\n"

@@ -1,0 +1,263 @@
+"""Pictures of the worst cases of each error, in a folder with an index."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from io import StringIO
+from pathlib import Path, PurePath
+from typing import Any
+
+from diaghoi._version import __version__
+from diaghoi.cases import MISSED, Case, worst_cases
+from diaghoi.diagnosis import Diagnosis
+from diaghoi.errors import LABELS
+from diaghoi.exceptions import InputError, some_of
+from diaghoi.formats.atomic import replacing
+from diaghoi.ledger import Ledger
+from diaghoi.report.json import write_json
+from diaghoi.report.pictures import DAMAGED, MISSING, RESHAPED, UNSAFE, Picture, Pictures
+from diaghoi.report.spreadsheet import harmless
+from diaghoi.scenes import Scenes
+
+INDEX = "index"
+CORNERS = ("left", "top", "right", "bottom")
+BOXES = ("human", "object", "annotated_human", "annotated_object")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Section:
+    """The cases of one error.
+
+    Parameters
+    ----------
+    error : str
+        A label of :data:`diaghoi.errors.LABELS`, or ``missed_gt``.
+    total : int
+        How many predictions, or annotated triplets, have it; of the class that was asked for.
+    cases : tuple of Case
+        The worst first.
+    """
+
+    error: str
+    total: int
+    cases: tuple[Case, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gallery:
+    """Cases of some errors of one detector.
+
+    Parameters
+    ----------
+    label, dataset, protocol, signature : str
+        The detector, the data set, and the protocol with its choices.
+    categories_count : bool
+        Whether boxes are compared with boxes of their own category alone.
+    hoi : str
+        The HOI class that all cases are of; empty for any.
+    sections : tuple of Section
+        In the order of the errors that were asked for.
+    """
+
+    label: str
+    dataset: str
+    protocol: str
+    signature: str
+    categories_count: bool
+    hoi: str
+    sections: tuple[Section, ...]
+
+    @property
+    def cases(self) -> list[Case]:
+        """All cases."""
+        return [case for section in self.sections for case in section.cases]
+
+
+def gallery_of(
+    diagnosis: Diagnosis,
+    annotations: Scenes,
+    predictions: Scenes,
+    errors: Sequence[str],
+    *,
+    hoi: int | None = None,
+    top: int = 24,
+) -> Gallery:
+    """Choose the cases of a gallery.
+
+    Parameters
+    ----------
+    diagnosis, annotations, predictions, hoi, top
+        As for :func:`diaghoi.cases.worst_cases`.
+    errors : sequence of str
+        The errors to show, in their order.
+
+    Raises
+    ------
+    InputError
+        As :func:`diaghoi.cases.worst_cases`.
+    """
+    cases = {
+        error: worst_cases(diagnosis, annotations, predictions, error, hoi=hoi, top=top)
+        for error in errors
+    }
+    return Gallery(
+        label=diagnosis.label,
+        dataset=diagnosis.vocabulary.name,
+        protocol=diagnosis.protocol.name,
+        signature=diagnosis.protocol.signature,
+        categories_count=diagnosis.protocol.categories_count,
+        hoi="" if hoi is None else diagnosis.vocabulary.class_name(hoi),
+        sections=tuple(
+            Section(error=error, total=_total(diagnosis.ledger, error, hoi), cases=tuple(found))
+            for error, found in cases.items()
+        ),
+    )
+
+
+def _total(ledger: Ledger, error: str, hoi: int | None) -> int:
+    """Count the rows with an error, of one class or of all."""
+    if error == MISSED:
+        wanted, classes = ledger.missed, ledger.annotation_class
+    else:
+        wanted, classes = ledger.row_label == LABELS.index(error), ledger.row_class
+    return int((wanted if hoi is None else wanted & (classes == hoi)).sum())
+
+
+def write_folder(
+    folder: Path,
+    gallery: Gallery,
+    pictures: Pictures,
+    *,
+    progress: Callable[[int], Any] | None = None,
+) -> list[str]:
+    """Write one PNG a case, and the index of all as ``index.json`` and ``index.csv``.
+
+    Files are named by the error, the rank and the image: ``association-001-HICO_00000007.png``.
+    Others in the folder are left alone.
+
+    Parameters
+    ----------
+    folder : pathlib.Path
+        Made where it does not exist.
+    gallery : Gallery
+        What is drawn.
+    pictures : Pictures
+        The pictures of the images.
+    progress : callable, optional
+        Called with the number of cases done since the last call.
+
+    Returns
+    -------
+    list of str
+        Notes on the pictures.
+
+    Raises
+    ------
+    InputError
+        Where the files cannot be written.
+    """
+    from diaghoi.plots.picture import card, case_title
+    from diaghoi.plots.style import paper, save
+
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"{folder}: cannot be made: {error.strerror or error}") from None
+    rows: list[dict[str, Any]] = []
+    found: dict[str, Picture] = {}
+    for section in gallery.sections:
+        for rank, case in enumerate(section.cases, start=1):
+            picture = found[case.image] = pictures.read(case.image, case.size)
+            name = f"{case.error.replace('_', '-')}-{rank:03d}{_slug(case.image)}.png"
+            with paper():
+                save(
+                    card(case, picture.image, missing=words_for(case, picture)),
+                    folder / name,
+                    caption=f"{case.error}: {case_title(case)}",
+                )
+            rows.append({"file": name, "picture": picture.problem or "found"} | asdict(case))
+            if progress is not None:
+                progress(1)
+    _write_index(folder, gallery, rows)
+    return picture_notes(found, pictures.folder)
+
+
+def words_for(case: Case, picture: Picture) -> str:
+    """Say on an empty frame which picture it stands for, and why it is empty."""
+    return f"{case.image or 'no name'}: {picture.reason}" if picture.image is None else ""
+
+
+def picture_notes(found: dict[str, Picture], folder: Path) -> list[str]:
+    """Tell which pictures are not as they should be.
+
+    Parameters
+    ----------
+    found : dict of Picture
+        By the name of the image.
+    folder : pathlib.Path
+        Where they were looked for.
+    """
+    by_problem: dict[str, list[str]] = {}
+    for name, picture in found.items():
+        by_problem.setdefault(picture.problem, []).append(name)
+    notes = []
+    if MISSING in by_problem:
+        missing = by_problem[MISSING]
+        notes.append(
+            f"{len(missing)} of {len(found)} pictures are not in {folder}; their boxes are drawn "
+            f"in empty frames: {some_of([name or 'no name' for name in missing])}"
+        )
+    if UNSAFE in by_problem:
+        notes.append(
+            f"names that lead out of {folder} are not looked for: {some_of(by_problem[UNSAFE])}"
+        )
+    for problem in (DAMAGED, RESHAPED):
+        names = by_problem.get(problem, [])
+        told = [f"{name} {found[name].reason}" for name in names]
+        notes += [some_of(told)] if told else []
+    return notes
+
+
+def _slug(image: str) -> str:
+    """Turn the name of an image into a part of a name of a file that is safe on any system."""
+    stem = re.sub(r"[^A-Za-z0-9]+", "_", PurePath(image).stem).strip("_")
+    return f"-{stem[:60]}" if stem else ""
+
+
+def _write_index(folder: Path, gallery: Gallery, rows: list[dict[str, Any]]) -> None:
+    write_json(
+        folder / f"{INDEX}.json",
+        {
+            "diaghoi": __version__,
+            "dataset": gallery.dataset,
+            "label": gallery.label,
+            "protocol": {"name": gallery.protocol, "signature": gallery.signature},
+            "class": gallery.hoi or None,
+            "errors": {section.error: section.total for section in gallery.sections},
+            "cases": rows,
+        },
+    )
+    text = StringIO()
+    writer = csv.DictWriter(text, list(dict(_cells(_NO_CASE))))
+    writer.writeheader()
+    writer.writerows(dict(_cells(row)) for row in rows)
+    with replacing(folder / f"{INDEX}.csv") as temporary:
+        temporary.write_bytes(text.getvalue().encode("utf-8", errors="replace"))
+
+
+_NO_CASE: dict[str, Any] = dict.fromkeys(("file", "picture", *Case.__dataclass_fields__))
+
+
+def _cells(row: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Give a row of the index as single cells: sizes and boxes number by number."""
+    for name, value in row.items():
+        if name == "size":
+            yield from zip(("width", "height"), value or (None, None), strict=True)
+        elif name in BOXES:
+            columns = (f"{name}_{corner}" for corner in CORNERS)
+            yield from zip(columns, value or (None,) * len(CORNERS), strict=True)
+        else:
+            yield name, harmless(value) if isinstance(value, str) else value

@@ -1,0 +1,212 @@
+"""The page itself: what stands in it, and writing it as one file."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from importlib import resources
+from os import PathLike
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from diaghoi._version import __version__
+from diaghoi.cases import ERRORS, worst_cases
+from diaghoi.diagnosis import Diagnosis
+from diaghoi.exceptions import InputError
+from diaghoi.formats.atomic import replacing
+from diaghoi.report.html.columns import class_sheet, image_sheet
+from diaghoi.report.html.sketches import Sketch, sketch
+from diaghoi.report.html.summary import Summary, summaries
+from diaghoi.report.html.words import FIGURES, definition_of, meaning_of, title_of
+from diaghoi.report.text import counts_line, heading, pairs_line
+from diaghoi.report.verdict import verdict
+from diaghoi.scenes import Scenes
+from diaghoi.sentences import shown_score
+
+FIRST_CASES = 4
+"""Cases of each error that are shown at once; the others are a click away."""
+MOST_CASES = 24
+
+
+class Section(NamedTuple):
+    """What the page says of one error.
+
+    Parameters
+    ----------
+    error : str
+        The oracle.
+    title, meaning, definition : str
+        Its name, what the error is, and what the oracle repairs.
+    figures : tuple of (str, str)
+        Count, share and ΔmAP, each with its name.
+    cases : tuple of Sketch
+        The worst first.
+    """
+
+    error: str
+    title: str
+    meaning: str
+    definition: str
+    figures: tuple[tuple[str, str], ...]
+    cases: tuple[Sketch, ...]
+
+
+def check_installed() -> None:
+    """Check that pages can be written here.
+
+    Raises
+    ------
+    InputError
+        Where jinja2 is missing.
+    """
+    try:
+        import jinja2  # noqa: F401
+    except ModuleNotFoundError:
+        raise InputError(
+            "a page needs jinja2, which is not installed: pip install 'diaghoi[html]'"
+        ) from None
+
+
+def write_html(
+    path: str | PathLike[str],
+    diagnosis: Diagnosis,
+    scenes: tuple[Scenes, Scenes] | None = None,
+    *,
+    result: Mapping[str, Any] | None = None,
+    files: Sequence[str | PathLike[str]] = (),
+    top: int = MOST_CASES,
+) -> None:
+    """Write the report of a detector as one page that opens from disk.
+
+    Parameters
+    ----------
+    path : path
+        Where to; the file appears whole or not at all.
+    diagnosis : Diagnosis
+        What to report.
+    scenes : tuple of Scenes, optional
+        The annotations and predictions that were diagnosed, for drawings of the worst cases.
+        Without them, as for a sum of diagnoses, the page has none.
+    result : mapping, optional
+        As from :meth:`diaghoi.Diagnosis.to_dict`, where notes have been added to it.
+    files : sequence of path
+        What was read; the page tells their names, without folders.
+    top : int
+        Cases of each error.
+
+    Raises
+    ------
+    InputError
+        Where jinja2 is missing, the scenes are not those of the diagnosis, or the file cannot be
+        written.
+    """
+    check_installed()
+    result = diagnosis.to_dict() if result is None else result
+    page = _render(_content(diagnosis, scenes, result, files, top))
+    with replacing(path) as temporary:
+        # Names of files need not be Unicode, and a page may quote them.
+        temporary.write_bytes(page.encode("utf-8", errors="replace"))
+
+
+def _content(
+    diagnosis: Diagnosis,
+    scenes: tuple[Scenes, Scenes] | None,
+    result: Mapping[str, Any],
+    files: Sequence[str | PathLike[str]],
+    top: int,
+) -> dict[str, Any]:
+    """Collect what the template shows."""
+    from diaghoi.plots.figure import Source
+    from diaghoi.plots.style import COLOURS
+    from diaghoi.report.html.figures import drawings
+
+    annotations, predictions = scenes or (None, None)
+    source = Source(
+        result=result, diagnosis=diagnosis, annotations=annotations, predictions=predictions
+    )
+    tables = summaries(result)
+    cases: dict[str, list[Sketch]] = {}
+    if scenes is not None:
+        for error in ERRORS:
+            cases[error] = [
+                sketch(each) for each in worst_cases(diagnosis, *scenes, error, top=top)
+            ]
+    return {
+        "heading": heading(result),
+        "verdict": verdict(result),
+        "counts": counts_line(result),
+        "result": result,
+        "notes": [_without_folders(note, files) for note in result["notes"]],
+        "tables": tables,
+        "pairs": pairs_line(result),
+        "drawings": drawings(source, str(result["label"] or "Predictions")),
+        "words_of_figures": FIGURES,
+        "sections": list(_sections(diagnosis, result, tables[1], cases)),
+        "filters": [(error, title_of(error)) for error in ERRORS],
+        "drawn": scenes is not None,
+        "first": FIRST_CASES,
+        "shown_score": shown_score,
+        "classes": class_sheet(diagnosis),
+        "plain": ("name", "annotated", "ap", "max_recall", "costliest", "cost"),
+        "images": image_sheet(diagnosis),
+        "choices": result["protocol"]["signature"].split(" | "),
+        "files": [Path(file).name for file in files],
+        "version": __version__,
+        "colours": COLOURS,
+    }
+
+
+def _without_folders(note: str, files: Sequence[str | PathLike[str]]) -> str:
+    """Name files without their folders, which mean nothing to those who read the page elsewhere."""
+    for file in files:
+        note = note.replace(os.fspath(file), Path(file).name)
+    return note
+
+
+def _sections(
+    diagnosis: Diagnosis,
+    result: Mapping[str, Any],
+    errors: Summary,
+    cases: Mapping[str, list[Sketch]],
+) -> Iterator[Section]:
+    categories_count = diagnosis.protocol.categories_count
+    cells_of = {row.error: row.cells for row in errors.rows}
+    heads = [" ".join(head.split()) for head in errors.heads[1:]]
+    for name in result["oracles"]:
+        cells = cells_of.get(name, ("",) * len(heads))
+        yield Section(
+            error=name,
+            title=title_of(name),
+            meaning=meaning_of(name, categories_count=categories_count),
+            definition=definition_of(name),
+            figures=tuple((head, cell) for head, cell in zip(heads, cells, strict=True) if cell),
+            cases=tuple(cases.get(name, ())),
+        )
+
+
+def _render(content: Mapping[str, Any]) -> str:
+    from jinja2 import Environment, StrictUndefined
+    from markupsafe import Markup
+
+    environment = Environment(
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=StrictUndefined,
+    )
+    script = _resource("script.js")
+    allowed = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    template = environment.from_string(_resource("template.html.j2"))
+    return template.render(
+        content,
+        style=Markup(_resource("style.css")),
+        script=Markup(script),
+        # No script but this one runs, and nothing is loaded, whatever the data hold.
+        policy=f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{allowed}'",
+    )
+
+
+def _resource(name: str) -> str:
+    return (resources.files("diaghoi.report.html") / name).read_text(encoding="utf-8")

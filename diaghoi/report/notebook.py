@@ -1,0 +1,107 @@
+"""What a notebook shows of a diagnosis, a protocol and an oracle.
+
+Only the layout is given, in the elements themselves: colours and type are those of the notebook, be
+it light or dark, and what strips styles still leaves tables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from html import escape
+from typing import Any
+
+from diaghoi.oracles import Oracle
+from diaghoi.protocol import Protocol
+from diaghoi.report.html.summary import Row, Summary, summaries
+from diaghoi.report.html.words import in_unicode
+from diaghoi.report.text import counts_line, heading, pairs_line
+from diaghoi.report.verdict import verdict
+
+TABLE = "border-collapse:collapse;margin:0.8em 0"
+HEAD = "text-align:{};vertical-align:bottom"
+NAME = "text-align:left;font-weight:normal"
+INDENTED = f"{NAME};padding-left:2em"
+NUMBER = "text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap"
+RULE = "border-top:1px solid"
+
+
+def diagnosis_html(result: Mapping[str, Any]) -> str:
+    """Show a diagnosis: what costs most, and the tables of mAP and errors.
+
+    The notes, the other table and the protocol unfold.
+
+    Parameters
+    ----------
+    result : mapping
+        As from :meth:`diaghoi.Diagnosis.to_dict`.
+
+    Returns
+    -------
+    str
+        HTML without scripts and colours.
+    """
+    protocol, notes = result["protocol"], result["notes"]
+    mean_ap, errors, parts = (_table(summary) for summary in summaries(result))
+    title = _words(f"{heading(result)} ({protocol['name']})")
+    lines = "<br>".join(map(_words, (verdict(result), counts_line(result))))
+    pairs = f"{parts}<p>{_words(pairs_line(result))}</p>"
+    number = f"{len(notes)} note{'s' if len(notes) > 1 else ''}"
+    return (
+        f"<div><p><strong>{title}</strong><br>{lines}</p>{mean_ap}{errors}"
+        + (_unfolding(number, _list(notes)) if notes else "")
+        + _unfolding("Pairs, negatives, actions", pairs)
+        + _unfolding(f"Protocol {protocol['name']}", _list(protocol["signature"].split(" | ")))
+        + "</div>"
+    )
+
+
+def protocol_html(protocol: Protocol) -> str:
+    """Show a protocol: its name, and each of its choices."""
+    choices = _list(protocol.signature.split(" | "))
+    return f"<div><p><strong>Protocol {_words(protocol.name)}</strong></p>{choices}</div>"
+
+
+def oracle_html(oracle: Oracle) -> str:
+    """Show an oracle: its title, its name, and what it repairs."""
+    paragraphs = oracle.definition.replace("`", "").split("\n\n")
+    text = "".join(f"<p>{_words(' '.join(each.split()))}</p>" for each in paragraphs)
+    title = f"<strong>{_words(oracle.title)}</strong> <code>{_words(oracle.name)}</code>"
+    return f"<div><p>Oracle {title}</p>{text}</div>"
+
+
+def _words(text: str) -> str:
+    return escape(in_unicode(text))
+
+
+def _list(points: Sequence[str]) -> str:
+    return "<ul>" + "".join(f"<li>{_words(point)}</li>" for point in points) + "</ul>"
+
+
+def _unfolding(title: str, content: str) -> str:
+    return f"<details><summary>{_words(title)}</summary>{content}</details>"
+
+
+def _table(summary: Summary) -> str:
+    """Write a table; a rule stands above each of its blocks, and its remarks below it."""
+    first, *others = summary.heads
+    head = _cell("th", first, HEAD.format("left"), "col")
+    head += "".join(_cell("th", other, HEAD.format("right"), "col") for other in others)
+    bodies = "".join(
+        f"<tbody>{''.join(_row(row, rule=row is block[0]) for row in block)}</tbody>"
+        for block in summary.blocks
+    )
+    remarks = "".join(f"<p>{_words(remark)}</p>" for remark in summary.remarks)
+    return f'<table style="{TABLE}"><thead><tr>{head}</tr></thead>{bodies}</table>{remarks}'
+
+
+def _row(row: Row, *, rule: bool) -> str:
+    border = f";{RULE}" if rule else ""
+    name = _cell("th", row.name, (INDENTED if row.indented else NAME) + border, "row")
+    cells = (_cell("td", cell, NUMBER + border) for cell in row.cells)
+    return f"<tr>{name}{''.join(cells)}</tr>"
+
+
+def _cell(tag: str, text: str, style: str, scope: str = "") -> str:
+    scope = f' scope="{scope}"' if scope else ""
+    shown = "<br>".join(map(_words, text.split("\n")))
+    return f'<{tag}{scope} style="{style}">{shown}</{tag}>'

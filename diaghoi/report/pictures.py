@@ -1,0 +1,154 @@
+"""Pictures of a data set: found by the names that annotation and prediction files give them."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath, PureWindowsPath
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from diaghoi.exceptions import InputError
+
+COCO = re.compile(r"COCO_[a-z]+\d+_(\d{12})\.jpg")
+SPLITS = ("val2014", "train2014", "test2014")
+ENDINGS = (".jpg", ".jpeg", ".png")
+# Others need programs to be run, or are no pictures of a camera.
+KINDS = ("JPEG", "PNG", "BMP", "GIF", "TIFF", "WEBP", "PPM")
+# Shapes differ where one side is off by more than this share of it.
+OFF = 0.02
+
+MISSING, DAMAGED, UNSAFE, RESHAPED = "missing", "damaged", "unsafe", "reshaped"
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Picture:
+    """What was found for the name of an image.
+
+    Parameters
+    ----------
+    image : (H, W, 3) uint8 array or None
+        Red, green, blue; made smaller where it was large. None where there is none to show.
+    problem : {"", "missing", "damaged", "unsafe", "reshaped"}
+        Empty for a picture as it should be. "unsafe" names could lead out of the folder; a
+        "reshaped" picture has another shape than the annotation says, and is shown.
+    reason : str
+        The problem in words that stand alone, such as ``not in images``.
+    """
+
+    image: npt.NDArray[np.uint8] | None
+    problem: str = ""
+    reason: str = ""
+
+
+class Pictures:
+    """The pictures in a folder.
+
+    Parameters
+    ----------
+    folder : pathlib.Path
+        Where they lie.
+    longest : int
+        Pixels of the longer side from which a picture is made smaller.
+
+    Raises
+    ------
+    InputError
+        Where there is no such folder.
+    """
+
+    def __init__(self, folder: Path, longest: int = 1300) -> None:
+        if not folder.is_dir():
+            what = "is a file" if folder.exists() else "there is no such folder"
+            raise InputError(f"{folder}: {what}; give the folder with the pictures")
+        self.folder, self.longest = folder, longest
+
+    def find(self, name: str) -> Path | None:
+        """Find the file of an image; None where it is not there.
+
+        The name is taken as it is; without its folders; for images that are named by number, as in
+        V-COCO, as the names of COCO; and with the usual endings where it has none.
+        """
+        if leads_outside(name):
+            return None
+        for candidate in _candidates(name):
+            try:
+                if (self.folder / candidate).is_file():
+                    return self.folder / candidate
+            except (OSError, ValueError):
+                continue  # too long for a name of a file, or not to be written as one
+        return None
+
+    def read(self, name: str, size: tuple[int, int] | None = None) -> Picture:
+        """Read the picture of an image.
+
+        Parameters
+        ----------
+        name : str
+            As annotations and predictions call it.
+        size : (width, height), optional
+            In pixels, as the annotation says.
+        """
+        if leads_outside(name):
+            reason = "the name leads out of the folder" if name else "the image has no name"
+            return Picture(image=None, problem=UNSAFE if name else MISSING, reason=reason)
+        path = self.find(name)
+        if path is None:
+            return Picture(image=None, problem=MISSING, reason=f"not in {self.folder}")
+        try:
+            with warnings.catch_warnings():
+                # Of pictures so large that they may be an attack.
+                warnings.simplefilter("error")
+                image, shape = _decoded(path, size, self.longest)
+        except Exception as error:  # Pillow fails in many ways on damaged files
+            what = " ".join(str(error).replace(str(path), "the file").split())
+            reason = f"cannot be read ({what[:80] or type(error).__name__})"
+            return Picture(image=None, problem=DAMAGED, reason=reason)
+        if size is not None and abs(shape[0] * size[1] / (shape[1] * size[0]) - 1) > OFF:
+            reason = f"is {shape[0]} x {shape[1]} pixels and annotated as {size[0]} x {size[1]}"
+            return Picture(image=image, problem=RESHAPED, reason=reason)
+        return Picture(image=image)
+
+
+def leads_outside(name: str) -> bool:
+    """Tell whether a name is none, or could mean a file outside a folder, on any system."""
+    paths = (PurePosixPath(name), PureWindowsPath(name))
+    return (
+        not name.strip() or "\0" in name or any(path.anchor or ".." in path.parts for path in paths)
+    )
+
+
+def _candidates(name: str) -> Iterator[str]:
+    """Give the names that the file of an image may have."""
+    base = PurePosixPath(name).name
+    for each in dict.fromkeys((name, base)):
+        yield each
+        coco = COCO.fullmatch(each)
+        number = coco[1] if coco else each
+        if number.isascii() and number.isdecimal():
+            digits = number.zfill(12)
+            yield from (f"COCO_{split}_{digits}.jpg" for split in SPLITS)
+            yield f"{digits}.jpg"
+        yield from (f"{each}{ending}" for ending in ENDINGS)
+
+
+def _decoded(
+    path: Path, size: tuple[int, int] | None, longest: int
+) -> tuple[npt.NDArray[np.uint8], tuple[int, int]]:
+    """Read a picture; return it, made smaller where it is large, and the size that it had."""
+    from PIL import Image, ImageOps
+
+    picture: Any
+    with Image.open(path, formats=KINDS) as picture:
+        if size is not None and picture.size == size[::-1] != size:
+            # Annotated as it is shown, with the rotation that the camera wrote down.
+            picture = ImageOps.exif_transpose(picture)
+        shape = picture.size
+        picture.draft("RGB", (longest, longest))
+        picture = picture.convert("RGB")
+        picture.thumbnail((longest, longest))
+        return np.asarray(picture), shape

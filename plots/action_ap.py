@@ -1,0 +1,178 @@
+"""How well detectors name the action of pairs they have found: a row of dots a verb."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from diaghoi.diagnosis import Diagnosis
+from diaghoi.exceptions import InputError
+from diaghoi.plots.figure import FigureKind, ModelData, NotApplicable, shown_names
+from diaghoi.plots.legend import legend_above
+from diaghoi.plots.model_lines import model_lines
+from diaghoi.plots.panels import one_panel
+from diaghoi.plots.sources import diagnosis_of
+from diaghoi.plots.style import model_style, paper
+
+VERBS = 25
+ROW = 0.125  # inches
+FRAME = 0.65  # inches above and below the rows
+
+
+class ActionAP(NamedTuple):
+    """One dot of the figure.
+
+    Parameters
+    ----------
+    verb : str
+        Its name.
+    annotated : int
+        Annotated triplets of the verb that count.
+    ap : float or None
+        Action AP in percent; None where no pair of the verb could be found.
+    """
+
+    verb: str
+    annotated: int
+    ap: float | None
+
+
+def action_ap_table(diagnosis: Diagnosis) -> list[ActionAP]:
+    """Compute the data of :func:`action_ap` for one model: all annotated verbs.
+
+    Raises
+    ------
+    NotApplicable
+        Where the file has no action scores.
+    """
+    if np.isnan(diagnosis.ledger.row_action_score).any():
+        raise NotApplicable("the predictions have no action scores")
+    vocabulary, ledger = diagnosis.vocabulary, diagnosis.ledger
+    verb = vocabulary.class_verb[ledger.annotation_class[ledger.annotation_counts]]
+    annotated = np.bincount(verb, minlength=len(vocabulary.verbs)).tolist()
+    scores = diagnosis.verb_scores.average_precision.tolist()
+    return [
+        ActionAP(name.replace("_", " "), number, None if np.isnan(ap) else 100 * ap)
+        for name, number, ap in zip(vocabulary.verbs, annotated, scores, strict=True)
+        if number
+    ]
+
+
+def action_ap(
+    models: Mapping[str, Sequence[ActionAP]], ax: Axes | None = None, verbs: int = VERBS
+) -> Axes:
+    """Draw the action AP of each verb, a row a verb and a dot a model.
+
+    Shown are the verbs with the most annotated triplets, the best of them on top (by the mean over
+    the models). Beside its name stands the number of annotated triplets.
+
+    Parameters
+    ----------
+    models : mapping
+        For the label of each model its :func:`action_ap_table`.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; by default in a new figure of the width of one column.
+    verbs : int
+        How many verbs are shown.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        Nothing is shown or saved; see :func:`diaghoi.plots.save`.
+
+    Raises
+    ------
+    InputError
+        Where there is no model, or less than one verb is asked for.
+    """
+    if not models:
+        raise InputError("models: there is nothing to draw; give at least one")
+    if verbs < 1:
+        raise InputError(f"verbs: {verbs} cannot be shown; give 1 or more")
+    shown = shown_verbs(list(models.values()), verbs)
+    with paper():
+        ax, target = one_panel(ax, FRAME + ROW * len(shown))
+        _dots(ax, list(models.values()), shown)
+        legend_above(target, model_lines(list(models), linestyle=""), mark=1.0)
+    return ax
+
+
+def shown_verbs(tables: Sequence[Sequence[ActionAP]], verbs: int = VERBS) -> list[str]:
+    """Choose and order the verbs of the figure.
+
+    Parameters
+    ----------
+    tables : sequence
+        An :func:`action_ap_table` a model.
+    verbs : int
+        How many.
+
+    Returns
+    -------
+    list of str
+        Those with the most annotated triplets, from the highest to the lowest mean AP.
+    """
+    annotated: dict[str, int] = {}
+    scores: dict[str, list[float]] = {}
+    for row in (row for table in tables for row in table):
+        annotated[row.verb] = max(annotated.get(row.verb, 0), row.annotated)
+        scores.setdefault(row.verb, []).extend([] if row.ap is None else [row.ap])
+    common = sorted(annotated, key=lambda verb: -annotated[verb])[:verbs]
+    return sorted(common, key=lambda verb: -np.mean(scores[verb]) if scores[verb] else 1.0)
+
+
+def _dots(ax: Axes, tables: Sequence[Sequence[ActionAP]], shown: Sequence[str]) -> None:
+    place = {verb: number for number, verb in enumerate(shown)}
+    found: dict[int, list[float]] = {}
+    for number, table in enumerate(tables):
+        dots = {place[row.verb]: row.ap for row in table if row.verb in place}
+        known = {row: ap for row, ap in dots.items() if ap is not None}
+        ax.plot(
+            list(known.values()),
+            list(known),
+            **(model_style(number) | {"linestyle": ""}),
+            markersize=3.5,
+            markeredgecolor="white",
+            markeredgewidth=0.3,
+            clip_on=False,
+            zorder=3,
+        )
+        for row, ap in known.items():
+            found.setdefault(row, []).append(ap)
+    ax.hlines(
+        list(found),
+        [min(aps) for aps in found.values()],
+        [max(aps) for aps in found.values()],
+        color="0.75",
+        linewidth=0.8,
+        zorder=2,
+    )
+    annotated = {row.verb: row.annotated for table in tables for row in table}
+    ax.set_yticks(range(len(shown)), [f"{verb} ({annotated[verb]:,})" for verb in shown])
+    ax.tick_params(axis="y", length=0)
+    ax.set_ylim(len(shown) - 0.4, -0.6)
+    ax.set_xlim(0, 100)
+    ax.set_xlabel("Action AP (%)")
+    ax.spines["left"].set_visible(False)
+    ax.grid(True, color="0.92", linewidth=0.5)
+
+
+def _draw(figure: Figure, models: Sequence[ModelData]) -> None:
+    tables = [model.data for model in models]
+    shown = shown_verbs(tables)
+    figure.set_figheight(FRAME + ROW * len(shown))
+    _dots(figure.add_subplot(), tables, shown)
+    legend_above(figure, model_lines(shown_names(models), linestyle=""), mark=1.0)
+
+
+ACTION_AP = FigureKind(
+    name="action_ap",
+    title="Action AP of the most frequent verbs (with annotated triplets), on localised pairs",
+    needs="diagnoses",
+    data=lambda source: action_ap_table(diagnosis_of(source)),
+    draw=_draw,
+)

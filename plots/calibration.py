@@ -1,0 +1,221 @@
+"""Whether scores can be read as probabilities: reliability diagrams of one or more detectors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import EngFormatter, LogLocator, NullLocator
+
+from diaghoi.calibration import calibration as calibration_of
+from diaghoi.exceptions import InputError
+from diaghoi.plots.figure import FigureKind, ModelData, NotApplicable, Source, shown_names
+from diaghoi.plots.legend import legend_above
+from diaghoi.plots.model_lines import MARK, model_lines
+from diaghoi.plots.style import SINGLE_COLUMN, model_style, paper
+
+HEIGHT = 2.9  # inches
+RATIOS = (3.0, 1.0)  # heights of diagram and histogram
+LABELS = ("Triplet score (%)", "True positives (%)", "Predictions")
+FEW = 100  # predictions of a bin, below which its share of true positives is uncertain by points
+THOUSANDS = EngFormatter(sep="")  # 10, 1k, 100k
+CALIBRATED: dict[str, Any] = {"color": "0.5", "linewidth": 0.7, "linestyle": (0, (1, 1.5))}
+
+FloatArray = npt.NDArray[np.float64]
+
+
+class Reliability(NamedTuple):
+    """The line of one model.
+
+    Parameters
+    ----------
+    edges : (B + 1,) float64 array
+        Bounds of the bins.
+    counts : (B,) int array
+        Predictions in each bin.
+    scores, precisions : (B,) float64 array
+        Mean score and share of true positives of each bin; NaN where it is empty.
+    ece : float
+        Expected calibration error.
+    """
+
+    edges: FloatArray
+    counts: npt.NDArray[np.int64]
+    scores: FloatArray
+    precisions: FloatArray
+    ece: float
+
+
+def calibration_table(result: Mapping[str, Any]) -> Reliability:
+    """Take the data of :func:`calibration` from a result.
+
+    Parameters
+    ----------
+    result : mapping
+        With the key ``calibration``: see :meth:`diaghoi.calibration.Calibration.to_dict`.
+
+    Raises
+    ------
+    NotApplicable
+        Where there are no figures, because scores are no probabilities for instance.
+    InputError
+        Where what stands there cannot be used.
+    """
+    found = result.get("calibration")
+    if found is None:
+        raise NotApplicable("the saved result has no calibration; give the predictions")
+    try:
+        if found["ece"] is None:
+            raise NotApplicable(str(found["note"]).removeprefix("calibration: "))
+        bins = found["bins"]
+        edges = [bins[0]["low"], *(each["high"] for each in bins)]
+        return Reliability(
+            edges=np.array(edges, dtype=np.float64),
+            counts=np.array([each["count"] for each in bins], dtype=np.int64),
+            scores=np.array([each["mean_score"] for each in bins], dtype=np.float64),
+            precisions=np.array([each["precision"] for each in bins], dtype=np.float64),
+            ece=float(found["ece"]),
+        )
+    except (KeyError, IndexError, TypeError, ValueError) as error:
+        raise InputError(
+            f"{result.get('label') or 'result'}: 'calibration' cannot be drawn "
+            f"({type(error).__name__}: {error}); give what diaghoi.calibration writes"
+        ) from error
+
+
+def calibration(
+    models: Mapping[str, Reliability], ax: Axes | None = None, histogram: Axes | None = None
+) -> Axes:
+    """Draw the share of true positives against the score, a line a model.
+
+    A detector whose scores are probabilities follows the dotted diagonal; below it, it is too
+    confident. The legend gives the expected calibration error in percent points.
+
+    Parameters
+    ----------
+    models : mapping
+        For the label of each model its :func:`calibration_table`.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; by default in a new figure of the width of one column, with the number of
+        predictions in each bin below.
+    histogram : matplotlib.axes.Axes, optional
+        Where to draw the number of predictions in each bin, where ``ax`` is given.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        That of the diagram. Nothing is shown or saved; see :func:`diaghoi.plots.save`.
+
+    Raises
+    ------
+    InputError
+        Where there is no model.
+    """
+    if not models:
+        raise InputError("models: there is nothing to draw; give at least one")
+    with paper():
+        target: Axes | Figure | None = ax
+        if ax is None:
+            target = Figure(figsize=(SINGLE_COLUMN, HEIGHT), layout="constrained")
+            ax, histogram = _panels(target)
+        _diagram(ax, histogram, list(models.values()))
+        legend_above(target or ax, _handles(models), mark=MARK)
+    return ax
+
+
+def _panels(figure: Figure) -> tuple[Axes, Axes]:
+    diagram, histogram = figure.subplots(2, 1, sharex=True, height_ratios=RATIOS)
+    return diagram, histogram
+
+
+def _diagram(ax: Axes, histogram: Axes | None, tables: Sequence[Reliability]) -> None:
+    _lines(ax, tables)
+    ax.set_ylabel(LABELS[1])
+    if histogram is not None:
+        _steps(histogram, tables)
+        histogram.set_ylabel(LABELS[2])
+    (histogram or ax).set_xlabel(LABELS[0])
+
+
+def _lines(ax: Axes, tables: Sequence[Reliability]) -> None:
+    highest = 100 * max(
+        float(np.nanmax([table.edges[1:][table.counts > 0].max(), np.nanmax(table.precisions)]))
+        for table in tables
+    )
+    ax.plot([0, highest], [0, highest], **CALIBRATED)
+    for number, table in enumerate(tables):
+        there, style = table.counts > 0, model_style(number)
+        score, precision = 100 * table.scores[there], 100 * table.precisions[there]
+        ax.plot(score, precision, **(style | {"marker": ""}), clip_on=False, zorder=3)
+        few = table.counts[there] < FEW
+        for some, fill in ((~few, style["color"]), (few, "white")):
+            ax.plot(
+                score[some],
+                precision[some],
+                **(style | {"linestyle": ""}),
+                markerfacecolor=fill,
+                markersize=3.0,
+                markeredgewidth=0.6,
+                clip_on=False,
+                zorder=4,
+            )
+    ax.set_xlim(0, highest)
+    ax.set_ylim(0, highest)
+    ax.grid(True, color="0.9", linewidth=0.5)
+
+
+def _steps(ax: Axes, tables: Sequence[Reliability]) -> None:
+    """Draw the number of predictions in each bin, on a logarithmic scale; empty bins are gaps."""
+    for number, table in enumerate(tables):
+        counts = np.where(table.counts > 0, table.counts, np.nan)
+        style = model_style(number) | {"marker": ""}
+        ax.stairs(
+            counts,
+            100 * table.edges,
+            baseline=None,
+            color=style["color"],
+            linestyle=style["linestyle"],
+            linewidth=0.9,
+        )
+    ax.set_yscale("log")
+    ax.yaxis.set_major_locator(LogLocator(numticks=4))
+    ax.yaxis.set_minor_locator(NullLocator())
+    ax.yaxis.set_major_formatter(THOUSANDS)
+    ax.grid(True, color="0.9", linewidth=0.5)
+
+
+def _handles(models: Mapping[str, Reliability]) -> list[Line2D]:
+    lines = model_lines([f"{label}: ECE {100 * t.ece:.1f}" for label, t in models.items()])
+    lines.append(Line2D([], [], label="calibrated", **CALIBRATED))
+    if any(((table.counts > 0) & (table.counts < FEW)).any() for table in models.values()):
+        few = Line2D([], [], color="0.3", marker="o", markersize=3.0, markerfacecolor="white")
+        few.set(linestyle="", label=f"bin of fewer than {FEW}")
+        lines.append(few)
+    return lines
+
+
+def _data(source: Source) -> Reliability:
+    if source.diagnosis is None:
+        return calibration_table(source.result)
+    return calibration_table({"calibration": calibration_of(source.diagnosis).to_dict()})
+
+
+def _draw(figure: Figure, models: Sequence[ModelData]) -> None:
+    tables = dict(zip(shown_names(models), [model.data for model in models], strict=True))
+    _diagram(*_panels(figure), list(tables.values()))
+    legend_above(figure, _handles(tables), mark=MARK)
+
+
+CALIBRATION = FigureKind(
+    name="calibration",
+    title="Whether triplet scores can be read as probabilities",
+    needs="results",
+    data=_data,
+    draw=_draw,
+    height=HEIGHT,
+)

@@ -1,0 +1,161 @@
+"""From a study to the data of its figures, one model after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from diaghoi.comparable import check_comparable, shared_notes
+from diaghoi.diagnosis import diagnose
+from diaghoi.groups import find_class
+from diaghoi.plots.caption import protocol_of
+from diaghoi.plots.figure import FigureKind, ModelData, NotApplicable, Source
+from diaghoi.plots.labels import model_names
+from diaghoi.plots.sources import diagnosis_of
+from diaghoi.scenes import Scenes
+from diaghoi.study import Model, Study, read_result
+from diaghoi.vocabulary import Vocabulary
+
+# Of a result, what comparing and captions need; the rest is freed.
+KEPT = ("dataset", "protocol", "counts", "official", "notes")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Collection:
+    """What the figures of a study are drawn of.
+
+    Parameters
+    ----------
+    models : dict
+        By name of the figure the models that it shows, in the order of the study.
+    left_out : dict
+        By name of the figure the reasons why it shows some models not, each with their labels.
+    results : dict
+        By label what a caption says of the model: see :func:`diaghoi.plots.caption`.
+    notes : tuple of str
+        What the reader of the figures has to know.
+    """
+
+    models: dict[str, list[ModelData]]
+    left_out: dict[str, dict[str, list[str]]]
+    results: dict[str, dict[str, Any]]
+    notes: tuple[str, ...]
+
+
+def collect(
+    study: Study,
+    kinds: Sequence[FigureKind],
+    *,
+    hoi: str | None = None,
+    locate: Callable[[Vocabulary], Path] | None = None,
+    progress: Callable[[str], Any] | None = None,
+) -> Collection:
+    """Compute the data of some figures.
+
+    Each model is read, diagnosed where its file holds predictions, and freed before the next one.
+
+    Parameters
+    ----------
+    study : Study
+        The models.
+    kinds : sequence of FigureKind
+        The figures.
+    hoi : str, optional
+        Name or number, from 1, of the HOI class of the figures that show one.
+    locate : callable, optional
+        Finds the annotations of a data set where the study does not name them.
+    progress : callable, optional
+        Called with the label of each model when its turn comes.
+
+    Raises
+    ------
+    InputError
+        For files that cannot be used, predictions without annotations, an unknown class, and models
+        that do not compare: on different data sets or under different protocols.
+    """
+    reader = _Reader(study, hoi, locate)
+    models: dict[str, list[ModelData]] = {kind.name: [] for kind in kinds}
+    left_out: dict[str, dict[str, list[str]]] = {kind.name: {} for kind in kinds}
+    results: list[dict[str, Any]] = []
+    caveats: tuple[str, ...] = ()
+    labels = model_names(model.label for model in study.models)
+    for model, label in zip(study.models, labels, strict=True):
+        if progress is not None:
+            progress(label)
+        source = reader.source(model)
+        results.append({key: source.result.get(key) for key in KEPT} | {"label": label})
+        caveats = check_comparable(results)
+        for kind in kinds:
+            try:
+                data = _data(kind, source)
+            except NotApplicable as reason:
+                left_out[kind.name].setdefault(str(reason), []).append(label)
+            else:
+                models[kind.name].append(
+                    ModelData(
+                        label=label,
+                        data=data,
+                        stage=model.stage,
+                        backbone=model.backbone,
+                        protocol=protocol_of(source.result, "name"),
+                    )
+                )
+        del source  # or two models were in memory while the next one is read
+    return Collection(
+        models=models,
+        left_out=left_out,
+        results=dict(zip(labels, results, strict=True)),
+        notes=reader.notes + caveats + shared_notes(results),
+    )
+
+
+def _data(kind: FigureKind, source: Source) -> Any:
+    if kind.needs == "diagnoses":
+        diagnosis_of(source)
+    return kind.data(source)
+
+
+class _Reader:
+    """Reads models, and the annotations when the first model needs them."""
+
+    def __init__(
+        self, study: Study, hoi: str | None, locate: Callable[[Vocabulary], Path] | None
+    ) -> None:
+        self.study, self.hoi, self.locate = study, hoi, locate
+        self.annotations: Scenes | None = None
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        if self.hoi is None or self.annotations is not None:
+            return ()
+        return (f"class '{self.hoi}': not used; saved results show no single class",)
+
+    def source(self, model: Model) -> Source:
+        saved = read_result(model.file)
+        if saved is not None:
+            return Source(result=saved | {"label": model.label})
+        predictions = self.study.read_predictions(model)
+        annotations = self._annotations(predictions.vocabulary)
+        diagnosis = diagnose(annotations, predictions, self.study.protocol, label=model.label)
+        return Source(
+            result=diagnosis.to_dict(),
+            diagnosis=diagnosis,
+            annotations=annotations,
+            predictions=predictions,
+            hoi=self._hoi(diagnosis.vocabulary),
+        )
+
+    def _annotations(self, words: Vocabulary) -> Scenes:
+        if self.annotations is None:
+            study = self.study
+            if study.annotations is None and self.locate is not None:
+                study = replace(study, annotations=self.locate(words))
+            self.annotations = study.read_annotations()
+        return self.annotations
+
+    def _hoi(self, words: Vocabulary) -> int | None:
+        if self.hoi is None:
+            return None
+        return find_class("class", int(self.hoi) if self.hoi.isdecimal() else self.hoi, words)

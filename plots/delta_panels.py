@@ -1,0 +1,240 @@
+"""What each error costs, for a paper: bars of ΔmAP in panels, of a study of several models.
+
+Single errors and the two totals, false positives and false negatives, stand in panels side by side
+with scales of their own, because the totals dwarf the errors that they are made of.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from diaghoi.oracles import ERRORS, ORACLES, TOTALS
+from diaghoi.plots.bar_legend import bar_legend
+from diaghoi.plots.delta_map import INCHES_FOR_FLAT_LABELS, delta_map_table, draw_bars
+from diaghoi.plots.figure import FigureKind, ModelData, NotApplicable, Source, shown_names
+from diaghoi.plots.labels import inches_of, model_names, split_title
+from diaghoi.study import STAGES
+
+ROOM_OF_SCALES = 1.0  # inches for scales and their labels, and between the panels
+SCALE = 0.45  # inches of the left scale with its label
+PANEL, TITLE, GAP = 1.3, 0.15, 0.08  # inches: heights of panels and their titles, room between
+AROUND, AROUND_TURNED = 0.5, 0.85  # inches of the names of errors, flat or turned, and the foot
+NO_MEAN = "harmonic"  # stands among the splits, and is the mean of two of them
+
+
+class Row(NamedTuple):
+    """One row of panels.
+
+    Parameters
+    ----------
+    title : str
+        What stands above it.
+    split : str
+        Which mean over classes is shown.
+    names : sequence of str
+        Names of the models whose bars stand in it.
+    results : sequence of mapping
+        Their results, each with a label of its own.
+    """
+
+    title: str
+    split: str
+    names: Sequence[str]
+    results: Sequence[Mapping[str, Any]]
+
+
+def draw_rows(figure: Figure, rows: Sequence[Row]) -> None:
+    """Draw rows of two panels each, single errors and totals, each column with one scale.
+
+    Where all rows show the same models, one legend stands above them, else one above each row.
+
+    Raises
+    ------
+    NotApplicable
+        Where no row has a bar.
+    """
+    own_keys = any(_labels(row) != _labels(rows[0]) for row in rows)
+    lines = [
+        line
+        for number, row in enumerate(rows)
+        for line in ([(row, "key")] if number == 0 or own_keys else []) + [(row, "panels")]
+    ]
+    grid = figure.add_gridspec(len(lines), 2, width_ratios=(len(ERRORS), len(TOTALS) + 0.2))
+    room = (figure.get_figwidth() - ROOM_OF_SCALES) / len(ORACLES)
+    heights, panels = [], []
+    for line, (row, what) in enumerate(lines):
+        if what == "key":
+            key = figure.add_subplot(grid[line, :])
+            title = row.title if own_keys else ""
+            heights.append(_key(key, row.names, title, inches_of(figure) - SCALE))
+            continue
+        above = panels[0] if panels else (None, None)
+        panels.append([figure.add_subplot(grid[line, n], sharey=above[n]) for n in range(2)])
+        heights.append(PANEL)
+        _row(panels[-1], row, room, titled=not own_keys)
+    if not any(ax.patches for both in panels for ax in both):
+        raise NotApplicable("the results hold no figures for it")
+    for ax in (ax for both in panels[:-1] for ax in both):
+        ax.tick_params(labelbottom=False)
+    grid.set_height_ratios(heights)
+    around = AROUND if room >= INCHES_FOR_FLAT_LABELS else AROUND_TURNED
+    if rows[0].title and not own_keys:
+        around += TITLE * len(rows)
+    figure.set_figheight(sum(heights) + around + GAP * len(lines))
+
+
+def _key(ax: Axes, names: Sequence[str], title: str, inches: float) -> float:
+    """Put the legend of bars into axes of its own; return its height in inches."""
+    ax.set_axis_off()
+    legend = bar_legend(ax, names, title, inches)
+    legend.set_loc("upper left")
+    legend.set_in_layout(False)
+    return float(legend.get_window_extent().height / ax.get_figure(root=True).dpi)
+
+
+def _row(panels: Sequence[Axes], row: Row, room: float, titled: bool) -> None:
+    """Draw the two panels of a row, with ``room`` inches for an error."""
+    for ax, names in zip(panels, (ERRORS, TOTALS), strict=True):
+        draw_bars(ax, delta_map_table(row.results, row.split, names), room)
+    panels[0].set_ylabel("ΔmAP (points)")
+    if titled and row.title:
+        panels[0].set_title(row.title, loc="left", fontsize=7)
+
+
+def _labels(row: Row) -> list[str]:
+    return [result["label"] for result in row.results]
+
+
+def _result(source: Source) -> dict[str, Any]:
+    """Keep of a result what the panels show."""
+    return {"oracles": source.result.get("oracles")}
+
+
+def _results(models: Sequence[ModelData]) -> list[dict[str, Any]]:
+    return [model.data | {"label": model.label} for model in models]
+
+
+def _rows_of(models: Sequence[ModelData], splits: Sequence[str]) -> list[Row]:
+    """Make a row of each split, with all models."""
+    names, results = shown_names(models), _results(models)
+    title = len(splits) > 1 or splits[0] != "full"
+    return [Row(split_title(each) if title else "", each, names, results) for each in splits]
+
+
+def _draw_full(figure: Figure, models: Sequence[ModelData]) -> None:
+    draw_rows(figure, _rows_of(models, ["full"]))
+
+
+def _draw_splits(figure: Figure, models: Sequence[ModelData]) -> None:
+    each = [set(_splits_of(model.data)) for model in models]
+    shared = [
+        split
+        for split in _splits_of(models[0].data)
+        if split not in ("full", NO_MEAN) and all(split in splits for splits in each)
+    ]
+    if not shared:
+        raise NotApplicable("the models share no groups of classes, such as rare ones")
+    draw_rows(figure, _rows_of(models, shared))
+
+
+def _splits_of(result: Mapping[str, Any]) -> list[str]:
+    """List the groups of classes of a result, where it holds any."""
+    try:
+        return list(next(iter(result["oracles"].values()))["delta_map"])
+    except (AttributeError, KeyError, StopIteration, TypeError):
+        return []
+
+
+def _draw_backbones(figure: Figure, models: Sequence[ModelData]) -> None:
+    rows = [
+        Row(title, "full", names, _results(members))
+        for title, names, members in backbone_groups(models)
+    ]
+    if not rows:
+        raise NotApplicable(
+            "it shows models of one name or one stage with different backbones, and the study has "
+            "none: give backbone, and label or stage"
+        )
+    draw_rows(figure, rows)
+
+
+def backbone_groups(
+    models: Sequence[ModelData],
+) -> list[tuple[str, list[str], list[ModelData]]]:
+    """Find models that differ in their backbones.
+
+    Parameters
+    ----------
+    models : sequence of ModelData
+        Those without a backbone are left out.
+
+    Returns
+    -------
+    list of (title, names, models)
+        Families of models whose labels are equal but for the backbone, as ``UPT ResNet-50`` and
+        ``UPT R101``, named by their backbones. Where there is no family, the models of each stage,
+        named by label and backbone. In each group at least two backbones occur.
+    """
+    told = [model for model in models if model.backbone]
+    families: dict[str, list[ModelData]] = {}
+    stages: dict[str, list[ModelData]] = {}
+    for model in told:
+        families.setdefault(_family(model), []).append(model)
+        stages.setdefault(STAGES.get(model.stage, ""), []).append(model)
+    groups = [
+        (family, model_names(model.backbone for model in members), members)
+        for family, members in families.items()
+        if _differ(members)
+    ]
+    if groups:
+        return groups
+    return [
+        (title, [f"{model.label} ({model.backbone})" for model in members], members)
+        for title, members in stages.items()
+        if _differ(members)
+    ]
+
+
+def _differ(models: Sequence[ModelData]) -> bool:
+    return len({model.backbone for model in models}) > 1
+
+
+def _family(model: ModelData) -> str:
+    """Take the backbone, also as its first letter and number, out of the label of a model."""
+    parts = re.findall(r"[A-Za-z]+|\d+", model.backbone)
+    gap = r"[\s_.-]*"
+    forms = [gap.join(parts)]
+    if len(parts) == 2 and parts[1].isdigit():
+        forms += [f"{parts[0][0]}{gap}{parts[1]}"]
+    found = rf"[\s_.(/+-]*\b(?:{'|'.join(forms)})\b\)?"
+    return re.sub(found, "", model.label.replace("_", " "), flags=re.IGNORECASE).strip() or (
+        model.label
+    )
+
+
+DELTA_MAP = FigureKind(
+    name="delta_map",
+    title="What each error costs: mAP gained where an oracle repairs it",
+    needs="results",
+    data=_result,
+    draw=_draw_full,
+)
+DELTA_MAP_SPLITS = FigureKind(
+    name="delta_map_rare",
+    title="What each error costs among rare and other groups of classes",
+    needs="results",
+    data=_result,
+    draw=_draw_splits,
+)
+DELTA_MAP_BACKBONE = FigureKind(
+    name="delta_map_backbone",
+    title="What each error costs with different backbones",
+    needs="results",
+    data=_result,
+    draw=_draw_backbones,
+)

@@ -1,0 +1,288 @@
+"""Which errors the predictions of each verb, or of each object, make."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import ceil
+from typing import Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from matplotlib.axes import Axes
+from matplotlib.collections import Collection
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+
+from diaghoi.diagnosis import Diagnosis
+from diaghoi.errors import LABELS
+from diaghoi.plots.figure import FigureKind, ModelData, NotApplicable, shown_names
+from diaghoi.plots.labels import error_title, fitted, text_width
+from diaghoi.plots.panels import one_panel
+from diaghoi.plots.sources import diagnosis_of
+from diaghoi.plots.style import colour, paper
+
+FloatArray = npt.NDArray[np.float64]
+
+MOST = 25  # rows, by default
+PAGE = 8.5  # inches, the most that all panels may be high
+ROW = 0.115  # inches, height of a row
+CELL = 0.23  # inches, width from which the share can be written into a cell
+NARROW = 0.115  # inches, width of a cell without it
+WIDEST_NAME = 1.05  # inches
+BESIDE, GAP = 0.25, 0.08  # inches beside all panels and between them
+ABOVE, BELOW, BAR = 0.2, 0.85, 0.45  # inches of titles, names of errors and colour bar
+ENOUGH = 12  # rows that make it worth to write figures into the cells
+FIGURE_SIZE, TITLE_SIZE, NAME_SIZE = 5.5, 7.0, 6.0  # points
+
+
+class ErrorProfile(NamedTuple):
+    """Labels of the predictions of each verb or object.
+
+    Parameters
+    ----------
+    names : tuple of str
+        The G verbs or objects of the data set that have annotated triplets or predictions.
+    annotated : (G,) int array
+        Number of annotated triplets.
+    counts : (G, 7) int array
+        Number of predictions with each label of :data:`diaghoi.errors.LABELS`.
+    """
+
+    names: tuple[str, ...]
+    annotated: npt.NDArray[np.int64]
+    counts: npt.NDArray[np.int64]
+
+    @property
+    def shares(self) -> FloatArray:
+        """(G, 7) share of each label among the predictions; NaN where there are none."""
+        predicted = self.counts.sum(axis=1, keepdims=True)
+        shares = np.full(self.counts.shape, np.nan)
+        np.divide(self.counts, predicted, out=shares, where=predicted > 0)
+        return shares
+
+
+def error_profile_table(
+    diagnosis: Diagnosis, by: Literal["verb", "object"] = "verb"
+) -> ErrorProfile:
+    """Compute the data of :func:`error_profile` for one model.
+
+    Parameters
+    ----------
+    diagnosis : Diagnosis
+        Of one model.
+    by : {"verb", "object"}
+        What the predictions are grouped by.
+
+    Raises
+    ------
+    NotApplicable
+        Where the classes of the data set do not name an object.
+    """
+    vocabulary, ledger = diagnosis.vocabulary, diagnosis.ledger
+    group_of = vocabulary.class_verb if by == "verb" else vocabulary.class_object
+    names = vocabulary.verbs if by == "verb" else vocabulary.objects
+    if (group_of < 0).any():
+        raise NotApplicable(f"the classes of {vocabulary.name} name no {by}")
+    annotated = np.bincount(group_of, weights=ledger.positives, minlength=len(names))
+    cell = group_of[ledger.row_class].astype(np.int64) * len(LABELS) + ledger.row_label
+    counts = np.bincount(cell, minlength=len(names) * len(LABELS)).reshape(-1, len(LABELS))
+    present = np.flatnonzero((annotated > 0) | (counts.sum(axis=1) > 0))
+    return ErrorProfile(
+        names=tuple(names[group] for group in present),
+        annotated=annotated[present].astype(np.int64),
+        counts=counts[present],
+    )
+
+
+def error_profile(
+    table: ErrorProfile,
+    ax: Axes | None = None,
+    *,
+    names: Sequence[str] | None = None,
+    minus: ErrorProfile | None = None,
+    written: bool = True,
+    most: float | None = None,
+) -> Axes:
+    """Draw the shares of the labels as a heatmap: a row each verb or object, a column each label.
+
+    Parameters
+    ----------
+    table : ErrorProfile
+        From :func:`error_profile_table`.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; by default in a new figure of the width of a column.
+    names : sequence of str, optional
+        The rows; by default the 25 with the most annotated triplets.
+    minus : ErrorProfile, optional
+        Another model: drawn is the difference, in percent points.
+    written : bool
+        Write the shares into the cells.
+    most : float, optional
+        Share in percent of the darkest colour; by default the highest one that is shown.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        Nothing is shown or saved.
+    """
+    import seaborn
+
+    names = most_annotated([table], MOST) if names is None else names
+    shares = 100 * _rows(table, names)
+    if minus is not None:
+        shares = shares - 100 * _rows(minus, names)
+    if most is None:
+        most = float(np.nanmax(np.abs(shares), initial=1.0))
+    with paper():
+        ax, _ = one_panel(ax, len(names) * ROW + BELOW + ABOVE)
+        seaborn.heatmap(
+            shares,
+            ax=ax,
+            vmin=0 if minus is None else -most,
+            vmax=most,
+            cmap="rocket_r" if minus is None else "vlag",
+            cbar=False,
+            linewidths=0.3,
+            annot=np.vectorize(_figure)(shares) if written else None,
+            fmt="",
+            annot_kws={"fontsize": FIGURE_SIZE},
+            yticklabels=[fitted(name.replace("_", " "), WIDEST_NAME, NAME_SIZE) for name in names],
+            xticklabels=[error_title(name) for name in LABELS],
+        )
+        ax.tick_params(length=0, labelsize=NAME_SIZE)
+        ax.tick_params(axis="y", rotation=0)
+        ax.tick_params(axis="x", rotation=90, pad=4)
+        _swatches(ax, len(names))
+        for text in ax.texts:
+            text.set_in_layout(False)  # hundreds of figures inside the axes; layout is slow by them
+    return ax
+
+
+def most_annotated(tables: Sequence[ErrorProfile], most: int) -> list[str]:
+    """Return the names with the most annotated triplets, which all models share, in this order."""
+    first = tables[0]
+    order = np.argsort(-first.annotated, kind="stable")
+    shared = set(first.names).intersection(*(table.names for table in tables[1:]))
+    return [first.names[row] for row in order if first.names[row] in shared][:most]
+
+
+def _rows(table: ErrorProfile, names: Sequence[str]) -> FloatArray:
+    place = {name: row for row, name in enumerate(table.names)}
+    return table.shares[[place[name] for name in names]]
+
+
+def _name_width(name: str) -> float:
+    return text_width(name, NAME_SIZE)
+
+
+def _figure(share: float) -> str:
+    """Write a share in whole percent."""
+    return "" if np.isnan(share) else f"{round(share)}".replace("-", "\N{MINUS SIGN}")
+
+
+def _swatches(ax: Axes, rows: int) -> None:
+    """Mark the columns by the colours that the errors have in all figures."""
+    for column, name in enumerate(LABELS):
+        ax.add_patch(
+            Rectangle(
+                (column + 0.06, rows + 0.12),
+                0.88,
+                0.22,
+                facecolor=colour(name),
+                edgecolor="none",
+                clip_on=False,
+            )
+        )
+
+
+class Layout(NamedTuple):
+    """How the panels of a heatmap are arranged.
+
+    Parameters
+    ----------
+    columns : int
+        Panels in a row.
+    names : int
+        Verbs or objects in a panel.
+    written : bool
+        Whether cells are wide enough for figures.
+    """
+
+    columns: int
+    names: int
+    written: bool
+
+
+def panel_layout(panels: int, names: int, width: float) -> Layout:
+    """Arrange panels: with figures in the cells where a page then has rows enough, else without.
+
+    Parameters
+    ----------
+    panels, names : int
+        How many there are; of the names, some may be left out.
+    width : float
+        Inches of all panels together.
+    """
+    for cell in (CELL, NARROW):
+        columns = min(panels, max(1, int(width / (len(LABELS) * cell + GAP))))
+        rows = ceil(panels / columns)
+        fitting = min(names, int(((PAGE - BELOW) / rows - ABOVE) / ROW))
+        if fitting >= min(names, ENOUGH) or cell == NARROW:
+            break
+    return Layout(columns=ceil(panels / rows), names=max(fitting, 3), written=cell == CELL)
+
+
+def _draw(figure: Figure, models: Sequence[ModelData], what: str) -> None:
+    tables: list[ErrorProfile] = [model.data for model in models]
+    names = most_annotated(tables, MOST)
+    if not names:
+        raise NotApplicable(f"the models share no {what}")
+    titles = shown_names(models)
+    width = figure.get_figwidth() - BESIDE - min(WIDEST_NAME, max(map(_name_width, names)))
+    both = len(models) == 2 and panel_layout(3, len(names), width).columns == 3
+    if both:
+        titles.append("Second less first (points)")
+    layout = panel_layout(len(titles), len(names), width)
+    names = names[: layout.names]
+    rows = ceil(len(titles) / layout.columns)
+    figure.set_figheight(rows * (len(names) * ROW + ABOVE) + BELOW + (0 if layout.written else BAR))
+    grid = figure.subplots(rows, layout.columns, squeeze=False)
+    most = 100 * max(float(np.nanmax(_rows(table, names), initial=0.01)) for table in tables)
+    room = width / layout.columns - BESIDE
+    for number, (ax, title) in enumerate(zip(grid.flat, titles, strict=False)):
+        if number < len(models):
+            error_profile(tables[number], ax, names=names, written=layout.written, most=most)
+        else:
+            error_profile(tables[1], ax, names=names, minus=tables[0])
+        words = fitted(title, room, TITLE_SIZE)
+        ax.set_title(words, loc="left", fontsize=TITLE_SIZE, parse_math=False)
+        ax.tick_params(
+            labelleft=number % layout.columns == 0,
+            labelbottom=number + layout.columns >= len(titles),
+        )
+    for ax in grid.flat[len(titles) :]:
+        ax.remove()
+    order = f"{what.capitalize()}, most annotated first"
+    share = "share of the predictions (%)"
+    figure.supylabel(f"{order}: {share}" if layout.written else order, fontsize=NAME_SIZE)
+    if not layout.written:
+        _colour_bar(figure, grid.flat[0].collections[0], share.capitalize())
+
+
+def _colour_bar(figure: Figure, cells: Collection, words: str) -> None:
+    bar = figure.colorbar(cells, ax=figure.axes, location="bottom", fraction=0.05, aspect=40)
+    bar.set_label(words, fontsize=NAME_SIZE)
+    bar.ax.tick_params(labelsize=NAME_SIZE)
+
+
+def _kind(by: Literal["verb", "object"]) -> FigureKind:
+    return FigureKind(
+        name=f"error_profile_{by}",
+        title=f"Which errors the predictions of each {by} make",
+        needs="diagnoses",
+        data=lambda source: error_profile_table(diagnosis_of(source), by),
+        draw=lambda figure, models: _draw(figure, models, f"{by}s"),
+    )
+
+
+ERROR_PROFILE_VERB, ERROR_PROFILE_OBJECT = _kind("verb"), _kind("object")

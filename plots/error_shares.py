@@ -1,0 +1,206 @@
+"""How errors are distributed from the most to the least confident predictions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import ceil
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+from matplotlib.ticker import EngFormatter
+
+from diaghoi.diagnosis import Diagnosis
+from diaghoi.errors import LABELS
+from diaghoi.plots.figure import FigureKind, ModelData, NotApplicable, shown_names
+from diaghoi.plots.labels import error_title, inches_of
+from diaghoi.plots.legend import legend_above
+from diaghoi.plots.panels import one_panel, panel_grid
+from diaghoi.plots.sources import diagnosis_of
+from diaghoi.plots.style import HATCHES, colour, paper
+
+FloatArray = npt.NDArray[np.float64]
+
+BINS = 6  # a decade of ranks
+BEST = 100  # predictions of the first bin, where there are many
+PANEL = 1.25  # inches, height of the panels of a further row
+AXES = ("Rank by score", "Predictions (%)")
+DASHES = (0, (3, 1.5))
+INCHES_PER_RANK = 0.3  # of a label of the axis
+RANKS = EngFormatter(sep="")  # 100, 1k, 10k
+HEIGHT = 2.0  # inches
+
+
+class ErrorShares(NamedTuple):
+    """Shares of the labels among predictions of similar rank.
+
+    Parameters
+    ----------
+    edges : (B + 1,) int array
+        Bin b holds the predictions of the ranks ``edges[b] + 1`` to ``edges[b + 1]``, where rank 1
+        has the highest score; the first edge is 0.
+    shares : (B, 7) float64 array
+        Share of each label of :data:`diaghoi.errors.LABELS` among them, in [0, 1].
+    annotated : int
+        Number of annotated triplets: a perfect detector has nothing but true positives up to this
+        rank.
+    """
+
+    edges: npt.NDArray[np.int64]
+    shares: FloatArray
+    annotated: int
+
+
+def error_shares_table(diagnosis: Diagnosis) -> ErrorShares:
+    """Compute the data of :func:`error_shares` for one model.
+
+    All counted predictions of all classes are ranked together by their score, those of equal score
+    in the order of the input. Bins are equally wide in the logarithm of the rank, because precision
+    is lost by orders of magnitude; the first one holds all better ranks, so that no share is that
+    of a handful. Shares are those within a bin and not of all predictions up to a rank: cumulated,
+    the last ranks would look like the mean of all before them.
+
+    Raises
+    ------
+    NotApplicable
+        Where there is no prediction.
+    """
+    ledger = diagnosis.ledger
+    rows = len(ledger.row_label)
+    if not rows:
+        raise NotApplicable("there are no predictions")
+    order = np.lexsort((ledger.row_input, -ledger.row_score))
+    label = ledger.row_label[order].astype(np.int64)
+    edges = _edges(rows)
+    bin_of_rank = np.repeat(np.arange(len(edges) - 1), np.diff(edges))
+    counts = np.bincount(
+        bin_of_rank * len(LABELS) + label, minlength=(len(edges) - 1) * len(LABELS)
+    ).reshape(-1, len(LABELS))
+    return ErrorShares(
+        edges=edges,
+        shares=counts / np.diff(edges)[:, np.newaxis],
+        annotated=int(ledger.positives.sum()),
+    )
+
+
+def error_shares(table: ErrorShares, ax: Axes | None = None) -> Axes:
+    """Draw the shares of one model as stacked steps over the rank.
+
+    Parameters
+    ----------
+    table : ErrorShares
+        From :func:`error_shares_table`.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; by default in a new figure of the width of a column.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        True positives lie at the bottom, the errors above them in the order of the oracles. A
+        dashed line stands at the number of annotated triplets. Nothing is shown or saved.
+    """
+    with paper():
+        ax, target = one_panel(ax, HEIGHT)
+        _fill(ax, table)
+        _label_ranks(ax)
+        ax.set_xlabel(AXES[0])
+        ax.set_ylabel(AXES[1])
+        _legend(target)
+    return ax
+
+
+def _fill(ax: Axes, table: ErrorShares) -> None:
+    ranks = _ranks(table.edges)
+    tops = 100 * np.cumsum(table.shares, axis=1)
+    below = np.zeros(len(tops))
+    for number, name in enumerate(LABELS):
+        steps = ax.fill_between(
+            ranks,
+            _steps(below),
+            _steps(tops[:, number]),
+            step="post",
+            facecolor=colour(name),
+            edgecolor="white",
+            linewidth=0.3,
+            hatch=HATCHES.get(name),
+            label=error_title(name),
+        )
+        steps.set_gid(name)
+        below = tops[:, number]
+    if ranks[0] < table.annotated < ranks[-1]:
+        ax.axvline(table.annotated, color="white", linewidth=2.0)
+        ax.axvline(table.annotated, color="black", linewidth=0.9, linestyle=DASHES)
+    ax.set_xscale("log")
+    ax.set_xlim(ranks[0], ranks[-1])
+    ax.set_ylim(0, 100)
+
+
+def _edges(rows: int) -> npt.NDArray[np.int64]:
+    """Cut ranks into bins; the first one is at most a tenth of few predictions."""
+    first = min(BEST, 10 ** max(int(np.log10(rows)) - 1, 0))
+    bins = round(np.log10(rows / first) * BINS)
+    edges = np.round(np.geomspace(first, rows, bins + 1)).astype(np.int64)
+    return np.unique(np.concatenate([[0], edges, [rows]]))
+
+
+def _label_ranks(ax: Axes) -> None:
+    """Mark as many powers of ten as have room, in full-size type, which exponents are not."""
+    first, last = np.log10(ax.get_xlim())
+    step = ceil(INCHES_PER_RANK * (last - first) / inches_of(ax))
+    ranks = 10.0 ** np.arange(ceil(first), int(last) + 1, step)
+    ax.set_xticks(ranks, [RANKS(rank) for rank in ranks])
+    ax.minorticks_off()
+
+
+def _ranks(edges: npt.NDArray[np.int64]) -> FloatArray:
+    """Place the edges on the axis; the first bin is drawn twice as wide as the others."""
+    return np.asarray(np.maximum(edges, edges[1] * 10 ** (-2 / BINS)))
+
+
+def _steps(values: FloatArray) -> FloatArray:
+    return np.append(values, values[-1])
+
+
+def _draw(figure: Figure, models: Sequence[ModelData]) -> None:
+    panels = panel_grid(figure, shown_names(models), AXES, PANEL)
+    for ax, model in zip(panels, models, strict=True):
+        _fill(ax, model.data)
+    edges = [_ranks(model.data.edges) for model in models]
+    panels[0].set_xlim(min(ranks[0] for ranks in edges), max(ranks[-1] for ranks in edges))
+    for ax in panels:
+        _label_ranks(ax)
+    _legend(figure)
+
+
+def _legend(target: Axes | Figure) -> None:
+    """Explain colours and line."""
+    marks = [
+        *(
+            Patch(
+                facecolor=colour(name),
+                edgecolor="white",
+                linewidth=0,
+                hatch=HATCHES.get(name),
+                label=error_title(name),
+            )
+            for name in LABELS
+        ),
+        Line2D(
+            [], [], color="black", linewidth=0.9, linestyle=DASHES, label="Number of annotations"
+        ),
+    ]
+    legend_above(target, marks)
+
+
+ERROR_SHARES = FigureKind(
+    name="error_shares",
+    title="Which errors predictions of each rank make",
+    needs="diagnoses",
+    data=lambda source: error_shares_table(diagnosis_of(source)),
+    draw=_draw,
+    height=HEIGHT,
+)

@@ -1,0 +1,64 @@
+"""The part of the plane that a picture of boxes shows."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from diaghoi.cases import Box, Case
+
+Image = npt.NDArray[np.uint8]
+
+UNKNOWN = 0.1  # room around boxes in an image of unknown size, as a share of what they span
+
+
+class Frame(NamedTuple):
+    """What part of the plane a picture shows, in its pixels.
+
+    Parameters
+    ----------
+    left, top, right, bottom : float
+        Its edges; pixels are squares around their coordinates.
+    """
+
+    left: float
+    top: float
+    right: float
+    bottom: float
+
+    @property
+    def ratio(self) -> float:
+        """Height over width."""
+        return (self.bottom - self.top) / (self.right - self.left)
+
+    def inside(self, box: Box, inset: float) -> Box:
+        """Move the edges of a box into the frame, so that they show."""
+        across = np.clip((box[0], box[2]), self.left + inset, self.right - inset)
+        down = np.clip((box[1], box[3]), self.top + inset, self.bottom - inset)
+        return float(across[0]), float(down[0]), float(across[1]), float(down[1])
+
+
+def frame_of(case: Case, image: Image | None = None) -> Frame:
+    """Find the frame of a case: that of the image, or room for all boxes where it is not known.
+
+    Parameters
+    ----------
+    case : Case
+        What is drawn.
+    image : (H, W, 3) uint8 array, optional
+        Its picture, for an image of unknown size.
+    """
+    size = case.size
+    if size is None and image is not None:
+        size = (image.shape[1], image.shape[0])
+    if size is not None:
+        return Frame(-0.5, -0.5, size[0] - 0.5, size[1] - 0.5)
+    boxes = (case.human, case.object, case.annotated_human, case.annotated_object)
+    corners = np.array([box for box in boxes if box is not None]).reshape(-1, 2)
+    first, last = corners.min(axis=0), corners.max(axis=0)
+    around = max(1.0, UNKNOWN * float((last - first).max()))
+    left, top = (first - around).tolist()
+    right, bottom = (last + around).tolist()
+    return Frame(left, top, right, bottom)

@@ -1,0 +1,72 @@
+"""Legends that stand above what they explain, in as many columns as fit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import ceil
+from typing import Any
+
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.legend import Legend
+
+from diaghoi.plots.labels import fitted, inches_of, text_width
+
+GAPS = 1.4  # widths of a letter m between mark and label, and between columns
+LINE = 0.125  # inches
+
+
+def legend_above(
+    target: Axes | Figure,
+    marks: Sequence[Artist],
+    title: str = "",
+    *,
+    size: float = 7.0,
+    mark: float = 1.4,
+    inches: float | None = None,
+) -> Legend:
+    """Explain marks; a figure grows by the lines of the legend beyond the first.
+
+    Parameters
+    ----------
+    target : Axes or Figure
+        What the legend stands above.
+    marks : sequence of matplotlib.artist.Artist
+        With their labels, of which long ones are shortened.
+    title : str
+        What else is to be said.
+    size : float
+        Of the type, in points.
+    mark : float
+        Width of a mark in widths of a letter m.
+    inches : float, optional
+        Width there is; by default that of the target before layout.
+    """
+    inches = inches_of(target) if inches is None else inches
+    taken = (mark + GAPS) * size / 72
+    labels = [fitted(str(each.get_label()), inches - taken, size) for each in marks]
+    widest = taken + max(text_width(label, size) for label in labels)
+    lines = ceil(len(marks) / max(1, int(inches / widest)))
+    place: dict[str, Any] = {"loc": "outside upper left"}
+    if isinstance(target, Axes):
+        place = {"loc": "lower left", "bbox_to_anchor": (0, 1.0), "borderaxespad": 0.2}
+    else:
+        target.set_figheight(target.get_figheight() + LINE * (lines - 1 + bool(title)))
+    legend = target.legend(
+        handles=list(marks),
+        labels=labels,
+        fontsize=size,
+        title=title or None,
+        title_fontsize=size,
+        alignment="left",
+        ncols=ceil(len(marks) / lines),
+        handlelength=mark,
+        handletextpad=0.4 if mark else 0,
+        columnspacing=1.0,
+        labelspacing=0.25,
+        **place,
+    )
+    for text in (*legend.get_texts(), legend.get_title()):
+        text.set_parse_math(False)
+    return legend

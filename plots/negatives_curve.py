@@ -1,0 +1,145 @@
+"""How well detectors reject pairs that do not interact: precision against recall."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from diaghoi.curves import Curve
+from diaghoi.curves import negatives_curve as curve_of
+from diaghoi.diagnosis import Diagnosis
+from diaghoi.exceptions import InputError
+from diaghoi.plots.figure import FigureKind, ModelData, NotApplicable, shown_names
+from diaghoi.plots.labels import fitted, inches_of, text_width
+from diaghoi.plots.legend import legend_above
+from diaghoi.plots.model_lines import MARK, model_lines
+from diaghoi.plots.panels import one_panel
+from diaghoi.plots.sources import diagnosis_of
+from diaghoi.plots.style import model_style, paper
+
+HEIGHT = 2.1  # inches
+
+
+class NegativesCurve(NamedTuple):
+    """The curve of one model.
+
+    Parameters
+    ----------
+    curve : Curve
+        Envelope of precision against recall of the pairs that localise no annotated pair.
+    ap : float
+        The area below it, a fraction.
+    chance : float
+        Share of these pairs among all, which is the precision of guessing.
+    """
+
+    curve: Curve
+    ap: float
+    chance: float
+
+
+def negatives_curve_table(diagnosis: Diagnosis) -> NegativesCurve:
+    """Compute the data of :func:`negatives_curve` for one model.
+
+    Raises
+    ------
+    NotApplicable
+        Where no predicted pair is negative, or pairs have no score.
+    """
+    scores = diagnosis.negatives
+    if scores["ap"] is None:
+        missing = "pair is negative" if not scores["negatives"] else "score of pairs is there"
+        raise NotApplicable(f"no {missing}, so that none can be rejected")
+    return NegativesCurve(
+        curve=curve_of(diagnosis.negative_pairs).thinned(),
+        ap=scores["ap"],
+        chance=scores["negatives"] / scores["pairs"],
+    )
+
+
+def negatives_curve(models: Mapping[str, NegativesCurve], ax: Axes | None = None) -> Axes:
+    """Draw precision against recall of rejecting pairs that do not interact, a line a model.
+
+    The legend gives the average precision and the share of such pairs, which is that of guessing
+    and high, because most pairs do not interact. Marks at the ends of the lines tell models apart
+    in grey print.
+
+    Parameters
+    ----------
+    models : mapping
+        For the label of each model its :func:`negatives_curve_table`.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; by default in a new figure of the width of one column.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        Nothing is shown or saved; see :func:`diaghoi.plots.save`.
+
+    Raises
+    ------
+    InputError
+        Where there is no model.
+    """
+    if not models:
+        raise InputError("models: there is nothing to draw; give at least one")
+    with paper():
+        ax, target = one_panel(ax, HEIGHT)
+        _lines(ax, list(models.values()))
+        _legend(target, models)
+    return ax
+
+
+def _lines(ax: Axes, tables: Sequence[NegativesCurve]) -> None:
+    for number, table in enumerate(tables):
+        curve, style = table.curve, model_style(number)
+        ax.plot(
+            100 * np.append(0, curve.recall),
+            100 * np.append(curve.precision[:1], curve.precision),
+            drawstyle="steps-pre",
+            **(style | {"marker": ""}),
+            linewidth=1.1,
+        )
+        ax.plot(
+            100 * curve.recall[-1:],
+            100 * curve.precision[-1:],
+            **(style | {"linestyle": ""}),
+            markersize=3.5,
+            clip_on=False,
+            zorder=3,
+        )
+    lowest = min(float(table.curve.precision.min()) for table in tables)
+    # The scale starts below the lowest line, and is never so fine that noise looks like a slope.
+    bottom = min(100 - 1.12 * 100 * (1 - lowest), 99.0)
+    ax.set_ylim(max(bottom, 0), 100 + 0.02 * (100 - max(bottom, 0)))
+    ax.set_xlim(0, 100)
+    ax.set_xlabel("Recall of pairs that do not interact (%)")
+    ax.set_ylabel("Precision (%)")
+    ax.grid(True, color="0.9", linewidth=0.5)
+
+
+def _legend(target: Axes | Figure, models: Mapping[str, NegativesCurve]) -> None:
+    figures = [f" {100 * table.ap:.2f} / {100 * table.chance:.2f}" for table in models.values()]
+    room = inches_of(target) - 0.5 - text_width(max(figures, key=len), 7.0)
+    labels = [fitted(label, room, 7.0) + each for label, each in zip(models, figures, strict=True)]
+    legend_above(target, model_lines(labels), "AP / share of such pairs (%)", mark=MARK)
+
+
+def _draw(figure: Figure, models: Sequence[ModelData]) -> None:
+    tables = dict(zip(shown_names(models), [model.data for model in models], strict=True))
+    _lines(figure.add_subplot(), list(tables.values()))
+    _legend(figure, tables)
+
+
+NEGATIVES_CURVE = FigureKind(
+    name="negatives_curve",
+    title="How well pairs that do not interact are rejected",
+    needs="diagnoses",
+    data=lambda source: negatives_curve_table(diagnosis_of(source)),
+    draw=_draw,
+    height=HEIGHT,
+)

@@ -1,0 +1,238 @@
+"""What each oracle does to one HOI class: precision against recall, before and after."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from diaghoi.curves import Curve, class_curve
+from diaghoi.diagnosis import Diagnosis
+from diaghoi.oracles import ORACLES, TOTALS
+from diaghoi.plots.figure import FigureKind, ModelData, NotApplicable, Source, shown_names
+from diaghoi.plots.legend import legend_above
+from diaghoi.plots.model_lines import MARK
+from diaghoi.plots.panels import one_panel, panel_grid
+from diaghoi.plots.sources import diagnosis_of
+from diaghoi.plots.style import colour, paper
+
+HEIGHT = 2.1  # inches
+FURTHER_ROW = 1.3  # inches
+AP_SIZE = 6.5  # points
+LEAST = 20  # annotated triplets of a class that is shown where the user names none
+LABELS = ("Recall (%)", "Precision (%)")
+DASHES: tuple[Any, ...] = ("-", (0, (4, 1.2)), (0, (1.2, 1)))
+
+
+class RepairedCurve(NamedTuple):
+    """One line of the figure.
+
+    Parameters
+    ----------
+    oracle : str or None
+        What is repaired; None for nothing.
+    curve : Curve
+        Envelope of precision against recall of the class.
+    ap : float or None
+        Its AP in percent; None where the oracle leaves no annotated triplet.
+    delta : float or None
+        By how much AP rises, in percent points.
+    """
+
+    oracle: str | None
+    curve: Curve
+    ap: float | None
+    delta: float | None
+
+
+class ClassCurves(NamedTuple):
+    """The lines of one HOI class and model.
+
+    Parameters
+    ----------
+    name : str
+        The class.
+    annotated : int
+        Its annotated triplets.
+    curves : list of RepairedCurve
+        Before any repair, and after each oracle alone.
+    """
+
+    name: str
+    annotated: int
+    curves: list[RepairedCurve]
+
+    @property
+    def gain(self) -> float:
+        """Sum of what repairing each error gains; the totals are made of the same errors."""
+        return sum(line.delta or 0.0 for line in self.curves if line.oracle not in TOTALS)
+
+
+def oracle_curve_table(diagnosis: Diagnosis, classes: Sequence[int]) -> dict[int, ClassCurves]:
+    """Compute the data of :func:`oracle_curve` for one model.
+
+    Parameters
+    ----------
+    diagnosis : Diagnosis
+        The model.
+    classes : sequence of int
+        HOI classes, counted from zero.
+    """
+    before = 100 * diagnosis.class_scores.average_precision
+    lines: dict[int, list[RepairedCurve]] = {hoi: [] for hoi in classes}
+    for name in (None, *ORACLES):
+        ledger = diagnosis.ledger if name is None else ORACLES[name](diagnosis.ledger)
+        scores = diagnosis.class_scores if name is None else diagnosis.repaired_scores[name]
+        after = 100 * scores.average_precision
+        for hoi in classes:
+            known = not np.isnan(after[hoi])
+            lines[hoi].append(
+                RepairedCurve(
+                    oracle=name,
+                    curve=class_curve(ledger, hoi, diagnosis.protocol).thinned(),
+                    ap=float(after[hoi]) if known else None,
+                    delta=float(after[hoi] - before[hoi]) if known else None,
+                )
+            )
+    positives = diagnosis.ledger.positives
+    return {
+        hoi: ClassCurves(diagnosis.vocabulary.class_name(hoi), int(positives[hoi]), lines[hoi])
+        for hoi in classes
+    }
+
+
+def candidates(diagnosis: Diagnosis) -> list[int]:
+    """List the classes of which one may be shown where the user names none.
+
+    Those with at least twenty annotated triplets; where there are none, those with any.
+    """
+    positives = np.where(diagnosis.splits["full"], diagnosis.ledger.positives, 0)
+    least = LEAST if (positives >= LEAST).any() else 1
+    return [int(hoi) for hoi in np.flatnonzero(positives >= least)]
+
+
+def most_costly(tables: Sequence[dict[int, ClassCurves]]) -> int:
+    """Find the class of which the errors cost most, summed over errors and models.
+
+    Parameters
+    ----------
+    tables : sequence
+        An :func:`oracle_curve_table` a model.
+
+    Raises
+    ------
+    NotApplicable
+        Where the models share no class.
+    """
+    shared = [hoi for hoi in tables[0] if all(hoi in table for table in tables)]
+    if not shared:
+        raise NotApplicable("there is no class with annotations")
+    return max(shared, key=lambda hoi: sum(table[hoi].gain for table in tables))
+
+
+def oracle_curve(table: ClassCurves, ax: Axes | None = None) -> Axes:
+    """Draw precision against recall of one HOI class before and after each oracle.
+
+    Lines that an oracle does not change lie under the black one. AP is read from these lines, which
+    show the highest precision at each recall or a higher one; the legend says by how much each
+    oracle raises it.
+
+    Parameters
+    ----------
+    table : ClassCurves
+        Of one class and model, from :func:`oracle_curve_table`.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; by default in a new figure of the width of one column.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        Nothing is shown or saved; see :func:`diaghoi.plots.save`.
+    """
+    with paper():
+        ax, target = one_panel(ax, HEIGHT)
+        _lines(ax, table)
+        ax.set_xlabel(LABELS[0])
+        ax.set_ylabel(LABELS[1])
+        legend_above(target, _handles(table), _head(table), mark=MARK)
+    return ax
+
+
+def _lines(ax: Axes, shown: ClassCurves) -> None:
+    for line in (*shown.curves[1:], shown.curves[0]):
+        recall, precision = line.curve.recall, line.curve.precision
+        ax.plot(
+            100 * np.append(0, recall)[: len(recall) + bool(len(recall))],
+            100 * np.append(precision[:1], precision),
+            drawstyle="steps-pre",
+            clip_on=False,
+            **_style_of(line.oracle),
+        )
+    ap = shown.curves[0].ap
+    if ap is not None:
+        ax.annotate(
+            f"AP {ap:.1f}",
+            (0, 0),
+            xytext=(4, 4),
+            textcoords="offset points",
+            fontsize=AP_SIZE,
+            bbox={"facecolor": "white", "alpha": 0.8, "edgecolor": "none", "pad": 0.5},
+        )
+    ax.set_xlim(0, 100)
+    ax.set_ylim(0, 100)
+    ax.grid(True, color="0.92", linewidth=0.5)
+
+
+def _style_of(oracle: str | None) -> dict[str, Any]:
+    if oracle is None:
+        return {"color": "black", "linewidth": 1.3}
+    dashes = DASHES[list(ORACLES).index(oracle) % len(DASHES)]
+    return {"color": colour(oracle), "linestyle": dashes, "linewidth": 1.0}
+
+
+def _handles(shown: ClassCurves, *, figures: bool = True) -> list[Line2D]:
+    """Make the handles of the legend, with ``figures`` also AP and what each oracle gains."""
+    handles = []
+    for line in shown.curves:
+        label = "Before" if line.oracle is None else ORACLES[line.oracle].title
+        if figures and line.oracle is not None and line.delta is not None:
+            label += f" {line.delta:+.1f}".replace("-", "\N{MINUS SIGN}")
+        handles.append(Line2D([], [], label=label, **_style_of(line.oracle)))
+    return handles
+
+
+def _head(shown: ClassCurves) -> str:
+    return f"{shown.name} ({shown.annotated:,} annotated)"
+
+
+def _draw(figure: Figure, models: Sequence[ModelData]) -> None:
+    hoi = most_costly([model.data for model in models])
+    shown = [model.data[hoi] for model in models]
+    panels = panel_grid(figure, shown_names(models), LABELS, FURTHER_ROW)
+    for ax, one in zip(panels, shown, strict=True):
+        _lines(ax, one)
+    legend_above(figure, _handles(shown[0], figures=len(models) == 1), _head(shown[0]), mark=MARK)
+
+
+def _data(source: Source) -> dict[int, ClassCurves]:
+    diagnosis = diagnosis_of(source)
+    if source.hoi is None:
+        return oracle_curve_table(diagnosis, candidates(diagnosis))
+    table = oracle_curve_table(diagnosis, [source.hoi])
+    if not table[source.hoi].annotated:
+        raise NotApplicable(f"no triplet of '{table[source.hoi].name}' counts")
+    return table
+
+
+ORACLE_CURVE = FigureKind(
+    name="oracle_curve",
+    title="One class before and after each oracle",
+    needs="diagnoses",
+    data=_data,
+    draw=_draw,
+    height=HEIGHT,
+)

@@ -1,0 +1,203 @@
+"""How many pairs a detector needs for its pair recall: tables 5 and 6 of the paper as curves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+
+from diaghoi.curves import DETECTION_THRESHOLDS, NMS_OVERLAPS, pair_sweeps
+from diaghoi.exceptions import InputError, close_matches
+from diaghoi.plots.figure import FigureKind, ModelData, NotApplicable, Source, shown_names
+from diaghoi.plots.legend import legend_above
+from diaghoi.plots.model_lines import MARK, model_lines
+from diaghoi.plots.panels import one_panel, panel_grid
+from diaghoi.plots.sources import diagnosis_of
+from diaghoi.plots.style import model_style, paper
+from diaghoi.protocol import Protocol
+from diaghoi.scenes import Scenes
+
+HEIGHT = 2.0  # inches
+NARROWEST = 1.0  # inches, width of a panel
+INCHES_FOR_LONG_TITLES = 1.8
+LABELS = ("Predicted pairs an image", "Pair recall (%)")
+THRESHOLDS = f"{DETECTION_THRESHOLDS[0]:g}–{DETECTION_THRESHOLDS[-1]:g}"
+OVERLAPS = f"{NMS_OVERLAPS[0]:g}–{NMS_OVERLAPS[-1]:g}"
+SWEEPS = {"best": "Best pairs", "detection": "Threshold", "nms": "Pair NMS"}
+LONG_TITLES = {
+    "best": "Best pairs of each image",
+    "detection": f"Detection threshold {THRESHOLDS}",
+    "nms": f"Pair NMS at overlap {OVERLAPS}",
+}
+FEWEST = 0.9  # pairs an image; the end of a line beyond that tells nothing
+STEPS = ((1, 3), (1, 2, 5), (1, 2, 3, 5, 7))  # of the scale in a decade, from coarse to fine
+FEWEST_TICKS = 3
+
+
+class KeptPairs(NamedTuple):
+    """One point of the figure.
+
+    Parameters
+    ----------
+    sweep : {"best", "detection", "nms"}
+        How pairs are dropped; see :func:`diaghoi.curves.pair_sweeps`.
+    setting : float or None
+        Pairs an image, detection score or overlap; None for all pairs of the detector.
+    per_image : float
+        Predicted pairs an image.
+    recall : float
+        Pair recall in percent.
+    """
+
+    sweep: str
+    setting: float | None
+    per_image: float
+    recall: float
+
+
+def pair_recall_table(
+    annotations: Scenes, predictions: Scenes, protocol: Protocol
+) -> list[KeptPairs]:
+    """Compute the data of :func:`pair_recall` for one model.
+
+    Parameters
+    ----------
+    annotations, predictions : Scenes
+        As :func:`diaghoi.diagnose` takes them.
+    protocol : Protocol
+        That of the diagnosis.
+
+    Raises
+    ------
+    NotApplicable
+        Where no pair is annotated or none is predicted.
+    """
+    rows = [
+        KeptPairs(sweep, point.setting, point.per_image, 100 * point.recall)
+        for sweep, points in pair_sweeps(annotations, predictions, protocol).items()
+        for point in points
+        if point.recall is not None and point.per_image
+    ]
+    if not rows:
+        raise NotApplicable("there is no annotated or no predicted pair")
+    return rows
+
+
+def pair_recall(
+    models: Mapping[str, Sequence[KeptPairs]], sweep: str = "best", ax: Axes | None = None
+) -> Axes:
+    """Draw pair recall against the number of pairs that are kept, a line a model.
+
+    Parameters
+    ----------
+    models : mapping
+        For the label of each model its :func:`pair_recall_table`.
+    sweep : {"best", "detection", "nms"}
+        How pairs are dropped.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; by default in a new figure of the width of one column.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        Nothing is shown or saved; see :func:`diaghoi.plots.save`.
+
+    Raises
+    ------
+    InputError
+        Where there is no model or the sweep is not known.
+    """
+    if not models:
+        raise InputError("models: there is nothing to draw; give at least one")
+    if sweep not in SWEEPS:
+        raise InputError(
+            f"sweep: '{sweep}' is not known{close_matches(sweep, SWEEPS)}; "
+            f"give one of {', '.join(SWEEPS)}"
+        )
+    with paper():
+        ax, target = one_panel(ax, HEIGHT)
+        _lines(ax, list(models.values()), sweep)
+        ax.set_xlabel(LABELS[0])
+        ax.set_ylabel(LABELS[1])
+        legend_above(target, _handles(list(models)), LONG_TITLES[sweep], mark=MARK)
+    return ax
+
+
+def _handles(labels: Sequence[str]) -> list[Line2D]:
+    everything = Line2D([], [], color="0.5", marker="o", markersize=4.5, linestyle="")
+    everything.set_label("large marks: all pairs")
+    return [*model_lines(labels), everything]
+
+
+def _lines(ax: Axes, tables: Sequence[Sequence[KeptPairs]], sweep: str) -> None:
+    """Draw the lines of one sweep, each from a large mark for all pairs to fewer and fewer."""
+    for number, table in enumerate(tables):
+        rows = [row for row in table if row.sweep == sweep]
+        rows = [row for row in rows if row.per_image >= min(FEWEST, rows[0].per_image)]
+        style = model_style(number)
+        ax.plot(
+            [row.per_image for row in rows],
+            [row.recall for row in rows],
+            **style,
+            markersize=2.2,
+            label=sweep,
+        )
+        ax.plot(
+            [row.per_image for row in rows[:1]],
+            [row.recall for row in rows[:1]],
+            **(style | {"linestyle": ""}),
+            markersize=4.5,
+        )
+    ax.set_xscale("log")
+    ax.xaxis.set_major_locator(FixedLocator(_ticks(*ax.get_xlim())))
+    ax.xaxis.set_minor_locator(NullLocator())
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda number, _: f"{number:g}"))
+    ax.grid(True, color="0.9", linewidth=0.5)
+
+
+def _ticks(low: float, high: float) -> list[float]:
+    """Choose the numbers of the scale: round ones, no more than are needed."""
+    ticks: list[float] = []
+    for steps in STEPS:
+        every = [step * 10.0**power for power in range(-2, 6) for step in steps]
+        ticks = [number for number in every if low <= number <= high]
+        if len(ticks) >= FEWEST_TICKS:
+            break
+    return ticks
+
+
+def _draw(figure: Figure, models: Sequence[ModelData]) -> None:
+    tables = [model.data for model in models]
+    sweeps = [
+        name for name in SWEEPS if any(row.sweep == name for table in tables for row in table)
+    ]
+    wide = figure.get_figwidth() >= INCHES_FOR_LONG_TITLES * len(sweeps)
+    titles = [(LONG_TITLES if wide else SWEEPS)[sweep] for sweep in sweeps]
+    panels = panel_grid(figure, titles, LABELS, 0.0, narrowest=NARROWEST)
+    for ax, sweep in zip(panels, sweeps, strict=True):
+        _lines(ax, tables, sweep)
+    legend_above(figure, _handles(shown_names(models)), mark=MARK)
+
+
+def _data(source: Source) -> list[KeptPairs]:
+    diagnosis = diagnosis_of(source)
+    if source.annotations is None or source.predictions is None:
+        raise NotApplicable("it needs the predictions themselves")
+    return pair_recall_table(source.annotations, source.predictions, diagnosis.protocol)
+
+
+PAIR_RECALL = FigureKind(
+    name="pair_recall",
+    title=(
+        "Pair recall with fewer pairs: the best ones, those above a detection threshold of "
+        f"{THRESHOLDS}, or after pair NMS at {OVERLAPS}"
+    ),
+    needs="diagnoses",
+    data=_data,
+    draw=_draw,
+    height=HEIGHT,
+)

@@ -1,0 +1,294 @@
+"""One case over its picture: what is annotated, what was predicted, and the error in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from matplotlib.axes import Axes
+from matplotlib.colors import to_rgb
+from matplotlib.figure import Figure
+
+from diaghoi.cases import Box, Case
+from diaghoi.oracles import ORACLES
+from diaghoi.plots.frame import Frame, Image, frame_of
+from diaghoi.plots.labels import fitted, text_width
+from diaghoi.plots.style import SINGLE_COLUMN, colour, paper
+from diaghoi.plots.tags import DARK, HINTED, WHITE, Colour, Tags, in_a_line, ink_on, short
+from diaghoi.sentences import shown_score
+
+TALLEST = 1.25  # height of a picture over the width of its column; taller ones become narrower
+# In points, as all that follow:
+LEADING = 1.3  # distance of lines of words, in sizes of their type
+WORDS, SMALL = 7.0, 5.5
+LINE, CASING = 0.9, 0.45
+DOT = 3.0
+EDGE = 1.5  # beside the words below a picture
+DASHES = (0, (3.0, 2.0))
+BOLD = 0.87  # width of letters over that of bold ones
+GROUND = to_rgb("0.86")  # of an empty frame
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Triplet:
+    """Two boxes as they are drawn: solid in a casing, or dashes on a ground."""
+
+    boxes: tuple[Box, ...]
+    joined: bool
+    tag: str
+    line: Colour
+    casing: Colour
+    dashed: bool
+
+
+def picture(
+    case: Case, image: Image | None = None, ax: Axes | None = None, *, missing: str = ""
+) -> Axes:
+    """Draw the boxes of a case over its picture.
+
+    The prediction is drawn in solid lines of the colour of its error, the annotation in dashes of
+    black and white. The line between the centres of two boxes that belong together begins with a
+    dot in the person and ends with a square in the object.
+
+    Parameters
+    ----------
+    case : Case
+        From :func:`diaghoi.cases.worst_cases`.
+    image : (H, W, 3) uint8 array, optional
+        The picture, of any resolution; without it the frame is empty.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; by default in a new figure of the width of a column.
+    missing : str
+        What an empty frame says.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        Nothing is shown or saved; see :func:`diaghoi.plots.save`.
+    """
+    frame = frame_of(case, image)
+    with paper():
+        if ax is None:
+            ax = Figure(figsize=_inches(frame, SINGLE_COLUMN)).add_axes((0, 0, 1, 1))
+        ax.set_axis_off()
+        ax.set_xlim(frame.left, frame.right)
+        ax.set_ylim(frame.bottom, frame.top)
+        ax.set_aspect("equal")
+        point = _point(ax, frame)
+        tags = Tags(ax, frame, point)
+        if image is None:
+            _draw_empty(ax, frame)
+        else:
+            extent = (frame.left, frame.right, frame.bottom, frame.top)
+            ax.imshow(image, extent=extent, interpolation="antialiased")
+        annotated, predicted = _annotated(case), _predicted(case)
+        for triplet in (annotated, predicted):
+            _draw_triplet(ax, triplet, frame, point)
+        objects = [box for each in (annotated, predicted) for box in each.boxes[1:]]
+        # The prediction chooses its place before the annotation.
+        for triplet in (predicted, annotated):
+            if triplet.boxes and triplet.tag:
+                tags.add(
+                    triplet.tag,
+                    triplet.boxes[0],
+                    triplet.line,
+                    casing=triplet.casing,
+                    below=triplet.dashed,
+                    spare=objects,
+                )
+        if image is None and missing:
+            edges = [edge for each in (annotated, predicted) for edge in _level_edges(each)]
+            corner = (frame.left, frame.bottom, frame.left, frame.bottom)
+            tags.add(missing, corner, GROUND, casing=GROUND, around=edges)
+    return ax
+
+
+def card(
+    case: Case,
+    image: Image | None = None,
+    *,
+    missing: str = "",
+    width: float = SINGLE_COLUMN,
+    words: bool = True,
+) -> Figure:
+    """Make a figure of a case: its picture, and below it the error and its repair in words.
+
+    Parameters
+    ----------
+    case, image, missing
+        As for :func:`picture`.
+    width : float
+        In inches. A very tall picture is narrower.
+    words : bool
+        Whether there are words below the picture; without them the figure is as wide as the
+        picture.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        See :func:`diaghoi.plots.save`.
+    """
+    wide, tall = _inches(frame_of(case, image), width)
+    with paper():
+        if not words:
+            figure = Figure(figsize=(wide, tall))
+            picture(case, image, figure.add_axes((0, 0, 1, 1)), missing=missing)
+            return figure
+        lines = list(_lines(case, width))
+        whole = tall + (3.0 + LEADING * sum(line.size for line in lines)) / 72
+        figure = Figure(figsize=(width, whole))
+        place = ((width - wide) / 2 / width, 1 - tall / whole, wide / width, tall / whole)
+        picture(case, image, figure.add_axes(place), missing=missing)
+        down = tall + 2.0 / 72
+        for line in lines:
+            figure.text(
+                EDGE / 72 / width,
+                1 - down / whole,
+                line.words,
+                fontsize=line.size,
+                fontweight=line.weight,
+                color=line.ink,
+                va="top",
+                parse_math=False,
+            )
+            down += LEADING * line.size / 72
+    return figure
+
+
+class _Line(NamedTuple):
+    """One line of the words below a picture."""
+
+    words: str
+    size: float = WORDS
+    weight: str = "normal"
+    ink: str = "black"
+
+
+def _lines(case: Case, width: float) -> Iterator[_Line]:
+    """Break the words of a case into lines."""
+    width = (width - 2 * EDGE / 72) / HINTED
+    title = f"{error_title(case)}: {case_title(case)}"
+    yield _Line(fitted(short(title), BOLD * width, WORDS), weight="bold")
+    for words in (case.sentence, f"Under its oracle it {case.repair}."):
+        for line in _wrapped(in_a_line(words), width, WORDS):
+            yield _Line(line)
+    legend = "Dashes: annotation."
+    if case.score is not None:
+        legend = f"Solid: prediction. {legend}"
+    room = width - text_width(f"{legend}  ", SMALL)
+    yield _Line(f"{legend}  {fitted(short(case.image), room, SMALL)}", size=SMALL, ink="0.35")
+
+
+def error_title(case: Case) -> str:
+    """Name the error of a case: ``Association``."""
+    return ORACLES[case.error].title if case.error in ORACLES else "True positive"
+
+
+def case_title(case: Case) -> str:
+    """Name what was predicted with its score, or what was missed: ``ride bicycle 0.84``."""
+    return str(case.annotated) if case.score is None else f"{case.name} {shown_score(case.score)}"
+
+
+def _wrapped(words: str, width: float, size: float) -> list[str]:
+    """Break words into lines of at most some inches."""
+    lines: list[str] = []
+    for word in words.split():
+        longer = f"{lines[-1]} {word}" if lines else word
+        if lines and text_width(longer, size) <= width:
+            lines[-1] = longer
+        else:
+            lines.append(fitted(word, width, size))
+    return lines
+
+
+def _inches(frame: Frame, width: float) -> tuple[float, float]:
+    """Width and height of the picture in a column."""
+    height = width * min(frame.ratio, TALLEST)
+    return height / frame.ratio, height
+
+
+def _annotated(case: Case) -> _Triplet:
+    return _Triplet(
+        boxes=tuple(b for b in (case.annotated_human, case.annotated_object) if b is not None),
+        # Boxes that are merely near need not belong together.
+        joined=case.annotated is not None or case.error == "action",
+        tag=case.annotated or "",
+        line=WHITE,
+        casing=DARK,
+        dashed=True,
+    )
+
+
+def _predicted(case: Case) -> _Triplet:
+    return _Triplet(
+        boxes=tuple(box for box in (case.human, case.object) if box is not None),
+        joined=True,
+        tag="" if case.score is None else case_title(case),
+        line=colour(case.error),
+        # Light lines need a dark casing, dark ones a light one.
+        casing=ink_on(colour(case.error)),
+        dashed=False,
+    )
+
+
+def _point(ax: Axes, frame: Frame) -> float:
+    """Pixels of the picture that a point of print is, as far as it is known before the layout."""
+    place, figure = ax.get_position(), ax.get_figure(root=True)
+    across, down = (1.0, 1.0) if figure is None else figure.get_size_inches()
+    inches = min(across * place.width, down * place.height / frame.ratio)
+    return (frame.right - frame.left) / inches / 72
+
+
+def _draw_empty(ax: Axes, frame: Frame) -> None:
+    across = (frame.left, frame.right, frame.right, frame.left)
+    down = (frame.top, frame.top, frame.bottom, frame.bottom)
+    ax.fill(across, down, facecolor=GROUND, edgecolor="none", zorder=0)
+    # Above all tags, so that none hides the edge.
+    ax.fill(across, down, facecolor="none", edgecolor="0.6", linewidth=1.0, zorder=5)
+
+
+def _level_edges(triplet: _Triplet) -> Iterator[Box]:
+    """Give the upper and lower edges, which a line of words would hide."""
+    for left, top, right, bottom in triplet.boxes:
+        yield left, top, right, top
+        yield left, bottom, right, bottom
+
+
+def _draw_triplet(ax: Axes, triplet: _Triplet, frame: Frame, point: float) -> None:
+    """Draw two boxes and the line that joins their centres."""
+    for box in triplet.boxes:
+        left, top, right, bottom = frame.inside(box, (LINE / 2 + CASING) * point)
+        _draw_line(ax, triplet, (left, right, right, left, left), (top, top, bottom, bottom, top))
+    if len(triplet.boxes) < 2 or not triplet.joined:
+        return
+    across, down = zip(*map(_centre, triplet.boxes), strict=True)
+    _draw_line(ax, triplet, across, down)
+    for x, y, marker in zip(across, down, "os", strict=True):
+        ax.plot(
+            *(x, y),
+            marker=marker,
+            markersize=DOT,
+            markerfacecolor=triplet.line,
+            markeredgecolor=triplet.casing,
+            markeredgewidth=CASING,
+        )
+
+
+def _draw_line(ax: Axes, triplet: _Triplet, across: Sequence[float], down: Sequence[float]) -> None:
+    """Draw a line that shows on any ground."""
+    around = 0 if triplet.dashed else 2 * CASING
+    ax.plot(across, down, color=triplet.casing, linewidth=LINE + around, solid_joinstyle="miter")
+    ax.plot(
+        across,
+        down,
+        color=triplet.line,
+        linewidth=LINE,
+        linestyle=DASHES if triplet.dashed else "-",
+        solid_joinstyle="miter",
+        dash_capstyle="butt",
+    )
+
+
+def _centre(box: Box) -> tuple[float, float]:
+    return (box[0] + box[2]) / 2, (box[1] + box[3]) / 2

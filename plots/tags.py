@@ -1,0 +1,140 @@
+"""Names of boxes on a picture, where they do not meet one another."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.colors import to_rgb
+
+from diaghoi.cases import Box
+from diaghoi.plots.frame import Frame
+from diaghoi.plots.labels import fitted, text_width
+
+Colour = tuple[float, float, float]
+
+# In points:
+TAG = 6.5
+PAD = 1.3  # around the words of a tag
+HINTED = 1.03  # letters on a screen are wider than those of the outlines by so much at most
+MOST = 60  # letters of a name before and after its middle; no column has room for more
+DARK, WHITE = to_rgb("#1a1a1a"), to_rgb("white")
+
+
+class Tags:
+    """The tags of one picture.
+
+    Parameters
+    ----------
+    ax : matplotlib.axes.Axes
+        Where the picture is drawn.
+    frame : Frame
+        What it shows.
+    point : float
+        Pixels of the picture that a point of print is.
+    """
+
+    def __init__(self, ax: Axes, frame: Frame, point: float) -> None:
+        self.ax, self.frame, self.point = ax, frame, point
+        self.taken: list[Box] = []
+
+    def add(
+        self,
+        words: str,
+        box: Box,
+        ground: Colour,
+        *,
+        casing: Colour = DARK,
+        below: bool = False,
+        around: Sequence[Box] = (),
+        spare: Sequence[Box] = (),
+    ) -> None:
+        """Name a box at its left, in a tag that stands clear of the earlier ones.
+
+        Parameters
+        ----------
+        words : str
+            The name; the middle of a long one is left out.
+        box : tuple of four floats
+            What is named.
+        ground, casing : tuple of three floats
+            Colour of the tag and of its rim.
+        below : bool
+            Whether the place below the box is preferred to that above it.
+        around : sequence of boxes
+            What this tag shall not hide.
+        spare : sequence of boxes
+            What it had better not hide, if there is another place at the box.
+        """
+        room = (self.frame.right - self.frame.left) / self.point
+        words = fitted(short(words), (room / HINTED - 2 * PAD) / 72, TAG)
+        width = (72 * text_width(words, TAG) * HINTED + 2 * PAD) * self.point
+        height = (1.25 * TAG + 2 * PAD) * self.point
+        taken = [*self.taken, *around]
+        place = self._place(self.frame.inside(box, 0), (width, height), below, taken, spare)
+        left, top, right, bottom = place
+        self.taken.append((left, top, right, bottom))
+        self.ax.fill(
+            (left, right, right, left),
+            (top, top, bottom, bottom),
+            facecolor=ground,
+            edgecolor=casing,
+            linewidth=0.5,
+            zorder=3,
+        )
+        self.ax.text(
+            left + PAD * self.point,
+            (top + bottom) / 2,
+            words,
+            fontsize=TAG,
+            color=ink_on(ground),
+            va="center_baseline",
+            parse_math=False,
+            zorder=4,
+        )
+
+    def _place(
+        self,
+        box: Box,
+        size: tuple[float, float],
+        below: bool,
+        taken: Sequence[Box],
+        spare: Sequence[Box],
+    ) -> Box:
+        """Find a place outside or inside a left corner of a box, where nothing else stands."""
+        frame, (width, height) = self.frame, size
+        left = max(frame.left, min(box[0], frame.right - width))
+        above, beneath = (box[1] - height, box[1]), (box[3], box[3] - height)
+        corners = [*beneath, *above] if below else [*above, *beneath]
+        # Where all four places are taken, whatever is free from the top down.
+        anywhere = np.arange(frame.top, frame.bottom - height, height).tolist()
+        for tops, avoided in ((corners, [*taken, *spare]), ([*corners, *anywhere], taken)):
+            for top in tops:
+                place = (left, top, left + width, top + height)
+                within = top >= frame.top and place[3] <= frame.bottom
+                if within and not any(_meet(place, other) for other in avoided):
+                    return place
+        return left, frame.top, left + width, frame.top + height
+
+
+def _meet(first: Sequence[float], second: Sequence[float]) -> bool:
+    across = first[0] < second[2] and second[0] < first[2]
+    return across and first[1] < second[3] and second[1] < first[3]
+
+
+def ink_on(ground: Colour) -> Colour:
+    """Return near-black or white, whichever is easier to read on a ground."""
+    red, green, blue = ground
+    return DARK if 0.299 * red + 0.587 * green + 0.114 * blue > 0.55 else WHITE
+
+
+def in_a_line(words: str) -> str:
+    """Return words that a font can draw, in one line: names of files need not be Unicode."""
+    return " ".join(words.encode(errors="replace").decode().split())
+
+
+def short(name: str) -> str:
+    """Return a name in one line; of an endless one the beginning and the ending."""
+    name = in_a_line(name)
+    return name if len(name) <= 2 * MOST else f"{name[:MOST]}…{name[-MOST:]}"

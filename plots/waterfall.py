@@ -1,0 +1,148 @@
+"""From mAP to what it would be without errors: the additive costs of the errors as a waterfall."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from diaghoi.attribution import attribute
+from diaghoi.oracles import ERRORS
+from diaghoi.plots.figure import FigureKind, ModelData, NotApplicable, Source, shown_names
+from diaghoi.plots.labels import error_title
+from diaghoi.plots.panels import one_panel, panel_grid
+from diaghoi.plots.sources import diagnosis_of
+from diaghoi.plots.style import colour, paper
+
+HEIGHT = 2.2  # inches of a panel
+NARROWEST = 1.7
+THICKNESS = 0.72  # of a bar, as a share of the distance between bars
+ROOM = 112  # percent; beyond 100 stand the figures of the last bars
+SCALE = "mAP (%)"
+ENDS = {"map": "mAP", "map_repaired": "Without errors"}
+
+
+class Step(NamedTuple):
+    """One bar of the waterfall.
+
+    Parameters
+    ----------
+    name : str
+        An error; `map` for the first bar, `map_repaired` for the last.
+    low, high : float
+        Where the bar begins and ends, in percent.
+    value : float
+        What it adds, in percent points; for the first and the last bar its height.
+    """
+
+    name: str
+    low: float
+    high: float
+    value: float
+
+
+def waterfall_table(attribution: Mapping[str, Any]) -> list[Step]:
+    """Collect the data of :func:`waterfall`, the errors in their usual order.
+
+    Parameters
+    ----------
+    attribution : mapping
+        As from :meth:`diaghoi.attribution.Attribution.to_dict`.
+    """
+    start, end = 100 * attribution["map"], 100 * attribution["map_repaired"]
+    steps = [Step("map", 0.0, start, start)]
+    level = start
+    for name in ERRORS:
+        value = 100 * attribution[name]
+        steps.append(Step(name, *sorted((level, level + value)), value))
+        level += value
+    return [*steps, Step("map_repaired", 0.0, end, end)]
+
+
+def waterfall(attribution: Mapping[str, Any], ax: Axes | None = None) -> Axes:
+    """Draw what each error costs, one after the other, from mAP to mAP without errors.
+
+    Parameters
+    ----------
+    attribution : mapping
+        As for :func:`waterfall_table`.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; by default in a new figure of the width of one column.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        Nothing is shown or saved; see :func:`diaghoi.plots.save`.
+    """
+    with paper():
+        ax, _ = one_panel(ax, HEIGHT)
+        _bars(ax, waterfall_table(attribution))
+        ax.set_xlabel(SCALE)
+    return ax
+
+
+def _bars(ax: Axes, steps: Sequence[Step]) -> None:
+    level = 0.0
+    for place, step in enumerate(steps):
+        end = step.name in ENDS
+        ax.barh(
+            place,
+            step.high - step.low,
+            left=step.low,
+            height=THICKNESS,
+            color="0.45" if end else colour(step.name),
+            edgecolor="0.15",
+            linewidth=0.4,
+        )
+        ax.annotate(
+            f"{step.value:.1f}" if end else _signed(step.value),
+            (step.high, place),
+            xytext=(2, 0),
+            textcoords="offset points",
+            va="center",
+            fontsize=6,
+        )
+        level = step.value if end else level + step.value
+        if place < len(steps) - 1:
+            ends = [place - THICKNESS / 2, place + 1 + THICKNESS / 2]
+            ax.plot([level, level], ends, color="0.4", linewidth=0.5)
+    ax.set_yticks(range(len(steps)), [ENDS.get(s.name) or error_title(s.name) for s in steps])
+    ax.set_ylim(len(steps) - 0.4, -0.6)
+    ax.set_xlim(min(0.0, *(step.low for step in steps)), ROOM)
+    ax.set_xticks(range(0, 101, 20))
+    ax.tick_params(axis="y", length=0)
+    ax.xaxis.grid(True, color="0.88", linewidth=0.5)
+
+
+def _signed(points: float) -> str:
+    shown = f"{points:+.1f}" if abs(points) >= 0.095 else f"{points:+.2f}"
+    return "0" if float(shown) == 0 else shown.replace("-", "\N{MINUS SIGN}")
+
+
+def _draw(figure: Figure, models: Sequence[ModelData]) -> None:
+    names = shown_names(models)
+    panels = panel_grid(figure, names, (SCALE, ""), HEIGHT, NARROWEST)
+    for panel, model in zip(panels, models, strict=True):
+        _bars(panel, waterfall_table(model.data))
+
+
+def _data(source: Source) -> Mapping[str, Any]:
+    saved = source.result.get("attribution")
+    if saved is not None and "map" in saved:
+        return dict(saved)
+    found = attribute(diagnosis_of(source))
+    if found is None:
+        raise NotApplicable("mAP is undefined")
+    return found.to_dict()
+
+
+WATERFALL = FigureKind(
+    name="waterfall",
+    title="Costs of the errors that add up",
+    needs="diagnoses",
+    data=_data,
+    draw=_draw,
+    height=HEIGHT,
+)

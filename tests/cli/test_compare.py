@@ -1,0 +1,338 @@
+"""``diaghoi compare``: several detectors, from predictions, saved results or a study."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from support.results import example
+
+from diaghoi import simulate
+from diaghoi.formats import write
+
+Save = Callable[..., Path]
+
+
+@pytest.fixture
+def put(alone: Path) -> Save:
+    """Return a function that saves a result in the working directory."""
+
+    def saved(name: str, **changes: Any) -> Path:
+        path = alone / name
+        path.write_text(json.dumps(example(changes.pop("label", path.stem)) | changes))
+        return path
+
+    return saved
+
+
+@pytest.fixture(scope="session")
+def detectors(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Write annotations and two detectors."""
+    folder = tmp_path_factory.mktemp("detectors")
+    rng = np.random.default_rng(2)
+    truth = simulate.annotations(15, rng)
+    write(folder / "gt.npz", truth)
+    for name, detector in (("one", simulate.ONE_STAGE), ("two", simulate.TWO_STAGE)):
+        write(folder / f"{name}.npz", simulate.detect(truth, detector, rng))
+    return folder
+
+
+def test_saved_results_are_compared(run, put) -> None:
+    done = run("compare", put("a.json"), put("b.json", map={"full": 0.6, "rare": None}))
+    assert done.code == 0
+    assert done.out.startswith("2 models on hico-det, 1,234 images, protocol hico-det-520\n")
+    line = next(line for line in done.out.split("\nmAP, %\n")[1].splitlines() if line[:2] == "b ")
+    assert line.split()[:3] == ["b", "60.00*", "–"]
+    assert done.err == "Note: a note\n"
+
+
+def test_predictions_are_diagnosed_as_by_report(run, detectors: Path) -> None:
+    words = ("--annotations", detectors / "gt.npz", "--json", "-")
+    files = [detectors / f"{name}.npz" for name in ("one", "two")]
+    tables = json.loads(run("compare", *files, *words).out)["tables"]
+    for file in files:
+        result = json.loads(run("report", file, *words).out)
+        mine = {key: part["models"][file.stem] for key, part in tables.items()}
+        assert mine["map"]["map.full"] == result["map"]["full"]
+        assert mine["official"]["known_object.rare"] == result["official"]["known_object"]["rare"]
+        assert mine["pairs"]["rare.recall"] == result["pairs"]["rare"]["recall"]
+        assert mine["negatives_actions"]["actions.map"] == result["actions"]["map"]
+        for oracle, outcome in result["oracles"].items():
+            assert mine["delta_map_rare"][oracle] == outcome["delta_map"]["rare"]
+
+
+def test_predictions_and_results_mix(run, detectors: Path, alone: Path) -> None:
+    truth = ("--annotations", detectors / "gt.npz")
+    files = [detectors / f"{name}.npz" for name in ("one", "two")]
+    assert run("report", files[0], *truth, "--json", "saved.json", "-q").code == 0
+    mixed = json.loads(run("compare", "saved.json", files[1], *truth, "--json", "-").out)
+    fresh = json.loads(run("compare", *files, *truth, "--json", "-").out)
+    assert mixed == fresh
+
+
+def test_annotations_are_found_as_report_finds_them(run, detectors: Path, monkeypatch) -> None:
+    missing = run("compare", detectors / "one.npz")
+    assert missing.code == 2
+    assert "no hico-det annotations found" in missing.err
+    monkeypatch.setenv("DIAGHOI_DATA", str(detectors / "gt.npz"))
+    done = run("compare", detectors / "one.npz")
+    assert done.code == 0
+    assert f"Note: annotations: {detectors / 'gt.npz'}, from DIAGHOI_DATA" in done.err
+
+
+def test_what_is_told_of_each_model(run, put) -> None:
+    files = (put("a.json"), put("b.json"), put("c.json"))
+    told = ("--labels", "QPIC,UPT,", "--stage", "one, two,", "--backbone", "R50,,Swin")
+    result = json.loads(run("compare", *files, *told, "--json", "-").out)
+    assert result["models"] == [
+        {"label": "QPIC", "stage": "one", "backbone": "R50"},
+        {"label": "UPT", "stage": "two", "backbone": None},
+        {"label": "c", "stage": None, "backbone": "Swin"},
+    ]
+    assert result["groups"] == {"one": ["QPIC"], "two": ["UPT"]}
+    assert "difference" in result["tables"]["map"]["means"]
+
+
+def test_labels_are_those_of_the_results_or_of_the_files(run, put, detectors: Path) -> None:
+    files = (put("x.json", label="My model"), put("y.json", label=""))
+    result = json.loads(run("compare", *files, "--json", "-").out)
+    assert [model["label"] for model in result["models"]] == ["My model", "y"]
+
+
+def test_labels_twice_need_labels(run, put) -> None:
+    done = run("compare", put("a.json"), put("b.json", label="a"))
+    assert (done.code, done.out) == (2, "")
+    assert "label 'a': used for two models; give each its own, with --labels" in done.err
+
+
+def study(folder: Path, detectors: Path, more: str = "") -> Path:
+    path = folder / "study.toml"
+    path.write_text(
+        f'annotations = "{detectors}/gt.npz"\n{more}\n'
+        f'[[model]]\nlabel = "A"\nfile = "{detectors}/one.npz"\nstage = "one"\nbackbone = "R50"\n'
+        f'[[model]]\nlabel = "B"\nfile = "{detectors}/two.npz"\nstage = "two"\n'
+    )
+    return path
+
+
+def test_a_study_is_compared(run, detectors: Path, alone: Path) -> None:
+    done = run("compare", study(alone, detectors))
+    assert done.code == 0
+    assert "\nTwo-stage\n  B " in done.out
+    assert "\nDifference " in done.out
+    assert "Backbone" in done.out
+
+
+def test_options_change_the_study(run, detectors: Path, alone: Path) -> None:
+    path = study(alone, detectors, 'protocol = "hico-det"')
+    result = json.loads(run("compare", path, "--json", "-").out)
+    assert result["protocol"]["name"] == "hico-det"
+    result = json.loads(run("compare", path, "--protocol", "diag-hoi", "--json", "-").out)
+    assert result["protocol"]["name"] == "diag-hoi"
+
+
+def test_pairs_belong_to_models(run, data, found, save) -> None:
+    words = ("--annotations", data.annotations, "--labels", "with,without", "--json", "-")
+    done = run("compare", data.predictions, data.predictions, "--pairs", f"{data.pairs},", *words)
+    assert done.code == 0, done.err
+    result = json.loads(done.out)
+    pairs = result["tables"]["pairs"]
+    assert pairs["models"]["with"]["per_image"] != pairs["models"]["without"]["per_image"]
+    assert "as listed by with; those of the triplets of without" in pairs["caption"]
+
+
+@pytest.mark.parametrize(
+    ("format", "start"),
+    [
+        ("text", "1 model on"),
+        ("markdown", "Models on hico-det"),
+        ("latex", "% diaghoi "),
+        ("csv", "topic,model,"),
+        ("json", "{\n"),
+    ],
+)
+def test_formats(run, put, alone: Path, format: str, start: str) -> None:
+    a = put("a.json")
+    on_stdout = run("compare", a, "--format", format)
+    assert on_stdout.out.startswith(start)
+    in_file = run("compare", a, "--format", format, "--out", "tables")
+    assert (in_file.code, in_file.out) == (0, "")
+    # Files hold the notes, which stdout leaves to stderr.
+    written = (alone / "tables").read_text("utf-8")
+    assert written.replace("\nNote: a note\n", "\n") == on_stdout.out.replace(
+        "\nNote: a note\n", "\n"
+    ).replace("\r\n", "\n")
+
+
+@pytest.mark.parametrize(
+    ("name", "start"),
+    [
+        ("t.md", "Models on"),
+        ("t.TEX", "% diaghoi"),
+        ("t.csv", "topic,"),
+        ("t.json", "{"),
+        ("t.txt", "1 model"),
+        ("t", "1 model"),
+    ],
+)
+def test_the_ending_of_the_file_tells_its_format(run, put, alone, name: str, start: str) -> None:
+    assert run("compare", put("a.json"), "--out", name).code == 0
+    assert (alone / name).read_text("utf-8").startswith(start)
+
+
+def test_out_and_json_together(run, put, alone: Path) -> None:
+    done = run("compare", put("a.json"), "--out", "t.csv", "--json", "t.json")
+    assert (done.code, done.out) == (0, "")
+    result = json.loads((alone / "t.json").read_text("utf-8"))
+    rows = list(csv.DictReader(io.StringIO((alone / "t.csv").read_text("utf-8"))))
+    assert len(rows) == sum(len(table["columns"]) for table in result["tables"].values())
+
+
+def test_json_beside_the_tables(run, put, alone: Path) -> None:
+    done = run("compare", put("a.json"), "--json", "t.json")
+    assert done.out.startswith("1 model on hico-det")
+    same = run("compare", put("a.json"), "--json", "-").out
+    assert (alone / "t.json").read_text("utf-8") == same
+    assert run("compare", put("a.json"), "--format", "json").out == same
+
+
+def test_quiet(run, put, alone: Path) -> None:
+    done = run("compare", put("a.json"), "--quiet")
+    assert (done.code, done.out, done.err) == (0, "", "")
+    done = run("compare", put("a.json"), "--quiet", "--format", "csv")
+    assert done.out.startswith("topic,")
+    assert done.err == ""
+
+
+def test_letters_that_latex_has_not(run, put) -> None:
+    done = run("compare", put("a.json"), "--labels", "日 é", "--format", "latex")
+    assert r"? \'{e} & " in done.out
+    assert "Note: LaTeX has no letters 日 without further packages; ? stands for them" in done.err
+    assert "LaTeX" not in run("compare", put("a.json"), "--labels", "日").err
+
+
+def test_caveats_are_told_on_stderr_and_in_the_tables(run, put) -> None:
+    counts = example()["counts"] | {"images": 7}
+    done = run("compare", put("a.json"), put("b.json", counts=counts))
+    assert done.code == 0
+    assert "Note: images differ (a: 1,234; b: 7)" in done.err
+    assert "Caution: images differ (a: 1,234; b: 7)." in done.out
+
+
+def test_one_name_may_be_no_unicode(run, put, alone: Path) -> None:
+    done = run("compare", put("a.json", label="m\udcffodel"), "--out", "t.tex", "--json", "t.json")
+    assert done.code == 0
+    assert "m?odel" in (alone / "t.tex").read_text("utf-8")
+    assert run("compare", put("a.json", label="m\udcffodel")).code == 0
+
+
+SIGNATURE = {"name": "hico-det-520", "signature": "AP: area"}
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("none.json",), "none.json: No such file or directory"),
+        (("a.json", "none.pkl"), "none.pkl: No such file or directory"),
+        (("a.json", "b.json", "--labels", "x"), "--labels x: tells of 1 models, and there are 2"),
+        (("a.json", "--stage", "three"), "stage 'three': give one or two"),
+        (("a.json", "--stage", "twoo"), "stage 'twoo' (did you mean 'two'?)"),
+        (("a.json", "--backbone", "x,y"), "--backbone x,y: tells of 2 models, and there are 1"),
+        (("a.json", "--pairs", "p.pkl"), "p.pkl: a.json is a saved result, which has its pairs"),
+        (("a.json", "--format", "latx"), "--format 'latx' (did you mean 'latex'?): give one of"),
+        (("a.json", "--protocol", "hico"), "unknown protocol 'hico'"),
+        (
+            ("a.json", "--protocol", "diag-hoi"),
+            "a.json: was saved under protocol hico-det-520, not diag-hoi; give the predictions",
+        ),
+        (
+            ("a.json", "--dataset", "v-coco"),
+            "a.json: was saved under dataset hico-det, not v-coco",
+        ),
+        (("a.json", "--dataset", "hico"), "unknown data set 'hico'"),
+        (("a.json", "zoo.json"), "'a' is on hico-det, 'zoo' on zoo"),
+        (("a.json", "area.json"), "'area' has AP: area; diagnose them again under one protocol"),
+        (
+            ("a.json", "odd.json"),
+            "result of 'odd': errors.true_positive is 'x', which is no number",
+        ),
+        (("a.json", "--json", "a.json"), "a.json: would overwrite what is read"),
+        (("a.json", "--out", "no/t.tex"), "there is no folder no"),
+        (("a.json", "--out", "t.tex", "--json", "t.tex"), "t.tex: would be written twice"),
+        (("study.toml", "a.json"), "study.toml: a study stands alone; name the other files in it"),
+        (("study.toml", "--labels", "x"), "--labels: study.toml tells that of each model; change"),
+        (("none.toml",), "none.toml: No such file or directory"),
+    ],
+)
+def test_bad_input_is_one_line(run, put, alone: Path, words: tuple[str, ...], message: str) -> None:
+    put("a.json")
+    put("b.json")
+    put("zoo.json", dataset="zoo")
+    put("area.json", protocol=SIGNATURE)
+    put("odd.json", errors={"true_positive": "x"})
+    (alone / "study.toml").write_text('[[model]]\nfile = "a.json"\n')
+    before = sorted(path.name for path in alone.iterdir())
+    done = run("compare", *words)
+    assert done.code == 2
+    assert done.out == ""
+    assert done.err.startswith("diaghoi: error: ")
+    assert len(done.err.splitlines()) == 1
+    assert message in done.err
+    assert sorted(path.name for path in alone.iterdir()) == before
+
+
+def test_located_annotations_are_not_overwritten(
+    run, detectors: Path, alone: Path, monkeypatch
+) -> None:
+    truth = alone / "gt.npz"
+    truth.write_bytes((detectors / "gt.npz").read_bytes())
+    before = truth.read_bytes()
+    monkeypatch.setenv("DIAGHOI_DATA", str(truth))
+    done = run("compare", detectors / "one.npz", "--out", truth)
+    assert done.code == 2
+    assert "would overwrite what is read" in done.err
+    assert truth.read_bytes() == before
+
+
+def test_predictions_of_another_data_set(run, detectors: Path, alone: Path) -> None:
+    rng = np.random.default_rng(0)
+    truth = simulate.v_coco_annotations(3, rng)
+    write(alone / "v.npz", simulate.v_coco_detect(truth, rng))
+    done = run("compare", detectors / "one.npz", "v.npz", "--annotations", detectors / "gt.npz")
+    assert done.code == 2
+    assert "v.npz: is of v-coco, and the annotations are of hico-det" in done.err
+
+
+def test_a_data_set_of_ones_own_has_no_official_table(run, save, truth, found, alone: Path) -> None:
+    for row in (*truth, *found):
+        for triplet in row.get("hoi_annotation", row.get("hoi_prediction")):
+            triplet["category_id"] = 1
+    words = 'name = "zoo"\nobjects = ["person", "cat"]\nverbs = ["feed", "hold"]\n'
+    (alone / "zoo.toml").write_text(f'{words}annotations = "gt.pkl"\n')
+    save("gt.pkl", truth)
+    files = save("a.pkl", found), save("b.pkl", found[:1])
+    done = run("compare", *files, "--dataset", "zoo.toml", "--json", "-")
+    assert done.code == 0, done.err
+    result = json.loads(done.out)
+    assert list(result["tables"]) == [
+        *("map", "delta_map_full", "errors", "error_shares", "pairs", "negatives_actions")
+    ]
+    assert result["tables"]["map"]["models"]["b"]["max_recall.full"] == 0.5
+    assert result["tables"]["map"]["best"] == {"map.full": ["a"], "max_recall.full": ["a"]}
+    (alone / "study.toml").write_text(
+        'dataset = "zoo.toml"\n[[model]]\nfile = "a.pkl"\n[[model]]\nfile = "b.pkl"\n'
+    )
+    assert json.loads(run("compare", "study.toml", "--json", "-").out) == result
+
+
+def test_the_program(program, put, alone: Path) -> None:
+    done = program("compare", put("a.json"), put("b.json"), COLUMNS="80")
+    assert done.code == 0
+    assert "\nModel " in done.out
+    assert "Compare detectors" in program("compare", "--help").out

@@ -1,0 +1,198 @@
+"""``diaghoi figures``."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from diaghoi import simulate
+from diaghoi.cli.figures import FORMATS
+from diaghoi.diagnosis import diagnose
+from diaghoi.formats import read_annotations, write
+from diaghoi.plots import FIGURES
+from diaghoi.report.json import write_json
+
+QUICK = "delta_map,error_shares"
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Annotations, predictions of two detectors and the results of one of them."""
+    folder = tmp_path_factory.mktemp("files")
+    truth = simulate.annotations(15, np.random.default_rng(0))
+    write(folder / "truth.npz", truth)
+    for name, detector in (("one", simulate.ONE_STAGE), ("two", simulate.TWO_STAGE)):
+        found = simulate.detect(truth, detector, np.random.default_rng(1))
+        write(folder / f"{name}.npz", found)
+    write_json(folder / "two.json", diagnose(truth, found).to_dict() | {"notes": []})
+    return folder
+
+
+@pytest.fixture
+def study(files: Path, alone: Path) -> Callable[..., Path]:
+    """Return a function that describes a study of some models."""
+
+    def describe(*models: str, annotations: bool = True, **labels: str) -> Path:
+        lines = [f'annotations = "{files / "truth.npz"}"'] if annotations else []
+        for number, model in enumerate(models):
+            label = labels.get(f"label{number}", f"m{number}")
+            lines += ["[[model]]", f'file = "{files / model}"', f'label = "{label}"']
+        path = alone / "study.toml"
+        path.write_text("\n".join(lines))
+        return path
+
+    return describe
+
+
+def test_all_figures_of_a_study(run, study, alone) -> None:
+    words = ("--out", "pictures", "--format", "svg")
+    done = run("figures", study("one.npz", "two.npz"), *words)
+    assert done.code == 0
+    written = {path.name for path in (alone / "pictures").iterdir()}
+    skipped = {"delta_map_backbone"}
+    assert written == {f"{name}.svg" for name in FIGURES if name not in skipped}
+    shown = [line.split(": ")[0] for line in done.out.splitlines()]
+    assert shown == [f"pictures/{name}.svg" for name in FIGURES if name not in skipped]
+    assert "Note: delta_map_backbone: not drawn: it shows models of one name" in done.err
+
+
+def test_formats_and_column(run, study, alone) -> None:
+    done = run(
+        *("figures", study("two.json"), "--out", "x", "--only", "delta_map"),
+        *("--column", "single", "--format", "pdf, svg,png"),
+    )
+    assert done.code == 0
+    title = FIGURES["delta_map"].title
+    assert done.out == f"x/delta_map.pdf, .svg, .png: {title}\n"
+    assert done.err == ""
+    assert f'width="{3.25 * 72:g}pt"' in (alone / "x" / "delta_map.svg").read_text()
+    assert len(list((alone / "x").iterdir())) == len(FORMATS)
+
+
+def test_the_caption_stands_in_the_file(run, study, alone) -> None:
+    run("figures", study("two.json"), "--out", "x", "--only", "delta_map", "--format", "svg")
+    content = (alone / "x" / "delta_map.svg").read_text()
+    assert "m0 on hico-det, protocol hico-det-520 (classes: no_interaction left out" in content
+
+
+def test_saved_results_serve_the_figures_that_they_can(run, study, alone) -> None:
+    done = run("figures", study("one.npz", "two.json"), "--out", "x", "--only", QUICK)
+    assert done.code == 0
+    assert len(done.out.splitlines()) == 2
+    assert "Note: error_shares: without m1: a saved result is not enough for it; " in done.err
+
+
+def test_figures_that_do_not_apply_are_noted(run, study, alone) -> None:
+    done = run("figures", study("two.json", annotations=False), "--out", "x", "--only", QUICK)
+    assert done.code == 0
+    assert [path.name for path in (alone / "x").iterdir()] == ["delta_map.pdf"]
+    assert "Note: error_shares: not drawn: a saved result is not enough" in done.err
+
+
+def test_no_figure_at_all(run, study, alone) -> None:
+    done = run("figures", study("two.json"), "--out", "x", "--only", "error_shares", "-q")
+    assert done.code == 2
+    assert done.out == ""
+    assert done.err.startswith("diaghoi: error: ")
+    assert "study.toml: no figure could be drawn: error_shares: not drawn: a saved" in done.err
+    assert not (alone / "x").exists()
+
+
+def test_quiet(run, study, alone) -> None:
+    done = run("figures", study("two.json"), "--out", "x", "--only", QUICK, "--quiet")
+    assert (done.code, done.out, done.err) == (0, "", "")
+    assert (alone / "x" / "delta_map.pdf").exists()
+
+
+def test_figures_are_repeatable(run, study, alone) -> None:
+    for out in ("x", "y"):
+        run("figures", study("two.json"), "--out", out, "--only", "delta_map")
+    first, second = ((alone / out / "delta_map.pdf").read_bytes() for out in ("x", "y"))
+    assert first == second
+
+
+def test_one_class(run, study, files, alone) -> None:
+    truth = read_annotations(files / "truth.npz")
+    frequent = truth.vocabulary.class_name(int(np.bincount(truth.triplet_class).argmax()))
+    words = ("figures", study("one.npz"), "--out", "x", "--only", "oracle_curve")
+    assert run(*words, "--format", "svg", "--class", frequent).code == 0
+    assert frequent in (alone / "x" / "oracle_curve.svg").read_text()
+    done = run(*words, "--class", "ride bicicle")
+    assert done.code == 2
+    assert "class: unknown class 'ride bicicle' (did you mean 'ride bicycle'" in done.err
+
+
+def test_letters_that_the_font_lacks(run, study, alone) -> None:
+    done = run("figures", study("two.json", label0="模型"), "--out", "x", "--only", "delta_map")
+    assert done.code == 0
+    assert "Note: delta_map: the font has not all letters of the labels; boxes" in done.err
+
+
+def test_annotations_are_found_as_for_a_report(run, study, files, alone, monkeypatch) -> None:
+    monkeypatch.setenv("DIAGHOI_DATA", str(files / "truth.npz"))
+    path = study("one.npz", annotations=False)
+    done = run("figures", path, "--out", "x", "--only", "error_shares")
+    assert done.code == 0
+    assert f"Note: annotations: {files / 'truth.npz'}, from DIAGHOI_DATA" in done.err
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--only", "delta_mapp"], "--only 'delta_mapp': not known (did you mean 'delta_map'"),
+        (["--only", ""], "--only '': not known; give some of delta_map, "),
+        (["--format", "pdf,gif"], "--format 'gif': not known"),
+        (["--column", "tripple"], "--column 'tripple': not known; give one of single, double"),
+        (["--column", "single,double"], "--column 'single,double': not known (did you mean"),
+    ],
+)
+def test_bad_options(run, study, alone, options, message) -> None:
+    done = run("figures", study("two.json"), "--out", "x", *options)
+    assert done.code == 2
+    assert message in done.err
+    assert len(done.err.splitlines()) == 1
+    assert not (alone / "x").exists()
+
+
+def test_out_must_be_a_folder(run, study, alone) -> None:
+    (alone / "x").write_text("")
+    done = run("figures", study("two.json"), "--out", "x")
+    assert done.code == 2
+    assert "x: cannot be the output folder: x is a file" in done.err
+
+
+def test_a_figure_never_overwrites_what_is_read(run, files, alone) -> None:
+    saved = alone / "delta_map.pdf"
+    saved.write_bytes((files / "two.json").read_bytes())
+    (alone / "study.toml").write_text('[[model]]\nfile = "delta_map.pdf"\nlabel = "a"')
+    done = run("figures", "study.toml", "--out", ".", "--only", "delta_map")
+    assert done.code == 2
+    assert "delta_map.pdf: would overwrite what is read" in done.err
+    assert json.loads(saved.read_text())["dataset"] == "hico-det"
+
+
+def test_a_study_that_is_not_there(run, alone) -> None:
+    done = run("figures", "absent.toml", "--out", "x")
+    assert done.code == 2
+    assert "absent.toml" in done.err
+    assert len(done.err.splitlines()) == 1
+
+
+def test_help_loads_no_plots() -> None:
+    code = (
+        "import sys, diaghoi.cli; sys.argv = ['diaghoi', 'figures', '--help']\n"
+        "try: diaghoi.cli.main()\n"
+        "except SystemExit: pass\n"
+        "print('HEAVY', sorted({'matplotlib', 'seaborn', 'pycocotools'} & set(sys.modules)))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert "--column" in done.stdout
+    assert done.stdout.endswith("HEAVY []\n")

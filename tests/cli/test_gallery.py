@@ -1,0 +1,388 @@
+"""``diaghoi gallery``: a folder of pictures with an index, or one page."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+import shutil
+import subprocess
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PIL import Image
+
+from diaghoi.cases import ERRORS
+from diaghoi.exceptions import InputError
+from diaghoi.report.gallery import Gallery, write_folder
+from diaghoi.report.pictures import Pictures
+
+NAMES = ("one.jpg", "two.jpg")
+FAR = [400.0, 300.0, 450.0, 350.0]
+
+
+@pytest.fixture
+def images(alone: Path) -> Path:
+    """Both pictures of the small data set."""
+    folder = alone / "images"
+    folder.mkdir()
+    for name in NAMES:
+        Image.new("RGB", (640, 480), (90, 120, 150)).save(folder / name)
+    return folder
+
+
+@pytest.fixture
+def files(save, truth, found, images) -> dict[str, Any]:
+    """Predictions of which the first image has a wrong object box."""
+    found[0]["predictions"].append({"bbox": FAR, "category_id": 1})
+    found[0]["hoi_prediction"].append(
+        {"subject_id": 0, "object_id": 2, "category_id": 76, "score": 0.75, "action_score": 0.7}
+    )
+    return {
+        "predictions": save("preds.pkl", found),
+        "words": ("--annotations", save("gt.pkl", truth), "--images", images),
+    }
+
+
+def show(run, files, *more: object):
+    return run("gallery", files["predictions"], *files["words"], *more)
+
+
+class Page(HTMLParser):
+    """What a page holds: tags with attributes, and texts."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.text = ""
+        self.feed(path.read_text(encoding="utf-8"))
+
+    def handle_starttag(self, tag, attrs) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_data(self, data) -> None:
+        self.text += data
+
+    def all(self, tag: str) -> list[dict[str, str | None]]:
+        return [attributes for name, attributes in self.tags if name == tag]
+
+
+# A folder.
+
+
+def test_a_folder_holds_one_picture_a_case_and_an_index(run, files, alone) -> None:
+    done = show(run, files, "--error", "object-box", "--out", "out")
+    assert (done.code, done.out) == (0, "out: 1 cases: object_box 1 of 1\n")
+    assert "two.jpg" not in done.err
+    out = alone / "out"
+    picture = "object-box-001-one.png"
+    assert sorted(path.name for path in out.iterdir()) == ["index.csv", "index.json", picture]
+    with Image.open(out / picture) as image:
+        assert image.width == 975
+    index = json.loads((out / "index.json").read_text())
+    assert (index["dataset"], index["label"], index["class"]) == ("hico-det", "preds", None)
+    assert index["protocol"]["name"] == "hico-det-520"
+    assert index["errors"] == {"object_box": 1}
+    (case,) = index["cases"]
+    assert (case["file"], case["picture"], case["image"]) == (picture, "found", "one.jpg")
+    assert (case["name"], case["score"], case["object"]) == ("ride bicycle", 0.75, FAR)
+    assert case["repair"].startswith("becomes a true positive of ride bicycle, in place of the one")
+
+
+def test_the_index_for_spreadsheets_has_one_number_a_cell(run, files, alone, save, found) -> None:
+    found[0]["filename"] = "=1+1.jpg"
+    files["predictions"] = save("preds.pkl", found)
+    assert show(run, files, "--error", "object_box", "--out", "out").code == 0
+    assert (alone / "out" / "index.csv").read_bytes().count(b"\r\n") == 1
+    show(run, files, "--error", "object_box,both_boxes,missed_gt", "--out", "out")
+    with (alone / "out" / "index.csv").open(newline="", encoding="utf-8") as lines:
+        rows = list(csv.DictReader(lines))
+    assert {row["image"] for row in rows} == {"'=1+1.jpg", "one.jpg"}
+    wrong = next(row for row in rows if row["error"] == "both_boxes" and row["score"] == "0.75")
+    assert (wrong["object_left"], wrong["object_bottom"]) == ("400.0", "350.0")
+    missed = next(row for row in rows if row["error"] == "missed_gt")
+    assert (missed["score"], missed["human_left"], missed["width"]) == ("", "", "")
+    assert missed["annotated_human_left"] == "10.0"
+
+
+def test_the_same_cases_have_the_same_names(run, files, alone) -> None:
+    written = []
+    for out in ("first", "second"):
+        assert show(run, files, "--out", out).code == 0
+        written.append({path.name: path.read_bytes() for path in (alone / out).iterdir()})
+    assert written[0] == written[1]
+
+
+def test_names_of_files_are_safe_whatever_the_images_are_called(
+    run, files, alone, save, found
+) -> None:
+    found[0]["filename"] = "../../etc/<b>évil name\n" + "x" * 300
+    files["predictions"] = save("preds.pkl", found)
+    done = show(run, files, "--error", "both_boxes", "--out", "out")
+    assert done.code == 0
+    for path in (alone / "out").iterdir():
+        assert re.fullmatch(r"[A-Za-z0-9_.-]{1,90}", path.name)
+    assert "names that lead out of" in done.err
+    assert not (alone.parent.parent / "etc").exists()
+
+
+# A page.
+
+
+def test_a_page_holds_its_pictures_and_loads_nothing(run, files, alone) -> None:
+    done = show(run, files, "--out", "cases.html")
+    assert done.code == 0
+    assert done.out.startswith("cases.html: 1 cases: human_box 0 of 0, object_box 1 of 1, ")
+    page = Page(alone / "cases.html")
+    (picture,) = page.all("img")
+    assert picture["src"].startswith("data:image/jpeg;base64,")
+    assert (picture["width"], picture["height"]) == ("640", "480")
+    assert picture["alt"] == "predicted ride bicycle in one.jpg"
+    assert not [tag for tag, _ in page.tags if tag in ("script", "link", "iframe")]
+    assert "http" not in (alone / "cases.html").read_text().replace("http-equiv", "")
+    assert [section["id"] for section in page.all("section")] == list(ERRORS)
+    assert [anchor["href"] for anchor in page.all("a")] == [f"#{error}" for error in ERRORS]
+    assert "but the object box overlaps no annotated bicycle." in page.text
+    assert "Under its oracle it becomes a true positive of ride bicycle" in page.text
+    assert "Protocol hico-det-520: classes: no_interaction left out" in page.text
+
+
+def test_names_in_a_page_are_words_and_not_html(run, files, alone, save, found, tmp_path) -> None:
+    evil = '"><script>alert(1)</script>\x07.jpg'
+    found[0]["filename"] = evil
+    path = save("<img src=x>.pkl", found)
+    done = run("gallery", path, *files["words"], "--error", "both_boxes", "--out", "cases.html")
+    assert done.code == 0
+    page = Page(alone / "cases.html")
+    assert not page.all("script")
+    assert {picture["src"][:5] for picture in page.all("img")} == {"data:"}
+    shown = evil.replace("\x07", "\N{REPLACEMENT CHARACTER}")
+    assert page.all("img")[0]["alt"] == f"predicted ride bicycle in {shown}"
+    assert page.text.count("<img src=x> on hico-det") == 2
+
+
+def test_a_described_class_in_a_page_is_words(run, alone, save, images) -> None:
+    Path("own.toml").write_text(
+        'name = "own"\nobjects = ["person", "<script>alert(1)</script>"]\nverbs = ["日本 & $x"]\n',
+        encoding="utf-8",
+    )
+    boxes = [
+        {"bbox": [10.0, 20.0, 50.0, 80.0], "category_id": 0},
+        {"bbox": [30.0, 40.0, 90.0, 95.0], "category_id": 1},
+    ]
+    pair = {"subject_id": 0, "object_id": 1, "category_id": 0}
+    truth = [{"filename": "one.jpg", "annotations": boxes, "hoi_annotation": [pair]}]
+    found = [{"filename": "one.jpg", "predictions": boxes[:1] * 2, "hoi_prediction": []}]
+    words = ("--dataset", "own.toml", "--images", images, "--out", "cases.html")
+    gt, preds = save("gt.pkl", truth), save("p.pkl", found)
+    done = run("gallery", preds, "--annotations", gt, *words)
+    assert (done.code, done.out[:23]) == (0, "cases.html: 1 cases: hu")
+    assert "Note: the font has not all letters of the names; boxes stand for them\n" in done.err
+    page = Page(alone / "cases.html")
+    assert not page.all("script")
+    assert "日本 & $x <script>alert(1)</script>" in page.text
+
+
+# What is shown.
+
+
+def test_missing_and_damaged_pictures_are_told(run, files, images, save, truth, found) -> None:
+    for each, name in ((truth, "three.jpg"), (found, "three.jpg")):
+        each.append(each[0] | {"filename": name})
+    files["predictions"] = save("preds.pkl", found)
+    save("gt.pkl", truth)
+    (images / "one.jpg").write_bytes(b"no picture")
+    done = show(run, files, "--error", "object_box", "--out", "out")
+    assert done.code == 0
+    assert "Note: 1 of 2 pictures are not in " in done.err
+    assert "their boxes are drawn in empty frames: three.jpg\n" in done.err
+    assert "Note: one.jpg cannot be read (cannot identify image file 'the file')\n" in done.err
+    index = json.loads(Path("out/index.json").read_text())
+    assert [case["picture"] for case in index["cases"]] == ["damaged", "missing"]
+    for case in index["cases"]:
+        with Image.open(Path("out") / case["file"]) as picture:
+            # The grey of an empty frame.
+            assert picture.convert("RGB").getpixel((900, 60)) == (219, 219, 219)
+
+
+def test_one_class_by_name_with_hyphens_or_number(run, files) -> None:
+    counts = []
+    for name in ("ride bicycle", "ride-bicycle", "ride_bicycle", "48", "hold bicycle"):
+        done = show(run, files, "--class", name, "--error", "object_box", "--out", "out")
+        counts.append(done.out)
+    of = "out: 1 cases of 'ride bicycle': object_box 1 of 1\n"
+    assert counts[:3] == [of] * 3
+    assert "object_box 0 of 0" in counts[4]
+    assert show(run, files, "--class", "ride bicycle", "--out", "cases.html").code == 0
+    assert "Only the class ride bicycle." in Page(Path("cases.html")).text
+    assert show(run, files, "--class", "ride", "--out", "out").err.startswith(
+        "diaghoi: error: --class: unknown class 'ride'"
+    )
+
+
+def test_top_and_several_errors(run, data, images) -> None:
+    words = ("--annotations", data.annotations, "--images", images, "--pairs", data.pairs)
+    more = ("--error", "duplicate", "--error", "action,association", "--top", 2, "--out", "out")
+    done = run("gallery", data.predictions, *words, *more)
+    assert re.fullmatch(
+        r"out: 6 cases: duplicate 2 of \d+, action 2 of \d+, association 2 of \d+\n", done.out
+    )
+    index = json.loads(Path("out/index.json").read_text())
+    assert [case["error"] for case in index["cases"]] == [
+        *("duplicate", "duplicate", "action", "action", "association", "association")
+    ]
+
+
+def test_quiet(run, files) -> None:
+    done = show(run, files, "--error", "object_box", "--out", "out", "--quiet")
+    assert (done.code, done.out, done.err) == (0, "", "")
+
+
+def test_no_cases_at_all(run, files, alone) -> None:
+    done = show(run, files, "--error", "human_box", "--out", "cases.html")
+    assert (done.code, done.out) == (0, "cases.html: 0 cases: human_box 0 of 0\n")
+    assert "Human box none" in Page(alone / "cases.html").text
+
+
+# What cannot be done.
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--error", "asociation", "--out", "o"), "--error 'asociation': not known (did you mean"),
+        (("--error", "false-positive", "--out", "o"), "--error 'false_positive': not known"),
+        (("--images", "none", "--out", "o"), "none: there is no such folder; give the folder with"),
+        (("--out", "images"), "images: holds the pictures that are read; give another folder"),
+        (("--out", "preds.pkl"), "preds.pkl: cannot be the output folder: preds.pkl is a file"),
+        (("--out", "cases.pdf"), "cases.pdf: neither a folder nor a page; give a folder or FILE.h"),
+        (("--out", "none/cases.html"), "none/cases.html: cannot be written: there is no folder"),
+        (("--out", "o", "--protocol", "hico"), "unknown protocol 'hico' (did you mean 'hico-det'"),
+        (("--out", "o", "--class", "601"), "--class: unknown class 601"),
+    ],
+)
+def test_bad_requests(run, files, alone, words, message) -> None:
+    before = sorted(alone.rglob("*"))
+    done = show(run, files, *words)
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith(f"diaghoi: error: {message}")
+    assert done.err.count("\n") == 1
+    assert sorted(alone.rglob("*")) == before
+
+
+def test_a_page_that_cannot_be_finished_is_not_left(run, files, alone, monkeypatch) -> None:
+    def fail(*_: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr("diaghoi.report.gallery_page._figure", fail)
+    (alone / "cases.html").write_text("old")
+    assert show(run, files, "--out", "cases.html").code == 2
+    assert (alone / "cases.html").read_text() == "old"
+    assert not list(alone.glob(".cases*"))
+
+
+def test_a_folder_that_cannot_be_made_is_told(images: Path) -> None:
+    nothing = Gallery(
+        label="",
+        dataset="hico-det",
+        protocol="",
+        signature="",
+        categories_count=True,
+        hoi="",
+        sections=(),
+    )
+    with pytest.raises(InputError, match=r"one.jpg/out: cannot be made: Not a directory"):
+        write_folder(images / "one.jpg" / "out", nothing, Pictures(images))
+
+
+def test_images_and_out_are_needed(run, files) -> None:
+    done = run("gallery", files["predictions"], "--out", "o")
+    assert done.code == 2
+    assert "Missing option '--images'" in done.err
+
+
+def test_help(run) -> None:
+    done = run("gallery", "--help")
+    assert done.code == 0
+    assert done.out.startswith("Usage: diaghoi gallery")
+
+
+# Real pictures.
+
+
+@pytest.fixture
+def street(shared: Path, alone: Path, save) -> tuple[Any, ...]:
+    """A few real pictures with boxes and triplets, and a detector that shifts object boxes."""
+    folder = shared / "data" / "hoi_w"
+    if not folder.is_dir():
+        pytest.skip("the pictures of ../shared/data/hoi_w are not on this machine")
+    there = {path.name for path in (folder / "images").iterdir()}
+    annotated = [
+        one
+        for one in json.loads((folder / "example.json").read_text())
+        if one["file_name"] in there
+    ]
+    Path("gt.json").write_text(json.dumps(annotated))
+    Path("hoi_w.toml").write_text(
+        'name = "hoi-w"\nannotations = "gt.json"\nnumbers = { objects = 1, verbs = 1 }\n'
+        'objects = ["person", "cellphone", "cigarette", "drink", "food", "bike", "motorbike", '
+        '"horse", "ball", "computer", "document"]\n'
+        'verbs = ["smoke", "call", "play (cellphone)", "eat", "drink", "ride", "hold", "kick", '
+        '"read", "play (computer)"]\n'
+    )
+    predicted = []
+    for one in annotated:
+        boxes = [dict(box) for box in one["annotations"]]
+        for box in boxes:
+            left, top, right, bottom = box["bbox"]
+            shift = 0 if box["category_id"] == "1" else right - left
+            box["bbox"] = [left + shift, top, right + shift, bottom]
+        scores = [0.9 - n / 10 for n in range(len(one["hoi_annotation"]))]
+        hois = [
+            hoi | {"score": score, "action_score": score}
+            for hoi, score in zip(one["hoi_annotation"], scores, strict=True)
+        ]
+        predicted.append(
+            {"filename": one["file_name"], "predictions": boxes, "hoi_prediction": hois}
+        )
+    words = ("--dataset", "hoi_w.toml", "--images", folder / "images")
+    return (save("preds.pkl", predicted), *words)
+
+
+def test_real_pictures(run, street) -> None:
+    done = run("gallery", *street, "--error", "object_box", "--top", 4, "--out", "out")
+    assert done.code == 0
+    assert done.out.startswith("out: 4 cases: object_box 4 of ")
+    assert done.err == "Note: annotations: gt.json\n"
+    index = json.loads(Path("out/index.json").read_text())
+    for case in index["cases"]:
+        assert case["picture"] == "found"
+        with Image.open(Path("out") / case["file"]) as picture:
+            assert len(picture.convert("RGB").resize((50, 50)).getcolors(2500)) > 100
+
+
+def test_a_browser_shows_the_page(run, street, alone) -> None:
+    browser = shutil.which("chromium")
+    if browser is None:
+        pytest.skip("chromium is not on this machine")
+    assert run("gallery", *street, "--error", "object_box", "--out", "cases.html").code == 0
+    picture = alone / "page.png"
+    flags = ("--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-sync")
+    subprocess.run(
+        [
+            browser,
+            *flags,
+            "--disable-background-networking",
+            f"--user-data-dir={alone / 'profile'}",
+            "--window-size=800,900",
+            f"--screenshot={picture}",
+            (alone / "cases.html").as_uri(),
+        ],
+        check=True,
+        capture_output=True,
+        timeout=60,
+    )
+    with Image.open(picture) as shown:
+        assert len(shown.convert("RGB").resize((80, 90)).getcolors(7200)) > 300

@@ -1,0 +1,131 @@
+"""What ``diaghoi report`` adds when it is asked for: files, variants, intervals, costs, causes."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+
+from diaghoi.oracles import ERRORS
+
+QUICK = ("--bootstrap", "20")
+
+
+@pytest.fixture
+def report(run, data):
+    """Return a function that reports on the small data set and gives JSON, text and notes."""
+
+    def command(*words: object) -> tuple[dict, str, str]:
+        usual = ("report", data.predictions, "--annotations", data.annotations)
+        done = run(*usual, "--json", "x.json", *words)
+        assert done.code == 0, done.err
+        return json.loads(Path("x.json").read_text()), done.out, done.err
+
+    return command
+
+
+def test_a_page(report) -> None:
+    pytest.importorskip("jinja2")
+    report("--html", "page.html")
+    page = Path("page.html").read_text()
+    assert page.lower().startswith("<!doctype html>")
+    assert "Duplicate" in page
+
+
+def test_tables_of_classes_and_images(report) -> None:
+    result, _, _ = report("--class-table", "c.csv", "--image-table", "i.json", "--sort", "action")
+    with Path("c.csv").open(encoding="utf-8", newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    counts = [int(row["action"]) for row in rows]
+    assert counts == sorted(counts, reverse=True)
+    assert sum(counts) == result["errors"]["action"]
+    images = json.loads(Path("i.json").read_text())
+    assert sum(row["action"] for row in images) == result["errors"]["action"]
+    report("--class-table", "c.csv", "--sort", "-ap")
+    with Path("c.csv").open(encoding="utf-8", newline="") as stream:
+        found = [float(row["ap"]) for row in csv.DictReader(stream) if row["ap"]]
+    assert found == sorted(found)
+
+
+def test_variants_beside_the_original(report) -> None:
+    result, text, notes = report(
+        "--pair-nms", "0.5", "--pair-nms", "0.7", "--detection-threshold", 0
+    )
+    assert list(result["variants"]) == ["pair NMS 0.5", "pair NMS 0.7", "detection threshold 0"]
+    variant = result["variants"]["pair NMS 0.5"]
+    assert variant["pairs"]["per_image"] < result["pairs"]["per_image"]
+    difference = variant["map"]["full"] - result["map"]["full"]
+    assert variant["difference"]["map"]["full"] == pytest.approx(difference)
+    assert "As given" in text
+    assert "Pair NMS 0.7" in text
+    assert "pair NMS at 0.5: drops" in notes
+
+
+def test_intervals(report) -> None:
+    result, text, _ = report(*QUICK, "--seed", "3")
+    assert result["bootstrap"]["resamples"] == 20
+    assert result["bootstrap"]["seed"] == 3
+    low, high = result["intervals"]["map.full"]
+    assert low < result["map"]["full"] < high
+    assert "Intervals, 95 %" in text
+    assert "From 20 resamples of the images, centred, seed 3." in text
+    again, _, _ = report(*QUICK, "--seed", "3")
+    assert again["intervals"] == result["intervals"]
+    wide, _, _ = report(*QUICK, "--seed", "3", "--confidence", "0.99", "--interval", "percentile")
+    assert wide["bootstrap"]["method"] == "percentile"
+
+
+def test_costs_that_add_up(report) -> None:
+    result, text, _ = report("--attribution", "--figure", "x.pdf")
+    values = result["attribution"]
+    assert [name for name in values if name in ERRORS] == list(ERRORS)
+    assert sum(values[name] for name in ERRORS) == pytest.approx(values["total"])
+    assert values["map"] == result["map"]["full"]
+    assert "rare" in values
+    assert "Shapley values add up" in text
+    assert Path("x_attribution.pdf").read_bytes().startswith(b"%PDF")
+
+
+def test_causes_and_calibration(report) -> None:
+    result, text, _ = report("--causes", "--calibration")
+    causes = result["annotation_causes"]
+    false = sum(result["errors"].values()) - sum(
+        result["errors"][name] for name in ("true_positive", "missed_gt")
+    )
+    assert sum(cause["count"] for cause in causes.values()) == false
+    assert "False positives by likely cause" in text
+    assert 0 < result["calibration"]["ece"] < 1
+    assert "Expected calibration error" in text
+
+
+def test_nothing_more_is_said_without_being_asked(report) -> None:
+    result, text, _ = report()
+    further = ("variants", "intervals", "bootstrap", "attribution", "annotation_causes")
+    assert not {*further, "calibration"} & set(result)
+    assert "Intervals" not in text
+
+
+BAD = {
+    "table of another kind": (("--class-table", "c.xlsx"), "tables are written as .csv or .json"),
+    "sorting nothing": (("--sort", "ap"), "--sort: sorts the tables of --class-table and"),
+    "unknown column": (
+        ("--class-table", "c.csv", "--sort", "ap_"),
+        "(did you mean 'ap'",
+    ),
+    "one resample": (("--bootstrap", "1"), "--bootstrap 1: give at least two resamples"),
+    "confidence": (("--bootstrap", "9", "--confidence", "95"), "must lie between 0 and 1"),
+    "interval": (("--bootstrap", "9", "--interval", "t"), "give one of centred, percentile, bca"),
+    "overlap": (("--pair-nms", "2"), "2"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_options(run, data, name: str) -> None:
+    words, message = BAD[name]
+    done = run("report", data.predictions, "--annotations", data.annotations, *words)
+    assert done.code == 2
+    assert message in done.err
+    assert "Traceback" not in done.err
+    assert not list(Path().glob("c.*"))

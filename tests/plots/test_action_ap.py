@@ -1,0 +1,129 @@
+"""Action AP of verbs: the data of the figure, and what is on the axes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+from support.figures import complaints
+from support.scenes import BICYCLE, CAR, HOLD, PERSON, RIDE, WASH, image, scenes
+
+from diaghoi import InputError, diagnose, plots
+from diaghoi.plots.action_ap import (
+    ACTION_AP,
+    ActionAP,
+    action_ap,
+    action_ap_table,
+    shown_verbs,
+)
+
+FEW = [ActionAP("ride", 10, 50.0), ActionAP("hold", 30, 80.0), ActionAP("wash", 20, None)]
+LONG = " with a label of $x_1$ that is long"
+
+
+def test_table_of_a_hand_made_case() -> None:
+    boxes = [(PERSON, (0, 0, 9, 9)), (BICYCLE, (10, 0, 19, 9)), (CAR, (50, 0, 89, 9))]
+    truth = scenes(
+        [image("a.jpg", boxes, [(0, 1, RIDE), (0, 1, HOLD), (0, 2, WASH)])], scored=False
+    )
+    # Riding is found, holding is not named, and nothing reaches the car.
+    found = scenes([image("a.jpg", boxes, [(0, 1, RIDE, 0.5)])], scored=True)
+    assert action_ap_table(diagnose(truth, found)) == [
+        ActionAP("hold", 1, 0.0),
+        ActionAP("ride", 1, 100.0),
+        ActionAP("wash", 1, None),
+    ]
+
+
+def test_table_has_the_mean_of_the_report(sources: list[plots.Source]) -> None:
+    diagnosis = sources[1].diagnosis
+    assert diagnosis is not None
+    rows = action_ap_table(diagnosis)
+    known = [row.ap for row in rows if row.ap is not None]
+    assert np.mean(known) == pytest.approx(100 * diagnosis.actions["map"])
+    assert sum(row.annotated for row in rows) == diagnosis.counts["annotated_triplets"]
+    assert "no interaction" not in [row.verb for row in rows]
+    assert "sit on" in [row.verb for row in rows]
+
+
+def test_no_table_without_action_scores() -> None:
+    boxes = [(PERSON, (0, 0, 9, 9)), (BICYCLE, (10, 0, 19, 9))]
+    truth = scenes([image("a.jpg", boxes, [(0, 1, RIDE)])], scored=False)
+    found = scenes([image("a.jpg", boxes, [(0, 1, RIDE, 0.5)])], scored=True)
+    with pytest.raises(plots.NotApplicable, match="the predictions have no action scores"):
+        action_ap_table(diagnose(truth, replace(found, triplet_action_score=None)))
+
+
+def test_the_most_annotated_verbs_are_shown_the_best_on_top() -> None:
+    rows = [ActionAP("a", 5, 10.0), ActionAP("b", 9, 20.0), ActionAP("c", 7, 30.0)]
+    assert shown_verbs([rows], 2) == ["c", "b"]
+    assert shown_verbs([rows]) == ["c", "b", "a"]
+
+
+def test_verbs_are_ordered_by_the_mean_of_the_models() -> None:
+    one = [ActionAP("a", 5, 10.0), ActionAP("b", 5, 50.0)]
+    other = [ActionAP("a", 5, 95.0), ActionAP("b", 5, 40.0)]
+    assert shown_verbs([one, other]) == ["a", "b"]
+
+
+def test_verbs_without_ap_come_last() -> None:
+    assert shown_verbs([FEW]) == ["hold", "ride", "wash"]
+    assert shown_verbs([[*FEW, ActionAP("eat", 40, 0.0)]]) == ["hold", "ride", "eat", "wash"]
+
+
+def test_a_row_a_verb_and_a_dot_a_model() -> None:
+    other = [ActionAP("ride", 10, 60.0), ActionAP("hold", 30, 20.0)]
+    ax = action_ap({"a": FEW, "b": other})
+    rows = [text.get_text() for text in ax.get_yticklabels()]
+    assert rows == ["ride (10)", "hold (30)", "wash (20)"]
+    first, second = ax.get_lines()
+    assert sorted(first.get_xydata().tolist()) == [[50, 0], [80, 1]]
+    assert sorted(second.get_xydata().tolist()) == [[20, 1], [60, 0]]
+    assert first.get_marker() != second.get_marker()
+    (spans,) = ax.collections
+    assert [segment.tolist() for segment in spans.get_segments()] == [
+        [[50, 0], [60, 0]],
+        [[20, 1], [80, 1]],
+    ]
+    assert ax.get_ylim()[0] > ax.get_ylim()[1]  # the first row on top
+
+
+def test_no_more_rows_than_wanted() -> None:
+    ax = action_ap({"a": FEW}, verbs=2)
+    assert [text.get_text() for text in ax.get_yticklabels()] == ["hold (30)", "wash (20)"]
+
+
+def test_verbs_that_have_no_ap_anywhere() -> None:
+    ax = action_ap({"a": [ActionAP("wash", 20, None)]})
+    ax.figure.draw_without_rendering()
+    assert [text.get_text() for text in ax.get_yticklabels()] == ["wash (20)"]
+
+
+def test_axes_that_are_given_are_used() -> None:
+    given = Figure(layout="constrained").add_subplot()
+    assert action_ap({"a": FEW}, given) is given
+    assert [text.get_text() for text in given.get_legend().get_texts()] == ["a"]
+
+
+@pytest.mark.parametrize("width", [plots.SINGLE_COLUMN, plots.DOUBLE_COLUMN])
+@pytest.mark.parametrize("number", [1, 2, 12])
+def test_the_figure_can_be_read(width: float, number: int, models_of: Any) -> None:
+    figure = plots.figure_of(ACTION_AP, models_of(ACTION_AP, number, LONG), width)
+    assert complaints(figure) == []
+    assert len(figure.axes[0].get_yticklabels()) == 25
+    assert len(figure.axes[0].get_lines()) == number
+
+
+def test_bad_input() -> None:
+    with pytest.raises(InputError, match="models: there is nothing to draw; give at least one"):
+        action_ap({})
+    with pytest.raises(InputError, match="verbs: 0 cannot be shown; give 1 or more"):
+        action_ap({"a": FEW}, verbs=0)
+
+
+def test_a_saved_result_is_not_enough(sources: list[plots.Source]) -> None:
+    with pytest.raises(plots.NotApplicable, match="a saved result is not enough"):
+        ACTION_AP.data(plots.Source(result=sources[2].result))

@@ -1,0 +1,188 @@
+"""From a study to the data of its figures."""
+
+import gc
+import json
+import weakref
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from diaghoi import simulate
+from diaghoi.diagnosis import diagnose
+from diaghoi.exceptions import InputError
+from diaghoi.formats import write
+from diaghoi.plots import (
+    FIGURES,
+    FigureKind,
+    NotApplicable,
+    Source,
+    collect,
+)
+from diaghoi.report.json import write_json
+from diaghoi.study import Model, Study
+
+
+def kind(data, needs="diagnoses"):
+    return FigureKind(name="mine", title="Mine", needs=needs, data=data, draw=lambda *_: None)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    """Annotations, predictions of two detectors, and the results of both."""
+    path = tmp_path_factory.mktemp("study")
+    truth = simulate.annotations(12, np.random.default_rng(0))
+    write(path / "truth.npz", truth)
+    for name, detector in (("one", simulate.ONE_STAGE), ("two", simulate.TWO_STAGE)):
+        found = simulate.detect(truth, detector, np.random.default_rng(1))
+        write(path / f"{name}.npz", found)
+        result = diagnose(truth, found, label="saved").to_dict()
+        write_json(path / f"{name}.json", result | {"notes": ["of all", f"of {name}"]})
+    return path
+
+
+def study(folder, *files, **more):
+    models = tuple(
+        Model(label=f"m{number}", file=folder / file) for number, file in enumerate(files)
+    )
+    return Study(models=models, **{"annotations": folder / "truth.npz"} | more)
+
+
+def test_predictions_are_diagnosed(folder):
+    mine = kind(lambda source: (source.diagnosis.label, len(source.predictions), source.hoi))
+    found = collect(study(folder, "one.npz", "two.npz"), [mine])
+    assert [model.data for model in found.models["mine"]] == [("m0", 12, None), ("m1", 12, None)]
+    assert [model.label for model in found.models["mine"]] == ["m0", "m1"]
+    assert found.models["mine"][0].protocol == "hico-det-520"
+    assert found.left_out == {"mine": {}}
+    assert list(found.results) == ["m0", "m1"]
+
+
+def test_results_are_those_of_the_diagnosis(folder):
+    def data(source):
+        return source.result["oracles"]
+
+    written = json.loads((folder / "one.json").read_text())["oracles"]
+    found = collect(study(folder, "one.npz", "one.json"), [kind(data, "results")])
+    fresh, saved = (model.data for model in found.models["mine"])
+    assert fresh == saved == written
+
+
+def test_what_the_study_tells_of_a_model_is_handed_on(folder):
+    models = (Model(label="a", file=folder / "one.json", stage="one", backbone="R50"),)
+    found = collect(Study(models=models), [kind(lambda source: None, "results")])
+    (model,) = found.models["mine"]
+    assert (model.stage, model.backbone) == ("one", "R50")
+    assert found.results["a"]["label"] == "a"
+
+
+def test_saved_results_need_no_annotations(folder):
+    wanted = kind(lambda source: source.result["label"], "results")
+    found = collect(study(folder, "one.json", annotations=None), [wanted])
+    assert found.models["mine"][0].data == "m0"
+
+
+def test_saved_results_are_left_out_where_they_do_not_do(folder):
+    wanted = [kind(lambda source: 1)]
+    found = collect(study(folder, "one.npz", "two.json"), wanted)
+    assert [model.label for model in found.models["mine"]] == ["m0"]
+    ((reason, labels),) = found.left_out["mine"].items()
+    assert "a saved result is not enough for it" in reason
+    assert labels == ["m1"]
+
+
+def test_figures_may_leave_models_out(folder):
+    def refuse(source):
+        raise NotApplicable("no scores")
+
+    found = collect(study(folder, "one.npz", "two.json"), [kind(refuse, "results")])
+    assert found.models["mine"] == []
+    assert found.left_out["mine"] == {"no scores": ["m0", "m1"]}
+
+
+def test_notes_say_whose_they_are(folder):
+    found = collect(study(folder, "one.json", "two.json"), [])
+    assert found.notes[-3:] == ("of all", "m0: of one", "m1: of two")
+
+
+def test_progress_names_the_models(folder):
+    told = []
+    collect(study(folder, "one.json", "two.json"), [], progress=told.append)
+    assert told == ["m0", "m1"]
+
+
+@pytest.mark.parametrize("hoi", ["ride_bicycle", "ride bicycle"])
+def test_a_class_goes_by_its_name(folder, hoi):
+    found = collect(study(folder, "one.npz"), [kind(lambda source: source.hoi)], hoi=hoi)
+    assert found.models["mine"][0].data == 18
+
+
+def test_a_class_goes_by_its_number(folder):
+    found = collect(study(folder, "one.npz"), [kind(lambda source: source.hoi)], hoi="7")
+    assert found.models["mine"][0].data == 6
+
+
+def test_a_class_is_of_no_use_to_saved_results(folder):
+    found = collect(study(folder, "one.json"), [], hoi="ride bicycle")
+    assert found.notes[0] == "class 'ride bicycle': not used; saved results show no single class"
+
+
+def test_an_unknown_class(folder):
+    with pytest.raises(InputError, match=r"class: unknown class 'ride bicicle' \(did you mean"):
+        collect(study(folder, "one.npz"), [], hoi="ride bicicle")
+
+
+def test_annotations_are_looked_for_where_the_study_has_none(folder):
+    asked = []
+
+    def locate(words):
+        asked.append(words.name)
+        return folder / "truth.npz"
+
+    wanted = study(folder, "one.npz", "two.npz", annotations=None)
+    found = collect(wanted, [kind(lambda source: 1)], locate=locate)
+    assert len(found.models["mine"]) == 2
+    assert asked == ["hico-det"]
+    with pytest.raises(InputError, match="annotations: missing"):
+        collect(wanted, [])
+
+
+def test_models_on_different_data_sets_do_not_compare(folder, tmp_path):
+    other = json.loads((folder / "one.json").read_text()) | {"dataset": "v-coco"}
+    (tmp_path / "other.json").write_text(json.dumps(other))
+    wanted = Study(
+        models=tuple(
+            Model(label=label, file=file)
+            for label, file in (("a", folder / "one.json"), ("b", tmp_path / "other.json"))
+        )
+    )
+    with pytest.raises(InputError, match="'a' is on hico-det, 'b' on v-coco"):
+        collect(wanted, [])
+
+
+def test_one_model_is_freed_before_the_next_is_read(folder, monkeypatch):
+    alive: list[weakref.ref] = []
+
+    def data(source):
+        gc.collect()
+        assert [reference() for reference in alive] == [None] * len(alive)
+        alive.append(weakref.ref(source.diagnosis))
+
+    collect(study(folder, "one.npz", "two.npz", "one.npz"), [kind(data)])
+    assert len(alive) == 3
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_no_figure_keeps_the_diagnosis(name):
+    truth = simulate.annotations(30, np.random.default_rng(0))
+    found = simulate.detect(truth, simulate.TWO_STAGE, np.random.default_rng(1))
+    diagnosis = diagnose(truth, found)
+    source = Source(
+        result=diagnosis.to_dict(), diagnosis=diagnosis, annotations=truth, predictions=found
+    )
+    references = [weakref.ref(diagnosis), weakref.ref(found)]
+    data = FIGURES[name].data(source)
+    del diagnosis, found, source
+    gc.collect()
+    assert [reference() for reference in references] == [None, None]
+    assert data is not None

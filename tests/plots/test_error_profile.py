@@ -1,0 +1,156 @@
+"""Errors of each verb and of each object."""
+
+import numpy as np
+import pytest
+from support.figures import complaints
+
+from diaghoi import simulate
+from diaghoi.diagnosis import diagnose
+from diaghoi.errors import LABELS
+from diaghoi.plots import (
+    DOUBLE_COLUMN,
+    FIGURES,
+    SINGLE_COLUMN,
+    ModelData,
+    NotApplicable,
+    figure_of,
+)
+from diaghoi.plots.error_profile import (
+    ErrorProfile,
+    error_profile,
+    error_profile_table,
+    most_annotated,
+    panel_layout,
+)
+
+
+def profile(names="abc", scale=1):
+    rows = len(names)
+    counts = np.arange(rows * len(LABELS)).reshape(rows, -1) * scale + 1
+    return ErrorProfile(tuple(names), np.arange(rows)[::-1] * 10, counts)
+
+
+def written(ax):
+    return [text.get_text() for text in ax.texts]
+
+
+@pytest.mark.parametrize("by", ["verb", "object"])
+def test_counts_are_those_of_the_classes(sources, by):
+    diagnosis = sources[0].diagnosis
+    table = error_profile_table(diagnosis, by)
+    classes = diagnosis.classes
+    assert set(table.names) <= set(classes[by])
+    for row, name in enumerate(table.names):
+        mine = classes[by] == name
+        assert table.annotated[row] == classes["annotated"][mine].sum()
+        expected = [classes[label][mine].sum() for label in LABELS]
+        assert table.counts[row].tolist() == expected
+    assert table.counts.sum() == len(diagnosis.ledger.row_label)
+
+
+def test_verbs_that_nothing_is_of_are_left_out(sources):
+    table = error_profile_table(sources[0].diagnosis)
+    assert len(table.names) < len(sources[0].diagnosis.vocabulary.verbs)
+    assert "no_interaction" not in table.names
+    assert ((table.annotated > 0) | (table.counts.sum(axis=1) > 0)).all()
+
+
+def test_classes_of_roles_name_no_object():
+    truth = simulate.v_coco_annotations(20, np.random.default_rng(0))
+    found = simulate.v_coco_detect(truth, np.random.default_rng(1))
+    diagnosis = diagnose(truth, found)
+    assert "hold obj" in error_profile_table(diagnosis).names
+    with pytest.raises(NotApplicable, match="the classes of v-coco name no object"):
+        error_profile_table(diagnosis, "object")
+
+
+def test_shares_of_rows_sum_to_one_or_are_undefined():
+    table = profile()._replace(counts=np.array([[1, 3, 0, 0, 0, 0, 0], [0] * 7, [2] * 7]))
+    assert table.shares[0].tolist() == [0.25, 0.75, 0, 0, 0, 0, 0]
+    assert np.isnan(table.shares[1]).all()
+    assert table.shares[2].sum() == pytest.approx(1)
+
+
+def test_most_annotated_first_and_only_what_all_models_have():
+    one = ErrorProfile(tuple("abcd"), np.array([5, 9, 9, 1]), np.ones((4, 7), dtype=int))
+    two = ErrorProfile(tuple("bcda"), np.array([9, 9, 1, 5]), np.ones((4, 7), dtype=int))
+    lacking = ErrorProfile(("a", "c"), np.array([5, 9]), np.ones((2, 7), dtype=int))
+    assert most_annotated([one, two], 3) == ["b", "c", "a"]
+    assert most_annotated([one, lacking], 3) == ["c", "a"]
+
+
+def test_cells_hold_percents():
+    counts = np.array([[1, 3, 0, 0, 0, 0, 0], [0] * 7])
+    ax = error_profile(ErrorProfile(("a", "b_c"), np.array([2, 1]), counts))
+    assert written(ax) == ["25", "75", "0", "0", "0", "0", "0"]
+    assert [text.get_text() for text in ax.get_yticklabels()] == ["a", "b c"]
+    assert [text.get_text() for text in ax.get_xticklabels()][:2] == ["True positive", "Human box"]
+    assert complaints(ax.figure) == []
+
+
+def test_differences_are_signed_points():
+    one = ErrorProfile(("a",), np.array([1]), np.array([[1, 3, 0, 0, 0, 0, 0]]))
+    two = ErrorProfile(("a",), np.array([1]), np.array([[3, 1, 0, 0, 0, 0, 0]]))
+    ax = error_profile(two, minus=one)
+    assert written(ax)[:3] == ["50", "−50", "0"]
+    cells = ax.collections[0]
+    assert cells.norm.vmin == -cells.norm.vmax
+
+
+def test_rows_in_the_order_asked_for():
+    table = profile()
+    ax = error_profile(table, names=["c", "a"], written=False)
+    assert written(ax) == []
+    shown = np.ma.getdata(ax.collections[0].get_array()).reshape(2, 7)
+    np.testing.assert_allclose(shown, 100 * table.shares[[2, 0]])
+
+
+def test_differences_that_round_to_nothing_have_no_sign():
+    one = ErrorProfile(("a",), np.array([1]), np.array([[1000, 1001, 0, 0, 0, 0, 0]]))
+    two = ErrorProfile(("a",), np.array([1]), np.array([[1001, 1000, 0, 0, 0, 0, 0]]))
+    assert written(error_profile(two, minus=one))[:2] == ["0", "0"]
+
+
+@pytest.mark.parametrize(
+    ("panels", "width", "columns", "names", "figures"),
+    [
+        (1, 2.4, 1, 25, True),
+        (2, 2.4, 1, 25, True),
+        (3, 6.0, 3, 25, True),
+        (12, 6.0, 3, 14, True),
+        (12, 2.4, 2, 9, False),
+        (40, 2.4, 2, 3, False),
+    ],
+)
+def test_panels_fit_a_page(panels, width, columns, names, figures):
+    assert panel_layout(panels, 25, width) == (columns, names, figures)
+
+
+def test_two_models_and_their_difference(models_of):
+    kind = FIGURES["error_profile_verb"]
+    figure = figure_of(kind, models_of(kind, 2), DOUBLE_COLUMN)
+    titles = [ax.get_title("left") for ax in figure.axes]
+    assert titles == ["One-stage 0", "Two-stage 1", "Second less first (points)"]
+    assert complaints(figure) == []
+    single = figure_of(kind, models_of(kind, 2), SINGLE_COLUMN)
+    assert [ax.get_title("left") for ax in single.axes] == ["One-stage 0", "Two-stage 1"]
+
+
+def test_many_models_have_colours_alone(models_of):
+    kind = FIGURES["error_profile_object"]
+    figure = figure_of(kind, models_of(kind, 12), SINGLE_COLUMN)
+    *panels, bar = figure.axes
+    assert len(panels) == 12
+    assert not any(written(ax) for ax in panels)
+    assert len({ax.collections[0].get_clim() for ax in panels}) == 1
+    assert bar.get_xlabel() == "Share of the predictions (%)"
+    assert complaints(figure) == []
+
+
+def test_models_that_share_no_verb():
+    models = [
+        ModelData(label=name, data=replaced)
+        for name, replaced in (("x", profile("abc")), ("y", profile("def")))
+    ]
+    with pytest.raises(NotApplicable, match="the models share no verbs"):
+        figure_of(FIGURES["error_profile_verb"], models, DOUBLE_COLUMN)

@@ -1,0 +1,51 @@
+"""Legends above figures."""
+
+import pytest
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch
+
+from diaghoi.plots import SINGLE_COLUMN
+from diaghoi.plots.bar_legend import bar_legend
+from diaghoi.plots.legend import legend_above
+
+
+@pytest.fixture
+def figure():
+    return Figure(figsize=(SINGLE_COLUMN, 2), layout="constrained")
+
+
+def test_as_many_columns_as_fit(figure):
+    short = legend_above(figure, [Patch(label=name) for name in "abcdef"])
+    assert short._ncols == 6
+    long = legend_above(figure, [Patch(label=f"{name} {'x' * 18}") for name in "abcdef"])
+    assert long._ncols == 2
+
+
+def test_figures_grow_by_further_lines(figure):
+    legend_above(figure, [Patch(label="a")])
+    assert figure.get_figheight() == 2
+    legend_above(figure, [Patch(label=f"{name} {'x' * 60}") for name in "abc"])
+    assert figure.get_figheight() == 2.25
+    legend_above(figure, [Patch(label="a")], "title")
+    assert figure.get_figheight() == 2.375
+
+
+def test_labels_are_no_mathematics(figure):
+    legend = legend_above(figure, [Patch(label="$a_b$")])
+    assert not legend.get_texts()[0].get_parse_math()
+
+
+def test_few_models_have_hatches_many_have_numbers(figure):
+    few = bar_legend(figure, ["a", "b"])
+    assert [text.get_text() for text in few.get_texts()] == ["a", "b"]
+    assert [patch.get_hatch() for patch in few.get_patches()] == [None, "////"]
+    assert few.get_title().get_text() == ""
+    many = bar_legend(figure, list("abcde"), "Two-stage")
+    assert [text.get_text() for text in many.get_texts()] == ["1 a", "2 b", "3 c", "4 d", "5 e"]
+    assert many.get_title().get_text() == "Two-stage; bars of each error from left to right:"
+
+
+def test_one_model_needs_no_mark(figure):
+    legend = bar_legend(figure, ["a"])
+    assert [text.get_text() for text in legend.get_texts()] == ["a"]
+    assert not legend.get_patches()[0].get_visible()

@@ -1,0 +1,247 @@
+"""Comparisons as text, Markdown and CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+from support.results import example
+
+from diaghoi.comparison import Comparison, compare
+from diaghoi.report.csv import to_csv
+from diaghoi.report.markdown import to_markdown
+from diaghoi.report.numbers import shown
+from diaghoi.report.spreadsheet import harmless
+from diaghoi.report.tables import print_comparison, to_text
+from diaghoi.study import Model
+
+
+def comparison(*labels: str, stages: str = "", backbone: str = "", **changes: Any) -> Comparison:
+    """Compare models of which each is one point better than the one before."""
+    words = {"1": "one", "2": "two", "-": ""}
+    models, results = [], []
+    for number, label in enumerate(labels):
+        stage = words[stages[number]] if stages else ""
+        models.append(Model(label=label, file=Path("x"), stage=stage, backbone=backbone))
+        result = example() | changes
+        result["map"] = {"full": 0.3 + number / 100, "rare": None, "non_rare": 0.2}
+        results.append(result)
+    return compare(models, results)
+
+
+def table_of(text: str, title: str) -> str:
+    return text.split(f"\n{title}\n")[1].split("\n\n")[0]
+
+
+def test_shown_numbers() -> None:
+    assert shown(0.12345, "percent") == "12.35"
+    assert shown(0.12345, "points") == "+12.35"
+    assert shown(-0.12345, "points") == "−12.35"
+    assert shown(-0.00001, "points") == shown(0.0, "percent", signed=True) == "0.00"
+    assert shown(12345, "count") == "12,345"
+    assert shown(-1234.5, "count", signed=True) == "−1,234"
+    assert shown(63.84, "number") == "63.8"
+    assert shown(None, "count") == "–"
+
+
+TEXT = """\
+3 models on hico-det, 1,234 images, protocol hico-det-520
+"""
+MAP = """\
+                                 mAP              Mean max recall
+Model       Backbone     Full  Rare  Non-rare   Full  Rare  Non-rare
+────────────────────────────────────────────────────────────────────
+One-stage
+  QPIC      ResNet-50   30.00     –    20.00* 80.00*     –    80.00*
+Two-stage
+  UPT       ResNet-50   31.00     –    20.00* 80.00*     –    80.00*
+  SCG       ResNet-50  32.00*     –    20.00* 80.00*     –    80.00*
+  Mean                  31.50     –     20.00  80.00     –     80.00
+Difference              +1.50     –      0.00   0.00     –      0.00
+Mean over the classes of the protocol, of AP and of the highest recall.
+Difference: two-stage minus one-stage.
+*: best of its column."""
+
+
+def test_a_table_in_text() -> None:
+    text = to_text(comparison("QPIC", "UPT", "SCG", stages="122", backbone="ResNet-50"))
+    assert text.startswith(TEXT)
+    assert table_of(text, "mAP, %") == MAP
+    assert text.endswith(
+        "\nProtocol hico-det-520: classes: no_interaction left out | AP: 11-point |\n"
+        "  IoU >= 0.5 | rare: < 10 train instances\nNote: a note\n"
+    )
+
+
+@pytest.mark.parametrize("models", [1, 3, 12])
+def test_text_fits_its_width(models: int) -> None:
+    labels = [f"A detector with the number {n}" for n in range(models)]
+    text = to_text(comparison(*labels, backbone="ResNet-101"))
+    assert max(map(len, text.splitlines())) <= 80
+    assert not [line for line in text.splitlines() if line.endswith(" ")]
+
+
+@pytest.mark.parametrize("width", [20, 40, 60, 200])
+def test_every_figure_stands_in_text_of_any_width(width: int) -> None:
+    """Tables are continued below; in the first block stand the backbones."""
+    found = comparison("one model", "other", backbone="R50")
+    _, narrow, _ = re.split(r"\nΔmAP, percentage\s|\nΔmAP \(Rare\)", to_text(found, width))
+    for figure in ("−0.12", "+5.00", "+11.68", "+30.00", "+20.00"):
+        assert narrow.count(figure) == 2
+    heads = [line for line in narrow.splitlines() if line.startswith("Model")]
+    assert len(heads) == 1 if width == 200 else len(heads) > 1
+    assert ["Backbone" in line for line in heads] == [True] + [False] * (len(heads) - 1)
+
+
+def test_long_labels_are_broken_and_nothing_else() -> None:
+    label = "A very long name of a detector with-no-blanks-in-its-last-word-at-all"
+    text = table_of(to_text(comparison(label, "short")), "mAP, %")
+    lines = [line.split("  ")[0] for line in text.splitlines()[3:]]
+    broken = lines[: lines.index("short")]
+    assert len(broken) > 2
+    assert "".join(broken).replace(" ", "") == label.replace(" ", "")
+    assert max(map(len, broken)) <= 28
+    assert text.splitlines()[2 + len(broken)].endswith("80.00*")
+
+
+def test_terminals_show_the_best_in_bold() -> None:
+    stream = io.StringIO()
+    console = Console(file=stream, width=80, force_terminal=True, color_system="standard")
+    print_comparison(comparison("a", "b"), console)
+    text = stream.getvalue()
+    bold = re.findall(r"\x1b\[1m *([\d.]+) *\x1b\[0m", text)
+    assert "31.00" in bold
+    assert "30.00" not in bold
+    assert "*" not in text
+    assert "Bold: best of its column." in text
+
+
+def test_notes_of_a_comparison_can_be_left_out(capsys, monkeypatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    print_comparison(comparison("a"), notes=False)
+    with_notes = to_text(comparison("a"))
+    assert capsys.readouterr().out + "Note: a note\n" == with_notes
+
+
+def test_one_model_is_not_the_best() -> None:
+    text = to_text(comparison("a"))
+    assert text.startswith("1 model on hico-det")
+    assert "*" not in text
+
+
+def test_caveats_stand_on_top() -> None:
+    models = [Model(label=label, file=Path("x")) for label in ("a", "b")]
+    results = [example(), example()]
+    results[1]["counts"] = results[1]["counts"] | {"images": 7}
+    found = compare(models, results)
+    caveat = "images differ (a: 1,234; b: 7)"
+    assert to_text(found).splitlines()[:2] == [
+        "2 models on hico-det, protocol hico-det-520",
+        f"Caution: {caveat}.",
+    ]
+    assert f"**Caution:** {caveat}.".replace("~", "") in to_markdown(found)
+
+
+def test_labels_are_no_markup() -> None:
+    text = to_text(comparison("[red]a[/red]", "[/x]"))
+    assert "\n[red]a[/red] " in text
+    assert "\n[/x] " in text
+
+
+MARKDOWN = """\
+### mAP, %
+
+| Stage | Model | mAP Full | mAP Rare | mAP Non-rare | Mean max recall Full \
+| Mean max recall Rare | Mean max recall Non-rare |
+| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |
+| One-stage | QPIC | 30.00 | – | **20.00** | **80.00** | – | **80.00** |
+| Two-stage | UPT | **31.00** | – | **20.00** | **80.00** | – | **80.00** |
+|  | Difference | +1.00 | – | 0.00 | 0.00 | – | 0.00 |
+
+Mean over the classes of the protocol, of AP and of the highest recall. \
+Difference: two-stage minus one-stage. Bold: best of its column.
+
+###"""
+
+
+def test_a_table_in_markdown() -> None:
+    text = to_markdown(comparison("QPIC", "UPT", stages="12"))
+    assert MARKDOWN in text
+    assert text.startswith("Models on hico-det, 1,234 images, protocol hico-det-520.\n\n### ")
+    assert text.endswith("rare: \\< 10 train instances\n\nNote: a note\n")
+
+
+def test_markdown_is_escaped() -> None:
+    text = to_markdown(
+        comparison("a|b", "*x* _y_ `z` [l](u) <b> \\ &amp; $m$ #1 ~s~", "two\nlines")
+    )
+    assert "| a\\|b |" in text
+    assert (
+        "| \\*x\\* \\_y\\_ \\`z\\` \\[l\\](u) \\<b\\> \\\\ \\&amp; \\$m\\$ \\#1 \\~s\\~ |" in text
+    )
+    assert "| two lines |" in text
+
+
+def test_every_row_of_a_markdown_table_has_all_its_cells() -> None:
+    text = to_markdown(comparison("a|b", "c", stages="1-", backbone="x|y"))
+    for block in text.split("\n\n"):
+        rows = [line for line in block.splitlines() if line.startswith("| ")]
+        cells = {len(line.replace("\\|", "").split("|")) for line in rows}
+        assert len(cells) <= 1
+
+
+def rows_of(text: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+def test_csv_has_one_row_for_each_figure() -> None:
+    found = comparison("QPIC", "UPT", stages="12", backbone="R50")
+    text = to_csv(found)
+    assert text.splitlines()[0] == "topic,model,stage,backbone,column,value"
+    rows = rows_of(text)
+    tables = found.to_dict()["tables"]
+    assert len(rows) == 2 * sum(len(part["columns"]) for part in tables.values())
+    for row in rows:
+        value = tables[row["topic"]]["models"][row["model"]][row["column"]]
+        assert row["value"] == ("" if value is None else repr(value))
+        assert row["backbone"] == "R50"
+        assert row["stage"] == {"QPIC": "one", "UPT": "two"}[row["model"]]
+
+
+def test_csv_keeps_all_digits() -> None:
+    result = example()
+    result["map"]["full"] = 0.1 + 0.2
+    text = to_csv(compare([Model(label="a", file=Path("x"))], [result]))
+    assert "map,a,,,map.full,0.30000000000000004\r\n" in text
+
+
+@pytest.mark.parametrize("text", ["=1+1", "+x", "-x", "@SUM(A1)", "\tx", "\rx"])
+def test_formulas_are_defused(text: str) -> None:
+    assert harmless(text) == f"'{text}"
+    rows = rows_of(to_csv(comparison(text, "b", backbone=text)))
+    assert {row["model"] for row in rows} == {f"'{text}", "b"}
+    assert {row["backbone"] for row in rows} == {f"'{text}"}
+
+
+@pytest.mark.parametrize("text", ["a=b", "a,b", 'say "x"', "", "1", "two\nlines"])
+def test_other_text_stays(text: str) -> None:
+    assert harmless(text) == text
+    if text:
+        assert {row["model"] for row in rows_of(to_csv(comparison(text)))} == {text}
+
+
+def test_negative_figures_are_no_formulas() -> None:
+    assert "delta_map_full,a,,,human_box,-0.00123\r\n" in to_csv(comparison("a"))
+
+
+def test_data_frames_read_the_csv() -> None:
+    pandas = pytest.importorskip("pandas", reason="pandas is not installed")
+    frame = pandas.read_csv(io.StringIO(to_csv(comparison("a", "b"))))
+    wide = frame[frame.topic == "map"].pivot(index="model", columns="column", values="value")
+    assert wide.loc["b", "map.full"] == 0.31
+    assert frame.value.dtype == float

@@ -1,0 +1,71 @@
+"""Variants of a run beside the run itself."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from diaghoi.report.text import print_report
+from diaghoi.report.variants import HEADS, variant_rows
+
+
+@pytest.fixture
+def with_variants(result) -> dict[str, Any]:
+    pairs = {"recall": 0.6, "precision": 0.05, "per_image": 30.0, "source": "pairs"}
+    difference = {"recall": -0.1, "precision": 0.03, "per_image": -50.04}
+    nothing = {"recall": 0.0, "precision": None, "per_image": 0.0, "source": "pairs"}
+    undefined = {"recall": -0.7, "precision": None, "per_image": -80.04}
+    variants = {
+        "pair NMS 0.7": {
+            "pairs": pairs,
+            "map": {"full": 0.567501},
+            "difference": {"pairs": difference, "map": {"full": 0.000001}},
+            "notes": [],
+        },
+        "detection threshold 0.99": {
+            "pairs": nothing,
+            "map": {"full": None},
+            "difference": {"pairs": undefined, "map": {"full": None}},
+            "notes": [],
+        },
+    }
+    return {**result, "variants": variants}
+
+
+EXPECTED = """\
+
+                                Pairs        Pair           Pair
+Variants                     an image   recall, %   precision, %      mAP, %
+────────────────────────────────────────────────────────────────────────────
+As given                         80.0       70.00           2.00       56.75
+Pair NMS 0.7                     30.0       60.00           5.00       56.75
+                              (−50.0)    (−10.00)        (+3.00)      (0.00)
+Detection threshold 0.99          0.0        0.00              –           –
+                              (−80.0)    (−70.00)            (–)         (–)
+In brackets the difference from the run as it was given.
+
+Protocol hico-det-520: """
+
+
+def shown(result: dict[str, Any]) -> str:
+    stream = io.StringIO()
+    print_report(result, Console(file=stream, width=80, highlight=False))
+    return stream.getvalue()
+
+
+def test_the_report_shows_each_variant_with_its_differences(with_variants) -> None:
+    assert EXPECTED in shown(with_variants)
+
+
+def test_a_report_without_variants_says_nothing_of_them(result) -> None:
+    assert "Variants" not in shown(result)
+
+
+def test_every_row_has_a_cell_for_each_heading(with_variants) -> None:
+    rows = variant_rows(with_variants)
+    names = [row[0] for row in rows]
+    assert names == ["As given", "Pair NMS 0.7", "", "Detection threshold 0.99", ""]
+    assert {len(row) for row in rows} == {len(HEADS)}
