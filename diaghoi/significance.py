@@ -198,8 +198,8 @@ def _check_pair(first: Diagnosis, second: Diagnosis, split: str) -> int:
             f"{len(only)} images are in one of the diagnoses alone, {sorted(only)[0]!r} for "
             "instance; compare predictions on the same images"
         )
-    annotated = [np.sort(each.ledger.annotation_class) for each in (first, second)]
-    if not np.array_equal(*annotated):
+    mine, theirs = (np.sort(each.ledger.annotation_class) for each in (first, second))
+    if not np.array_equal(mine, theirs):
         raise InputError("the detectors were diagnosed with different annotations")
     return len(first.names)
 
@@ -221,7 +221,7 @@ def _paths(values: Mapping[str, FloatArray], split: str) -> list[str]:
     return [f"map.{split}", *(path for path in deltas if path in values)]
 
 
-def _swaps(images: int, resamples: int, seed: int) -> Iterator[IntArray]:
+def _swaps(images: int, resamples: int, seed: int) -> Iterator[npt.NDArray[np.int32]]:
     """Choose the images on which the detectors are exchanged, block by block."""
     # Other numbers than the draws of the bootstrap.
     starts = range(0, resamples, BLOCK)

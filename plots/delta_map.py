@@ -202,17 +202,16 @@ def _bars(
     ax: Axes, rows: Sequence[Delta], models: Sequence[str], names: Sequence[str], room: float
 ) -> None:
     width = GROUP / len(models)
-    drawn = [row for row in rows if row.delta is not None]
-    figures = [bar_figure(row.delta) for row in drawn if row.delta is not None]
-    needed = max((text_width(figure, FIGURE_SIZE) for figure in figures), default=0.0)
+    drawn = [(row, row.delta, bar_figure(row.delta)) for row in rows if row.delta is not None]
+    needed = max((text_width(figure, FIGURE_SIZE) for _, _, figure in drawn), default=0.0)
     flat = room * width >= needed + 0.03
     turned = not flat and room * width >= INCHES_FOR_TURNED_FIGURES
-    for row, figure in zip(drawn, figures, strict=True):
+    for row, delta, figure in drawn:
         model = models.index(row.model)
         place = names.index(row.oracle) + (model - (len(models) - 1) / 2) * width
         (bar,) = ax.bar(
             place,
-            row.delta,
+            delta,
             width * 0.92,
             color=lighter(colour(row.oracle), paleness(model, len(models))),
             edgecolor=EDGE,
@@ -224,7 +223,7 @@ def _bars(
             above = figure[0] != MINUS
             ax.annotate(
                 figure,
-                (place, row.delta),
+                (place, delta),
                 xytext=(0, 1.5 if above else -1.5),
                 textcoords="offset points",
                 ha="center",

@@ -66,12 +66,13 @@ def draw_rows(figure: Figure, rows: Sequence[Row]) -> None:
     ]
     grid = figure.add_gridspec(len(lines), 2, width_ratios=(len(ERRORS), len(TOTALS) + 0.2))
     room = (figure.get_figwidth() - ROOM_OF_SCALES) / len(ORACLES)
-    heights, panels = [], []
+    heights: list[float] = []
+    panels: list[list[Axes]] = []
     for line, (row, what) in enumerate(lines):
         if what == "key":
             key = figure.add_subplot(grid[line, :])
             title = row.title if own_keys else ""
-            heights.append(_key(key, row.names, title, inches_of(figure) - SCALE))
+            heights.append(_key(key, row.names, title, figure))
             continue
         above = panels[0] if panels else (None, None)
         panels.append([figure.add_subplot(grid[line, n], sharey=above[n]) for n in range(2)])
@@ -88,13 +89,13 @@ def draw_rows(figure: Figure, rows: Sequence[Row]) -> None:
     figure.set_figheight(sum(heights) + around + GAP * len(lines))
 
 
-def _key(ax: Axes, names: Sequence[str], title: str, inches: float) -> float:
+def _key(ax: Axes, names: Sequence[str], title: str, figure: Figure) -> float:
     """Put the legend of bars into axes of its own; return its height in inches."""
     ax.set_axis_off()
-    legend = bar_legend(ax, names, title, inches)
+    legend = bar_legend(ax, names, title, inches_of(figure) - SCALE)
     legend.set_loc("upper left")
     legend.set_in_layout(False)
-    return float(legend.get_window_extent().height / ax.get_figure(root=True).dpi)
+    return float(legend.get_window_extent().height / figure.dpi)
 
 
 def _row(panels: Sequence[Axes], row: Row, room: float, titled: bool) -> None:

@@ -56,7 +56,7 @@ def waterfall_table(attribution: Mapping[str, Any]) -> list[Step]:
     level = start
     for name in ERRORS:
         value = 100 * attribution[name]
-        steps.append(Step(name, *sorted((level, level + value)), value))
+        steps.append(Step(name, min(level, level + value), max(level, level + value), value))
         level += value
     return [*steps, Step("map_repaired", 0.0, end, end)]
 

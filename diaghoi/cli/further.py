@@ -68,9 +68,9 @@ class Further:
             from diaghoi.calibration import calibration
 
             shown.start("calibration")
-            found = calibration(diagnosis)
-            result["calibration"] = found.to_dict()
-            result["notes"] += [found.note] if found.note else []
+            scores = calibration(diagnosis)
+            result["calibration"] = scores.to_dict()
+            result["notes"] += [scores.note] if scores.note else []
         if self.resamples is not None:
             from diaghoi.uncertainty import bootstrap
 

@@ -117,20 +117,26 @@ def _classes(classes: Sequence[Result], number: int) -> Sheet:
 
 def _diagnosis(found: Result) -> list[Sheet]:
     """Tables of what action and object errors mean."""
-    rows: list[tuple[str, Sequence[str]]] = [
-        (
-            kind["title"],
-            (
-                shown(kind["count"], "count"),
-                percent(kind["share"]),
-                shown(kind["delta_map"], "points"),
-                percent(kind["delta_share"]),
-            ),
-        )
-        for kind in found["action"]["kinds"]
-    ]
     head = ("Count", "Share, %", "ΔmAP", "Of ΔmAP, %")
-    sheets = [Sheet("Action errors by meaning", head, rows, found["action"]["caption"])]
+    sheets = []
+    for error in ("action", "object_box"):
+        rows: list[tuple[str, Sequence[str]]] = [
+            (
+                kind["title"],
+                (
+                    shown(kind["count"], "count"),
+                    percent(kind["share"]),
+                    shown(kind["delta_map"], "points"),
+                    percent(kind["delta_share"]),
+                ),
+            )
+            for kind in found[error]["kinds"]
+            if kind["count"]
+        ]
+        total = shown(found[error]["delta_map"], "points")
+        caption = f"ΔmAP: Shapley values, which add up to the {total} of all of them."
+        if rows:
+            sheets.append(Sheet(found[error]["title"], head, rows, caption))
     verbs: list[tuple[str, Sequence[str]]] = [
         (
             one["verb"],
@@ -151,7 +157,16 @@ def _diagnosis(found: Result) -> list[Sheet]:
                 "Action errors assigned to annotated triplets of the verb; ΔmAP of repairing them.",
             )
         )
-    confusions: list[tuple[str, Sequence[str]]] = [
+    sheets += [
+        _confusions(what, found[key])
+        for what, key in (("verbs", "confusions"), ("objects", "object_confusions"))
+        if found[key]
+    ]
+    return sheets
+
+
+def _confusions(what: str, found: Sequence[Result]) -> Sheet:
+    rows: list[tuple[str, Sequence[str]]] = [
         (
             f"{one['predicted']} → {one['annotated']}",
             (
@@ -160,15 +175,11 @@ def _diagnosis(found: Result) -> list[Sheet]:
                 shown(one["delta_map"], "points"),
             ),
         )
-        for one in found["confusions"][:SHOWN]
+        for one in found[:SHOWN]
     ]
-    if confusions:
-        sheets.append(
-            Sheet(
-                "Confusions of verbs that cost most",
-                ("Count", "Similarity", "ΔmAP"),
-                confusions,
-                "Predicted → annotated verb; the similarity is that of the verbs.",
-            )
-        )
-    return sheets
+    return Sheet(
+        f"Confusions of {what} that cost most",
+        ("Count", "Similarity", "ΔmAP"),
+        rows,
+        f"Predicted → annotated; the similarity is that of the {what}.",
+    )

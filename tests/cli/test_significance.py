@@ -1,0 +1,116 @@
+"""``diaghoi compare --significance``: tests of models against the first, in every output."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support.results import example
+
+from diaghoi import simulate
+from diaghoi.comparison import DIFFERS
+from diaghoi.formats import write
+
+FAST = ("--significance", "--resamples", "300")
+
+
+@pytest.fixture(scope="module")
+def detectors(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Write annotations, two detectors that differ much, and a copy of the first."""
+    folder = tmp_path_factory.mktemp("detectors")
+    rng = np.random.default_rng(2)
+    truth = simulate.annotations(100, rng)
+    write(folder / "gt.npz", truth)
+    found = simulate.detect(truth, simulate.WEAK, rng)
+    write(folder / "one.npz", found)
+    write(folder / "same.npz", found)
+    write(folder / "two.npz", simulate.detect(truth, simulate.TWO_STAGE, rng))
+    return folder
+
+
+@pytest.fixture
+def compare(run, detectors: Path):
+    """Return a function that compares some of the detectors."""
+
+    def command(*words: object, models: tuple[str, ...] = ("one", "two")):
+        files = [detectors / f"{name}.npz" for name in models]
+        return run("compare", *files, "--annotations", detectors / "gt.npz", *words)
+
+    return command
+
+
+def test_differences_stand_in_json_text_and_latex(compare, alone: Path) -> None:
+    done = compare(*FAST, "--json", "x.json")
+    assert done.code == 0, done.err
+    found = json.loads(Path("x.json").read_text())
+    assert [each["path"] for each in found["differences"]][:1] == ["map.full"]
+    assert len(found["differences"]) == 10
+    mean = found["tables"]["map"]["models"]
+    first = found["differences"][0]
+    assert first["difference"] == pytest.approx(mean["two"]["map.full"] - mean["one"]["map.full"])
+    told = [each for each in found["differences"] if each["p_holm"] < 0.05]
+    assert told
+    for each in found["differences"]:
+        assert " ".join(each["sentence"].split()) in " ".join(done.out.split())
+    assert f"{DIFFERS}: differs from one (p < 0.05, corrected for 10 comparisons)." in " ".join(
+        done.out.split()
+    )
+    assert DIFFERS in done.out.split("\nΔmAP, percentage points\n")[1]
+    latex = compare(*FAST, "--format", "latex").out
+    assert r"\dag{}" in latex
+
+
+def test_latex_with_marks_compiles(compare, tmp_path: Path) -> None:
+    if shutil.which("pdflatex") is None:
+        pytest.skip("pdflatex is not installed")
+    assert compare(*FAST, "--format", "latex", "--out", tmp_path / "tables.tex").code == 0
+    (tmp_path / "x.tex").write_text(
+        "\\documentclass[twocolumn]{article}\\usepackage{booktabs}\\begin{document}"
+        "\\input{tables}\\end{document}"
+    )
+    subprocess.run(
+        ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "x.tex"],
+        cwd=tmp_path,
+        check=True,
+        capture_output=True,
+    )
+
+
+def test_equal_models_are_not_told_apart(compare) -> None:
+    done = compare("--significance", "--resamples", "64", models=("one", "same"))
+    assert "mAP: one and same cannot be told apart: +0.0" in done.out
+    assert DIFFERS not in done.out
+
+
+def test_each_model_is_tested_against_the_first(compare) -> None:
+    words = ("--significance", "--resamples", "32", "--json", "-")
+    found = json.loads(compare(*words, models=("one", "two", "same")).out)["differences"]
+    assert [each["labels"] for each in found] == [["one", "two"]] * 10 + [["one", "same"]] * 10
+    # All together are corrected for their number.
+    assert max(each["p_holm"] for each in found) == 1
+
+
+def test_the_same_seed_gives_the_same_digits(compare) -> None:
+    words = ("--significance", "--resamples", "40", "--json", "-", "--seed")
+    first, again, other = (compare(*words, seed).out for seed in (1, 1, 2))
+    assert first == again
+    assert first != other
+
+
+def test_without_it_nothing_is_tested(compare) -> None:
+    assert json.loads(compare("--json", "-").out)["differences"] == []
+
+
+def test_saved_results_and_single_models_cannot_be_tested(run, compare, alone: Path) -> None:
+    for name in "ab":
+        (alone / f"{name}.json").write_text(json.dumps(example(name)))
+    done = run("compare", "a.json", "b.json", "--significance")
+    assert done.code == 2
+    assert "a.json: is a saved result; --significance tests predictions, image by image" in done.err
+    done = compare("--significance", models=("one",))
+    assert done.code == 2
+    assert "--significance: compares models, and there is one" in done.err
