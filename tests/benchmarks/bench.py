@@ -28,9 +28,28 @@ write("v_coco_annotations.npz", truth)
 write("v_coco.npz", found)
 write_v_coco("v_coco.pkl", found)
 """
+MAKE_WEAK = """
+import numpy as np
+import diaghoi
+from diaghoi import simulate
+from diaghoi.formats import write
+
+truth = diaghoi.read_annotations("annotations.npz")
+write("weak.npz", simulate.detect(truth, simulate.WEAK, np.random.default_rng(1)))
+"""
+MODELS = {"one_stage": "one", "two_stage": "two", "weak": "two"}
+STUDY = 'annotations = "annotations.npz"\n' + "".join(
+    f'[[model]]\nlabel = "{name}"\nfile = "{name}.npz"\nstage = "{stage}"\nbackbone = "{name}"\n'
+    for name, stage in MODELS.items()
+)
 DIAGHOI = [sys.executable, "-m", "diaghoi"]
 FOLDER = Path(__file__).resolve().parents[2] / "build" / "bench"
 BARE = "import pickle, sys; kept = [pickle.load(open(f, 'rb')) for f in sys.argv[1:]]"
+BARE_ARRAYS = """
+import sys
+import numpy as np
+kept = [[archive[name] for name in archive.files] for archive in map(np.load, sys.argv[1:])]
+"""
 WITHOUT_COLLECTOR = f"import gc; gc.disable(); {BARE}"
 
 
@@ -64,6 +83,8 @@ def prepare(images: int) -> None:
         print(f"simulating {images} images ...", file=sys.stderr)
         demo = ["demo", "--out", str(FOLDER), "--images", str(images), "--quiet"]
         subprocess.run([*DIAGHOI, *demo], check=True)
+        subprocess.run([sys.executable, "-c", MAKE_WEAK], cwd=FOLDER, check=True)
+        (FOLDER / "study.toml").write_text(STUDY)
         stamp.write_text(str(images))
 
 
@@ -113,6 +134,23 @@ def jobs_of(detector: str, truth: str, pickles: list[str]) -> dict[str, list[str
     }
 
 
+def study_jobs() -> dict[str, list[str]]:
+    """List the jobs on three detectors, and those that go further than a report."""
+    files = [f"{name}.npz" for name in ("annotations", *MODELS)]
+    report = [*DIAGHOI, "report", "one_stage.npz", "--annotations", "annotations.npz", "--quiet"]
+    return {
+        "bare np.load of the four files": [sys.executable, "-c", BARE_ARRAYS, *files],
+        "compare three models": [*DIAGHOI, "compare", "study.toml", "--quiet"],
+        "all figures of three models": [
+            *(*DIAGHOI, "figures", "study.toml", "--out", "figures", "--quiet"),
+        ],
+        "page of one model": [*report, "--html", "page.html"],
+        "attribution of one model": [*report, "--attribution"],
+        "1,000 resamples, attribution": [*report, "--bootstrap", "1000", "--attribution"],
+        "causes and calibration": [*report, "--causes", "--calibration"],
+    }
+
+
 def main() -> None:
     """Run all jobs and print the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -127,6 +165,8 @@ def main() -> None:
         jobs["diaghoi --help"] = [*DIAGHOI, "--help"]
         jobs["import diaghoi"] = [sys.executable, "-c", "import diaghoi"]
         measure(f"HICO-DET, {arguments.images} images, {detector}", jobs, arguments.repeat)
+    title = f"HICO-DET, {arguments.images} images, a study of three models"
+    measure(title, study_jobs(), min(arguments.repeat, 2))
     prepare_v_coco(arguments.v_coco_images)
     pickles = ["--annotations", "v_coco_annotations.npz"]
     jobs = jobs_of("v_coco", "v_coco_annotations", pickles)
