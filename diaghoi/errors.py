@@ -127,7 +127,7 @@ def _assign(
     fits = _fits(annotations, predictions, match, wrong[position], seekers[seeker])
     seeker, position = seeker[fits], position[fits]
 
-    chosen = _choose_in_turn(
+    chosen = choose_in_turn(
         np.bincount(seeker, minlength=len(seekers)), position, choices=len(wrong)
     )
     served = chosen >= 0
@@ -152,7 +152,7 @@ def _fits(
     return fits
 
 
-def _choose_in_turn(count: IntArray, wish: IntArray, choices: int) -> IntArray:
+def choose_in_turn(count: IntArray, wish: IntArray, choices: int) -> IntArray:
     """Let each seeker in turn take the first of its wishes that is still free.
 
     All seekers propose at once and the earliest keeps; whoever was refused proposes the next wish.

@@ -369,7 +369,7 @@ def average_precision(
     found = np.bincount(of_class, minlength=classes)
     start = np.cumsum(found) - found
     precision = (np.arange(1, len(true) + 1) - start[of_class]) / (true + 1 - bounds[of_class])
-    envelope = _envelope(precision, start, start + found)
+    envelope = envelope_of(precision, start, start + found)
     score = np.zeros(classes)
     max_recall = np.full(classes, np.nan)
     np.divide(found, positives, out=max_recall, where=positives > 0)
@@ -390,7 +390,7 @@ def average_precision(
     )
 
 
-def _envelope(precision: FloatArray, start: IntArray, stop: IntArray) -> FloatArray:
+def envelope_of(precision: FloatArray, start: IntArray, stop: IntArray) -> FloatArray:
     """Highest precision at each row or a later one of the same class."""
     envelope: FloatArray = precision.copy()
     for first, end in zip(start.tolist(), stop.tolist(), strict=True):

@@ -6,6 +6,7 @@ from diaghoi.plots.action_ap import ACTION_AP
 from diaghoi.plots.calibration import CALIBRATION
 from diaghoi.plots.causes import ANNOTATION_CAUSES
 from diaghoi.plots.class_ap import CLASS_AP
+from diaghoi.plots.confusions import CONFUSIONS
 from diaghoi.plots.delta_panels import DELTA_MAP, DELTA_MAP_BACKBONE, DELTA_MAP_SPLITS
 from diaghoi.plots.error_profile import ERROR_PROFILE_OBJECT, ERROR_PROFILE_VERB
 from diaghoi.plots.error_shares import ERROR_SHARES
@@ -32,6 +33,7 @@ FIGURES: dict[str, FigureKind] = {
         ORACLE_CURVE,
         ANNOTATION_CAUSES,
         CALIBRATION,
+        CONFUSIONS,
     )
 }
 """In the order in which they are drawn."""

@@ -16,6 +16,8 @@ from diaghoi.cli.figures import figures
 from diaghoi.cli.gallery import gallery
 from diaghoi.cli.inspect import inspect
 from diaghoi.cli.report import report
+from diaghoi.cli.semantic import semantic
+from diaghoi.cli.similarity import similarity
 from diaghoi.cli.usage import HintingCommand
 
 app = typer.Typer(
@@ -50,5 +52,7 @@ app.command()(convert)
 app.command()(demo)
 app.command()(figures)
 app.command(cls=HintingCommand)(gallery)
+app.command(cls=HintingCommand)(semantic)
 app.add_typer(dataset, name="dataset")
+app.add_typer(similarity, name="similarity")
 app.add_typer(config, name="config")

@@ -17,6 +17,7 @@ from diaghoi.formats import (
     dense_arrays,
     hico_detections,
     hico_instances,
+    open_vocabulary,
     pair_lists,
     swig,
     triplet_lists,
@@ -65,6 +66,7 @@ FORMATS: dict[str, Format] = {
         vcoco_annotations,
         vcoco_results,
         swig,
+        open_vocabulary,
     )
 }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -123,7 +124,15 @@ def _pickle(path: Path) -> Any:
 def _json(path: Path) -> Any:
     try:
         with collector_off(), path.open(encoding="utf-8-sig") as stream:
-            return json.load(stream)
+            try:
+                return json.load(stream)
+            except json.JSONDecodeError as error:
+                if not error.msg.startswith("Extra data"):
+                    raise
+                stream.seek(0)
+                return _json_lines(path, stream)
+    except InputError:
+        raise
     except json.JSONDecodeError as error:
         raise InputError(
             f"{path}: cut off or damaged JSON ({error!s:.120}); copy or write it again"
@@ -131,6 +140,22 @@ def _json(path: Path) -> Any:
     except (ValueError, RecursionError, MemoryError) as error:
         what = " ".join(str(error).split()) or type(error).__name__
         raise InputError(f"{path}: not a readable JSON file ({what:.120})") from error
+
+
+def _json_lines(path: Path, lines: Iterable[str]) -> list[Any]:
+    """Read a file with one JSON value a line."""
+    values = []
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            values.append(json.loads(line.lstrip("\ufeff")))
+        except json.JSONDecodeError as error:
+            raise InputError(
+                f"{path}: line {number}: cut off or damaged JSON ({error!s:.120}); give one JSON "
+                "value for the whole file, or one a line"
+            ) from None
+    return values
 
 
 def _variables(path: Path) -> list[str]:

@@ -58,7 +58,7 @@ def print_report(result: Result, console: Console | None = None, *, notes: bool 
         print_table(console, _variants(result))
     for sheet in further_sheets(result, _splits(result)):
         console.print()
-        print_table(console, _sheet(sheet))
+        print_table(console, sheet_table(sheet))
     console.print()
     choices = protocol["signature"].split(" | ")
     for line in wrapped([f"Protocol {protocol['name']}: {choices[0]}", *choices[1:]], console):
@@ -229,7 +229,8 @@ def pairs_line(result: Result) -> str:
     return f"{result['counts']['predicted_pairs']:,} predicted pairs{an_image}: {source}."
 
 
-def _sheet(sheet: Sheet) -> Table:
+def sheet_table(sheet: Sheet) -> Table:
+    """Set a table of texts as wide as its cells need."""
     columns = zip(*(cells for _, cells in sheet.rows), strict=True)
     widths = {
         head: max(len(cell) for cell in (*head.split("\n"), *cells))

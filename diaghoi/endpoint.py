@@ -1,0 +1,362 @@
+"""Asking a language model over HTTP: any endpoint that speaks OpenAI's chat completions.
+
+What passes by itself (429, 5xx, timeouts, broken connections, damaged replies) is tried again with
+growing pauses; what does not (401, 404 and the like) ends at once with one line. API keys come from
+the environment alone; they are in no message, and are not sent on to where a server redirects.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import random
+import ssl
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field
+from email.utils import parsedate_to_datetime
+from threading import Event
+from typing import Any, Generic, TypeVar
+from urllib.parse import SplitResult, urlsplit
+
+from diaghoi.exceptions import InputError
+
+KEY = "DIAGHOI_API_KEY"
+"""The environment variable with the API key, unless an endpoint names another."""
+Message = Mapping[str, Any]
+Tag = TypeVar("Tag")
+
+_TRIED_AGAIN = frozenset({408, 409, 425, 429})
+_PASSING = (OSError, http.client.HTTPException)
+_LONGEST_REPLY = 1 << 24  # bytes
+
+
+class NoReply(Exception):  # noqa: N818 - it is an outcome of one question, not of the program
+    """A question that stays without a reply after all tries; the message says why."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Endpoint:
+    """A model behind an address.
+
+    Parameters
+    ----------
+    url : str
+        Of the service, such as ``http://localhost:8000/v1``; ``/chat/completions`` is added where
+        it is missing.
+    model : str
+        As the service calls it.
+    key_variable : str or None
+        The environment variable with the API key; None for no key.
+
+    Raises
+    ------
+    InputError
+        For an address that is none, or holds a password.
+    """
+
+    url: str
+    model: str
+    key_variable: str | None = None
+
+    def __post_init__(self) -> None:
+        parts = self._parts
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise InputError(
+                f"{self.url:.80}: is no address of a model; give one like http://localhost:8000/v1"
+            )
+        if parts.username or parts.password or parts.query:
+            raise InputError(
+                f"the address of {self.model} holds a password or a query; give keys in the "
+                f"environment, as {KEY}, so that they are never logged"
+            )
+        if not self.model:
+            raise InputError(f"{self.url}: names no model; give URL,MODEL")
+        if self.key_variable is not None and not os.environ.get(self.key_variable):
+            raise InputError(
+                f"{self.model}: the environment variable {self.key_variable} is not set; set it to "
+                "the API key"
+            )
+
+    @property
+    def _parts(self) -> SplitResult:
+        try:
+            parts = urlsplit(self.url)
+            _ = parts.port
+        except ValueError:
+            raise InputError(f"{self.url:.80}: is no address of a model") from None
+        return parts
+
+    @property
+    def host(self) -> str:
+        """Name and port of the server."""
+        return self._parts.netloc
+
+    @property
+    def path(self) -> str:
+        """The path that questions are posted to."""
+        path = self._parts.path.rstrip("/")
+        return path if path.endswith("/chat/completions") else f"{path}/chat/completions"
+
+    def connect(self, timeout: float) -> http.client.HTTPConnection:
+        """Make a connection, which opens with the first question."""
+        parts = self._parts
+        if parts.scheme == "http":
+            return http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=timeout)
+        return http.client.HTTPSConnection(
+            parts.hostname or "",
+            parts.port,
+            timeout=timeout,
+            context=ssl.create_default_context(),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Patience:
+    """How long to wait, and how often to try.
+
+    Parameters
+    ----------
+    tries : int
+        Tries for each question.
+    timeout : float
+        Seconds to wait for a reply.
+    pause : float
+        Seconds before the second try; they double with each further one.
+    longest : float
+        The longest pause in seconds, also where a server asks for more.
+    """
+
+    tries: int = 6
+    timeout: float = 120.0
+    pause: float = 1.0
+    longest: float = 60.0
+
+    def seconds(self, attempt: int, asked: float | None) -> float:
+        """Pause after a failed try (from 0): what the server asks for, or a growing random one."""
+        if asked is not None:
+            return min(asked, self.longest) if asked >= 0 else 0.0
+        # Only spreads the load of a server: no result depends on it.
+        return min(self.pause * 2.0**attempt, self.longest) * random.uniform(0.5, 1.0)
+
+
+@dataclass(kw_only=True)
+class Client:
+    """Asks one model.
+
+    Parameters
+    ----------
+    endpoint : Endpoint
+        The model.
+    patience : Patience
+        When to give up.
+    options : mapping
+        Further fields of each request: ``temperature``, ``max_tokens``.
+    stopped : threading.Event
+        Set it to end pauses: the questions under way then fail.
+    """
+
+    endpoint: Endpoint
+    patience: Patience = field(default_factory=Patience)
+    options: Mapping[str, Any] = field(default_factory=dict)
+    stopped: Event = field(default_factory=Event)
+
+    def ask(self, messages: Sequence[Message]) -> str:
+        """Ask and return the text of the reply.
+
+        Parameters
+        ----------
+        messages : sequence of mapping
+            As the chat completions of OpenAI have them: ``role`` and ``content``, which may be a
+            list with images.
+
+        Raises
+        ------
+        NoReply
+            After the last try.
+        InputError
+            Where no further try would help: the key, the address or the model is wrong.
+        """
+        body = {"model": self.endpoint.model, "messages": list(messages), **self.options}
+        data = json.dumps(body).encode()
+        problem = ""
+        for attempt in range(self.patience.tries):
+            if self.stopped.is_set():
+                break
+            asked = None
+            try:
+                status, headers, reply = self._post(data)
+                if status == http.client.OK:
+                    return _text(reply)
+                problem, asked = self._refused(status, reply), _retry_after(headers)
+            except (
+                OSError,
+                http.client.HTTPException,
+                ValueError,
+                LookupError,
+                TypeError,
+            ) as error:
+                if isinstance(error, InputError):
+                    raise
+                problem = f"{type(error).__name__}: {error}".removesuffix(": ")
+            if attempt + 1 < self.patience.tries:
+                self.stopped.wait(self.patience.seconds(attempt, asked))
+        raise NoReply(self._clean(problem) or "stopped")
+
+    def _post(self, data: bytes) -> tuple[int, http.client.HTTPMessage, bytes]:
+        connection = self.endpoint.connect(self.patience.timeout)
+        headers = {"Content-Type": "application/json", "Accept": "application/json"}
+        key = self._key
+        if key:
+            headers["Authorization"] = f"Bearer {key}"
+        try:
+            connection.request("POST", self.endpoint.path, data, headers)
+            response = connection.getresponse()
+            return response.status, response.headers, _read(response, self.patience.timeout)
+        finally:
+            connection.close()
+
+    @property
+    def _key(self) -> str:
+        return os.environ.get(self.endpoint.key_variable or "", "")
+
+    def _refused(self, status: int, reply: bytes) -> str:
+        """Say what a server refused; raise where asking again would not help."""
+        said = self._clean(" ".join(reply[:2000].decode("utf-8", "replace").split()))
+        problem = f"HTTP {status} {http.client.responses.get(status, '')}: {said:.200}".rstrip(": ")
+        if status in _TRIED_AGAIN or status >= 500:
+            return problem
+        advice = {
+            401: f"set the API key in {self.endpoint.key_variable or KEY}",
+            403: f"look at the API key in {self.endpoint.key_variable or KEY}",
+            404: "look at the address and the name of the model",
+        }
+        if 300 <= status < 400:
+            advice[status] = "give the address that it redirects to"
+        raise InputError(
+            f"{self.endpoint.host}: {self.endpoint.model}: {problem}; "
+            f"{advice.get(status, 'the request would fail again')}"
+        )
+
+    def _clean(self, text: str) -> str:
+        """Take the key out of what a server or library says."""
+        return text.replace(self._key, "***") if self._key else text
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome(Generic[Tag]):
+    """What became of one question.
+
+    Parameters
+    ----------
+    tag : object
+        What was given with it.
+    value : object
+        What was made of it, None where there is none.
+    failure : str
+        Why there is none; empty where there is.
+    """
+
+    tag: Tag
+    value: Any = None
+    failure: str = ""
+
+
+def ask_all(
+    work: Callable[[Tag], Any],
+    tags: Iterable[Tag],
+    client: Client,
+    *,
+    workers: int = 8,
+    give_up: int = 5,
+) -> Iterator[Outcome[Tag]]:
+    """Put many questions at once, and give the outcomes as they come.
+
+    Parameters
+    ----------
+    work : callable
+        Asks the question of a tag through the client, and keeps the answer; runs in threads.
+    tags : iterable
+        One for each question; read as far ahead as there are workers.
+    client : Client
+        Stopped when the caller stops, or an error ends the run.
+    workers : int
+        Questions under way at a time.
+    give_up : int
+        So many questions one after the other without a reply end the run.
+
+    Raises
+    ------
+    InputError
+        Where no further question can succeed.
+    """
+    tags = iter(tags)
+    failed = 0
+    client.stopped.clear()
+    with ThreadPoolExecutor(workers) as pool:
+        under_way: dict[Future[Any], Tag] = {}
+        try:
+            while True:
+                while len(under_way) < workers:
+                    tag = next(tags, None)
+                    if tag is None:
+                        break
+                    under_way[pool.submit(work, tag)] = tag
+                if not under_way:
+                    return
+                for done in wait(under_way, return_when=FIRST_COMPLETED).done:
+                    tag = under_way.pop(done)
+                    try:
+                        yield Outcome(tag=tag, value=done.result())
+                        failed = 0
+                    except NoReply as failure:
+                        failed += 1
+                        if failed >= give_up:
+                            raise InputError(
+                                f"{client.endpoint.host}: {client.endpoint.model}: {failed} "
+                                f"questions in a row without a reply ({failure!s:.200}); see that "
+                                "the server runs, and start again"
+                            ) from None
+                        yield Outcome(tag=tag, failure=str(failure))
+        finally:
+            client.stopped.set()
+
+
+def _text(reply: bytes) -> str:
+    """Text of a reply; the errors of a damaged one are those of Python."""
+    content = json.loads(reply)["choices"][0]["message"]["content"]
+    if not isinstance(content, str):
+        raise TypeError("the reply has no text")
+    return content
+
+
+def _read(response: http.client.HTTPResponse, timeout: float) -> bytes:
+    """Read a reply, which may drip in: the timeout of the socket is that of each piece alone."""
+    end, parts, size = time.monotonic() + timeout, [], 0
+    while part := response.read1(1 << 16):
+        parts.append(part)
+        size += len(part)
+        if size > _LONGEST_REPLY:
+            raise ValueError("the reply is too long")
+        if time.monotonic() > end:
+            raise TimeoutError("the reply takes too long")
+    reply = b"".join(parts)
+    expected = response.headers.get("Content-Length", "")
+    if expected.isdigit() and len(reply) < int(expected):
+        raise http.client.IncompleteRead(reply, int(expected) - len(reply))
+    return reply
+
+
+def _retry_after(headers: http.client.HTTPMessage) -> float | None:
+    """Seconds that a server asks to wait, which it says as a number or a date."""
+    said = (headers.get("Retry-After") or "").strip()
+    try:
+        return float(said)
+    except ValueError:
+        pass
+    try:
+        return parsedate_to_datetime(said).timestamp() - time.time()
+    except (ValueError, TypeError):
+        return None

@@ -1,0 +1,174 @@
+"""Predictions in free words: JSON lines, one interaction each.
+
+A line is ``{"image": NAME, "human_box": [x1, y1, x2, y2], "object_box": [x1, y1, x2, y2],
+"verb": "sit on", "object": "couch", "score": 0.9}``, or has ``text`` instead of verb and object:
+the reply of a language model, ``"person sitting on a couch"``. All lines have a score, or none.
+Boxes are counted from zero. A JSON list of such objects is read alike.
+
+Words of the data set get its numbers, others are numbered behind them; boxes with the same
+coordinates and category in one image are one box. A reply in which no verb and object are found
+stays as a prediction of unknown words, which match nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from diaghoi.exceptions import InputError, close_matches, some_of
+from diaghoi.formats.base import Format, Kind, Options
+from diaghoi.formats.checks import Rows, check_boxes, check_scores, shown
+from diaghoi.formats.content import Content
+from diaghoi.formats.distinct import distinct, distinct_boxes
+from diaghoi.formats.records import Table
+from diaghoi.scenes import Scenes
+
+if TYPE_CHECKING:
+    from diaghoi.semantic.lexicon import Lexicon
+    from diaghoi.semantic.open_vocabulary import Words
+    from diaghoi.vocabulary import Vocabulary
+
+_KEYS = ("image", "human_box", "object_box", "verb", "object", "text", "score")
+# What others call the same; the names of this format come first.
+_NAMES = {
+    "image": ("image", "filename", "file_name"),
+    "human_box": ("human_box", "human"),
+    "object_box": ("object_box",),
+}
+
+
+def _recognise(content: Content) -> Kind | None:
+    if content.container != "json":
+        return None
+    first = content.value if isinstance(content.value, dict) else content.first
+    image = any(isinstance(first.get(name), str) for name in _NAMES["image"])
+    words = isinstance(first.get("verb"), str) and isinstance(first.get("object"), str)
+    return "predictions" if image and (words or isinstance(first.get("text"), str)) else None
+
+
+def _read(content: Content, kind: Kind, options: Options) -> Scenes:
+    from diaghoi.semantic.lexicon import lexicon
+    from diaghoi.semantic.open_vocabulary import open_vocabulary
+
+    value = [content.value] if isinstance(content.value, dict) else list(content.value)
+    grouped, names = _by_image(content.file, value)
+    rows = Rows(content.file, names, "predictions", np.array([len(each) for each in grouped]))
+    table = Table(grouped, rows)
+    human, thing = (_boxes(table, key, options) for key in ("human_box", "object_box"))
+    score = check_scores(rows, table.numbers("score"), "score") if table.has("score") else None
+    verbs, objects, notes = _phrases(rows, grouped, lexicon(), options.vocabulary)
+    words = open_vocabulary(options.vocabulary, verbs, objects, lexicon())
+    return _scenes(rows, human, thing, words, score, notes)
+
+
+def _by_image(file: str, value: Sequence[Any]) -> tuple[list[list[dict[str, Any]]], list[str]]:
+    """Put the lines of an image together, with the keys of this format; images as first named."""
+    images: dict[str, list[dict[str, Any]]] = {}
+    for number, line in enumerate(value, 1):
+        if not isinstance(line, dict):
+            raise InputError(f"{file}: line {number}: is {shown(line)}; give a JSON object")
+        row = dict(line)
+        for key, aliases in _NAMES.items():
+            found = next((alias for alias in aliases if alias in line), None)
+            if found is None:
+                known = [str(each) for each in line]
+                raise InputError(
+                    f"{file}: line {number}: the key {key!r} is missing"
+                    f"{close_matches(key, known)}; has: {some_of(known, 8)}"
+                )
+            row[key] = line[found]
+        name = row["image"]
+        if not (isinstance(name, str) and name):
+            raise InputError(
+                f"{file}: line {number}: image: {shown(name)} is not the name of an image; give "
+                "the file name as a string"
+            )
+        images.setdefault(name, []).append(row)
+    return list(images.values()), list(images)
+
+
+def _boxes(table: Table, key: str, options: Options) -> npt.NDArray[np.float64]:
+    corners = options.corners(table.boxes(key))
+    return check_boxes(table.rows, corners, key, origin=options.origin_or(0))
+
+
+def _phrases(
+    rows: Rows, grouped: Sequence[Sequence[dict[str, Any]]], words: Lexicon, vocabulary: Vocabulary
+) -> tuple[list[str], list[str], tuple[str, ...]]:
+    """Verb and object of each line, and a note on the replies in which there are none."""
+    from diaghoi.semantic.open_vocabulary import known_verbs
+    from diaghoi.semantic.words import read_phrase
+
+    known = known_verbs(vocabulary)
+    verbs, objects, unread = [], [], []
+    for number, line in enumerate(line for image in grouped for line in image):
+        if "verb" in line or "object" in line or "text" not in line:
+            verbs.append(_text(rows, number, line, "verb"))
+            objects.append(_text(rows, number, line, "object"))
+            continue
+        text = _text(rows, number, line, "text")
+        phrase = read_phrase(text, words, known)
+        if phrase is None:
+            unread.append(text)
+            phrase = text, text
+        verbs.append(phrase[0])
+        objects.append(phrase[1])
+    if not unread:
+        return verbs, objects, ()
+    note = (
+        f"{rows.file}: {len(unread)} of {len(rows)} replies name no verb with an object; they "
+        f"match nothing: {some_of([shown(text) for text in unread])}"
+    )
+    return verbs, objects, (note,)
+
+
+def _text(rows: Rows, number: int, line: dict[str, Any], key: str) -> str:
+    value = line.get(key)
+    if not (isinstance(value, str) and value.strip()):
+        if key not in line:
+            raise rows.error(number, "", f"the key {key!r} is missing{close_matches(key, line)}")
+        raise rows.error(number, key, f"{shown(value)} is no word; give a string")
+    return value
+
+
+def _scenes(
+    rows: Rows,
+    human: npt.NDArray[np.float64],
+    thing: npt.NDArray[np.float64],
+    words: Words,
+    score: npt.NDArray[np.float64] | None,
+    notes: tuple[str, ...],
+) -> Scenes:
+    """Give equal boxes of an image one row, and equal pairs of boxes."""
+    label = np.stack([np.full_like(words.object, words.vocabulary.person), words.object], axis=1)
+    label, xyxy = label.reshape(-1), np.stack([human, thing], axis=1).reshape(-1, 4)
+    image = np.repeat(rows.image, 2)
+    first, box = distinct_boxes(image, label, xyxy)
+    used, pair = distinct(box[0::2] * np.int64(max(len(first), 1)) + box[1::2])
+    return Scenes(
+        vocabulary=words.vocabulary,
+        names=np.array(rows.names, dtype=np.str_),
+        box_image=image[first],
+        box_xyxy=xyxy[first],
+        box_label=label[first],
+        pair_human=box[0::2][used],
+        pair_object=box[1::2][used],
+        triplet_pair=pair,
+        triplet_verb=words.verb,
+        triplet_score=score,
+        source=rows.file,
+        notes=notes,
+    )
+
+
+FORMAT = Format(
+    name="words",
+    title="predictions in free words",
+    kinds=("predictions",),
+    keys=_KEYS,
+    recognise=_recognise,
+    read=_read,
+)

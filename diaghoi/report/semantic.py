@@ -1,0 +1,185 @@
+"""The semantic evaluation of a detector as a terminal shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rich.console import Console
+
+from diaghoi.means import TITLES
+from diaghoi.report.further import Sheet
+from diaghoi.report.numbers import shown
+from diaghoi.report.text import heading, percent, print_line, print_table, sheet_table, wrapped
+
+Result = Mapping[str, Any]
+# Confusions and classes that a report shows; all are in the JSON.
+SHOWN = 10
+
+
+def print_semantic(
+    result: Result, console: Console | None = None, *, classes: int = 0, notes: bool = True
+) -> None:
+    """Print the semantic evaluation of one detector.
+
+    Parameters
+    ----------
+    result : mapping
+        As from :meth:`diaghoi.semantic.SemanticEvaluation.to_dict`, or read from a JSON file.
+    console : rich.console.Console, optional
+        Where to print; by default on stdout.
+    classes : int
+        How many classes to list: those that gain most from similarity.
+    notes : bool
+        Print the notes, too.
+    """
+    console = Console(highlight=False) if console is None else console
+    print_line(console, f"{heading(result)}, semantic evaluation", style="bold")
+    counts = result["counts"]
+    print_line(
+        console,
+        f"{counts['images']:,} images, {counts['annotated_triplets']:,} annotated and "
+        f"{counts['predicted_triplets']:,} predicted triplets, {counts['classes']:,} classes",
+    )
+    for sheet in semantic_sheets(result, classes):
+        console.print()
+        print_table(console, sheet_table(sheet))
+    console.print()
+    for what, table in result["similarity"].items():
+        print_line(
+            console,
+            f"Similarity of {what}: {table['name']}, {table['source']}; covers "
+            f"{table['covered']:,} of {table['words']:,} {what}",
+        )
+    for title, signature in (
+        ("Measure", result["measure"]["signature"]),
+        (f"Protocol {result['protocol']['name']}", result["protocol"]["signature"]),
+    ):
+        first, *rest = signature.split(" | ")
+        for line in wrapped([f"{title}: {first}", *rest], console):
+            print_line(console, line)
+    for note in result["notes"] if notes else ():
+        print_line(console, f"Note: {note}")
+
+
+def semantic_sheets(result: Result, classes: int = 0) -> list[Sheet]:
+    """Make the tables of a semantic evaluation; classes are left out where 0 are asked for."""
+    sheets = [_figures(result), _rates(result)]
+    if classes:
+        sheets.append(_classes(result["classes"], classes))
+    if result.get("diagnosis") is not None:
+        sheets += _diagnosis(result["diagnosis"])
+    return sheets
+
+
+def _figures(result: Result) -> Sheet:
+    splits = list(result["splits"]["mf1"])
+    names = {"soft_map": "Soft mAP", "map": "mAP, exact matching", "mf1": "Soft mF1"}
+    rows: list[tuple[str, Sequence[str]]] = [
+        (name, [percent(result["splits"][key][split]) for split in splits])
+        for key, name in names.items()
+    ]
+    return Sheet("Figures, %", tuple(TITLES.get(split, split) for split in splits), rows)
+
+
+def _rates(result: Result) -> Sheet:
+    tau = result["measure"]["tau"]
+    rows: list[tuple[str, Sequence[str]]] = [
+        (name, [percent(result[f"{key}{ending}"]) for ending in ("", "_all_predictions")])
+        for key, name in (
+            ("gt_miss_rate", "Annotated triplets without prediction"),
+            ("prediction_miss_rate", "Predictions without annotated triplet"),
+        )
+    ]
+    number = result["counts"]["predicted_triplets_of_mf1"]
+    caption = f"mF1 counts {number:,} predictions"
+    if result["measure"]["scores"]:
+        caption += f", those with a score rank of at least {tau:g}"
+    return Sheet("Miss rates, %", ("As in mF1", "All predictions"), rows, f"{caption}.")
+
+
+def _classes(classes: Sequence[Result], number: int) -> Sheet:
+    ranked = sorted(classes, key=lambda one: (one["ap"] or 0) - (one["soft_ap"] or 0))[:number]
+    rows: list[tuple[str, Sequence[str]]] = [
+        (
+            one["name"],
+            (
+                shown(one["annotated"], "count"),
+                percent(one["soft_ap"]),
+                percent(one["ap"]),
+                percent(one["f1"]),
+            ),
+        )
+        for one in ranked
+    ]
+    return Sheet("Gain most by similarity, %", ("Annotated", "Soft AP", "AP", "Soft F1"), rows)
+
+
+def _diagnosis(found: Result) -> list[Sheet]:
+    """Tables of what action and object errors mean."""
+    head = ("Count", "Share, %", "ΔmAP", "Of ΔmAP, %")
+    sheets = []
+    for error in ("action", "object_box"):
+        rows: list[tuple[str, Sequence[str]]] = [
+            (
+                kind["title"],
+                (
+                    shown(kind["count"], "count"),
+                    percent(kind["share"]),
+                    shown(kind["delta_map"], "points"),
+                    percent(kind["delta_share"]),
+                ),
+            )
+            for kind in found[error]["kinds"]
+            if kind["count"]
+        ]
+        total = shown(found[error]["delta_map"], "points")
+        caption = f"ΔmAP: Shapley values, which add up to the {total} of all of them."
+        if rows:
+            sheets.append(Sheet(found[error]["title"], head, rows, caption))
+    verbs: list[tuple[str, Sequence[str]]] = [
+        (
+            one["verb"],
+            (
+                shown(one["count"], "count"),
+                *(percent(one["shares"][kind]) for kind in ("near", "plausible", "wrong")),
+                shown(one["delta_map"], "points"),
+            ),
+        )
+        for one in found["verbs"][:SHOWN]
+    ]
+    if verbs:
+        sheets.append(
+            Sheet(
+                "Annotated verbs",
+                ("Errors", "Near, %", "Plausible, %", "Wrong, %", "ΔmAP"),
+                verbs,
+                "Action errors assigned to annotated triplets of the verb; ΔmAP of repairing them.",
+            )
+        )
+    sheets += [
+        _confusions(what, found[key])
+        for what, key in (("verbs", "confusions"), ("objects", "object_confusions"))
+        if found[key]
+    ]
+    return sheets
+
+
+def _confusions(what: str, found: Sequence[Result]) -> Sheet:
+    rows: list[tuple[str, Sequence[str]]] = [
+        (
+            f"{one['predicted']} → {one['annotated']}",
+            (
+                shown(one["count"], "count"),
+                f"{one['similarity']:.2f}",
+                shown(one["delta_map"], "points"),
+            ),
+        )
+        for one in found[:SHOWN]
+    ]
+    return Sheet(
+        f"Confusions of {what} that cost most",
+        ("Count", "Similarity", "ΔmAP"),
+        rows,
+        f"Predicted → annotated; the similarity is that of the {what}.",
+    )

@@ -1,0 +1,17 @@
+"""Semantic evaluation: graded credit for predictions that come close in meaning.
+
+SHOE's soft mAP and mF1 by tables of similarity between verbs and between objects.
+"""
+
+from diaghoi.semantic.evaluation import SemanticEvaluation, evaluate
+from diaghoi.semantic.measure import Measure
+from diaghoi.semantic.similarity import Similarity, read_similarity, write_similarity
+
+__all__ = [
+    "Measure",
+    "SemanticEvaluation",
+    "Similarity",
+    "evaluate",
+    "read_similarity",
+    "write_similarity",
+]

@@ -1,0 +1,320 @@
+"""What errors mean: how close a wrong prediction comes to what is annotated, and what that costs.
+
+None of the papers has it. Each action error and each object error gets the similarity of what was
+predicted to what was annotated: the annotated triplet that it is assigned to, or else the most
+similar one whose boxes it finds, whatever the categories.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from diaghoi.attribution import shapley
+from diaghoi.diagnosis import Diagnosis
+from diaghoi.exceptions import InputError
+from diaghoi.ragged import first_of_run
+from diaghoi.semantic.confusions import Confusion, confusions
+from diaghoi.semantic.evaluation import SemanticEvaluation
+from diaghoi.semantic.repairs import Repairs
+from diaghoi.tables import Table
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.integer]
+BoolArray = npt.NDArray[np.bool_]
+
+NEAR, PLAUSIBLE = 0.75, 0.5
+"""Similarity from which an error is near, and above which it is plausible: a wrong action on the
+right object is as similar as the latter by its object alone, at equal weights."""
+KINDS = {
+    "near": f"Near (similarity >= {NEAR:g})",
+    "plausible": f"Plausible (above {PLAUSIBLE:g})",
+    "wrong": "Wrong",
+    "nothing": "Nothing annotated there",
+}
+ERRORS = {"action": "action", "object_box": "object"}
+
+
+def semantic_diagnosis(evaluation: SemanticEvaluation) -> SemanticDiagnosis:
+    """Find out what the action and object errors of a detector mean.
+
+    Parameters
+    ----------
+    evaluation : SemanticEvaluation
+        With scores.
+
+    Raises
+    ------
+    InputError
+        For one without scores, which has no diagnosis.
+    """
+    if evaluation.diagnosis is None:
+        raise InputError("the semantic diagnosis goes by scores; evaluate with scores")
+    return SemanticDiagnosis(
+        evaluation=evaluation,
+        diagnosis=evaluation.diagnosis,
+        errors={name: _meanings(evaluation, evaluation.diagnosis, name) for name in ERRORS},
+    )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Meanings:
+    """The predictions with one error.
+
+    Parameters
+    ----------
+    rows : (E,) int array
+        Rows of the ledger.
+    verb, object : (E,) int array
+        What is predicted.
+    annotated_verb, annotated_object : (E,) int array
+        What is meant, -1 where nothing is annotated there.
+    sigma : (E,) float64 array
+        Similarity of both, NaN where nothing is annotated there.
+    """
+
+    rows: IntArray
+    verb: IntArray
+    object: IntArray
+    annotated_verb: IntArray
+    annotated_object: IntArray
+    sigma: FloatArray
+
+    @cached_property
+    def kinds(self) -> dict[str, BoolArray]:
+        """(E,) mask of each kind, of which every error has one."""
+        with np.errstate(invalid="ignore"):
+            near, some = self.sigma >= NEAR, self.sigma > PLAUSIBLE
+        nothing = np.isnan(self.sigma)
+        return {
+            "near": near,
+            "plausible": some & ~near,
+            "wrong": ~some & ~nothing,
+            "nothing": nothing,
+        }
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class SemanticDiagnosis:
+    """What errors mean.
+
+    Parameters
+    ----------
+    evaluation : SemanticEvaluation
+        The detector.
+    diagnosis : Diagnosis
+        Its errors.
+    errors : dict of Meanings
+        Of ``action`` and ``object_box``.
+    """
+
+    evaluation: SemanticEvaluation
+    diagnosis: Diagnosis
+    errors: dict[str, Meanings]
+
+    def rows_of(self, error: str, mask: BoolArray) -> BoolArray:
+        """(R,) rows of the ledger of some predictions with an error."""
+        rows = np.zeros(len(self.diagnosis.ledger.row_class), dtype=bool)
+        rows[self.errors[error].rows[mask]] = True
+        return rows
+
+    def costs(self, error: str) -> dict[str, float | None]:
+        """ΔmAP of each kind of an error: Shapley values, which add up to that of the error.
+
+        None where mAP is undefined.
+        """
+        repairs = Repairs(diagnosis=self.diagnosis, error=error)
+        kinds = {name: mask for name, mask in self.errors[error].kinds.items() if mask.any()}
+        worth: dict[frozenset[str], float] = {}
+        for size in range(len(kinds) + 1):
+            for names in combinations(kinds, size):
+                mask = np.zeros(len(self.errors[error].rows), dtype=bool)
+                for name in names:
+                    mask |= kinds[name]
+                delta = repairs.delta(self.rows_of(error, mask))
+                if delta is None:
+                    return dict.fromkeys(KINDS)
+                worth[frozenset(names)] = delta
+        return {
+            name: shapley(name, worth, tuple(kinds)) if name in kinds else 0.0 for name in KINDS
+        }
+
+    def verbs(self, progress: Callable[[int], Any] | None = None) -> list[dict[str, Any]]:
+        """Count the action errors of each verb that is meant; the most costly verb comes first."""
+        found = self.errors["action"]
+        repairs = Repairs(diagnosis=self.diagnosis, error="action")
+        rows = []
+        for verb in np.unique(found.annotated_verb[found.annotated_verb >= 0]).tolist():
+            mine = found.annotated_verb == verb
+            rows.append(
+                {
+                    "verb": self._verbs[verb].replace("_", " "),
+                    "count": int(mine.sum()),
+                    "shares": {
+                        name: float(mask[mine].mean()) for name, mask in found.kinds.items()
+                    },
+                    "mean_similarity": float(found.sigma[mine].mean()),
+                    "delta_map": repairs.delta(self.rows_of("action", mine)),
+                }
+            )
+            if progress is not None:
+                progress(1)
+        return sorted(rows, key=lambda row: -(row["delta_map"] or 0.0))
+
+    def verb_confusions(self) -> list[dict[str, Any]]:
+        """Verbs that are taken for one another: the confusions that cost most first."""
+        found = self.errors["action"]
+        repairs = Repairs(diagnosis=self.diagnosis, error="action")
+        return self._named(
+            confusions(repairs, found.rows, found.verb, found.annotated_verb),
+            self._verbs,
+            self.evaluation.verbs.similarity,
+        )
+
+    def object_confusions(self) -> list[dict[str, Any]]:
+        """Objects that are taken for one another: the confusions that cost most first."""
+        found = self.errors["object_box"]
+        repairs = Repairs(diagnosis=self.diagnosis, error="object_box")
+        return self._named(
+            confusions(repairs, found.rows, found.object, found.annotated_object),
+            self.diagnosis.vocabulary.objects,
+            self.evaluation.objects.similarity,
+        )
+
+    @property
+    def _verbs(self) -> tuple[str, ...]:
+        return self.diagnosis.vocabulary.verbs
+
+    @staticmethod
+    def _named(found: list[Confusion], words: tuple[str, ...], table: Any) -> list[dict[str, Any]]:
+        said = np.array([each.predicted for each in found], dtype=np.int64)
+        meant = np.array([each.annotated for each in found], dtype=np.int64)
+        return [
+            {
+                "predicted": words[each.predicted].replace("_", " "),
+                "annotated": words[each.annotated].replace("_", " "),
+                "similarity": similarity,
+                "count": each.count,
+                "delta_map": each.delta_map,
+            }
+            for each, similarity in zip(found, table.at(meant, said).tolist(), strict=True)
+        ]
+
+    def cases(self) -> Table:
+        """Table of all action and object errors.
+
+        Returns
+        -------
+        dict of arrays
+            ``error``, ``image``, ``predicted``, ``score``, ``annotated`` (empty where nothing is
+            annotated there), ``similarity`` (NaN there) and ``kind``.
+        """
+        parts: list[Table] = []
+        words, ledger = self.diagnosis.vocabulary, self.diagnosis.ledger
+
+        def names(verbs: IntArray, objects: IntArray) -> Any:
+            verb, thing = (*words.verbs, ""), (*words.objects, "")
+            pairs = zip(verbs.tolist(), objects.tolist(), strict=True)
+            joined = [f"{verb[v]} {thing[o]}".strip().replace("_", " ") for v, o in pairs]
+            return np.array(joined, dtype=str)
+
+        for error, found in self.errors.items():
+            kinds = np.select(list(found.kinds.values()), list(found.kinds), "")
+            parts.append(
+                {
+                    "error": np.full(len(found.rows), error),
+                    "image": self.diagnosis.names[ledger.row_image[found.rows]],
+                    "predicted": names(found.verb, found.object),
+                    "score": ledger.row_score[found.rows],
+                    "annotated": names(found.annotated_verb, found.annotated_object),
+                    "similarity": found.sigma,
+                    "kind": kinds,
+                }
+            )
+        return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+
+    def to_dict(self) -> dict[str, Any]:
+        """All figures as plain Python values."""
+        return {
+            "near": NEAR,
+            "plausible": PLAUSIBLE,
+            **{error: self._kinds(error) for error in ERRORS},
+            "verbs": self.verbs(),
+            "confusions": self.verb_confusions(),
+            "object_confusions": self.object_confusions(),
+        }
+
+    def _kinds(self, error: str) -> dict[str, Any]:
+        found, costs = self.errors[error], self.costs(error)
+        total = self.diagnosis.oracles[error]["delta_map"]["full"]
+        return {
+            "title": f"{ERRORS[error].capitalize()} errors by meaning",
+            "count": len(found.rows),
+            "delta_map": total,
+            "kinds": [
+                {
+                    "kind": name,
+                    "title": title,
+                    "count": int(found.kinds[name].sum()),
+                    "share": float(found.kinds[name].mean()) if len(found.rows) else None,
+                    "delta_map": costs[name],
+                    "delta_share": _ratio(costs[name], total),
+                }
+                for name, title in KINDS.items()
+            ],
+        }
+
+
+def _ratio(part: float | None, whole: float | None) -> float | None:
+    return None if part is None or not whole else part / whole
+
+
+def _meanings(evaluation: SemanticEvaluation, diagnosis: Diagnosis, error: str) -> Meanings:
+    """Find what each prediction with an error is about."""
+    repairs = Repairs(diagnosis=diagnosis, error=error)
+    rows = np.flatnonzero(repairs.wrong)
+    ledger = diagnosis.ledger
+    truth, found = evaluation.annotated, evaluation.predicted
+    triplet = evaluation.diagnosed_rows[ledger.row_input[rows]]
+    meant = _most_similar(evaluation)[triplet]
+    assigned = ledger.row_annotation[rows]
+    meant = np.where(assigned >= 0, np.append(ledger.annotation_input, -1)[assigned], meant)
+    verb = found.scenes.triplet_verb[triplet]
+    there = meant >= 0
+    other_verb = np.where(there, truth.scenes.triplet_verb[meant], -1)
+    compared = bool((truth.object >= 0).any())
+    label, other_label = (
+        scenes.pair_label[scenes.triplet_pair[which]]
+        for scenes, which in ((found.scenes, triplet), (truth.scenes, meant))
+    )
+    thing = label if compared else np.full_like(label, -1)
+    other_thing = np.where(there & compared, other_label, -1)
+    sigma = np.full(len(rows), np.nan)
+    sigma[there] = evaluation.tables.sigma(
+        other_verb[there], other_thing[there], verb[there], thing[there]
+    )
+    return Meanings(
+        rows=rows,
+        verb=verb,
+        object=thing,
+        annotated_verb=other_verb,
+        annotated_object=other_thing,
+        sigma=sigma,
+    )
+
+
+def _most_similar(evaluation: SemanticEvaluation) -> IntArray:
+    """Annotated triplet that each predicted one of the scenes finds, the most similar; -1: none."""
+    met, truth, found = evaluation.candidates, evaluation.annotated, evaluation.predicted
+    owner = np.repeat(np.arange(len(met.count)), met.count)
+    order = np.lexsort((owner, -met.sigma, met.prediction))
+    first = order[first_of_run(met.prediction[order])]
+    most = np.full(len(found.scenes.triplet_pair), -1, dtype=np.int64)
+    most[found.rows[met.prediction[first]]] = truth.rows[owner[first]]
+    return most

@@ -1,0 +1,389 @@
+"""Semantic evaluation of a detector: soft mAP, mF1 and miss rates (SHOE, papers 000 and 001)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from diaghoi.diagnosis import Diagnosis, diagnose
+from diaghoi.exceptions import InputError
+from diaghoi.protocol import Protocol, check_protocol
+from diaghoi.protocol import protocol as protocol_named
+from diaghoi.ranking import descending
+from diaghoi.scenes import Joined, Scenes, join
+from diaghoi.semantic.fitting import fit_to, known_words
+from diaghoi.semantic.instances import Instances, class_names, instances
+from diaghoi.semantic.matching import Candidates, Matched, Tables, candidates
+from diaghoi.semantic.measure import Measure
+from diaghoi.semantic.mf1 import SoftF1, soft_f1
+from diaghoi.semantic.notes import semantic_notes
+from diaghoi.semantic.open_vocabulary import OpenVocabulary
+from diaghoi.semantic.results import semantic_result
+from diaghoi.semantic.similarity import Fitted, Similarity
+from diaghoi.semantic.soft_map import soft_average_precision
+from diaghoi.tables import Table
+from diaghoi.vocabulary import Vocabulary
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.integer]
+BoolArray = npt.NDArray[np.bool_]
+Split = dict[str, float | None]
+
+
+def evaluate(
+    annotations: Scenes,
+    predictions: Scenes,
+    verbs: Similarity,
+    objects: Similarity,
+    *,
+    measure: Measure | None = None,
+    protocol: str | Protocol | None = None,
+    scores: bool = True,
+    verb_senses: Mapping[str, str] | None = None,
+    object_senses: Mapping[str, str] | None = None,
+    label: str = "",
+    progress: Callable[[int], Any] | None = None,
+) -> SemanticEvaluation:
+    """Evaluate predictions with graded credit for what comes close in meaning.
+
+    Parameters
+    ----------
+    annotations, predictions : Scenes
+        As read by :func:`diaghoi.read_annotations` and :func:`diaghoi.read_predictions`; images are
+        joined by name.
+    verbs, objects : Similarity
+        Of verbs and of objects, by words or senses.
+    measure : Measure, optional
+        How similarity is measured and what it takes.
+    protocol : str or Protocol, optional
+        Which classes count, how boxes are measured, and how the standard mAP is taken; by default
+        that of the data set.
+    scores : bool
+        False for the confidence-free mode, which takes every prediction and has no soft mAP; it is
+        also the mode of predictions without scores.
+    verb_senses, object_senses : mapping, optional
+        The name in the table of words of the data set.
+    label : str
+        Name of the detector.
+    progress : callable, optional
+        Called with the number of images done since the last call.
+
+    Returns
+    -------
+    SemanticEvaluation
+
+    Raises
+    ------
+    InputError
+        Where nothing is annotated, no image is shared, or annotations, predictions and protocol are
+        not of one data set.
+    """
+    measure = Measure() if measure is None else measure
+    words = annotations.vocabulary
+    if words.name != predictions.vocabulary.name:
+        raise InputError(
+            f"the annotations are of {words.name}, the predictions of {predictions.vocabulary.name}"
+        )
+    protocol = protocol_named(words.protocol if protocol is None else protocol)
+    check_protocol(protocol, words)
+    fitted = fit_to(predictions.vocabulary, words, verbs, objects, verb_senses, object_senses)
+    scored = scores and predictions.triplet_score is not None
+    truth, found, joined = join(annotations, predictions)
+    if scored:
+        known, known_rows = known_words(found, words)
+        diagnosis = diagnose(truth, known, protocol)
+    else:
+        diagnosis, known_rows = None, np.arange(0)
+    annotated, predicted = instances(truth, found, protocol)
+    if not len(annotated):
+        raise InputError(
+            f"{annotations.source or 'annotations'}: no annotated triplet takes part, so there is "
+            "nothing to evaluate against"
+        )
+    score = found.scores[predicted.rows] if scored else None
+    met = candidates(
+        annotated,
+        predicted,
+        score,
+        Tables(verbs=fitted[0].similarity, objects=fitted[1].similarity, measure=measure),
+        protocol,
+        progress,
+    )
+    taking_part = None if score is None else score_ranks(score) >= measure.tau
+    matched = met.matched()
+    return SemanticEvaluation(
+        label=label,
+        measure=measure,
+        protocol=protocol,
+        verbs=fitted[0],
+        objects=fitted[1],
+        annotated=annotated,
+        predicted=predicted,
+        joined=joined,
+        score=score,
+        taking_part=taking_part,
+        candidates=met,
+        matched=matched,
+        matched_in_part=matched if taking_part is None else met.matched(taking_part),
+        diagnosis=diagnosis,
+        diagnosed_rows=known_rows,
+    )
+
+
+def score_ranks(score: FloatArray) -> FloatArray:
+    """Rank scores from 0, the lowest, to 1, the highest.
+
+    Equal scores rank in the order of the input, the earlier one higher. A single one has rank 1.
+    """
+    rank = np.ones(len(score))
+    if len(score) > 1:
+        rank[descending(score)] = np.arange(len(score) - 1, -1, -1) / (len(score) - 1)
+    return rank
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class SemanticEvaluation:
+    """What a detector scores when meaning counts.
+
+    Parameters
+    ----------
+    label : str
+        Name of the detector.
+    measure : Measure
+        The choices.
+    protocol : Protocol
+        Which classes count and how the standard mAP is taken.
+    verbs, objects : Fitted
+        The tables, brought to the words of the data set.
+    annotated, predicted : Instances
+        The triplets that take part.
+    joined : Joined
+        Which file each image is in.
+    score : (T,) float64 array or None
+        Ranking scores of the predictions; None in the confidence-free mode.
+    taking_part : (T,) bool array or None
+        The predictions that count in mF1; None for all.
+    candidates : Candidates
+        What meets what.
+    matched, matched_in_part : Matched
+        What each annotated triplet took among all predictions, and among those of mF1.
+    diagnosis : Diagnosis or None
+        By the standard rules, which know no similarity; None without scores.
+    diagnosed_rows : (D,) int array
+        Rows among the predicted triplets of those that the diagnosis saw.
+    """
+
+    label: str
+    measure: Measure
+    protocol: Protocol
+    verbs: Fitted
+    objects: Fitted
+    annotated: Instances
+    predicted: Instances
+    joined: Joined
+    score: FloatArray | None
+    taking_part: BoolArray | None
+    candidates: Candidates
+    matched: Matched
+    matched_in_part: Matched
+    diagnosis: Diagnosis | None
+    diagnosed_rows: IntArray
+
+    def __repr__(self) -> str:
+        name = f" of {self.label}" if self.label else ""
+        soft = "undefined" if self.soft_map is None else f"{100 * self.soft_map:.2f} %"
+        return (
+            f"<SemanticEvaluation{name} by {self.verbs.similarity.name} and "
+            f"{self.objects.similarity.name}: soft mAP {soft}, mF1 {100 * (self.mf1 or 0):.2f} %>"
+        )
+
+    @cached_property
+    def _classes(self) -> tuple[IntArray, IntArray]:
+        """The K interactions that are annotated, as keys, and that of each annotated triplet."""
+        verbs = np.int64(len(self.annotated.scenes.vocabulary.verbs))
+        key = (self.annotated.object.astype(np.int64) + 1) * verbs + self.annotated.verb
+        keys, of_triplet = np.unique(key, return_inverse=True)
+        return keys, of_triplet.ravel()
+
+    @property
+    def tables(self) -> Tables:
+        """Similarity of interactions by the numbers of their words."""
+        return Tables(
+            verbs=self.verbs.similarity, objects=self.objects.similarity, measure=self.measure
+        )
+
+    @property
+    def class_verb(self) -> IntArray:
+        """(K,) verb of each annotated interaction."""
+        return self._classes[0] % len(self.annotated.scenes.vocabulary.verbs)
+
+    @property
+    def class_object(self) -> IntArray:
+        """(K,) object of each annotated interaction, -1 where objects are not compared."""
+        return self._classes[0] // len(self.annotated.scenes.vocabulary.verbs) - 1
+
+    @cached_property
+    def class_number(self) -> IntArray:
+        """(K,) HOI class of each annotated interaction, -1 where it is none of the data set."""
+        return self.annotated.scenes.vocabulary.class_of[self.class_object, self.class_verb]
+
+    @cached_property
+    def positives(self) -> IntArray:
+        """(K,) number of annotated triplets of each interaction."""
+        return np.bincount(self._classes[1], minlength=len(self._classes[0]))
+
+    def _charged(self, free: BoolArray) -> IntArray:
+        """Predictions, among some, that the interaction they are closest to is charged with."""
+        close = self.candidates.nearest_sigma >= self.measure.delta
+        return np.flatnonzero(free & close & (self.candidates.nearest >= 0))
+
+    def _free(self, matched: Matched, taking_part: BoolArray | None = None) -> BoolArray:
+        """(T,) predictions that nothing took."""
+        free = (
+            np.ones(len(self.predicted), dtype=bool) if taking_part is None else taking_part.copy()
+        )
+        free[matched.prediction[matched.prediction >= 0]] = False
+        return free
+
+    @cached_property
+    def class_soft_ap(self) -> FloatArray | None:
+        """(K,) soft average precision of each annotated interaction; None without scores."""
+        if self.score is None:
+            return None
+        of_class, found = self._classes[1], self.matched.prediction
+        extra = self._charged(self._free(self.matched))
+        # An annotated triplet that nothing found is listed with score 0 and without credit.
+        score = np.append(self.score, 0.0)[found]
+        # Algorithm 1 lists the annotated triplets of an image and then its unmatched predictions.
+        place = np.concatenate([2 * self.annotated.image, 2 * self.predicted.image[extra] + 1])
+        order = np.argsort(place, kind="stable")
+        rows = (
+            np.concatenate([of_class, of_class[self.candidates.nearest[extra]]]),
+            np.concatenate([score, self.score[extra]]),
+            np.concatenate([self.matched.sigma, np.zeros(len(extra))]),
+        )
+        row_class, row_score, row_credit = (row[order] for row in rows)
+        return soft_average_precision(row_class, row_score, row_credit, self.positives)
+
+    @cached_property
+    def class_f1(self) -> SoftF1:
+        """Precision, recall and F1 of each annotated interaction, all (K,)."""
+        extra = self._charged(self._free(self.matched_in_part, self.taking_part))
+        charged = self._classes[1][self.candidates.nearest[extra]]
+        return soft_f1(
+            self._classes[1],
+            self.matched_in_part.prediction >= 0,
+            self.matched_in_part.sigma,
+            np.bincount(charged, minlength=len(self.positives)),
+        )
+
+    @cached_property
+    def splits(self) -> dict[str, BoolArray]:
+        """(K,) masks of the groups of interactions that are reported; "full" are all."""
+        everything = np.ones(len(self.positives), dtype=bool)
+        masks = self.protocol.splits(self.annotated.scenes.vocabulary)
+        return {
+            name: everything if name == "full" else np.append(mask, False)[self.class_number]
+            for name, mask in masks.items()
+        }
+
+    @cached_property
+    def split_figures(self) -> dict[str, Split]:
+        """Soft mAP, mF1 and standard mAP of each split; None where undefined."""
+        columns = {"soft_map": self.class_soft_ap, "mf1": self.class_f1.f1}
+        figures: dict[str, Split] = {
+            name: {split: _mean(values, mask) for split, mask in self.splits.items()}
+            for name, values in columns.items()
+        }
+        standard: Split = {} if self.diagnosis is None else self.diagnosis.mean_ap
+        figures["map"] = {split: standard.get(split) for split in self.splits}
+        return figures
+
+    @property
+    def soft_map(self) -> float | None:
+        """Mean of the soft average precision; None without scores."""
+        return self.split_figures["soft_map"]["full"]
+
+    @property
+    def mf1(self) -> float | None:
+        """Mean of the soft F1."""
+        return self.split_figures["mf1"]["full"]
+
+    @property
+    def standard_map(self) -> float | None:
+        """The mAP of the protocol, by exact matching; None without scores."""
+        return self.split_figures["map"]["full"]
+
+    @cached_property
+    def miss_rates(self) -> dict[str, float | None]:
+        """Share of annotated triplets without prediction, and of predictions without one.
+
+        Among the predictions of mF1, and with the ending ``_all_predictions`` among all.
+        """
+        rates: dict[str, float | None] = {}
+        for ending, matched, taking_part in (
+            ("", self.matched_in_part, self.taking_part),
+            ("_all_predictions", self.matched, None),
+        ):
+            number = len(self.predicted) if taking_part is None else int(taking_part.sum())
+            free = int(self._free(matched, taking_part).sum())
+            rates[f"gt_miss_rate{ending}"] = float((matched.prediction < 0).mean())
+            rates[f"prediction_miss_rate{ending}"] = free / number if number else None
+        return rates
+
+    @cached_property
+    def classes(self) -> Table:
+        """Table per annotated interaction.
+
+        Returns
+        -------
+        dict of (K,) arrays
+            ``class`` (official number, from one; 0 where it is no class of the data set), ``name``,
+            ``annotated`` (triplets), ``soft_ap`` and ``ap`` (NaN without scores), ``precision``,
+            ``recall`` and ``f1``.
+        """
+        words, nothing = self.annotated.scenes.vocabulary, np.full(len(self.positives), np.nan)
+        standard = nothing
+        if self.diagnosis is not None:
+            standard = np.append(self.diagnosis.class_scores.average_precision, np.nan)
+            standard = standard[self.class_number]
+        names = class_names(words, self.class_verb.tolist(), self.class_object.tolist())
+        return {
+            "class": self.class_number + 1,
+            "name": np.array(names, dtype=str),
+            "annotated": self.positives,
+            "soft_ap": nothing if self.class_soft_ap is None else self.class_soft_ap,
+            "ap": standard,
+            "precision": self.class_f1.precision,
+            "recall": self.class_f1.recall,
+            "f1": self.class_f1.f1,
+        }
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader of the figures has to know."""
+        return semantic_notes(self)
+
+    @property
+    def words(self) -> Vocabulary:
+        """The data set without the free words of predictions."""
+        words = self.annotated.scenes.vocabulary
+        return words.base if isinstance(words, OpenVocabulary) else words
+
+    @property
+    def compares_objects(self) -> bool:
+        """Whether the predictions name their objects."""
+        return bool((self.class_object >= 0).any())
+
+    def to_dict(self) -> dict[str, Any]:
+        """All figures as plain Python values: the JSON of ``diaghoi semantic --json``."""
+        return semantic_result(self)
+
+
+def _mean(values: FloatArray | None, mask: BoolArray) -> float | None:
+    return None if values is None or not mask.any() else float(values[mask].mean())

@@ -1,0 +1,95 @@
+"""Tables for the words of a data set, and for the free words of predictions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from diaghoi.scenes import Scenes
+from diaghoi.semantic.instances import verb_words
+from diaghoi.semantic.open_vocabulary import OpenVocabulary, annotated_senses, fit_open
+from diaghoi.semantic.ratings import plain
+from diaghoi.semantic.similarity import SYNSET, Fitted, Similarity, fit
+from diaghoi.vocabulary import Vocabulary
+
+IntArray = npt.NDArray[np.integer]
+
+Senses = Mapping[str, str] | None
+
+
+def fit_to(
+    predicted: Vocabulary,
+    annotated: Vocabulary,
+    verbs: Similarity,
+    objects: Similarity,
+    verb_senses: Senses = None,
+    object_senses: Senses = None,
+) -> tuple[Fitted, Fitted]:
+    """Bring tables of verbs and of objects to the words of annotations and predictions.
+
+    Parameters
+    ----------
+    predicted, annotated : Vocabulary
+        Of predictions and annotations; the former may have free words behind those of the data set.
+    verbs, objects : Similarity
+        The tables.
+    verb_senses, object_senses : mapping, optional
+        The name in the table of words of the data set. Where a table names senses and nothing is
+        given, words of HICO-DET have the senses that the authors of SHOE chose, and others their
+        most frequent one.
+    """
+    if isinstance(predicted, OpenVocabulary):
+        from diaghoi.semantic.lexicon import lexicon
+
+        words = lexicon()
+        return (
+            fit_open(verbs, predicted, "v", words, verb_senses),
+            fit_open(objects, predicted, "n", words, object_senses),
+        )
+    actions = verb_words(annotated)
+    return (
+        fit(verbs, actions, _senses(verbs, actions, "v", verb_senses)),
+        fit(objects, annotated.objects, _senses(objects, annotated.objects, "n", object_senses)),
+    )
+
+
+def _senses(similarity: Similarity, words: Sequence[str], pos: Any, given: Senses) -> Senses:
+    """Find the senses of words, where a table names senses and nobody says which."""
+    if given is not None or not any(SYNSET.fullmatch(plain(name)) for name in similarity.names):
+        return given
+    from diaghoi.semantic.lexicon import lexicon
+
+    found = annotated_senses(words, pos, lexicon())
+    # A table may mix words and senses: a word that it has is meant as it stands.
+    return {word: sense for word, sense in found.items() if plain(word) not in similarity.place}
+
+
+def known_words(predictions: Scenes, vocabulary: Vocabulary) -> tuple[Scenes, IntArray]:
+    """Return the predictions whose words are those of a data set, and their rows among all.
+
+    Free words are no HOI class, so that exact matching does not miss them.
+    """
+    every = np.arange(len(predictions.triplet_pair))
+    if len(predictions.vocabulary.verbs) == len(vocabulary.verbs) and len(
+        predictions.vocabulary.objects
+    ) == len(vocabulary.objects):
+        return predictions, every
+    pairs = predictions.pair_label < len(vocabulary.objects)
+    verbs = predictions.triplet_verb < len(vocabulary.verbs)
+    rows = every[pairs[predictions.triplet_pair] & verbs]
+    kept = predictions.keep(pairs)
+    verbs = kept.triplet_verb < len(vocabulary.verbs)
+    columns: dict[str, Any] = {
+        name: None if getattr(kept, name) is None else getattr(kept, name)[verbs]
+        for name in (
+            "triplet_pair",
+            "triplet_verb",
+            "triplet_score",
+            "triplet_action_score",
+        )
+    }
+    return replace(kept, vocabulary=vocabulary, **columns), rows

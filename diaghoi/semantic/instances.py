@@ -1,0 +1,135 @@
+"""The interactions of some scenes as SHOE's algorithms see them: a verb, an object, two boxes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from diaghoi.matching import match, score_order
+from diaghoi.protocol import Protocol
+from diaghoi.ragged import marked, place_in_group
+from diaghoi.scenes import Scenes
+from diaghoi.vocabulary import Vocabulary
+
+IntArray = npt.NDArray[np.integer]
+BoolArray = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Instances:
+    """The triplets that take part, in stored order, image by image.
+
+    Parameters
+    ----------
+    scenes : Scenes
+        Where their boxes and pairs stand.
+    rows : (T,) int array
+        Their rows among the triplets of the scenes.
+    image, pair, verb, object : (T,) int array
+        Image, row of the pair table, verb and object category; object -1 where objects are not
+        compared.
+    left_out : int
+        Triplets of the scenes that take no part although their class counts, because they have no
+        object box, or are on people whose actions are not annotated.
+    """
+
+    scenes: Scenes
+    rows: IntArray
+    image: IntArray
+    pair: IntArray
+    verb: IntArray
+    object: IntArray
+    left_out: int
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+
+def verb_words(vocabulary: Vocabulary) -> tuple[str, ...]:
+    """Words that the verbs of a data set are compared by; in V-COCO the action without the role."""
+    if vocabulary.agents is None:
+        return vocabulary.verbs
+    return tuple(verb.rsplit(" ", 1)[0] for verb in vocabulary.verbs)
+
+
+def compares_objects(predictions: Scenes) -> bool:
+    """Whether predictions say what their objects are; those of V-COCO need not."""
+    things = predictions.pair_object[predictions.pair_object >= 0]
+    return bool((predictions.box_label[things] >= 0).all())
+
+
+def instances(
+    annotations: Scenes, predictions: Scenes, protocol: Protocol
+) -> tuple[Instances, Instances]:
+    """Choose the triplets that take part, of annotations and predictions of the same images.
+
+    Left out are the classes that the protocol does not count, such as those of `no_interaction`;
+    combinations of verb and object that are no class of the data set stay. Of V-COCO the roles with
+    an object box take part.
+    """
+    counted = np.append(protocol.counted(annotations.vocabulary), True)
+    best = _best(predictions, protocol.top)
+    if annotations.vocabulary.no_interaction >= 0 and protocol.classes == "interactions":
+        unreal = annotations.vocabulary.no_interaction
+    else:
+        unreal = -1
+    objects = compares_objects(predictions)
+    chosen = []
+    for scenes, ignored in (
+        (annotations, None),
+        (predictions, _ignored(annotations, predictions, protocol)),
+    ):
+        classes = counted[scenes.triplet_class] & (scenes.triplet_verb != unreal)
+        if scenes is predictions:
+            classes &= best
+        taken = classes & (scenes.pair_object[scenes.triplet_pair] >= 0)
+        if ignored is not None:
+            taken &= ~ignored
+        rows = np.flatnonzero(taken)
+        pair = scenes.triplet_pair[rows]
+        label = scenes.pair_label[pair]
+        chosen.append(
+            Instances(
+                scenes=scenes,
+                rows=rows,
+                image=scenes.triplet_image[rows],
+                pair=pair,
+                verb=scenes.triplet_verb[rows],
+                object=label if objects else np.full_like(label, -1),
+                left_out=int(classes.sum()) - len(rows),
+            )
+        )
+    return chosen[0], chosen[1]
+
+
+def _best(predictions: Scenes, top: int | None) -> BoolArray:
+    """Mark the best-scored predictions of each image; all where there are no scores."""
+    number = len(predictions.triplet_pair)
+    if top is None or predictions.triplet_score is None:
+        return np.ones(number, dtype=bool)
+    order = score_order(predictions)
+    return marked(order[place_in_group(predictions.triplet_image[order]) < top], number)
+
+
+def _ignored(annotations: Scenes, predictions: Scenes, protocol: Protocol) -> BoolArray | None:
+    """Mark predictions on people whose actions are not annotated."""
+    if annotations.box_ignored is None or not annotations.box_ignored.any():
+        return None
+    if predictions.triplet_score is None:
+        predictions = replace(predictions, triplet_score=np.zeros(len(predictions.triplet_pair)))
+    return match(annotations, predictions, protocol).pairing.ignored
+
+
+def class_names(
+    vocabulary: Vocabulary, verbs: Sequence[int], objects: Sequence[int]
+) -> tuple[str, ...]:
+    """Names of interactions for people: ``ride bicycle``; without the object where it is -1."""
+    return tuple(
+        (
+            vocabulary.verbs[v] if o < 0 else f"{vocabulary.verbs[v]} {vocabulary.objects[o]}"
+        ).replace("_", " ")
+        for v, o in zip(verbs, objects, strict=True)
+    )

@@ -1,0 +1,82 @@
+"""The choices behind soft mAP and mF1, and the similarity of two interactions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from diaghoi.exceptions import InputError, close_matches
+
+FloatArray = npt.NDArray[np.float64]
+
+Combination = Literal["arithmetic", "geometric", "minimum"]
+COMBINATIONS: tuple[str, ...] = get_args(Combination)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measure:
+    """How similarity is measured and what it takes.
+
+    Parameters
+    ----------
+    weight : float
+        Weight w of the verb in [0, 1]; that of the object is 1 - w.
+    combine : {"arithmetic", "geometric", "minimum"}
+        sigma = w S_v + (1 - w) S_o, S_v^w S_o^(1 - w), or the smaller of both, whatever w.
+    theta : float
+        Both boxes are found at an IoU of at least this.
+    delta : float
+        An unmatched prediction is a false positive of the annotated class that it is closest to, if
+        its similarity is at least this.
+    tau : float
+        Predictions whose score has at least this rank count in mF1. Ranks run from 0, the lowest
+        score of the file, to 1, the highest.
+
+    Raises
+    ------
+    InputError
+        For values outside [0, 1], theta of 0, or an unknown combination.
+    """
+
+    weight: float = 0.5
+    combine: Combination = "arithmetic"
+    theta: float = 0.5
+    delta: float = 0.5
+    tau: float = 0.5
+
+    def __post_init__(self) -> None:
+        if self.combine not in COMBINATIONS:
+            raise InputError(
+                f"combine '{self.combine}': not known{close_matches(self.combine, COMBINATIONS)}; "
+                f"give one of {', '.join(COMBINATIONS)}"
+            )
+        for name in ("weight", "theta", "delta", "tau"):
+            value = getattr(self, name)
+            if not 0 <= value <= 1:
+                raise InputError(f"{name} {value:g}: must lie between 0 and 1")
+        if self.theta == 0:
+            raise InputError("theta 0: boxes that do not meet would match; give more than 0")
+
+    @property
+    def signature(self) -> str:
+        """All choices in one line."""
+        sigma = {
+            "arithmetic": f"{self.weight:g} S_v + {1 - self.weight:g} S_o",
+            "geometric": f"S_v^{self.weight:g} S_o^{1 - self.weight:g}",
+            "minimum": "min(S_v, S_o)",
+        }[self.combine]
+        return (
+            f"sigma = {sigma} | IoU >= {self.theta:g} | false positive of a class at sigma >= "
+            f"{self.delta:g} | mF1: score rank >= {self.tau:g}"
+        )
+
+    def sigma(self, verbs: FloatArray, objects: FloatArray) -> FloatArray:
+        """Similarity of interactions from that of their verbs and objects, all (N,) float64."""
+        if self.combine == "minimum":
+            return np.asarray(np.minimum(verbs, objects))
+        if self.combine == "geometric":
+            return np.asarray(verbs**self.weight * objects ** (1 - self.weight))
+        return np.asarray(self.weight * verbs + (1 - self.weight) * objects)

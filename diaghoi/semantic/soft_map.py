@@ -1,0 +1,54 @@
+"""Soft average precision: algorithm 1 of the SHOE supplement, after matching."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from diaghoi.ledger import envelope_of
+from diaghoi.ranking import ranking
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.integer]
+
+
+def soft_average_precision(
+    row_class: IntArray, row_score: FloatArray, row_credit: FloatArray, positives: IntArray
+) -> FloatArray:
+    """Area under the envelope of the precision-recall curve of each class, with graded credit.
+
+    Parameters
+    ----------
+    row_class : (R,) int array
+        Class of each row, in the order in which the algorithm lists them.
+    row_score : (R,) float64 array
+        Confidence; equal ones keep their order.
+    row_credit : (R,) float64 array
+        Soft true positive of each row, in [0, 1].
+    positives : (K,) int array
+        Number of annotated triplets of each class, at least 1.
+
+    Returns
+    -------
+    (K,) float64 array
+
+    Notes
+    -----
+    The small constant that the paper adds against division by zero is left out: there is always a
+    row and an annotated triplet. The highest precision at a row or beyond stands at a row with
+    credit, so only these are visited.
+    """
+    order = ranking(row_class, row_score)
+    row_class, credit = row_class[order], row_credit[order]
+    bounds = np.searchsorted(row_class, np.arange(len(positives) + 1))
+    given = np.flatnonzero(credit)
+    of_class, credit = row_class[given], credit[given]
+    stop = np.searchsorted(of_class, np.arange(len(positives)), side="right")
+    start = np.append(0, stop[:-1])[: len(stop)]
+    total = np.empty(len(credit))
+    for first, end in zip(start.tolist(), stop.tolist(), strict=True):
+        np.cumsum(credit[first:end], out=total[first:end])
+    precision = total / (given + 1 - bounds[of_class])
+    envelope = envelope_of(precision, start, stop)
+    area = np.bincount(of_class, weights=credit * envelope, minlength=len(positives))
+    return np.asarray(area / positives)

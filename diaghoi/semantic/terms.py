@@ -1,0 +1,105 @@
+"""Lists of verbs or objects with their senses and definitions."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from pathlib import Path
+
+from diaghoi.exceptions import InputError, close_matches, some_of
+from diaghoi.semantic.lexicon import Lexicon, Pos
+from diaghoi.semantic.open_vocabulary import annotated_senses
+from diaghoi.semantic.prompts import Term
+from diaghoi.semantic.ratings import plain
+from diaghoi.semantic.senses import WORDS
+
+# Columns of lists of the field, small letters.
+SYNSETS = ("synset", "sense")
+GLOSSES = ("definition", "gloss")
+_NAMES = (*WORDS, "term")
+
+
+def read_terms(path: Path, pos: Pos, lexicon: Lexicon) -> tuple[Term, ...]:
+    """Read a list of verbs or objects.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+        One word or synset a line; or CSV with a header that has ``name`` (or ``verb``, ``object``)
+        or ``synset`` or both, and possibly ``definition``.
+    pos : {"v", "n"}
+        Which of both.
+    lexicon : Lexicon
+        Gives the definitions that the file does not. A word without a synset has the sense in which
+        HICO-DET uses it, else its most frequent one.
+
+    Returns
+    -------
+    tuple of Term
+        In the order of the file, each name once.
+
+    Raises
+    ------
+    InputError
+        For a file that cannot be used, an unknown synset, and words without a definition.
+    """
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror or error}; check the path") from None
+    except UnicodeDecodeError:
+        raise InputError(f"{path}: is not a text file; give one word or synset a line") from None
+    rows = [row for row in csv.reader(text.splitlines()) if any(cell.strip() for cell in row)]
+    if not rows:
+        raise InputError(f"{path}: holds no words; give one word or synset a line")
+    columns = _columns(path, [cell.strip().lower() for cell in rows[0]])
+    terms: dict[str, Term] = {}
+    unknown: list[str] = []
+    for row in rows[1:] if columns else rows:
+        cells = {key: row[at].strip() for key, at in columns.items() if at < len(row)}
+        found = _term(path, cells or {"name": row[0].strip()}, pos, lexicon)
+        if found.gloss:
+            terms.setdefault(found.name, found)
+        else:
+            unknown.append(found.name)
+    if unknown:
+        raise InputError(
+            f"{path}: {lexicon.source} has no definition of {some_of(unknown)}; add a column "
+            "'definition', or leave them out"
+        )
+    return tuple(terms.values())
+
+
+def _columns(path: Path, head: Sequence[str]) -> dict[str, int]:
+    """Find the columns by the header; empty where there is none."""
+    sought = {"name": _NAMES, "synset": SYNSETS, "gloss": GLOSSES}
+    found = {
+        key: head.index(name)
+        for key, names in sought.items()
+        for name in reversed(names)
+        if name in head
+    }
+    if len(head) > 1 and not found.keys() & {"name", "synset"}:
+        known = [name for names in sought.values() for name in names]
+        hint = next(filter(None, (close_matches(cell, known) for cell in head)), "")
+        raise InputError(
+            f"{path}: the columns are {some_of(head)}{hint}; give 'name' or 'synset', and possibly "
+            "'definition'"
+        )
+    return found
+
+
+def _term(path: Path, cells: dict[str, str], pos: Pos, lexicon: Lexicon) -> Term:
+    name, synset = cells.get("name") or cells.get("synset", ""), cells.get("synset", "")
+    if not name:
+        raise InputError(f"{path}: a row has neither name nor synset; give one of both")
+    if not synset:
+        synset = name if lexicon.find(name) is not None else ""
+        synset = synset or annotated_senses([name], pos, lexicon).get(name, "")
+    gloss = cells.get("gloss", "")
+    if synset and not gloss:
+        try:
+            gloss = lexicon.definition(lexicon.number(synset))
+        except InputError as error:
+            raise InputError(f"{path}: {error}; or add a column 'definition'") from None
+    return Term(name=plain(name), gloss=gloss, synset=synset)

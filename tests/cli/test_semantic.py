@@ -1,0 +1,300 @@
+"""``diaghoi semantic`` and ``diaghoi similarity``."""
+
+from __future__ import annotations
+
+import csv
+import json
+import pickle
+from pathlib import Path
+
+import pytest
+
+from diaghoi.vocabulary import hico_det, vocabulary
+
+VERBS_OF_HICO = hico_det().verbs
+VERBS = "a,b,score\nride,hold,2\nride,straddle,3\nwash,clean,4\n"
+OBJECTS = "a,b,score\nbicycle,motorcycle,3\ncup,bottle,2\n"
+
+
+@pytest.fixture
+def tables(alone) -> tuple[str, ...]:
+    (alone / "verbs.csv").write_text(VERBS)
+    (alone / "objects.csv").write_text(OBJECTS)
+    return ("--verb-similarity", "verbs.csv", "--object-similarity", "objects.csv")
+
+
+@pytest.fixture
+def words(data, tables) -> tuple[object, ...]:
+    return ("semantic", data.predictions, "--annotations", data.annotations, *tables)
+
+
+def test_golden(run, shared, alone):
+    folder = shared / "conformance"
+    expected = json.loads((folder / "semantic/one_stage_expected.json").read_text())
+    done = run(
+        *("semantic", folder / "hico_det_diagnosis/one_stage_preds.pkl"),
+        *("--annotations", folder / "hico_det_diagnosis/gt_wo_nointer.pkl"),
+        *("--verb-similarity", folder / "semantic/verbs.csv"),
+        *("--object-similarity", folder / "semantic/objects.csv"),
+        *("--json", "found.json"),
+    )
+    assert done.code == 0
+    found = json.loads((alone / "found.json").read_text())
+    for key in set(expected) - {"images", "classes"}:
+        assert found[key] == pytest.approx(expected[key], abs=1e-9), key
+    assert found["map"] == pytest.approx(found["splits"]["map"]["full"])
+    assert found["similarity"]["verbs"]["name"] == "verbs"
+    assert found["similarity"]["objects"]["source"] == "objects.csv"
+
+
+def test_the_program_runs(program, words):
+    done = program(*words)
+    assert done.code == 0
+    assert "Soft mAP" in done.out
+
+
+def test_the_table_names_its_source_and_never_shoe(run, words):
+    done = run(*words)
+    assert done.code == 0
+    assert "preds on hico-det, semantic evaluation" in done.out
+    assert "Similarity of verbs: verbs, verbs.csv; covers 5 of 117 verbs" in done.out
+    assert "SHOE" not in done.out
+    assert "Note: verbs.csv: read as scores from 0 to 4" in done.err
+    assert "112 of 117 verbs are not in the table 'verbs'" in done.err
+    assert max(map(len, done.out.splitlines())) <= 80
+
+
+def test_json_on_stdout_and_quiet(run, words):
+    done = run(*words, "--json", "-", "--quiet")
+    result = json.loads(done.out)
+    assert result["dataset"] == "hico-det"
+    assert done.err == ""
+    assert run(*words, "--quiet").out == ""
+
+
+def test_all_files(run, words, alone):
+    done = run(
+        *words,
+        *("--diagnose", "--json", "r.json", "--class-table", "c.csv", "--figure", "f.svg"),
+        *("--examples", "e.txt", "--example-images", 2, "--classes", 3),
+    )
+    assert done.code == 0
+    result = json.loads((alone / "r.json").read_text())
+    assert {"action", "object_box", "verbs", "confusions"} <= set(result["diagnosis"])
+    with (alone / "c.csv").open(newline="") as stream:
+        assert len(list(csv.DictReader(stream))) == result["counts"]["classes"]
+    assert "<svg" in (alone / "f.svg").read_text()
+    assert (alone / "e.txt").read_text().count("jpg") <= 2
+    for title in ("Gain most by similarity", "Action errors by meaning", "Confusions of verbs"):
+        assert title in done.out
+
+
+def test_choices_change_the_figures_and_are_told(run, words):
+    plain = json.loads(run(*words, "--json", "-").out)
+    other = json.loads(
+        run(*words, "--json", "-", "--weight", 0.2, "--delta", 0.9, "--theta", 0.6).out
+    )
+    assert other["soft_map"] != plain["soft_map"]
+    assert other["measure"]["weight"] == 0.2
+    assert "sigma = 0.2 S_v + 0.8 S_o | IoU >= 0.6" in other["measure"]["signature"]
+    least = json.loads(run(*words, "--json", "-", "--combine", "minimum").out)
+    assert "min(S_v, S_o)" in least["measure"]["signature"]
+
+
+def test_without_scores(run, words):
+    result = json.loads(run(*words, "--no-scores", "--json", "-").out)
+    assert result["soft_map"] is None
+    assert result["map"] is None
+    assert result["mf1"] > 0
+    assert result["counts"]["predicted_triplets_of_mf1"] == result["counts"]["predicted_triplets"]
+
+
+def test_synsets(run, data, alone, tables):
+    (alone / "synsets.csv").write_text("word,synset\nride,ride.v.02\nhold,hold.v.02\n")
+    (alone / "verbs.csv").write_text("a,b,score\nride.v.02,hold.v.02,4\n")
+    done = run(
+        *("semantic", data.predictions, "--annotations", data.annotations, *tables),
+        *("--verb-synsets", "synsets.csv", "--json", "-"),
+    )
+    assert json.loads(done.out)["similarity"]["verbs"]["covered"] == 2
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (("--weight", 2), "weight 2: must lie between 0 and 1"),
+        (("--combine", "mean"), "combine 'mean': not known"),
+        (("--verb-similarity", "nothing.csv"), "nothing.csv: no such file"),
+        (("--scale", 3), "4 lies outside 0 to 3"),
+        (("--json", "verbs.csv"), "verbs.csv: would overwrite what is read"),
+        (("--class-table", "c.txt"), "tables are written as .csv or .json"),
+        (("--examples", "e.png"), "examples are written as .txt, .csv, .json"),
+        (("--figure", "f.txt"), "the ending '.txt' is not known"),
+        (("--diagnose", "--no-scores"), "--diagnose and --figure: go by scores"),
+        (("--protocol", "v-coco-s1"), "protocol v-coco-s1 is not for hico-det"),
+        (("--verb-synsets", "verbs.csv"), "the columns are a, b, score"),
+    ],
+)
+def test_bad_input_is_one_line(run, words, alone, more, message):
+    before = sorted(path.name for path in alone.iterdir())
+    done = run(*words, *more)
+    assert done.code == 2
+    assert done.out == ""
+    assert message in done.err
+    assert done.err.count("\n") == 1
+    assert sorted(path.name for path in alone.iterdir()) == before
+
+
+def test_tables_are_needed(run, data):
+    done = run("semantic", data.predictions, "--annotations", data.annotations)
+    assert done.code == 2
+    assert "--verb-similarity" in done.err
+
+
+ZOO = """
+name = "zoo"
+objects = ["person", "cat", "ball"]
+verbs = ["feed", "throw"]
+"""
+
+
+def test_described_data_sets(run, alone):
+    (alone / "zoo.toml").write_text(ZOO)
+    (alone / "v.csv").write_text("a,b,score\nfeed,throw,0.5\n")
+    (alone / "o.csv").write_text("a,b,score\ncat,ball,0.1\n")
+    boxes = [
+        {"bbox": [10.0, 20.0, 50.0, 80.0], "category_id": 0},
+        {"bbox": [30.0, 40.0, 90.0, 95.0], "category_id": 1},
+    ]
+    triplet = {"subject_id": 0, "object_id": 1, "category_id": 0}
+    truth = [{"filename": "a.jpg", "annotations": boxes, "hoi_annotation": [triplet]}]
+    found = [
+        {
+            "filename": "a.jpg",
+            "predictions": boxes,
+            "hoi_prediction": [triplet | {"category_id": 1, "score": 0.5}],
+        }
+    ]
+    Path("t.pkl").write_bytes(pickle.dumps(truth))
+    Path("p.pkl").write_bytes(pickle.dumps(found))
+    done = run(
+        *("semantic", "p.pkl", "--annotations", "t.pkl", "--dataset", "zoo.toml"),
+        *("--verb-similarity", "v.csv", "--object-similarity", "o.csv", "--json", "-"),
+    )
+    result = json.loads(done.out)
+    assert result["soft_map"] == pytest.approx(0.75 * 0.75)
+    assert result["map"] == 0
+    assert set(result["splits"]["mf1"]) == {"full"}
+
+
+def test_v_coco_compares_actions(run, shared, tables, alone):
+    folder = shared / "conformance/v_coco"
+    (alone / "verbs.csv").write_text("a,b,score\nhold,carry,3\nsit,ride,2\n")
+    done = run(
+        *("semantic", folder / "one_stage.pkl", "--annotations", folder / "vcoco_test.json"),
+        *(*tables, "--scale", 4, "--json", "-"),
+    )
+    result = json.loads(done.out)
+    assert result["dataset"] == "v-coco"
+    assert 0 < result["map"] < result["soft_map"] < 1
+    assert {row["name"] for row in result["classes"]} >= {"hold obj", "cut instr"}
+    assert not any(row["name"].endswith("agent") for row in result["classes"])
+    assert result["similarity"]["verbs"]["covered"] == 4
+    assert any("do not name their objects" in note for note in result["notes"])
+
+
+def test_inspecting_a_table(run, alone):
+    (alone / "verbs.csv").write_text("a,b,x,y\nride,hold,2,4\nhold,ride,3,4\nride,walk,1,\n")
+    done = run("similarity", "inspect", "verbs.csv")
+    assert done.code == 0
+    assert "verbs of hico-det" in done.out
+    assert "Correlation of raters" in done.out
+    assert "1 pairs stand there more than once" in done.err
+    result = json.loads(run("similarity", "inspect", "verbs.csv", "--json", "-").out)
+    assert result["coverage"]["verbs of hico-det"]["covered"] == 3
+    assert result["contradictions"] == 1
+    assert run("similarity", "inspect", "verbs.csv", "--quiet").out == ""
+
+
+def test_merging_tables(run, alone):
+    (alone / "one.csv").write_text("a,b,score\nride,hold,2\nride,walk,4\n")
+    (alone / "two.csv").write_text("a,b,z\nride,hold,4\n")
+    done = run("similarity", "merge", "one.csv", "two.csv", "--out", "all.csv")
+    assert done.out == "all.csv: 3 words, 2 pairs, 2 raters: one, z\n"
+    assert (alone / "all.csv").read_text().splitlines() == [
+        "a,b,one,z",
+        "ride,hold,0.5,1.0",
+        "ride,walk,1.0,",
+    ]
+    done = run("similarity", "merge", "one.csv", "two.csv", "--out", "mean.csv", "--mean")
+    assert (alone / "mean.csv").read_text().splitlines()[:2] == ["a,b,mean", "ride,hold,0.75"]
+
+
+def test_subsets_of_raters(run, alone):
+    (alone / "t.csv").write_text("a,b,x,y\nride,hold,4,2\nride,walk,2,0\n")
+    (alone / "human.csv").write_text("a,b,anna,ben\nride,hold,4,2\nride,walk,0,0\nride,fly,0,4\n")
+    done = run("similarity", "subset", "t.csv", "--human", "human.csv")
+    assert done.code == 0
+    assert "x, y" in done.out
+    assert "1 words are not in the tables" in done.err
+    result = json.loads(
+        run("similarity", "subset", "t.csv", "--human", "human.csv", "--json", "-").out
+    )
+    assert len(result["subsets"]) == 3
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("inspect", "nothing.csv"), "nothing.csv: no such file"),
+        (("inspect", "t.csv", "--dataset", "hico"), "unknown data set 'hico'"),
+        (("merge", "t.csv", "--out", "t.csv"), "would overwrite what is read"),
+        (("merge", "t.csv", "--out", "t.txt"), "are written as .csv or .npz"),
+        (("merge", "t.csv", "t.csv", "--out", "m.csv"), "stands in two tables"),
+        (("subset", "t.csv", "--human", "t.csv", "--weight", "3"), "weight 3"),
+    ],
+)
+def test_bad_input_of_similarity(run, alone, words, message):
+    (alone / "t.csv").write_text("a,b,x,y\nride,hold,4,2\n")
+    done = run("similarity", *words)
+    assert done.code == 2
+    assert message in done.err
+    assert done.err.count("\n") == 1
+    assert [path.name for path in alone.iterdir()] == ["t.csv"]
+
+
+def test_tables_of_senses_need_no_list_for_hico(run, data, alone, tables):
+    (alone / "verbs.csv").write_text("a,b,score\nride.v.10,hold.v.02,4\nsit.v.01,ride.v.10,2\n")
+    done = run(
+        *("semantic", data.predictions, "--annotations", data.annotations, *tables, "--json", "-")
+    )
+    result = json.loads(done.out)
+    # sit_on and sit_at share a sense.
+    assert set(VERBS_OF_HICO) - set(result["similarity"]["verbs"]["missing"]) >= {"hold", "sit_on"}
+
+
+def test_swig_hoi(run, alone):
+    words = vocabulary("swig-hoi")
+    hoi = int(next(n for n in range(len(words)) if words.evaluated[n]))
+    others = words.evaluated & (words.class_object == words.class_object[hoi])
+    other = int(next(n for n in others.nonzero()[0] if n != hoi))
+    verbs = [words.verbs[words.class_verb[n]] for n in (hoi, other)]
+    (alone / "v.csv").write_text(f"a,b,score\n{verbs[0]},{verbs[1]},0.5\n")
+    (alone / "o.csv").write_text("a,b,score\ncar,dog,0.1\n")
+    boxes = [
+        {"bbox": [10.0, 20.0, 50.0, 80.0], "category_id": 0},
+        {"bbox": [30.0, 40.0, 90.0, 95.0], "category_id": int(words.class_object[hoi])},
+    ]
+    triplet = {"subject_id": 0, "object_id": 1, "category_id": int(words.class_verb[hoi])}
+    said = triplet | {"category_id": int(words.class_verb[other]), "score": 0.5}
+    truth = [{"filename": "a.jpg", "annotations": boxes, "hoi_annotation": [triplet]}]
+    found = [{"filename": "a.jpg", "predictions": boxes, "hoi_prediction": [said]}]
+    Path("t.pkl").write_bytes(pickle.dumps(truth))
+    Path("p.pkl").write_bytes(pickle.dumps(found))
+    done = run(
+        *("semantic", "p.pkl", "--annotations", "t.pkl", "--dataset", "swig-hoi"),
+        *("--verb-similarity", "v.csv", "--object-similarity", "o.csv", "--json", "-"),
+    )
+    result = json.loads(done.out)
+    assert result["soft_map"] == pytest.approx(0.75 * 0.75)
+    assert set(result["splits"]["soft_map"]) == {"full", "zero_shot", "rare", "non_rare"}

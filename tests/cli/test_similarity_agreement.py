@@ -1,0 +1,91 @@
+"""How far people agree, through the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+RATINGS = "item,ann,bob,score\nx,0,1,0.1\ny,4,4,0.9\nz,2,,0.5\nw,3,1,0.4\nv,1,1,0.3\n"
+
+
+@pytest.fixture
+def ratings(alone: Path) -> Path:
+    path = alone / "ratings.csv"
+    path.write_text(RATINGS)
+    return path
+
+
+def test_all_figures_in_json(run, ratings: Path) -> None:
+    done = run("similarity", "agreement", ratings, "--json", "-")
+    assert done.code == 0, done.err
+    found = json.loads(done.out)
+    assert found["annotators"] == ["ann", "bob"]
+    assert (found["items"], found["ratings"]) == (5, 9)
+    assert found["agreement"]["mean"] == pytest.approx(1 - (1 + 0 + 2 + 0) / 4 / 4)
+    assert found["distribution"] == {"ann": [1, 1, 1, 1, 1], "bob": [0, 3, 0, 0, 1]}
+    (metric,) = found["metrics"]
+    means = np.array([0.5, 4, 2, 2, 1]) / 4
+    scores = np.array([0.1, 0.9, 0.5, 0.4, 0.3])
+    assert metric["agreement"] == pytest.approx(1 - np.abs(means - scores).mean())
+    assert metric["name"] == "score"
+    assert metric["items"] == 5
+    assert found["by_majority"][1] == {"ann": [0, 1, 0, 1, 0], "bob": [0, 2, 0, 0, 0]}
+
+
+def test_the_tables_say_what_they_are(run, ratings: Path) -> None:
+    done = run("similarity", "agreement", ratings)
+    assert "ann and bob" in done.out
+    assert "Krippendorff's alpha" in done.out
+    assert "Spearman" in done.out
+    assert max(map(len, done.out.splitlines())) <= 80
+    assert "Note: ratings.csv: 'score' is read as a metric from 0 to 1" in done.err
+
+
+def test_one_rating_a_row_is_the_same(run, ratings: Path, alone: Path) -> None:
+    rows = [line.split(",") for line in RATINGS.splitlines()[1:]]
+    long = ["item,annotator,rating"]
+    long += [f"{row[0]},{who},{row[n]}" for n, who in ((1, "ann"), (2, "bob")) for row in rows]
+    (alone / "long.csv").write_text("\n".join(long))
+    wide = json.loads(run("similarity", "agreement", ratings, "--json", "-").out)
+    found = json.loads(run("similarity", "agreement", "long.csv", "--json", "-").out)
+    for key in ("kappa", "alpha_ordinal", "agreement", "distribution", "by_majority"):
+        assert found[key] == wide[key]
+
+
+def test_a_seed_gives_the_same_p_value(run, ratings: Path) -> None:
+    words = ("similarity", "agreement", ratings, "--json", "-", "--resamples", 200)
+    assert run(*words, "--seed", 1).out == run(*words, "--seed", 1).out
+
+
+def test_the_figures_are_drawn(run, ratings: Path) -> None:
+    assert run("similarity", "agreement", ratings, "--figure", "a.pdf", "-q").code == 0
+    assert Path("a.pdf").read_bytes().startswith(b"%PDF")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", "holds no ratings"),
+        ("item,ann\nx,1\n", "ratings of 1 people (ann)"),
+        ("item,ann,bob\nx,1,2\ny,2,7\nz,1,1\n", "line 3, column 'bob': 7 is no whole number"),
+        ("item,ann,bob\nx,1,2\ny,2,b\nz,1,1\n", "line 3, column 'bob': 'b' is not a number"),
+        ("item,ann,bob\nx,1\n", "line 2: 2 columns where the header has 3"),
+        ("item,ann,ann\nx,1,1\n", "two columns are called 'ann'"),
+        ("item,ann,bob,score\nx,1,1,9\n", "a metric must lie between 0 and 1"),
+        ("item,annotator,rating\nx,a,1\nx,a,2\n", "line 3: a second rating of x by a"),
+    ],
+)
+def test_bad_ratings(run, alone: Path, content: str, message: str) -> None:
+    (alone / "r.csv").write_text(content)
+    done = run("similarity", "agreement", "r.csv")
+    assert done.code == 2
+    assert message in done.err
+    assert done.err.count("\n") == 1
+
+
+def test_an_unknown_metric_is_suggested(run, ratings: Path) -> None:
+    done = run("similarity", "agreement", ratings, "--metric", "scor")
+    assert "has no column 'scor' (did you mean 'score'?)" in done.err

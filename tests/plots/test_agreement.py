@@ -1,0 +1,58 @@
+"""The figures of the agreement of people show its figures."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from diaghoi.plots.agreement import (
+    agreement_figure,
+    kappa_matrix,
+    score_distribution,
+    votes_by_majority,
+)
+from diaghoi.semantic.agreement import agree
+from diaghoi.semantic.people import People
+
+RATINGS = np.array([[0, 4, 2, math.nan], [0, 4, 3, 1], [1, 4, 2, 1]], dtype=float)
+
+
+@pytest.fixture
+def result() -> dict:
+    people = People(
+        annotators=("ann", "bob", "cem"), ratings=RATINGS, metrics={}, highest=4, source="r.csv"
+    )
+    return agree(people, np.random.default_rng(0)).to_dict()
+
+
+def heights(ax) -> list[list[float]]:
+    return [[bar.get_height() for bar in bars] for bars in ax.containers]
+
+
+def test_bars_are_the_counts_of_each_annotator(result) -> None:
+    ax = score_distribution(result)
+    assert heights(ax) == list(result["distribution"].values())
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["ann", "bob", "cem"]
+
+
+def test_panels_of_majorities_are_the_votes_on_those_items(result) -> None:
+    for level in range(5):
+        ax = votes_by_majority(result, level)
+        assert heights(ax) == list(result["by_majority"][level].values())
+        assert ax.get_title() == f"Majority {level}"
+
+
+def test_the_matrix_is_symmetric_with_ones(result) -> None:
+    (image,) = kappa_matrix(result).get_images()
+    values = np.asarray(image.get_array())
+    assert (np.diag(values) == 1).all()
+    assert (values == values.T).all()
+    assert values[0, 1] == result["kappa"]["pairs"][0]["value"]
+
+
+def test_all_of_them_in_one_figure(result) -> None:
+    figure = agreement_figure(result)
+    assert len(figure.axes) == 7
+    assert figure.get_size_inches()[0] == 6.875

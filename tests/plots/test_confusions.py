@@ -1,0 +1,78 @@
+"""The figure of verbs that are taken for one another."""
+
+from __future__ import annotations
+
+import pytest
+from matplotlib.text import Text
+from support.figures import complaints
+
+from diaghoi import plots
+from diaghoi.exceptions import InputError
+from diaghoi.plots import DOUBLE_COLUMN, SINGLE_COLUMN, NotApplicable, Source, figure_of
+from diaghoi.plots.confusions import CONFUSIONS, SHOWN, confusions, confusions_table
+
+FOUND = [
+    {"predicted": "ride", "annotated": "sit on", "similarity": 0.4, "count": 3, "delta_map": 0.006},
+    {"predicted": "hold", "annotated": "carry", "similarity": 0.9, "count": 9, "delta_map": 0.002},
+    {"predicted": "eat", "annotated": "wash", "similarity": 0.0, "count": 1, "delta_map": -0.001},
+    {"predicted": "pet", "annotated": "hug", "similarity": 0.5, "count": 1, "delta_map": None},
+]
+
+
+def words(figure):
+    return [text.get_text() for text in figure.findobj(Text) if text.get_text()]
+
+
+def test_it_is_registered():
+    assert plots.FIGURES["confusions"] is CONFUSIONS
+
+
+def test_the_table_is_in_percent_points():
+    costs = confusions_table(FOUND)
+    assert [cost.delta for cost in costs] == [pytest.approx(each) for each in (0.6, 0.2, -0.1)]
+    assert [cost.similarity for cost in costs] == [0.4, 0.9, 0.0]
+    assert len(confusions_table(FOUND * 10)) == SHOWN
+
+
+def test_bars_stand_from_the_most_costly_down():
+    ax = confusions(confusions_table(FOUND))
+    names = [label.get_text() for label in ax.get_yticklabels()]
+    assert names == ["ride → sit on", "hold → carry", "eat → wash"]
+    assert [bar.get_width() for bar in ax.patches[:3]] == [
+        pytest.approx(each) for each in (0.6, 0.2, -0.1)
+    ]
+    assert ax.get_ylim()[0] > ax.get_ylim()[1]
+    assert {"0.40", "0.90", "0.00", "near", "plausible", "not similar"} <= set(words(ax.figure))
+    # Three shades for three kinds.
+    assert len({bar.get_facecolor() for bar in ax.patches[:3]}) == 3
+
+
+def test_a_saved_result_with_its_diagnosis_is_enough():
+    data = CONFUSIONS.data(Source(result={"diagnosis": {"confusions": FOUND}}))
+    assert data == confusions_table(FOUND)
+
+
+def test_without_table_there_is_no_similarity(sources):
+    data = CONFUSIONS.data(sources[0])
+    assert 0 < len(data) <= SHOWN
+    assert all(cost.similarity is None for cost in data)
+    assert [cost.delta for cost in data] == sorted((c.delta for c in data), reverse=True)
+
+
+def test_nothing_to_draw():
+    with pytest.raises(NotApplicable, match="a saved result is not enough"):
+        CONFUSIONS.data(Source(result={}))
+    with pytest.raises(NotApplicable, match="no verb is taken for another"):
+        CONFUSIONS.data(Source(result={"diagnosis": {"confusions": []}}))
+    with pytest.raises(InputError, match="there is no confusion to draw"):
+        confusions([])
+    with pytest.raises(InputError, match="confusions cannot be drawn"):
+        confusions_table([{"predicted": "ride"}])
+
+
+@pytest.mark.parametrize("width", [SINGLE_COLUMN, DOUBLE_COLUMN])
+@pytest.mark.parametrize("number", [1, 3, 12])
+def test_no_words_overlap_or_leave_the_paper(models_of, width, number):
+    long = " with a backbone that has a very long name"
+    figure = figure_of(CONFUSIONS, models_of(CONFUSIONS, number, long), width)
+    assert complaints(figure) == []

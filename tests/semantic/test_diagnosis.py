@@ -1,0 +1,216 @@
+"""What action and object errors mean, and what they cost."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from support.scenes import (
+    BICYCLE,
+    CAR,
+    HOLD,
+    NO_INTERACTION,
+    PERSON,
+    RIDE,
+    VOCABULARY,
+    WASH,
+    image,
+    problems,
+    scenes,
+)
+
+from diaghoi import diagnose, simulate
+from diaghoi.exceptions import InputError
+from diaghoi.report.examples import examples_text, write_examples
+from diaghoi.semantic import Similarity, evaluate
+from diaghoi.semantic.diagnosis import KINDS, semantic_diagnosis
+from diaghoi.semantic.examples import examples_of
+from diaghoi.semantic.repairs import Repairs
+from diaghoi.semantic.similarity import identity
+
+CARRY = VOCABULARY.verbs.index("carry")
+OBJECTS = identity(VOCABULARY.objects)
+MAN, BIKE, FAR = (0, 0, 9, 9), (10, 0, 19, 9), (50, 50, 69, 69)
+BOXES = [(PERSON, MAN), (BICYCLE, BIKE)]
+
+
+def table(names, pairs) -> Similarity:
+    values = np.eye(len(names))
+    for (one, other), value in pairs.items():
+        values[one, other] = values[other, one] = value
+    return Similarity(names=tuple(names), values=values, name="hand-made")
+
+
+VERBS = table(VOCABULARY.verbs, {(RIDE, HOLD): 0.6, (RIDE, WASH): 0.4})
+
+
+def diagnosed(annotated, predicted, boxes=None, objects=OBJECTS):
+    truth = scenes([image("a.jpg", BOXES, annotated)], scored=False)
+    found = scenes([image("a.jpg", boxes or BOXES, predicted)], scored=True)
+    return semantic_diagnosis(evaluate(truth, found, VERBS, objects))
+
+
+def test_action_errors_are_near_plausible_or_wrong():
+    found = diagnosed(
+        [(0, 1, RIDE)],
+        [(0, 1, HOLD, 0.9, 0.9), (0, 1, WASH, 0.8, 0.8), (0, 1, CARRY, 0.7, 0.7)],
+    )
+    cases = found.cases()
+    # Rows stand by class.
+    kinds = dict(zip(cases["predicted"].tolist(), cases["kind"].tolist(), strict=True))
+    assert kinds == {"hold bicycle": "near", "wash bicycle": "plausible"} | {
+        name: "wrong" for name in kinds if name.startswith("carry")
+    }
+    assert set(cases["annotated"].tolist()) == {"ride bicycle"}
+    similarity = dict(zip(cases["predicted"].tolist(), cases["similarity"].tolist(), strict=True))
+    assert similarity["hold bicycle"] == pytest.approx(0.8)
+    assert similarity["wash bicycle"] == pytest.approx(0.7)
+
+
+def test_the_assigned_annotation_is_the_one_that_is_meant():
+    # The first annotated triplet takes the prediction, though the second is more similar.
+    found = diagnosed([(0, 1, CARRY), (0, 1, RIDE)], [(0, 1, HOLD, 0.9, 0.9)])
+    assert found.cases()["annotated"].tolist() == ["carry bicycle"]
+
+
+def test_an_error_that_is_not_assigned_means_the_most_similar_triplet_it_finds():
+    found = diagnosed(
+        [(0, 1, CARRY), (0, 1, RIDE)],
+        [
+            (0, 1, CARRY, 0.95, 0.9),
+            (0, 1, RIDE, 0.9, 0.9),
+            (0, 1, HOLD, 0.5, 0.5),
+        ],
+    )
+    assert found.diagnosis.ledger.row_annotation[found.errors["action"].rows].tolist() == [-1]
+    assert found.cases()["annotated"].tolist() == ["ride bicycle"]
+
+
+def test_object_errors_mean_the_object_whose_box_they_find():
+    things = table(VOCABULARY.objects, {(BICYCLE, CAR): 0.5})
+    boxes = [(PERSON, MAN), (CAR, BIKE), (CAR, FAR)]
+    found = diagnosed([(0, 1, WASH)], [(0, 1, WASH, 0.9, 0.9)], boxes, things)
+    cases = found.cases()
+    assert cases["error"].tolist() == ["object_box"]
+    assert cases["annotated"].tolist() == ["wash bicycle"]
+    assert cases["similarity"].tolist() == [0.75]
+    (confusion,) = found.object_confusions()
+    assert (confusion["predicted"], confusion["annotated"]) == ("car", "bicycle")
+    assert confusion["similarity"] == 0.5
+
+
+def test_an_object_box_on_nothing_means_nothing():
+    boxes = [(PERSON, MAN), (BICYCLE, FAR), (BICYCLE, BIKE)]
+    predicted = [(0, 2, RIDE, 0.9, 0.9), (0, 1, RIDE, 0.8, 0.8)]
+    found = diagnosed([(0, 1, RIDE)], predicted, boxes)
+    cases = found.cases()
+    assert cases["kind"].tolist() == ["nothing"]
+    assert cases["annotated"].tolist() == [""]
+    assert np.isnan(cases["similarity"]).all()
+
+
+def test_costs_of_confusions_and_verbs():
+    found = diagnosed([(0, 1, RIDE)], [(0, 1, HOLD, 0.9, 0.9), (0, 1, CARRY, 0.7, 0.7)])
+    (confusion,) = found.verb_confusions()[:1]
+    assert confusion == {
+        "predicted": "hold",
+        "annotated": "ride",
+        "similarity": 0.6,
+        "count": 1,
+        "delta_map": pytest.approx(1.0),
+    }
+    (verb,) = found.verbs()
+    assert (verb["verb"], verb["count"], verb["delta_map"]) == ("ride", 2, pytest.approx(1.0))
+    assert verb["shares"] == {"near": 0.5, "plausible": 0.0, "wrong": 0.5, "nothing": 0.0}
+    result = found.to_dict()
+    assert json.loads(json.dumps(result, allow_nan=False)) == result
+    near = result["action"]["kinds"][0]
+    assert (near["kind"], near["count"], near["delta_share"]) == ("near", 1, pytest.approx(1.0))
+
+
+@given(problems())
+@settings(max_examples=60)
+def test_every_error_has_one_kind_and_costs_add_up(problem):
+    truth, found = problem
+    if not (truth.triplet_verb != NO_INTERACTION).any():
+        return
+    meaning = semantic_diagnosis(evaluate(truth, found, VERBS, OBJECTS))
+    for error, meanings in meaning.errors.items():
+        assert np.sum(list(meanings.kinds.values()), axis=0).tolist() == [1] * len(meanings.rows)
+        costs, total = meaning.costs(error), meaning.diagnosis.oracles[error]["delta_map"]["full"]
+        assert set(costs) == set(KINDS)
+        if total is not None:
+            assert sum(costs.values()) == pytest.approx(total, abs=1e-12)
+
+
+@pytest.mark.parametrize("protocol", ["hico-det-520", "diag-hoi"])
+@pytest.mark.parametrize("error", ["action", "object_box", "human_box", "association"])
+def test_repairing_all_errors_of_a_kind_is_its_oracle(error, protocol):
+    truth = simulate.annotations(40, np.random.default_rng(2))
+    found = simulate.detect(truth, simulate.ONE_STAGE, np.random.default_rng(3))
+    diagnosis = diagnose(truth, found, protocol)
+    repairs = Repairs(diagnosis=diagnosis, error=error)
+    whole = repairs.delta(repairs.wrong)
+    assert whole == pytest.approx(diagnosis.oracles[error]["delta_map"]["full"], abs=1e-12)
+    assert repairs.delta(np.zeros_like(repairs.wrong)) == 0
+
+
+def test_there_is_no_diagnosis_without_scores():
+    truth = scenes([image("a.jpg", BOXES, [(0, 1, RIDE)])], scored=False)
+    found = scenes([image("a.jpg", BOXES, [(0, 1, RIDE, 0.9, 0.9)])], scored=True)
+    with pytest.raises(InputError, match="goes by scores"):
+        semantic_diagnosis(evaluate(truth, found, VERBS, OBJECTS, scores=False))
+
+
+def few_examples():
+    truth = scenes(
+        [
+            image("exact.jpg", BOXES, [(0, 1, RIDE)]),
+            image("near.jpg", BOXES, [(0, 1, RIDE), (0, 1, CARRY)]),
+        ],
+        scored=False,
+    )
+    found = scenes(
+        [
+            image("exact.jpg", BOXES, [(0, 1, RIDE, 0.9, 0.9)]),
+            image(
+                "near.jpg",
+                [*BOXES, (PERSON, FAR)],
+                [(0, 1, HOLD, 0.8, 0.8), (2, 1, WASH, 0.7, 0.7)],
+            ),
+        ],
+        scored=True,
+    )
+    from diaghoi.semantic import Measure
+
+    measure = Measure(tau=0)
+    return evaluate(truth, found, VERBS, OBJECTS, measure=measure)
+
+
+def test_examples_show_what_was_predicted_for_annotations():
+    text = examples_text(examples_of(few_examples(), images=1))
+    assert text == (
+        "near.jpg\n"
+        "  annotated: ride bicycle\n"
+        "    predicted: hold bicycle (score 0.800)\n"
+        "    similarity: verb 0.600, object 1.000, both 0.800\n"
+        "  annotated: carry bicycle\n"
+        "    nothing predicted\n"
+        "  unmatched: wash bicycle (score 0.700)\n"
+        "    most similar to: ride bicycle, verb 0.400, object 1.000, both 0.700\n"
+    )
+    assert [each.image for each in examples_of(few_examples())] == ["near.jpg"] * 3 + ["exact.jpg"]
+
+
+def test_examples_are_written_for_programs_too(tmp_path):
+    chosen = examples_of(few_examples())
+    write_examples(tmp_path / "e.json", chosen)
+    rows = json.loads((tmp_path / "e.json").read_text())
+    assert rows[0]["total"] == 0.8
+    assert rows[1]["predicted"] == ""
+    write_examples(tmp_path / "e.csv", chosen)
+    assert (tmp_path / "e.csv").read_text().splitlines()[0].startswith("image,annotated,predicted")
+    with pytest.raises(InputError, match=r"written as \.txt, \.csv, \.json"):
+        write_examples(tmp_path / "e.png", chosen)

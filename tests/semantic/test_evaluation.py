@@ -1,0 +1,388 @@
+"""Soft mAP, mF1 and miss rates."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support import shoe
+from support.scenes import (
+    BICYCLE,
+    CAR,
+    EAT,
+    HOLD,
+    HUG,
+    NO_INTERACTION,
+    PERSON,
+    RIDE,
+    VOCABULARY,
+    WASH,
+    image,
+    problems,
+    scenes,
+)
+
+from diaghoi import read_annotations, read_predictions
+from diaghoi.exceptions import InputError
+from diaghoi.semantic import Measure, Similarity, evaluate, read_similarity
+from diaghoi.semantic.evaluation import score_ranks
+from diaghoi.semantic.similarity import identity
+
+VERBS, OBJECTS = identity(VOCABULARY.verbs), identity(VOCABULARY.objects)
+KEYS = (
+    "soft_map",
+    "mf1",
+    "gt_miss_rate",
+    "prediction_miss_rate",
+    "gt_miss_rate_all_predictions",
+    "prediction_miss_rate_all_predictions",
+)
+LEVELS = (0.0, 0.25, 0.4, 0.5, 1.0)
+
+
+def table(names, pairs) -> Similarity:
+    """A table of some pairs of numbers of words."""
+    values = np.eye(len(names))
+    for (one, other), value in pairs.items():
+        values[one, other] = values[other, one] = 1.0 if one == other else value
+    return Similarity(names=tuple(names), values=values, name="drawn")
+
+
+def drawn_tables():
+    some_verbs = st.sampled_from([RIDE, HOLD, WASH, HUG, EAT])
+    some_objects = st.sampled_from([PERSON, BICYCLE, CAR])
+    level = st.sampled_from(LEVELS)
+    return st.tuples(
+        st.dictionaries(st.tuples(some_verbs, some_verbs), level, max_size=8),
+        st.dictionaries(st.tuples(some_objects, some_objects), level, max_size=3),
+    ).map(lambda d: (table(VOCABULARY.verbs, d[0]), table(VOCABULARY.objects, d[1])))
+
+
+def similarity_of(verbs, objects, measure):
+    def sigma(one, other):
+        return float(
+            measure.sigma(
+                np.array([verbs.values[one[0], other[0]]]),
+                np.array([objects.values[one[1], other[1]]]),
+            )[0]
+        )
+
+    return sigma
+
+
+def figures(evaluation):
+    result = evaluation.to_dict()
+    return {key: result[key] for key in KEYS}
+
+
+def annotated_really(truth) -> bool:
+    return bool((truth.triplet_verb != NO_INTERACTION).any())
+
+
+def same(found, expected):
+    for key in KEYS:
+        if expected[key] is None:
+            assert found[key] is None, key
+        else:
+            assert found[key] == pytest.approx(expected[key], abs=1e-12), key
+
+
+def test_golden(shared):
+    folder = shared / "conformance"
+    expected = json.loads((folder / "semantic/one_stage_expected.json").read_text())
+    found = evaluate(
+        read_annotations(folder / "hico_det_diagnosis/gt_wo_nointer.pkl"),
+        read_predictions(folder / "hico_det_diagnosis/one_stage_preds.pkl"),
+        read_similarity(folder / "semantic/verbs.csv"),
+        read_similarity(folder / "semantic/objects.csv"),
+    ).to_dict()
+    for key in KEYS:
+        assert found[key] == pytest.approx(expected[key], abs=1e-9), key
+    assert found["counts"]["images"] == expected["images"]
+    assert found["counts"]["classes"] == expected["classes"]
+
+
+@given(
+    problems(),
+    drawn_tables(),
+    st.sampled_from(["arithmetic", "geometric", "minimum"]),
+    st.sampled_from([0.0, 0.3, 0.5, 1.0]),
+    st.sampled_from([0.25, 0.5, 0.75]),
+    st.sampled_from([0.0, 0.4, 0.5, 0.75, 1.0]),
+    st.sampled_from([0.0, 0.3, 0.5, 1.0]),
+)
+@settings(max_examples=150)
+def test_array_code_gives_the_figures_of_the_loops(
+    problem, tables, combine, weight, theta, tau, delta
+):
+    truth, found = problem
+    if not annotated_really(truth):
+        return
+    measure = Measure(combine=combine, weight=weight, theta=theta, tau=tau, delta=delta)
+    expected = shoe.evaluate(
+        truth,
+        found,
+        similarity_of(*tables, measure),
+        theta=theta,
+        delta=delta,
+        tau=tau,
+        left_out=(NO_INTERACTION,),
+    )
+    same(figures(evaluate(truth, found, *tables, measure=measure)), expected)
+
+
+@given(problems())
+@settings(max_examples=50)
+def test_the_identity_table_gives_exact_matching(problem):
+    truth, found = problem
+    if not annotated_really(truth):
+        return
+    measure = Measure(combine="minimum")
+    expected = shoe.evaluate(
+        truth, found, lambda one, other: float(one == other), left_out=(NO_INTERACTION,)
+    )
+    same(figures(evaluate(truth, found, VERBS, OBJECTS, measure=measure)), expected)
+
+
+@given(problems(), st.randoms(use_true_random=False))
+@settings(max_examples=50)
+def test_permuting_images_changes_nothing(problem, random):
+    truth, found = problem
+    if not annotated_really(truth):
+        return
+    # Equal scores of two images are ranked by the order of the images.
+    distinct = np.linspace(0.1, 0.9, len(found.triplet_pair))
+    found = replace(found, triplet_score=np.random.default_rng(0).permutation(distinct))
+    order = list(range(len(found)))
+    random.shuffle(order)
+    other = list(range(len(truth)))
+    random.shuffle(other)
+    measure = Measure(weight=0.7)
+    before = evaluate(truth, found, VERBS, OBJECTS, measure=measure)
+    after = evaluate(truth.take(other), found.take(order), VERBS, OBJECTS, measure=measure)
+    same(figures(after), figures(before))
+
+
+LEVEL = st.floats(0, 1)
+
+
+@given(LEVEL, LEVEL, LEVEL, LEVEL, LEVEL, st.sampled_from(["arithmetic", "geometric", "minimum"]))
+def test_more_similarity_never_lowers_sigma(verb, thing, more, other_more, weight, combine):
+    measure = Measure(weight=weight, combine=combine)
+    one = measure.sigma(np.array([verb]), np.array([thing]))
+    other = measure.sigma(np.array([max(verb, more)]), np.array([max(thing, other_more)]))
+    assert other[0] >= one[0] - 1e-15
+    assert -1e-15 <= one[0] <= 1 + 1e-15
+
+
+MAN, BIKE, FAR = (0, 0, 9, 9), (10, 0, 19, 9), (50, 50, 69, 69)
+TRUTH = [(PERSON, MAN), (BICYCLE, BIKE)]
+
+
+def run(annotated, predicted, pairs=None, boxes=None, **measure):
+    verbs = table(VOCABULARY.verbs, pairs or {})
+    return evaluate(
+        scenes([image("a.jpg", TRUTH, annotated)], scored=False),
+        scenes([image("a.jpg", boxes or TRUTH, predicted)], scored=True),
+        verbs,
+        OBJECTS,
+        measure=Measure(**measure),
+    )
+
+
+def test_a_similar_verb_earns_part_of_the_credit():
+    found = run([(0, 1, RIDE)], [(0, 1, HOLD, 0.9, 0.9)], {(RIDE, HOLD): 0.4})
+    assert found.soft_map == pytest.approx(0.7 * 0.7)  # recall 0.7 at precision 0.7
+    assert found.standard_map == 0
+    assert found.classes["soft_ap"].tolist() == [pytest.approx(0.49)]
+    assert found.miss_rates["gt_miss_rate"] == 0
+
+
+def test_the_most_similar_prediction_is_taken_whatever_its_score():
+    found = run([(0, 1, RIDE)], [(0, 1, HOLD, 0.9, 0.9), (0, 1, RIDE, 0.1, 0.1)])
+    assert found.matched.prediction.tolist() == [1]
+    assert found.matched.sigma.tolist() == [1.0]
+    # The other one is charged to the class and ranks above it.
+    assert found.soft_map == pytest.approx(0.5)
+
+
+def test_of_equally_similar_predictions_the_higher_score_is_taken_then_the_earlier():
+    found = run(
+        [(0, 1, RIDE)],
+        [(0, 1, HOLD, 0.3, 0.3), (0, 1, WASH, 0.5, 0.5), (0, 1, HUG, 0.5, 0.5)],
+        {(RIDE, HOLD): 0.4, (RIDE, WASH): 0.4, (RIDE, HUG): 0.4},
+    )
+    assert found.matched.prediction.tolist() == [1]
+
+
+def test_annotated_triplets_take_in_stored_order():
+    pairs = {(RIDE, HOLD): 0.4}
+    first = run([(0, 1, RIDE), (0, 1, HOLD)], [(0, 1, HOLD, 0.9, 0.9)], pairs)
+    assert first.matched.prediction.tolist() == [0, -1]
+    other = run([(0, 1, HOLD), (0, 1, RIDE)], [(0, 1, HOLD, 0.9, 0.9)], pairs)
+    assert other.matched.prediction.tolist() == [0, -1]
+    assert other.matched.sigma.tolist() == [1.0, 0.0]
+
+
+def test_categories_of_boxes_do_not_count():
+    boxes = [(PERSON, MAN), (CAR, BIKE)]
+    found = run([(0, 1, RIDE)], [(0, 1, RIDE, 0.9, 0.9)], boxes=boxes)
+    assert found.matched.prediction.tolist() == [0]
+    assert found.matched.sigma.tolist() == [0.5]
+
+
+def test_what_nothing_took_is_charged_from_delta_on():
+    boxes = [*TRUTH, (PERSON, FAR)]
+    predicted = [(0, 1, RIDE, 0.5, 0.5), (2, 1, HOLD, 0.9, 0.9)]
+    charged = run([(0, 1, RIDE)], predicted, boxes=boxes, delta=0.5)
+    free = run([(0, 1, RIDE)], predicted, boxes=boxes, delta=0.51)
+    assert charged.soft_map == pytest.approx(0.5)
+    assert free.soft_map == pytest.approx(1.0)
+    assert charged.miss_rates == free.miss_rates
+
+
+def test_tau_goes_by_the_rank_of_the_score():
+    predicted = [(0, 1, RIDE, score, score) for score in (0.1, 0.11, 0.12, 0.9)]
+    part = run([(0, 1, RIDE)], predicted, tau=0.6)
+    assert part.taking_part is not None
+    assert part.taking_part.tolist() == [False, False, True, True]
+
+
+@pytest.mark.parametrize(
+    ("scores", "ranks"),
+    [
+        ([], []),
+        ([0.3], [1.0]),
+        ([0.2, 0.9, 0.5], [0.0, 1.0, 0.5]),
+        ([0.5, 0.5, 0.1], [1.0, 0.5, 0.0]),
+    ],
+)
+def test_ranks_run_from_the_lowest_score_to_the_highest(scores, ranks):
+    assert score_ranks(np.array(scores, dtype=float)).tolist() == ranks
+
+
+@pytest.mark.parametrize("scores", [True, False])
+def test_without_scores_every_prediction_counts(scores):
+    truth = scenes([image("a.jpg", TRUTH, [(0, 1, RIDE)])], scored=False)
+    predicted = [(0, 1, RIDE, 0.1, 0.1), (0, 1, HOLD, 0.9, 0.9)]
+    found = scenes([image("a.jpg", TRUTH, predicted)], scored=True)
+    if scores:  # the file has none
+        found = replace(found, triplet_score=None, triplet_action_score=None)
+    result = evaluate(truth, found, VERBS, OBJECTS, scores=scores)
+    figures = result.to_dict()
+    assert figures["soft_map"] is None
+    assert figures["map"] is None
+    assert figures["counts"]["predicted_triplets_of_mf1"] == 2
+    # One true positive, and one false one of the same class: F1 = 2/3.
+    assert figures["mf1"] == pytest.approx(2 / 3)
+    assert figures["prediction_miss_rate"] == 0.5
+    assert "score rank" not in figures["measure"]["signature"]
+    assert any("every prediction counts" in note for note in figures["notes"])
+    assert json.dumps(figures, allow_nan=False)
+
+
+def test_splits_and_classes():
+    truth = scenes(
+        [image("a.jpg", [*TRUTH, (CAR, BIKE)], [(0, 1, RIDE), (0, 2, WASH)])], scored=False
+    )
+    found = scenes([image("a.jpg", TRUTH, [(0, 1, RIDE, 0.9, 0.9)])], scored=True)
+    result = evaluate(truth, found, VERBS, OBJECTS).to_dict()
+    assert set(result["splits"]["soft_map"]) == {"full", "rare", "non_rare"}
+    assert result["splits"]["soft_map"]["full"] == result["soft_map"] == 0.5
+    assert [row["name"] for row in result["classes"]] == ["ride bicycle", "wash car"]
+    assert [row["soft_ap"] for row in result["classes"]] == [1.0, 0.0]
+    assert result["classes"][0]["class"] == VOCABULARY.class_named["ride bicycle"] + 1
+
+
+def test_no_interaction_takes_no_part_unless_the_protocol_counts_it():
+    truth = scenes([image("a.jpg", TRUTH, [(0, 1, RIDE), (0, 1, NO_INTERACTION)])], scored=False)
+    found = scenes([image("a.jpg", TRUTH, [(0, 1, NO_INTERACTION, 0.9, 0.9)])], scored=True)
+    left_out = evaluate(truth, found, VERBS, OBJECTS)
+    assert (len(left_out.annotated), len(left_out.predicted)) == (1, 0)
+    assert left_out.miss_rates["prediction_miss_rate"] is None
+    counted = evaluate(truth, found, VERBS, OBJECTS, protocol="hico-det")
+    assert (len(counted.annotated), len(counted.predicted)) == (2, 1)
+
+
+def test_combinations_that_are_no_class_take_part():
+    truth = scenes([image("a.jpg", TRUTH, [(0, 1, EAT)])], scored=False)
+    found = scenes([image("a.jpg", TRUTH, [(0, 1, EAT, 0.9, 0.9)])], scored=True)
+    result = evaluate(truth, found, VERBS, OBJECTS).to_dict()
+    assert result["soft_map"] == 1
+    assert result["classes"][0] == {
+        "class": 0,
+        "name": "eat bicycle",
+        "annotated": 1,
+        "soft_ap": 1.0,
+        "ap": None,
+        "precision": pytest.approx(1, abs=1e-7),
+        "recall": pytest.approx(1, abs=1e-7),
+        "f1": pytest.approx(1, abs=1e-7),
+    }
+
+
+def test_top_cuts_the_predictions_of_an_image():
+    from diaghoi.protocol import protocol
+
+    truth = scenes([image("a.jpg", TRUTH, [(0, 1, RIDE)])], scored=False)
+    predicted = [(0, 1, RIDE, 0.1, 0.1), (0, 1, HOLD, 0.9, 0.9)]
+    found = scenes([image("a.jpg", TRUTH, predicted)], scored=True)
+    result = evaluate(truth, found, VERBS, OBJECTS, protocol=protocol("hico-det-520", top=1))
+    assert len(result.predicted) == 1
+    assert result.soft_map == pytest.approx(0.25)
+
+
+def test_images_of_one_side_are_named():
+    truth = scenes(
+        [image(name, TRUTH, [(0, 1, RIDE)]) for name in ("a.jpg", "b.jpg")], scored=False
+    )
+    found = scenes(
+        [image(name, TRUTH, [(0, 1, RIDE, 0.9, 0.9)]) for name in ("a.jpg", "c.jpg")], scored=True
+    )
+    result = evaluate(truth, found, VERBS, OBJECTS)
+    assert result.miss_rates["gt_miss_rate_all_predictions"] == 0.5
+    assert result.miss_rates["prediction_miss_rate_all_predictions"] == 0.5
+    assert result.notes == (
+        "1 annotated images are not in the prediction file; their triplets count as missed: b.jpg",
+        "1 predicted images are not in the annotation file; their predictions match nothing: c.jpg",
+    )
+
+
+def test_words_that_a_table_lacks_are_counted_and_named():
+    words = Similarity(names=("ride", "sit_on"), values=np.eye(2), name="two")
+    truth = scenes([image("a.jpg", TRUTH, [(0, 1, RIDE)])], scored=False)
+    found = scenes([image("a.jpg", TRUTH, [(0, 1, RIDE, 0.9, 0.9)])], scored=True)
+    result = evaluate(truth, found, words, OBJECTS)
+    assert result.soft_map == 1
+    assert result.to_dict()["similarity"]["verbs"]["covered"] == 2
+    (note,) = [note for note in result.notes if "'two'" in note]
+    assert note == (
+        "115 of 117 verbs are not in the table 'two' and are similar to nothing but themselves: "
+        "adjust, assemble, block, blow, board and 110 more"
+    )
+
+
+def test_nothing_annotated_is_refused():
+    truth = scenes([image("a.jpg", TRUTH, [(0, 1, NO_INTERACTION)])], scored=False)
+    found = scenes([image("a.jpg", TRUTH, [(0, 1, RIDE, 0.9, 0.9)])], scored=True)
+    with pytest.raises(InputError, match="no annotated triplet takes part"):
+        evaluate(truth, found, VERBS, OBJECTS)
+
+
+@pytest.mark.parametrize(
+    ("choices", "words"),
+    [
+        ({"weight": 1.5}, "weight 1.5: must lie between 0 and 1"),
+        ({"tau": -0.1}, "tau -0.1: must lie between 0 and 1"),
+        ({"theta": 0}, "theta 0: boxes that do not meet would match"),
+        ({"combine": "arithmetik"}, "did you mean 'arithmetic'"),
+        ({"delta": float("nan")}, "delta nan: must lie between 0 and 1"),
+    ],
+)
+def test_bad_choices_are_refused(choices, words):
+    with pytest.raises(InputError, match=words):
+        Measure(**choices)

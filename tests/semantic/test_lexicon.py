@@ -1,0 +1,22 @@
+"""Which lexicon is used: the extract in the package, or a full WordNet that the user names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from diaghoi import InputError
+from diaghoi.semantic.lexicon import lexicon, wordnet
+
+
+def test_a_folder_holds_within_its_context(tmp_path: Path) -> None:
+    usual = lexicon()
+    with wordnet(None):
+        assert lexicon() is usual
+    with wordnet(tmp_path):
+        with pytest.raises(InputError, match="--wordnet needs WordNet's dict folder"):
+            lexicon()
+        with wordnet(None), pytest.raises(InputError, match="--wordnet"):
+            lexicon()
+    assert lexicon() is usual

@@ -1,0 +1,250 @@
+"""Free words: how they are numbered, read from files, and compared with what is annotated."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from diaghoi import diagnose
+from diaghoi.exceptions import InputError
+from diaghoi.formats import read_annotations, read_predictions, recognise
+from diaghoi.semantic.lexicon import Lexicon, lexicon
+from diaghoi.semantic.open_vocabulary import OpenFit, fit_open, open_vocabulary
+from diaghoi.semantic.similarity import Similarity
+from diaghoi.vocabulary import hico_det, swig_hoi, v_coco
+
+LINE: dict[str, Any] = {
+    "image": "one.jpg",
+    "human_box": [10, 20, 50, 80],
+    "object_box": [30, 40, 90, 95],
+    "verb": "riding",
+    "object": "horses",
+    "score": 0.5,
+}
+
+
+@pytest.fixture(scope="session")
+def words() -> Lexicon:
+    return lexicon()
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Callable[..., Path]:
+    def write(*lines: dict[str, Any], name: str = "free.jsonl") -> Path:
+        path = tmp_path / name
+        path.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+        return path
+
+    return write
+
+
+def table(pairs: dict[tuple[str, str], float]) -> Similarity:
+    names = tuple(dict.fromkeys(name for pair in pairs for name in pair))
+    values = np.eye(len(names))
+    for (a, b), value in pairs.items():
+        one, other = names.index(a), names.index(b)
+        values[one, other] = values[other, one] = value
+    return Similarity(names=names, values=values, name="table")
+
+
+def similarity(fit: OpenFit, annotated: str, predicted: str) -> float:
+    names = list(fit.similarity.names)
+    places = (np.array([names.index(each)]) for each in (annotated, predicted))
+    return float(fit.similarity.at(*places)[0])
+
+
+def test_words_of_the_data_set_get_its_numbers(words: Lexicon) -> None:
+    base = hico_det()
+    texts = [*base.verbs, "Riding", "sits on", "sat_on", "talking on", "no interaction"]
+    found = open_vocabulary(base, texts, ["horse"] * len(texts), words)
+    assert found.verb[: len(base.verbs)].tolist() == list(range(len(base.verbs)))
+    named = [base.verbs[number] for number in found.verb[len(base.verbs) :]]
+    assert named == ["ride", "sit_on", "sit_on", "talk_on", "no_interaction"]
+    things = [*base.objects, "hot dogs", "a dining table", "Cell-Phone"]
+    found = open_vocabulary(base, ["ride"] * len(things), things, words)
+    assert found.object[:80].tolist() == list(range(80))
+    assert [base.objects[n] for n in found.object[80:]] == ["hot_dog", "dining_table", "cell_phone"]
+
+
+def test_other_words_stand_behind_them_and_are_no_class(words: Lexicon) -> None:
+    base = hico_det()
+    found = open_vocabulary(base, ["mounting", "mount", "ride"], ["sofa", "horse", "sofas"], words)
+    vocabulary = found.vocabulary
+    assert found.verb.tolist() == [117, 117, base.verbs.index("ride")]
+    assert found.object.tolist() == [80, base.objects.index("horse"), 80]
+    assert vocabulary.verbs[117:] == ("mount",)
+    assert vocabulary.objects[80:] == ("sofa",)
+    assert len(vocabulary) == 600
+    assert (vocabulary.class_of[:80, :117] == base.class_of[:80]).all()
+    assert (vocabulary.class_of[80:] == -1).all()
+    assert (vocabulary.class_of[:, 117:] == -1).all()
+    assert pickle.loads(pickle.dumps(vocabulary)).verbs == vocabulary.verbs
+
+
+def test_other_data_sets(words: Lexicon) -> None:
+    found = open_vocabulary(v_coco(), ["cutting", "talk on phone"], ["cake", "phone"], words)
+    assert [v_coco().verbs[n] for n in found.verb] == ["cut instr", "talk_on_phone instr"]
+    found = open_vocabulary(swig_hoi(), ["ride", "riding"], ["horses", "horse"], words)
+    assert [swig_hoi().verbs[n] for n in found.verb] == ["riding", "riding"]
+    assert [swig_hoi().objects[n] for n in found.object] == ["horse", "horse"]
+
+
+def test_the_closest_sense_counts(words: Lexicon) -> None:
+    found = open_vocabulary(hico_det(), ["mount", "touch", "lean on"], ["sofa"] * 3, words)
+    senses = table(
+        {
+            ("ride.v.01", "mount.v.07"): 0.25,
+            ("ride.v.01", "hop_on.v.01"): 0.75,
+            ("pet.v.01", "touch.v.01"): 0.5,
+            ("pet.v.01", "touch.v.05"): 0.1,
+        }
+    )
+    fit = fit_open(senses, found.vocabulary, "v", words)
+    assert similarity(fit, "ride", "mount") == 0.75
+    assert similarity(fit, "pet", "touch") == 0.5
+    assert similarity(fit, "hop_on", "mount") == 1  # the annotated sense itself
+    assert similarity(fit, "ride", "ride") == 1
+    assert similarity(fit, "ride", "lean_on") == 0
+    assert fit.uncovered == ("lean_on",)
+    row, column = hico_det().verbs.index("ride"), fit.similarity.names.index("mount")
+    assert senses.names[fit.closest[row, column]] == "hop_on.v.01"
+
+
+def test_an_annotated_word_has_one_sense_a_predicted_one_all(words: Lexicon) -> None:
+    """Of "sit" one sense is that of "ride": sitting is then riding, but riding is not sitting."""
+    found = open_vocabulary(hico_det(), ["sit on", "ride"], ["horse"] * 2, words)
+    fit = fit_open(table({("ride.v.01", "sit.v.01"): 0.5}), found.vocabulary, "v", words)
+    assert similarity(fit, "ride", "sit_on") == 1
+    assert similarity(fit, "sit_on", "ride") == 0.5
+
+
+def test_each_word_of_an_object_is_tried(words: Lexicon) -> None:
+    things = ["motorcycle handlebar", "sofas", "street sign", "blorp"]
+    found = open_vocabulary(hico_det(), ["ride"] * 4, things, words)
+    fit = fit_open(table({("motorcycle.n.01", "bus.n.01"): 0.5}), found.vocabulary, "n", words)
+    assert similarity(fit, "motorcycle", "motorcycle_handlebar") == 1
+    assert similarity(fit, "bus", "motorcycle_handlebar") == 0.5
+    assert similarity(fit, "couch", "sofas") == 1
+    assert similarity(fit, "stop_sign", "street_sign") == 1
+    assert fit.unknown == ("blorp",)
+    assert any("1 predicted words are unknown to WordNet" in note for note in fit.similarity.notes)
+
+
+def test_in_a_table_of_words_a_word_stands_for_itself(words: Lexicon) -> None:
+    found = open_vocabulary(hico_det(), ["sit on", "mount", "lean on"], ["horse"] * 3, words)
+    named = table({("ride", "sit_on"): 0.25, ("sit_on", "lean_on"): 0.75, ("ride", "hop_on"): 0.5})
+    fit = fit_open(named, found.vocabulary, "v", words)
+    assert similarity(fit, "ride", "sit_on") == 0.25
+    assert similarity(fit, "sit_on", "lean_on") == 0.75
+    assert similarity(fit, "ride", "mount") == 0.5  # by the sense of "hop on"
+    assert similarity(fit, "wash", "wash") == 1  # though the table does not have it
+    assert "wash" in fit.missing
+
+
+def test_json_lines_are_read(file) -> None:
+    path = file(
+        LINE,
+        LINE | {"verb": "lean on", "object": "fence", "score": 0.4},
+        LINE | {"image": "two.jpg", "score": 0.3},
+        LINE | {"score": 0.2, "verb": "hold"},
+    )
+    assert recognise(path).format == "words"
+    found = read_predictions(path)
+    words = found.vocabulary
+    assert found.names.tolist() == ["one.jpg", "two.jpg"]
+    assert [words.verbs[verb] for verb in found.triplet_verb] == ["ride", "lean_on", "hold", "ride"]
+    assert [words.objects[n] for n in found.pair_label] == ["horse", "fence", "horse"]
+    assert found.triplet_pair.tolist() == [0, 1, 0, 2]
+    assert found.scores.tolist() == [0.5, 0.4, 0.2, 0.3]
+    assert found.box_xyxy[0].tolist() == [10, 20, 50, 80]
+    assert (found.triplet_class >= 0).tolist() == [True, False, True, True]
+
+
+def test_a_single_line_a_list_and_other_names_of_keys(file, tmp_path: Path) -> None:
+    assert len(read_predictions(file(LINE))) == 1
+    other = {"filename": "one.jpg", "human": LINE["human_box"]} | {
+        key: LINE[key] for key in ("object_box", "verb", "object")
+    }
+    path = tmp_path / "list.json"
+    path.write_text(json.dumps([other]))
+    found = read_predictions(path)
+    assert found.triplet_score is None
+    assert found.triplet_class.tolist() == read_predictions(file(LINE)).triplet_class.tolist()
+
+
+def test_replies_in_sentences(file) -> None:
+    line = {key: LINE[key] for key in ("image", "human_box", "object_box")}
+    texts = ("A person riding a horse.", "I see nothing.", "The man is feeding the horse with hay")
+    found = read_predictions(file(*({**line, "text": text} for text in texts)))
+    verbs = [found.vocabulary.verbs[verb] for verb in found.triplet_verb]
+    assert (verbs[0], verbs[2]) == ("ride", "feed")
+    assert found.triplet_class[1] == -1
+    assert found.notes == (
+        f"{found.source}: 1 of 3 replies name no verb with an object; they match nothing: "
+        "'I see nothing.'",
+    )
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ({**LINE, "verb": ""}, "image 'one.jpg': predictions[1].verb: '' is no word"),
+        ({**LINE, "verb": 3}, "predictions[1].verb: 3 is no word"),
+        ({**LINE, "human_box": [1, 2, 3]}, "human_box: [1, 2, 3] is not four numbers"),
+        ({**LINE, "object_box": [5, 5, 1, 9]}, "object_box: the box [5.0, 5.0, 1.0, 9.0] ends"),
+        ({**LINE, "score": "high"}, "predictions[1].score: 'high' is not a number"),
+        ({**LINE, "score": float("nan")}, "the score is nan"),
+        ({k: v for k, v in LINE.items() if k != "score"}, "the key 'score' is missing"),
+        ({k: v for k, v in LINE.items() if k != "object"}, "the key 'object' is missing"),
+        ({"object_bx" if k == "object_box" else k: v for k, v in LINE.items()},
+         "line 2: the key 'object_box' is missing (did you mean 'object_bx' or 'object'?)"),
+        ({**LINE, "image": 7}, "line 2: image: 7 is not the name of an image"),
+    ],
+)  # fmt: skip
+def test_bad_lines(file, line: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError) as caught:
+        read_predictions(file(LINE, line))
+    assert message in str(caught.value)
+
+
+def test_a_damaged_line(tmp_path: Path) -> None:
+    path = tmp_path / "cut.jsonl"
+    path.write_text(json.dumps(LINE) + "\n" + json.dumps(LINE)[:-5])
+    with pytest.raises(InputError, match=r"^\S*cut\.jsonl: line 2: cut off or damaged JSON"):
+        read_predictions(path)
+
+
+def test_written_in_words_a_detector_is_the_same_detector(shared: Path, tmp_path: Path) -> None:
+    """Exact matching, soft mAP and mF1 of real boxes, from numbers and from words."""
+    from diaghoi.semantic.evaluation import evaluate
+    from diaghoi.semantic.similarity import read_similarity
+
+    folder = shared / "conformance"
+    truth = read_annotations(folder / "hico_det_diagnosis" / "gt_wo_nointer.pkl")
+    found = read_predictions(folder / "hico_det_diagnosis" / "one_stage_preds.pkl")
+    data, path = found.vocabulary, tmp_path / "words.jsonl"
+    with path.open("w") as stream:
+        for row, pair in enumerate(found.triplet_pair.tolist()):
+            human, thing = found.pair_human[pair], found.pair_object[pair]
+            line = {
+                "image": str(found.names[found.triplet_image[row]]),
+                "human_box": found.box_xyxy[human].tolist(),
+                "object_box": found.box_xyxy[thing].tolist(),
+                "verb": data.verbs[found.triplet_verb[row]],
+                "object": data.objects[found.box_label[thing]],
+                "score": float(found.scores[row]),
+            }
+            stream.write(json.dumps(line) + "\n")
+    free = read_predictions(path)
+    assert diagnose(truth, free).mean_ap == diagnose(truth, found).mean_ap
+    tables = [read_similarity(folder / "semantic" / f"{name}.csv") for name in ("verbs", "objects")]
+    one, other = (evaluate(truth, each, *tables) for each in (found, free))
+    assert other.soft_map == pytest.approx(one.soft_map, abs=1e-12)
+    assert other.mf1 == pytest.approx(one.mf1, abs=1e-12)
+    assert other.miss_rates == one.miss_rates

@@ -1,0 +1,154 @@
+"""Algorithms 1 and 2 of the SHOE supplement as slow, obvious loops.
+
+Written apart from the package: it shares nothing with it but the data structure.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from diaghoi.scenes import Scenes
+from support.reference import iou
+
+EPSILON = 1e-8
+
+
+def triplets(scenes: Scenes) -> dict[str, list[dict[str, Any]]]:
+    """Triplets of each image in stored order."""
+    images: dict[str, list[dict[str, Any]]] = {name: [] for name in scenes.names.tolist()}
+    for row, pair in enumerate(scenes.triplet_pair.tolist()):
+        human, thing = int(scenes.pair_human[pair]), int(scenes.pair_object[pair])
+        images[str(scenes.names[scenes.box_image[human]])].append(
+            {
+                "class": (int(scenes.triplet_verb[row]), int(scenes.box_label[thing])),
+                "human": scenes.box_xyxy[human].tolist(),
+                "object": scenes.box_xyxy[thing].tolist(),
+                "score": None if scenes.triplet_score is None else float(scenes.triplet_score[row]),
+            }
+        )
+    return images
+
+
+def evaluate(
+    annotations: Scenes,
+    predictions: Scenes,
+    similarity: Callable[[tuple[int, int], tuple[int, int]], float],
+    *,
+    theta: float = 0.5,
+    delta: float = 0.5,
+    tau: float = 0.5,
+    left_out: tuple[int, ...] = (),
+) -> dict[str, float | None]:
+    """Soft mAP, mF1 and miss rates; triplets of some verbs are left out on both sides."""
+    truth, found = (
+        {
+            name: [one for one in rows if one["class"][0] not in left_out]
+            for name, rows in triplets(scenes).items()
+        }
+        for scenes in (annotations, predictions)
+    )
+    # Images of the predictions first, then those that are annotated alone.
+    names = [*found, *(name for name in truth if name not in found)]
+    everything = [one for name in names for one in found.get(name, [])]
+    order = sorted(range(len(everything)), key=lambda n: (everything[n]["score"], -n))
+    ranked = [everything[n] for n in order]
+    for place, one in enumerate(ranked):
+        one["rank"] = place / (len(ranked) - 1) if len(ranked) > 1 else 1.0
+
+    whole = _run(names, truth, found, similarity, theta, delta, lambda one: True)
+    part = _run(names, truth, found, similarity, theta, delta, lambda one: one["rank"] >= tau)
+    areas = [_area(whole["rows"][hoi], count) for hoi, count in whole["positives"].items()]
+    f1 = [_f1(part["counts"][hoi]) for hoi in part["positives"]]
+    return {
+        "soft_map": float(np.mean(areas)),
+        "mf1": float(np.mean(f1)),
+        "gt_miss_rate": part["missed"],
+        "prediction_miss_rate": part["unmatched"],
+        "gt_miss_rate_all_predictions": whole["missed"],
+        "prediction_miss_rate_all_predictions": whole["unmatched"],
+    }
+
+
+def _run(
+    names: list[str],
+    truth: dict[str, list[dict[str, Any]]],
+    found: dict[str, list[dict[str, Any]]],
+    similarity: Callable[[tuple[int, int], tuple[int, int]], float],
+    theta: float,
+    delta: float,
+    counts: Callable[[dict[str, Any]], bool],
+) -> dict[str, Any]:
+    rows = defaultdict(list)
+    positives: dict[tuple[int, int], int] = defaultdict(int)
+    sums: dict[tuple[int, int], dict[str, float]] = defaultdict(
+        lambda: {"tp": 0.0, "fp": 0.0, "fn": 0.0}
+    )
+    annotated = missed = predicted = unmatched = 0
+    for name in names:
+        mine = truth.get(name, [])
+        theirs = [one for one in found.get(name, []) if counts(one)]
+        matched = [False] * len(theirs)
+        for wanted in mine:
+            hoi = wanted["class"]
+            positives[hoi] += 1
+            annotated += 1
+            best, best_key = -1, None
+            for place, one in enumerate(theirs):
+                if matched[place] or iou(wanted["human"], one["human"], 1.0) < theta:
+                    continue
+                if iou(wanted["object"], one["object"], 1.0) < theta:
+                    continue
+                key = (similarity(hoi, one["class"]), one["score"])
+                if best_key is None or key > best_key:
+                    best, best_key = place, key
+            if best_key is None:
+                rows[hoi].append((0.0, 0.0))
+                sums[hoi]["fn"] += 1
+                missed += 1
+                continue
+            matched[best] = True
+            rows[hoi].append((theirs[best]["score"], best_key[0]))
+            sums[hoi]["tp"] += best_key[0]
+            sums[hoi]["fp"] += 1 - best_key[0]
+        predicted += len(theirs)
+        for place, one in enumerate(theirs):
+            if matched[place]:
+                continue
+            unmatched += 1
+            sigma = [similarity(wanted["class"], one["class"]) for wanted in mine]
+            if sigma and max(sigma) >= delta:
+                hoi = mine[sigma.index(max(sigma))]["class"]
+                rows[hoi].append((one["score"], 0.0))
+                sums[hoi]["fp"] += 1
+    return {
+        "rows": rows,
+        "positives": positives,
+        "counts": sums,
+        "missed": missed / annotated,
+        "unmatched": unmatched / predicted if predicted else None,
+    }
+
+
+def _area(rows: list[tuple[float, float]], positives: int) -> float:
+    """Area under the envelope of precision over recall."""
+    ranked = sorted(rows, key=lambda row: -row[0])
+    total, precision, recall = 0.0, [], []
+    for place, (_, credit) in enumerate(ranked, 1):
+        total += credit
+        precision.append(total / place)
+        recall.append(total / positives)
+    area, last = 0.0, 0.0
+    for place, level in enumerate(recall):
+        area += (level - last) * max(precision[place:])
+        last = level
+    return area
+
+
+def _f1(counts: dict[str, float]) -> float:
+    precision = counts["tp"] / (counts["tp"] + counts["fp"] + EPSILON)
+    recall = counts["tp"] / (counts["tp"] + counts["fn"] + EPSILON)
+    return 2 * precision * recall / (precision + recall + EPSILON)

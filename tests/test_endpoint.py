@@ -1,0 +1,146 @@
+"""Asking a model over HTTP, whatever the server does."""
+
+from __future__ import annotations
+
+import math
+import time
+from email.utils import formatdate
+from http.client import HTTPMessage
+
+import pytest
+from support.rater_server import Model, error, serving, text
+
+from diaghoi.endpoint import Client, Endpoint, NoReply, Outcome, Patience, _retry_after, ask_all
+from diaghoi.exceptions import InputError
+
+QUESTION = [
+    {"role": "system", "content": "rate"},
+    {"role": "user", "content": "A = a: x\nB = b: y"},
+]
+
+
+def client(url: str, **patience: float) -> Client:
+    chosen = Patience(**{"tries": 3, "timeout": 2.0, "pause": 0.001} | patience)  # type: ignore[arg-type]
+    return Client(endpoint=Endpoint(url=url, model="m"), patience=chosen)
+
+
+def test_the_text_of_the_reply_is_returned() -> None:
+    with serving(Model(lambda a, b: f"{a}{b}")) as model:
+        assert client(model.url).ask(QUESTION) == "ab"
+        assert client(model.url + "/chat/completions").ask(QUESTION) == "ab"
+    assert model.keys == [None, None]
+
+
+@pytest.mark.parametrize(
+    "trouble",
+    [
+        error(429),
+        error(500),
+        error(502),
+        {"drop": True},
+        {"cut": 3},
+        {"wait": 0.5},
+        {"body": b"\xff"},
+        {"body": b"[]"},
+        {"body": b'{"choices": [{"message": {}}]}'},
+        text(None),
+    ],
+)
+def test_what_passes_is_tried_again(trouble) -> None:
+    model = Model(lambda a, b: 3, lambda words, number: trouble if number < 2 else None)
+    with serving(model):
+        assert client(model.url, timeout=0.2).ask(QUESTION) == "3"
+    assert model.asked == {("a", "b"): 3}
+
+
+def test_after_the_last_try_the_reason_is_told() -> None:
+    model = Model(lambda a, b: 3, lambda words, number: error(500, "out of\nmemory"))
+    with serving(model), pytest.raises(NoReply, match=r"HTTP 500 .*: out of memory"):
+        client(model.url).ask(QUESTION)
+    assert model.asked == {("a", "b"): 3}
+
+
+def test_a_reply_that_drips_in_for_ever_is_given_up() -> None:
+    body = b" " * 40
+
+    model = Model(lambda a, b: 3, lambda words, number: {"body": body, "drip": 0.05})
+    with serving(model), pytest.raises(NoReply, match="TimeoutError"):
+        client(model.url, timeout=0.2, tries=1).ask(QUESTION)
+
+
+def test_the_pause_that_a_server_asks_for_is_kept() -> None:
+    slow_down = error(429, "wait", Retry_After="0.3")
+    model = Model(lambda a, b: 3, lambda words, number: None if number else slow_down)
+    with serving(model):
+        begun = time.monotonic()
+        client(model.url).ask(QUESTION)
+    assert time.monotonic() - begun >= 0.3
+
+
+def test_pauses_grow_and_have_an_end() -> None:
+    patience = Patience(pause=1.0, longest=10.0)
+    for attempt in range(20):
+        most = min(2.0**attempt, 10.0)
+        assert most / 2 <= patience.seconds(attempt, None) <= most
+    assert patience.seconds(0, 3.0) == 3.0
+    assert patience.seconds(0, 1e9) == 10.0
+    assert patience.seconds(0, -1.0) == 0.0
+    assert patience.seconds(0, math.nan) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("said", "seconds"),
+    [("7", 7.0), ("0.5", 0.5), ("soon", None), ("", None), (formatdate(0, usegmt=True), -1e9)],
+)
+def test_retry_after_in_seconds_or_as_a_date(said: str, seconds: float | None) -> None:
+    headers = HTTPMessage()
+    headers["Retry-After"] = said
+    found = _retry_after(headers)
+    assert (found == seconds) or (seconds == -1e9 and found is not None and found < seconds)
+
+
+def test_outcomes_come_with_their_tags_and_failures_do_not_end_the_run() -> None:
+    def work(tag: int) -> int:
+        if tag % 3 == 0:
+            raise NoReply("no")
+        return tag * tag
+
+    found = ask_all(work, range(10), client("http://h"), workers=3, give_up=9)
+    assert sorted(found, key=lambda each: each.tag) == [
+        Outcome(tag=tag, failure="no") if tag % 3 == 0 else Outcome(tag=tag, value=tag * tag)
+        for tag in range(10)
+    ]
+
+
+def test_many_failures_in_a_row_end_the_run() -> None:
+    def work(tag: int) -> int:
+        raise NoReply("dead")
+
+    outcomes = ask_all(work, range(100), client("http://h"), workers=1, give_up=3)
+    assert [next(outcomes).tag, next(outcomes).tag] == [0, 1]
+    with pytest.raises(InputError, match=r"3 questions in a row without a reply \(dead\)"):
+        next(outcomes)
+
+
+def test_a_client_serves_a_second_run() -> None:
+    with serving(Model(lambda a, b: 1)) as model:
+        asking = client(model.url)
+        for _ in range(2):
+            found = ask_all(lambda tag: asking.ask(QUESTION), [0], asking)
+            assert [each.value for each in found] == ["1"]
+
+
+@pytest.mark.parametrize(
+    ("url", "message"),
+    [
+        ("ftp://h/v1", "is no address of a model"),
+        ("http://", "is no address"),
+        ("http://h:port/", "is no address"),
+        ("http://me:secret@h/", "holds a password"),
+        ("http://h/?key=secret", "holds a password or a query"),
+    ],
+)
+def test_bad_addresses_are_refused_without_telling_secrets(url: str, message: str) -> None:
+    with pytest.raises(InputError, match=message) as caught:
+        Endpoint(url=url, model="m")
+    assert "secret" not in str(caught.value)
