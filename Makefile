@@ -15,7 +15,7 @@ demo: $(BIN)/diaghoi
 	$(BIN)/diaghoi demo --out $(OUT)
 
 test: $(BIN)/diaghoi
-	$(BIN)/python -m pytest --cov --cov-fail-under=95
+	$(BIN)/python -m pytest -n auto --cov --cov-fail-under=95
 
 lint: $(BIN)/diaghoi
 	$(BIN)/ruff check .

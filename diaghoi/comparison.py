@@ -88,6 +88,8 @@ class Table:
         Their titles, units and keys.
     sections : tuple of Section
         The rows.
+    grouping : str
+        What the titles of the sections tell of the models.
     """
 
     key: str
@@ -96,6 +98,7 @@ class Table:
     best: str
     columns: tuple[Column, ...]
     sections: tuple[Section, ...]
+    grouping: str = "Stage"
 
     @property
     def rows(self) -> tuple[Row, ...]:
@@ -308,7 +311,10 @@ def _place(path: str) -> tuple[str, str]:
     if path.startswith("oracles."):
         _, oracle, _, split = path.split(".", 3)
         return f"delta_map_{split}", oracle
-    return "map", path
+    if path.startswith("map."):
+        return "map", path
+    table, column = path.split(".", 1)
+    return table, column
 
 
 def _marked(table: Table, marked: set[tuple[tuple[str, str], str]], words: str) -> Table:
@@ -333,7 +339,7 @@ def _marked(table: Table, marked: set[tuple[tuple[str, str], str]], words: str) 
 def _table(topic: Topic, models: Sequence[Model]) -> Table:
     """Lay a topic out: rows by stage, the best of each column, means and their difference."""
     best = [
-        _best(column, [row[place] for row in topic.values])
+        best_models(column, [row[place] for row in topic.values])
         for place, column in enumerate(topic.columns)
     ]
     rows = {
@@ -373,8 +379,21 @@ def _made(title: str, kind: Literal["mean", "difference"], values: Values) -> Ro
     return Row(title=title, kind=kind, cells=tuple(Cell(value=value) for value in values))
 
 
-def _best(column: Column, values: Sequence[float | None]) -> frozenset[int]:
-    """Find the models that have the best value of a column; ties go by what is shown."""
+def best_models(column: Column, values: Sequence[float | None]) -> frozenset[int]:
+    """Find the models that have the best value of a column; ties go by what is shown.
+
+    Parameters
+    ----------
+    column : Column
+        Says what is better, and how values are shown.
+    values : sequence of (float or None)
+        One for each model; None where it is undefined.
+
+    Returns
+    -------
+    frozenset of int
+        Places of the best; none where there is nothing to compare.
+    """
     defined = [value for value in values if value is not None]
     if column.better is None or len(defined) < 2:
         return frozenset()

@@ -8,7 +8,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from diaghoi.exceptions import InputError, close_matches, some_of
+from diaghoi.exceptions import InputError, close_matches
 from diaghoi.protocol import Group
 from diaghoi.vocabulary import Vocabulary, facts
 
@@ -102,5 +102,5 @@ def find_class(where: str, given: Any, vocabulary: Vocabulary) -> int:
         return numbers[name]
     raise InputError(
         f"{where}: unknown class {given!r:.60}{close_matches(name, numbers)}; give a "
-        f"number from 1 to {len(vocabulary)} or a name like '{some_of(list(numbers), 1)}'"
+        f"number from 1 to {len(vocabulary)} or a name like '{next(iter(numbers))}'"
     )

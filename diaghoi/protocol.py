@@ -45,6 +45,9 @@ RESERVED = (
     *("full", "zero_shot", "rare", "non_rare", "harmonic"),
     *("recall", "precision", "per_image", "source", "human_recall", "object_recall"),
     *("map", "max_recall"),
+    # The costs of errors that add up, which stand beside those of groups.
+    *("human_box", "object_box", "both_boxes", "association", "action", "duplicate", "missed_gt"),
+    *("total", "map_repaired"),
 )
 
 
@@ -339,6 +342,8 @@ def _check_groups(groups: tuple[Group, ...]) -> None:
     taken = {name.replace("_", "-") for name in RESERVED}
     for group in groups:
         key = group.name.lower().replace("_", "-")
+        if not key.strip():
+            raise InputError("a group of classes has no name; give it one")
         if key in taken:
             raise InputError(f"a group of classes cannot be called '{group.name}': that is taken")
         taken.add(key)

@@ -21,11 +21,19 @@ from diaghoi.exceptions import InputError
 from diaghoi.ledger import Ledger
 from diaghoi.oracles import ORACLES
 from diaghoi.resampling import MeanPrecisions
-from diaghoi.uncertainty import BLOCK, bounds_of, check_settings, draws, resampled, shift_of
+from diaghoi.uncertainty import (
+    BLOCK,
+    away_from_mean,
+    check_settings,
+    draws,
+    groups_left_out,
+    resampled,
+)
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.integer]
 Progress = Callable[[int], Any]
+Figured = Callable[[IntArray], Mapping[str, FloatArray]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,7 +123,6 @@ def compare_pair(
         Where the protocols or data sets differ, or the images are not annotated alike.
     """
     images = _check_pair(first, second, split)
-    check_settings(images, resamples, confidence)
     splits = {split: first.splits[split]}
     ledgers = first.ledger, _aligned(second, first)
     oracles = tuple(oracles)
@@ -124,30 +131,88 @@ def compare_pair(
     )
     both = Ledger.concatenate(ledgers, [images, images])
     mixed = MeanPrecisions.of(both, 2 * images, first.protocol, splits, oracles)
+    titles = {f"map.{split}": "mAP"} | {
+        f"oracles.{name}.delta_map.{split}": f"ΔmAP of {ORACLES[name].title.lower()}"
+        for name in ORACLES
+        if name in oracles
+    }
+    return paired_differences(
+        (one.figures, other.figures, mixed.figures),
+        images,
+        titles=titles,
+        labels=(first.label or "the first", second.label or "the second"),
+        resamples=resamples,
+        seed=seed,
+        confidence=confidence,
+        progress=progress,
+    )
+
+
+def paired_differences(
+    figures: tuple[Figured, Figured, Figured],
+    images: int,
+    *,
+    titles: Mapping[str, str],
+    labels: tuple[str, str],
+    resamples: int = 1000,
+    seed: int = 0,
+    confidence: float = 0.95,
+    progress: Progress | None = None,
+) -> list[Difference]:
+    """Compare figures of two models that are functions of weighted images.
+
+    Parameters
+    ----------
+    figures : tuple of callable
+        The figures of the first model and of the second, from (images, B) weights to (B,) values
+        by name; and those of both together, whose weights are of the images as the first sees
+        them, and then as the second does.
+    images : int
+        How many images there are.
+    titles : mapping of str
+        The figures to compare, in words, by their names.
+    labels : tuple of str
+        The two models.
+    resamples, seed, confidence, progress
+        As of :func:`compare_pair`.
+
+    Returns
+    -------
+    list of Difference
+        In the order of ``titles``; figures that are undefined for either model are left out.
+
+    Raises
+    ------
+    InputError
+        For fewer than two images or resamples, or a confidence outside (0, 1).
+    """
+    check_settings(images, resamples, confidence)
+    one, other, mixed = figures
 
     def difference(weights: IntArray) -> dict[str, FloatArray]:
-        values, others = one.figures(weights), other.figures(weights)
-        return {path: others[path] - values[path] for path in _paths(values, split)}
+        values, others = one(weights), other(weights)
+        return {path: others[path] - values[path] for path in titles}
 
     def exchanged(swap: IntArray) -> dict[str, FloatArray]:
-        values = mixed.figures(np.concatenate([1 - swap, swap]))
-        others = mixed.figures(np.concatenate([swap, 1 - swap]))
-        return {path: others[path] - values[path] for path in _paths(values, split)}
+        values = mixed(np.concatenate([1 - swap, swap]))
+        others = mixed(np.concatenate([swap, 1 - swap]))
+        return {path: others[path] - values[path] for path in titles}
 
     whole = np.ones((images, 1), dtype=np.int32)
-    values, others = one.figures(whole), other.figures(whole)
+    values, others = one(whole), other(whole)
     drawn = resampled(difference, draws(images, resamples, seed), progress)
+    left_out = resampled(difference, groups_left_out(images))
     chance = resampled(exchanged, _swaps(images, resamples, seed), progress)
     found = [
         _difference(
-            path,
-            (first.label or "the first", second.label or "the second"),
+            (path, title),
+            labels,
             (float(values[path][0]), float(others[path][0])),
-            drawn[path],
+            away_from_mean(drawn[path], left_out[path]),
             chance[path],
             confidence,
         )
-        for path in _paths(values, split)
+        for path, title in titles.items()
         if not np.isnan(values[path][0] + others[path][0])
     ]
     return corrected(found, confidence)
@@ -216,11 +281,6 @@ def _aligned(diagnosis: Diagnosis, like: Diagnosis) -> Ledger:
     )
 
 
-def _paths(values: Mapping[str, FloatArray], split: str) -> list[str]:
-    deltas = [f"oracles.{name}.delta_map.{split}" for name in ORACLES]
-    return [f"map.{split}", *(path for path in deltas if path in values)]
-
-
 def _swaps(images: int, resamples: int, seed: int) -> Iterator[npt.NDArray[np.int32]]:
     """Choose the images on which the detectors are exchanged, block by block."""
     # Other numbers than the draws of the bootstrap.
@@ -232,30 +292,27 @@ def _swaps(images: int, resamples: int, seed: int) -> Iterator[npt.NDArray[np.in
 
 
 def _difference(
-    path: str,
+    named: tuple[str, str],
     labels: tuple[str, str],
     values: tuple[float, float],
-    drawn: FloatArray,
+    away: FloatArray,
     chance: FloatArray,
     confidence: float,
 ) -> Difference:
     difference = values[1] - values[0]
     tail = (1 - confidence) / 2
-    shift = shift_of(drawn, difference)
-    bounds = bounds_of(drawn, np.array([tail, 1 - tail]), shift)
-    away = drawn[~np.isnan(drawn)] + shift - difference
+    low, high = difference + np.quantile(away, [tail, 1 - tail])
     # Differences in the last digits are rounding, not chance.
     least = abs(difference) * (1 - 1e-9)
     chance = chance[~np.isnan(chance)]
-    oracle = path.split(".")[1] if path.startswith("oracles.") else ""
     return Difference(
-        path=path,
-        title=f"ΔmAP of {ORACLES[oracle].title.lower()}" if oracle else "mAP",
+        path=named[0],
+        title=named[1],
         labels=labels,
         first=values[0],
         second=values[1],
         difference=difference,
-        interval=bounds or (float("nan"), float("nan")),
+        interval=(float(low), float(high)),
         p=float((1 + (np.abs(chance) >= least).sum()) / (1 + len(chance))),
         p_bootstrap=float((1 + (np.abs(away) >= least).sum()) / (1 + len(away))),
         p_holm=1.0,
@@ -266,19 +323,26 @@ def _difference(
 def _sentence(found: Difference, confidence: float) -> str:
     labels = found.labels
     points = 100 * found.difference
-    low, high = sorted(100 * abs(bound) for bound in found.interval)
+    low, high = (100 * bound for bound in found.interval)
     share = f"{100 * confidence:g} %"
-    if found.p_holm >= 1 - confidence:
-        low, high = (100 * bound for bound in found.interval)
+    if found.p_holm >= level_of(confidence):
         return (
             f"{found.title}: {labels[0]} and {labels[1]} cannot be told apart: {points:+.1f}, "
             f"{share} {low:+.1f} to {high:+.1f} ({shown_p(found.p_holm)})"
         )
+    if points < 0:
+        # A bound beyond zero, where test and interval do not agree, keeps its sign.
+        low, high = -high, -low
     return (
         f"{labels[1]}'s {found.title} is {'higher' if points > 0 else 'lower'} than that of "
         f"{labels[0]} by {abs(points):.1f}, {share} {low:.1f} to {high:.1f} "
         f"({shown_p(found.p_holm)})"
     )
+
+
+def level_of(confidence: float) -> float:
+    """Return the level below which p-values tell models apart: 0.05 for a confidence of 0.95."""
+    return round(1 - confidence, 12)
 
 
 def shown_p(p: float) -> str:

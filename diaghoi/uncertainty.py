@@ -9,10 +9,17 @@ Mean average precision depends on the size of the test set: a class with few ann
 higher expected AP than the same class with many, and a class that a resample does not draw drops
 out. So resamples, which hold about 63 % of the distinct images, have a higher mAP than the whole,
 and their plain quantiles may not even contain it. By default the quantiles are therefore centred:
-moved by the difference between the mean of the resamples and the figure. Such an interval says how
-far the figure would move on another test set of the same size. In simulations of sets of 300 and
-1,200 images, of which many classes have one or two annotations, 95 % intervals of mAP held the
-expected figure in 90 and 93 % of cases; plain quantiles in 58 and 3 %.
+moved by the difference between the mean of the resamples and the figure. Such an interval is one
+for the figure that is to be expected of test sets of this size.
+
+Of a class with n annotated images a resample shows too little variance, by about (n - 1) / n, and
+of one with a single image none at all; the jackknife, which leaves out images, shows too much (its
+variance is biased upwards: Efron and Stein, The jackknife estimate of variance, 1981). Centred
+intervals are therefore stretched to the geometric mean of both standard deviations, where that of
+the jackknife is larger. In simulations of 60 sets of 150 images, 95 % intervals of mAP held the
+expected figure in 95 % of the cases, those of the ΔmAP of object box, action and duplicate in 87,
+92 and 95 %; without the stretch, on sets of 300 images, in 88 % and 78 to 93 %, and plain quantiles
+of mAP in 55 %.
 """
 
 from __future__ import annotations
@@ -106,9 +113,9 @@ def bootstrap(
     confidence : float
         Share of the resamples between the bounds, in (0, 1).
     method : {"centred", "percentile", "bca"}
-        Quantiles of the resamples moved by their mean difference from the figure; plain quantiles;
-        or quantiles shifted for bias and skewness, of which the acceleration comes from a jackknife
-        that leaves out groups of images.
+        Quantiles of the resamples moved by their mean difference from the figure, and stretched;
+        plain quantiles; or quantiles shifted for bias and skewness. Stretch and acceleration come
+        from a jackknife that leaves out groups of images.
     progress : callable, optional
         Called with the number of resamples done since the last call.
 
@@ -119,25 +126,63 @@ def bootstrap(
     """
     images = len(diagnosis.names)
     check_settings(images, resamples, confidence)
+    return bootstrap_of(
+        Resampler.of(diagnosis).figures,
+        images,
+        resamples,
+        seed=seed,
+        confidence=confidence,
+        method=method,
+        progress=progress,
+    )
+
+
+def bootstrap_of(
+    figures: Callable[[IntArray], Mapping[str, FloatArray]],
+    images: int,
+    resamples: int = 1000,
+    *,
+    seed: int = 0,
+    confidence: float = 0.95,
+    method: Method = "centred",
+    progress: Callable[[int], Any] | None = None,
+) -> Bootstrap:
+    """Compute intervals of figures that are functions of weighted images.
+
+    Parameters
+    ----------
+    figures : callable
+        From (images, B) weights to (B,) values by name, NaN where a figure is undefined.
+    images : int
+        How many images there are.
+    resamples, seed, confidence, method, progress
+        As of :func:`bootstrap`.
+
+    Raises
+    ------
+    InputError
+        As of :func:`bootstrap`.
+    """
+    check_settings(images, resamples, confidence)
     if method not in get_args(Method):
         raise InputError(f"--interval {method}: give one of {', '.join(get_args(Method))}")
-    resampler = Resampler.of(diagnosis)
-    drawn = resampled(resampler.figures, draws(images, resamples, seed), progress)
+    drawn = resampled(figures, draws(images, resamples, seed), progress)
     tail = (1 - confidence) / 2
     quantiles = dict.fromkeys(drawn, np.array([tail, 1 - tail]))
-    shift = dict.fromkeys(drawn, 0.0)
-    point = resampler.figures(np.ones((images, 1), dtype=np.int32))
-    if method == "centred":
-        shift = {path: shift_of(values, float(point[path][0])) for path, values in drawn.items()}
-    elif method == "bca":
-        left_out = resampled(resampler.figures, _groups_left_out(images))
-        quantiles = {
-            path: _bca(values, float(point[path][0]), left_out[path], tail)
-            for path, values in drawn.items()
-        }
+    shift, stretch = dict.fromkeys(drawn, 0.0), dict.fromkeys(drawn, 1.0)
+    if method != "percentile":
+        point = figures(np.ones((images, 1), dtype=np.int32))
+        left_out = resampled(figures, groups_left_out(images))
+    for path, values in drawn.items():
+        if method == "centred":
+            shift[path] = shift_of(values, float(point[path][0]))
+            stretch[path] = stretch_of(values, left_out[path])
+        elif method == "bca":
+            quantiles[path] = _bca(values, float(point[path][0]), left_out[path], tail)
     return Bootstrap(
         intervals={
-            path: bounds_of(values, quantiles[path], shift[path]) for path, values in drawn.items()
+            path: bounds_of(values, quantiles[path], shift[path], stretch[path])
+            for path, values in drawn.items()
         },
         resamples=resamples,
         seed=seed,
@@ -216,8 +261,14 @@ def resampled(
     return {path: np.concatenate([part[path] for part in found]) for path in found[0]}
 
 
-def _groups_left_out(images: int) -> Iterator[IntArray]:
-    """Weightings that leave out one of some groups of images each; the groups are mixed evenly."""
+def groups_left_out(images: int) -> Iterator[IntArray]:
+    """Leave out one of some groups of images each; the groups are mixed evenly.
+
+    Yields
+    ------
+    (images, B) int32 array
+        Weightings of zeros and ones.
+    """
     groups = min(GROUPS, images)
     group = np.arange(images) % groups
     for start in range(0, groups, BLOCK):
@@ -248,12 +299,55 @@ def shift_of(values: FloatArray, point: float) -> float:
     return point - float(defined.mean()) if len(defined) and not np.isnan(point) else 0.0
 
 
+def stretch_of(values: FloatArray, left_out: FloatArray) -> float:
+    """Return by how much the spread of resamples is to be stretched, at least 1.
+
+    Parameters
+    ----------
+    values : (B,) float64 array
+        The figure in the resamples.
+    left_out : (G,) float64 array
+        The figure without each of G groups of images.
+    """
+    values, left_out = values[~np.isnan(values)], left_out[~np.isnan(left_out)]
+    if len(values) < 2 or len(left_out) < 2 or not values.std():
+        return 1.0
+    groups = len(left_out)
+    jackknife = np.sqrt((groups - 1) / groups * ((left_out - left_out.mean()) ** 2).sum())
+    return float(np.sqrt(max(1.0, jackknife / values.std())))
+
+
+def away_from_mean(values: FloatArray, left_out: FloatArray) -> FloatArray:
+    """How far resampled values, those that are defined, lie from their mean, stretched.
+
+    The parameters are those of :func:`stretch_of`.
+    """
+    defined = values[~np.isnan(values)]
+    return np.asarray(stretch_of(values, left_out) * (defined - defined.mean()))
+
+
 def bounds_of(
-    values: FloatArray, quantiles: FloatArray, shift: float = 0.0
+    values: FloatArray, quantiles: FloatArray, shift: float = 0.0, stretch: float = 1.0
 ) -> tuple[float, float] | None:
-    """Return two quantiles of the values that are defined, moved; None where none is."""
+    """Return two quantiles of the values that are defined; None where none is.
+
+    Parameters
+    ----------
+    values : (B,) float64 array
+        The figure in the resamples.
+    quantiles : (2,) float64 array
+        Which quantiles.
+    shift : float
+        What is added to both, see :func:`shift_of`.
+    stretch : float
+        How far they are moved away from the mean, see :func:`stretch_of`. Bounds of figures that
+        lie in [0, 1] in all resamples stay there.
+    """
     defined = values[~np.isnan(values)]
     if not len(defined):
         return None
-    low, high = np.quantile(defined, quantiles) + shift
+    mean = defined.mean()
+    low, high = mean + stretch * (np.quantile(defined, quantiles) - mean) + shift
+    if defined.min() >= 0 and defined.max() <= 1:
+        low, high = max(low, 0.0), min(high, 1.0)
     return float(low), float(high)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -150,8 +151,12 @@ def save(figure: Figure, path: str | os.PathLike[str], *, caption: str = "") -> 
         Where the ending is not known or the folder cannot be written to.
     """
     kind = check_suffix(path)
-    with replacing(path) as temporary, mpl.rc_context(EMBEDDED_FONTS | {"savefig.bbox": None}):
-        figure.savefig(temporary, format=kind, metadata=_metadata(kind, caption))
+    drawn = BytesIO()
+    with mpl.rc_context(EMBEDDED_FONTS | {"savefig.bbox": None}):
+        figure.savefig(drawn, format=kind, metadata=_metadata(kind, caption))
+    # Matplotlib's own writers hide why a file cannot be written, for instance that a disk is full.
+    with replacing(path) as temporary:
+        temporary.write_bytes(drawn.getvalue())
 
 
 def _metadata(kind: str, caption: str) -> dict[str, str | None] | None:

@@ -10,11 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.scenes import BICYCLE, PERSON, RIDE, image, problems, scenes
 
-from diaghoi import Diagnosis, InputError, diagnose, simulate
+from diaghoi import Diagnosis, InputError, diagnose, protocol, simulate
 from diaghoi.attribution import attribute, repaired, shapley
 from diaghoi.ledger import class_scores
 from diaghoi.means import split_means
 from diaghoi.oracles import ERRORS
+from diaghoi.protocol import Group
 
 ORDERS = st.permutations(ERRORS)
 PROTOCOLS = st.sampled_from(["hico-det", "hico-det-520", "diag-hoi"])
@@ -88,6 +89,17 @@ def test_splits_have_values_of_their_own() -> None:
     assert rare is not None
     assert full is not None
     assert rare.start == diagnosis.mean_ap["rare"] != full.start
+
+
+def test_no_group_of_classes_can_hide_a_value() -> None:
+    # In JSON the values of groups stand beside those of the errors.
+    rng = np.random.default_rng(0)
+    truth = simulate.annotations(5, rng)
+    found = attribute(diagnose(truth, simulate.detect(truth, simulate.WEAK, rng)))
+    assert found is not None
+    for name in found.to_dict():
+        with pytest.raises(InputError, match=f"cannot be called '{name}': that is taken"):
+            protocol("hico-det", groups=(Group(name, (0,)),))
 
 
 def test_progress_counts_coalitions() -> None:

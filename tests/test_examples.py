@@ -18,6 +18,7 @@ SAYS = {
     "compare.py": ["2 models on hico-det", "One-stage\n  one-stage ", "The tables are also in"],
     "figures.py": ["delta_map.pdf: What each error costs", "error_shares.pdf: "],
     "custom_error.py": ["False hold", "Remove wrong actions in which"],
+    "sampl.py": ["Epoch  level", "Chosen: clean 6, low 0, middle 1, high 7"],
     "custom_data_set.py": ["detector on kitchen (kitchen)", "cut with knife   rare "],
 }
 

@@ -86,6 +86,7 @@ def test_unseen_alone_brings_the_seen(tmp_path: Path) -> None:
         ({"mine": []}, "group 'mine': expected a list of classes"),
         ({"mine": [601]}, "unknown class 601; give a number from 1 to 600"),
         ({"mine": [0]}, "unknown class 0"),
+        ({"mine": [0]}, "or a name like 'board airplane'"),
         ({"mine": [True]}, "unknown class True"),
         ({"mine": ["ride bycicle"]}, "unknown class 'ride bycicle' (did you mean 'ride bicycle'"),
     ],
@@ -107,11 +108,16 @@ def test_unknown_splits_and_files(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["full", "Rare", "non-rare", "harmonic", "recall", "source", "map"]
+    "name", ["full", "Rare", "non-rare", "harmonic", "recall", "source", "map", "action", "total"]
 )
 def test_names_that_would_hide_other_figures_are_refused(name: str) -> None:
     with pytest.raises(InputError, match=f"cannot be called '{name}': that is taken"):
         protocol("hico-det", groups=(Group(name, (0,)),))
+
+
+def test_a_group_has_a_name() -> None:
+    with pytest.raises(InputError, match="a group of classes has no name"):
+        protocol("hico-det", groups=(Group(" ", (0,)),))
 
 
 def test_two_groups_cannot_have_one_name() -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from diaghoi import Diagnosis, InputError, diagnose, protocol, simulate
 from diaghoi.scenes import Scenes
-from diaghoi.significance import compare_pair, holm, shown_p
+from diaghoi.significance import Difference, compare_pair, corrected, holm, shown_p
 
 
 def simulated(images: int, seed: int, *detectors: simulate.Detector) -> list[Diagnosis]:
@@ -86,6 +86,33 @@ def test_a_plain_sentence(pair: list[Diagnosis]) -> None:
         f"B's mAP is higher than that of A by {points:.1f}, 95 % {low:.1f} to {high:.1f} "
         f"({shown_p(mean.p_holm)})"
     )
+
+
+@pytest.mark.parametrize(
+    ("difference", "interval", "words"),
+    [
+        (0.02, (-0.001, 0.05), "is higher than that of A by 2.0, 95 % -0.1 to 5.0 (p"),
+        (-0.02, (-0.05, 0.001), "is lower than that of A by 2.0, 95 % -0.1 to 5.0 (p"),
+        (-0.02, (-0.05, -0.01), "is lower than that of A by 2.0, 95 % 1.0 to 5.0 (p"),
+    ],
+)
+def test_a_bound_beyond_zero_keeps_its_sign(
+    difference: float, interval: tuple[float, float], words: str
+) -> None:
+    found = Difference(
+        path="map.full",
+        title="mAP",
+        labels=("A", "B"),
+        first=0.5,
+        second=0.5 + difference,
+        difference=difference,
+        interval=interval,
+        p=0.01,
+        p_bootstrap=0.06,
+        p_holm=1.0,
+        sentence="",
+    )
+    assert words in corrected([found])[0].sentence
 
 
 def halves(count: int, seed: int, better: float) -> list[Diagnosis]:

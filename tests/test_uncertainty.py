@@ -13,7 +13,14 @@ from support.scenes import BICYCLE, PERSON, RIDE, image, problems, scenes
 
 from diaghoi import Diagnosis, InputError, diagnose, protocol, simulate
 from diaghoi.resampling import MeanPrecisions, Resampler
-from diaghoi.uncertainty import bootstrap, bounds_of, draws, resampled, shift_of
+from diaghoi.uncertainty import (
+    bootstrap,
+    bounds_of,
+    draws,
+    resampled,
+    shift_of,
+    stretch_of,
+)
 
 
 @pytest.fixture(scope="module")
@@ -159,6 +166,9 @@ def test_intervals_cover_the_expected_figure() -> None:
         weights = np.zeros((600, 128), dtype=np.int32)
         weights[chosen] = next(draws(size, 128, seed=int(rng.integers(1000))))
         values = means.figures(weights)
+        without = np.repeat(whole, size, axis=1)
+        without[chosen, np.arange(size)] = 0
+        left_out = means.figures(without)
         points.append([point[path][0] for path in paths])
         intervals.append(
             [
@@ -166,6 +176,7 @@ def test_intervals_cover_the_expected_figure() -> None:
                     values[path],
                     np.array([0.025, 0.975]),
                     shift_of(values[path], float(point[path][0])),
+                    stretch_of(values[path], left_out[path]),
                 )
                 for path in paths
             ]
@@ -173,7 +184,7 @@ def test_intervals_cover_the_expected_figure() -> None:
     expected = np.mean(points, axis=0)
     for n, path in enumerate(paths):
         held = np.mean([low <= expected[n] <= high for low, high in (i[n] for i in intervals)])
-        assert 0.75 <= held <= 1.0, (path, held)
+        assert 0.83 <= held <= 1.0, (path, held)
 
 
 @pytest.mark.parametrize(
@@ -204,3 +215,19 @@ def test_progress_counts_resamples(diagnosis: Diagnosis) -> None:
     done: list[int] = []
     resampled(Resampler.of(diagnosis).figures, draws(len(diagnosis.names), 130, 0), done.append)
     assert done == [128, 2]
+
+
+def test_the_spread_is_stretched_to_that_between_bootstrap_and_jackknife() -> None:
+    values, left_out = np.array([0.4, 0.6]), np.array([0.3, 0.5, 0.7])
+    jackknife = np.sqrt(2 / 3 * 0.08)
+    assert stretch_of(values, left_out) == pytest.approx(np.sqrt(jackknife / 0.1))
+    assert stretch_of(values, np.array([0.5, 0.5])) == 1
+    assert stretch_of(np.array([0.5, 0.5]), left_out) == 1
+    assert stretch_of(np.array([np.nan, 0.5]), left_out) == 1
+
+
+def test_bounds_of_shares_stay_shares() -> None:
+    values = np.linspace(0.9, 1, 11)
+    ends = np.array([0.0, 1.0])
+    assert bounds_of(values, ends, 0.02, 2.0) == pytest.approx((0.87, 1.0))
+    assert bounds_of(values + 1, ends, 0.0, 2.0) == pytest.approx((1.85, 2.05))

@@ -7,9 +7,11 @@ from typing import Annotated
 import typer
 
 from diaghoi._version import __version__
+from diaghoi.cli.choice import choice
 from diaghoi.cli.compare import compare
 from diaghoi.cli.config import config
 from diaghoi.cli.convert import convert
+from diaghoi.cli.corrupt import corrupt
 from diaghoi.cli.dataset import dataset
 from diaghoi.cli.demo import demo
 from diaghoi.cli.figures import figures
@@ -53,6 +55,8 @@ app.command()(demo)
 app.command()(figures)
 app.command(cls=HintingCommand)(gallery)
 app.command(cls=HintingCommand)(semantic)
+app.command()(corrupt)
 app.add_typer(dataset, name="dataset")
 app.add_typer(similarity, name="similarity")
+app.add_typer(choice, name="choice")
 app.add_typer(config, name="config")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
+from math import floor
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
@@ -28,7 +29,7 @@ from diaghoi.report.latex import to_latex
 from diaghoi.report.latex_letters import unknown_letters
 from diaghoi.report.markdown import to_markdown
 from diaghoi.scenes import Scenes
-from diaghoi.significance import Difference, compare_pair, corrected
+from diaghoi.significance import Difference, compare_pair, corrected, level_of
 from diaghoi.study import Model, Study, check_models, read_result, read_study
 from diaghoi.vocabulary import Vocabulary
 
@@ -93,7 +94,7 @@ def compare(
     quiet: options.Quiet = False,
 ) -> None:
     """Compare detectors: mAP, errors and what they cost, pairs, negatives, actions."""
-    kind = _kind(format, out)
+    kind = table_kind(format, out)
     lists = {"--labels": labels, "--stage": stage, "--backbone": backbone, "--pairs": pairs}
     read = cache(read_result)
     study = _study(files, lists, read)
@@ -111,19 +112,22 @@ def compare(
     written = [out, json]
     outputs.check_files(written, [*files, *inputs, study.annotations, study.instances, study.ids])
     tests = Tests(resamples, confidence, seed) if significance else None
+    if tests is not None and tests.resamples < 2:
+        raise InputError(f"--resamples {resamples}: give at least two resamples, usually 1000")
     with progress(quiet) as bar:
         comparison = _comparison(study, read, bar, written, tests)
-    if json not in (None, outputs.STDOUT):
-        write_json(json, comparison.to_dict())
-    if out not in (None, outputs.STDOUT):
-        with replacing(out) as temporary:
-            # Names need not be Unicode.
-            temporary.write_bytes(_written(comparison, kind).encode("utf-8", errors="replace"))
-    _show(comparison, kind, out, json, quiet)
+    write_comparison(comparison, kind, out, json)
+    show_comparison(comparison, kind, out, json, quiet)
 
 
-def _kind(format: str | None, out: Path | None) -> str:
-    """Choose how the tables are written."""
+def table_kind(format: str | None, out: Path | None) -> str:
+    """Choose how the tables are written: one of :data:`FORMATS`.
+
+    Raises
+    ------
+    InputError
+        For an unknown format.
+    """
     if format is None:
         return "text" if out is None else ENDINGS.get(out.suffix.lower(), "text")
     if format not in FORMATS:
@@ -143,7 +147,7 @@ def _study(files: Sequence[Path], lists: Mapping[str, str | None], read: Reader)
             if value is not None:
                 raise InputError(f"{option}: {study} tells that of each model; change it there")
         return read_study(study)
-    told = {option: _listed(option, value, len(files)) for option, value in lists.items()}
+    told = {option: listed(option, value, len(files)) for option, value in lists.items()}
     models = []
     for number, file in enumerate(files):
         label, stage, backbone, pairs = (values[number] for values in told.values())
@@ -159,7 +163,7 @@ def _study(files: Sequence[Path], lists: Mapping[str, str | None], read: Reader)
     return Study(models=check_models(models))
 
 
-def _listed(option: str, value: str | None, number: int) -> list[str]:
+def listed(option: str, value: str | None, number: int) -> list[str]:
     """Split what is told of the models; empty where nothing is."""
     if value is None:
         return [""] * number
@@ -204,11 +208,12 @@ def _comparison(
             _check_saved(study, model, result)
         results.append(result)
     comparison = compared(study.models, results)
+    notes = [*located]
     if tests is not None:
-        comparison = comparison.with_differences(
-            _differences(diagnoses, tests, bar), 1 - tests.confidence
-        )
-    return replace(comparison, notes=(*located, *comparison.notes))
+        differences = _differences(diagnoses, tests, bar)
+        notes += _too_few(len(differences), tests)
+        comparison = comparison.with_differences(differences, level_of(tests.confidence))
+    return replace(comparison, notes=(*notes, *comparison.notes))
 
 
 def _differences(diagnoses: Sequence[Diagnosis], tests: Tests, bar: Progress) -> list[Difference]:
@@ -228,6 +233,20 @@ def _differences(diagnoses: Sequence[Diagnosis], tests: Tests, bar: Progress) ->
             progress=bar.advance,
         )
     return corrected(found, tests.confidence)
+
+
+def _too_few(comparisons: int, tests: Tests) -> list[str]:
+    """Tell where no model could be told apart, however much it differs."""
+    level = level_of(tests.confidence)
+    # The smallest p-value is 1 / (1 + resamples).
+    needed = floor(comparisons / level + 1e-6)
+    if tests.resamples >= needed:
+        return []
+    return [
+        f"{tests.resamples:,} exchanges are too few to tell models apart: corrected for "
+        f"{comparisons} comparisons, no p-value can be below {level:g}; give "
+        f"--resamples {needed} or more"
+    ]
 
 
 def _annotations(
@@ -281,7 +300,8 @@ def _name(protocol: Any) -> Any:
     return protocol.get("name") if isinstance(protocol, Mapping) else protocol
 
 
-def _written(comparison: Comparison, kind: str) -> str:
+def written_as(comparison: Comparison, kind: str) -> str:
+    """Write the tables of a comparison in one of :data:`FORMATS`."""
     if kind == "json":
         return to_json(comparison.to_dict()) + "\n"
     from diaghoi.report.tables import to_text
@@ -295,7 +315,19 @@ def _written(comparison: Comparison, kind: str) -> str:
     return writers[kind](comparison)
 
 
-def _show(
+def write_comparison(
+    comparison: Comparison, kind: str, out: Path | None, json: Path | None
+) -> None:
+    """Write the files that are asked for."""
+    if json not in (None, outputs.STDOUT):
+        write_json(json, comparison.to_dict())
+    if out not in (None, outputs.STDOUT):
+        with replacing(out) as temporary:
+            # Names need not be Unicode.
+            temporary.write_bytes(written_as(comparison, kind).encode("utf-8", errors="replace"))
+
+
+def show_comparison(
     comparison: Comparison, kind: str, out: Path | None, json: Path | None, quiet: bool
 ) -> None:
     """Print the tables, unless they are in a file, and what a reader has to know."""
@@ -303,7 +335,7 @@ def _show(
         typer.echo(to_json(comparison.to_dict()))
     elif out in (None, outputs.STDOUT):
         if kind != "text":
-            typer.echo(_written(comparison, kind), nl=False)
+            typer.echo(written_as(comparison, kind), nl=False)
         elif not quiet:
             from diaghoi.report.tables import print_comparison
 

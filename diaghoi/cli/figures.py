@@ -126,7 +126,8 @@ def _draw(
     """Draw and write the figures; return the names of those that could be drawn."""
     from diaghoi import plots
 
-    written = []
+    written: list[str] = []
+    without_letters: list[str] = []
     for name, paths in files.items():
         models = collection.models[name]
         for reason, labels in collection.left_out[name].items():
@@ -147,10 +148,13 @@ def _draw(
             for path in paths:
                 plots.save(figure, path, caption=f"{plots.FIGURES[name].title}: {words}")
         if _lacks_letters(caught):
-            notes.append(
-                f"{name}: the font has not all letters of the labels; boxes stand for them"
-            )
+            without_letters.append(name)
         written.append(name)
+    if without_letters:
+        notes.append(
+            f"{some_of(without_letters)}: the font has not all letters of the labels; boxes stand "
+            "for them"
+        )
     return written
 
 

@@ -9,11 +9,12 @@ from typing import Annotated, Any
 import typer
 
 from diaghoi import diagnosis
-from diaghoi.cases import ERRORS
+from diaghoi.cases import ERRORS, PER_IMAGE
 from diaghoi.cli import options, outputs
 from diaghoi.cli.locate import find_annotations, in_folder
 from diaghoi.cli.present import print_notes
 from diaghoi.cli.progress import progress
+from diaghoi.cli.report_files import PAGES
 from diaghoi.errors import LABELS
 from diaghoi.exceptions import InputError, close_matches
 from diaghoi.formats import read_annotations, read_predictions
@@ -23,7 +24,6 @@ from diaghoi.protocol import PROTOCOLS
 from diaghoi.protocol import protocol as protocol_named
 from diaghoi.vocabulary import Vocabulary, vocabulary
 
-PAGES = (".html", ".htm")
 # Endings of files that are none of a folder.
 OTHERS = (".pdf", ".png", ".jpg", ".jpeg", ".svg", ".json", ".csv", ".zip")
 
@@ -38,7 +38,10 @@ Error = Annotated[
 Hoi = Annotated[
     str | None, typer.Option("--class", help='Cases of one class, like "ride bicycle" [all].')
 ]
-Top = Annotated[int, typer.Option(min=1, help="Cases of each error, worst first.")]
+Top = Annotated[
+    int,
+    typer.Option(min=1, help=f"Cases of each error, worst first; {PER_IMAGE} of an image at most."),
+]
 Protocol = Annotated[
     str | None, typer.Option(help=f"One of {', '.join(PROTOCOLS)} [that of the data set].")
 ]

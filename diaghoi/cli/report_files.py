@@ -10,9 +10,12 @@ from typing import Any
 from diaghoi.cli import outputs
 from diaghoi.cli.present import attribution_figure, draw_all, write_text
 from diaghoi.diagnosis import Diagnosis
-from diaghoi.exceptions import InputError
+from diaghoi.exceptions import InputError, close_matches
 from diaghoi.report.json import write_json
 from diaghoi.scenes import Scenes
+from diaghoi.tables import Table
+
+PAGES = (".html", ".htm")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,6 +82,8 @@ class Files:
         if self.html is not None:
             from diaghoi.report.html import check_installed
 
+            if self.html.suffix.lower() not in PAGES:
+                raise InputError(f"--html {self.html}: give a file that ends with {PAGES[0]}")
             check_installed()
         for path in self.tables:
             from diaghoi.report.columns import check_table_file
@@ -108,6 +113,7 @@ class Files:
             The files that they were read from.
         """
         notes = []
+        self._check_sort(diagnosis)
         self._write_tables(diagnosis)
         if self.json not in (None, outputs.STDOUT):
             write_json(self.json, result)
@@ -125,12 +131,27 @@ class Files:
             notes += draw_all(result, figure)
         return notes
 
+    def _tables_of(self, diagnosis: Diagnosis) -> list[tuple[Path, Table]]:
+        tables = [(self.class_table, diagnosis.classes), (self.image_table, diagnosis.images)]
+        return [(path, table) for path, table in tables if path is not None]
+
+    def _check_sort(self, diagnosis: Diagnosis) -> None:
+        """Refuse a column that none of the tables has, before anything is written."""
+        if self.sort is None:
+            return
+        column = self.sort.removeprefix("-")
+        known = dict.fromkeys(name for _, table in self._tables_of(diagnosis) for name in table)
+        if column not in known:
+            raise InputError(
+                f"--sort: unknown column '{column}'{close_matches(column, known)}; known: "
+                f"{', '.join(known)}"
+            )
+
     def _write_tables(self, diagnosis: Diagnosis) -> None:
         from diaghoi.report.columns import write_table
 
         column = None if self.sort is None else self.sort.removeprefix("-")
-        descending = column == self.sort
-        if self.class_table is not None:
-            write_table(self.class_table, diagnosis.classes, sort=column, descending=descending)
-        if self.image_table is not None:
-            write_table(self.image_table, diagnosis.images, sort=column, descending=descending)
+        for path, table in self._tables_of(diagnosis):
+            # A column of one of the tables leaves the other as it is.
+            sort = column if column in table else None
+            write_table(path, table, sort=sort, descending=column == self.sort)

@@ -39,7 +39,7 @@ def escaped(text: str) -> str:
 
 def _table(table: Table, backbones: bool) -> str:
     staged = any(section.title for section in table.sections)
-    stubs = [*(["Stage"] if staged else []), "Model", *(["Backbone"] if backbones else [])]
+    stubs = [*([table.grouping] if staged else []), "Model", *(["Backbone"] if backbones else [])]
     heads = [f"{column.group} {column.title}".strip() for column in table.columns]
     lines = [
         _line([*stubs, *map(escaped, heads)]),

@@ -49,6 +49,15 @@ def test_tables_of_classes_and_images(report) -> None:
     assert found == sorted(found)
 
 
+def test_a_column_of_one_table_leaves_the_other_as_it_is(report) -> None:
+    report("--image-table", "before.json")
+    report("--class-table", "c.csv", "--image-table", "i.json", "--sort", "ap")
+    with Path("c.csv").open(encoding="utf-8", newline="") as stream:
+        found = [float(row["ap"]) for row in csv.DictReader(stream) if row["ap"]]
+    assert found == sorted(found, reverse=True)
+    assert Path("i.json").read_bytes() == Path("before.json").read_bytes()
+
+
 def test_variants_beside_the_original(report) -> None:
     result, text, notes = report(
         "--pair-nms", "0.5", "--pair-nms", "0.7", "--detection-threshold", 0
@@ -111,9 +120,10 @@ BAD = {
     "table of another kind": (("--class-table", "c.xlsx"), "tables are written as .csv or .json"),
     "sorting nothing": (("--sort", "ap"), "--sort: sorts the tables of --class-table and"),
     "unknown column": (
-        ("--class-table", "c.csv", "--sort", "ap_"),
-        "(did you mean 'ap'",
+        ("--class-table", "c.csv", "--image-table", "c.json", "--sort", "ap_"),
+        "--sort: unknown column 'ap_' (did you mean 'ap'",
     ),
+    "page without its ending": (("--html", "c.txt"), "--html c.txt: give a file that ends with"),
     "one resample": (("--bootstrap", "1"), "--bootstrap 1: give at least two resamples"),
     "confidence": (("--bootstrap", "9", "--confidence", "95"), "must lie between 0 and 1"),
     "interval": (("--bootstrap", "9", "--interval", "t"), "give one of centred, percentile, bca"),

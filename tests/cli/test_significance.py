@@ -86,6 +86,18 @@ def test_equal_models_are_not_told_apart(compare) -> None:
     assert DIFFERS not in done.out
 
 
+def test_too_few_exchanges_are_told(compare) -> None:
+    # The smallest p is 1 / (1 + resamples), and 10 times as large when it is corrected.
+    words = "too few to tell models apart: corrected for 10 comparisons, no p-value can be below"
+    few = compare("--significance", "--resamples", "199")
+    assert f"Note: 199 exchanges are {words} 0.05; give --resamples 200 or more" in few.err
+    assert DIFFERS not in few.out
+    assert "exchanges" not in compare("--significance", "--resamples", "200").err
+    none = compare("--significance", "--resamples", "1", "--out", "x.txt")
+    assert none.code == 2
+    assert none.err == "diaghoi: error: --resamples 1: give at least two resamples, usually 1000\n"
+
+
 def test_each_model_is_tested_against_the_first(compare) -> None:
     words = ("--significance", "--resamples", "32", "--json", "-")
     found = json.loads(compare(*words, models=("one", "two", "same")).out)["differences"]

@@ -1,6 +1,7 @@
 """Colours, the style for print, and saving."""
 
 from itertools import combinations, pairwise
+from pathlib import Path
 
 import matplotlib as mpl
 import numpy as np
@@ -124,7 +125,7 @@ def test_save_keeps_the_size(tmp_path, figure):
 def test_save_leaves_the_old_file_when_it_fails(tmp_path):
     class Broken(Figure):
         def savefig(self, path, **options):
-            path.write_bytes(b"half")
+            path.write(b"half")
             raise RuntimeError("no ink")
 
     path = tmp_path / "figure.pdf"
@@ -133,6 +134,17 @@ def test_save_leaves_the_old_file_when_it_fails(tmp_path):
         plots.save(Broken(), path)
     assert path.read_bytes() == b"old"
     assert [p.name for p in tmp_path.iterdir()] == ["figure.pdf"]
+
+
+@pytest.mark.parametrize("kind", ["pdf", "png", "svg"])
+def test_a_full_disk_is_told(tmp_path, figure, kind, monkeypatch):
+    def full(path, content):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    with pytest.raises(InputError, match="cannot be written: No space left on device"):
+        plots.save(figure, tmp_path / f"figure.{kind}")
+    assert not list(tmp_path.iterdir())
 
 
 def test_unknown_ending(tmp_path, figure):

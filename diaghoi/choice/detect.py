@@ -1,0 +1,302 @@
+"""Answers of a detector: its best triplets on the person that a question asks about.
+
+As the paper (002, section 3.1) has it: of the triplets whose human box reaches IoU 0.5 with the box
+of the question, the five best scored are taken, and those options are picked that name the class of
+one of them. Questions without boxes (setting 1) are about the whole image. A detector finds people
+itself, so settings 2 and 3 are one for it.
+
+Differences from the published script, both small: it compares IoU > 0.5 of continuous boxes, here
+it is >= 0.5 under the convention of the data set, with the boxes of HICO-DET counted from one; and
+it takes every triplet that ties with the fifth, here equal scores keep the order of the input. On
+SWIG-HOI it looks at verbs alone; here the object must be a person, which the questions are about.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from diaghoi.choice.answers import MISSING, Answer, Answers
+from diaghoi.choice.classes import Interaction, matching_name, verb_names
+from diaghoi.choice.questions import Questions
+from diaghoi.exceptions import InputError, close_matches, some_of
+from diaghoi.formats.vcoco import image_number
+from diaghoi.overlap import iou
+from diaghoi.protocol import HICO_DET, Protocol
+from diaghoi.ragged import expand, place_in_group, runs
+from diaghoi.ranking import descending
+from diaghoi.scenes import Scenes
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.integer]
+BoolArray = npt.NDArray[np.bool_]
+Match = Literal["scene", "person", "pair"]
+MATCHES: tuple[str, ...] = get_args(Match)
+TOP = 5
+DETECTED = "detected"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Selection:
+    """Which triplets of a detector answer: exactly one of three ways.
+
+    Parameters
+    ----------
+    top : int or None
+        The best of each question; 5 as in the paper.
+    threshold : float or None
+        All of at least this score.
+    top_all : int or None
+        The best of the whole prediction file.
+    """
+
+    top: int | None = TOP
+    threshold: float | None = None
+    top_all: int | None = None
+
+    def __post_init__(self) -> None:
+        given = [each for each in (self.top, self.threshold, self.top_all) if each is not None]
+        if len(given) != 1:
+            raise InputError("give one of top, threshold and top_all: they are ways to choose")
+        if self.threshold is None and given[0] < 1:
+            raise InputError(f"{given[0]} triplets are none; give at least 1")
+
+    @property
+    def words(self) -> str:
+        """The choice for people: ``top 5 triplets of each question``."""
+        if self.threshold is not None:
+            return f"triplets with a score >= {self.threshold:g}"
+        if self.top_all is not None:
+            return f"top {self.top_all:,} triplets of the test set"
+        return f"top {self.top} triplets of each question"
+
+
+def detected_answers(
+    predictions: Scenes,
+    questions: Questions,
+    *,
+    selection: Selection | None = None,
+    match: Match | None = None,
+    label: str = "",
+) -> Answers:
+    """Answer questions with the predictions of a detector.
+
+    Parameters
+    ----------
+    predictions : Scenes
+        With scores; images are joined by name.
+    questions : Questions
+        What is asked.
+    selection : Selection, optional
+        Which triplets count; by default the five best of each question.
+    match : {"scene", "person", "pair"}, optional
+        Whether triplets anywhere count, those on the person, or those on both boxes of the
+        question; by default those on the person where questions have its box.
+    label : str
+        Name of the detector.
+
+    Raises
+    ------
+    InputError
+        Where the predictions have no scores, image names or object categories, share no image with
+        the questions, or the questions have not the boxes that are asked for.
+    """
+    selection = selection or Selection()
+    match = match_of(questions, match)
+    row = _rows(predictions, questions)
+    start, count = runs(predictions.triplet_image, row)
+    question, triplet = expand(start, count)
+    on = _reached(predictions, questions, match, question, triplet)
+    on &= ~np.isnan(predictions.scores[triplet])
+    question, triplet = question[on], triplet[on]
+    taken = _selected(predictions.scores, selection, question, triplet)
+    picked = _picked(predictions, questions, question[taken], triplet[taken])
+    found = np.bincount(question, minlength=len(questions)) > 0
+    answers = tuple(
+        Answer(
+            picked=tuple(option for option in dict.fromkeys(each.options) if option in mine),
+            how=MISSING if row[place] < 0 else DETECTED,
+        )
+        for place, (each, mine) in enumerate(zip(questions.questions, picked, strict=True))
+    )
+    return Answers(
+        label=label,
+        questions=questions,
+        answers=answers,
+        notes=tuple(_notes(predictions, questions, match, row, found)),
+    )
+
+
+def match_of(questions: Questions, match: str | None) -> Match:
+    """Choose where triplets count, and check that the questions tell it."""
+    without = {
+        "person": [each for each in questions.questions if each.human is None],
+        "pair": [each for each in questions.questions if each.human is None or each.thing is None],
+    }
+    if match is None:
+        return "scene" if len(without["person"]) == len(questions) else "person"
+    if match == "scene":
+        return "scene"
+    if match not in MATCHES:
+        raise InputError(
+            f"--match {match}{close_matches(match, MATCHES)}: give one of {', '.join(MATCHES)}"
+        )
+    if without[match]:
+        boxes = "box of the person" if match == "person" else "boxes of person and object"
+        raise InputError(
+            f"{questions.file}: {without[match][0].where} has no {boxes}; give questions with "
+            f"them, or --match {'scene' if match == 'person' else 'person'}"
+        )
+    return "person" if match == "person" else "pair"
+
+
+def _rows(predictions: Scenes, questions: Questions) -> IntArray:
+    """(Q,) image of the predictions that each question is about, -1 where there is none."""
+    if not predictions.named:
+        raise InputError(
+            f"{predictions.source}: the images have no names, so questions cannot be joined to "
+            "them; add a 'filename' to each image"
+        )
+    place = {name: number for number, name in enumerate(predictions.names.tolist())}
+    row = np.array(
+        [
+            place.get(each.image, place.get(image_number(each.image), -1))
+            for each in questions.questions
+        ],
+        dtype=np.int64,
+    )
+    if (row < 0).all():
+        raise InputError(
+            f"{predictions.source}: none of the {len(place)} images is asked about in "
+            f"{questions.file}; the first is {some_of(list(place), 1) or 'missing'} here and "
+            f"{questions.images[0]} there"
+        )
+    return row
+
+
+def protocol_of(predictions: Scenes, questions: Questions) -> Protocol:
+    """Return what boxes are compared by: the protocol of the data set asked about."""
+    words = questions.vocabulary or predictions.vocabulary
+    return words.protocol if words.known else HICO_DET
+
+
+def _boxes(questions: Questions, name: Literal["human", "thing"]) -> FloatArray:
+    """(Q, 4) boxes of the questions counted from zero, NaN where there is none."""
+    boxes = [getattr(each, name) or (np.nan,) * 4 for each in questions.questions]
+    # The questions on HICO-DET have its boxes as they are annotated: counted from one.
+    return np.array(boxes, dtype=np.float64) - (1.0 if questions.dataset == "hico-det" else 0.0)
+
+
+def _reached(
+    predictions: Scenes, questions: Questions, match: Match, question: IntArray, triplet: IntArray
+) -> BoolArray:
+    """Tell which triplets are on the boxes of the question."""
+    on = np.ones(len(question), dtype=bool)
+    if match == "scene":
+        return on
+    protocol = protocol_of(predictions, questions)
+    margin = 1.0 if protocol.boxes == "inclusive" else 0.0
+    pair = predictions.triplet_pair[triplet]
+    named: tuple[tuple[Literal["human", "thing"], IntArray], ...] = (
+        ("human", predictions.pair_human[pair]),
+        ("thing", predictions.pair_object[pair]),
+    )
+    for name, box in named[: 1 if match == "person" else 2]:
+        asked = _boxes(questions, name)[question]
+        with np.errstate(invalid="ignore"):
+            reached = iou(predictions.box_xyxy[box], asked, margin) >= protocol.iou
+        on &= reached & (box >= 0)
+    return on
+
+
+def _selected(
+    scores: FloatArray, selection: Selection, question: IntArray, triplet: IntArray
+) -> BoolArray:
+    """Tell which of the triplets on the boxes answer."""
+    score = scores[triplet]
+    if selection.threshold is not None:
+        return np.asarray(score >= selection.threshold)
+    if selection.top_all is not None:
+        best = np.zeros(len(scores), dtype=bool)
+        defined = np.flatnonzero(~np.isnan(scores))
+        best[defined[descending(scores[defined])[: selection.top_all]]] = True
+        return best[triplet]
+    order = np.lexsort((-score, question))
+    rank = np.empty(len(order), dtype=np.int64)
+    rank[order] = place_in_group(question[order])
+    return np.asarray(rank < (selection.top or TOP))
+
+
+def _picked(
+    predictions: Scenes, questions: Questions, question: IntArray, triplet: IntArray
+) -> list[set[str]]:
+    """Find the options of each question that triplets name."""
+    codes: dict[Interaction, int] = {}
+    rows: list[tuple[int, int, str]] = []
+    for place, each in enumerate(questions.questions):
+        for option in each.options:
+            name = matching_name(questions.named(option))
+            rows.append((place, codes.setdefault(name, len(codes)), option))
+    code = _code_table(predictions, codes)[
+        predictions.pair_label[predictions.triplet_pair[triplet]],
+        predictions.triplet_verb[triplet],
+    ]
+    told = np.unique(question[code >= 0] * len(codes) + code[code >= 0])
+    asked = np.array([place * len(codes) + number for place, number, _ in rows], dtype=np.int64)
+    picked: list[set[str]] = [set() for _ in questions.questions]
+    for hit in np.flatnonzero(np.isin(asked, told)).tolist():
+        place, _, option = rows[hit]
+        picked[place].add(option)
+    return picked
+
+
+def _code_table(predictions: Scenes, codes: Mapping[Interaction, int]) -> IntArray:
+    """(objects + 1, verbs) number of the option that each combination is; -1 for none.
+
+    The last row is that of an unknown object.
+    """
+    words = predictions.vocabulary
+    if len(predictions.pair_label) and (predictions.pair_label < 0).all():
+        raise InputError(
+            f"{predictions.source}: the predictions do not say what the objects are, and options "
+            "name them; give predictions in a format that has object categories"
+        )
+    table = np.full((len(words.objects) + 1, len(words.verbs)), -1, dtype=np.int64)
+    for number, verb in enumerate(verb_names(words)):
+        if verb is None:
+            continue
+        for place, thing in enumerate(words.objects):
+            name = matching_name(Interaction(verb, thing.replace(" ", "_")))
+            table[place, number] = codes.get(name, -1)
+    return table
+
+
+def _notes(
+    predictions: Scenes, questions: Questions, match: Match, row: IntArray, found: BoolArray
+) -> Iterator[str]:
+    """State in one sentence each what has no predictions."""
+    missing = [
+        each.image
+        for each, place in zip(questions.questions, row.tolist(), strict=True)
+        if place < 0
+    ]
+    if missing:
+        yield (
+            f"{predictions.source}: {len(missing)} of {len(questions)} questions are on images "
+            f"without predictions and count as empty: {some_of(list(dict.fromkeys(missing)))}"
+        )
+    if match != "scene":
+        what = "the person" if match == "person" else "person and object"
+        yield (
+            f"{predictions.source}: finds {what} in {int(found.sum()):,} of {len(questions):,} "
+            "questions; in the others it picks nothing"
+        )
+    if match == "person" and all(each.thing is not None for each in questions.questions):
+        yield (
+            f"{questions.file}: the questions have boxes of objects, too, which are not looked at; "
+            "--match pair does"
+        )

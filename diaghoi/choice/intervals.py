@@ -1,0 +1,127 @@
+"""How sure the figures of answers are, and whether two models differ.
+
+Images are what is drawn and exchanged, as for detectors (:mod:`diaghoi.uncertainty`,
+:mod:`diaghoi.significance`): questions on one image are not independent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from diaghoi.choice.evaluation import ChoiceEvaluation
+from diaghoi.choice.score import METRICS, Tally
+from diaghoi.exceptions import InputError
+from diaghoi.significance import Difference, paired_differences
+from diaghoi.uncertainty import Bootstrap, bootstrap_of
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.integer]
+SHARES = (*METRICS, "micro_precision", "micro_recall")
+TITLES = {
+    "instance_f1": "Instance-F1",
+    "macro_f1": "Macro-F1",
+    "micro_f1": "Micro-F1",
+    "exact_match": "exact match",
+}
+TESTED = "choice.{}.overall"
+"""Path of a figure that is tested: table and column of a comparison."""
+
+
+def choice_bootstrap(
+    evaluation: ChoiceEvaluation,
+    resamples: int = 1000,
+    *,
+    seed: int = 0,
+    confidence: float = 0.95,
+    progress: Callable[[int], Any] | None = None,
+) -> Bootstrap:
+    """Compute intervals of all figures of a model: centred quantiles over resampled images.
+
+    Parameters
+    ----------
+    evaluation : ChoiceEvaluation
+        Of the model.
+    resamples, seed, confidence, progress
+        As of :func:`diaghoi.uncertainty.bootstrap`.
+
+    Returns
+    -------
+    Bootstrap
+        By the path of each figure in the JSON: ``instance_f1``, ``single.instance_f1``.
+
+    Raises
+    ------
+    InputError
+        As :func:`diaghoi.uncertainty.bootstrap`.
+    """
+    tallies = evaluation.tallies
+
+    def figures(weights: IntArray) -> dict[str, FloatArray]:
+        found: dict[str, FloatArray] = {}
+        for part, counts in tallies.items():
+            values = counts.figures(weights)
+            found |= {f"{part}.{name}".lstrip("."): values[name] for name in SHARES}
+        return found
+
+    return bootstrap_of(
+        figures,
+        tallies[""].images,
+        resamples,
+        seed=seed,
+        confidence=confidence,
+        progress=progress,
+    )
+
+
+def compare_choices(
+    first: ChoiceEvaluation,
+    second: ChoiceEvaluation,
+    resamples: int = 1000,
+    *,
+    seed: int = 0,
+    confidence: float = 0.95,
+    progress: Callable[[int], Any] | None = None,
+) -> list[Difference]:
+    """Compare the four figures of two models that answered the same questions.
+
+    Parameters
+    ----------
+    first, second : ChoiceEvaluation
+        Of the models.
+    resamples, seed, confidence, progress
+        As of :func:`diaghoi.significance.compare_pair`.
+
+    Raises
+    ------
+    InputError
+        Where the questions are not the same, and as :func:`diaghoi.significance.compare_pair`.
+    """
+    mine, theirs = (each.answers.questions for each in (first, second))
+    if mine.questions != theirs.questions:
+        raise InputError(
+            f"{mine.file} and {theirs.file}: models that answered different questions cannot be "
+            "compared"
+        )
+    one, other = first.tallies[""], second.tallies[""]
+    return paired_differences(
+        (_tested(one), _tested(other), _tested(one.beside(other))),
+        one.images,
+        titles={TESTED.format(name): title for name, title in TITLES.items()},
+        labels=(first.answers.label, second.answers.label),
+        resamples=resamples,
+        seed=seed,
+        confidence=confidence,
+        progress=progress,
+    )
+
+
+def _tested(counts: Tally) -> Callable[[IntArray], dict[str, FloatArray]]:
+    def figures(weights: IntArray) -> dict[str, FloatArray]:
+        values = counts.figures(weights)
+        return {TESTED.format(name): values[name] for name in TITLES}
+
+    return figures

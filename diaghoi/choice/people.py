@@ -1,0 +1,155 @@
+"""Which images show one person, and which several.
+
+The paper (002, section 2.3) takes images with several annotated people for multi-person, and asks a
+model about the others, because annotations do not mark everybody. What it found is not published:
+give it in a file, or take the annotated people alone.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from diaghoi.choice.questions import Questions
+from diaghoi.exceptions import InputError, some_of
+from diaghoi.formats import read_annotations
+from diaghoi.formats.checks import shown
+from diaghoi.formats.vcoco import image_number
+from diaghoi.overlap import iou
+from diaghoi.scenes import Scenes
+from diaghoi.vocabulary import Vocabulary
+
+WORDS = {"single": False, "multi": True}
+# Boxes of one person that were drawn for several interactions are not quite the same.
+SAME_PERSON = 0.5
+
+
+def read_people(
+    path: str | PathLike[str], questions: Questions
+) -> tuple[dict[str, bool], tuple[str, ...]]:
+    """Read which images show several people.
+
+    Parameters
+    ----------
+    path : path
+        A JSON object ``{"IMAGE.jpg": "single" or "multi" or a number of people}``, or
+        ``{"single": [images], "multi": [images]}``; lines ``IMAGE.jpg,multi``; or annotations.
+    questions : Questions
+        Whose images they are.
+
+    Returns
+    -------
+    several : dict of bool
+        By image; images that the file does not tell of are not there.
+    notes : tuple of str
+        Where this comes from, and which images are not told of.
+
+    Raises
+    ------
+    InputError
+        For a file that is none of these, or tells of none of the images.
+    """
+    path = Path(path)
+    listed = _listed(path)
+    notes: list[str] = []
+    if listed is None:
+        several = _annotated(read_annotations(path, dataset=_told(questions)), questions)
+        notes.append(
+            f"{path}: images with several annotated people are multi-person; people who are not "
+            "annotated are not seen"
+        )
+    else:
+        several = {name: listed[name] for name in questions.images if name in listed}
+    unknown = [name for name in questions.images if name not in several]
+    if len(unknown) == len(questions.images):
+        raise InputError(
+            f"{path}: tells of none of the {len(unknown)} images of {questions.file}; the first is "
+            f"'{unknown[0]}' there"
+        )
+    if unknown:
+        notes.append(
+            f"{path}: does not tell of {len(unknown)} images, which count overall alone: "
+            f"{some_of(unknown)}"
+        )
+    return several, tuple(notes)
+
+
+def _told(questions: Questions) -> Vocabulary | None:
+    words = questions.vocabulary
+    return words if words is not None and words.known else None
+
+
+def _listed(path: Path) -> dict[str, bool] | None:
+    """Read a list of images; None for a file that may be annotations."""
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError:
+        return None
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror or error}; check the path") from None
+    if text.lstrip()[:1] in ("{", "["):
+        try:
+            value = json.loads(text)
+        except (ValueError, RecursionError):
+            return None
+        return _mapped(path, value) if isinstance(value, dict) else None
+    lines = [line for line in text.splitlines() if line.strip()]
+    rows = [[cell.strip() for cell in line.replace("\t", ",").split(",")] for line in lines]
+    if not rows or any(len(row) != 2 for row in rows):
+        return None
+    if not _is_told(rows[0][1]):
+        rows = rows[1:]
+    return {name: _several(f"{path}: {name}", value) for name, value in rows}
+
+
+def _mapped(path: Path, value: Mapping[str, Any]) -> dict[str, bool] | None:
+    if value and value.keys() <= WORDS.keys():
+        pairs: Iterable[tuple[Any, bool]] = (
+            (name, WORDS[word])
+            for word, names in value.items()
+            for name in (names if isinstance(names, list) else [names])
+        )
+        return {str(name): several for name, several in pairs}
+    if any(isinstance(each, dict | list) for each in value.values()):
+        return None
+    return {name: _several(f"{path}: {name}", each) for name, each in value.items()}
+
+
+def _is_told(value: Any) -> bool:
+    return value in WORDS or (isinstance(value, str) and value.isdecimal())
+
+
+def _several(where: str, value: Any) -> bool:
+    if isinstance(value, str) and value in WORDS:
+        return WORDS[value]
+    number = int(value) if isinstance(value, str) and value.isdecimal() else value
+    if isinstance(number, bool) or not isinstance(number, int) or number < 1:
+        raise InputError(f"{where}: {shown(value)}; give single, multi or the number of people")
+    return number > 1
+
+
+def _annotated(scenes: Scenes, questions: Questions) -> dict[str, bool]:
+    """Tell where several people have annotated interactions."""
+    row = {name: place for place, name in enumerate(scenes.names.tolist())}
+    found = {}
+    for name in questions.images:
+        place = row.get(name, row.get(image_number(name), -1))
+        if place >= 0:
+            found[name] = _people(scenes, place) > 1
+    return found
+
+
+def _people(scenes: Scenes, image: int) -> int:
+    """Count the people of an image who have annotated interactions; 0, 1, or 2 for more."""
+    mine = scenes.between(image, image + 1)
+    boxes = mine.box_xyxy[np.unique(mine.pair_human)]
+    if not len(boxes):
+        return 0
+    margin = 0.0 if scenes.vocabulary.protocol.boxes == "continuous" else 1.0
+    first = np.broadcast_to(boxes[0], boxes.shape)
+    return 1 if (iou(first, boxes, margin) >= SAME_PERSON).all() else 2

@@ -1,0 +1,205 @@
+"""Position bias: whether options win by the place at which they are shown.
+
+Were the order without influence, the options of a question that are alike in being right or wrong
+could change places, and every place among them would be picked equally often. So each question
+gives two strata, its right and its wrong options: with m of s picked, a place of the stratum is
+picked with probability m / s. Over all strata the difference between picks and their expectation
+has a known covariance, and the statistic is that of Cochran, Mantel and Haenszel (Agresti,
+Categorical Data Analysis, 2002, section 7.5.3), about chi-square distributed. It holds also where
+the right options stand at some places more often than at others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from diaghoi.choice.answers import Answers
+from diaghoi.significance import holm, shown_p
+
+FloatArray = npt.NDArray[np.float64]
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+LEVEL = 0.05
+ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, kw_only=True)
+class Position:
+    """One place.
+
+    Parameters
+    ----------
+    letter : str
+        Its letter.
+    shown, picked : int
+        How often an option stood there, and how often it was picked.
+    expected : float
+        How often it would be picked, did the order not matter.
+    p : float or None
+        How likely a difference as large is by chance, two-sided; None where nothing can differ.
+    p_holm : float or None
+        Corrected for the number of places.
+    """
+
+    letter: str
+    shown: int
+    picked: int
+    expected: float
+    p: float | None
+    p_holm: float | None
+
+    @property
+    def excess(self) -> float:
+        """Picks beyond expectation, as a share of how often the place was shown."""
+        return (self.picked - self.expected) / self.shown if self.shown else 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class PositionBias:
+    """Picks by place, and a test of whether the place matters.
+
+    Parameters
+    ----------
+    positions : tuple of Position
+        In their order.
+    questions : int
+        Answers that tell in which order the options were shown.
+    statistic : float
+        About chi-square distributed.
+    degrees : int
+        Its degrees of freedom; 0 where no answer lets the order show.
+    p : float or None
+        None with 0 degrees of freedom.
+    """
+
+    positions: tuple[Position, ...]
+    questions: int
+    statistic: float
+    degrees: int
+    p: float | None
+
+    @property
+    def sentence(self) -> str:
+        """What comes of it, in plain words."""
+        if self.p is None:
+            return "the answers do not show whether the order of the options matters"
+        told = f"chi-square {self.statistic:.1f}, {self.degrees} df, {shown_p(self.p)}"
+        if self.p >= LEVEL:
+            return f"no sign that the order of the options matters ({told})"
+        strays = [each for each in self.positions if (each.p_holm or 1.0) < LEVEL]
+        words = " and ".join(
+            f"{each.letter} is picked {'more' if each.excess > 0 else 'less'} often than chance, "
+            f"{each.picked:,} times for {each.expected:,.1f} ({shown_p(each.p_holm or 0.0)})"
+            for each in strays
+        )
+        return f"the order of the options matters ({told})" + (f": {words}" if words else "")
+
+    def to_dict(self) -> dict[str, Any]:
+        """All values as plain Python."""
+        return {
+            "questions": self.questions,
+            "statistic": self.statistic,
+            "degrees": self.degrees,
+            "p": self.p,
+            "positions": [
+                {
+                    "position": each.letter,
+                    "shown": each.shown,
+                    "picked": each.picked,
+                    "expected": each.expected,
+                    "excess": each.excess,
+                    "p": each.p,
+                    "p_holm": each.p_holm,
+                }
+                for each in self.positions
+            ],
+            "sentence": self.sentence,
+        }
+
+
+def position_bias(answers: Answers) -> PositionBias | None:
+    """Test whether options are picked by the place at which they are shown.
+
+    Parameters
+    ----------
+    answers : Answers
+        Of a model.
+
+    Returns
+    -------
+    PositionBias or None
+        None where no answer tells the order of its options.
+    """
+    ordered = [answer for answer in answers.answers if answer.shown]
+    if not ordered:
+        return None
+    places = max(len(answer.shown) for answer in ordered)
+    shown, picked, expected = np.zeros((3, places))
+    spread = np.zeros((places, places))
+    for stratum, hits in _strata(answers):
+        size, taken = len(stratum), len(hits)
+        shown[stratum] += 1
+        picked[hits] += 1
+        expected[stratum] += taken / size
+        if 0 < taken < size:
+            alike = taken * (size - taken) / (size * (size - 1))
+            spread[np.ix_(stratum, stratum)] += alike * (np.eye(size) - 1 / size)
+    away = picked - expected
+    variance, ways = np.linalg.eigh(spread)
+    # Picks sum to what is expected, so one direction has no spread but for rounding.
+    free = variance > ROUNDING * max(float(variance.max()), ROUNDING)
+    degrees = int(free.sum())
+    statistic = float((((away @ ways)[free]) ** 2 / variance[free]).sum())
+    return PositionBias(
+        positions=_positions(shown, picked, expected, np.diag(spread)),
+        questions=len(ordered),
+        statistic=statistic,
+        degrees=degrees,
+        p=_chi_square(statistic, degrees) if degrees else None,
+    )
+
+
+def _strata(answers: Answers) -> Iterator[tuple[list[int], list[int]]]:
+    """Give the places of the right and of the wrong options of each question, and those picked."""
+    for question, answer in zip(answers.questions.questions, answers.answers, strict=True):
+        right, picked = set(question.right), set(answer.places)
+        for wanted in (True, False):
+            places = [
+                place
+                for place, option in enumerate(answer.shown)
+                if option and (option in right) is wanted
+            ]
+            if places:
+                yield places, [place for place in places if place in picked]
+
+
+def _positions(
+    shown: FloatArray, picked: FloatArray, expected: FloatArray, variance: FloatArray
+) -> tuple[Position, ...]:
+    from scipy.stats import norm
+
+    possible = np.flatnonzero(variance > 0).tolist()
+    away = (picked - expected)[possible] / np.sqrt(variance[possible])
+    p = [float(value) for value in 2 * norm.sf(np.abs(away))]
+    found = dict(zip(possible, zip(p, holm(p), strict=True), strict=True))
+    return tuple(
+        Position(
+            letter=LETTERS[place],
+            shown=int(shown[place]),
+            picked=int(picked[place]),
+            expected=float(expected[place]),
+            p=found[place][0] if place in found else None,
+            p_holm=found[place][1] if place in found else None,
+        )
+        for place in range(len(shown))
+    )
+
+
+def _chi_square(statistic: float, degrees: int) -> float:
+    from scipy.stats import chi2
+
+    return float(chi2.sf(statistic, degrees))

@@ -1,0 +1,179 @@
+"""Models that answer questions and detectors side by side, in the layout of the paper.
+
+Tables 1 to 4 of paper 002: four figures, each for single- and multi-person questions and overall,
+models in groups.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from diaghoi.choice.evaluation import ChoiceEvaluation
+from diaghoi.choice.score import SUBSETS
+from diaghoi.choice.selection import selection
+from diaghoi.comparison import Cell, Comparison, Row, Section, Table, best_models
+from diaghoi.exceptions import InputError
+from diaghoi.study import Model, check_models
+from diaghoi.topics import Column
+
+Named = Sequence[tuple[str, str]]
+
+OVERALL = "overall"
+METRIC_TITLES = {
+    "instance_f1": "Instance-F1",
+    "macro_f1": "Macro-F1",
+    "micro_f1": "Micro-F1",
+    "exact_match": "EM",
+}
+PART_TITLES = {"single": "Single", "multi": "Multi", OVERALL: "Overall"}
+SELECTED = (
+    Column(key="right", title="Right", unit="number", group="Options a question"),
+    Column(key="picked", title="Picked", unit="number", group="Options a question"),
+    Column(key="right_picked", title="Right", better="higher", group="Share picked"),
+    Column(key="wrong_picked", title="Wrong", better="lower", group="Share picked"),
+    Column(key="under", title="Too few", group="Questions"),
+    Column(key="over", title="Too many", group="Questions"),
+    Column(key="empty", title="None", group="Questions"),
+)
+
+
+def compare_choices_table(
+    evaluations: Sequence[ChoiceEvaluation], groups: Sequence[str] = ()
+) -> Comparison:
+    """Set the figures of some models side by side.
+
+    Parameters
+    ----------
+    evaluations : sequence of ChoiceEvaluation
+        Of the same questions, with different labels.
+    groups : sequence of str
+        Group of each model, such as "VLM"; none for a table without groups.
+
+    Raises
+    ------
+    InputError
+        Where there is no model, labels stand there twice, or the questions differ.
+    """
+    if not evaluations:
+        raise InputError("there is no model to compare; give at least one")
+    questions = evaluations[0].answers.questions
+    for each in evaluations:
+        if each.answers.questions.questions != questions.questions:
+            raise InputError(
+                f"'{each.answers.label}' answers {each.answers.questions.file}, others "
+                f"{questions.file}; compare answers to the same questions"
+            )
+    groups = groups or [""] * len(evaluations)
+    models = check_models([Model(label=each.answers.label, file=Path()) for each in evaluations])
+    ways = dict.fromkeys(each.how for each in evaluations if each.how != "replies")
+    tables = (_scores(evaluations, groups), _selected(evaluations, groups))
+    return Comparison(
+        dataset=questions.dataset,
+        protocol="multiple choice",
+        signature=" | ".join(
+            [f"{len(questions):,} questions", *(f"detectors: {way}" for way in ways)]
+        ),
+        images=len(questions.images),
+        models=tuple(
+            Model(label=model.label, file=model.file, stage=group)
+            for model, group in zip(models, groups, strict=True)
+        ),
+        tables=tables,
+        caveats=(),
+        notes=tuple(dict.fromkeys(note for each in evaluations for note in each.notes)),
+    )
+
+
+def _scores(evaluations: Sequence[ChoiceEvaluation], groups: Sequence[str]) -> Table:
+    parted = all(each.figures[part] is not None for each in evaluations for part in SUBSETS)
+    parts = (*SUBSETS, OVERALL) if parted else (OVERALL,)
+    columns = tuple(
+        Column(
+            key=f"{metric}.{part}",
+            title=PART_TITLES[part] if parted else title,
+            better="higher",
+            group=title if parted else "",
+        )
+        for metric, title in METRIC_TITLES.items()
+        for part in parts
+    )
+
+    def values(evaluation: ChoiceEvaluation) -> list[float | None]:
+        figures = evaluation.figures
+        return [
+            (figures if part == OVERALL else figures[part])[metric]
+            for metric in METRIC_TITLES
+            for part in parts
+        ]
+
+    return _table(
+        "choice",
+        "Multiple choice, %",
+        "EM: exact match."
+        + (" Single, multi: questions on images with one person, or several." if parted else ""),
+        columns,
+        [values(each) for each in evaluations],
+        _named(evaluations, groups),
+    )
+
+
+def _selected(evaluations: Sequence[ChoiceEvaluation], groups: Sequence[str]) -> Table:
+    def values(evaluation: ChoiceEvaluation) -> list[float | None]:
+        found: Mapping[str, Any] = selection(evaluation.answers, evaluation.tallies[""])
+        return [found[column.key] for column in SELECTED]
+
+    return _table(
+        "selection",
+        "What is picked",
+        "Share of the right and of the wrong options that are picked, and of the questions with "
+        "fewer or more options picked than are right, or with none, %.",
+        SELECTED,
+        [values(each) for each in evaluations],
+        _named(evaluations, groups),
+    )
+
+
+def _named(evaluations: Sequence[ChoiceEvaluation], groups: Sequence[str]) -> Named:
+    return [(each.answers.label, group) for each, group in zip(evaluations, groups, strict=True)]
+
+
+def _table(
+    key: str,
+    title: str,
+    caption: str,
+    columns: Sequence[Column],
+    values: Sequence[Sequence[float | None]],
+    named: Named,
+) -> Table:
+    """Lay figures out: models in the order of the groups, the best of each column bold."""
+    best = [
+        best_models(column, [row[place] for row in values]) for place, column in enumerate(columns)
+    ]
+    rows = [
+        Row(
+            title=label,
+            cells=tuple(
+                Cell(value=value, best=number in best[place])
+                for place, value in enumerate(values[number])
+            ),
+        )
+        for number, (label, _) in enumerate(named)
+    ]
+    sections = tuple(
+        Section(
+            title=group,
+            rows=tuple(row for row, (_, own) in zip(rows, named, strict=True) if own == group),
+        )
+        for group in dict.fromkeys(group for _, group in named)
+    )
+    return Table(
+        key=key,
+        title=title,
+        caption=caption,
+        best="the best of each column",
+        columns=tuple(columns),
+        sections=sections,
+        grouping="Group",
+    )

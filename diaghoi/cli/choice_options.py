@@ -1,0 +1,91 @@
+"""Options of ``diaghoi choice``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+QuestionFile = Annotated[
+    Path, typer.Argument(help="Questions, as the benchmark publishes them.", readable=False)
+]
+AnswerFile = Annotated[
+    Path, typer.Argument(help="Answers: JSON lines with options and reply.", readable=False)
+]
+Files = Annotated[
+    list[Path],
+    typer.Argument(help="Answers and prediction files of detectors.", readable=False),
+]
+Dataset = Annotated[
+    str | None,
+    typer.Option(
+        help="Data set of the questions, or its .toml description [told by their images]."
+    ),
+]
+People = Annotated[
+    Path | None,
+    typer.Option(
+        help="Which images show one person or several: JSON or CSV of single, multi or numbers, "
+        "or annotations.",
+        readable=False,
+    ),
+]
+Label = Annotated[str | None, typer.Option(help="Name of the model [name of the file].")]
+ClassTable = Annotated[
+    Path | None,
+    typer.Option(help="Write the classes behind Macro-F1 to this .csv or .json.", readable=False),
+]
+Bootstrap = Annotated[
+    int | None, typer.Option(metavar="N", help="Give intervals from N resamples of the images.")
+]
+Diagnose = Annotated[
+    bool,
+    typer.Option(
+        "--diagnose",
+        help="Show which wrong options fool the model, how much it picks, and position bias.",
+    ),
+]
+Figure = Annotated[
+    Path | None,
+    typer.Option(help="Draw the picks by position to this .pdf, .png or .svg.", readable=False),
+]
+ScoreFigure = Annotated[
+    Path | None,
+    typer.Option(help="Draw the figures of all models to this .pdf, .png or .svg.", readable=False),
+]
+Top = Annotated[
+    int | None, typer.Option(min=1, help="Best triplets of each question that answer [5].")
+]
+Threshold = Annotated[
+    float | None, typer.Option(help="All triplets with at least this score answer, instead.")
+]
+TopAll = Annotated[
+    int | None,
+    typer.Option(min=1, help="The best triplets of the whole prediction file answer, instead."),
+]
+Match = Annotated[
+    str | None,
+    typer.Option(
+        help="Where triplets count: scene, person (IoU >= 0.5 with the person asked about) or pair "
+        "(both boxes) [person, where the questions have boxes]."
+    ),
+]
+Labels = Annotated[str | None, typer.Option(help="Names, by commas [names of the files].")]
+Groups = Annotated[
+    str | None,
+    typer.Option(help="Groups of the models, by commas [VLM, HOI-specific methods]."),
+]
+Format = Annotated[
+    str | None,
+    typer.Option(help="text, markdown, latex, csv, json [by the ending of --out, or text]."),
+]
+Out = Annotated[
+    Path | None, typer.Option(help="Write the tables to this file, not to stdout.", readable=False)
+]
+Significance = Annotated[
+    bool, typer.Option("--significance", help="Test each model against the first.")
+]
+Resamples = Annotated[
+    int, typer.Option(metavar="N", help="Resamples and exchanges of the images for the tests.")
+]

@@ -1,0 +1,78 @@
+"""What the corruptions share: array types, borders and moving pixels about."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from diaghoi.robustness.libraries import opencv
+
+Image = npt.NDArray[np.uint8]
+Floats = npt.NDArray[np.floating]
+Values = npt.NDArray[Any]
+
+
+def with_channels(image: Values) -> Values:
+    """(H, W, C) of what OpenCV returns, which drops a single channel."""
+    return image if image.ndim == 3 else image[..., None]
+
+
+def blurred(image: Values, deviation: float) -> Values:
+    """Blur with a Gaussian of a standard deviation in pixels; nothing happens at 0."""
+    cv2 = opencv()
+    if deviation <= 0:
+        return image
+    return with_channels(cv2.GaussianBlur(image, (0, 0), deviation, borderType=cv2.BORDER_REFLECT))
+
+
+def filtered(image: Image, kernel: Floats) -> Values:
+    """Replace each pixel by the mean of its surroundings that a kernel weighs."""
+    cv2 = opencv()
+    weights = (kernel / kernel.sum()).astype(np.float32)
+    return with_channels(cv2.filter2D(image, -1, weights, borderType=cv2.BORDER_REFLECT))
+
+
+def coordinates(image: Values) -> tuple[Floats, Floats]:
+    """Give x as (1, W) and y as (H, 1), in pixels from the middle of the picture."""
+    height, width = image.shape[:2]
+    x = np.arange(width, dtype=np.float32)[None, :] - np.float32((width - 1) / 2)
+    y = np.arange(height, dtype=np.float32)[:, None] - np.float32((height - 1) / 2)
+    return x, y
+
+
+def half_diagonal(image: Values) -> float:
+    """Pixels from the middle of the picture to its corners, one at least."""
+    height, width = image.shape[:2]
+    return max(float(np.hypot(width, height)) / 2, 1.0)
+
+
+def fetched(
+    image: Image, x: Floats, y: Floats, *, nearest: bool = False, black: bool = False
+) -> Values:
+    """Take each pixel from another place of the picture.
+
+    Parameters
+    ----------
+    image : (H, W, C) uint8 array
+        The picture.
+    x, y : arrays that broadcast to (H, W)
+        Where each pixel comes from, in pixels from the middle of the picture.
+    nearest : bool
+        Take whole pixels, and do not interpolate between them.
+    black : bool
+        What lies outside is black, and not a reflection of the picture.
+    """
+    cv2 = opencv()
+    height, width = image.shape[:2]
+    columns = np.broadcast_to(x + np.float32((width - 1) / 2), (height, width))
+    rows = np.broadcast_to(y + np.float32((height - 1) / 2), (height, width))
+    moved = cv2.remap(
+        image,
+        np.ascontiguousarray(columns, dtype=np.float32),
+        np.ascontiguousarray(rows, dtype=np.float32),
+        cv2.INTER_NEAREST if nearest else cv2.INTER_LINEAR,
+        borderMode=cv2.BORDER_CONSTANT if black else cv2.BORDER_REFLECT,
+    )
+    return with_channels(moved)

@@ -1,0 +1,68 @@
+"""How strong each severity is: the table ``strengths.csv`` of the package.
+
+The paper says what grows with severity (appendix A.3) and gives no figures. Those of the table
+start from the customary ones and are set by eye, so that severity 1 is seen at once and a person
+still recognises the scene at severity 5. Where table 3 of the paper shows that a corruption costs
+detectors much (glass, defocus and motion blur, pixelation) or little (vignette, exposure, shot
+noise), they are stronger or weaker. Results of other strengths are not comparable, so that an
+output folder keeps a digest of the table.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+from functools import cache
+from importlib import resources
+
+# The shorter side, in pixels, of the pictures that the lengths in the table are meant for.
+REFERENCE = 480
+
+
+def strengths_digest() -> str:
+    """Give a digest of the table, which changes whenever a strength does."""
+    return hashlib.sha256(_text().encode()).hexdigest()[:16]
+
+
+def strength(corruption: str, severity: int, shorter: int) -> dict[str, float]:
+    """Give the parameters of a corruption for a picture.
+
+    Parameters
+    ----------
+    corruption : str
+        Its name.
+    severity : int
+        1 to 5.
+    shorter : int
+        Pixels of the shorter side of the picture. Lengths in pixels grow with it, so that a
+        severity looks the same in small and large pictures.
+
+    Returns
+    -------
+    dict
+        Value of each parameter.
+    """
+    return {
+        parameter: values[severity - 1] * (shorter / REFERENCE if unit == "pixels" else 1)
+        for parameter, (unit, values) in strengths()[corruption].items()
+    }
+
+
+@cache
+def strengths() -> dict[str, dict[str, tuple[str, tuple[float, ...]]]]:
+    """Read the table.
+
+    Returns
+    -------
+    dict of dict
+        Unit and the values of the five severities, by corruption and parameter.
+    """
+    table: dict[str, dict[str, tuple[str, tuple[float, ...]]]] = {}
+    for row in csv.DictReader(_text().splitlines()):
+        values = tuple(float(row[str(severity)]) for severity in range(1, 6))
+        table.setdefault(row["corruption"], {})[row["parameter"]] = (row["unit"], values)
+    return table
+
+
+def _text() -> str:
+    return (resources.files("diaghoi.robustness") / "strengths.csv").read_text(encoding="utf-8")

@@ -1,0 +1,225 @@
+"""Semantic masking: hide parts of the annotated instances (paper 'RoHOI', section 4, equation 3).
+
+An instance is dilated by a few pixels, so that its outline gives nothing away; the convex hull of
+that is resized to a share of its width and height; the pixels below are set to zero. The share
+grows with the severity level. Where the paper gives no figure, the choice is said here.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from diaghoi.exceptions import InputError
+from diaghoi.robustness.libraries import scikit_image
+
+# The severity levels, from 1: what the paper calls omega_1 to omega_4.
+LEVELS = ("clean", "low", "middle", "high")
+# Smallest and largest share of the width and of the height of an instance that is hidden at each
+# level; both are drawn. The paper names no figures.
+COVER: Mapping[int, tuple[float, float]] = {
+    1: (0.0, 0.0),
+    2: (0.2, 0.4),
+    3: (0.4, 0.6),
+    4: (0.6, 0.8),
+}
+# The most by which an instance is dilated, as a share of its longer side; the radius is drawn.
+EXPANSION = 0.05
+
+Mask = npt.NDArray[np.bool_]
+Pixels = TypeVar("Pixels", bound=np.generic)
+
+
+def box_mask(box: Sequence[float], size: tuple[int, int]) -> Mask:
+    """Fill a box, for instances that have no mask.
+
+    Parameters
+    ----------
+    box : sequence of 4 float
+        x1, y1, x2, y2 in pixels.
+    size : (height, width)
+        Of the picture.
+
+    Returns
+    -------
+    (H, W) bool array
+        All pixels that the box touches.
+
+    Raises
+    ------
+    InputError
+        Where the box is none.
+    """
+    corners = np.asarray(box, dtype=np.float64)
+    if corners.shape != (4,) or not np.isfinite(corners).all():
+        raise InputError(f"the box {box} is none; give x1, y1, x2, y2 in pixels")
+    if (corners[2:] < corners[:2]).any():
+        raise InputError(f"the box {box} ends before it begins; give x1, y1, x2, y2")
+    mask = np.zeros(size, dtype=bool)
+    left, top = np.maximum(np.floor(corners[:2]), 0).astype(int)
+    right, bottom = np.maximum(np.floor(corners[2:]) + 1, 0).astype(int)
+    mask[top:bottom, left:right] = True
+    return mask
+
+
+def instance_mask(instance: Any, size: tuple[int, int]) -> Mask:
+    """Read the mask of an instance.
+
+    Parameters
+    ----------
+    instance : (H, W) array, dict or list
+        A mask in which 0 is background; or what COCO files have in ``segmentation``: a run-length
+        code (``{"size": [height, width], "counts": ...}``, packed or as a list), or polygons.
+    size : (height, width)
+        Of the picture.
+
+    Returns
+    -------
+    (H, W) bool array
+        The mask.
+
+    Raises
+    ------
+    InputError
+        Where the mask cannot be read or has another size.
+    """
+    if isinstance(instance, (dict, list)):
+        mask = _decoded(instance, size)
+    else:
+        mask = np.asarray(instance) != 0
+    if mask.shape != tuple(size):
+        raise InputError(
+            f"the mask has shape {mask.shape}, and the picture {tuple(size)}; give (height, width)"
+        )
+    return mask
+
+
+def _decoded(instance: Any, size: tuple[int, int]) -> Mask:
+    from pycocotools import mask as coco
+
+    try:
+        with warnings.catch_warnings():
+            # Of NumPy about how pycocotools hands its arrays over.
+            warnings.simplefilter("ignore", DeprecationWarning)
+            packed = isinstance(instance, dict) and not isinstance(instance["counts"], list)
+            coded = instance if packed else coco.frPyObjects(instance, *size)
+            if isinstance(coded, list):
+                coded = coco.merge(coded)
+            return np.asarray(coco.decode(coded), dtype=bool)
+    except Exception as error:  # pycocotools raises anything on what it does not know
+        raise InputError(
+            f"a mask cannot be read ({' '.join(str(error).split())[:80]}); give an array, or a "
+            "run-length code or polygons of COCO"
+        ) from None
+
+
+def semantic_mask(
+    instances: Sequence[npt.ArrayLike],
+    level: int,
+    rng: np.random.Generator,
+    *,
+    cover: Mapping[int, tuple[float, float]] = COVER,
+) -> Mask:
+    """Say which pixels of a picture are hidden at a severity level (equation 3).
+
+    Parameters
+    ----------
+    instances : sequence of (H, W) array
+        A mask for each instance, 0 is background: as from :func:`instance_mask` and
+        :func:`box_mask`. Empty ones hide nothing.
+    level : int
+        1 (clean, nothing is hidden) to 4 (high).
+    rng : numpy.random.Generator
+        Where the dilation and the cover ratios come from.
+    cover : dict of (float, float)
+        Smallest and largest cover ratio at each level.
+
+    Returns
+    -------
+    (H, W) bool array
+        True where a pixel is hidden. A resized hull keeps the middle of the hull.
+
+    Raises
+    ------
+    InputError
+        For an unknown level, ratios outside [0, 1], masks of different sizes or none at all, or
+        where scikit-image is missing.
+    """
+    low, high = _ratios(level, cover)
+    masks = [np.asarray(mask) != 0 for mask in instances]
+    if not masks:
+        raise InputError("no instances: give a mask for each, or leave the picture as it is")
+    if any(mask.shape != masks[0].shape or mask.ndim != 2 for mask in masks):
+        shapes = ", ".join(str(mask.shape) for mask in masks)
+        raise InputError(f"the masks have the shapes {shapes}; give the same (height, width)")
+    hidden = np.zeros(masks[0].shape, dtype=bool)
+    if high == 0:
+        return hidden
+    for mask in masks:
+        radius, across, down = rng.uniform([0, low, low], [EXPANSION, high, high])
+        if mask.any():
+            _hide(hidden, mask, radius, (down, across))
+    return hidden
+
+
+def masked(image: npt.NDArray[Pixels], mask: Mask) -> npt.NDArray[Pixels]:
+    """Set the hidden pixels of a picture to zero.
+
+    Parameters
+    ----------
+    image : (H, W) or (H, W, C) array
+        It is not changed. Of a (C, H, W) tensor, ``tensor[:, torch.from_numpy(mask)] = 0`` does
+        the same.
+    mask : (H, W) bool array
+        As from :func:`semantic_mask`.
+
+    Raises
+    ------
+    InputError
+        Where the sizes differ.
+    """
+    if image.shape[:2] != mask.shape:
+        raise InputError(f"the image is {image.shape[:2]} and the mask {mask.shape} pixels")
+    result: npt.NDArray[Pixels] = image.copy()
+    result[mask] = 0
+    return result
+
+
+def _ratios(level: int, cover: Mapping[int, tuple[float, float]]) -> tuple[float, float]:
+    if level not in cover:
+        raise InputError(f"level {level}: not known; give one of {', '.join(map(str, cover))}")
+    low, high = cover[level]
+    if not 0 <= low <= high <= 1:
+        raise InputError(f"cover of level {level}: {low} to {high}; give ratios from 0 to 1")
+    return low, high
+
+
+def _hide(hidden: Mask, mask: Mask, radius: float, ratios: tuple[float, float]) -> None:
+    """Add the dilated, convex, resized mask of one instance to what is hidden."""
+    from scipy.ndimage import distance_transform_edt
+
+    rows, columns = np.flatnonzero(mask.any(axis=1)), np.flatnonzero(mask.any(axis=0))
+    reach = radius * max(rows[-1] - rows[0] + 1, columns[-1] - columns[0] + 1)
+    around = int(np.ceil(reach))
+    top, left = max(rows[0] - around, 0), max(columns[0] - around, 0)
+    part = mask[top : rows[-1] + around + 1, left : columns[-1] + around + 1]
+    dilated = distance_transform_edt(~part) <= reach
+    hull = scikit_image("morphology").convex_hull_image(dilated)
+    rows, columns = np.flatnonzero(hull.any(axis=1)), np.flatnonzero(hull.any(axis=0))
+    down, across = (
+        _resized(places, ratio) for places, ratio in zip((rows, columns), ratios, strict=True)
+    )
+    small = hull[np.ix_(down, across)]
+    top += rows[0] + (len(rows) - len(down)) // 2
+    left += columns[0] + (len(columns) - len(across)) // 2
+    hidden[top : top + small.shape[0], left : left + small.shape[1]] |= small
+
+
+def _resized(places: npt.NDArray[np.intp], ratio: float) -> npt.NDArray[np.intp]:
+    """Give the places that remain, evenly, when a side is made shorter to a ratio of it."""
+    length = max(round(ratio * len(places)), 1)
+    return places[((np.arange(length) + 0.5) * len(places) / length).astype(np.intp)]

@@ -1,0 +1,111 @@
+"""Models that answer questions and detectors: the four multiple-choice figures of each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from matplotlib.axes import Axes
+
+from diaghoi.exceptions import InputError
+from diaghoi.plots.labels import model_names
+from diaghoi.plots.legend import legend_above
+from diaghoi.plots.model_lines import model_lines
+from diaghoi.plots.panels import one_panel
+from diaghoi.plots.style import model_style, paper
+
+HEIGHT = 2.2  # inches
+FIGURES = {
+    "instance_f1": "Instance-F1",
+    "macro_f1": "Macro-F1",
+    "micro_f1": "Micro-F1",
+    "exact_match": "Exact match",
+}
+SPREAD = 0.6  # share of the room of a figure that the dots of all models take
+
+
+class ModelScores(NamedTuple):
+    """The dots of one model.
+
+    Parameters
+    ----------
+    label : str
+        Name of the model.
+    values : dict of (float or None)
+        By figure, in percent.
+    bounds : dict of tuple of float
+        By figure, in percent, where there are intervals.
+    """
+
+    label: str
+    values: dict[str, float | None]
+    bounds: dict[str, tuple[float, float]]
+
+
+def choice_scores_table(results: Sequence[Mapping[str, Any]]) -> list[ModelScores]:
+    """Take the data of :func:`choice_scores` from results.
+
+    Parameters
+    ----------
+    results : sequence of mapping
+        As from :meth:`diaghoi.choice.ChoiceEvaluation.to_dict`, with ``intervals`` or without.
+    """
+    names = model_names(result.get("label") for result in results)
+    return [
+        ModelScores(
+            label=name,
+            values={
+                key: None if result[key] is None else 100 * float(result[key]) for key in FIGURES
+            },
+            bounds={
+                key: (100 * float(bounds[0]), 100 * float(bounds[1]))
+                for key in FIGURES
+                if (bounds := result.get("intervals", {}).get(key)) is not None
+            },
+        )
+        for name, result in zip(names, results, strict=True)
+    ]
+
+
+def choice_scores(results: Sequence[Mapping[str, Any]], ax: Axes | None = None) -> Axes:
+    """Draw Instance-F1, Macro-F1, Micro-F1 and exact match of some models side by side.
+
+    Parameters
+    ----------
+    results : sequence of mapping
+        As for :func:`choice_scores_table`; intervals are drawn where there are any.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; by default in a new figure of the width of one column.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        Nothing is shown or saved; see :func:`diaghoi.plots.save`.
+
+    Raises
+    ------
+    InputError
+        Where there is no result.
+    """
+    if not results:
+        raise InputError("results: there is nothing to draw; give at least one")
+    table = choice_scores_table(results)
+    with paper():
+        ax, target = one_panel(ax, HEIGHT)
+        for number, model in enumerate(table):
+            shift = SPREAD * ((number + 0.5) / len(table) - 0.5)
+            style = model_style(number) | {"linestyle": ""}
+            places = [place + shift for place in range(len(FIGURES))]
+            heights = [float("nan") if each is None else each for each in model.values.values()]
+            ax.plot(places, heights, markersize=3.5, clip_on=False, **style)
+            for place, key in zip(places, FIGURES, strict=True):
+                if key in model.bounds:
+                    ax.plot([place, place], model.bounds[key], color=style["color"], linewidth=0.8)
+        ax.set_xticks(range(len(FIGURES)), list(FIGURES.values()))
+        ax.set_xlim(-0.5, len(FIGURES) - 0.5)
+        ax.set_ylim(0, 100)
+        ax.set_ylabel("%")
+        ax.grid(True, axis="y", color="0.92", linewidth=0.5)
+        ax.tick_params(axis="x", length=0)
+        legend_above(target, model_lines([model.label for model in table], linestyle=""), mark=1.6)
+    return ax

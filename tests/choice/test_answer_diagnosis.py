@@ -1,0 +1,221 @@
+"""What answers hang on: distractors, how much is picked, and the order of the options."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import binomtest
+from support.choice import HOLD, NOTHING, OPTIONS, RIDE, WASH, answered, asked
+
+from diaghoi import InputError
+from diaghoi.choice import Answer, Answers, evaluate_answers
+from diaghoi.choice.distractors import distractors
+from diaghoi.choice.intervals import choice_bootstrap, compare_choices
+from diaghoi.choice.positions import PositionBias, position_bias
+from diaghoi.choice.score import tally
+from diaghoi.choice.selection import selection
+
+
+def test_wrong_options_are_counted_where_they_fool() -> None:
+    found = distractors(
+        answered(
+            [
+                ([RIDE], [HOLD, "drive a/an car"], [HOLD]),
+                ([RIDE], [HOLD], [RIDE, HOLD]),
+                ([WASH], [HOLD, "drive a/an car"], [WASH]),
+            ]
+        )
+    )
+    assert found["classes"][0] == {
+        "class": "hold bicycle",
+        "verb": "hold",
+        "object": "bicycle",
+        "shown": 3,
+        "picked": 2,
+        "rate": 2 / 3,
+    }
+    assert found["verbs"][1] == {"verb": "drive", "shown": 2, "picked": 0, "rate": 0}
+    assert [row["object"] for row in found["objects"]] == ["bicycle", "car"]
+    assert found["confused_verbs"] == [
+        {
+            "picked_for": "hold",
+            "right": "ride",
+            "shown": 2,
+            "picked": 2,
+            "rate": 1,
+            "instead": 1,
+        },
+        {
+            "picked_for": "hold",
+            "right": "wash",
+            "shown": 1,
+            "picked": 0,
+            "rate": 0,
+            "instead": 0,
+        },
+    ]
+    assert found["confused_objects"] == [
+        {
+            "picked_for": "car",
+            "right": "bicycle",
+            "shown": 2,
+            "picked": 0,
+            "rate": 0,
+            "instead": 0,
+        }
+    ]
+
+
+def test_an_option_in_both_lists_is_no_distractor() -> None:
+    assert distractors(answered([([HOLD], [HOLD, RIDE], [HOLD])]))["verbs"] == [
+        {"verb": "ride", "shown": 1, "picked": 0, "rate": 0}
+    ]
+
+
+def test_how_much_is_picked_is_compared_with_what_is_right() -> None:
+    answers = answered(
+        [
+            ([RIDE], [HOLD, WASH], [RIDE, HOLD]),
+            ([RIDE], [HOLD, WASH], []),
+            ([RIDE, HOLD], [WASH], [RIDE, WASH]),
+        ]
+    )
+    found = selection(answers, tally(answers))
+    assert (found["right"], found["picked"]) == (pytest.approx(4 / 3), pytest.approx(4 / 3))
+    assert (found["right_picked"], found["wrong_picked"]) == (0.5, 0.4)
+    assert [found[key] for key in ("under", "equal", "over", "empty")] == pytest.approx([1 / 3] * 4)
+    assert [(row["right_options"], row["questions"]) for row in found["by_right"]] == [
+        (1, 2),
+        (2, 1),
+    ]
+
+
+def ordered(rows: Sequence[tuple[Sequence[str], Sequence[int]]], right: Sequence[str]) -> Answers:
+    """Answer questions with the given right options: order shown, and places picked."""
+    wrong = [option for option in OPTIONS if option not in right]
+    return Answers(
+        label="model",
+        questions=asked([(right, wrong)] * len(rows)),
+        answers=tuple(
+            Answer(
+                picked=tuple(shown[place] for place in places),
+                shown=tuple(shown),
+                places=tuple(places),
+                how="letters",
+            )
+            for shown, places in rows
+        ),
+    )
+
+
+def simulated(rng: np.random.Generator, pick: Callable[[Any], Any], number: int) -> PositionBias:
+    rows = []
+    for _ in range(number):
+        shown = rng.permutation(OPTIONS).tolist()
+        rows.append((shown, np.flatnonzero(pick(shown)).tolist()))
+    found = position_bias(ordered(rows, [RIDE, HOLD]))
+    assert found is not None
+    return found
+
+
+def test_the_first_option_that_always_wins_is_found() -> None:
+    rng = np.random.default_rng(0)
+    found = simulated(rng, lambda shown: np.arange(4) == 0, 200)
+    assert found.degrees == 3
+    assert found.p is not None
+    assert found.p < 1e-6
+    first = found.positions[0]
+    assert (first.letter, first.shown, first.picked) == ("A", 200, 200)
+    assert first.expected == pytest.approx(100)
+    assert found.sentence.startswith("the order of the options matters (chi-square ")
+    assert "A is picked more often than chance, 200 times for 100.0 (p < 0.001)" in found.sentence
+
+
+def test_a_model_that_knows_the_answer_has_no_bias_wherever_it_stands() -> None:
+    # The right options are always shown first, and always picked: nothing is due to the order.
+    found = position_bias(ordered([((RIDE, HOLD, WASH, NOTHING), (0, 1))] * 50, [RIDE, HOLD]))
+    assert found is not None
+    assert (found.degrees, found.p) == (0, None)
+    assert [each.picked - each.expected for each in found.positions] == [0, 0, 0, 0]
+    assert "do not show whether the order" in found.sentence
+
+
+def test_of_two_alike_options_the_test_is_that_of_a_coin() -> None:
+    rows = [((RIDE, HOLD, WASH, NOTHING), (place,)) for place in [0] * 33 + [1] * 17]
+    found = position_bias(ordered(rows, [RIDE, HOLD]))
+    assert found is not None
+    assert found.statistic == pytest.approx((33 - 25) ** 2 / (50 / 4))
+    assert found.degrees == 1
+    assert found.positions[0].p == pytest.approx(found.p)
+    assert found.p == pytest.approx(binomtest(33, 50).pvalue, abs=0.01)
+
+
+def test_without_bias_p_values_are_spread_evenly() -> None:
+    rng = np.random.default_rng(1)
+
+    def pick(shown: list[str]) -> Any:
+        return rng.random(4) < np.where(np.isin(shown, [RIDE, HOLD]), 0.8, 0.2)
+
+    p = [simulated(rng, pick, 60).p or 1.0 for _ in range(200)]
+    assert 0.01 <= np.mean(np.array(p) < 0.05) <= 0.1
+    assert 0.4 <= np.mean(p) <= 0.6
+    assert "no sign that the order" in simulated(np.random.default_rng(2), pick, 60).sentence
+
+
+def test_answers_without_an_order_have_no_positions() -> None:
+    assert position_bias(answered([([RIDE], [HOLD], [RIDE])])) is None
+
+
+def test_intervals_hold_the_figures_and_follow_the_seed() -> None:
+    rng = np.random.default_rng(0)
+    rows = [([RIDE], [HOLD], [RIDE] if rng.random() < 0.7 else [HOLD]) for _ in range(80)]
+    people = {f"HICO_{number}.jpg": number % 2 == 0 for number in range(80)}
+    evaluation = evaluate_answers(answered(rows), people=people)
+    found = choice_bootstrap(evaluation, 200, seed=3)
+    assert set(found.intervals) == {
+        f"{part}{name}"
+        for part in ("", "single.", "multi.")
+        for name in (
+            "instance_f1",
+            "macro_f1",
+            "micro_f1",
+            "micro_precision",
+            "micro_recall",
+            "exact_match",
+        )
+    }
+    low, high = found.intervals["exact_match"] or (1, 0)
+    assert low < evaluation.figures["exact_match"] < high
+    assert choice_bootstrap(evaluation, 200, seed=3) == found
+    assert choice_bootstrap(evaluation, 200, seed=4) != found
+    spread = np.sqrt(0.7 * 0.3 / 80)
+    assert (high - low) / 2 == pytest.approx(1.96 * spread, rel=0.25)
+
+
+def test_a_better_model_differs_and_an_equal_one_does_not() -> None:
+    rng = np.random.default_rng(0)
+    right = [([RIDE], [HOLD], [RIDE]) for _ in range(60)]
+    worse = [(*row[:2], [HOLD] if rng.random() < 0.3 else [RIDE]) for row in right]
+    good, bad = (evaluate_answers(answered(rows)) for rows in (right, worse))
+    found = compare_choices(good, bad, 200)
+    assert [each.title for each in found] == [
+        "Instance-F1",
+        "Macro-F1",
+        "Micro-F1",
+        "exact match",
+    ]
+    assert found[0].path == "choice.instance_f1.overall"
+    assert all(each.difference < 0 and each.p_holm < 0.05 for each in found)
+    assert found[0].second == bad.figures["instance_f1"]
+    for each in compare_choices(good, good, 50):
+        assert (each.difference, each.p, each.p_holm) == (0, 1, 1)
+
+
+def test_answers_to_other_questions_are_not_compared() -> None:
+    one = evaluate_answers(answered([([RIDE], [HOLD], [RIDE])] * 2))
+    other = evaluate_answers(answered([([HOLD], [RIDE], [RIDE])] * 2))
+    with pytest.raises(InputError, match="answered different questions"):
+        compare_choices(one, other, 10)

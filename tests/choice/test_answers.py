@@ -1,0 +1,162 @@
+"""Reading answers, and joining them to questions."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.choice import HOLD, NOTHING, OPTIONS, RIDE, WASH, asked
+
+from diaghoi import InputError
+from diaghoi.choice import Answers, read_answers
+from diaghoi.choice.answers import is_answers, load_answers
+from diaghoi.formats.content import load
+
+QUESTIONS = asked([([RIDE], [HOLD, WASH, NOTHING]), ([HOLD], [RIDE])])
+FIRST = {"image": "HICO_0.jpg", "question": "QA_0", "options": list(OPTIONS), "reply": "A"}
+
+
+def saved(tmp_path: Path, lines: Sequence[Any]) -> Path:
+    path = tmp_path / "model.jsonl"
+    path.write_text("".join(f"{json.dumps(line)}\n" for line in lines), encoding="utf-8")
+    return path
+
+
+def read(tmp_path: Path, *lines: Any) -> Answers:
+    return read_answers(saved(tmp_path, lines), QUESTIONS)
+
+
+def test_letters_are_of_the_order_shown(tmp_path: Path) -> None:
+    line = FIRST | {"options": [NOTHING, RIDE, WASH, HOLD], "reply": "A,B"}
+    answers = read(tmp_path, line)
+    first, second = answers.answers
+    assert (first.picked, first.places, first.how) == ((RIDE, NOTHING), (0, 1), "letters")
+    assert (second.picked, second.how) == ((), "missing")
+    assert answers.label == "model"
+    assert "1 of 2 questions have no answer and count as empty: HICO_1.jpg QA_0" in answers.notes[0]
+
+
+def test_the_name_of_the_only_question_may_be_left_out(tmp_path: Path) -> None:
+    line = {key: value for key, value in FIRST.items() if key != "question"}
+    assert read(tmp_path, line).answers[0].picked == (RIDE,)
+
+
+def test_options_may_be_chosen_directly(tmp_path: Path) -> None:
+    answers = read(tmp_path, {"image": "HICO_0.jpg", "chosen": [HOLD, "Ride the bicycle", HOLD]})
+    assert (answers.answers[0].picked, answers.answers[0].how) == ((RIDE, HOLD), "chosen")
+
+
+def test_the_layout_of_the_published_scorer_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "merged.json"
+    path.write_text(
+        json.dumps({"HICO_0.jpg": {"QA_0": [RIDE], "QA_0_reasoning": "A"}, "HICO_1.jpg": {}})
+    )
+    answers = read_answers(path, QUESTIONS, label="other")
+    assert [each.how for each in answers.answers] == ["chosen", "missing"]
+    assert (answers.label, answers.answers[0].picked) == ("other", (RIDE,))
+
+
+def test_one_line_and_a_list_are_read_alike(tmp_path: Path) -> None:
+    path = tmp_path / "list.json"
+    path.write_text(json.dumps([FIRST]))
+    assert read_answers(path, QUESTIONS).answers == read(tmp_path, FIRST).answers
+
+
+def test_what_cannot_be_read_is_listed(tmp_path: Path) -> None:
+    second = {"image": "HICO_1.jpg", "options": [RIDE, HOLD], "reply": None}
+    answers = read(tmp_path, FIRST | {"reply": "I am sorry."}, second)
+    assert answers.unread == [
+        {
+            "image": "HICO_0.jpg",
+            "question": "QA_0",
+            "reason": "refusal",
+            "reply": "I am sorry.",
+        },
+        {"image": "HICO_1.jpg", "question": "QA_0", "reason": "empty", "reply": ""},
+    ]
+    assert "2 of 2 replies pick nothing that can be read" in answers.notes[0]
+    assert answers.ways == {"refusal": 1, "empty": 1}
+
+
+def test_a_filler_is_no_option(tmp_path: Path) -> None:
+    line = FIRST | {"options": [*OPTIONS, "None of the above"], "reply": "E"}
+    answer = read(tmp_path, line).answers[0]
+    assert (answer.picked, answer.places, answer.how) == ((), (4,), "letters")
+
+
+def test_an_option_that_stands_twice_is_picked_once(tmp_path: Path) -> None:
+    questions = asked([([RIDE, HOLD], [HOLD])])
+    line = FIRST | {"options": [HOLD, RIDE, HOLD], "reply": "A,C"}
+    answer = read_answers(saved(tmp_path, [line]), questions).answers[0]
+    assert (answer.picked, answer.places) == ((HOLD,), (0, 2))
+
+
+def test_other_answers_are_named_and_left_out(tmp_path: Path) -> None:
+    answers = read(tmp_path, FIRST, FIRST | {"image": "other.jpg"}, FIRST | {"question": "QA_7"})
+    assert (
+        "2 answers are to other questions and are left out: other.jpg QA_0, HICO_0.jpg QA_7"
+        in " ".join(answers.notes)
+    )
+
+
+def test_chosen_texts_beyond_the_options_count_neither_way(tmp_path: Path) -> None:
+    answers = read(tmp_path, {"image": "HICO_0.jpg", "chosen": [RIDE, "fly a kite", "None"]})
+    assert answers.answers[0].picked == (RIDE,)
+    assert "1 chosen texts are no options of their question" in " ".join(answers.notes)
+
+
+BAD = [
+    ([[3]], r"line 1: 3 is no answer"),
+    ([FIRST, FIRST], "line 2: image 'HICO_0.jpg': QA_0 is answered already, at line 1"),
+    ([FIRST, {"imgae": "x", "reply": "A"}], r"line 2: image: missing \(did you mean 'imgae'\?\)"),
+    ([FIRST | {"image": 3}], "line 1: image: 3; give the name"),
+    ([FIRST | {"question": 3}], "line 1: question: 3; give its name"),
+    ([FIRST | {"reply": 3}], "line 1: reply: 3 is no text"),
+    (
+        [FIRST, {"image": "HICO_1.jpg", "rply": "A"}],
+        r"line 2: the key 'reply' is missing \(did you mean 'rply'",
+    ),
+    ([FIRST | {"options": "ABC"}], "line 1: options: 'ABC'; give the options in the order"),
+    ([{"image": "HICO_0.jpg", "reply": "A"}], "line 1: options: missing; give the options"),
+    ([FIRST | {"options": ["ride a/an bycicle"]}], r"did you mean 'ride a/an bicycle'"),
+    ([FIRST | {"options": [RIDE]}], "options: 'hold a/an bicycle' of image 'HICO_0.jpg': QA_0 is"),
+    ([{"image": "HICO_0.jpg", "chosen": "A"}], "line 1: chosen: 'A'; give a list of option texts"),
+    ([FIRST | {"image": "no.jpg"}], "answers none of the 2 questions of questions.json; the first"),
+    ([], "the file is empty"),
+]
+
+
+@pytest.mark.parametrize(("lines", "message"), BAD)
+def test_bad_answers_are_named(tmp_path: Path, lines: list[Any], message: str) -> None:
+    with pytest.raises(InputError, match=message) as caught:
+        read(tmp_path, *lines)
+    assert "model.jsonl" in str(caught.value)
+
+
+def test_several_questions_of_an_image_must_be_told_apart(tmp_path: Path) -> None:
+    questions = asked([([RIDE], [HOLD]), ([HOLD], [RIDE])], images=["HICO_0.jpg"] * 2)
+    line = {"image": "HICO_0.jpg", "options": [RIDE, HOLD], "reply": "A"}
+    with pytest.raises(InputError, match=r"line 1: question: missing; image 'HICO_0\.jpg' has"):
+        read_answers(saved(tmp_path, [line]), questions)
+
+
+def test_answers_are_told_from_predictions(tmp_path: Path) -> None:
+    yes = [[FIRST], [{"image": "a.jpg", "chosen": []}]]
+    assert all(is_answers(load(saved(tmp_path, lines))) for lines in yes)
+    path = tmp_path / "other.json"
+    for value in ({"a.jpg": {"QA_0": []}}, [FIRST]):
+        path.write_text(json.dumps(value))
+        assert is_answers(load(path))
+    for value in ({"a.jpg": 3}, [{"filename": "a.jpg"}], [3], {"annotation": [{}]}):
+        path.write_text(json.dumps(value))
+        assert not is_answers(load(path))
+        assert load_answers(path) is None
+    path.write_bytes(pickle.dumps([FIRST]))
+    assert load_answers(path) is None
+    assert load_answers(tmp_path) is None
+    with pytest.raises(InputError, match=r"no\.jsonl: No such file"):
+        load_answers(tmp_path / "no.jsonl")

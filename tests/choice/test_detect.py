@@ -1,0 +1,171 @@
+"""Answers of detectors, rule by rule."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from support import choice
+from support.scenes import BICYCLE, CAR, HOLD, NO_INTERACTION, PERSON, RIDE, WASH, image, scenes
+
+from diaghoi import InputError
+from diaghoi.choice.detect import Selection, detected_answers
+from diaghoi.vocabulary import swig_hoi, v_coco
+
+# Questions on HICO-DET count pixels from one, predictions from zero.
+PERSON_BOX = (1, 1, 20, 20)
+OBJECT_BOX = (31, 31, 50, 50)
+BOXES = [
+    (PERSON, (0, 0, 19, 19)),  # the person asked about
+    (PERSON, (60, 0, 79, 19)),  # somebody else
+    (BICYCLE, (30, 30, 49, 49)),
+    (CAR, (30, 30, 49, 49)),
+    (BICYCLE, (80, 80, 99, 99)),
+]
+
+
+def question(**more: Any) -> Any:
+    given = {"human": PERSON_BOX, "thing": OBJECT_BOX} | more
+    return choice.asked([([choice.RIDE, choice.HOLD], [choice.WASH, choice.NOTHING])], **given)
+
+
+def picked(triplets: list[tuple[Any, ...]], questions: Any = None, **more: Any) -> tuple[str, ...]:
+    found = scenes([image("HICO_0.jpg", BOXES, triplets)], scored=True, source="det.pkl")
+    return detected_answers(found, questions or question(), **more).answers[0].picked
+
+
+def test_triplets_on_the_person_are_matched_to_the_options() -> None:
+    triplets = [(0, 2, RIDE, 0.9), (0, 2, NO_INTERACTION, 0.8), (0, 3, HOLD, 0.7)]
+    assert picked(triplets) == (choice.RIDE, choice.NOTHING)
+
+
+def test_triplets_on_others_do_not_count() -> None:
+    assert picked([(1, 2, RIDE, 0.9)]) == ()
+    assert picked([(1, 2, RIDE, 0.9)], match="scene") == (choice.RIDE,)
+
+
+def test_boxes_are_met_at_half_overlap() -> None:
+    # 20 x 20 pixels asked; 20 x 40 pixels found share exactly a half.
+    half, less = (0, 0, 19, 39), (0, 0, 19, 40)
+    for box, expected in ((half, (choice.RIDE,)), (less, ())):
+        boxes = [(PERSON, box), (BICYCLE, (30, 30, 49, 49))]
+        found = scenes([image("HICO_0.jpg", boxes, [(0, 1, RIDE, 0.9)])], scored=True)
+        assert detected_answers(found, question()).answers[0].picked == expected
+
+
+def test_questions_without_boxes_are_about_the_whole_image() -> None:
+    assert picked([(1, 4, RIDE, 0.9)], question(human=None, thing=None)) == (choice.RIDE,)
+
+
+def test_the_object_counts_where_pairs_are_asked_for() -> None:
+    triplets = [(0, 2, RIDE, 0.9), (0, 4, HOLD, 0.8)]
+    assert picked(triplets) == (choice.RIDE, choice.HOLD)
+    assert picked(triplets, match="pair") == (choice.RIDE,)
+
+
+def test_the_five_best_on_the_person_answer() -> None:
+    others = [(0, 3, RIDE, 0.5 + number / 100) for number in range(4)]
+    triplets = [(0, 2, RIDE, 0.9), (1, 2, WASH, 0.99), *others, (0, 2, HOLD, 0.1)]
+    assert picked(triplets) == (choice.RIDE,)
+    assert picked(triplets, selection=Selection(top=6)) == (choice.RIDE, choice.HOLD)
+
+
+def test_equal_scores_keep_the_order_of_the_input() -> None:
+    triplets = [(0, 2, HOLD, 0.5), (0, 2, RIDE, 0.5)]
+    assert picked(triplets, selection=Selection(top=1)) == (choice.HOLD,)
+    assert picked(triplets[::-1], selection=Selection(top=1)) == (choice.RIDE,)
+
+
+def test_a_threshold_takes_all_of_at_least_its_score() -> None:
+    triplets = [(0, 2, RIDE, 0.3), (0, 2, HOLD, 0.29)]
+    assert picked(triplets, selection=Selection(top=None, threshold=0.3)) == (choice.RIDE,)
+
+
+def test_the_best_of_the_test_set_are_ranked_over_all_images() -> None:
+    triplets = [(0, 2, RIDE, 0.5)]
+    other = image("elsewhere.jpg", BOXES, [(0, 2, WASH, 0.9), (0, 2, WASH, 0.8)])
+    found = scenes([image("HICO_0.jpg", BOXES, triplets), other], scored=True)
+    for top, expected in ((2, ()), (3, (choice.RIDE,))):
+        selection = Selection(top=None, top_all=top)
+        answers = detected_answers(found, question(), selection=selection)
+        assert answers.answers[0].picked == expected
+
+
+def test_scores_that_are_not_numbers_do_not_answer() -> None:
+    assert picked([(0, 2, RIDE, np.nan), (0, 2, HOLD, 0.1)]) == (choice.HOLD,)
+
+
+def test_what_is_missing_is_counted_and_named() -> None:
+    found = scenes([image("HICO_0.jpg", BOXES, [(1, 2, RIDE, 0.5)])], scored=True, source="d.pkl")
+    rows = [([choice.RIDE], [choice.HOLD])] * 2
+    answers = detected_answers(found, choice.asked(rows, human=PERSON_BOX), label="d")
+    assert [each.how for each in answers.answers] == ["detected", "missing"]
+    assert answers.notes == (
+        "d.pkl: 1 of 2 questions are on images without predictions and count as empty: HICO_1.jpg",
+        "d.pkl: finds the person in 0 of 2 questions; in the others it picks nothing",
+    )
+
+
+def test_v_coco_words_its_actions_as_the_questions_do() -> None:
+    words = v_coco()
+    verbs = [words.verbs.index(verb) for verb in ("look obj", "sit instr", "hold agent")]
+    boxes = [(PERSON, (0, 0, 20, 20)), (words.objects.index("bench"), (30, 30, 49, 49))]
+    found = scenes([image("764", boxes, [(0, 1, verb, 0.5) for verb in verbs])], scored=True)
+    rows = [(["look at a/an bench", "sit on a/an bench"], ["hold a/an bench"])]
+    questions = choice.asked(
+        rows, ["COCO_val2014_000000000764.jpg"], words=words, human=(0, 0, 20, 20)
+    )
+    answers = detected_answers(replace(found, vocabulary=words), questions)
+    assert answers.answers[0].picked == ("look at a/an bench", "sit on a/an bench")
+
+
+def test_swig_hoi_asks_for_what_is_done_to_a_person() -> None:
+    words = swig_hoi()
+    hugging = words.verbs.index("hugging")
+    boxes = [
+        (words.person, (0, 0, 20, 20)),
+        (words.person, (30, 30, 49, 49)),
+        (words.person + 1, (5, 5, 9, 9)),
+    ]
+    questions = choice.asked([(["hugging"], ["kissing"])], ["a.jpg"], words, human=(0, 0, 20, 20))
+    for thing, expected in ((1, ("hugging",)), (2, ())):
+        found = scenes([image("a.jpg", boxes, [(0, thing, hugging, 0.5)])], scored=True)
+        answers = detected_answers(replace(found, vocabulary=words), questions)
+        assert answers.answers[0].picked == expected
+
+
+def test_a_slip_of_the_pen_in_an_option_matches() -> None:
+    asked = choice.asked([(["hold_ a/an Bicycle"], [choice.WASH])], human=PERSON_BOX)
+    assert picked([(0, 2, HOLD, 0.5)], asked) == ("hold_ a/an Bicycle",)
+
+
+def test_predictions_that_cannot_answer_are_refused() -> None:
+    found = scenes([image("HICO_0.jpg", BOXES, [(0, 2, RIDE, 0.5)])], scored=True, source="d.pkl")
+    strange = replace(found, names=np.array(["x.jpg"]))
+    with pytest.raises(InputError, match=r"d\.pkl: none of the 1 images is asked about in quest"):
+        detected_answers(strange, question())
+    with pytest.raises(InputError, match=r"d\.pkl: the images have no names"):
+        detected_answers(replace(found, names=np.array([""])), question())
+    with pytest.raises(InputError, match=r"d\.pkl: the triplets have no scores"):
+        detected_answers(replace(found, triplet_score=None), question())
+    nameless = replace(found, box_label=np.full_like(found.box_label, -1))
+    with pytest.raises(InputError, match=r"d\.pkl: the predictions do not say what the objects"):
+        detected_answers(nameless, question())
+    with pytest.raises(InputError, match=r"QA_0 has no box of the person; .* --match scene"):
+        detected_answers(found, question(human=None), match="person")
+    with pytest.raises(InputError, match=r"QA_0 has no boxes of person and object; .* --match per"):
+        detected_answers(found, question(thing=None), match="pair")
+    with pytest.raises(InputError, match=r"--match persn \(did you mean 'person'\?\)"):
+        detected_answers(found, question(), match="persn")  # type: ignore[arg-type]
+
+
+def test_there_is_one_way_to_choose() -> None:
+    with pytest.raises(InputError, match="give one of top, threshold and top_all"):
+        Selection(top=5, threshold=0.5)
+    with pytest.raises(InputError, match="0 triplets are none"):
+        Selection(top=0)
+    assert Selection().words == "top 5 triplets of each question"
+    assert Selection(top=None, threshold=0.25).words == "triplets with a score >= 0.25"
+    assert Selection(top=None, top_all=1000).words == "top 1,000 triplets of the test set"

@@ -1,0 +1,85 @@
+"""Which images show one person, and which several."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.choice import HOLD, RIDE, asked
+from support.scenes import BICYCLE, PERSON, image, scenes
+from support.scenes import RIDE as RIDE_VERB
+
+from diaghoi import InputError
+from diaghoi.choice import read_people
+from diaghoi.formats import write_triplet_lists
+
+QUESTIONS = asked([([RIDE], [HOLD])] * 3)
+EXPECTED = {"HICO_0.jpg": False, "HICO_1.jpg": True}
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"HICO_0.jpg": "single", "HICO_1.jpg": "multi", "other.jpg": "multi"},
+        {"HICO_0.jpg": 1, "HICO_1.jpg": 3},
+        {"single": ["HICO_0.jpg"], "multi": ["HICO_1.jpg"]},
+    ],
+)
+def test_people_are_told_in_json(tmp_path: Path, value: Any) -> None:
+    path = tmp_path / "people.json"
+    path.write_text(json.dumps(value))
+    several, notes = read_people(path, QUESTIONS)
+    assert several == EXPECTED
+    assert "does not tell of 1 images, which count overall alone: HICO_2.jpg" in notes[0]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["HICO_0.jpg,single\nHICO_1.jpg,multi\n", "image\tpeople\nHICO_0.jpg\t1\nHICO_1.jpg\t2\n"],
+)
+def test_people_are_told_in_lines(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "people.csv"
+    path.write_text(text)
+    assert read_people(path, QUESTIONS)[0] == EXPECTED
+
+
+def test_people_are_counted_in_annotations(tmp_path: Path) -> None:
+    def shown(name: str, *people: tuple[float, float, float, float]) -> dict[str, Any]:
+        boxes = [*((PERSON, box) for box in people), (BICYCLE, (50, 50, 60, 60))]
+        return image(name, boxes, [(row, len(people), RIDE_VERB) for row in range(len(people))])
+
+    path = tmp_path / "annotations.pkl"
+    truth = [
+        # The same person twice, drawn not quite alike.
+        shown("HICO_0.jpg", (0, 0, 20, 20), (0, 0, 20, 21)),
+        shown("HICO_1.jpg", (0, 0, 20, 20), (30, 0, 50, 20)),
+    ]
+    write_triplet_lists(path, scenes(truth, scored=False))
+    several, notes = read_people(path, QUESTIONS)
+    assert several == EXPECTED
+    assert "people who are not annotated are not seen" in notes[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('{"HICO_0.jpg": "many"}', "HICO_0.jpg: 'many'; give single, multi or the number"),
+        ('{"HICO_0.jpg": 0}', "HICO_0.jpg: 0; give single, multi or the number"),
+        ('{"HICO_0.jpg": true}', "HICO_0.jpg: True; give single"),
+        ("HICO_0.jpg,1\nHICO_1.jpg,several\n", "HICO_1.jpg: 'several'; give single"),
+        ('{"a.jpg": "single"}', "tells of none of the 3 images of questions.json"),
+    ],
+)
+def test_bad_people_are_named(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "people.txt"
+    path.write_text(text)
+    with pytest.raises(InputError, match=message) as caught:
+        read_people(path, QUESTIONS)
+    assert str(caught.value).startswith(str(path))
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="No such file"):
+        read_people(tmp_path / "no.json", QUESTIONS)

@@ -1,0 +1,113 @@
+"""Reading questions."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from diaghoi import InputError
+from diaghoi.choice import read_questions
+
+ONE = {"gt_choices": ["ride a/an horse"], "wrong_choices": ["feed a/an horse"]}
+
+
+def saved(tmp_path: Path, value: Any) -> Path:
+    path = tmp_path / "questions.json"
+    path.write_text(json.dumps(value), encoding="utf-8")
+    return path
+
+
+def test_an_image_has_one_question_or_several(tmp_path: Path) -> None:
+    value = {"HICO_1.jpg": ONE, "HICO_2.jpg": {"QA_0": ONE, "QA_2": ONE}}
+    questions = read_questions(saved(tmp_path, value))
+    assert [(each.image, each.name) for each in questions.questions] == [
+        ("HICO_1.jpg", "QA_0"),
+        ("HICO_2.jpg", "QA_0"),
+        ("HICO_2.jpg", "QA_2"),
+    ]
+    assert (questions.images, questions.image_of.tolist()) == (
+        ("HICO_1.jpg", "HICO_2.jpg"),
+        [0, 1, 1],
+    )
+
+
+def test_the_boxes_are_of_person_and_object(tmp_path: Path) -> None:
+    boxes = {"human": [1, 2, 30, 40], "object": [5.5, 6, 7, 8], "object_class": "horse"}
+    (question,) = read_questions(saved(tmp_path, {"HICO_1.jpg": ONE | {"boxes": boxes}})).questions
+    assert (question.human, question.thing) == ((1, 2, 30, 40), (5.5, 6, 7, 8))
+
+
+@pytest.mark.parametrize(
+    ("image", "option", "dataset"),
+    [
+        ("HICO_test2015_00000001.jpg", "ride a/an horse", "hico-det"),
+        ("COCO_val2014_000000000764.jpg", "ride a/an horse", "v-coco"),
+        ("adjusting_133.jpg", "adjusting", "swig-hoi"),
+        ("mine.jpg", "ride a/an horse", "questions"),
+        ("mine.jpg", "something else", "questions"),
+    ],
+)
+def test_the_data_set_is_told_by_images_and_options(
+    tmp_path: Path, image: str, option: str, dataset: str
+) -> None:
+    value = {image: {"gt_choices": [option], "wrong_choices": []}}
+    assert read_questions(saved(tmp_path, value)).dataset == dataset
+
+
+def test_the_data_set_can_be_given(tmp_path: Path) -> None:
+    assert read_questions(saved(tmp_path, {"x.jpg": ONE}), dataset="v-coco").dataset == "v-coco"
+
+
+BAD = [
+    ([], "holds no questions"),
+    ({}, "holds no questions"),
+    ({"a.jpg": 3}, "image 'a.jpg': 3 is no question"),
+    ({"a.jpg": {}}, "image 'a.jpg': {} is no question"),
+    ({"a.jpg": {"QA_0": 3}}, "image 'a.jpg': QA_0: the key 'gt_choices' is missing"),
+    (
+        {"a.jpg": {"gt_choices": [], "wrong_choice": []}},
+        r"QA_0: the key 'wrong_choices' is missing \(did you mean 'wrong_choice' or",
+    ),
+    ({"a.jpg": ONE | {"gt_choices": "x"}}, "QA_0: gt_choices: 'x' is no list"),
+    ({"a.jpg": ONE | {"wrong_choices": [1]}}, r"QA_0: wrong_choices\[0\]: 1 is no option"),
+    ({"a.jpg": ONE | {"wrong_choices": [" "]}}, r"wrong_choices\[0\]: ' ' is no option"),
+    ({"a.jpg": {"gt_choices": [], "wrong_choices": []}}, "QA_0: has 0 options; give 1 to 26"),
+    (
+        {"a.jpg": {"gt_choices": [str(n) for n in range(27)], "wrong_choices": []}},
+        "has 27 options",
+    ),
+    ({"a.jpg": ONE | {"boxes": [1]}}, r"QA_0: boxes: \[1\] is no object"),
+    ({"a.jpg": ONE | {"boxes": {"human": [1, 2, 3]}}}, r"boxes.human: \[1, 2, 3\] is no box"),
+    ({"a.jpg": ONE | {"boxes": {"human": [9, 2, 3, 4]}}}, r"boxes.human: \[9, 2, 3, 4\] is no"),
+    ({"a.jpg": ONE | {"boxes": {"object": [1, 2, 3, "4"]}}}, "boxes.object: .* is no box"),
+    ({"a.jpg": ONE | {"boxes": {"object": [1, 2, 3, True]}}}, "boxes.object: .* is no box"),
+]
+
+
+@pytest.mark.parametrize(("value", "message"), BAD)
+def test_bad_questions_are_named(tmp_path: Path, value: Any, message: str) -> None:
+    path = saved(tmp_path, value)
+    with pytest.raises(InputError, match=message) as caught:
+        read_questions(path)
+    assert str(caught.value).startswith(str(path))
+
+
+def test_published_files_are_read_as_they_are(shared: Path) -> None:
+    counts = {}
+    for path in sorted((shared / "data" / "choice").glob("*/*.json")):
+        questions = read_questions(path)
+        counts[path.name] = (questions.dataset, len(questions), len(questions.images))
+    assert counts == {
+        "crosshoi_bench_allscene_final.json": ("hico-det", 1274, 1274),
+        "crosshoi_bench_hum_box_final.json": ("hico-det", 1274, 1274),
+        "crosshoi_bench_hum_obj_box_final.json": ("hico-det", 1274, 1274),
+        "swighoi_newbench_ho.json": ("swig-hoi", 1852, 1851),
+        "swighoi_newbench_none.json": ("swig-hoi", 1852, 1851),
+        "swighoi_newbench_person.json": ("swig-hoi", 1852, 1851),
+        "vcoco_newbench_ho.json": ("v-coco", 647, 499),
+        "vcoco_newbench_none.json": ("v-coco", 647, 499),
+        "vcoco_newbench_person.json": ("v-coco", 647, 499),
+    }

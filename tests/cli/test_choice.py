@@ -1,0 +1,239 @@
+"""``diaghoi choice``: scoring answers and detectors, and setting them side by side."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.scenes import BICYCLE, HOLD, PERSON, RIDE, image, scenes
+
+from diaghoi.formats import write
+
+Run = Callable[..., Any]
+OPTIONS = ["hold a/an bicycle", "ride a/an bicycle", "wash a/an bicycle", "eat a/an apple"]
+QUESTION = {
+    "gt_choices": OPTIONS[1:2],
+    "wrong_choices": [OPTIONS[0], *OPTIONS[2:]],
+    "boxes": {"human": [1, 1, 20, 20]},
+}
+SETTINGS = {
+    "allscene": "crosshoi_bench_allscene_final.json",
+    "hum_box": "crosshoi_bench_hum_box_final.json",
+    "hum_obj_box": "crosshoi_bench_hum_obj_box_final.json",
+}
+
+
+@pytest.fixture
+def asked(alone: Path) -> Path:
+    """Six questions on six images."""
+    path = alone / "questions.json"
+    path.write_text(json.dumps({f"HICO_{number}.jpg": QUESTION for number in range(6)}))
+    return path
+
+
+def replies(path: Path, texts: list[str]) -> Path:
+    lines = [
+        {"image": f"HICO_{number}.jpg", "question": "QA_0", "options": OPTIONS, "reply": text}
+        for number, text in enumerate(texts)
+    ]
+    path.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    return path
+
+
+@pytest.fixture
+def answers(alone: Path) -> Path:
+    """Replies to the six questions: three right, one half right, one wrong, one refusal."""
+    texts = ["B", "(B)", "The answer is B.", "A,B", "C", "I'm sorry, I can't."]
+    return replies(alone / "model.jsonl", texts)
+
+
+@pytest.fixture
+def predictions(alone: Path) -> Path:
+    boxes = [(PERSON, (0, 0, 19, 19)), (BICYCLE, (30, 30, 49, 49))]
+    found = [
+        image(f"HICO_{number}.jpg", boxes, [(0, 1, RIDE if number else HOLD, 0.9)])
+        for number in range(6)
+    ]
+    write(alone / "det.npz", scenes(found, scored=True))
+    return alone / "det.npz"
+
+
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_the_conformance_cases_agree(run: Run, shared: Path, alone: Path, setting: str) -> None:
+    cases = shared / "conformance" / "choice"
+    questions = shared / "data" / "choice" / "hicodet" / SETTINGS[setting]
+    outcome = run("choice", "score", questions, cases / f"{setting}.jsonl", "--json", "out.json")
+    assert outcome.code == 0
+    result = json.loads((alone / "out.json").read_text())
+    expected = json.loads((cases / f"{setting}_expected.json").read_text())
+    assert {key: result[key] for key in expected} == pytest.approx(expected, abs=1e-9)
+
+
+def test_the_figures_are_shown_and_written(run: Run, asked: Path, answers: Path) -> None:
+    outcome = run("choice", "score", asked, answers, "--json", "out.json")
+    assert outcome.code == 0
+    assert "model on hico-det, multiple choice" in outcome.out
+    assert "6 questions on 6 images, 3 classes; answers: 5 letters, 1 refusals" in outcome.out
+    assert "Instance-F1" in outcome.out
+    assert "Exact match" in outcome.out
+    assert "Single" not in outcome.out
+    assert "1 of 6 replies pick nothing that can be read" in outcome.err
+    result = json.loads(Path("out.json").read_text())
+    assert list(result)[:3] == ["label", "dataset", "how"]
+    assert result["instance_f1"] == pytest.approx((3 + 2 / 3) / 6)
+    assert result["exact_match"] == 0.5
+    assert (result["single"], result["multi"]) == (None, None)
+    assert result["unread"] == [
+        {
+            "image": "HICO_5.jpg",
+            "question": "QA_0",
+            "reason": "refusal",
+            "reply": "I'm sorry, I can't.",
+        }
+    ]
+
+
+def test_single_and_multi_have_the_same_keys(run: Run, asked: Path, answers: Path) -> None:
+    Path("people.json").write_text(
+        json.dumps({f"HICO_{number}.jpg": 1 + number % 2 for number in range(6)})
+    )
+    outcome = run("choice", "score", asked, answers, "--people", "people.json", "--json", "-")
+    result = json.loads(outcome.out)
+    assert set(result["single"]) == set(result["multi"]) < set(result)
+    assert set(result["single"]) == {
+        "questions",
+        "images",
+        "instance_f1",
+        "macro_f1",
+        "macro_classes",
+        "micro_f1",
+        "micro_precision",
+        "micro_recall",
+        "exact_match",
+        "exact_match_published",
+    }
+    assert (result["single"]["exact_match"], result["multi"]["exact_match"]) == (2 / 3, 1 / 3)
+
+
+def test_everything_that_can_be_asked_for_is_shown(run: Run, asked: Path, answers: Path) -> None:
+    outcome = run(
+        *("choice", "score", asked, answers, "--diagnose", "--bootstrap", "50", "--seed", "1"),
+        *("--class-table", "classes.csv", "--figure", "bias.pdf", "--json", "out.json"),
+    )
+    assert outcome.code == 0
+    for words in ("95 % of resamples", "What is picked", "Wrong options picked most", "Position"):
+        assert words in outcome.out
+    assert max(map(len, outcome.out.splitlines())) <= 80
+    result = json.loads(Path("out.json").read_text())
+    assert {"intervals", "bootstrap", "selection", "distractors", "positions"} < set(result)
+    assert Path("classes.csv").read_text().splitlines()[0] == (
+        "class,verb,object,right,picked,hit,f1"
+    )
+    assert Path("bias.pdf").read_bytes().startswith(b"%PDF")
+
+
+def test_a_figure_does_not_lengthen_what_is_shown(run: Run, asked: Path, answers: Path) -> None:
+    plain = run("choice", "score", asked, answers)
+    assert run("choice", "score", asked, answers, "--figure", "f.svg").out == plain.out
+
+
+def test_a_detector_is_scored_by_its_best_triplets(
+    run: Run, asked: Path, predictions: Path
+) -> None:
+    outcome = run("choice", "detect", asked, predictions, "--json", "out.json", "--label", "D")
+    assert outcome.code == 0
+    assert "D on hico-det, multiple choice" in outcome.out
+    assert "finds the person in 6 of 6 questions" in outcome.err
+    result = json.loads(Path("out.json").read_text())
+    assert result["exact_match"] == pytest.approx(5 / 6)
+    assert result["how"] == "top 5 triplets of each question"
+    high = run("choice", "detect", asked, predictions, "--threshold", "0.95", "--json", "-")
+    assert json.loads(high.out)["micro_recall"] == 0
+
+
+def test_models_and_detectors_stand_in_one_table(
+    run: Run, asked: Path, answers: Path, predictions: Path
+) -> None:
+    outcome = run("choice", "compare", asked, answers, predictions, "--labels", "V,D")
+    assert outcome.code == 0
+    assert "VLM\n  V" in outcome.out
+    assert "HOI-specific methods\n  D" in outcome.out
+    assert "finds the person" in outcome.err
+    out = run("choice", "compare", asked, answers, predictions, "--out", "t.tex", "--json", "-")
+    assert Path("t.tex").read_text().count(r"\begin{table") == 2
+    tables = json.loads(out.out)["tables"]
+    assert tables["choice"]["models"]["det"]["exact_match.overall"] == pytest.approx(5 / 6)
+    assert tables["choice"]["best"]["instance_f1.overall"] == ["det"]
+
+
+def test_models_are_tested_against_the_first(run: Run, asked: Path, answers: Path) -> None:
+    other = replies(Path("other.jsonl"), ["A"] * 6)
+    outcome = run(
+        *("choice", "compare", asked, answers, other, "--significance", "--resamples", "60"),
+        *("--figure", "scores.png", "--groups", "small,large"),
+    )
+    assert outcome.code == 0
+    assert "small\n  model" in outcome.out
+    assert "Instance-F1: model and other cannot be told apart" in outcome.out
+    assert Path("scores.png").read_bytes().startswith(b"\x89PNG")
+
+
+BAD: list[tuple[list[str], str]] = [
+    (["score", "no.json", "{answers}"], "no.json: No such file"),
+    (["score", "{asked}", "no.jsonl"], "no.jsonl: No such file"),
+    (["score", "{answers}", "{asked}"], "holds no questions"),
+    (["score", "{asked}", "{predictions}"], "holds no answers"),
+    (["score", "{asked}", "{answers}", "--json", "{asked}"], "would overwrite what is read"),
+    (["score", "{asked}", "{answers}", "--class-table", "t.txt"], "t.txt: tables are written as"),
+    (["score", "{asked}", "{answers}", "--figure", "f.xyz"], "f.xyz: cannot be drawn"),
+    (["score", "{asked}", "{answers}", "--bootstrap", "1"], "--bootstrap 1: give at least two"),
+    (["score", "{asked}", "{answers}", "--dataset", "hico"], "did you mean 'hico-det'"),
+    (["detect", "{asked}", "{answers}"], "model.jsonl"),
+    (["detect", "{asked}", "{predictions}", "--match", "pair"], "has no boxes of person and obj"),
+    (
+        ["detect", "{asked}", "{predictions}", "--top", "3", "--threshold", "0.5"],
+        "--top and --threshold: are ways to choose triplets; give one of them",
+    ),
+    (["compare", "{asked}", "{answers}", "{answers}"], "label 'model': used for two models"),
+    (["compare", "{asked}", "{answers}", "--labels", "a,b"], "--labels a,b: tells of 2 models"),
+    (["compare", "{asked}", "{answers}", "--significance"], "there is one; give at least two"),
+    (["compare", "{asked}", "{answers}", "--format", "tex"], "give one of text, markdown"),
+]
+
+
+@pytest.mark.parametrize(("words", "message"), BAD)
+def test_bad_input_is_one_line_and_exit_code_2(
+    run: Run, asked: Path, answers: Path, predictions: Path, words: list[str], message: str
+) -> None:
+    files = {"asked": asked, "answers": answers, "predictions": predictions}
+    before = sorted(Path.cwd().iterdir())
+    outcome = run("choice", *(word.format(**files) for word in words))
+    assert outcome.code == 2
+    assert message in outcome.err
+    assert outcome.err.startswith("diaghoi: error: ")
+    assert outcome.err.count("\n") == 1
+    assert sorted(Path.cwd().iterdir()) == before
+
+
+def test_positions_need_the_order_of_the_options(run: Run, asked: Path) -> None:
+    Path("chosen.jsonl").write_text('{"image": "HICO_0.jpg", "chosen": ["ride a/an bicycle"]}\n')
+    outcome = run("choice", "score", asked, "chosen.jsonl", "--diagnose")
+    assert "The answers do not tell the order of their options." in outcome.out
+    outcome = run("choice", "score", asked, "chosen.jsonl", "--figure", "f.pdf", "--json", "j.json")
+    assert (outcome.code, Path("f.pdf").exists(), Path("j.json").exists()) == (2, False, False)
+    assert "do not tell in which order" in outcome.err
+
+
+def test_quiet_prints_nothing(run: Run, asked: Path, answers: Path) -> None:
+    outcome = run("choice", "score", asked, answers, "--quiet", "--diagnose")
+    assert (outcome.out, outcome.err) == ("", "")
+
+
+def test_the_commands_run_as_a_program(
+    program: Callable[..., Any], asked: Path, answers: Path
+) -> None:
+    outcome = program("choice", "score", asked, answers, "--json", "-")
+    assert json.loads(outcome.out)["questions"] == 6

@@ -1,0 +1,368 @@
+"""A folder of pictures: the same result in any order, going on, files as they were."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from concurrent.futures.process import BrokenProcessPool
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image, ImageCms
+
+from diaghoi.exceptions import InputError
+from diaghoi.robustness import corrupt as module
+from diaghoi.robustness import resuming
+from diaghoi.robustness.corrupt import Corrupted, corrupt_folder, picture_names
+from diaghoi.robustness.corruptions import CORRUPTIONS
+from diaghoi.robustness.picture_files import ORIENTATION
+
+pytest.importorskip("cv2", reason="OpenCV is not installed: pip install 'diaghoi[robustness]'")
+
+FEW = ("motion_blur", "shot_noise", "occlusion")
+
+
+def save(path: Path, seed: int = 0, size: tuple[int, int] = (40, 30), **options: object) -> Path:
+    """Write a picture of smooth colours."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    noise = np.random.default_rng(seed).integers(0, 256, (4, 5, 3), dtype=np.uint8)
+    Image.fromarray(noise).resize(size).save(path, **options)
+    return path
+
+
+@pytest.fixture
+def images(tmp_path: Path) -> Path:
+    """Three pictures, one of them in a subfolder."""
+    for seed, name in enumerate(("one.jpg", "two.PNG", "more/three.jpeg")):
+        save(tmp_path / "images" / name, seed)
+    return tmp_path / "images"
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
+
+
+class TestSame:
+    def test_whatever_the_number_of_workers(self, images: Path, tmp_path: Path) -> None:
+        for workers in (1, 3):
+            corrupt_folder(images, tmp_path / str(workers), FEW, (1, 4), workers=workers)
+        one = contents(tmp_path / "1")
+        assert len(one) == 3 * len(FEW) * 2 + 1
+        assert contents(tmp_path / "3") == one
+
+    def test_whatever_the_order_and_the_other_pictures(self, images: Path, tmp_path: Path) -> None:
+        corrupt_folder(images, tmp_path / "all", FEW, (2, 3))
+        (tmp_path / "alone").mkdir()
+        shutil.copy(images / "more" / "three.jpeg", tmp_path / "alone")
+        for name in reversed(FEW):
+            for severity in (3, 2):
+                corrupt_folder(tmp_path / "alone", tmp_path / "out", [name], [severity])
+        several, alone = contents(tmp_path / "all"), contents(tmp_path / "out")
+        for name in FEW:
+            for severity in (2, 3):
+                path = f"{name}/{severity}/"
+                assert several[path + "more/three.jpeg"] == alone[path + "three.jpeg"]
+
+    def test_and_another_seed_gives_others(self, images: Path, tmp_path: Path) -> None:
+        for seed in (0, 1):
+            corrupt_folder(images, tmp_path / str(seed), ["occlusion"], [3], seed=seed)
+        one, other = contents(tmp_path / "0"), contents(tmp_path / "1")
+        assert one["occlusion/3/two.PNG"] != other["occlusion/3/two.PNG"]
+
+
+class TestFiles:
+    def test_names_and_sizes_stay(self, images: Path, tmp_path: Path) -> None:
+        done = corrupt_folder(images, tmp_path / "out", severities=[5])
+        assert done == Corrupted(pictures=3, written=60, kept=0, damaged={}, notes=())
+        for name in CORRUPTIONS:
+            folder = tmp_path / "out" / name / "5"
+            assert picture_names(folder) == picture_names(images)
+            for picture in picture_names(folder):
+                with Image.open(folder / picture) as worse:
+                    assert worse.size == (40, 30)
+
+    @pytest.mark.parametrize(
+        ("name", "kind"), [("a.jpg", "JPEG"), ("a.png", "PNG"), ("png.jpg", "PNG")]
+    )
+    def test_kinds_stay_whatever_the_name_says(self, tmp_path: Path, name, kind) -> None:
+        save(tmp_path / "images" / name, format=kind)
+        corrupt_folder(tmp_path / "images", tmp_path / "out", ["exposure"], [1])
+        with Image.open(tmp_path / "out" / "exposure" / "1" / name) as worse:
+            assert worse.format == kind
+
+    @pytest.mark.parametrize(
+        ("mode", "stays"),
+        [("L", "L"), ("1", "L"), ("LA", "L"), ("RGB", "RGB"), ("RGBA", "RGB"), ("P", "RGB")],
+    )
+    def test_grey_stays_grey_and_others_become_colours(self, tmp_path: Path, mode, stays) -> None:
+        (tmp_path / "images").mkdir()
+        Image.linear_gradient("L").convert(mode).save(tmp_path / "images" / "a.png")
+        corrupt_folder(tmp_path / "images", tmp_path / "out", ["rainbow_effect"], [3])
+        with Image.open(tmp_path / "out" / "rainbow_effect" / "3" / "a.png") as worse:
+            assert worse.mode == stays
+
+    def test_inks_become_colours_without_their_profile(self, tmp_path: Path) -> None:
+        (tmp_path / "images").mkdir()
+        Image.new("CMYK", (20, 10), (0, 200, 200, 0)).save(
+            tmp_path / "images" / "a.jpg", icc_profile=b"for inks"
+        )
+        corrupt_folder(tmp_path / "images", tmp_path / "out", ["gaussian_blur"], [1])
+        with Image.open(tmp_path / "out" / "gaussian_blur" / "1" / "a.jpg") as worse:
+            assert worse.mode == "RGB"
+            assert "icc_profile" not in worse.info
+            assert worse.getpixel((5, 5))[0] > 200
+
+    @pytest.mark.parametrize("name", ["a.jpg", "a.png"])
+    def test_the_orientation_is_left_alone(self, tmp_path: Path, name) -> None:
+        exif = Image.Exif()
+        exif[ORIENTATION] = 6
+        source = save(tmp_path / "images" / name, exif=exif)
+        corrupt_folder(tmp_path / "images", tmp_path / "out", ["gaussian_blur"], [1])
+        with Image.open(tmp_path / "out" / "gaussian_blur" / "1" / name) as worse:
+            assert worse.getexif()[ORIENTATION] == 6
+            assert worse.size == (40, 30)
+            with Image.open(source) as clean:
+                apart = np.abs(np.asarray(worse, float) - np.asarray(clean, float))
+        assert apart.mean() < 8
+
+    def test_the_colour_profile_stays(self, tmp_path: Path) -> None:
+        profile = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()
+        save(tmp_path / "images" / "a.jpg", icc_profile=profile)
+        corrupt_folder(tmp_path / "images", tmp_path / "out", ["exposure"], [1])
+        with Image.open(tmp_path / "out" / "exposure" / "1" / "a.jpg") as worse:
+            assert worse.info["icc_profile"] == profile
+
+    def test_the_file_adds_little_to_the_corruption(self, tmp_path: Path) -> None:
+        save(tmp_path / "images" / "a.jpg", quality=100)
+        save(tmp_path / "images" / "a.png")
+        corrupt_folder(tmp_path / "images", tmp_path / "out", ["pixelation"], [1])
+        jpeg, png = (
+            np.asarray(Image.open(tmp_path / "out" / "pixelation" / "1" / name), float)
+            for name in ("a.jpg", "a.png")
+        )
+        assert np.abs(jpeg - png).mean() < 3
+
+
+class TestDamaged:
+    def test_pictures_are_named_and_the_others_made(self, images: Path, tmp_path: Path) -> None:
+        (images / "text.jpg").write_text("no picture")
+        (images / "empty.png").write_bytes(b"")
+        half = (images / "one.jpg").read_bytes()
+        (images / "half.jpg").write_bytes(half[: len(half) // 2])
+        Image.new("I;16", (4, 4)).save(images / "deep.png")
+        Image.new("RGB", (4, 4)).save(images / "webp.jpg", format="WEBP")
+        save(images / "long.png", size=(33_000, 1))
+        done = corrupt_folder(images, tmp_path / "out", ["occlusion"], [1, 2])
+        assert (done.pictures, done.written) == (9, 6)
+        assert done.damaged == {
+            "deep.png": "has pixels of the kind 'I;16', not of 8 bits a channel",
+            "empty.png": "is neither JPEG nor PNG",
+            "half.jpg": done.damaged["half.jpg"],
+            "long.png": "is 33000 x 1 pixels, more than 32766 a side",
+            "text.jpg": "is neither JPEG nor PNG",
+            "webp.jpg": "is neither JPEG nor PNG",
+        }
+        assert "truncated" in done.damaged["half.jpg"].lower()
+        assert picture_names(tmp_path / "out" / "occlusion" / "1") == [
+            "more/three.jpeg",
+            "one.jpg",
+            "two.PNG",
+        ]
+
+    def test_pictures_so_large_that_they_may_be_an_attack(
+        self, images: Path, tmp_path: Path, monkeypatch
+    ) -> None:
+        monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 1000)
+        done = corrupt_folder(images, tmp_path / "out", ["occlusion"], [1])
+        assert done.written == 0
+        assert "decompression bomb" in done.damaged["one.jpg"]
+
+    @pytest.mark.parametrize("header", [b"II*\0\x08\0\0\0\xff\xff\0\0", b"neither order of bytes"])
+    def test_headers_that_viewers_pass_over_do_not_matter(self, tmp_path: Path, header) -> None:
+        save(tmp_path / "images" / "a.jpg", exif=b"Exif\0\0" + header)
+        done = corrupt_folder(tmp_path / "images", tmp_path / "out", ["occlusion"], [1])
+        assert (done.written, done.damaged) == (1, {})
+
+
+class TestGoingOn:
+    def test_makes_what_is_missing_alone(self, images: Path, tmp_path: Path) -> None:
+        out = tmp_path / "out"
+        corrupt_folder(images, out, FEW, (1, 2))
+        before = contents(out)
+        times = {path: path.stat().st_mtime_ns for path in out.rglob("*") if path.is_file()}
+        missing = out / "shot_noise" / "2" / "one.jpg"
+        missing.unlink()
+        done = corrupt_folder(images, out, FEW, (1, 2))
+        assert (done.written, done.kept) == (1, 17)
+        assert contents(out) == before
+        assert {p for p, t in times.items() if p.stat().st_mtime_ns != t} <= {missing}
+
+    def test_makes_changed_pictures_again(self, images: Path, tmp_path: Path) -> None:
+        out = tmp_path / "out"
+        corrupt_folder(images, out, ["exposure"], [1])
+        before = contents(out)
+        source = save(images / "two.PNG", seed=9)
+        later = time.time() + 5
+        os.utime(source, (later, later))
+        done = corrupt_folder(images, out, ["exposure"], [1])
+        assert (done.written, done.kept) == (1, 2)
+        changed = {name for name, data in contents(out).items() if data != before[name]}
+        assert changed == {"exposure/1/two.PNG"}
+
+    def test_after_it_was_killed_without_half_written_files(self, tmp_path: Path) -> None:
+        for seed in range(8):
+            save(tmp_path / "images" / f"{seed}.png", seed, size=(160, 120))
+        whole, out = tmp_path / "whole", tmp_path / "out"
+        command = [sys.executable, "-m", "diaghoi", "corrupt", str(tmp_path / "images"), str(out)]
+        command += ["--corruption", "EI", "--workers", "1"]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as run:
+            while run.poll() is None and len(list(out.rglob("[!.]*.png"))) < 5:
+                time.sleep(0.005)
+            run.send_signal(signal.SIGKILL)
+            run.wait()
+        finished = list(out.rglob("[!.]*.png"))
+        assert 5 <= len(finished) < 160
+        for path in finished:
+            with Image.open(path) as picture:
+                picture.load()
+        done = corrupt_folder(tmp_path / "images", out, ["EI"])
+        assert done.kept == len(finished)
+        assert done.written == 160 - len(finished)
+        corrupt_folder(tmp_path / "images", whole, ["EI"])
+        left = {name: data for name, data in contents(out).items() if "/." not in name}
+        assert left == contents(whole)
+
+    def test_removes_old_leftovers_and_leaves_the_files_of_other_runs(
+        self, images: Path, tmp_path: Path
+    ) -> None:
+        out = tmp_path / "out"
+        corrupt_folder(images, out, ["exposure"], [1])
+        old, new = (out / "exposure" / "1" / f".one.0123456{n}.jpg" for n in (7, 8))
+        hidden = old.with_name(".mine.jpg")
+        for path in (old, new, hidden):
+            path.write_bytes(b"half")
+        os.utime(old, (1, 1))
+        os.utime(hidden, (1, 1))
+        corrupt_folder(images, out, ["exposure"], [1])
+        assert (old.exists(), new.exists(), hidden.exists()) == (False, True, True)
+
+    def test_refuses_another_seed(self, images: Path, tmp_path: Path) -> None:
+        corrupt_folder(images, tmp_path / "out", ["occlusion"], [1], seed=3)
+        with pytest.raises(InputError, match="was made with seed 3; give --seed 3, or another"):
+            corrupt_folder(images, tmp_path / "out", ["occlusion"], [2])
+
+    def test_refuses_other_strengths(self, images: Path, tmp_path: Path, monkeypatch) -> None:
+        corrupt_folder(images, tmp_path / "out", ["occlusion"], [1])
+        monkeypatch.setattr(resuming, "strengths_digest", lambda: "other")
+        with pytest.raises(InputError, match="was made with other strengths, by version"):
+            corrupt_folder(images, tmp_path / "out", ["occlusion"], [2])
+
+    def test_notes_other_libraries(self, images: Path, tmp_path: Path) -> None:
+        corrupt_folder(images, tmp_path / "out", ["occlusion"], [1])
+        file = tmp_path / "out" / "corruptions.json"
+        record = json.loads(file.read_text())
+        for libraries, words in (({"numpy": "1.0"}, "with numpy 1.0, and"), (None, "unknown")):
+            file.write_text(json.dumps(record | {"libraries": libraries}))
+            (note,) = corrupt_folder(images, tmp_path / "out", ["occlusion"], [1]).notes
+            assert words in note
+
+    @pytest.mark.parametrize("text", ["{", "[]"])
+    def test_refuses_a_record_that_is_none(self, images: Path, tmp_path: Path, text) -> None:
+        (tmp_path / "out").mkdir()
+        (tmp_path / "out" / "corruptions.json").write_text(text)
+        with pytest.raises(InputError, match=r"corruptions.json: (cannot be read|is no record)"):
+            corrupt_folder(images, tmp_path / "out", ["occlusion"], [1])
+
+    def test_refuses_pictures_of_unknown_origin(self, images: Path, tmp_path: Path) -> None:
+        save(tmp_path / "out" / "occlusion" / "1" / "one.jpg")
+        with pytest.raises(InputError, match=r"occlusion/1: exists, and .* does not say how"):
+            corrupt_folder(images, tmp_path / "out", ["occlusion"], [1])
+
+
+class TestRefuses:
+    def test_a_missing_folder_a_file_and_an_empty_folder(self, images: Path) -> None:
+        out = images.parent / "out"
+        for folder, words in (
+            (images / "none", "there is no such folder"),
+            (images / "one.jpg", "is a file"),
+            (images.parent / "empty", "no pictures in it; give a folder with .jpg, .jpeg, .png"),
+        ):
+            (images.parent / "empty").mkdir(exist_ok=True)
+            with pytest.raises(InputError, match=words):
+                corrupt_folder(folder, out)
+        assert not out.exists()
+
+    def test_an_output_that_cannot_be_made(self, images: Path, tmp_path: Path) -> None:
+        (tmp_path / "file").write_text("")
+        with pytest.raises(InputError, match=r"file/out: cannot be made: Not a directory"):
+            corrupt_folder(images, tmp_path / "file" / "out")
+
+    def test_an_output_among_the_pictures(self, images: Path) -> None:
+        for out in (images, images / "worse"):
+            with pytest.raises(InputError, match="lies in the folder of pictures"):
+                corrupt_folder(images, out)
+
+    def test_pictures_in_the_output(self, tmp_path: Path) -> None:
+        save(tmp_path / "exposure" / "1" / "a.jpg")
+        with pytest.raises(InputError, match=r"lies in .*, which is written"):
+            corrupt_folder(tmp_path / "exposure" / "1", tmp_path, ["exposure"], [1])
+
+    @pytest.mark.parametrize(("severities", "words"), [([0], "severity 0"), ([], "severity none")])
+    def test_unknown_severities(self, images: Path, severities, words) -> None:
+        with pytest.raises(InputError, match=words):
+            corrupt_folder(images, images.parent / "out", severities=severities)
+
+    def test_no_workers(self, images: Path) -> None:
+        with pytest.raises(InputError, match="0 workers: give 1 or more"):
+            corrupt_folder(images, images.parent / "out", workers=0)
+
+    def test_a_full_disk_stops_the_run(self, images: Path, tmp_path: Path, monkeypatch) -> None:
+        def full(*_: object, **__: object) -> None:
+            raise OSError(28, "No space left on device")
+
+        monkeypatch.setattr(Image.Image, "save", full)
+        with pytest.raises(InputError, match="cannot be written: No space left on device"):
+            corrupt_folder(images, tmp_path / "out", ["occlusion"], [1])
+        assert not list((tmp_path / "out" / "occlusion").rglob("*.*"))
+
+    def test_a_worker_that_was_killed(self, images: Path, tmp_path: Path, monkeypatch) -> None:
+        class Pool:
+            def __init__(self, *_: object, **__: object) -> None: ...
+
+            def map(self, *_: object) -> None:
+                raise BrokenProcessPool
+
+            def shutdown(self, **_: object) -> None: ...
+
+        monkeypatch.setattr(module, "ProcessPoolExecutor", Pool)
+        with pytest.raises(InputError, match="perhaps for want of memory; run it again with fewer"):
+            corrupt_folder(images, tmp_path / "out", ["occlusion"], [1], workers=2)
+
+
+def test_hidden_files_and_other_endings_are_no_pictures(images: Path) -> None:
+    save(images / "._one.jpg")
+    (images / "notes.txt").write_text("")
+    assert picture_names(images) == ["more/three.jpeg", "one.jpg", "two.PNG"]
+
+
+def test_multi_picture_files_of_cameras_are_jpeg(tmp_path: Path) -> None:
+    (tmp_path / "images").mkdir()
+    frames = [Image.new("RGB", (20, 10), (value, 90, 90)) for value in (10, 200)]
+    data = io.BytesIO()
+    frames[0].save(data, format="MPO", save_all=True, append_images=frames[1:])
+    (tmp_path / "images" / "a.jpg").write_bytes(data.getvalue())
+    corrupt_folder(tmp_path / "images", tmp_path / "out", ["gaussian_blur"], [1])
+    with Image.open(tmp_path / "out" / "gaussian_blur" / "1" / "a.jpg") as worse:
+        assert worse.format == "JPEG"
+        assert abs(worse.getpixel((5, 5))[0] - 10) < 5
