@@ -328,7 +328,7 @@ def _sentence(found: Difference, confidence: float) -> str:
     if found.p_holm >= level_of(confidence):
         return (
             f"{found.title}: {labels[0]} and {labels[1]} cannot be told apart: {points:+.1f}, "
-            f"{share} {low:+.1f} to {high:+.1f} ({shown_p(found.p_holm)})"
+            f"{share} {low:+.1f} to {high:+.1f} ({shown_p(found.p_holm)}, corrected)"
         )
     if points < 0:
         # A bound beyond zero, where test and interval do not agree, keeps its sign.
@@ -336,7 +336,7 @@ def _sentence(found: Difference, confidence: float) -> str:
     return (
         f"{labels[1]}'s {found.title} is {'higher' if points > 0 else 'lower'} than that of "
         f"{labels[0]} by {abs(points):.1f}, {share} {low:.1f} to {high:.1f} "
-        f"({shown_p(found.p_holm)})"
+        f"({shown_p(found.p_holm)}, corrected)"
     )
 
 

@@ -84,7 +84,7 @@ def test_a_plain_sentence(pair: list[Diagnosis]) -> None:
     points, low, high = 100 * mean.difference, *(100 * bound for bound in mean.interval)
     assert mean.sentence == (
         f"B's mAP is higher than that of A by {points:.1f}, 95 % {low:.1f} to {high:.1f} "
-        f"({shown_p(mean.p_holm)})"
+        f"({shown_p(mean.p_holm)}, corrected)"
     )
 
 

@@ -18,6 +18,7 @@ from diaghoi.cli.figures import figures
 from diaghoi.cli.gallery import gallery
 from diaghoi.cli.inspect import inspect
 from diaghoi.cli.report import report
+from diaghoi.cli.robustness import robustness
 from diaghoi.cli.semantic import semantic
 from diaghoi.cli.similarity import similarity
 from diaghoi.cli.usage import HintingCommand
@@ -54,6 +55,7 @@ app.command()(convert)
 app.command()(demo)
 app.command()(figures)
 app.command(cls=HintingCommand)(gallery)
+app.command()(robustness)
 app.command(cls=HintingCommand)(semantic)
 app.command()(corrupt)
 app.add_typer(dataset, name="dataset")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -12,9 +12,14 @@ from diaghoi.cli import options
 from diaghoi.cli.outputs import check_folder
 from diaghoi.cli.present import draw, print_result, write_text
 from diaghoi.cli.progress import Progress, progress
+from diaghoi.cli.robustness import robustness as evaluate_robustness
+from diaghoi.cli.robustness_demo import write_robustness_study
 from diaghoi.formats import read_annotations, write, write_pair_lists, write_triplet_lists
 from diaghoi.report.json import write_json
 from diaghoi.scenes import Scenes
+
+if TYPE_CHECKING:
+    import numpy as np
 
 
 def demo(
@@ -31,12 +36,20 @@ def demo(
             readable=False,
         ),
     ] = None,
+    robustness: Annotated[
+        bool,
+        typer.Option(
+            "--robustness", help="Simulate corrupted pictures instead, and draw the whole chapter."
+        ),
+    ] = False,
     quiet: options.Quiet = False,
 ) -> None:
     """Simulate data and two detectors, and report on both.
 
     The folder then holds the annotations and the predictions in the formats of the field (.pkl) and
     in the package's own (.npz), and for each detector its report as text and JSON, and one figure.
+    With --robustness it holds a study of both under 20 corruptions x 5 severities, its tables,
+    figures and JSON.
     """
     import numpy as np
 
@@ -44,37 +57,56 @@ def demo(
 
     check_folder(out)
     rng = np.random.default_rng(seed)
-    results = []
     with progress(quiet) as shown:
         shown.start("simulating annotations")
         if annotations is None:
             truth = simulate.annotations(images, rng)
         else:
             truth = read_annotations(annotations)
-        out.mkdir(parents=True, exist_ok=True)
-        _write_annotations(out, truth)
-        detectors = {"one_stage": simulate.ONE_STAGE, "two_stage": simulate.TWO_STAGE}
-        for label, detector in detectors.items():
-            shown.start(f"simulating {label}")
-            found = simulate.detect(truth, detector, rng)
-            results.append(_report(out, label, truth, found, shown))
-        shown.start("drawing")
-        for suffix in ("pdf", "png"):
-            draw(results, out / f"delta_map.{suffix}")
-    if not quiet:
-        for result in results:
-            print_result(result)
-            typer.echo()
-        typer.echo(_closing(out))
+        if robustness:
+            study = write_robustness_study(out, truth, seed, shown)
+        else:
+            results = _reports(out, truth, rng, shown)
+    if robustness:
+        json, cache = out / "robustness.json", out / "cache"
+        evaluate_robustness(study, json=json, figures=out, cache=cache, quiet=quiet)
+    if quiet:
+        return
+    if robustness:
+        words = f"robustness {study} --cache {out / 'cache'} --errors"
+        typer.echo(f"\n{_closing(out, words)}")
+        return
+    for result in results:
+        print_result(result)
+        typer.echo()
+    predictions, pairs = out / "one_stage.pkl", out / "one_stage_pairs.pkl"
+    words = f"report {predictions} --annotations {out / 'annotations.pkl'} --pairs {pairs}"
+    typer.echo(_closing(out, words))
 
 
-def _closing(out: Path) -> str:
+def _closing(out: Path, command: str) -> str:
     names = ", ".join(sorted(path.name for path in out.iterdir() if not path.name.startswith(".")))
-    return (
-        f"{out} holds {names}.\n"
-        f"Try: diaghoi report {out / 'one_stage.pkl'} --annotations {out / 'annotations.pkl'} "
-        f"--pairs {out / 'one_stage_pairs.pkl'}"
-    )
+    return f"{out} holds {names}.\nTry: diaghoi {command}"
+
+
+def _reports(
+    out: Path, truth: Scenes, rng: np.random.Generator, shown: Progress
+) -> list[dict[str, Any]]:
+    """Write annotations, predictions, reports and the figure."""
+    from diaghoi import simulate
+
+    out.mkdir(parents=True, exist_ok=True)
+    _write_annotations(out, truth)
+    results = []
+    detectors = {"one_stage": simulate.ONE_STAGE, "two_stage": simulate.TWO_STAGE}
+    for label, detector in detectors.items():
+        shown.start(f"simulating {label}")
+        found = simulate.detect(truth, detector, rng)
+        results.append(_report(out, label, truth, found, shown))
+    shown.start("drawing")
+    for suffix in ("pdf", "png"):
+        draw(results, out / f"delta_map.{suffix}")
+    return results
 
 
 def _write_annotations(out: Path, truth: Scenes) -> None:

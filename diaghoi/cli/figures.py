@@ -62,7 +62,12 @@ def figures(
     notes: list[str] = []
 
     def locate(words: Vocabulary) -> Path:
-        found = find_annotations(words)
+        try:
+            found = find_annotations(words)
+        except InputError:
+            raise InputError(
+                f"{study}: annotations: missing; add 'annotations = \"FILE\"' to the study"
+            ) from None
         notes.extend(found.notes)
         return found.path
 

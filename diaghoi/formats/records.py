@@ -19,6 +19,9 @@ from diaghoi.formats.checks import Rows, check_names, image_name, shown
 IntArray = npt.NDArray[np.integer]
 FloatArray = npt.NDArray[np.float64]
 
+# What COCO and others call the name of an image; taken where there is no other.
+OTHER_NAME = "file_name"
+
 _BAD_ROW = (KeyError, TypeError, ValueError, IndexError, OverflowError, AttributeError, Warning)
 
 
@@ -59,6 +62,8 @@ class Images:
                 f"{file}: image {bad} (counted from 0): is {shown(value[bad])}; give a dict"
             )
         named = sum(map(contains, value, repeat(field)))
+        if named == 0 and field != OTHER_NAME and any(OTHER_NAME in row for row in value):
+            return cls.of(file, value, OTHER_NAME)
         if named == 0:
             return cls(file, value, [""] * len(value))
         if named < len(value):

@@ -123,10 +123,7 @@ def _selection(found: Result) -> Sheet:
             (
                 shown(row["questions"], "count"),
                 f"{row['picked']:.2f}",
-                *(
-                    percent(row[key])
-                    for key in ("right_picked", "wrong_picked", "under", "over")
-                ),
+                *(percent(row[key]) for key in ("right_picked", "wrong_picked", "under", "over")),
             ),
         )
         for name, row in named

@@ -63,7 +63,7 @@ def to_latex(comparison: Comparison) -> str:
 
 
 def _ascii(text: str) -> str:
-    return text.encode("ascii", "replace").decode("ascii")
+    return text.replace("Δ", "delta ").encode("ascii", "replace").decode("ascii")
 
 
 def _table(table: Table, comparison: Comparison) -> str:

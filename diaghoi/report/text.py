@@ -53,12 +53,9 @@ def print_report(result: Result, console: Console | None = None, *, notes: bool 
         console.print()
         print_table(console, table)
     print_line(console, pairs_line(result))
-    if "variants" in result:
+    for table in further_tables(result):
         console.print()
-        print_table(console, _variants(result))
-    for sheet in further_sheets(result, _splits(result)):
-        console.print()
-        print_table(console, sheet_table(sheet))
+        print_table(console, table)
     console.print()
     choices = protocol["signature"].split(" | ")
     for line in wrapped([f"Protocol {protocol['name']}: {choices[0]}", *choices[1:]], console):
@@ -227,6 +224,12 @@ def pairs_line(result: Result) -> str:
     an_image = "" if pairs["per_image"] is None else f", {pairs['per_image']:.1f} an image"
     source = "as listed by the detector" if pairs["source"] == "pairs" else "those of the triplets"
     return f"{result['counts']['predicted_pairs']:,} predicted pairs{an_image}: {source}."
+
+
+def further_tables(result: Result) -> list[Table]:
+    """Set what a report holds beyond the diagnosis: variants, intervals, costs, causes."""
+    variants = [_variants(result)] if "variants" in result else []
+    return variants + [sheet_table(each) for each in further_sheets(result, _splits(result))]
 
 
 def sheet_table(sheet: Sheet) -> Table:

@@ -261,3 +261,10 @@ def test_v_coco_people_without_an_object(saved, annotations, tmp_path, equal):
     assert read(saved(annotations), dataset="v-coco")[0].dataset == "v-coco"
     write_triplet_lists(tmp_path / "x.pkl", scenes)
     assert equal(read_annotations(tmp_path / "x.pkl", dataset="v-coco"), scenes)
+
+
+def test_images_may_be_named_as_in_coco(saved, predictions) -> None:
+    renamed = [{**row, "file_name": row["filename"]} for row in predictions]
+    for row in renamed:
+        del row["filename"]
+    assert read(saved(renamed))[1].names.tolist() == [row["filename"] for row in predictions]

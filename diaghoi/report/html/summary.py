@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from rich.table import Table
 
 from diaghoi.report.html.words import TABLES, title_of
-from diaghoi.report.text import report_tables
+from diaghoi.report.text import further_tables, report_tables
 
 
 class Row(NamedTuple):
@@ -59,7 +59,7 @@ class Summary(NamedTuple):
 
 
 def summaries(result: Mapping[str, Any]) -> tuple[Summary, ...]:
-    """Return the tables of the report of one detector: mAP, errors, parts.
+    """Return the tables of the report of one detector: mAP, errors, parts, and what was added.
 
     Parameters
     ----------
@@ -67,10 +67,9 @@ def summaries(result: Mapping[str, Any]) -> tuple[Summary, ...]:
         As from :meth:`diaghoi.Diagnosis.to_dict`.
     """
     errors = {title_of(name): name for name in ("true_positive", *result["oracles"])}
-    return tuple(
-        _summary(table, about, errors)
-        for table, about in zip(report_tables(result), TABLES, strict=True)
-    )
+    usual = zip(report_tables(result), TABLES, strict=True)
+    further = ((table, "") for table in further_tables(result))
+    return tuple(_summary(table, about, errors) for table, about in (*usual, *further))
 
 
 def _summary(table: Table, about: str, errors: Mapping[str, str]) -> Summary:

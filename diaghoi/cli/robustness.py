@@ -1,0 +1,264 @@
+"""``diaghoi robustness``: detectors on corrupted pictures."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from diaghoi.cli import options, outputs
+from diaghoi.cli.compare import Format, Out, table_kind, written_as
+from diaghoi.cli.locate import find_annotations, in_folder
+from diaghoi.cli.present import print_notes
+from diaghoi.cli.progress import Progress, progress
+from diaghoi.exceptions import InputError, close_matches, some_of
+from diaghoi.formats.atomic import replacing
+from diaghoi.protocol import protocol as protocol_named
+from diaghoi.report.json import to_json, write_json
+from diaghoi.vocabulary import vocabulary
+
+if TYPE_CHECKING:
+    from diaghoi.robustness.engine import Engine
+    from diaghoi.robustness.evaluation import Robustness
+    from diaghoi.robustness.study import RobustnessStudy
+
+ENGINES = ("local", "dask")
+
+StudyFile = Annotated[
+    Path,
+    typer.Argument(metavar="STUDY.toml", help="The models and their files.", readable=False),
+]
+Metric = Annotated[
+    str | None,
+    typer.Option(
+        metavar="PATH",
+        help="Any score of the report: map.full, pairs.recall, soft_map [official mAP, or role AP "
+        "of scenario 2].",
+    ),
+]
+Errors = Annotated[bool, typer.Option("--errors", help="Show for each error by how much it grows.")]
+Figures = Annotated[
+    Path | None, typer.Option(help="Draw the figures into this folder.", readable=False)
+]
+Bootstrap = Annotated[
+    int | None,
+    typer.Option(metavar="N", help="Intervals from N resamples of the images, in the JSON."),
+]
+Significance = Annotated[
+    bool,
+    typer.Option(
+        "--significance", help="Test the highest severity of each corruption against clean."
+    ),
+]
+Resamples = Annotated[
+    int, typer.Option(metavar="N", help="Resamples and exchanges of the images for the tests.")
+]
+EngineName = Annotated[
+    str, typer.Option("--engine", help="local: processes of this machine; dask: a Dask cluster.")
+]
+Scheduler = Annotated[
+    str | None,
+    typer.Option(metavar="ADDRESS", help="Dask scheduler that runs [a cluster started here]."),
+]
+Workers = Annotated[
+    int | None, typer.Option(min=1, help="Processes of this machine [one a processor].")
+]
+Block = Annotated[int | None, typer.Option(min=1, help="Images of a unit of work [a whole run].")]
+Cache = Annotated[
+    Path | None,
+    typer.Option(
+        help="Keep finished runs in this folder; a second call takes them from there.",
+        readable=False,
+    ),
+]
+
+
+def robustness(
+    study: StudyFile,
+    metric: Metric = None,
+    format: Format = None,
+    out: Out = None,
+    json: options.Json = None,
+    figures: Figures = None,
+    errors: Errors = False,
+    bootstrap: Bootstrap = None,
+    significance: Significance = False,
+    resamples: Resamples = 1000,
+    confidence: options.Confidence = 0.95,
+    seed: options.Seed = 0,
+    engine: EngineName = "local",
+    scheduler: Scheduler = None,
+    workers: Workers = None,
+    block: Block = None,
+    cache: Cache = None,
+    quiet: options.Quiet = False,
+) -> None:
+    """See how detectors do on corrupted pictures: MRI, CRI, and which errors grow."""
+    from diaghoi.robustness.evaluation import evaluate_study
+    from diaghoi.robustness.store import Store
+    from diaghoi.robustness.study import read_robustness_study
+    from diaghoi.robustness.work import Asked
+    from diaghoi.uncertainty import check_settings
+
+    kind = table_kind(format, out)
+    _check_engine(engine, scheduler)
+    for number in (bootstrap, resamples if significance else None):
+        if number is not None:
+            # Images are counted when they are read.
+            check_settings(2, number, confidence)
+    described = read_robustness_study(study)
+    if described.protocol is not None:
+        protocol_named(described.protocol)
+    described, located = _located(described)
+    _check_outputs(described, study, [out, json], [figures, cache])
+    with progress(quiet) as bar, _engine(engine, scheduler, workers, bar) as chosen:
+        found = evaluate_study(
+            described,
+            chosen,
+            metric=metric,
+            asked=Asked(resamples=bootstrap, confidence=confidence, seed=seed),
+            exchanges=resamples if significance else None,
+            block=block,
+            store=Store(cache),
+            start=lambda task, total: bar.start(task, total=total or None),
+            advance=bar.advance,
+        )
+        found = replace(found, notes=(*located, *found.notes))
+        drawn = [] if figures is None else _draw(found, figures, bar)
+    if json not in (None, outputs.STDOUT):
+        write_json(json, found.to_dict())
+    if out not in (None, outputs.STDOUT):
+        with replacing(out) as temporary:
+            text = _text(found, kind, errors)
+            temporary.write_bytes(text.encode("utf-8", errors="replace"))
+    _show(found, kind, errors, out, json, quiet)
+    if not quiet:
+        print_notes(drawn)
+    if found.failed:
+        names = some_of([run.file for run, _ in found.failed])
+        raise InputError(
+            f"{len(found.failed)} files could not be used: {names}; the figures are without them"
+        )
+
+
+def _check_engine(engine: str, scheduler: str | None) -> None:
+    if engine not in ENGINES:
+        raise InputError(
+            f"--engine '{engine}'{close_matches(engine, ENGINES)}: give one of {', '.join(ENGINES)}"
+        )
+    if scheduler is not None and engine != "dask":
+        raise InputError("--scheduler: is that of a Dask cluster; add --engine dask")
+
+
+@contextmanager
+def _engine(
+    name: str, scheduler: str | None, workers: int | None, bar: Progress
+) -> Iterator[Engine]:
+    """Start the workers, and end them."""
+    number = workers or os.cpu_count() or 1
+    if name == "local":
+        from diaghoi.robustness.engine import LocalEngine
+
+        with LocalEngine(number) as local:
+            yield local
+        return
+    from diaghoi.robustness.cluster import DaskEngine
+
+    bar.start("starting the cluster" if scheduler is None else f"connecting to {scheduler}")
+    with DaskEngine(scheduler, number) as cluster:
+        yield cluster
+
+
+def _located(study: RobustnessStudy) -> tuple[RobustnessStudy, list[str]]:
+    """Find the annotations, where the study does not name the file itself."""
+    words = vocabulary(study.dataset or "hico-det")
+    given = study.annotations
+    found = find_annotations(words) if given is None else in_folder(given, words)
+    return replace(study, annotations=found.path), found.notes
+
+
+def _check_outputs(
+    study: RobustnessStudy, file: Path, files: list[Path | None], folders: list[Path | None]
+) -> None:
+    """Refuse what could not be written, before the work begins."""
+    inputs: list[Path | None] = [file, study.annotations, study.instances, study.ids]
+    for run in study.runs():
+        inputs += [Path(run.file), None if run.pairs is None else Path(run.pairs)]
+    outputs.check_files(files, [*inputs, *(study.similarity or ())])
+    for folder in folders:
+        outputs.check_folder(folder)
+
+
+def _draw(found: Robustness, folder: Path, bar: Progress) -> list[str]:
+    """Draw all figures; return notes on those that cannot be drawn."""
+    from diaghoi import plots
+    from diaghoi.plots.robustness_figures import ROBUSTNESS_FIGURES, models_of
+
+    told = found.to_dict()
+    folder.mkdir(parents=True, exist_ok=True)
+    notes = []
+    for kind in ROBUSTNESS_FIGURES.values():
+        bar.start(f"drawing {kind.name}")
+        try:
+            figure = plots.figure_of(kind, models_of(kind, told), plots.DOUBLE_COLUMN)
+        except plots.NotApplicable as reason:
+            notes.append(f"{kind.name}: not drawn: {reason}")
+            continue
+        results = [{**told, "label": model["label"]} for model in told["models"]]
+        caption = f"{kind.title}: {plots.caption(results)}"
+        plots.save(figure, folder / f"{kind.name}.pdf", caption=caption)
+    return notes
+
+
+def _text(found: Robustness, kind: str, errors: bool) -> str:
+    """Write tables, sentences and notes in one of the formats."""
+    if kind == "json":
+        return to_json(found.to_dict()) + "\n"
+    comparison = found.comparison(errors=errors)
+    told = (f"{label}: {line}" for label, line in _sentences(found))
+    return written_as(replace(comparison, notes=(*told, *comparison.notes)), kind)
+
+
+def _sentences(found: Robustness) -> Iterator[tuple[str, str]]:
+    from diaghoi.robustness.sentences import sentences
+
+    for profile in found.profiles:
+        for line in sentences(profile).values():
+            yield profile.model.label, line
+
+
+def _show(
+    found: Robustness, kind: str, errors: bool, out: Path | None, json: Path | None, quiet: bool
+) -> None:
+    """Print tables and sentences, unless they are in a file, and what a reader has to know."""
+    if json == outputs.STDOUT:
+        typer.echo(to_json(found.to_dict()))
+    elif out in (None, outputs.STDOUT):
+        if kind != "text":
+            typer.echo(_text(found, kind, errors), nl=False)
+        elif not quiet:
+            _print(found, errors)
+    if not quiet:
+        print_notes([*found.caveats, *found.notes])
+
+
+def _print(found: Robustness, errors: bool) -> None:
+    from rich.console import Console
+
+    from diaghoi.report.tables import print_comparison
+    from diaghoi.report.text import print_line
+
+    console = Console(highlight=False)
+    print_comparison(found.comparison(errors=errors), console, notes=False)
+    shown: Any = None
+    for label, line in _sentences(found):
+        if label != shown:
+            console.print()
+            print_line(console, label, style="bold")
+            shown = label
+        print_line(console, line)

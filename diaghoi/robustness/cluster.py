@@ -1,0 +1,122 @@
+"""The engine on a Dask cluster: processes of this machine, or workers anywhere.
+
+On a cluster that SLURM shares out, `dask-jobqueue <https://jobqueue.dask.org>`_ starts the workers
+as jobs, and the sweep uses its scheduler::
+
+    from dask_jobqueue import SLURMCluster
+
+    cluster = SLURMCluster(cores=1, memory="8GB", walltime="02:00:00")
+    cluster.scale(jobs=64)
+    print(cluster.scheduler_address)  # diaghoi robustness STUDY.toml --engine dask --scheduler ...
+    input("press return when the sweep is done")
+"""
+
+from __future__ import annotations
+
+import importlib
+import logging
+import secrets
+from collections.abc import Iterator, Sequence
+from types import TracebackType
+from typing import Any
+
+from diaghoi.exceptions import InputError
+from diaghoi.robustness.engine import LOST, MOST_LOSSES, Failure, Task, guarded
+
+PATIENCE = 30  # seconds until a scheduler that does not answer is given up
+SETTINGS = {
+    # Dask gives up at the loss after these.
+    "distributed.scheduler.allowed-failures": MOST_LOSSES - 1,
+    # By default the allocator of workers gives memory back at once, and fetching it again takes
+    # longer than the work.
+    "distributed.nanny.pre-spawn-environ": {},
+}
+
+
+class DaskEngine:
+    """Workers of a Dask cluster, which must have this package and see the same files.
+
+    Parameters
+    ----------
+    scheduler : str, optional
+        Address of a scheduler that runs, ``tcp://node:8786`` for instance; without one, a cluster
+        is started on this machine.
+    workers : int
+        Number of processes of the cluster that is started here.
+
+    Raises
+    ------
+    InputError
+        Where Dask is missing, or the scheduler does not answer.
+    """
+
+    def __init__(self, scheduler: str | None = None, workers: int = 1) -> None:
+        try:
+            dask, library = map(importlib.import_module, ("dask", "distributed"))
+        except ImportError:
+            raise InputError(
+                "--engine dask: needs dask.distributed: pip install 'diaghoi[distributed]'"
+            ) from None
+        self._library: Any = library
+        self._cluster: Any = None
+        self._client: Any = None
+        self._settings: Any = dask.config.set(SETTINGS)
+        if scheduler is None:
+            self._cluster = library.LocalCluster(
+                n_workers=workers,
+                threads_per_worker=1,
+                dashboard_address=None,
+                silence_logs=logging.CRITICAL,
+            )
+        try:
+            self._client = library.Client(scheduler or self._cluster, timeout=PATIENCE)
+        except (OSError, ValueError) as error:
+            self.__exit__(None, None, None)
+            raise InputError(
+                f"--scheduler {scheduler}: cannot be reached ({error!s:.120}); give an address "
+                "like tcp://node:8786"
+            ) from None
+
+    @property
+    def workers(self) -> int:
+        """Number of workers there are now."""
+        return max(1, len(self._client.scheduler_info(n_workers=-1)["workers"]))
+
+    def __enter__(self) -> DaskEngine:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        for each in (self._client, self._cluster):
+            if each is not None:
+                each.close()
+        self._settings.__exit__(None, None, None)
+
+    def run(self, tasks: Sequence[Task]) -> Iterator[tuple[str, Any]]:
+        """Do some work: see :meth:`diaghoi.robustness.engine.Engine.run`."""
+        # Dask takes equal keys for equal work, also of other clients.
+        mark = secrets.token_hex(4)
+        futures: dict[str, Any] = {}
+        for task in tasks:
+            futures[task.key] = self._client.submit(
+                guarded,
+                task.function,
+                task.arguments,
+                *(futures[need] for need in task.needs),
+                key=f"diaghoi-{mark}-{task.key}",
+            )
+        wanted = {futures[task.key].key: task.key for task in tasks if task.wanted}
+        mine = [future for future in futures.values() if future.key in wanted]
+        del futures  # or the workers kept all blocks
+        queue = self._library.as_completed(mine)
+        del mine
+        for future in queue:
+            try:
+                outcome = future.result()
+            except self._library.KilledWorker:
+                outcome = Failure(LOST)
+            yield wanted[future.key], outcome

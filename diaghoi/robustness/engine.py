@@ -1,0 +1,212 @@
+"""Where the work of a sweep is done: on processes of this machine, or on a cluster.
+
+Both engines take the same tasks, which are functions of plain values, so that their outcomes are
+equal to the last digit.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, NamedTuple, Protocol
+
+from diaghoi.exceptions import InputError
+
+# How often a task may cost a worker its life until it is given up.
+MOST_LOSSES = 3
+# Not forked: threads of this process may hold locks.
+CONTEXT = multiprocessing.get_context("spawn")
+LOST = (
+    f"the worker was lost {MOST_LOSSES} times while it worked on this file (ended, or out of "
+    "memory); give it less with --block, or more memory"
+)
+
+
+class Task(NamedTuple):
+    """A piece of work.
+
+    Parameters
+    ----------
+    key : str
+        Tells tasks apart.
+    function : callable
+        Of a module, so that other processes find it.
+    arguments : tuple
+        Plain values.
+    needs : tuple of str
+        Tasks whose outcomes follow the arguments.
+    wanted : bool
+        Whether the outcome is given back, or needed by other tasks alone.
+    """
+
+    key: str
+    function: Callable[..., Any]
+    arguments: tuple[Any, ...]
+    needs: tuple[str, ...] = ()
+    wanted: bool = True
+
+
+@dataclass(frozen=True)
+class Failure:
+    """The outcome of work that could not be done, with the reason for the user."""
+
+    message: str
+
+
+class Engine(Protocol):
+    """Where work is done; a context manager that ends its workers."""
+
+    @property
+    def workers(self) -> int:
+        """Number of workers, as far as it is known."""
+
+    def run(self, tasks: Sequence[Task]) -> Iterator[tuple[str, Any]]:
+        """Do some work; give the key and outcome of each wanted task as it is finished.
+
+        The outcome is a :class:`Failure` where the input of the task, or one that it needs, cannot
+        be used, or where its workers are lost again and again.
+        """
+
+    def __enter__(self) -> Engine:
+        """Begin."""
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """End all workers."""
+
+
+def guarded(function: Callable[..., Any], arguments: tuple[Any, ...], *needed: Any) -> Any:
+    """Call a function; what a user can mend becomes a :class:`Failure`."""
+    for outcome in needed:
+        if isinstance(outcome, Failure):
+            return outcome
+    try:
+        return function(*arguments, *needed)
+    except InputError as error:
+        return Failure(str(error))
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        return Failure(f"{where}{error.strerror or error}")
+    except MemoryError:
+        return Failure("not enough memory for this input")
+
+
+class LocalEngine:
+    """Processes of this machine.
+
+    Each has an executor of its own, so that one that is lost costs only the task it worked on,
+    which is then given to a new one.
+
+    Parameters
+    ----------
+    workers : int
+        Number of processes. A single one is this process itself.
+    """
+
+    def __init__(self, workers: int) -> None:
+        self.workers = workers
+        self._started = False
+        self._idle: list[ProcessPoolExecutor] = []
+        self._working: dict[Future[Any], tuple[Task, ProcessPoolExecutor]] = {}
+
+    def __enter__(self) -> LocalEngine:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        for executor in [*self._idle, *(each for _, each in self._working.values())]:
+            executor.shutdown(wait=error is None, cancel_futures=True)
+        self._idle, self._working = [], {}
+
+    def run(self, tasks: Sequence[Task]) -> Iterator[tuple[str, Any]]:
+        """Do some work: see :meth:`Engine.run`."""
+        ready = deque(task for task in tasks if not task.needs)
+        waiting = [task for task in tasks if task.needs]
+        uses = Counter(need for task in tasks for need in task.needs)
+        losses: Counter[str] = Counter()
+        kept: dict[str, Any] = {}
+        while ready or self._working or waiting:
+            for task, outcome in self._outcomes(ready, kept, losses):
+                if uses[task.key]:
+                    kept[task.key] = outcome
+                for need in task.needs:
+                    uses[need] -= 1
+                    if not uses[need]:
+                        del kept[need]
+                # Finishing what is begun frees the outcomes that it needs.
+                ready.extendleft(each for each in waiting if kept.keys() >= set(each.needs))
+                waiting = [each for each in waiting if not kept.keys() >= set(each.needs)]
+                if task.wanted:
+                    yield task.key, outcome
+
+    def _outcomes(
+        self, ready: deque[Task], kept: dict[str, Any], losses: Counter[str]
+    ) -> Iterator[tuple[Task, Any]]:
+        """Give work to the workers that are idle, and wait for the next outcomes."""
+        if self.workers == 1:
+            task = ready.popleft()
+            yield task, guarded(task.function, task.arguments, *_needed(task, kept))
+            return
+        while ready and len(self._working) < self.workers:
+            task = ready.popleft()
+            future, executor = self._start(task, _needed(task, kept))
+            self._working[future] = task, executor
+        done, _ = wait(self._working, return_when=FIRST_COMPLETED)
+        for future in done:
+            task, executor = self._working.pop(future)
+            try:
+                outcome = future.result()
+            except BrokenProcessPool:
+                executor.shutdown(wait=False)
+                losses[task.key] += 1
+                if losses[task.key] < MOST_LOSSES:
+                    ready.appendleft(task)
+                    continue
+                outcome = Failure(LOST)
+            else:
+                self._idle.append(executor)
+            yield task, outcome
+
+    def _start(self, task: Task, needed: list[Any]) -> tuple[Future[Any], ProcessPoolExecutor]:
+        """Give a task to an idle worker that still lives, or to a new one."""
+        call = (guarded, task.function, task.arguments, *needed)
+        while self._idle:
+            executor = self._idle.pop()
+            try:
+                return executor.submit(*call), executor
+            except BrokenProcessPool:
+                executor.shutdown(wait=False)
+        executor = ProcessPoolExecutor(1, mp_context=CONTEXT)
+        if not self._started:
+            _check_start(executor)
+            self._started = True
+        return executor.submit(*call), executor
+
+
+def _needed(task: Task, kept: dict[str, Any]) -> list[Any]:
+    return [kept[need] for need in task.needs]
+
+
+def _check_start(executor: ProcessPoolExecutor) -> None:
+    """Refuse to go on where workers end as they start, which no file is to blame for."""
+    try:
+        executor.submit(guarded, int, ()).result()
+    except BrokenProcessPool:
+        executor.shutdown(wait=False)
+        raise InputError(
+            "the worker processes do not start; a script that calls this needs "
+            "\"if __name__ == '__main__':\" around the call, or give one worker"
+        ) from None

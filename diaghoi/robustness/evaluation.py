@@ -1,0 +1,261 @@
+"""A robustness study from its files to its figures: :func:`evaluate_study` and its result."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from diaghoi._version import __version__
+from diaghoi.comparable import check_comparable
+from diaghoi.comparison import Comparison
+from diaghoi.exceptions import some_of
+from diaghoi.oracles import ERRORS
+from diaghoi.results import Result, figure, notes_of, words
+from diaghoi.robustness.corruptions.registry import CORRUPTIONS, GROUPS
+from diaghoi.robustness.engine import Engine
+from diaghoi.robustness.metric import check_metric, usual_metric
+from diaghoi.robustness.profile import Profile
+from diaghoi.robustness.sentences import sentences
+from diaghoi.robustness.study import CLEAN, Condition, RobustnessStudy, Run
+from diaghoi.robustness.sweep import Outcomes, sweep
+from diaghoi.robustness.tables import robustness_tables
+
+SCALE = "CRI: sigma by scores in percent, natural logarithm"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Robustness:
+    """How detectors do on corrupted pictures.
+
+    Parameters
+    ----------
+    metric : str
+        What they are scored by: a path in the JSON of a report.
+    profiles : tuple of Profile
+        One a detector, in the order of the study.
+    missing : tuple of Run
+        Runs without a file.
+    failed : tuple of (Run, str)
+        Runs whose file cannot be used, and why.
+    caveats : tuple of str
+        What keeps the figures from being comparable.
+    notes : tuple of str
+        What a reader has to know.
+    """
+
+    metric: str
+    profiles: tuple[Profile, ...]
+    missing: tuple[Run, ...]
+    failed: tuple[tuple[Run, str], ...]
+    caveats: tuple[str, ...]
+    notes: tuple[str, ...]
+
+    def comparison(self, *, errors: bool = False) -> Comparison:
+        """Lay the tables out, for the writers of :mod:`diaghoi.report`.
+
+        Parameters
+        ----------
+        errors : bool
+            With a table for each error: by how much each corruption makes it cost more.
+        """
+        result = self._first
+        images = {
+            figure(each, "counts", "images")
+            for profile in self.profiles
+            for each in profile.results.values()
+        }
+        number = images.pop() if len(images) == 1 else None
+        return Comparison(
+            dataset=words(result, "dataset"),
+            protocol=words(result, "protocol", "name"),
+            signature=words(result, "protocol", "signature"),
+            images=None if number is None else int(number),
+            models=tuple(profile.model for profile in self.profiles),
+            tables=robustness_tables(self.profiles, self.metric, errors=errors),
+            caveats=self.caveats,
+            notes=self.notes,
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """All figures as plain Python values: the JSON of ``diaghoi robustness --json``.
+
+        Returns
+        -------
+        dict
+            ``diaghoi`` (version), ``dataset``, ``protocol`` and ``images`` as of a comparison;
+            ``metric``, and in ``scale`` how CRI is taken; ``corruptions`` and ``severities`` of the
+            study; ``models``, each with
+
+            - ``label``, ``stage`` and ``backbone``;
+            - ``clean``: its score on clean pictures;
+            - ``indices``: ``mri``, ``cri`` and of how many ``conditions``, for ``all``, and by
+              name in ``groups``, ``corruptions`` and ``severities``;
+            - ``drops``: by corruption, the share of the clean score that it costs;
+            - ``growth``: by error and corruption, the mean increase of ΔmAP;
+            - ``cells``: for each condition, clean pictures first, score, mAP, ΔmAP and share of
+              each error, and ``intervals`` and ``tests`` where they were asked for;
+            - ``sentences``: by corruption;
+
+            ``missing`` and ``failed`` files, ``tables`` as of a comparison, ``caveats`` and
+            ``notes``. Scores, MRI, ΔmAP and shares are fractions.
+        """
+        told = self.comparison(errors=True).to_dict()
+        first = self.profiles[0]
+        return {
+            "diaghoi": __version__,
+            **{key: told[key] for key in ("dataset", "protocol", "images")},
+            "metric": self.metric,
+            "scale": SCALE,
+            "corruptions": [
+                {
+                    "name": name,
+                    "label": CORRUPTIONS[name].label,
+                    "abbreviation": CORRUPTIONS[name].abbreviation,
+                    "group": GROUPS[CORRUPTIONS[name].group].label,
+                }
+                for name in first.corruptions
+            ],
+            "severities": list(first.severities),
+            "models": [_model(profile) for profile in self.profiles],
+            "missing": [_named(run) for run in self.missing],
+            "failed": [_named(run) | {"error": why} for run, why in self.failed],
+            **{key: told[key] for key in ("tables", "caveats", "notes")},
+        }
+
+    @property
+    def _first(self) -> Result:
+        return next(result for profile in self.profiles for result in profile.results.values())
+
+
+def evaluate_study(
+    study: RobustnessStudy, engine: Engine, *, metric: str | None = None, **choices: Any
+) -> Robustness:
+    """Diagnose all runs of a study and see how robust its detectors are.
+
+    Parameters
+    ----------
+    study : RobustnessStudy
+        With annotations.
+    engine : Engine
+        Where the work is done.
+    metric : str, optional
+        Any score of the report, by its path in the JSON; by default that of the RoHOI paper: the
+        official mAP on HICO-DET, role AP of scenario 2 on V-COCO.
+    **choices
+        As of :func:`diaghoi.robustness.sweep.sweep`.
+
+    Raises
+    ------
+    InputError
+        Where the annotations or the metric cannot be used, and where no file can.
+    """
+
+    def check(result: Mapping[str, Any]) -> None:
+        if metric is not None:
+            check_metric(metric, result)
+
+    outcomes = sweep(study, engine, check=check, **choices)
+    first = next(iter(outcomes.results.values()))
+    chosen = metric or usual_metric(words(first, "dataset"))
+    profiles = tuple(
+        Profile(
+            model=model.shown,
+            metric=chosen,
+            corruptions=study.corruptions,
+            severities=study.severities,
+            results=_of(outcomes.results, model.label),
+            tests=_of(outcomes.tests, model.label),
+        )
+        for model in study.models
+    )
+    protocol = words(first, "protocol", "name")
+    told = [
+        {**result, "label": f"{label}, {condition.title}"}
+        for (label, condition), result in outcomes.results.items()
+    ]
+    return Robustness(
+        metric=chosen,
+        profiles=profiles,
+        missing=outcomes.missing,
+        failed=outcomes.failed,
+        caveats=check_comparable(told),
+        notes=(
+            *_gaps(study, outcomes),
+            *outcomes.notes,
+            f"mAP, ΔmAP and shares of errors are those of protocol {protocol}",
+            *_notes(told),
+        ),
+    )
+
+
+def _of(found: Mapping[tuple[str, Condition], Any], label: str) -> dict[Condition, Any]:
+    return {condition: value for (owner, condition), value in found.items() if owner == label}
+
+
+def _gaps(study: RobustnessStudy, outcomes: Outcomes) -> list[str]:
+    """Name what is not there."""
+    notes = []
+    for model in study.models:
+        runs = [run for run in outcomes.missing if run.label == model.label]
+        if runs:
+            titles = [run.condition.title for run in runs]
+            notes.append(
+                f"{model.label}: {len(runs)} of {len(study.conditions)} files are missing: "
+                f"{some_of(titles)}; the first is {runs[0].file}"
+            )
+        if (model.label, CLEAN) not in outcomes.results:
+            notes.append(
+                f"{model.label}: without predictions on clean pictures CRI, drops and the growth "
+                "of errors are undefined"
+            )
+    notes += [
+        f"{run.label}, {run.condition.title}: left out: {why}" for run, why in outcomes.failed
+    ]
+    return notes
+
+
+def _notes(results: Sequence[Result]) -> list[str]:
+    """Collect the notes of all runs; each says of how many it is."""
+    counts = Counter(note for result in results for note in dict.fromkeys(notes_of(result)))
+    first = {note: r["label"] for r in reversed(results) for note in notes_of(r)}
+    return [
+        note
+        if count == len(results)
+        else f"{note} ({count} of {len(results)} runs, {first[note]} for instance)"
+        for note, count in counts.items()
+    ]
+
+
+def _named(run: Run) -> dict[str, Any]:
+    return {
+        "model": run.label,
+        "corruption": run.condition.corruption or None,
+        "severity": run.condition.severity,
+        "file": run.file,
+    }
+
+
+def _model(profile: Profile) -> dict[str, Any]:
+    names = profile.corruptions
+    return {
+        "label": profile.model.label,
+        "stage": profile.model.stage or None,
+        "backbone": profile.model.backbone or None,
+        "clean": profile.clean,
+        "indices": {
+            "all": profile.index().to_dict(),
+            "groups": {name: index.to_dict() for name, index in profile.groups().items()},
+            "corruptions": {name: profile.index([name]).to_dict() for name in names},
+            "severities": {
+                str(each): profile.at_severity(each).to_dict() for each in profile.severities
+            },
+        },
+        "drops": {name: profile.drop(name) for name in names},
+        "growth": {
+            error: {name: profile.mean_growth(name, error) for name in names} for error in ERRORS
+        },
+        "cells": profile.cells(),
+        "sentences": sentences(profile),
+    }

@@ -1,0 +1,111 @@
+"""Files of predictions, on this machine or anywhere that fsspec can read."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from diaghoi.exceptions import InputError
+
+CHUNK = 1 << 20
+
+
+def is_remote(path: str) -> bool:
+    """Whether a path is one of fsspec, like ``s3://bucket/file.npz``."""
+    return "://" in path
+
+
+def below(folder: str, name: str) -> str:
+    """Give the path of a file that is named in a study in a folder."""
+    return name if is_remote(name) else str(Path(folder, name))
+
+
+def exists(path: str) -> bool:
+    """Whether there is such a file, or a folder of files.
+
+    Raises
+    ------
+    InputError
+        Where fsspec is missing, or cannot reach the place.
+    """
+    if not is_remote(path):
+        return Path(path).exists()
+    with _reaching(path) as (system, inner):
+        return bool(system.exists(inner))
+
+
+@contextmanager
+def fetched(path: str) -> Iterator[Path]:
+    """Give a file on this machine; a remote one is copied for as long as the block runs.
+
+    Errors of the block name the remote file, not its copy.
+
+    Raises
+    ------
+    InputError
+        Where a remote file cannot be copied.
+    """
+    if not is_remote(path):
+        yield Path(path)
+        return
+    with tempfile.TemporaryDirectory(prefix="diaghoi-") as folder:
+        copy = Path(folder) / (Path(path).name or "file")
+        with _reaching(path) as (system, inner):
+            system.get_file(inner, str(copy))
+        try:
+            yield copy
+        except InputError as error:
+            raise InputError(str(error).replace(str(copy), path)) from None
+
+
+def stamp(path: str) -> str:
+    """Return what changes whenever a file is written again, without reading it."""
+    if is_remote(path):
+        with _reaching(path) as (system, inner):
+            return str(system.ukey(inner))
+    return "|".join(
+        f"{each.name} {told.st_size} {told.st_mtime_ns} {told.st_ino}"
+        for each in _members(Path(path))
+        for told in [each.stat()]
+    )
+
+
+def content_hash(path: str) -> str:
+    """Hash the content of a file, or of the files of a folder with their names (SHA-256)."""
+    digest = hashlib.sha256()
+    with fetched(path) as local:
+        for each in _members(local):
+            if each != local:
+                digest.update(each.name.encode("utf-8", "surrogateescape") + b"\0")
+            with each.open("rb") as stream:
+                while chunk := stream.read(CHUNK):
+                    digest.update(chunk)
+    return digest.hexdigest()
+
+
+def _members(path: Path) -> list[Path]:
+    return sorted(each for each in path.iterdir() if each.is_file()) if path.is_dir() else [path]
+
+
+@contextmanager
+def _reaching(path: str) -> Iterator[tuple[Any, str]]:
+    """Give the file system of a remote path and the path there.
+
+    Its errors, which are of as many kinds as there are services, become those of a user.
+    """
+    try:
+        core: Any = importlib.import_module("fsspec.core")
+    except ImportError:
+        raise InputError(
+            f"{path}: lies elsewhere, which needs fsspec: pip install 'diaghoi[distributed]'"
+        ) from None
+    try:
+        yield core.url_to_fs(path)
+    except Exception as error:
+        what = " ".join(str(error).split()) or type(error).__name__
+        raise InputError(f"{path}: cannot be reached ({what:.160}); check the path") from error

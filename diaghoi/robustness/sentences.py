@@ -1,0 +1,84 @@
+"""What a corruption does to a detector, in a sentence: how far it falls, and which error grows."""
+
+from __future__ import annotations
+
+from diaghoi.oracles import ERRORS, ORACLES
+from diaghoi.results import figure
+from diaghoi.robustness.corruptions.registry import CORRUPTIONS
+from diaghoi.robustness.profile import Profile
+from diaghoi.robustness.study import CLEAN, Condition
+from diaghoi.significance import Difference, shown_p
+
+# Points of ΔmAP below which an error is not said to grow.
+LEAST = 0.0005
+
+
+def sentences(profile: Profile) -> dict[str, str]:
+    """Say what each corruption does, at its highest severity that there is.
+
+    Parameters
+    ----------
+    profile : Profile
+        Of a detector.
+
+    Returns
+    -------
+    dict
+        By corruption; without those of which, or of clean pictures, there is no result.
+    """
+    found = {name: profile.strongest(name) for name in profile.corruptions}
+    if CLEAN not in profile.results:
+        return {}
+    return {
+        name: _sentence(profile, condition)
+        for name, condition in found.items()
+        if condition is not None
+    }
+
+
+def _sentence(profile: Profile, condition: Condition) -> str:
+    label = CORRUPTIONS[condition.corruption].label
+    return (
+        f"{label}, severity {condition.severity}: {_fall(profile, condition)}; "
+        f"{_growth(profile, condition)}."
+    )
+
+
+def _fall(profile: Profile, condition: Condition) -> str:
+    here, clean = (figure(profile.results[each], "map", "full") for each in (condition, CLEAN))
+    if here is None or clean is None:
+        return "mAP is undefined"
+    before, after = (f"{100 * each:.1f}" for each in (clean, here))
+    if before == after:
+        return f"mAP stays at {after}"
+    verb = "falls" if here < clean else "rises"
+    return f"mAP {verb} from {before} to {after}{_certainty(profile, condition, 'map.full')}"
+
+
+def _growth(profile: Profile, condition: Condition) -> str:
+    grown = {error: profile.growth(condition, error) for error in ERRORS}
+    known = {error: value for error, value in grown.items() if value is not None}
+    most = max(known, key=lambda error: known[error], default=None)
+    if most is None or known[most] < LEAST:
+        return "no error costs more than on clean pictures"
+    before, after = profile.delta(CLEAN, most), profile.delta(condition, most)
+    told = f"most grows {ORACLES[most].title.lower()}, whose ΔmAP goes from "
+    told += f"{_points(before)} to {_points(after)}"
+    told += _certainty(profile, condition, f"oracles.{most}.delta_map.full")
+    shares = [profile.share(each, most) for each in (CLEAN, condition)]
+    if None in shares:
+        return told
+    whole = "annotations" if most == "missed_gt" else "predictions"
+    one, other = (f"{100 * (share or 0):.1f}" for share in shares)
+    return f"{told} and whose share of the {whole} from {one} to {other} %"
+
+
+def _points(value: float | None) -> str:
+    return f"{100 * (value or 0):+.1f}".replace("-", "−")
+
+
+def _certainty(profile: Profile, condition: Condition, path: str) -> str:
+    """Say how sure a difference is, where it was tested."""
+    tests: list[Difference] = profile.tests.get(condition, [])
+    p = next((each.p_holm for each in tests if each.path == path), None)
+    return "" if p is None else f" ({shown_p(p)})"

@@ -1,0 +1,316 @@
+"""Several detectors on clean and on corrupted pictures: what a robustness study is made of.
+
+A study is written down in a TOML file::
+
+    annotations = "instances_test2015.json"  # paths start from this file
+    protocol = "hico-det"                    # optional, as dataset, instances and ids
+    corruptions = ["motion_blur", "EI"]      # optional: names, abbreviations or groups [all]
+    severities = [1, 3, 5]                   # optional [1 to 5]
+
+    [[model]]
+    label = "QPIC"
+    clean = "qpic/clean.npz"                       # predictions on the clean pictures
+    files = "qpic/{corruption}_{severity}.npz"     # on the others: motion_blur_1.npz and so on
+    stage = "one"                                  # optional: one or two
+    backbone = "ResNet-50"                         # optional
+    clean_pairs = "qpic/clean_pairs.pkl"           # optional, as the next
+    pairs = "qpic/{corruption}_{severity}_pairs.pkl"
+
+Files of predictions may lie anywhere that fsspec can read (``s3://bucket/file.npz``), where it is
+installed. ``verb_similarity`` and ``object_similarity`` name tables by which soft mAP and mF1 are
+computed as well (see :mod:`diaghoi.semantic`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from string import Formatter
+from typing import Any, NamedTuple
+
+from diaghoi.exceptions import InputError, close_matches
+from diaghoi.formats.toml import check_keys, read_toml, text_of
+from diaghoi.robustness.corruptions.registry import CORRUPTIONS, SEVERITIES, find
+from diaghoi.robustness.files import below, is_remote
+from diaghoi.study import Model, check_models
+
+TEXTS = (
+    *("annotations", "instances", "ids", "dataset", "protocol"),
+    *("verb_similarity", "object_similarity"),
+)
+KEYS = (*TEXTS, "corruptions", "severities", "model")
+MODEL_KEYS = ("label", "clean", "files", "clean_pairs", "pairs", "stage", "backbone")
+FIELDS = ("corruption", "severity")
+
+
+class Condition(NamedTuple):
+    """How the pictures were made worse.
+
+    Parameters
+    ----------
+    corruption : str
+        Name in the registry; empty for clean pictures.
+    severity : int
+        1 to 5; 0 for clean pictures.
+    """
+
+    corruption: str
+    severity: int
+
+    @property
+    def title(self) -> str:
+        """The condition in words."""
+        if not self.corruption:
+            return "clean"
+        return f"{CORRUPTIONS[self.corruption].label} {self.severity}"
+
+
+CLEAN = Condition("", 0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RobustModel:
+    """One detector of a study.
+
+    Parameters
+    ----------
+    label : str
+        Its name in tables and figures.
+    clean, files : str
+        Predictions on clean pictures, and the pattern of all others.
+    clean_pairs, pairs : str or None
+        The pairs that the detector lists apart, likewise.
+    stage : {"", "one", "two"}
+        Empty where not told.
+    backbone : str
+        Empty where not told.
+    """
+
+    label: str
+    clean: str
+    files: str
+    clean_pairs: str | None = None
+    pairs: str | None = None
+    stage: str = ""
+    backbone: str = ""
+
+    @property
+    def shown(self) -> Model:
+        """The detector as comparisons know it."""
+        return Model(
+            label=self.label, file=Path(self.clean), stage=self.stage, backbone=self.backbone
+        )
+
+
+class Run(NamedTuple):
+    """What one detector predicts under one condition.
+
+    Parameters
+    ----------
+    label : str
+        The detector.
+    condition : Condition
+        The pictures.
+    file : str
+        Its predictions.
+    pairs : str or None
+        Its pairs, where it lists them apart.
+    """
+
+    label: str
+    condition: Condition
+    file: str
+    pairs: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class RobustnessStudy:
+    """Some detectors, and the conditions they are evaluated under.
+
+    Parameters
+    ----------
+    models : tuple of RobustModel
+        In the order in which they are shown.
+    corruptions : tuple of str
+        Names, in the order of the registry.
+    severities : tuple of int
+        In ascending order.
+    annotations, instances, ids : pathlib.Path or None
+        The annotation file, and those that belong to V-COCO's.
+    dataset, protocol : str or None
+        As in :class:`diaghoi.study.Study`.
+    similarity : tuple of pathlib.Path or None
+        Tables of verbs and of objects for soft mAP and mF1.
+    source : str
+        The file that describes the study, for messages.
+    """
+
+    models: tuple[RobustModel, ...]
+    corruptions: tuple[str, ...] = tuple(CORRUPTIONS)
+    severities: tuple[int, ...] = SEVERITIES
+    annotations: Path | None = None
+    instances: Path | None = None
+    ids: Path | None = None
+    dataset: str | None = None
+    protocol: str | None = None
+    similarity: tuple[Path, Path] | None = None
+    source: str = ""
+
+    @property
+    def conditions(self) -> tuple[Condition, ...]:
+        """Clean pictures, and every corruption at every severity."""
+        worse = (Condition(name, each) for name in self.corruptions for each in self.severities)
+        return (CLEAN, *worse)
+
+    def runs(self) -> Iterator[Run]:
+        """List the files of all detectors under all conditions, whether they exist or not."""
+        for model in self.models:
+            for condition in self.conditions:
+                patterns = (
+                    (model.clean, model.clean_pairs)
+                    if condition == CLEAN
+                    else (model.files, model.pairs)
+                )
+                file, pairs = (_filled(pattern, condition) for pattern in patterns)
+                yield Run(model.label, condition, str(file), pairs)
+
+
+def read_robustness_study(path: str | PathLike[str]) -> RobustnessStudy:
+    """Read the description of a robustness study.
+
+    Parameters
+    ----------
+    path : path
+        A TOML file as shown at the top of this module.
+
+    Raises
+    ------
+    InputError
+        For a file that cannot be read, an unknown or missing key, a value that cannot be used, and
+        labels that stand there twice.
+    """
+    path = Path(path)
+    content = read_toml(path)
+    check_keys(str(path), content, KEYS)
+    texts = {key: text_of(str(path), content, key) for key in TEXTS}
+    rows = content.get("model")
+    if not isinstance(rows, list) or not rows or not all(isinstance(row, dict) for row in rows):
+        raise InputError(f"{path}: model: give at least one [[model]] with label, clean and files")
+    models = tuple(_model(path, number, row) for number, row in enumerate(rows, 1))
+    check_models([model.shown for model in models])
+    folder, dataset = path.parent, texts["dataset"]
+    if dataset is not None and dataset.endswith(".toml"):
+        dataset = str(folder / dataset)
+    truth = {key: texts[key] for key in ("annotations", "instances", "ids")}
+    return RobustnessStudy(
+        models=models,
+        corruptions=_corruptions(path, content.get("corruptions")),
+        severities=_severities(path, content.get("severities")),
+        dataset=dataset,
+        protocol=texts["protocol"],
+        similarity=_similarity(path, texts),
+        source=str(path),
+        **{key: None if name is None else folder / name for key, name in truth.items()},
+    )
+
+
+def _model(path: Path, number: int, row: Mapping[str, Any]) -> RobustModel:
+    where = f"{path}: model {number}"
+    check_keys(where, row, MODEL_KEYS)
+    texts = {key: text_of(where, row, key) for key in MODEL_KEYS}
+    for key in ("label", "clean", "files"):
+        if texts[key] is None:
+            raise InputError(f"{where}: {key}: missing; {_needed(key)}")
+    for key in ("files", "pairs"):
+        _check_pattern(where, key, texts[key])
+    folder = str(path.parent)
+    # Braces of the folder are no fields.
+    quoted = folder.replace("{", "{{").replace("}", "}}")
+    paths = {
+        key: None if name is None else below(quoted if key in ("files", "pairs") else folder, name)
+        for key in ("clean", "files", "clean_pairs", "pairs")
+        for name in [texts[key]]
+    }
+    return RobustModel(
+        label=str(texts["label"]),
+        clean=str(paths["clean"]),
+        files=str(paths["files"]),
+        clean_pairs=paths["clean_pairs"],
+        pairs=paths["pairs"],
+        stage=texts["stage"] or "",
+        backbone=texts["backbone"] or "",
+    )
+
+
+def _needed(key: str) -> str:
+    return {
+        "label": "name the model",
+        "clean": "name the predictions on clean pictures",
+        "files": 'give a pattern like "preds/{corruption}_{severity}.npz"',
+    }[key]
+
+
+def _check_pattern(where: str, key: str, pattern: str | None) -> None:
+    """Refuse a pattern that does not tell the conditions apart."""
+    if pattern is None:
+        return
+    try:
+        found = [name for _, name, _, _ in Formatter().parse(pattern) if name is not None]
+    except ValueError as error:
+        raise InputError(f"{where}: {key}: '{pattern}' is no pattern ({error})") from None
+    for name in found:
+        if name not in FIELDS:
+            raise InputError(
+                f"{where}: {key}: {{{name}}} stands for nothing{close_matches(name, FIELDS)}; "
+                "give {corruption} and {severity}"
+            )
+    missing = [f"{{{name}}}" for name in FIELDS if name not in found]
+    if missing:
+        raise InputError(
+            f"{where}: {key}: '{pattern}' lacks {' and '.join(missing)}, so that several "
+            "conditions would share a file"
+        )
+    try:
+        _filled(pattern, Condition(next(iter(CORRUPTIONS)), 1))
+    except ValueError as error:
+        raise InputError(f"{where}: {key}: '{pattern}' is no pattern ({error})") from None
+
+
+def _filled(pattern: str | None, condition: Condition) -> str | None:
+    if pattern is None or condition == CLEAN:
+        return pattern
+    return pattern.format(corruption=condition.corruption, severity=condition.severity)
+
+
+def _corruptions(path: Path, given: Any) -> tuple[str, ...]:
+    if given is None:
+        return tuple(CORRUPTIONS)
+    if not isinstance(given, list) or not given or not all(isinstance(n, str) for n in given):
+        raise InputError(f"{path}: corruptions: is {given!r:.60}; give a list of names")
+    try:
+        return tuple(each.name for each in find(given))
+    except InputError as error:
+        raise InputError(f"{path}: corruptions: {error}") from None
+
+
+def _severities(path: Path, given: Any) -> tuple[int, ...]:
+    if given is None:
+        return SEVERITIES
+    whole = isinstance(given, list) and all(type(each) is int for each in given)
+    if not whole or not given or not set(given) <= set(SEVERITIES):
+        raise InputError(f"{path}: severities: is {given!r:.60}; give a list like [1, 3, 5]")
+    return tuple(sorted(set(given)))
+
+
+def _similarity(path: Path, texts: Mapping[str, str | None]) -> tuple[Path, Path] | None:
+    verbs, objects = texts["verb_similarity"], texts["object_similarity"]
+    if verbs is None and objects is None:
+        return None
+    if verbs is None or objects is None:
+        raise InputError(f"{path}: verb_similarity and object_similarity: give both or none")
+    for name in (verbs, objects):
+        if is_remote(name):
+            raise InputError(f"{path}: {name}: tables of similarity are read from this machine")
+    return path.parent / verbs, path.parent / objects

@@ -1,0 +1,229 @@
+"""The tables of a robustness study: those of the RoHOI paper, and which errors grow."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from diaghoi.comparison import Cell, Row, Table
+from diaghoi.comparison import _table as table_of
+from diaghoi.oracles import ERRORS, ORACLES
+from diaghoi.robustness.corruptions.registry import CORRUPTIONS, GROUPS
+from diaghoi.robustness.indices import Index
+from diaghoi.robustness.metric import beside, score_of
+from diaghoi.robustness.profile import Profile
+from diaghoi.robustness.study import CLEAN
+from diaghoi.topics import Column, Topic
+
+PARTIAL = "‡"
+
+
+class Entry(NamedTuple):
+    """A figure, and whether some of the conditions behind it have no score."""
+
+    value: float | None
+    partial: bool = False
+
+
+Figures = Sequence[tuple[Column, Callable[[Profile], Entry]]]
+
+
+def robustness_tables(
+    profiles: Sequence[Profile], metric: str, *, errors: bool = False
+) -> tuple[Table, ...]:
+    """Lay out the tables of a study.
+
+    Parameters
+    ----------
+    profiles : sequence of Profile
+        One a detector.
+    metric : str
+        What they are scored by.
+    errors : bool
+        With a table for each error.
+
+    Returns
+    -------
+    tuple of Table
+        ``robustness`` (table 1 of the paper), ``corruptions`` (table 3), the same with CRI,
+        ``groups``, ``severities``, and ``growth_human_box`` and so on. Figures for which some
+        conditions have no score carry a mark.
+    """
+    several = len(profiles[0].severities) > 1
+    tables = [_overall(profiles, metric), _corruptions(profiles, metric, "mri")]
+    if several:
+        tables.append(_corruptions(profiles, metric, "cri"))
+    tables.append(_groups(profiles, metric))
+    if several:
+        tables.append(_severities(profiles, metric))
+    if errors:
+        tables += [_growth(profiles, error) for error in ERRORS]
+    return tuple(tables)
+
+
+def _overall(profiles: Sequence[Profile], metric: str) -> Table:
+    results = [result for profile in profiles for result in profile.results.values()]
+
+    def clean(path: str) -> Callable[[Profile], Entry]:
+        def look_up(profile: Profile) -> Entry:
+            result = profile.results.get(CLEAN)
+            return Entry(None if result is None else score_of(path, result))
+
+        return look_up
+
+    figures = [
+        (Column(key=f"clean.{path}", title=title, better="higher", group="Clean"), clean(path))
+        for path, title in beside(metric, results).items()
+    ]
+    return _made(
+        profiles,
+        [*figures, *_both("", "All corruptions", Profile.index)],
+        key="robustness",
+        title="Robustness, %",
+        caption=f"Scores: {metric}. MRI: mean under corruption. CRI: mean of the relative score, "
+        "less where it varies with the severity (sigma of scores in percent); 23 is the 0.23 of "
+        "the RoHOI paper.",
+    )
+
+
+def _both(
+    key: str, group: str, index: Callable[[Profile], Index]
+) -> list[tuple[Column, Callable[[Profile], Entry]]]:
+    """Make the columns of MRI and CRI."""
+    before = f"{key}." if key else ""
+    return [
+        (
+            Column(key=f"{before}mri", title="MRI", better="higher", group=group),
+            lambda profile: Entry(index(profile).mri, index(profile).partial),
+        ),
+        (
+            Column(key=f"{before}cri", title="CRI", better="higher", group=group),
+            lambda profile: Entry(index(profile).cri, index(profile).partial),
+        ),
+    ]
+
+
+def _by_corruption(
+    profiles: Sequence[Profile], figure: Callable[[Profile, str], Entry], **look: str
+) -> Figures:
+    def of(name: str) -> Callable[[Profile], Entry]:
+        return lambda profile: figure(profile, name)
+
+    columns: list[tuple[Column, Callable[[Profile], Entry]]] = []
+    for name in profiles[0].corruptions:
+        told = CORRUPTIONS[name]
+        column = Column(key=name, title=told.abbreviation, group=GROUPS[told.group].label)
+        columns.append((replace(column, **look), of(name)))  # type: ignore[arg-type]
+    return columns
+
+
+def _abbreviations(profiles: Sequence[Profile]) -> str:
+    told = (CORRUPTIONS[name] for name in profiles[0].corruptions)
+    return ", ".join(f"{each.abbreviation}: {each.label}" for each in told)
+
+
+def _corruptions(profiles: Sequence[Profile], metric: str, which: str) -> Table:
+    def figure(profile: Profile, name: str) -> Entry:
+        index = profile.index([name])
+        return Entry(index.mri if which == "mri" else index.cri, index.partial)
+
+    return _made(
+        profiles,
+        _by_corruption(profiles, figure, better="higher"),
+        key="corruptions" if which == "mri" else "corruptions_cri",
+        title=f"{which.upper()} of each corruption, %",
+        caption=f"{metric} over the severities. {_abbreviations(profiles)}."
+        if which == "mri"
+        else f"{metric} over the severities.",
+    )
+
+
+def _groups(profiles: Sequence[Profile], metric: str) -> Table:
+    def of(group: str) -> Callable[[Profile], Index]:
+        return lambda profile: profile.groups()[group]
+
+    figures = [
+        column
+        for group in profiles[0].groups()
+        for column in _both(group, GROUPS[group].label, of(group))
+    ]
+    return _made(
+        profiles,
+        figures,
+        key="groups",
+        title="Groups of corruptions, %",
+        caption=f"{metric} over the corruptions of each group.",
+    )
+
+
+def _severities(profiles: Sequence[Profile], metric: str) -> Table:
+    def at(severity: int) -> Callable[[Profile], Entry]:
+        def look_up(profile: Profile) -> Entry:
+            index = profile.at_severity(severity)
+            return Entry(index.mri, index.partial)
+
+        return look_up
+
+    return _made(
+        profiles,
+        [
+            (Column(key=str(each), title=f"L{each}", better="higher", group="Severity"), at(each))
+            for each in profiles[0].severities
+        ],
+        key="severities",
+        title="MRI of each severity, %",
+        caption=f"{metric} over all corruptions.",
+    )
+
+
+def _growth(profiles: Sequence[Profile], error: str) -> Table:
+    def figure(profile: Profile, name: str) -> Entry:
+        return Entry(profile.mean_growth(name, error), profile.index([name]).partial)
+
+    title = ORACLES[error].title
+    return _made(
+        profiles,
+        _by_corruption(profiles, figure, unit="points", better="lower"),
+        key=f"growth_{error}",
+        title=f"{title}: growth of ΔmAP, points",
+        caption="ΔmAP of the error under corruption less that on clean pictures, mean over the "
+        "severities.",
+    )
+
+
+def _made(profiles: Sequence[Profile], figures: Figures, **words: str) -> Table:
+    """Lay figures out like those of a comparison, and mark what is partial."""
+    entries = [[value(profile) for _, value in figures] for profile in profiles]
+    topic = Topic(
+        columns=tuple(column for column, _ in figures),
+        values=tuple(tuple(entry.value for entry in row) for row in entries),
+        **words,
+    )
+    table = table_of(topic, [profile.model for profile in profiles])
+    partial = {
+        profile.model.label: [entry.partial and entry.value is not None for entry in row]
+        for profile, row in zip(profiles, entries, strict=True)
+    }
+    if not any(map(any, partial.values())):
+        return table
+    sections = tuple(
+        replace(section, rows=tuple(_marked(row, partial) for row in section.rows))
+        for section in table.sections
+    )
+    return replace(
+        table,
+        sections=sections,
+        caption=f"{table.caption} {PARTIAL}: over the conditions that there are.",
+    )
+
+
+def _marked(row: Row, partial: dict[str, list[bool]]) -> Row:
+    if row.kind != "model":
+        return row
+    flags = partial[row.title]
+
+    def cell(found: Cell, flag: bool) -> Cell:
+        return replace(found, mark=PARTIAL if flag else found.mark)
+
+    return replace(row, cells=tuple(cell(*each) for each in zip(row.cells, flags, strict=True)))

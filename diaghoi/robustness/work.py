@@ -1,0 +1,224 @@
+"""What the workers of a sweep do: functions of plain values, here or on another machine.
+
+A run is cut into blocks of images. Each block becomes a partial :class:`~diaghoi.Diagnosis`, and
+their sum is exactly the diagnosis of the run.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from diaghoi.diagnosis import Diagnosis, diagnose_images
+from diaghoi.formats import read_annotations, read_predictions
+from diaghoi.meeting import sampled_warnings
+from diaghoi.protocol import check_protocol
+from diaghoi.protocol import protocol as protocol_named
+from diaghoi.robustness.files import fetched
+from diaghoi.scenes import Joined, Scenes, join
+from diaghoi.vocabulary import vocabulary
+
+
+@dataclass(frozen=True, kw_only=True)
+class Truth:
+    """What the runs of a sweep are evaluated against.
+
+    Parameters
+    ----------
+    annotations : str
+        The file.
+    instances, ids : str or None
+        Those that belong to V-COCO's.
+    dataset, protocol : str or None
+        Names, or the description of a data set; None for what the file tells.
+    sweep : str
+        Tells sweeps apart, so that a worker that outlives one reads the files of the next.
+    """
+
+    annotations: str
+    instances: str | None = None
+    ids: str | None = None
+    dataset: str | None = None
+    protocol: str | None = None
+    sweep: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Job:
+    """One run.
+
+    Parameters
+    ----------
+    truth : Truth
+        What it is evaluated against.
+    file : str
+        The predictions.
+    pairs : str or None
+        The pairs that the detector lists apart.
+    """
+
+    truth: Truth
+    file: str
+    pairs: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """What is computed of every run beside its diagnosis.
+
+    Parameters
+    ----------
+    resamples : int or None
+        Of the bootstrap; None for no intervals.
+    confidence : float
+        Of intervals.
+    seed : int
+        Of resamples and exchanges.
+    similarity : tuple of str or None
+        Tables of verbs and of objects for soft mAP and mF1.
+    """
+
+    resamples: int | None = None
+    confidence: float = 0.95
+    seed: int = 0
+    similarity: tuple[str, str] | None = None
+
+
+# A worker that is given one block after the other reads each file once.
+@lru_cache(maxsize=1)
+def read_truth(truth: Truth) -> Scenes:
+    """Read the annotations.
+
+    Raises
+    ------
+    InputError
+        Where they cannot be used, are empty, or the protocol is not for them.
+    """
+    words = None if truth.dataset is None else vocabulary(truth.dataset)
+    scenes = read_annotations(
+        truth.annotations, dataset=words, instances=truth.instances, ids=truth.ids
+    )
+    check_protocol(_protocol(truth, scenes), scenes.vocabulary)
+    return scenes
+
+
+def _protocol(truth: Truth, scenes: Scenes) -> Any:
+    return protocol_named(truth.protocol or scenes.vocabulary.protocol)
+
+
+@lru_cache(maxsize=1)
+def _joined(job: Job) -> tuple[Scenes, Scenes, Joined, tuple[str, ...]]:
+    """Read a run and join it to the annotations; also what is suspicious about it."""
+    truth = read_truth(job.truth)
+    with fetched(job.file) as file:
+        if job.pairs is None:
+            predictions = read_predictions(file, dataset=truth.vocabulary)
+        else:
+            with fetched(job.pairs) as pairs:
+                predictions = read_predictions(file, pairs=pairs, dataset=truth.vocabulary)
+    predictions = replace(predictions, source=job.file)
+    return *join(truth, predictions), tuple(sampled_warnings(truth, predictions))
+
+
+def diagnose_block(job: Job, number: int, of: int) -> Diagnosis:
+    """Diagnose one of the blocks that the images of a run are cut into.
+
+    Parameters
+    ----------
+    job : Job
+        The run.
+    number, of : int
+        Which block, from 0, of how many.
+
+    Raises
+    ------
+    InputError
+        Where a file cannot be used.
+    """
+    truth, predictions, joined, warnings = _joined(job)
+    first, stop = (len(truth) * each // of for each in (number, number + 1))
+    block = diagnose_images(
+        truth.between(first, stop),
+        predictions.between(first, stop),
+        _protocol(job.truth, truth),
+    )
+    # Both sides of a block have the same images; which file they come from is known of the whole.
+    return replace(
+        block,
+        annotated=joined.annotated[first:stop],
+        predicted=joined.predicted[first:stop],
+        reading_notes=(*warnings, *block.reading_notes),
+    )
+
+
+def finish(job: Job, asked: Asked, *blocks: Diagnosis) -> dict[str, Any]:
+    """Turn the diagnosis of all blocks of a run into its result.
+
+    Returns
+    -------
+    dict
+        As of :meth:`diaghoi.Diagnosis.to_dict`, with ``intervals`` and ``bootstrap`` where asked
+        for, and where there are tables of similarity also ``soft_map`` and ``mf1``.
+    """
+    diagnosis = blocks[0] if len(blocks) == 1 else Diagnosis.sum(blocks)
+    result = diagnosis.to_dict()
+    if asked.resamples is not None:
+        from diaghoi.uncertainty import bootstrap
+
+        settings: dict[str, Any] = {"seed": asked.seed, "confidence": asked.confidence}
+        result |= bootstrap(diagnosis, asked.resamples, **settings).to_dict()
+    if asked.similarity is not None:
+        result |= _semantic(job, asked.similarity)
+    return result
+
+
+def diagnose_run(job: Job, asked: Asked) -> dict[str, Any]:
+    """Do all work on a run at once: :func:`finish` of a single block."""
+    return finish(job, asked, diagnose_block(job, 0, 1))
+
+
+def compare_to_clean(
+    clean: Job, job: Job, labels: tuple[str, str], asked: Asked, exchanges: int
+) -> list[dict[str, Any]]:
+    """Test whether a detector does differently on corrupted pictures.
+
+    Parameters
+    ----------
+    clean, job : Job
+        Its predictions on clean and on corrupted pictures.
+    labels : tuple of str
+        What the two are called.
+    asked : Asked
+        Seed and confidence.
+    exchanges : int
+        Resamples, and exchanges of the images.
+
+    Returns
+    -------
+    list of dict
+        As :meth:`diaghoi.significance.Difference.to_dict`.
+    """
+    from diaghoi.significance import compare_pair
+
+    first = replace(_clean(clean), label=labels[0])
+    second = replace(diagnose_block(job, 0, 1), label=labels[1])
+    found = compare_pair(first, second, exchanges, seed=asked.seed, confidence=asked.confidence)
+    return [each.to_dict() for each in found]
+
+
+@lru_cache(maxsize=1)
+def _clean(job: Job) -> Diagnosis:
+    """Diagnose clean pictures once for all that is compared to them."""
+    return diagnose_block(job, 0, 1)
+
+
+def _semantic(job: Job, similarity: tuple[str, str]) -> dict[str, Any]:
+    """Evaluate a run by tables of similarity."""
+    from diaghoi.semantic import evaluate, read_similarity
+
+    truth, predictions, *_ = _joined(job)
+    verbs, objects = (read_similarity(Path(path)) for path in similarity)
+    evaluated = evaluate(truth, predictions, verbs, objects, protocol=_protocol(job.truth, truth))
+    return {"soft_map": evaluated.soft_map, "mf1": evaluated.mf1}

@@ -1,0 +1,48 @@
+"""Simulated detectors on simulated corrupted pictures: faults that grow with the severity."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from diaghoi.robustness.corruptions.registry import CORRUPTIONS
+from diaghoi.simulate.detector import Detector
+
+# By how much each severity raises the faults of a detector, for the groups of corruptions: blur
+# hides people and things, noise and compression confuse labels and verbs, what covers the scene
+# hides parts of it, and distortions move boxes.
+FAULTS = {
+    "optical": {"missed_persons": 0.04, "missed_objects": 0.06, "localisation": 0.008},
+    "sensor": {"confused_labels": 0.06, "confused_verbs": 0.05},
+    "environment": {"missed_persons": 0.03, "missed_objects": 0.05, "confused_verbs": 0.03},
+    "geometry": {"misplaced": 0.05, "localisation": 0.02},
+}
+# The corruptions of a group differ from this part of these steps, by equal amounts, to all of them
+# and as much more.
+MILDEST = 0.5
+
+
+def under_corruption(detector: Detector, corruption: str, severity: int) -> Detector:
+    """Return a detector as it does on corrupted pictures.
+
+    Parameters
+    ----------
+    detector : Detector
+        On clean ones.
+    corruption : str
+        Name in the registry (:mod:`diaghoi.robustness.corruptions.registry`).
+    severity : int
+        1 to 5.
+
+    Returns
+    -------
+    Detector
+        With more of the faults of the group of the corruption; rates are at most 1.
+    """
+    group = CORRUPTIONS[corruption].group
+    members = [name for name, each in CORRUPTIONS.items() if each.group == group]
+    strength = MILDEST + members.index(corruption) / (len(members) - 1)
+    raised = {
+        fault: min(1.0, getattr(detector, fault) + strength * severity * step)
+        for fault, step in FAULTS[group].items()
+    }
+    return replace(detector, **raised)

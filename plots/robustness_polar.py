@@ -1,0 +1,102 @@
+"""Radar charts: closed lines around a centre, one direction for each of many things."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from diaghoi.exceptions import InputError
+from diaghoi.plots.legend import legend_above
+from diaghoi.plots.style import SINGLE_COLUMN, model_style
+
+FloatArray = npt.NDArray[np.float64]
+NAME_SIZE, SCALE_SIZE = 6.5, 5.5  # points
+HEIGHT = 3.1  # inches
+
+
+def polar_axes(ax: Axes | None) -> tuple[Any, Axes | Figure]:
+    """Find where to draw: given axes, which must be polar, or those of a new figure.
+
+    Returns
+    -------
+    ax : matplotlib.projections.polar.PolarAxes
+        Where to draw.
+    target : Axes or Figure
+        What a legend stands above.
+
+    Raises
+    ------
+    InputError
+        For axes that are not polar.
+    """
+    if ax is None:
+        figure = Figure(figsize=(SINGLE_COLUMN, HEIGHT), layout="constrained")
+        return figure.add_subplot(projection="polar"), figure
+    if ax.name != "polar":
+        raise InputError("ax: is not polar; make it with add_subplot(projection='polar')")
+    return ax, ax
+
+
+def radar(
+    ax: Any,
+    names: Sequence[str],
+    values: Mapping[str, Sequence[float | None]],
+    reference: float | None = None,
+) -> None:
+    """Draw the values of some models as closed lines.
+
+    Parameters
+    ----------
+    ax : matplotlib.projections.polar.PolarAxes
+        Where to draw.
+    names : sequence of str
+        Of the directions, clockwise from the top.
+    values : mapping of sequence of float or None
+        By model; at None the line is broken.
+    reference : float, optional
+        Radius of a dashed circle. The area between it and the line of a single model is shaded.
+    """
+    angles = np.linspace(0, 2 * np.pi, len(names), endpoint=False)
+    ax.set_theta_zero_location("N")
+    ax.set_theta_direction(-1)
+    ax.set_xticks(angles, names, fontsize=NAME_SIZE)
+    ax.tick_params(axis="x", pad=-2)
+    ax.tick_params(axis="y", labelsize=SCALE_SIZE, labelcolor="0.35")
+    ax.grid(color="0.85", linewidth=0.5)
+    ax.spines["polar"].set_color("0.7")
+    around = np.append(angles, 2 * np.pi)
+    for number, row in enumerate(values.values()):
+        radii = np.array([np.nan if value is None else value for value in row])
+        closed = np.append(radii, radii[0])
+        style = model_style(number)
+        ax.plot(around, closed, **style, linewidth=1.0, markersize=2.2)
+        if reference is not None and len(values) == 1:
+            ax.fill_between(around, closed, reference, color=style["color"], alpha=0.15, lw=0)
+    highest = max(
+        (value for row in values.values() for value in row if value is not None), default=1.0
+    )
+    if reference is not None:
+        circle = np.linspace(0, 2 * np.pi, 181)
+        ax.plot(circle, np.full_like(circle, reference), "--", color="0.3", linewidth=0.7)
+        highest = max(highest, reference)
+    ax.set_ylim(0, 1.05 * highest)
+    ax.set_rlabel_position(180 / max(len(names), 1))
+
+
+def radar_legend(
+    target: Axes | Figure, models: Sequence[str], title: str, reference: str = ""
+) -> None:
+    """Explain the lines of :func:`radar`."""
+    marks: list[Line2D] = [
+        Line2D([], [], label=name, linewidth=1.0, markersize=2.5, **model_style(number))
+        for number, name in enumerate(models)
+    ]
+    if reference:
+        marks.append(Line2D([], [], color="0.3", linestyle="--", linewidth=0.7, label=reference))
+    legend_above(target, marks, title, mark=2.0)

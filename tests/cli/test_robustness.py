@@ -1,0 +1,224 @@
+"""``diaghoi robustness``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from support.robustness import CORRUPTIONS, link_study, write_study
+
+from diaghoi.robustness.corruptions import registry
+
+
+@pytest.fixture(scope="session")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_study(tmp_path_factory.mktemp("study"))
+
+
+@pytest.fixture
+def study(written: Path, alone: Path) -> Path:
+    """The study, in the working directory."""
+    return link_study(written, alone) / "study.toml"
+
+
+ALONE = ("--workers", "1")
+
+
+def test_tables_sentences_and_notes(run, study: Path) -> None:
+    done = run("robustness", study, *ALONE)
+    assert done.code == 0, done.err
+    assert done.out.startswith("2 models on hico-det, 40 images, protocol hico-det-520\n")
+    for title in ("Robustness, %", "MRI of each corruption, %", "CRI of each", "MRI of each sev"):
+        assert f"\n{title}" in done.out
+    told = " ".join(done.out.split())
+    assert "A Motion blur, severity 5: mAP falls from" in told
+    assert told.count("Occlusion, severity 5: ") == 2
+    assert "growth of ΔmAP" not in done.out
+    assert "Note: mAP, ΔmAP and shares of errors are those of protocol hico-det-520" in done.err
+    assert max(map(len, done.out.splitlines())) <= 80
+
+
+def test_errors_are_shown_where_asked_for(run, study: Path) -> None:
+    done = run("robustness", study, *ALONE, "--errors")
+    assert "\nAction: growth of ΔmAP, points\n" in done.out
+
+
+def test_json_on_stdout(run, study: Path) -> None:
+    done = run("robustness", study, *ALONE, "--json", "-", "--metric", "map.full")
+    told = json.loads(done.out)
+    assert told["metric"] == "map.full"
+    assert [model["label"] for model in told["models"]] == ["A", "B"]
+
+
+def test_processes_and_blocks_give_the_same_json(run, study: Path) -> None:
+    run("robustness", study, *ALONE, "--json", "a.json", "--quiet")
+    done = run("robustness", study, "--workers", "2", "--block", "9", "--json", "b.json", "--quiet")
+    assert (done.out, done.err) == ("", "")
+    assert Path("a.json").read_bytes() == Path("b.json").read_bytes()
+
+
+def test_dask_gives_the_same_json(program, study: Path) -> None:
+    pytest.importorskip("distributed", reason="dask.distributed is not installed")
+    words = ("robustness", study, "--workers", "2", "--json", "-")
+    here, there = (program(*words, "--engine", engine) for engine in ("local", "dask"))
+    assert (here.code, there.code) == (0, 0), there.err
+    assert here.out == there.out
+    assert here.err == there.err
+
+
+def test_a_second_call_takes_what_is_kept(run, study: Path) -> None:
+    words = ("robustness", study, *ALONE, "--cache", "kept", "--json", "-")
+    first = run(*words)
+    assert len(list(Path("kept/results").glob("*.json"))) == 14
+    kept = {path: path.stat().st_mtime_ns for path in Path("kept").rglob("*.json")}
+    assert run(*words).out == first.out
+    assert {path: path.stat().st_mtime_ns for path in Path("kept").rglob("*.json")} == kept
+
+
+@pytest.mark.parametrize(
+    ("name", "start"),
+    [("t.md", "Models on"), ("t.tex", "% diaghoi"), ("t.csv", "topic,"), ("t.json", "{")],
+)
+def test_the_ending_of_the_file_tells_its_format(run, study: Path, name: str, start: str) -> None:
+    done = run("robustness", study, *ALONE, "--out", name)
+    assert (done.code, done.out) == (0, "")
+    text = Path(name).read_text("utf-8")
+    assert text.startswith(start)
+    assert "otion" in text
+    if not name.endswith(("csv", "json")):
+        assert "severity 5: " in text
+
+
+def test_figures_are_drawn(run, study: Path) -> None:
+    done = run("robustness", study, *ALONE, "--figures", "figures", "--quiet")
+    assert done.code == 0, done.err
+    assert sorted(path.name for path in Path("figures").iterdir()) == [
+        "robustness_drops.pdf",
+        "robustness_errors.pdf",
+        "robustness_groups.pdf",
+        "robustness_severities.pdf",
+    ]
+
+
+def test_figures_that_cannot_be_drawn_are_noted(run, study: Path) -> None:
+    text = study.read_text().replace(str(list(CORRUPTIONS)), '["occlusion", "MB"]')
+    study.write_text(text)
+    done = run("robustness", study, *ALONE, "--figures", "figures")
+    assert done.code == 0, done.err
+    assert "Note: robustness_drops: not drawn: a radar chart needs 3 corruptions" in done.err
+    assert not Path("figures/robustness_drops.pdf").exists()
+
+
+def test_intervals_and_tests(run, study: Path) -> None:
+    study.write_text(study.read_text().replace(str(list(CORRUPTIONS)), '["occlusion"]'))
+    words = ("--bootstrap", "2", "--significance", "--resamples", "2", "--seed", "2")
+    done = run("robustness", study, *ALONE, *words, "--json", "-")
+    assert done.code == 0, done.err
+    cells = json.loads(done.out)["models"][0]["cells"]
+    assert all("intervals" in cell for cell in cells)
+    assert [cell["severity"] for cell in cells if "tests" in cell] == [5]
+    assert run("robustness", study, *ALONE, *words, "--json", "-").out == done.out
+
+
+def test_gaps_are_named_and_do_not_stop(run, study: Path) -> None:
+    (study.parent / "A" / "occlusion_5.npz").unlink()
+    done = run("robustness", study, *ALONE)
+    assert done.code == 0
+    assert "Note: A: 1 of 7 files are missing: Occlusion 5; the first is" in done.err
+    assert "‡" in done.out
+
+
+def test_damaged_files_are_named_at_the_end(run, study: Path) -> None:
+    damaged = study.parent / "A" / "occlusion_5.npz"
+    damaged.unlink()
+    damaged.write_bytes(b"PK\x03\x04")
+    done = run("robustness", study, *ALONE, "--json", "all.json")
+    assert done.code == 2
+    last = done.err.splitlines()[-1]
+    assert last.startswith("diaghoi: error: 1 files could not be used: ")
+    assert str(damaged) in last
+    assert "Robustness, %" in done.out
+    assert len(json.loads(Path("all.json").read_text())["models"][0]["cells"]) == 6
+
+
+def test_annotations_are_found_like_those_of_reports(run, study: Path, monkeypatch) -> None:
+    study.write_text(study.read_text().replace('annotations = "gt.npz"', ""))
+    done = run("robustness", study, *ALONE)
+    assert done.code == 2
+    assert "no hico-det annotations found" in done.err
+    monkeypatch.setenv("DIAGHOI_DATA", str(study.parent / "gt.npz"))
+    done = run("robustness", study, *ALONE)
+    assert done.code == 0, done.err
+    assert "gt.npz, from DIAGHOI_DATA" in done.err
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--engine", "dusk"), "--engine 'dusk' (did you mean 'dask'?): give one of local, dask"),
+        (("--scheduler", "tcp://a:1"), "--scheduler: is that of a Dask cluster; add --engine dask"),
+        (("--metric", "map.ful"), "--metric map.ful: not in the report (did you mean 'map.full'"),
+        (("--format", "word"), "--format 'word'"),
+        (("--out", "none/x.md"), "none/x.md: cannot be written: there is no folder none"),
+        (("--json", "gt.npz"), "gt.npz: would overwrite what is read; give another name"),
+        (("--json", "A/clean.npz"), "A/clean.npz: would overwrite what is read"),
+        (("--cache", "study.toml/x"), "cannot be the output folder"),
+        (("--bootstrap", "1"), "give at least two resamples"),
+        (("--significance", "--resamples", "1"), "give at least two resamples"),
+        (("--bootstrap", "9", "--confidence", "1"), "--confidence 1: must lie between 0 and 1"),
+    ],
+)
+def test_what_cannot_be_used(run, study: Path, words: tuple[str, ...], message: str) -> None:
+    done = run("robustness", study, *ALONE, *words)
+    assert (done.code, done.out) == (2, "")
+    assert len(done.err.splitlines()) == 1
+    assert message in done.err
+    assert sorted(path.name for path in study.parent.glob("*")) == [
+        *("A", "B", "gt.npz"),
+        "study.toml",
+    ]
+
+
+def test_a_study_that_is_not_there(run) -> None:
+    done = run("robustness", "none.toml")
+    assert (done.code, done.out) == (2, "")
+    assert done.err == "diaghoi: error: none.toml: No such file or directory; check the path\n"
+
+
+def test_an_unknown_protocol_is_refused_first(run, study: Path) -> None:
+    study.write_text('protocol = "hico"\n' + study.read_text())
+    done = run("robustness", study)
+    assert "unknown protocol 'hico'" in done.err
+
+
+@pytest.fixture
+def few_corruptions() -> Iterator[None]:
+    """Two of each group, so that nothing takes long."""
+    known = dict(registry.CORRUPTIONS)
+    few = ("MB", "GB", "GauN", "PL", "EXP", "OCC", "MP", "ZB")
+    registry.CORRUPTIONS.clear()
+    registry.CORRUPTIONS.update({n: each for n, each in known.items() if each.abbreviation in few})
+    yield
+    registry.CORRUPTIONS.clear()
+    registry.CORRUPTIONS.update(known)
+
+
+@pytest.mark.usefixtures("few_corruptions")
+def test_the_demo_draws_the_whole_chapter(run, alone: Path) -> None:
+    done = run("demo", "--robustness", "--out", "d", "--images", 8)
+    assert done.code == 0, done.err
+    names = sorted(path.name for path in (alone / "d").iterdir())
+    assert names == [
+        *("annotations.npz", "cache", "one_stage", "robustness.json"),
+        *(f"robustness_{name}.pdf" for name in ("drops", "errors", "groups", "severities")),
+        *("study.toml", "two_stage"),
+    ]
+    assert f"d holds {', '.join(names)}." in done.out
+    told = json.loads((alone / "d" / "robustness.json").read_text())
+    assert [model["label"] for model in told["models"]] == ["one_stage", "two_stage"]
+    assert (told["missing"], told["failed"]) == ([], [])
+    command = done.out.splitlines()[-1].removeprefix("Try: diaghoi ").split()
+    again = run(*command, "--json", "-")
+    assert json.loads(again.out) == told

@@ -1,0 +1,179 @@
+"""Figures of robustness studies: their data, and drawings without complaints."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+from support.figures import complaints
+
+from diaghoi.exceptions import InputError
+from diaghoi.oracles import ERRORS
+from diaghoi.plots import DOUBLE_COLUMN, SINGLE_COLUMN, NotApplicable, figure_of
+from diaghoi.plots.robustness_drops import robustness_drops, robustness_drops_table
+from diaghoi.plots.robustness_errors import robustness_errors, robustness_errors_table
+from diaghoi.plots.robustness_figures import ROBUSTNESS_FIGURES, models_of
+from diaghoi.plots.robustness_groups import robustness_groups, robustness_groups_table
+from diaghoi.plots.robustness_severities import (
+    robustness_severities,
+    robustness_severities_table,
+)
+from diaghoi.robustness.corruptions.registry import CORRUPTIONS, GROUPS
+
+SEVERITIES = (1, 2, 3, 4, 5)
+
+
+def study(models: int = 2, corruptions: int = 20, label: str = "Model") -> dict[str, Any]:
+    """A result in which corruption c costs c % of the clean score at severity 1, and so on."""
+    names = list(CORRUPTIONS)[:corruptions]
+    groups = dict.fromkeys(CORRUPTIONS[name].group for name in names)
+    return {
+        "protocol": {"name": "hico-det-520"},
+        "corruptions": [
+            {
+                "name": name,
+                "abbreviation": CORRUPTIONS[name].abbreviation,
+                "group": GROUPS[CORRUPTIONS[name].group].label,
+            }
+            for name in names
+        ],
+        "severities": list(SEVERITIES),
+        "models": [
+            {
+                "label": f"{label} {number}",
+                "stage": "one",
+                "backbone": None,
+                "clean": 0.4,
+                "indices": {"groups": {name: {"mri": 0.3 - 0.01 * number} for name in groups}},
+                "drops": {name: 0.01 * (place + number) for place, name in enumerate(names)},
+                "growth": {
+                    error: {
+                        name: 0.01 * (row - 3) * place / len(names)
+                        for place, name in enumerate(names)
+                    }
+                    for row, error in enumerate(ERRORS)
+                },
+                "cells": [
+                    {"corruption": name, "severity": each, "score": 0.4 - 0.01 * each}
+                    for name in names
+                    for each in SEVERITIES
+                ],
+            }
+            for number in range(models)
+        ],
+    }
+
+
+def model_of(told: dict[str, Any], number: int = 0) -> dict[str, Any]:
+    return {
+        **told["models"][number],
+        "corruptions": told["corruptions"],
+        "severities": told["severities"],
+    }
+
+
+@pytest.mark.parametrize("width", [SINGLE_COLUMN, DOUBLE_COLUMN])
+@pytest.mark.parametrize("models", [1, 2, 4, 10])
+@pytest.mark.parametrize("kind", ROBUSTNESS_FIGURES.values(), ids=lambda kind: kind.name)
+def test_nothing_overlaps_or_lies_outside(kind, models: int, width: float) -> None:
+    told = study(models)
+    figure = figure_of(kind, models_of(kind, told), width)
+    assert figure.get_figwidth() == width
+    assert complaints(figure) == []
+
+
+@pytest.mark.parametrize("kind", ROBUSTNESS_FIGURES.values(), ids=lambda kind: kind.name)
+def test_long_names_and_gaps(kind) -> None:
+    told = study(2, label="A detector with $quite a long name, version 2.0, " * 2)
+    first = told["models"][0]
+    first["drops"]["motion_blur"] = None
+    first["growth"]["action"]["motion_blur"] = None
+    first["cells"] = first["cells"][3:]
+    first["indices"]["groups"]["optical"]["mri"] = None
+    figure = figure_of(kind, models_of(kind, told), SINGLE_COLUMN)
+    assert complaints(figure) == []
+
+
+def test_drops_are_what_is_left_in_percent() -> None:
+    rows = robustness_drops_table(model_of(study(), 1))
+    assert [row.name for row in rows[:3]] == ["MB", "DB", "GauB"]
+    assert [row.left for row in rows[:3]] == pytest.approx([99, 98, 97])
+    ax = robustness_drops({"A": rows})
+    line = ax.lines[0]
+    assert line.get_ydata()[:3] == pytest.approx([99, 98, 97])
+    assert line.get_ydata()[-1] == line.get_ydata()[0]
+    assert np.unique(ax.lines[-1].get_ydata()) == 100
+
+
+def test_groups_stand_beside_clean_pictures() -> None:
+    rows = robustness_groups_table(model_of(study(), 1))
+    assert rows[0] == ("Clean", 40.0)
+    assert [row.score for row in rows[1:]] == pytest.approx([29] * 4)
+    ax = robustness_groups({"A": rows, "B": rows})
+    assert sorted(bar.get_height() for bar in ax.patches) == pytest.approx([29] * 8 + [40] * 2)
+
+
+def test_severities_of_the_corruptions_that_cost_most() -> None:
+    rows = robustness_severities_table(model_of(study()))
+    assert len(rows) == 100
+    ax = robustness_severities({"A": rows})
+    labels = [text.get_text() for text in ax.get_xticklabels()]
+    assert labels == [f"{name} L{each}" for name in ("PD", "PIX", "ZB") for each in SEVERITIES]
+    assert ax.lines[0].get_ydata()[:5] == pytest.approx([39, 38, 37, 36, 35])
+
+
+def test_errors_by_corruption_in_points() -> None:
+    table = robustness_errors_table(model_of(study()))
+    assert table.errors == ERRORS
+    assert table.growth.shape == (7, 20)
+    assert table.growth[6, 10] == pytest.approx(1.5)
+    ax = robustness_errors(table)
+    (image,) = ax.get_images()
+    assert image.get_array().tolist() == table.growth.tolist()
+    # White is nothing.
+    assert image.norm.vmin == -image.norm.vmax
+
+
+def test_what_cannot_be_drawn() -> None:
+    few = model_of(study(1, corruptions=2))
+    with pytest.raises(NotApplicable, match="a radar chart needs 3 corruptions"):
+        robustness_drops_table(few)
+    few["severities"] = [1]
+    with pytest.raises(NotApplicable, match="it needs several severities"):
+        robustness_severities_table(few)
+    none = model_of(study(1))
+    none["drops"] = dict.fromkeys(none["drops"])
+    none["growth"] = {error: dict.fromkeys(row) for error, row in none["growth"].items()}
+    none["indices"] = {"groups": {name: {"mri": None} for name in GROUPS}}
+    with pytest.raises(NotApplicable, match="without a score on clean pictures"):
+        robustness_drops_table(none)
+    with pytest.raises(NotApplicable, match="without results on clean pictures"):
+        robustness_errors_table(none)
+    with pytest.raises(NotApplicable, match="no group has a score"):
+        robustness_groups_table(none)
+
+
+@pytest.mark.parametrize("draw", [robustness_drops, robustness_groups, robustness_severities])
+def test_no_models(draw) -> None:
+    with pytest.raises(InputError, match="models: there is nothing to draw"):
+        draw({})
+
+
+def test_radar_charts_need_polar_axes() -> None:
+    rows = robustness_drops_table(model_of(study()))
+    with pytest.raises(InputError, match="ax: is not polar"):
+        robustness_drops({"A": rows}, Figure().add_subplot())
+    ax = Figure().add_subplot(projection="polar")
+    assert robustness_drops({"A": rows}, ax) is ax
+
+
+def test_models_that_a_figure_cannot_show_are_left_out() -> None:
+    told = study(2)
+    kind = ROBUSTNESS_FIGURES["robustness_drops"]
+    told["models"][0]["drops"] = dict.fromkeys(told["models"][0]["drops"])
+    assert [model.label for model in models_of(kind, told)] == ["Model 1"]
+    told["models"].pop()
+    with pytest.raises(NotApplicable, match="clean pictures"):
+        models_of(kind, told)

@@ -1,0 +1,125 @@
+"""The engine on a real Dask cluster of several processes, of which one is killed."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.robustness import RUNS
+
+from diaghoi.exceptions import InputError
+from diaghoi.robustness.engine import LOST, MOST_LOSSES, Failure, LocalEngine, Task
+from diaghoi.robustness.evaluation import evaluate_study
+from diaghoi.robustness.study import RobustnessStudy, read_robustness_study
+
+pytest.importorskip("distributed", reason="dask.distributed is not installed")
+
+
+def times(*numbers: int) -> int:
+    """Multiply."""
+    product = 1
+    for number in numbers:
+        product *= number
+    return product
+
+
+def refuse() -> None:
+    """Fail as a reader does."""
+    raise InputError("odd")
+
+
+def die(marks: str) -> None:
+    """End the worker."""
+    (Path(marks) / str(len(list(Path(marks).iterdir())))).touch()
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+@pytest.fixture
+def cluster() -> Iterator[Any]:
+    """An engine with three processes."""
+    from diaghoi.robustness.cluster import DaskEngine
+
+    with DaskEngine(workers=3) as engine:
+        yield engine
+
+
+@pytest.fixture
+def study(written: Path) -> RobustnessStudy:
+    return read_robustness_study(written / "study.toml")
+
+
+def test_both_engines_give_the_same_json_and_survive_a_killed_worker(
+    cluster, study: RobustnessStudy
+) -> None:
+    processes = list(cluster._client.run(os.getpid).values())
+    assert len(set(processes)) == 3
+    killed: list[int] = []
+
+    def kill(_: int) -> None:
+        if not killed:
+            # How much each worker has still to do.
+            killed.append(sum(map(len, cluster._client.processing().values())))
+            os.kill(processes[0], signal.SIGKILL)
+
+    here = evaluate_study(study, LocalEngine(1))
+    there = evaluate_study(study, cluster, block=5, advance=kill)
+    assert killed[0] > 0
+    assert processes[0] not in cluster._client.run(os.getpid).values()
+    assert there.failed == ()
+    assert sum(len(profile.results) for profile in there.profiles) == RUNS
+    assert json.dumps(there.to_dict()) == json.dumps(here.to_dict())
+
+
+def test_failures_needs_and_losses(cluster, tmp_path: Path) -> None:
+    tasks = [
+        Task("a", times, (2, 3), wanted=False),
+        Task("b", times, (5,), needs=("a",)),
+        Task("c", refuse, ()),
+        Task("d", times, (), needs=("a", "c")),
+        Task("bad", die, (str(tmp_path),)),
+        Task("after", times, (), needs=("bad",)),
+    ]
+    assert dict(cluster.run(tasks)) == {
+        "b": 30,
+        "c": Failure("odd"),
+        "d": Failure("odd"),
+        "bad": Failure(LOST),
+        "after": Failure(LOST),
+    }
+    assert len(list(tmp_path.iterdir())) == MOST_LOSSES
+
+
+def test_a_scheduler_that_runs_is_used(cluster, study: RobustnessStudy) -> None:
+    from diaghoi.robustness.cluster import DaskEngine
+
+    address = cluster._client.scheduler.address
+    small = replace(study, corruptions=("occlusion",), severities=(5,))
+    with DaskEngine(address) as engine:
+        assert engine.workers == 3
+        found = evaluate_study(small, engine)
+    assert found.to_dict() == evaluate_study(small, LocalEngine(1)).to_dict()
+    # It belongs to somebody else, who goes on.
+    assert dict(cluster.run([Task("a", times, (2,))])) == {"a": 2}
+
+
+@pytest.mark.parametrize("address", ["nonsense", "tcp://127.0.0.1:1"])
+def test_a_scheduler_that_does_not_answer(address: str, monkeypatch) -> None:
+    from diaghoi.robustness import cluster
+
+    monkeypatch.setattr(cluster, "PATIENCE", 0.5)
+    with pytest.raises(InputError, match=rf"--scheduler {address}: cannot be reached \(.*give an"):
+        cluster.DaskEngine(address)
+
+
+def test_without_dask(monkeypatch) -> None:
+    from diaghoi.robustness.cluster import DaskEngine
+
+    monkeypatch.setitem(__import__("sys").modules, "distributed", None)
+    with pytest.raises(InputError, match=r"pip install 'diaghoi\[distributed\]'"):
+        DaskEngine()

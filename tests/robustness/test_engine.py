@@ -1,0 +1,134 @@
+"""Engines: order, needs, failures, and workers that are lost."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from diaghoi.exceptions import InputError
+from diaghoi.robustness.engine import LOST, MOST_LOSSES, Failure, LocalEngine, Task
+
+
+def add(*numbers: int) -> int:
+    """Add up."""
+    return sum(numbers)
+
+
+def refuse(number: int) -> int:
+    """Fail as a reader does."""
+    raise InputError(f"{number}: is odd")
+
+
+def open_file(path: str) -> None:
+    """Fail as the file system does."""
+    Path(path).open().close()
+
+
+def out_of_memory() -> None:
+    """Fail as a machine does that is too small."""
+    raise MemoryError
+
+
+def crash() -> None:
+    """Fail as a program with a bug does."""
+    raise ZeroDivisionError
+
+
+def die(marks: str, times: int) -> int:
+    """End the worker some times, and then give the number of tries."""
+    tries = len(list(Path(marks).iterdir()))
+    (Path(marks) / str(tries)).touch()
+    if tries < times:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return tries + 1
+
+
+def outcomes(engine: Any, tasks: list[Task]) -> dict[str, Any]:
+    with engine:
+        return dict(engine.run(tasks))
+
+
+@pytest.fixture(params=[1, 2], ids=["this process", "two processes"])
+def local(request) -> Callable[[], LocalEngine]:
+    return lambda: LocalEngine(request.param)
+
+
+TREE = [
+    Task("sum", add, (100,), needs=("b", "a")),
+    Task("a", add, (1, 2), wanted=False),
+    Task("b", add, (10,), wanted=False),
+    Task("c", add, (7,)),
+    Task("twice", add, (), needs=("sum", "c", "c")),
+]
+
+
+def test_outcomes_follow_arguments_and_wanted_ones_are_given_back(local) -> None:
+    assert outcomes(local(), TREE) == {"sum": 113, "c": 7, "twice": 127}
+
+
+def test_what_a_user_can_mend_is_an_outcome(local, tmp_path: Path) -> None:
+    tasks = [
+        Task("a", refuse, (3,)),
+        Task("b", open_file, (str(tmp_path / "none"),)),
+        Task("c", out_of_memory, ()),
+        Task("d", add, (1,), needs=("a",)),
+        Task("e", add, (1,)),
+    ]
+    assert outcomes(local(), tasks) == {
+        "a": Failure("3: is odd"),
+        "b": Failure(f"{tmp_path / 'none'}: No such file or directory"),
+        "c": Failure("not enough memory for this input"),
+        "d": Failure("3: is odd"),
+        "e": 1,
+    }
+
+
+def test_a_bug_is_not_hidden(local) -> None:
+    with pytest.raises(ZeroDivisionError):
+        outcomes(local(), [Task("a", crash, ())])
+
+
+def test_no_tasks(local) -> None:
+    assert outcomes(local(), []) == {}
+
+
+def test_a_lost_worker_costs_only_its_task(tmp_path: Path) -> None:
+    tasks = [
+        Task("a", add, (1,)),
+        Task("lost", die, (str(tmp_path), MOST_LOSSES - 1)),
+        *(Task(str(number), add, (number,)) for number in range(5)),
+    ]
+    expected = {"a": 1, "lost": MOST_LOSSES} | {str(number): number for number in range(5)}
+    assert outcomes(LocalEngine(2), tasks) == expected
+
+
+def test_a_task_that_ends_every_worker_is_given_up(tmp_path: Path) -> None:
+    tasks = [Task("bad", die, (str(tmp_path), 99)), Task("good", add, (1,))]
+    assert outcomes(LocalEngine(2), tasks) == {"bad": Failure(LOST), "good": 1}
+    assert len(list(tmp_path.iterdir())) == MOST_LOSSES
+
+
+def test_workers_lost_between_tasks_are_replaced() -> None:
+    with LocalEngine(2) as engine:
+        (process,) = dict(engine.run([Task("a", os.getpid, ())])).values()
+        os.kill(process, signal.SIGKILL)
+        assert dict(engine.run([Task("b", add, (1,))])) == {"b": 1}
+
+
+def test_a_script_without_guard_is_told_so(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(
+        "from diaghoi.robustness.engine import LocalEngine, Task\n"
+        "with LocalEngine(2) as engine:\n"
+        "    print(list(engine.run([Task('a', int, ())])))\n"
+    )
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=False)
+    assert "InputError: the worker processes do not start; a script" in done.stderr
+    assert done.stdout == ""

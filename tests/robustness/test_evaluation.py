@@ -1,0 +1,346 @@
+"""From a study to indices, tables, sentences and JSON."""
+
+from __future__ import annotations
+
+import json
+import math
+import statistics
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.results import example
+from support.robustness import CORRUPTIONS, SEVERITIES
+
+from diaghoi.exceptions import InputError
+from diaghoi.oracles import ERRORS
+from diaghoi.report.csv import to_csv
+from diaghoi.report.latex import to_latex
+from diaghoi.report.markdown import to_markdown
+from diaghoi.report.tables import to_text
+from diaghoi.robustness.engine import LocalEngine
+from diaghoi.robustness.evaluation import Robustness, evaluate_study
+from diaghoi.robustness.metric import beside, check_metric, score_paths
+from diaghoi.robustness.profile import Profile
+from diaghoi.robustness.sentences import sentences
+from diaghoi.robustness.study import CLEAN, Condition, read_robustness_study
+from diaghoi.robustness.work import Asked
+from diaghoi.study import Model
+
+
+def evaluated(folder: Path, **choices: Any) -> Robustness:
+    study = read_robustness_study(folder / "study.toml")
+    return evaluate_study(study, LocalEngine(1), **choices)
+
+
+@pytest.fixture(scope="module")
+def whole(written: Path) -> Robustness:
+    return evaluated(written, exchanges=5)
+
+
+def result_of(score: float, **errors: float) -> dict[str, Any]:
+    """A result with an official mAP, and some ΔmAP."""
+    result = example()
+    result["official"]["default"]["full"] = score
+    for error, delta in errors.items():
+        result["oracles"][error]["delta_map"]["full"] = delta
+    return result
+
+
+def profile_of(results: dict[Condition, dict[str, Any]]) -> Profile:
+    return Profile(
+        model=Model(label="A", file=Path("a")),
+        metric="official.default.full",
+        corruptions=("motion_blur", "gaussian_blur", "exposure"),
+        severities=(1, 2),
+        results=results,
+        tests={},
+    )
+
+
+BY_HAND = profile_of(
+    {
+        CLEAN: result_of(0.5, action=0.1),
+        Condition("motion_blur", 1): result_of(0.4, action=0.2),
+        Condition("motion_blur", 2): result_of(0.2, action=0.4),
+        Condition("gaussian_blur", 1): result_of(0.3),
+        Condition("exposure", 1): result_of(0.25),
+        Condition("exposure", 2): result_of(0.25),
+    }
+)
+
+
+def test_indices_by_hand() -> None:
+    """Means 30, 30 (of one severity) and 25; deviations 10, 0 and 0."""
+    index = BY_HAND.index()
+    assert index.mri == pytest.approx(85 / 300)
+    assert index.cri == pytest.approx((0.6 / (math.log(11) + 1) + 0.6 + 0.5) / 3)
+    assert (index.conditions, index.of) == (5, 6)
+    groups = BY_HAND.groups()
+    assert list(groups) == ["optical", "environment"]
+    assert groups["optical"].mri == pytest.approx(0.3)
+    assert groups["environment"].cri == pytest.approx(0.5)
+    assert not groups["environment"].partial
+    assert BY_HAND.at_severity(1).mri == pytest.approx((0.4 + 0.3 + 0.25) / 3)
+    assert BY_HAND.at_severity(2).mri == pytest.approx((0.2 + 0.25) / 2)
+    assert BY_HAND.at_severity(1).cri is None
+
+
+def test_drops_and_growth_by_hand() -> None:
+    assert BY_HAND.drop("motion_blur") == pytest.approx(0.4)
+    assert BY_HAND.growth(Condition("motion_blur", 2), "action") == pytest.approx(0.3)
+    assert BY_HAND.mean_growth("motion_blur", "action") == pytest.approx(0.2)
+    # 1,000 of 2,000 predictions; 5 of 2,000 annotations.
+    assert BY_HAND.share(CLEAN, "action") == 0.5
+    assert BY_HAND.share(CLEAN, "missed_gt") == 0.0025
+    assert BY_HAND.share(Condition("gaussian_blur", 2), "action") is None
+
+
+def test_without_clean_pictures_only_mri_is_left() -> None:
+    results = {condition: each for condition, each in BY_HAND.results.items() if condition != CLEAN}
+    profile = profile_of(results)
+    assert profile.index().mri == BY_HAND.index().mri
+    assert (profile.index().cri, profile.drop("exposure"), profile.clean) == (None, None, None)
+    assert profile.mean_growth("exposure", "action") is None
+    assert sentences(profile) == {}
+
+
+def test_each_corruption_has_a_sentence() -> None:
+    told = sentences(BY_HAND)
+    assert told["motion_blur"] == (
+        "Motion blur, severity 2: mAP stays at 56.8; most grows action, whose ΔmAP goes "
+        "from +10.0 to +40.0 and whose share of the predictions from 50.0 to 50.0 %."
+    )
+    assert told["exposure"].startswith("Exposure, severity 2: ")
+
+
+def test_sentences_say_what_does_not_grow() -> None:
+    before, after = result_of(0.5, action=0.3), result_of(0.4, action=0.1)
+    after["map"]["full"] = 0.4
+    told = sentences(profile_of({CLEAN: before, Condition("exposure", 1): after}))
+    assert told == {
+        "exposure": "Exposure, severity 1: mAP falls from 56.8 to 40.0; no error costs more than "
+        "on clean pictures."
+    }
+    after["map"]["full"] = None
+    told = sentences(profile_of({CLEAN: before, Condition("exposure", 1): after}))
+    assert "mAP is undefined" in told["exposure"]
+
+
+def test_the_error_that_was_put_in_is_the_one_that_grows(whole: Robustness) -> None:
+    grown = {"motion_blur": "human box", "gaussian_noise": "action", "occlusion": "object box"}
+    for profile in whole.profiles:
+        told = sentences(profile)
+        assert {name: f"most grows {error}" in told[name] for name, error in grown.items()} == (
+            dict.fromkeys(grown, True)
+        )
+        assert "mAP falls from" in told["motion_blur"]
+        assert " (p = " in told["motion_blur"]
+
+
+def test_the_json_holds_every_figure(whole: Robustness) -> None:
+    told = json.loads(json.dumps(whole.to_dict(), allow_nan=False))
+    assert (told["metric"], told["severities"]) == ("official.default.full", list(SEVERITIES))
+    assert [each["name"] for each in told["corruptions"]] == list(CORRUPTIONS)
+    assert "percent" in told["scale"]
+    for model in told["models"]:
+        cells = {(cell["corruption"], cell["severity"]): cell for cell in model["cells"]}
+        assert len(cells) == 1 + len(CORRUPTIONS) * len(SEVERITIES)
+        clean = cells[None, 0]["score"]
+        assert clean == model["clean"]
+        terms = []
+        for name in CORRUPTIONS:
+            scores = [100 * cells[name, severity]["score"] for severity in SEVERITIES]
+            index = model["indices"]["corruptions"][name]
+            assert index["mri"] == pytest.approx(statistics.mean(scores) / 100)
+            terms.append(
+                statistics.mean(scores)
+                / (100 * clean)
+                / (math.log(1 + statistics.pstdev(scores)) + 1)
+            )
+            assert index["cri"] == pytest.approx(terms[-1])
+            assert model["drops"][name] == pytest.approx(1 - index["mri"] / clean)
+        assert model["indices"]["all"]["cri"] == pytest.approx(statistics.mean(terms))
+        assert not model["indices"]["all"]["partial"]
+        for cell in cells.values():
+            for what in ("delta_map", "shares"):
+                assert list(cell[what]) == list(ERRORS)
+            assert "intervals" not in cell
+        tested = {place for place, cell in cells.items() if "tests" in cell}
+        assert tested == {(name, 5) for name in CORRUPTIONS}
+        assert list(model["sentences"]) == list(CORRUPTIONS)
+
+
+def test_intervals_stand_beside_every_figure(written: Path) -> None:
+    study = read_robustness_study(written / "study.toml")
+    small = replace(study, models=study.models[:1], corruptions=("occlusion",), severities=(5,))
+    found = evaluate_study(small, LocalEngine(1), asked=Asked(resamples=4))
+    for cell in found.profiles[0].cells():
+        intervals = cell["intervals"]
+        for what in ("delta_map", "shares"):
+            for error, value in cell[what].items():
+                low, high = intervals[what][error]
+                assert low - 1e-12 <= value <= high + 1e-12
+        for what in ("score", "map"):
+            low, high = intervals[what]
+            assert low - 1e-12 <= cell[what] <= high + 1e-12
+
+
+def test_tables_are_those_of_the_paper(whole: Robustness) -> None:
+    tables = {table.key: table for table in whole.comparison().tables}
+    assert list(tables) == ["robustness", "corruptions", "corruptions_cri", "groups", "severities"]
+    overall = tables["robustness"]
+    assert [column.title for column in overall.columns] == [
+        *("Full", "Rare", "Non-rare"),
+        *("MRI", "CRI"),
+    ]
+    profile = whole.profiles[0]
+    row = next(row for row in overall.rows if row.title == "A")
+    assert [cell.value for cell in row.cells[3:]] == [profile.index().mri, profile.index().cri]
+    assert [column.title for column in tables["corruptions"].columns] == ["MB", "GauN", "OCC"]
+    assert "MB: Motion blur, GauN: Gaussian noise" in tables["corruptions"].caption
+    assert [column.title for column in tables["severities"].columns] == ["L1", "L5"]
+
+
+def test_tables_of_errors(whole: Robustness) -> None:
+    tables = whole.comparison(errors=True).tables
+    growth = {table.key: table for table in tables if table.key.startswith("growth_")}
+    assert list(growth) == [f"growth_{error}" for error in ERRORS]
+    row = next(row for row in growth["growth_action"].rows if row.title == "B")
+    profile = whole.profiles[1]
+    assert [cell.value for cell in row.cells] == [
+        profile.mean_growth(name, "action") for name in CORRUPTIONS
+    ]
+
+
+@pytest.mark.parametrize("write", [to_text, to_markdown, to_latex, to_csv])
+def test_all_writers_take_the_tables(whole: Robustness, write) -> None:
+    text = write(whole.comparison(errors=True))
+    for word in ("MRI", "OCC") if write is not to_csv else ("mri", "occlusion"):
+        assert word in text
+
+
+def test_gaps_are_named_and_marked(folder: Path) -> None:
+    (folder / "A" / "occlusion_5.npz").unlink()
+    (folder / "B" / "clean.npz").unlink()
+    damaged = folder / "B" / "motion_blur_1.npz"
+    damaged.unlink()
+    damaged.write_bytes(b"")
+    found = evaluated(folder)
+    told = found.to_dict()
+    assert told["missing"] == [
+        {
+            "model": "A",
+            "corruption": "occlusion",
+            "severity": 5,
+            "file": str(folder / "A" / "occlusion_5.npz"),
+        },
+        {
+            "model": "B",
+            "corruption": None,
+            "severity": 0,
+            "file": str(folder / "B" / "clean.npz"),
+        },
+    ]
+    assert [(each["model"], each["corruption"]) for each in told["failed"]] == [
+        ("B", "motion_blur")
+    ]
+    assert "the file is empty" in told["failed"][0]["error"]
+    notes = "\n".join(found.notes)
+    assert "A: 1 of 7 files are missing: Occlusion 5; the first is " in notes
+    assert "B: without predictions on clean pictures CRI, drops and the growth of" in notes
+    assert f"B, Motion blur 1: left out: {damaged}: the file is empty" in notes
+    first, second = told["models"]
+    assert first["indices"]["corruptions"]["occlusion"]["partial"]
+    assert not first["indices"]["corruptions"]["motion_blur"]["partial"]
+    assert (first["indices"]["all"]["conditions"], first["indices"]["all"]["of"]) == (5, 6)
+    assert second["indices"]["all"]["cri"] is None
+    text = to_text(found.comparison())
+    assert "‡: over the conditions that there are." in " ".join(text.split())
+    table = next(each for each in found.comparison().tables if each.key == "corruptions")
+    marks = {row.title: [cell.mark for cell in row.cells] for row in table.rows}
+    assert marks["A"] == ["", "", "‡"]
+    assert marks["B"] == ["‡", "", ""]
+
+
+def test_one_severity_has_no_cri(folder: Path) -> None:
+    path = folder / "study.toml"
+    path.write_text(path.read_text().replace("severities = [1, 5]", "severities = [5]"))
+    found = evaluated(folder)
+    assert [table.key for table in found.comparison().tables] == [
+        *("robustness", "corruptions"),
+        "groups",
+    ]
+    assert found.to_dict()["models"][0]["indices"]["all"]["cri"] is None
+
+
+def test_any_score_of_the_report_is_a_metric(written: Path) -> None:
+    study = read_robustness_study(written / "study.toml")
+    small = replace(study, corruptions=("occlusion",))
+    found = evaluate_study(small, LocalEngine(1), metric="pairs.recall")
+    profile = found.profiles[0]
+    assert profile.clean == profile.results[CLEAN]["pairs"]["recall"]
+    told = found.comparison().tables[0]
+    assert [column.title for column in told.columns] == ["pairs.recall", "MRI", "CRI"]
+
+
+@pytest.mark.parametrize(
+    ("metric", "message"),
+    [
+        ("map.ful", "--metric map.ful: not in the report (did you mean 'map.full'"),
+        ("soft_map", "and soft_map and mf1 of a study with similarities"),
+        ("errors.action", "--metric errors.action: is no score of which more is better"),
+        ("oracles.action.delta_map.full", "is no score"),
+        ("pairs.per_image", "is no score"),
+        ("negatives.pairs", "is no score"),
+        ("map", "--metric map: not in the report"),
+    ],
+)
+def test_what_is_no_metric(metric: str, message: str) -> None:
+    with pytest.raises(InputError) as error:
+        check_metric(metric, example())
+    assert message in str(error.value)
+
+
+def test_an_unknown_metric_is_refused(written: Path) -> None:
+    with pytest.raises(InputError, match=r"--metric mAP: not in the report"):
+        evaluated(written, metric="mAP")
+
+
+def test_scores_may_be_undefined() -> None:
+    assert "pairs.object_recall" in set(score_paths(example()))
+
+
+def test_what_stands_beside_a_metric() -> None:
+    assert beside("official.scenario_2.ap", [{}]) == {
+        "official.scenario_1.ap": "Scenario 1",
+        "official.scenario_2.ap": "Scenario 2",
+    }
+    assert beside("soft_map", [{"soft_map": 0.5}]) == {"soft_map": "soft_map"}
+    assert beside("official.known_object.rare", [example()]) == {
+        f"official.known_object.{split}": title
+        for split, title in (("full", "Full"), ("rare", "Rare"), ("non_rare", "Non-rare"))
+    }
+
+
+def test_on_v_coco_the_paper_takes_scenario_2(tmp_path: Path) -> None:
+    import numpy as np
+
+    from diaghoi import simulate
+    from diaghoi.formats import write
+
+    rng = np.random.default_rng(0)
+    truth = simulate.v_coco_annotations(12, rng)
+    write(tmp_path / "gt.npz", truth)
+    for name in ("clean", "exposure_1", "exposure_5"):
+        write(tmp_path / f"{name}.npz", simulate.v_coco_detect(truth, rng))
+    (tmp_path / "study.toml").write_text(
+        'annotations = "gt.npz"\ncorruptions = ["EXP"]\nseverities = [1, 5]\n'
+        '[[model]]\nlabel = "A"\nclean = "clean.npz"\nfiles = "{corruption}_{severity}.npz"\n'
+    )
+    found = evaluated(tmp_path)
+    assert found.metric == "official.scenario_2.ap"
+    columns = found.comparison().tables[0].columns
+    assert [column.title for column in columns] == ["Scenario 1", "Scenario 2", "MRI", "CRI"]
+    assert found.profiles[0].clean is not None

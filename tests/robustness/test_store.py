@@ -1,0 +1,108 @@
+"""Files anywhere, and finished work that is found by content."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from diaghoi.exceptions import InputError
+from diaghoi.robustness import store as module
+from diaghoi.robustness.files import content_hash, exists, fetched
+from diaghoi.robustness.store import Store
+
+
+def test_the_content_decides_not_the_name(tmp_path: Path) -> None:
+    for name, content in (("a", b"1"), ("b", b"1"), ("c", b"2")):
+        (tmp_path / name).write_bytes(content)
+    a, b, c = (content_hash(str(tmp_path / name)) for name in "abc")
+    assert a == b != c
+
+
+def test_of_a_folder_names_and_contents_decide(tmp_path: Path) -> None:
+    found = set()
+    for name, content in (("x", b"1"), ("y", b"1"), ("x", b"2")):
+        folder = tmp_path / f"{len(found)}"
+        folder.mkdir()
+        (folder / name).write_bytes(content)
+        found.add(content_hash(str(folder)))
+    assert len(found) == 3
+
+
+def test_work_is_kept_and_found_again(tmp_path: Path) -> None:
+    store = Store(tmp_path / "deep" / "cache")
+    key = store.key("a", 1, None)
+    assert store.get(key) is None
+    store.put(key, {"x": [0.1, None, "é\udcff"]})
+    assert Store(tmp_path / "deep" / "cache").get(key) == {"x": [0.1, None, "é\udcff"]}
+
+
+def test_another_version_makes_all_anew(tmp_path: Path, monkeypatch) -> None:
+    store = Store(tmp_path)
+    before = store.key("a")
+    monkeypatch.setattr(module, "__version__", "999")
+    assert store.key("a") != before
+
+
+def test_damaged_work_is_made_anew(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    store.put("k", {"a": 1})
+    (tmp_path / "results" / "k.json").write_text('{"a"')
+    assert store.get("k") is None
+
+
+def test_without_a_folder_nothing_is_kept_or_read(tmp_path: Path) -> None:
+    store = Store(None)
+    store.put("k", {})
+    assert store.get("k") is None
+    assert store.hash_of(str(tmp_path / "none")) == ""
+
+
+def test_a_file_is_read_once_until_it_changes(tmp_path: Path, monkeypatch) -> None:
+    file = tmp_path / "a"
+    file.write_bytes(b"1")
+    first = Store(tmp_path / "c").hash_of(str(file))
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "content_hash", lambda path: pytest.fail(f"{path} is read"))
+        assert Store(tmp_path / "c").hash_of(str(file)) == first
+    file.write_bytes(b"2")
+    os.utime(file, ns=(1, 1))
+    assert Store(tmp_path / "c").hash_of(str(file)) == content_hash(str(file)) != first
+
+
+def test_files_of_other_file_systems() -> None:
+    fsspec = pytest.importorskip("fsspec", reason="fsspec is not installed")
+    with fsspec.open("memory://diaghoi/a.txt", "wb") as stream:
+        stream.write(b"abc")
+    assert exists("memory://diaghoi/a.txt")
+    assert not exists("memory://diaghoi/b.txt")
+    with fetched("memory://diaghoi/a.txt") as copy:
+        assert copy.read_bytes() == b"abc"
+        assert copy.suffix == ".txt"
+    assert not copy.exists()
+
+
+def test_errors_name_the_remote_file() -> None:
+    fsspec = pytest.importorskip("fsspec", reason="fsspec is not installed")
+    with fsspec.open("memory://diaghoi/a.txt", "wb") as stream:
+        stream.write(b"abc")
+    with (
+        pytest.raises(InputError, match=r"^memory://diaghoi/a\.txt: is odd$"),
+        fetched("memory://diaghoi/a.txt") as copy,
+    ):
+        raise InputError(f"{copy}: is odd")
+    with (
+        pytest.raises(InputError, match=r"memory://diaghoi/none: cannot be reached .*check the"),
+        fetched("memory://diaghoi/none"),
+    ):
+        pass
+    with pytest.raises(InputError, match=r"nosuch://a: cannot be reached \(.*nosuch"):
+        exists("nosuch://a")
+
+
+def test_without_fsspec_paths_are_plain(monkeypatch, tmp_path: Path) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "fsspec.core", None)
+    assert exists(str(tmp_path))
+    with pytest.raises(InputError, match=r"s3://a/b: lies elsewhere, which needs fsspec: pip inst"):
+        exists("s3://a/b")

@@ -1,0 +1,139 @@
+"""What a robustness study says, and what it must not say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from diaghoi.exceptions import InputError
+from diaghoi.robustness.corruptions.registry import CORRUPTIONS, GROUPS
+from diaghoi.robustness.study import CLEAN, Condition, read_robustness_study
+
+MODEL = '[[model]]\nlabel = "A"\nclean = "c.npz"\nfiles = "{corruption}_{severity}.npz"\n'
+# Section 3 of the paper, in the order of its table 3.
+PAPER = {
+    "OS": ("MB", "DB", "GauB", "GB"),
+    "SCT": ("GauN", "ShN", "S&P", "JPEG", "SN", "PL"),
+    "EI": ("EXP", "RE", "OCC", "VE"),
+    "G&S": ("MP", "SC", "ET", "PD", "PIX", "ZB"),
+}
+
+
+def read(folder: Path, text: str):
+    path = folder / "study.toml"
+    path.write_text(text)
+    return read_robustness_study(path)
+
+
+def test_conditions_are_those_of_the_paper(tmp_path: Path) -> None:
+    study = read(tmp_path, MODEL)
+    assert len(study.conditions) == 101
+    assert study.conditions[0] == CLEAN
+    found: dict[str, list[str]] = {}
+    for name in study.corruptions:
+        group = GROUPS[CORRUPTIONS[name].group].abbreviation
+        found.setdefault(group, []).append(CORRUPTIONS[name].abbreviation)
+    assert {group: tuple(names) for group, names in found.items()} == PAPER
+
+
+def test_files_follow_the_pattern(tmp_path: Path) -> None:
+    text = MODEL.replace("{corruption}_{severity}", "{corruption}/{severity:02d}")
+    study = read(tmp_path, 'corruptions = ["OCC"]\nseverities = [5, 1, 5]\n' + text)
+    assert [(run.condition, run.file) for run in study.runs()] == [
+        (CLEAN, str(tmp_path / "c.npz")),
+        (Condition("occlusion", 1), str(tmp_path / "occlusion/01.npz")),
+        (Condition("occlusion", 5), str(tmp_path / "occlusion/05.npz")),
+    ]
+
+
+def test_braces_of_the_folder_are_no_fields(tmp_path: Path) -> None:
+    folder = tmp_path / "{a}"
+    folder.mkdir()
+    study = read(folder, 'corruptions = ["OCC"]\nseverities = [2]\n' + MODEL)
+    assert [run.file for run in study.runs()] == [
+        str(folder / "c.npz"),
+        str(folder / "occlusion_2.npz"),
+    ]
+
+
+def test_paths_of_other_file_systems_stay(tmp_path: Path) -> None:
+    text = MODEL.replace('"{corr', '"s3://b/{corr').replace("c.npz", "memory://c.npz")
+    runs = list(read(tmp_path, 'corruptions = ["OCC"]\nseverities = [2]\n' + text).runs())
+    assert [run.file for run in runs] == ["memory://c.npz", "s3://b/occlusion_2.npz"]
+
+
+def test_pairs_have_a_pattern_of_their_own(tmp_path: Path) -> None:
+    text = MODEL + 'clean_pairs = "p.pkl"\npairs = "{corruption}-{severity}.pkl"\n'
+    runs = list(read(tmp_path, 'corruptions = ["OCC"]\nseverities = [2]\n' + text).runs())
+    assert [run.pairs for run in runs] == [
+        str(tmp_path / "p.pkl"),
+        str(tmp_path / "occlusion-2.pkl"),
+    ]
+
+
+def test_groups_stand_for_their_corruptions(tmp_path: Path) -> None:
+    study = read(tmp_path, 'corruptions = ["EI", "motion blur"]\n' + MODEL)
+    assert len(study.corruptions) == 5
+    assert study.corruptions[0] == "motion_blur"
+
+
+def test_paths_start_from_the_file(tmp_path: Path) -> None:
+    text = 'annotations = "gt"\ninstances = "i"\nids = "/j"\ndataset = "d.toml"\n'
+    study = read(tmp_path, text + MODEL)
+    assert (study.annotations, study.instances) == (tmp_path / "gt", tmp_path / "i")
+    assert (study.ids, study.dataset) == (Path("/j"), str(tmp_path / "d.toml"))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "model: give at least one [[model]] with label, clean and files"),
+        ("model = 3", "model: give at least one [[model]]"),
+        ("anotations = 'x'\n" + MODEL, "anotations: unknown key (did you mean 'annotations'?)"),
+        (MODEL.replace("clean", "cleen"), "cleen: unknown key (did you mean 'clean'?)"),
+        (MODEL.replace('label = "A"', ""), "model 1: label: missing; name the model"),
+        (MODEL.replace('clean = "c.npz"', ""), "clean: missing; name the predictions on clean"),
+        (
+            MODEL.replace("{severity}", "5"),
+            "files: '{corruption}_5.npz' lacks {severity}, so that several conditions would share",
+        ),
+        (
+            MODEL.replace("{severity}", "{severty}"),
+            "files: {severty} stands for nothing (did you mean 'severity'?); give {corruption}",
+        ),
+        (MODEL.replace("{severity}", "{severity"), "is no pattern"),
+        (MODEL.replace("{severity}", "{severity:q}"), "is no pattern"),
+        (MODEL.replace("{severity}", "{}"), "files: {} stands for nothing"),
+        (MODEL + 'pairs = "p.pkl"', "pairs: 'p.pkl' lacks {corruption} and {severity}"),
+        (MODEL + MODEL, "label 'A': used for two models"),
+        (MODEL + 'stage = "three"', "stage 'three'"),
+        (
+            'corruptions = ["motion_blurr"]\n' + MODEL,
+            "corruptions: unknown corruption 'motion_blurr' (did you mean 'motion_blur'",
+        ),
+        ("corruptions = 'OS'\n" + MODEL, "corruptions: is 'OS'; give a list of names"),
+        ("corruptions = []\n" + MODEL, "corruptions: is []; give a list of names"),
+        ("severities = [0]\n" + MODEL, "severities: is [0]; give a list like [1, 3, 5]"),
+        ("severities = [true]\n" + MODEL, "severities: is [True]; give a list like [1, 3, 5]"),
+        ("severities = []\n" + MODEL, "severities: is []; give a list"),
+        ("severities = 3\n" + MODEL, "severities: is 3; give a list"),
+        (
+            "verb_similarity = 'v.csv'\n" + MODEL,
+            "verb_similarity and object_similarity: give both or none",
+        ),
+        (
+            "verb_similarity = 's3://v.csv'\nobject_similarity = 'o.csv'\n" + MODEL,
+            "s3://v.csv: tables of similarity are read from this machine",
+        ),
+    ],
+)
+def test_what_cannot_be_used_is_named(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(InputError) as error:
+        read(tmp_path, text)
+    assert (
+        "study.toml" in str(error.value)
+        or "label 'A'" in str(error.value)
+        or "stage" in str(error.value)
+    )
+    assert message in str(error.value)

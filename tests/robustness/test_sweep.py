@@ -1,0 +1,328 @@
+"""Sweeps: the same digits however the work is shared out, gaps, damage, and finished work."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from support.described import write_description
+from support.robustness import IMAGES, RUNS
+
+from diaghoi import diagnose, read_annotations, read_predictions
+from diaghoi.exceptions import InputError
+from diaghoi.robustness import sweep as module
+from diaghoi.robustness.engine import LocalEngine
+from diaghoi.robustness.store import Store
+from diaghoi.robustness.study import CLEAN, Condition, RobustnessStudy, read_robustness_study
+from diaghoi.robustness.sweep import Outcomes, sweep
+from diaghoi.robustness.work import Asked
+
+BLURRED = Condition("motion_blur", 5)
+
+
+def study_of(folder: Path) -> RobustnessStudy:
+    return read_robustness_study(folder / "study.toml")
+
+
+def swept(study: RobustnessStudy, workers: int = 1, **choices: Any) -> Outcomes:
+    with LocalEngine(workers) as engine:
+        return sweep(study, engine, **choices)
+
+
+def digits(outcomes: Outcomes) -> str:
+    return json.dumps([[*place, result] for place, result in outcomes.results.items()])
+
+
+class _Counting(LocalEngine):
+    """Counts the tasks that are given to it."""
+
+    def __init__(self) -> None:
+        super().__init__(1)
+        self.tasks = 0
+
+    def run(self, tasks):
+        self.tasks += len(tasks)
+        return super().run(tasks)
+
+
+@pytest.fixture(scope="module")
+def whole(written: Path) -> Outcomes:
+    return swept(study_of(written))
+
+
+def test_each_run_is_the_report_of_its_file(written: Path, whole: Outcomes) -> None:
+    truth = read_annotations(written / "gt.npz")
+    assert len(whole.results) == RUNS
+    for condition, name in ((CLEAN, "clean"), (Condition("occlusion", 5), "occlusion_5")):
+        predictions = read_predictions(written / "B" / f"{name}.npz")
+        expected = diagnose(truth, predictions).to_dict()
+        assert whole.results["B", condition] == expected
+
+
+@pytest.mark.parametrize("block", [1, 7, IMAGES, 1000])
+def test_blocks_of_images_add_up_to_the_same_digits(
+    written: Path, whole: Outcomes, block: int
+) -> None:
+    study = replace(study_of(written), corruptions=("occlusion",), severities=(5,))
+    parts = swept(study, block=block)
+    assert len(parts.results) == 4
+    for place, result in parts.results.items():
+        assert result == whole.results[place]
+
+
+def test_processes_give_the_same_digits(written: Path, whole: Outcomes) -> None:
+    assert digits(swept(study_of(written), workers=2, block=15)) == digits(whole)
+
+
+def test_images_of_one_side_alone_are_noted_in_blocks_too(folder: Path) -> None:
+    """Half the images have no predictions, and some predictions no annotations."""
+    from diaghoi.formats import write
+
+    truth = read_annotations(folder / "gt.npz")
+    found = read_predictions(folder / "A" / "clean.npz")
+    for name, scenes in (("gt.npz", truth.between(3, 40)), ("A/clean.npz", found.between(0, 20))):
+        (folder / name).unlink()
+        write(folder / name, scenes)
+    study = replace(study_of(folder), severities=(5,))
+    study = replace(study, models=study.models[:1], corruptions=("occlusion",))
+    one, parts = swept(study), swept(study, block=4)
+    assert digits(one) == digits(parts)
+    notes = " ".join(one.results["A", CLEAN]["notes"])
+    assert "20 annotated images" in notes or "20 images" in notes
+
+
+def test_intervals_are_those_of_the_report(written: Path) -> None:
+    from diaghoi.uncertainty import bootstrap
+
+    study = replace(study_of(written), corruptions=("occlusion",), severities=(5,))
+    asked = Asked(resamples=20, seed=3, confidence=0.9)
+    result = swept(study, asked=asked, block=11).results["A", CLEAN]
+    predictions = read_predictions(written / "A" / "clean.npz")
+    diagnosis = diagnose(read_annotations(written / "gt.npz"), predictions)
+    expected = bootstrap(diagnosis, 20, seed=3, confidence=0.9).to_dict()
+    assert result["intervals"] == expected["intervals"]
+
+
+def test_missing_files_are_named(folder: Path) -> None:
+    (folder / "A" / "occlusion_5.npz").unlink()
+    (folder / "B" / "clean.npz").unlink()
+    outcomes = swept(study_of(folder))
+    assert [(run.label, run.condition) for run in outcomes.missing] == [
+        ("A", Condition("occlusion", 5)),
+        ("B", CLEAN),
+    ]
+    assert len(outcomes.results) == RUNS - 2
+    assert outcomes.failed == ()
+
+
+@pytest.mark.parametrize("block", [None, 9])
+def test_a_damaged_file_does_not_stop_the_rest(
+    folder: Path, whole: Outcomes, block: int | None
+) -> None:
+    bad = folder / "A" / "occlusion_5.npz"
+    bad.unlink()
+    bad.write_bytes(b"PK\x03\x04 cut off")
+    outcomes = swept(study_of(folder), block=block)
+    ((run, why),) = outcomes.failed
+    assert (run.file, run.condition) == (str(bad), Condition("occlusion", 5))
+    assert str(bad) in why
+    assert outcomes.results == {
+        place: result
+        for place, result in whole.results.items()
+        if place != ("A", Condition("occlusion", 5))
+    }
+
+
+def test_nothing_to_evaluate(tmp_path: Path, folder: Path) -> None:
+    (tmp_path / "x").mkdir()
+    study = study_of(folder)
+    for path in folder.glob("?/*.npz"):
+        path.unlink()
+    with pytest.raises(InputError, match=r"study\.toml: none of its 14 files exists; the first is"):
+        swept(study)
+    (folder / "A" / "clean.npz").write_bytes(b"")
+    with pytest.raises(InputError, match=r"no file of the study can be used: .*the file is empty"):
+        swept(study)
+
+
+def test_annotations_are_needed(folder: Path) -> None:
+    with pytest.raises(InputError, match=r"study\.toml: annotations: missing; name the file"):
+        swept(replace(study_of(folder), annotations=None))
+
+
+def test_another_data_set_is_refused_by_name(folder: Path) -> None:
+    with pytest.raises(InputError, match=r"gt\.npz: is for hico-det"):
+        swept(replace(study_of(folder), dataset="v-coco"))
+
+
+def test_a_second_sweep_works_on_nothing(folder: Path, whole: Outcomes) -> None:
+    study, cache = study_of(folder), folder / "cache"
+    assert digits(swept(study, store=Store(cache))) == digits(whole)
+    with _Counting() as engine:
+        again = sweep(study, engine, store=Store(cache))
+        assert engine.tasks == 0
+    assert digits(again) == digits(whole)
+
+
+def test_an_interrupted_sweep_goes_on(folder: Path, whole: Outcomes) -> None:
+    study, cache = study_of(folder), folder / "cache"
+    steps = 0
+
+    def stop(_: int) -> None:
+        nonlocal steps
+        steps += 1
+        if steps == 5:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        swept(study, store=Store(cache), advance=stop)
+    with _Counting() as engine:
+        rest = sweep(study, engine, store=Store(cache))
+        assert engine.tasks == RUNS - 5
+    assert digits(rest) == digits(whole)
+
+
+@pytest.mark.parametrize(
+    ("change", "tasks"),
+    [
+        ({}, 0),
+        ({"protocol": "hico-det"}, 6),
+        ({"severities": (5,)}, 0),
+        ({"asked": Asked(resamples=2)}, 6),
+    ],
+)
+def test_what_changes_a_result_is_computed_again(folder: Path, change, tasks: int) -> None:
+    study, cache = replace(study_of(folder), corruptions=("occlusion",)), folder / "cache"
+    swept(study, store=Store(cache))
+    asked = change.pop("asked", None)
+    with _Counting() as engine:
+        sweep(replace(study, **change), engine, store=Store(cache), asked=asked)
+        assert engine.tasks == tasks
+
+
+def test_a_file_with_other_content_is_computed_again(folder: Path) -> None:
+    study, cache = study_of(folder), folder / "cache"
+    swept(study, store=Store(cache))
+    (folder / "A" / "clean.npz").unlink()
+    (folder / "A" / "clean.npz").symlink_to((folder / "A" / "occlusion_5.npz").resolve())
+    with _Counting() as engine:
+        outcomes = sweep(study, engine, store=Store(cache))
+        # The content has been seen under another name.
+        assert engine.tasks == 0
+    assert outcomes.results["A", CLEAN] == outcomes.results["A", Condition("occlusion", 5)]
+    (folder / "gt.npz").unlink()
+    (folder / "gt.npz").symlink_to((folder / "A" / "clean.npz").resolve())
+    with pytest.raises(InputError, match="annotations"):
+        swept(study, store=Store(cache))
+
+
+def test_the_first_result_is_checked_before_the_rest(written: Path) -> None:
+    seen: list[Any] = []
+
+    def check(result: Any) -> None:
+        seen.append(result)
+        raise InputError("no such metric")
+
+    with pytest.raises(InputError, match="no such metric"):
+        swept(study_of(written), check=check)
+    assert len(seen) == 1
+
+
+def test_each_corruption_is_tested_at_its_highest_severity(folder: Path) -> None:
+    (folder / "A" / "occlusion_5.npz").unlink()
+    (folder / "B" / "clean.npz").unlink()
+    study, cache = study_of(folder), folder / "cache"
+    outcomes = swept(study, exchanges=20, store=Store(cache))
+    assert list(outcomes.tests) == [
+        ("A", BLURRED),
+        ("A", Condition("gaussian_noise", 5)),
+        ("A", Condition("occlusion", 1)),
+    ]
+    found = outcomes.tests["A", BLURRED][0]
+    assert found.path == "map.full"
+    assert found.labels == ("A, clean", "A, Motion blur 5")
+    maps = [outcomes.results["A", each]["map"]["full"] for each in (CLEAN, BLURRED)]
+    assert (found.first, found.second) == pytest.approx(maps, rel=1e-12)
+    with _Counting() as engine:
+        again = sweep(study, engine, exchanges=20, store=Store(cache))
+        assert engine.tasks == 0
+    assert again.tests == outcomes.tests
+
+
+def test_a_test_that_cannot_be_made_is_a_note(written: Path, monkeypatch) -> None:
+    def refuse(*_: Any) -> None:
+        raise InputError("other images")
+
+    monkeypatch.setattr(module, "compare_to_clean", refuse)
+    study = replace(study_of(written), corruptions=("occlusion",), severities=(5,))
+    outcomes = swept(study, exchanges=20)
+    assert outcomes.tests == {}
+    assert outcomes.notes[0] == "A, Occlusion 5: not tested: other images"
+
+
+def test_predictions_on_another_file_system(folder: Path, whole: Outcomes) -> None:
+    fsspec = pytest.importorskip("fsspec", reason="fsspec is not installed")
+    with fsspec.open("memory://preds/clean.npz", "wb") as stream:
+        stream.write((folder / "A" / "clean.npz").read_bytes())
+    study = study_of(folder)
+    model = replace(study.models[0], clean="memory://preds/clean.npz")
+    outcomes = swept(replace(study, models=(model,)), store=Store(folder / "cache"))
+    assert outcomes.results["A", CLEAN] == whole.results["A", CLEAN]
+
+
+def test_pairs_are_read_with_their_triplets(folder: Path) -> None:
+    from diaghoi.formats import write_pair_lists, write_triplet_lists
+
+    found = read_predictions(folder / "A" / "clean.npz")
+    write_triplet_lists(folder / "t.pkl", found)
+    write_pair_lists(folder / "p.pkl", found)
+    study = replace(study_of(folder), corruptions=("occlusion",), severities=(5,))
+    model = replace(study.models[0], clean=str(folder / "t.pkl"))
+    for pairs, source in ((None, "triplets"), (str(folder / "p.pkl"), "pairs")):
+        models = (replace(model, clean_pairs=pairs),)
+        outcomes = swept(replace(study, models=models))
+        assert outcomes.results["A", CLEAN]["pairs"]["source"] == source
+
+
+def test_soft_map_by_tables_of_similarity(folder: Path) -> None:
+    from diaghoi.semantic import evaluate, read_similarity
+
+    tables = (folder / "v.csv", folder / "o.csv")
+    tables[0].write_text("a,b,score\nride,sit_on,0.5\n")
+    tables[1].write_text("a,b,score\nbicycle,motorcycle,0.5\n")
+    study = replace(study_of(folder), similarity=tables, corruptions=("occlusion",))
+    result = swept(study, block=15).results["A", CLEAN]
+    truth = read_annotations(folder / "gt.npz")
+    predictions = read_predictions(folder / "A" / "clean.npz")
+    expected = evaluate(truth, predictions, *(read_similarity(path) for path in tables))
+    assert (result["soft_map"], result["mf1"]) == (expected.soft_map, expected.mf1)
+
+
+def test_a_described_data_set_is_known_by_its_content(tmp_path: Path) -> None:
+    boxes = [
+        {"bbox": [0.0, 0, 9, 9], "category_id": 0},
+        {"bbox": [5.0, 5, 30, 30], "category_id": 2},
+    ]
+    hoi = {"subject_id": 0, "object_id": 1, "category_id": 1}
+    truth = [{"filename": "a.jpg", "annotations": boxes, "hoi_annotation": [hoi]}]
+    found = [{"filename": "a.jpg", "predictions": boxes, "hoi_prediction": [hoi | {"score": 0.5}]}]
+    (tmp_path / "gt.pkl").write_bytes(pickle.dumps(truth))
+    (tmp_path / "clean.pkl").write_bytes(pickle.dumps(found))
+    np.save(tmp_path / "classes.npy", np.ones((2, 3), dtype=int))
+    write_description(tmp_path, 'classes = "classes.npy"\n')
+    (tmp_path / "study.toml").write_text(
+        'annotations = "gt.pkl"\ndataset = "zoo.toml"\n'
+        '[[model]]\nlabel = "A"\nclean = "clean.pkl"\nfiles = "{corruption}{severity}"\n'
+    )
+    for matrix, tasks in ((None, 1), (None, 0), ([[1, 1, 0], [1, 1, 1]], 1)):
+        if matrix is not None:
+            np.save(tmp_path / "classes.npy", np.array(matrix))
+        with _Counting() as engine:
+            outcomes = sweep(study_of(tmp_path), engine, store=Store(tmp_path / "cache"))
+            assert engine.tasks == tasks
+        assert outcomes.results["A", CLEAN]["map"]["full"] == 1
