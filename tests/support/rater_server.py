@@ -81,15 +81,14 @@ def _handler(model: Model) -> type[BaseHTTPRequestHandler]:
                 self._answer()
             except (BrokenPipeError, ConnectionResetError):
                 pass  # the client was killed, or lost patience
-            finally:
-                with model.lock:
-                    model.under_way -= 1
 
         def _answer(self) -> None:
             assert self.path == "/v1/chat/completions"
             request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             words, done = model.reply(request, self.headers.get("Authorization"))
             time.sleep(done.get("wait", 0.0))
+            with model.lock:  # before the client has the answer, and asks the next question
+                model.under_way -= 1
             if done.get("drop"):
                 self.close_connection = True
                 return
