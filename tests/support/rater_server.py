@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 import threading
@@ -77,10 +78,9 @@ def _handler(model: Model) -> type[BaseHTTPRequestHandler]:
             with model.lock:
                 model.under_way += 1
                 model.most_under_way = max(model.most_under_way, model.under_way)
-            try:
+            # The client may have been killed, or lost patience.
+            with contextlib.suppress(BrokenPipeError, ConnectionResetError):
                 self._answer()
-            except (BrokenPipeError, ConnectionResetError):
-                pass  # the client was killed, or lost patience
 
         def _answer(self) -> None:
             assert self.path == "/v1/chat/completions"
