@@ -194,7 +194,7 @@ class Accumulator:
         if options.objects is None:
             options = replace(options, objects=self._numbering.get(kind))
         try:
-            scenes = reader.read(Content(Path(file), "pickle", named), kind, options)
+            scenes = reader.read(Content(Path(file), "pickle", named), kind, options).load()
         except InputError as error:
             raise InputError(_in_terms_of_arrays(str(error))) from None
         if options.objects is None and len(scenes.pair_human):

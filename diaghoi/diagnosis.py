@@ -25,7 +25,7 @@ from diaghoi.oracles import ORACLES
 from diaghoi.pairs import ImagePairs, PairCounts, pair_scores
 from diaghoi.protocol import Protocol, check_protocol
 from diaghoi.protocol import protocol as protocol_named
-from diaghoi.scenes import Scenes, join
+from diaghoi.scenes import Scenes, SceneSource, join
 from diaghoi.tables import Table, class_table, image_table
 from diaghoi.vocabulary import Vocabulary
 
@@ -34,7 +34,7 @@ BoolArray = npt.NDArray[np.bool_]
 
 def diagnose(
     annotations: Scenes,
-    predictions: Scenes,
+    predictions: SceneSource,
     protocol: str | Protocol | None = None,
     *,
     label: str = "",
@@ -46,8 +46,8 @@ def diagnose(
     Parameters
     ----------
     annotations, predictions : Scenes
-        As read by :func:`diaghoi.read_annotations` and :func:`diaghoi.read_predictions`; images are
-        joined by name.
+        As read by :func:`diaghoi.read_annotations` and :func:`diaghoi.read_predictions`, or opened
+        by :func:`diaghoi.open_predictions`; images are joined by name.
     protocol : str or Protocol, optional
         The choices; ``diaghoi.protocol(name, iou=...)`` changes some of them. By default
         that of the data set: `hico-det-520` for HICO-DET, `v-coco-s1` for V-COCO, `swig-hoi` for
@@ -69,8 +69,11 @@ def diagnose(
         Where nothing is annotated, no image is shared, predictions have no scores, or annotations,
         predictions and protocol are not of one data set.
     """
-    for name, given in (("annotations", annotations), ("predictions", predictions)):
-        if not isinstance(given, Scenes):
+    for name, given, kinds in (
+        ("annotations", annotations, Scenes),
+        ("predictions", predictions, SceneSource),
+    ):
+        if not isinstance(given, kinds):
             raise InputError(
                 f"{name}: expected Scenes, found {type(given).__name__}; read a file with "
                 f"diaghoi.read_{name}"
@@ -85,7 +88,7 @@ def diagnose(
         )
     protocol = protocol_named(annotations.vocabulary.protocol if protocol is None else protocol)
     check_protocol(protocol, annotations.vocabulary)
-    if predictions.triplet_score is None and annotations.triplet_score is not None:
+    if annotations.scored and not predictions.scored:
         raise InputError(
             "annotations and predictions are swapped: diagnose(annotations, predictions)"
         )
@@ -106,7 +109,7 @@ def diagnose(
 
 def diagnose_images(
     annotations: Scenes,
-    predictions: Scenes,
+    predictions: SceneSource,
     protocol: Protocol,
     *,
     label: str = "",
@@ -136,7 +139,7 @@ def diagnose_images(
         else image_labels.objects(annotations),
         known_object_source="box annotations" if image_labels is None else "image labels",
         image_pairs=evidence.pairs,
-        pair_source="triplets" if predictions.pair_score is None else "pairs",
+        pair_source="pairs" if predictions.lists_pairs else "triplets",
         negative_pairs=evidence.negatives,
         unknown_annotated=evidence.unknown_annotated,
         unknown_predicted=evidence.unknown_predicted,

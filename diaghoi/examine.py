@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -13,14 +12,13 @@ import numpy as np
 import numpy.typing as npt
 
 from diaghoi.errors import explain
-from diaghoi.ledger import Benchmark, Ledger
+from diaghoi.evidence import Block, Evidence, collected
 from diaghoi.matching import Match, match
 from diaghoi.negatives import Negatives
 from diaghoi.pairs import ImagePairs, count_pairs
 from diaghoi.protocol import Protocol
 from diaghoi.ragged import first_of_run, marked
-from diaghoi.ranking import ranking
-from diaghoi.scenes import Scenes
+from diaghoi.scenes import Scenes, SceneSource
 
 BoolArray = npt.NDArray[np.bool_]
 FloatArray = npt.NDArray[np.float64]
@@ -30,51 +28,9 @@ IntArray = npt.NDArray[np.integer]
 BLOCK = 50_000
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Evidence:
-    """What one pass over the images leaves behind.
-
-    Parameters
-    ----------
-    benchmark : Benchmark
-        All predictions and annotated triplets of all HOI classes.
-    ledger : Ledger
-        Those that the protocol counts, labelled and assigned.
-    ignored : int
-        Predictions of the protocol's classes that count neither way.
-    pairs : dict of ImagePairs
-        For the annotated pairs of each split.
-    negatives : Negatives
-        The predicted pairs.
-    unknown_annotated, unknown_predicted : int
-        Triplets whose object and verb form no HOI class.
-    """
-
-    benchmark: Benchmark
-    ledger: Ledger
-    ignored: int
-    pairs: dict[str, ImagePairs]
-    negatives: Negatives
-    unknown_annotated: int
-    unknown_predicted: int
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class _Block:
-    """The evidence of one block: columns of ledger and benchmark in input order."""
-
-    images: int
-    triplets: int
-    columns: dict[str, Any]
-    ignored: int
-    pairs: dict[str, ImagePairs]
-    negatives: Negatives
-    unknown: tuple[int, int]
-
-
 def examine(
-    annotations: Scenes,
-    predictions: Scenes,
+    annotations: SceneSource,
+    predictions: SceneSource,
     protocol: Protocol,
     benchmarks: Sequence[Protocol] = (),
     progress: Callable[[int], Any] | None = None,
@@ -83,7 +39,7 @@ def examine(
 
     Parameters
     ----------
-    annotations, predictions : Scenes
+    annotations, predictions : Scenes or other source of scenes
         With the same images (see :func:`diaghoi.scenes.join`).
     protocol : Protocol
         The choices.
@@ -93,9 +49,18 @@ def examine(
         Called with the number of images done since the last call.
     """
 
-    def block(bounds: tuple[int, int]) -> _Block:
+    def block(bounds: tuple[int, int]) -> Block:
+        first = bounds[0]
         return _examine_block(
-            annotations.between(*bounds), predictions.between(*bounds), protocol, benchmarks
+            annotations.between(*bounds),
+            predictions.between(*bounds),
+            protocol,
+            benchmarks,
+            first={
+                "image": first,
+                "annotation": int(annotations.bounds["triplet"][first]),
+                "input": int(predictions.bounds["triplet"][first]),
+            },
         )
 
     blocks = []
@@ -104,96 +69,14 @@ def examine(
             blocks.append(done)
             if progress is not None:
                 progress(done.images)
-
-    ledger, benchmark = _ranked(len(annotations.vocabulary), blocks, tuple(benchmarks))
-    return Evidence(
-        benchmark=benchmark,
-        ledger=ledger,
-        ignored=sum(block.ignored for block in blocks),
-        pairs={
-            split: ImagePairs.concatenate([block.pairs[split] for block in blocks])
-            for split in blocks[0].pairs
-        },
-        negatives=Negatives.concatenate(
-            [block.negatives for block in blocks], [block.images for block in blocks]
-        ),
-        unknown_annotated=sum(block.unknown[0] for block in blocks),
-        unknown_predicted=sum(block.unknown[1] for block in blocks),
-    )
+        return collected(blocks, len(annotations.vocabulary), tuple(benchmarks), pool)
 
 
-def block_bounds(predictions: Scenes) -> list[tuple[int, int]]:
+def block_bounds(predictions: SceneSource) -> list[tuple[int, int]]:
     """Cut the images into runs of about ``BLOCK`` triplets: first image, and one after the last."""
-    in_image = np.bincount(predictions.triplet_image, minlength=len(predictions))
-    block = np.cumsum(in_image) // BLOCK
+    block = predictions.bounds["triplet"][1:] // BLOCK
     first = np.flatnonzero(first_of_run(block)).tolist()
     return list(pairwise([*first, len(predictions)])) or [(0, 0)]
-
-
-def _ranked(
-    classes: int, blocks: list[_Block], protocols: tuple[Protocol, ...]
-) -> tuple[Ledger, Benchmark]:
-    """Sort the rows of all blocks once, for the ledger and the benchmark."""
-    columns = _joined(blocks)
-    row_counts = columns.pop("row_counts")
-    annotation_counts = columns.pop("annotation_counts")
-    position = np.append(np.cumsum(annotation_counts) - 1, -1)
-    order = ranking(columns["row_class"], columns["row_score"])
-    of_ledger = order[row_counts[order]]
-    # Labels are kept for the rows of the ledger alone.
-    labelled = (np.cumsum(row_counts) - 1)[of_ledger]
-    ledger = Ledger(
-        classes=classes,
-        row_class=columns["row_class"][of_ledger],
-        row_input=columns["row_input"][of_ledger],
-        row_image=columns["row_image"][of_ledger],
-        row_score=columns["row_score"][of_ledger],
-        row_label=columns.pop("row_label")[labelled],
-        row_annotation=position[columns.pop("row_annotation")[labelled]],
-        row_action_score=columns.pop("row_action_score")[labelled],
-        annotation_class=columns["annotation_class"][annotation_counts],
-        annotation_image=columns["annotation_image"][annotation_counts],
-        annotation_input=np.flatnonzero(annotation_counts).astype(np.int32),
-        annotation_counts=np.ones(annotation_counts.sum(), dtype=bool),
-        annotation_examined=columns.pop("annotation_examined")[annotation_counts],
-        annotation_attempted=columns.pop("annotation_attempted")[annotation_counts],
-        annotation_localised=columns.pop("annotation_localised")[annotation_counts],
-    )
-    of_class = columns["annotation_class"] >= 0
-    benchmark = Benchmark(
-        classes=classes,
-        protocols=protocols,
-        row_class=columns.pop("row_class")[order],
-        row_input=columns.pop("row_input")[order],
-        row_image=columns.pop("row_image")[order],
-        row_score=columns.pop("row_score")[order],
-        row_verdict=columns.pop("row_verdict")[order],
-        annotation_class=columns["annotation_class"][of_class],
-        annotation_input=np.flatnonzero(of_class).astype(np.int32),
-        annotation_image=columns["annotation_image"][of_class],
-    )
-    return ledger, benchmark
-
-
-def _joined(blocks: list[_Block]) -> dict[str, Any]:
-    """Concatenate the columns of all blocks, each freed as it is taken."""
-    first_image = np.cumsum([0, *(block.images for block in blocks)])
-    first_annotation = np.cumsum([0, *(len(b.columns["annotation_class"]) for b in blocks)])
-    first_triplet = np.cumsum([0, *(block.triplets for block in blocks)])
-    joined: dict[str, Any] = {}
-    for name in list(blocks[0].columns):
-        parts = []
-        for number, block in enumerate(blocks):
-            part = block.columns.pop(name)
-            if name.endswith("_image"):
-                part = part + np.int32(first_image[number])
-            elif name == "row_input":
-                part = part + np.int32(first_triplet[number])
-            elif name == "row_annotation":
-                part = np.where(part < 0, -1, part + np.int32(first_annotation[number]))
-            parts.append(part)
-        joined[name] = np.concatenate(parts)
-    return joined
 
 
 def _examine_block(
@@ -201,7 +84,9 @@ def _examine_block(
     predictions: Scenes,
     protocol: Protocol,
     benchmarks: Sequence[Protocol],
-) -> _Block:
+    first: dict[str, int],
+) -> Block:
+    """Examine some images; ``first`` numbers their first image, annotation and input row."""
     vocabulary = annotations.vocabulary
     matched = match(annotations, predictions, protocol)
     counted = np.append(protocol.counted(vocabulary), False)
@@ -216,47 +101,53 @@ def _examine_block(
 
     # Ignored predictions stand in no ledger, though an annotation may have been assigned to one.
     ignored = matched.pairing.ignored
-    is_row = (predictions.triplet_class >= 0) & ~ignored
-    row_counts = of_protocol & is_row
+    of_class = np.flatnonzero((predictions.triplet_class >= 0) & ~ignored)
+    hoi = predictions.triplet_class[of_class].astype(np.int16)
+    by_class = np.argsort(hoi, kind="stable")
+    row, hoi = of_class[by_class], hoi[by_class]
+    counts = of_protocol[row]
+    labelled = row[counts]
+    assigned = errors.annotation[labelled]
     has_rows = marked(predictions.triplet_image[of_protocol], len(predictions))
     wrong = (errors.annotation >= 0) & ~matched.found
     examined = has_rows | (protocol.images_without_predictions == "counted")
     action_score = predictions.triplet_action_score
     if action_score is None:
         action_score = np.full(len(predictions.triplet_pair), np.nan)
-    columns = {
-        "row_class": predictions.triplet_class[is_row].astype(np.int16),
-        "row_input": np.flatnonzero(is_row).astype(np.int32),
-        "row_image": predictions.triplet_image[is_row].astype(np.int32),
-        "row_score": predictions.scores[is_row],
-        "row_verdict": _verdicts(annotations, predictions, matched, benchmarks)[is_row],
-        "row_counts": row_counts[is_row],
-        "row_label": errors.label[row_counts],
-        "row_annotation": errors.annotation[row_counts].astype(np.int32),
-        "row_action_score": action_score[row_counts],
-        "annotation_class": annotations.triplet_class,
-        "annotation_image": annotations.triplet_image.astype(np.int32),
-        "annotation_counts": annotation_counts,
-        "annotation_examined": examined[annotations.triplet_image],
-        "annotation_attempted": marked(errors.annotation[wrong], len(annotation_counts)),
-        "annotation_localised": _localised_by_triplets(
-            annotations, predictions, matched, of_protocol
-        ),
-    }
     listed = listed_pairs(predictions, best, image_counts)
-    return _Block(
+    return Block(
         images=len(annotations),
-        triplets=len(predictions.triplet_pair),
-        columns=columns,
+        rows={
+            "class": hoi,
+            "image": (predictions.triplet_image[row] + first["image"]).astype(np.int32),
+            "score": predictions.scores[row],
+            "verdict": _verdicts(annotations, predictions, matched, benchmarks)[row],
+            "counts": counts,
+        },
+        labelled={
+            "class": hoi[counts],
+            "input": (labelled + first["input"]).astype(np.int32),
+            "label": errors.label[labelled],
+            "annotation": np.where(assigned < 0, -1, assigned + first["annotation"]).astype(
+                np.int32
+            ),
+            "action_score": action_score[labelled],
+        },
+        annotations={
+            "class": annotations.triplet_class,
+            "image": (annotations.triplet_image + first["image"]).astype(np.int32),
+            "counts": annotation_counts,
+            "examined": examined[annotations.triplet_image],
+            "attempted": marked(errors.annotation[wrong], len(annotation_counts)),
+            "localised": _localised_by_triplets(annotations, predictions, matched, of_protocol),
+        },
         ignored=int((of_protocol & ignored).sum()),
         pairs=_pair_counts(annotations, predictions, listed, matched, protocol, image_counts),
         negatives=_negatives(
             predictions, listed, matched, annotated_pairs(annotations, annotation_counts)
         ),
-        unknown=(
-            int((annotations.triplet_class < 0).sum()),
-            int((predictions.triplet_class < 0).sum()),
-        ),
+        unknown_annotated=int((annotations.triplet_class < 0).sum()),
+        unknown_predicted=int((predictions.triplet_class < 0).sum()),
     )
 
 

@@ -53,7 +53,8 @@ class Evaluated(NamedTuple):
 class Ranked:
     """Predictions in ranking order and the annotated triplets they are measured against.
 
-    Rows are sorted by class and, in a class, from the best to the worst rank.
+    Rows are sorted by class and, in a class, from the best to the worst rank; equal scores stand in
+    the order of the input.
 
     Parameters
     ----------
@@ -61,60 +62,26 @@ class Ranked:
         Number of HOI classes C.
     row_class : (R,) int array
         HOI class under which the prediction is ranked.
-    row_input : (R,) int array
-        Place of the prediction in the input, by which ties are broken: in a diagnosis that is not a
-        sum its row among the triplets of the joined predictions.
     row_image : (R,) int array
         Image of the prediction.
     row_score : (R,) float64 array
         Ranking score.
     annotation_class, annotation_image : (A,) int array
         HOI class and image of each annotated triplet.
-    annotation_input : (A,) int array
-        Its place in the input, as that of predictions.
     """
 
     classes: int
     row_class: IntArray
-    row_input: IntArray
     row_image: IntArray
     row_score: FloatArray
     annotation_class: IntArray
     annotation_image: IntArray
-    annotation_input: IntArray
 
     def rows(self, keep: BoolArray) -> Self:
         """Return the same with only some of the rows."""
         # Selecting by position is faster than by mask when many columns are selected.
         kept = np.flatnonzero(keep)
         return replace(self, **{name: getattr(self, name)[kept] for name in self._names("row")})
-
-    def places(self, group: IntArray, score: FloatArray, input_: IntArray) -> IntArray:
-        """Find where other rows would stand among these.
-
-        Parameters
-        ----------
-        group, score, input_ : (N,) arrays
-            Class, score and place in the input of the other rows, which are ranked themselves.
-
-        Returns
-        -------
-        (N,) int array
-            The row before which each would stand.
-        """
-        places = np.empty(len(group), dtype=np.int64)
-        bounds = np.searchsorted(self.row_class, np.arange(self.classes + 1, dtype=np.int16))
-        for hoi in np.unique(group).tolist():
-            mine = slice(*np.searchsorted(group, [hoi, hoi + 1]).tolist())
-            first, stop = bounds[hoi], bounds[hoi + 1]
-            rising = -self.row_score[first:stop]
-            before = first + np.searchsorted(rising, -score[mine], side="left")
-            tied = first + np.searchsorted(rising, -score[mine], side="right") - before
-            for n in np.flatnonzero(tied).tolist():
-                equal = self.row_input[before[n] : before[n] + tied[n]]
-                before[n] += np.searchsorted(equal, input_[mine][n])
-            places[mine] = before
-        return places
 
     @classmethod
     def concatenate(cls, parts: Sequence[Self], images: Sequence[int]) -> Self:
@@ -145,8 +112,8 @@ class Ranked:
                     column = np.where(column < 0, -1, column + first_annotation[number])
                 columns.append(column)
             joined[name] = np.concatenate(columns)
-        by_input = np.argsort(joined["row_input"])
-        order = by_input[ranking(joined["row_class"][by_input], joined["row_score"][by_input])]
+        # Equal scores of one part stand in the order of its input, and the parts in that of images.
+        order = ranking(joined["row_class"], joined["row_score"])
         for name in cls._names("row"):
             joined[name] = joined[name][order]
         return replace(parts[0], **joined)
@@ -187,9 +154,10 @@ class Benchmark(Ranked):
             Those that count.
         """
         verdict = self.row_verdict[:, self.protocols.index(protocol)]
-        ranked = verdict >= 0
+        mask = verdict >= 0
         if rows is not None:
-            ranked &= rows
+            mask &= rows
+        ranked = slice(None) if mask.all() else mask
         counted = slice(None) if annotations is None else annotations
         return Evaluated(
             self.row_class[ranked],
@@ -206,12 +174,17 @@ class Ledger(Ranked):
 
     Parameters
     ----------
+    row_input : (R,) int array
+        Place of the prediction in the input, by which ties are broken: in a diagnosis that is not a
+        sum its row among the triplets of the joined predictions.
     row_label : (R,) int8 array
         Position in :data:`diaghoi.errors.LABELS`.
     row_annotation : (R,) int array
         Annotated triplet that was found or is assigned, -1 for none.
     row_action_score : (R,) float64 array
         Score of the verb alone.
+    annotation_input : (A,) int array
+        Place of the annotated triplet in the input, as that of predictions.
     annotation_counts : (A,) bool array
         Whether the annotated triplet counts among the positives of its class.
     annotation_examined : (A,) bool array
@@ -222,9 +195,11 @@ class Ledger(Ranked):
         Whether the pair of some predicted triplet localises its pair.
     """
 
+    row_input: IntArray
     row_label: npt.NDArray[np.int8]
     row_annotation: IntArray
     row_action_score: FloatArray
+    annotation_input: IntArray
     annotation_counts: BoolArray
     annotation_examined: BoolArray
     annotation_attempted: BoolArray
@@ -267,6 +242,33 @@ class Ledger(Ranked):
         """Average precision and max recall of each class; see :func:`class_scores`."""
         return class_scores(self.evaluated, self.classes, protocol)
 
+    def places(self, group: IntArray, score: FloatArray, input_: IntArray) -> IntArray:
+        """Find where other rows would stand among these.
+
+        Parameters
+        ----------
+        group, score, input_ : (N,) arrays
+            Class, score and place in the input of the other rows, which are ranked themselves.
+
+        Returns
+        -------
+        (N,) int array
+            The row before which each would stand.
+        """
+        places = np.empty(len(group), dtype=np.int64)
+        bounds = np.searchsorted(self.row_class, np.arange(self.classes + 1, dtype=np.int16))
+        for hoi in np.unique(group).tolist():
+            mine = slice(*np.searchsorted(group, [hoi, hoi + 1]).tolist())
+            first, stop = bounds[hoi], bounds[hoi + 1]
+            rising = -self.row_score[first:stop]
+            before = first + np.searchsorted(rising, -score[mine], side="left")
+            tied = first + np.searchsorted(rising, -score[mine], side="right") - before
+            for n in np.flatnonzero(tied).tolist():
+                equal = self.row_input[before[n] : before[n] + tied[n]]
+                before[n] += np.searchsorted(equal, input_[mine][n])
+            places[mine] = before
+        return places
+
     def edited(self, removed: BoolArray, moved: BoolArray, **columns: Any) -> Self:
         """Return the ledger without some rows, and with others that change and find new places.
 
@@ -277,18 +279,20 @@ class Ledger(Ranked):
         **columns
             New values of row columns for the moved rows, ``row_class`` among them.
         """
-        rest = self.rows(~(removed | moved))
+        kept = ~(removed | moved)
         movers = np.flatnonzero(moved)
         group = columns["row_class"]
         by_place = np.lexsort((self.row_input[movers], -self.row_score[movers], group))
         movers, group = movers[by_place], group[by_place]
-        at = rest.places(group, self.row_score[movers], self.row_input[movers])
+        before = np.append(0, np.cumsum(kept, dtype=np.int32))
+        at = before[self.places(group, self.row_score[movers], self.row_input[movers])]
+        source = np.insert(np.flatnonzero(kept), at, movers)
+        at += np.arange(len(movers), dtype=np.int32)
         edited: dict[str, Any] = {}
         for name in self._names("row"):
-            values = getattr(self, name)[movers]
+            edited[name] = getattr(self, name)[source]
             if name in columns:
-                values = columns[name][by_place]
-            edited[name] = np.insert(getattr(rest, name), at, values)
+                edited[name][at] = columns[name][by_place]
         return replace(self, **edited)
 
 

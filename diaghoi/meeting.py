@@ -11,7 +11,7 @@ from diaghoi.matching import match
 from diaghoi.overlap import overlap
 from diaghoi.protocol import HICO_DET
 from diaghoi.ragged import first_of_run
-from diaghoi.scenes import Scenes
+from diaghoi.scenes import Scenes, SceneSource
 from diaghoi.vocabulary import Vocabulary
 
 FloatArray = npt.NDArray[np.float64]
@@ -32,7 +32,7 @@ SENSIBLE, SHIFTED = 0.04, 3
 SAMPLE = 100
 
 
-def sampled_warnings(annotations: Scenes, predictions: Scenes) -> list[str]:
+def sampled_warnings(annotations: Scenes, predictions: SceneSource) -> list[str]:
     """Warn of what makes all figures of a diagnosis meaningless, by a sample of the images.
 
     Parameters
@@ -54,9 +54,11 @@ def sampled_warnings(annotations: Scenes, predictions: Scenes) -> list[str]:
         _, mine, theirs = np.intersect1d(predictions.names, annotations.names, return_indices=True)
     chosen = np.linspace(0, len(mine) - 1, min(SAMPLE, len(mine))).astype(np.int64)
     sample = predictions.take(mine[chosen])
+    # Scores that are all the same are the same in a sample.
+    constant = constant_scores(sample) and constant_scores(predictions.load())
     return (
         meeting_warnings(annotations.take(theirs[chosen]), sample) or one_based(sample)
-    ) + constant_scores(predictions)
+    ) + constant
 
 
 def one_based(scenes: Scenes) -> list[str]:

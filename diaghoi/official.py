@@ -12,7 +12,7 @@ import numpy.typing as npt
 from diaghoi.ledger import ClassScores, Evaluated, class_scores
 from diaghoi.means import split_means
 from diaghoi.protocol import HICO_DET, Protocol
-from diaghoi.scenes import Scenes
+from diaghoi.scenes import SceneSource
 from diaghoi.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ CUSTOMARY_TOP = 100
 UNCOMMON_ROLE = "point instr"
 
 
-def benchmarks(predictions: Scenes) -> list[Protocol]:
+def benchmarks(predictions: SceneSource) -> list[Protocol]:
     """List the protocols of the benchmark of a data set."""
     protocols = predictions.vocabulary.benchmarks
     top = None if predictions.top is None else CUSTOMARY_TOP

@@ -7,19 +7,79 @@ overlap is computed box by box and looked up by pair and triplet.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
 from diaghoi.exceptions import InputError
-from diaghoi.ragged import expand, runs
+from diaghoi.ragged import expand
 from diaghoi.vocabulary import Vocabulary
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.integer]
+
+
+@runtime_checkable
+class SceneSource(Protocol):
+    """Where scenes come from, some images at a time: :class:`Scenes` itself, or a file of them."""
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """What labels and verbs mean."""
+
+    @property
+    def names(self) -> npt.NDArray[np.str_]:
+        """(N,) image names."""
+
+    @property
+    def top(self) -> int | None:
+        """How many triplets of each image the reader kept."""
+
+    @property
+    def source(self) -> str:
+        """The file, for messages."""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """How the file was read."""
+
+    @property
+    def named(self) -> bool:
+        """Whether the images have names to be joined by."""
+
+    @property
+    def lists_pairs(self) -> bool:
+        """Whether the detector lists its pairs apart from the triplets."""
+
+    @property
+    def scored(self) -> bool:
+        """Whether these are predictions."""
+
+    @property
+    def bounds(self) -> dict[str, IntArray]:
+        """(N + 1,) first row of each image in the tables "box", "pair" and "triplet"."""
+
+    def __len__(self) -> int:
+        """Return the number of images."""
+
+    def between(self, first: int, stop: int) -> Scenes:
+        """Return the images ``first`` to ``stop - 1``."""
+
+    def take(self, images: npt.ArrayLike) -> Scenes:
+        """Return the scenes of the given images, in the given order."""
+
+    def with_names(self: Source, names: npt.NDArray[np.str_]) -> Source:
+        """Rename the images; where there are more names, empty images follow."""
+
+    def load(self) -> Scenes:
+        """Return all images."""
+
+
+Source = TypeVar("Source", bound=SceneSource)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -109,6 +169,27 @@ class Scenes:
         """Whether the images have names to be joined by."""
         return len(self.names) == 0 or bool(self.names[0] != "")
 
+    @property
+    def lists_pairs(self) -> bool:
+        """Whether the detector lists its pairs apart from the triplets."""
+        return self.pair_score is not None
+
+    @property
+    def scored(self) -> bool:
+        """Whether these are predictions."""
+        return self.triplet_score is not None
+
+    @cached_property
+    def bounds(self) -> dict[str, IntArray]:
+        """First row of each image in the table of boxes, pairs and triplets; (N + 1,) each."""
+        bounds: dict[str, IntArray] = {}
+        images = np.arange(len(self) + 1, dtype=self.box_image.dtype)
+        bounds["box"] = np.searchsorted(self.box_image, images)
+        # Rows of the other tables stand in the order of the images, not of what they refer to.
+        bounds["pair"] = _bounds(self.pair_human, bounds["box"])
+        bounds["triplet"] = _bounds(self.triplet_pair, bounds["pair"])
+        return bounds
+
     @cached_property
     def pair_image(self) -> IntArray:
         """(P,) image of each pair."""
@@ -153,11 +234,8 @@ class Scenes:
 
     def between(self, first: int, stop: int) -> Scenes:
         """Return the images ``first`` to ``stop - 1``; most columns are views of this one's."""
-        rows = {}
-        for table, image in self._images_of_tables():
-            # Of the same type as the column, which would else be converted as a whole.
-            bounds = np.array([first, stop], dtype=image.dtype)
-            rows[table] = slice(*np.searchsorted(image, bounds).tolist())
+        ends = np.minimum([first, stop], len(self))
+        rows = {table: slice(*bounds[ends].tolist()) for table, bounds in self.bounds.items()}
         shift = {table: rows[table].start for table in rows}
         return self._select(slice(first, stop), rows, self.box_image[rows["box"]] - first, shift)
 
@@ -165,12 +243,47 @@ class Scenes:
         """Return the scenes of the given images, in the given order; -1 gives an empty image."""
         images = np.asarray(images, dtype=np.int64)
         rows, copies, shift = {}, {}, {}
-        for table, image in self._images_of_tables():
-            start, count = runs(image, images)
+        for table, bounds in self.bounds.items():
+            start = bounds[images]
+            count = np.where(images < 0, 0, bounds[images + 1] - start)
             copies[table], rows[table] = expand(start, count)
             shift[table] = start - (np.cumsum(count) - count)
         by_row = {"box": shift["box"][copies["pair"]], "pair": shift["pair"][copies["triplet"]]}
         return self._select(images, rows, copies["box"], by_row)
+
+    @classmethod
+    def concatenate(cls, parts: Sequence[Scenes]) -> Scenes:
+        """Join scenes of one file, in order; at least one."""
+        first = {"image": 0, "box": 0, "pair": 0}
+        columns: dict[str, list[Any]] = {name: [] for name in COLUMNS}
+        for part in parts:
+            changed = {
+                "box_image": part.box_image + first["image"],
+                "pair_human": part.pair_human + first["box"],
+                "pair_object": np.where(part.pair_object < 0, -1, part.pair_object + first["box"]),
+                "triplet_pair": part.triplet_pair + first["pair"],
+            }
+            for name in COLUMNS:
+                columns[name].append(changed.get(name, getattr(part, name)))
+            first["image"] += len(part)
+            first["box"] += len(part.box_image)
+            first["pair"] += len(part.pair_human)
+        joined = {
+            name: None if column[0] is None else np.concatenate(column)
+            for name, column in columns.items()
+        }
+        return replace(parts[0], **joined)
+
+    def with_names(self, names: npt.NDArray[np.str_]) -> Scenes:
+        """Rename the images; where there are more names, empty images follow."""
+        sizes = self.sizes
+        if sizes is not None and len(names) > len(sizes):
+            sizes = np.concatenate([sizes, np.zeros((len(names) - len(sizes), 2), sizes.dtype)])
+        return replace(self, names=names, sizes=sizes)
+
+    def load(self) -> Scenes:
+        """Return these scenes: they are in memory."""
+        return self
 
     def keep(self, pairs: npt.NDArray[np.bool_]) -> Scenes:
         """Return the marked pairs with their triplets, and all images and boxes.
@@ -188,10 +301,6 @@ class Scenes:
             if table in rows and column not in changed and array is not None:
                 changed[column] = array[rows[table]]
         return replace(self, **changed)
-
-    def _images_of_tables(self) -> list[tuple[str, IntArray]]:
-        images = (self.box_image, self.pair_image, self.triplet_image)
-        return list(zip(("box", "pair", "triplet"), images, strict=True))
 
     def _select(self, images: Any, rows: Any, box_image: IntArray, shift: Any) -> Scenes:
         """Cut all columns to ``rows``; references to boxes and pairs are lowered by ``shift``."""
@@ -218,6 +327,21 @@ COLUMNS = tuple(
 )
 
 
+def _bounds(reference: IntArray, bounds: IntArray) -> IntArray:
+    """First row of each image in a table that refers to another one, of which that is known.
+
+    All bounds are searched for at once, so that only few rows of a long table are looked at.
+    """
+    low = np.zeros(len(bounds), dtype=np.int64)
+    high = np.full(len(bounds), len(reference))
+    while (open_ := np.flatnonzero(low < high)).size:
+        middle = (low[open_] + high[open_]) // 2
+        before = reference[middle] < bounds[open_]
+        low[open_[before]] = middle[before] + 1
+        high[open_[~before]] = middle[~before]
+    return low
+
+
 def _rows_or_empty(array: npt.NDArray[Any], images: Any, empty: Any) -> npt.NDArray[Any]:
     """Select rows, with ``empty`` in those whose image is -1."""
     if isinstance(images, slice):
@@ -226,7 +350,7 @@ def _rows_or_empty(array: npt.NDArray[Any], images: Any, empty: Any) -> npt.NDAr
     return np.asarray(padded[images])
 
 
-def join(annotations: Scenes, predictions: Scenes) -> tuple[Scenes, Scenes, Joined]:
+def join(annotations: Scenes, predictions: Source) -> tuple[Scenes, Source, Joined]:
     """Bring annotations and predictions to one common list of images.
 
     The images of the predictions come first, in their order, then the annotated images without
@@ -253,11 +377,8 @@ def join(annotations: Scenes, predictions: Scenes) -> tuple[Scenes, Scenes, Join
             )
         everywhere = np.ones(len(annotations), dtype=bool)
         names = annotations.names if annotations.named else predictions.names
-        annotations, predictions = (
-            replace(annotations, names=names),
-            replace(predictions, names=names),
-        )
-        return annotations, predictions, Joined(annotated=everywhere, predicted=everywhere)
+        joined = Joined(annotated=everywhere, predicted=everywhere)
+        return annotations.with_names(names), predictions.with_names(names), joined
     if np.array_equal(annotations.names, predictions.names):
         everywhere = np.ones(len(annotations), dtype=bool)
         return annotations, predictions, Joined(annotated=everywhere, predicted=everywhere)
@@ -274,14 +395,10 @@ def join(annotations: Scenes, predictions: Scenes) -> tuple[Scenes, Scenes, Join
     unpredicted = list(position.values())
     both = np.array(rows + unpredicted, dtype=np.int64)
     predicted = np.arange(len(both)) < len(names)
-    annotations, predictions = (
-        annotations.take(both),
-        predictions.take(np.where(predicted, np.arange(len(both)), -1)),
-    )
-    named = np.where(predicted, predictions.names, annotations.names)
+    everything = np.array([*names, *(annotations.names[unpredicted].tolist())], dtype=np.str_)
     return (
-        replace(annotations, names=named),
-        replace(predictions, names=named),
+        annotations.take(both).with_names(everything),
+        predictions.with_names(everything),
         Joined(annotated=both >= 0, predicted=predicted),
     )
 

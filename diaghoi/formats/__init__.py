@@ -34,13 +34,14 @@ from diaghoi.formats.pair_lists import write_pair_lists
 from diaghoi.formats.pickles import collector_off
 from diaghoi.formats.triplet_lists import write_triplet_lists
 from diaghoi.formats.vcoco_writing import write_v_coco
-from diaghoi.scenes import Scenes
+from diaghoi.scenes import Scenes, SceneSource
 from diaghoi.vocabulary import VOCABULARIES, Vocabulary, vocabulary
 
 __all__ = [
     "FORMATS",
     "Format",
     "Recognised",
+    "open_predictions",
     "read",
     "read_annotations",
     "read_predictions",
@@ -147,6 +148,33 @@ def read(
     InputError
         For anything that cannot be used, naming file, image, field and value.
     """
+    recognised, source = _open(
+        path,
+        format=format,
+        dataset=dataset,
+        origin=origin,
+        objects=objects,
+        top=top,
+        instances=instances,
+        ids=ids,
+        image_id=image_id,
+    )
+    return recognised, source.load()
+
+
+def _open(
+    path: _Path,
+    *,
+    format: str | None,
+    dataset: str | Vocabulary | None,
+    origin: int | None,
+    objects: str | None,
+    top: int | None,
+    instances: _Path | None = None,
+    ids: _Path | None = None,
+    image_id: str | int | None,
+) -> tuple[Recognised, SceneSource]:
+    """Do what :func:`read` does, but leave in the file what can be read when it is used."""
     given = vocabulary(dataset) if isinstance(dataset, str) else dataset
     if origin not in (None, 0, 1):
         raise InputError(f"--origin {origin}: boxes are counted from 0 or from 1")
@@ -249,7 +277,35 @@ def read_predictions(
     InputError
         For a file that cannot be used or holds something else.
     """
-    found, scenes = read(
+    return open_predictions(
+        path,
+        pairs=pairs,
+        format=format,
+        dataset=dataset,
+        origin=origin,
+        objects=objects,
+        top=top,
+        image_id=image_id,
+    ).load()
+
+
+def open_predictions(
+    path: _Path,
+    *,
+    pairs: _Path | None = None,
+    format: str | None = None,
+    dataset: str | Vocabulary | None = None,
+    origin: int | None = None,
+    objects: str | None = None,
+    top: int | None = None,
+    image_id: str | int | None = None,
+) -> SceneSource:
+    """Open predictions for :func:`diaghoi.diagnose`, which reads the package's own files in blocks.
+
+    Such a file may be larger than memory. Others are read as a whole. Parameters and errors are
+    those of :func:`read_predictions`; errors in the values of a file may come when they are read.
+    """
+    found, scenes = _open(
         path,
         format=format,
         dataset=dataset,
@@ -264,10 +320,10 @@ def read_predictions(
     objects = objects or _numbering(found, scenes)
     found, listed = read(pairs, dataset=scenes.vocabulary, origin=origin, objects=objects)
     _expect("pairs", found, listed)
-    return merge(scenes, listed)
+    return merge(scenes.load(), listed)
 
 
-def _numbering(found: Recognised, scenes: Scenes) -> str | None:
+def _numbering(found: Recognised, scenes: SceneSource) -> str | None:
     """Return the object numbering that the pairs of a detector share with its triplets.
 
     Columnar files are numbered as the package does, whatever their notes say of the original; in
@@ -279,7 +335,7 @@ def _numbering(found: Recognised, scenes: Scenes) -> str | None:
     return numbering_told(scenes.notes)
 
 
-def _expect(kind: Kind, found: Recognised, scenes: Scenes) -> None:
+def _expect(kind: Kind, found: Recognised, scenes: SceneSource) -> None:
     """Raise the error for a file that holds something else."""
     advice = {
         "annotations": "give it as --annotations",

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from diaghoi.formats.content import Content
-from diaghoi.scenes import Scenes
+from diaghoi.scenes import SceneSource
 from diaghoi.vocabulary import Vocabulary
 
 FloatArray = npt.NDArray[np.float64]
@@ -82,7 +82,7 @@ class Format:
         ``content -> kind``, or None where the content is not in this format. Looks at the content,
         never at the name of the file.
     read : callable
-        ``(content, kind, options) -> Scenes``.
+        ``(content, kind, options) -> Scenes``, or a file of scenes that is read when it is used.
     dataset : callable
         ``content -> data set``, or None where the content does not tell.
     single : bool
@@ -94,7 +94,7 @@ class Format:
     kinds: tuple[Kind, ...]
     keys: tuple[str, ...]
     recognise: Callable[[Content], Kind | None]
-    read: Callable[[Content, Kind, Options], Scenes]
+    read: Callable[[Content, Kind, Options], SceneSource]
     dataset: Callable[[Content], str | None] = lambda content: None
     single: bool = False
 

@@ -192,7 +192,9 @@ def check_boxes(
     return np.asarray(xyxy - np.float64(origin) + 0.0, dtype=np.float64)
 
 
-def check_range(rows: Rows, ids: IntArray, stop: Any, column: str, what: str) -> IntArray:
+def check_range(
+    rows: Rows, ids: IntArray, stop: Any, column: str, what: str, *, first: int = 0
+) -> IntArray:
     """Return the ids, each of which must be at least 0 and less than ``stop``.
 
     Parameters
@@ -205,6 +207,8 @@ def check_range(rows: Rows, ids: IntArray, stop: Any, column: str, what: str) ->
         One more than the highest allowed id, for all rows or each.
     column, what : str
         What the file calls them, and what they number, for messages.
+    first : int
+        Row of the first id.
 
     Raises
     ------
@@ -216,5 +220,6 @@ def check_range(rows: Rows, ids: IntArray, stop: Any, column: str, what: str) ->
         bad = int(np.argmax(outside))
         limit = int(np.broadcast_to(stop, ids.shape)[bad])
         known = f"0 to {limit - 1}" if limit else "none"
-        raise rows.error(bad, column, f"there is no {what} {int(ids[bad])}; there are: {known}")
+        problem = f"there is no {what} {int(ids[bad])}; there are: {known}"
+        raise rows.error(first + bad, column, problem)
     return ids

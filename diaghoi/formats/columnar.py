@@ -22,9 +22,10 @@ import numpy.typing as npt
 from diaghoi.exceptions import InputError
 from diaghoi.formats.atomic import replacing
 from diaghoi.formats.base import Format, Kind, Options
-from diaghoi.formats.checks import Rows, check_boxes, check_names, check_range, check_scores
+from diaghoi.formats.checks import check_names
 from diaghoi.formats.content import Content
-from diaghoi.formats.numbering import check_verbs
+from diaghoi.formats.npz import Column
+from diaghoi.formats.stored import StoredScenes
 from diaghoi.scenes import COLUMNS, Scenes
 from diaghoi.vocabulary import Vocabulary
 
@@ -40,7 +41,6 @@ _OPTIONAL = (
     "triplet_score",
     "triplet_action_score",
 )
-_WIDE = {"f": np.float64, "i": np.int64, "u": np.int64, "b": np.bool_}
 _TABLES = {"box": "box_image", "pair": "pair_human", "triplet": "triplet_pair"}
 
 
@@ -69,8 +69,8 @@ def _dataset(content: Content) -> str | None:
     return None if member is None else str(member.read())
 
 
-def _read(content: Content, kind: Kind, options: Options) -> Scenes:
-    """Read and check the columns."""
+def _read(content: Content, kind: Kind, options: Options) -> StoredScenes:
+    """Check that all columns are there; their values are checked as they are read."""
     file, found = content.file, content.value
     version = found["diaghoi_format"].read()
     if version.shape != () or version.dtype.kind not in "iu" or int(version) != VERSION:
@@ -81,18 +81,25 @@ def _read(content: Content, kind: Kind, options: Options) -> Scenes:
     missing = [key for key in (*_HEADER, *COLUMNS) if key not in found and key not in _OPTIONAL]
     if missing:
         raise InputError(f"{file}: the columns {', '.join(missing)} are missing; convert it again")
-    columns = {key: found[key].read() for key in COLUMNS if key in found}
+    columns = {key: found[key].column() for key in COLUMNS if key in found}
     _check_vocabulary(file, found, options.vocabulary)
     _check_shapes(file, columns)
     notes, top = found["notes"].read(), found["top"].read()
     if top.shape != () or top.dtype.kind not in "iu" or top < 0:
         raise InputError(f"{file}: top: is {str(top)!r:.40}; convert the original file again")
-    return Scenes(
+    stored = columns.pop("names")
+    names = stored.rows(0, stored.shape[0])
+    if names.size and any(names.tolist()):
+        check_names(file, names.tolist(), "names")
+    return StoredScenes(
         vocabulary=options.vocabulary,
+        names=names,
         top=int(top) or None,
         source=file,
         notes=tuple(map(str, notes.reshape(-1).tolist())),
-        **_check_values(file, columns, options),
+        columns=columns,
+        origin=options.origin or 0,
+        stored=len(names),
     )
 
 
@@ -112,7 +119,7 @@ def _check_vocabulary(file: str, found: Mapping[str, Any], vocabulary: Vocabular
         )
 
 
-def _check_shapes(file: str, columns: dict[str, Array]) -> None:
+def _check_shapes(file: str, columns: dict[str, Column]) -> None:
     """Check type and shape of every column."""
     for key, column in columns.items():
         table = key.split("_")[0]
@@ -126,73 +133,6 @@ def _check_shapes(file: str, columns: dict[str, Array]) -> None:
                 f"{file}: {key}: has shape {column.shape} and type {column.dtype}, where "
                 f"{(length, *width)} of kind {kinds!r} is needed; convert the original file again"
             )
-
-
-def _check_values(file: str, columns: dict[str, Array], options: Options) -> dict[str, Any]:
-    """Check the values of every column, and give them their types in memory."""
-    vocabulary, origin = options.vocabulary, options.origin or 0
-    # V-COCO has one row for every class of every pair, 16 million in the test set.
-    lean = ("triplet_pair", "box_image") if vocabulary.agents is not None else ()
-    checked: dict[str, Any] = {
-        key: column.astype(
-            np.result_type(column.dtype, np.int32)
-            if key in lean and column.dtype.kind == "i"
-            else _WIDE[column.dtype.kind],
-            copy=False,
-        )
-        for key, column in columns.items()
-        if key not in ("names", "triplet_verb")
-    }
-    verbs = columns["triplet_verb"]
-    checked["triplet_verb"] = verbs if lean else verbs.astype(np.int64, copy=False)
-    names = columns["names"].tolist()
-    checked["names"] = columns["names"] if not any(names) else check_names(file, names, "names")
-
-    def table(name: str, image: Array) -> Rows:
-        """Say of which image each row of a table is; the rows must be sorted by image."""
-        whole = Rows(file, ["the whole file"], name, np.array([len(image)]))
-        check_range(whole, image, len(names), "image", "image")
-        if (image[1:] < image[:-1]).any():
-            bad = int(np.argmax(image[1:] < image[:-1])) + 1
-            raise whole.error(bad, "image", "rows do not stand in the order of the images")
-        return Rows(file, names, name, np.bincount(image, minlength=len(names)))
-
-    boxes = table("box", checked["box_image"])
-    checked["box_xyxy"] = _unchanged_or_shifted(boxes, checked["box_xyxy"], origin)
-    label = checked["box_label"]
-    known = label if vocabulary.agents is None else label[label != -1]
-    if (known < 0).any() or (known >= len(vocabulary.objects)).any():
-        check_range(boxes, label, len(vocabulary.objects), "box_label", "object")
-
-    human, thing = checked["pair_human"], checked["pair_object"]
-    whole = Rows(file, ["the whole file"], "pair", np.array([len(human)]))
-    check_range(whole, human, len(boxes), "pair_human", "box")
-    check_range(whole, thing + 1, len(boxes) + 1, "pair_object", "box (counted from 1)")
-    image = checked["box_image"][human]
-    pairs = table("pair", image)
-    apart = (thing >= 0) & (np.append(checked["box_image"], -1)[thing] != image)
-    if apart.any():
-        raise pairs.error(int(np.argmax(apart)), "pair_object", "is a box of another image")
-
-    pair = checked["triplet_pair"]
-    whole = Rows(file, ["the whole file"], "triplet", np.array([len(pair)]))
-    check_range(whole, pair, len(human), "triplet_pair", "pair")
-    triplets = table("triplet", image[pair])
-    check_verbs(triplets, checked["triplet_verb"], vocabulary, "triplet_verb")
-    for key in ("triplet_score", "triplet_action_score"):
-        if key in checked:
-            check_scores(triplets, checked[key], key)
-    # NaN marks boxes and pairs that the file with the scores does not have.
-    for key, rows in (("box_score", boxes), ("pair_score", pairs)):
-        if key in checked and np.isinf(checked[key]).any():
-            bad = int(np.argmax(np.isinf(checked[key])))
-            raise rows.error(bad, key, "the score is infinite; give a finite number")
-    return checked
-
-
-def _unchanged_or_shifted(boxes: Rows, xyxy: Array, origin: int) -> Array:
-    shifted = check_boxes(boxes, xyxy, "box_xyxy", origin=origin, least=-1.0)
-    return shifted if origin else xyxy
 
 
 FORMAT = Format(

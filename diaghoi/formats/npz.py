@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import struct
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
@@ -15,7 +17,28 @@ import numpy.typing as npt
 from diaghoi.exceptions import InputError
 from diaghoi.formats.pickles import load_pickle
 
+Array = npt.NDArray[Any]
+
 _LOCAL_HEADER = 30
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """An array whose rows are read when they are needed.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        Shape of the whole array.
+    dtype : numpy.dtype
+        Its type.
+    rows : callable
+        Takes the first row and the one after the last, and returns what is between.
+    """
+
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    rows: Callable[[int, int], Array]
 
 
 @dataclass(frozen=True)
@@ -33,7 +56,7 @@ class Member:
     path: Path
     info: zipfile.ZipInfo
 
-    def read(self) -> npt.NDArray[Any]:
+    def read(self) -> Array:
         """Read the array; an array of objects goes through the restricted unpickler.
 
         Raises
@@ -41,16 +64,59 @@ class Member:
         InputError
             For an entry that is damaged or no array.
         """
+        with self._entry() as stream:
+            start = stream.tell()
+            shape, _, dtype = self._header(stream)
+            if dtype.kind == "O":
+                array = np.asarray(load_pickle(stream, f"{self.path}: {self.info.filename}"))
+                if array.shape != shape:
+                    raise ValueError(f"shape {array.shape} instead of {shape}")
+                return array
+            stream.seek(start)
+            return np.lib.format.read_array(stream, allow_pickle=False)
+
+    def column(self) -> Column:
+        """Return the array as a column; one that is compressed is read as a whole.
+
+        Raises
+        ------
+        InputError
+            As :meth:`read`; so may reading rows.
+        """
+        if self.info.compress_type == zipfile.ZIP_STORED:
+            with self._entry() as stream:
+                shape, transposed, dtype = self._header(stream)
+                if shape and not transposed and dtype.kind in "biuf":
+                    return Column(shape, dtype, partial(self._rows, stream.tell(), shape, dtype))
+        array = self.read()
+        return Column(array.shape, array.dtype, lambda first, stop: array[first:stop])
+
+    def _rows(
+        self, offset: int, shape: tuple[int, ...], dtype: np.dtype[Any], first: int, stop: int
+    ) -> Array:
+        """Read rows of the array whose values begin at ``offset`` of the file."""
+        rows = np.empty((stop - first, *shape[1:]), dtype=dtype)
+        with self._entry() as stream:
+            stream.seek(offset + first * int(np.prod(shape[1:])) * dtype.itemsize)
+            if rows.size and cast(Any, stream).readinto(rows.data) < rows.nbytes:
+                raise ValueError("cut off")
+        return rows
+
+    @contextmanager
+    def _entry(self) -> Iterator[BinaryIO]:
+        """Open the entry at its first byte; what is wrong with it is said in one sentence."""
         try:
-            if self.info.compress_type != zipfile.ZIP_STORED:
-                with zipfile.ZipFile(self.path) as archive, archive.open(self.info) as stream:
-                    return self._array(cast(BinaryIO, stream))
-            # Straight from the file, without the copies and the checksum of zipfile.
-            with self.path.open("rb") as stream:
+            with ExitStack() as stack:
+                if self.info.compress_type != zipfile.ZIP_STORED:
+                    archive = stack.enter_context(zipfile.ZipFile(self.path))
+                    yield cast(BinaryIO, stack.enter_context(archive.open(self.info)))
+                    return
+                # Straight from the file, without the copies and the checksum of zipfile.
+                stream = stack.enter_context(self.path.open("rb"))
                 stream.seek(self.info.header_offset)
                 header = stream.read(_LOCAL_HEADER)
                 stream.seek(sum(struct.unpack("<HH", header[26:30])), 1)
-                return self._array(cast(BinaryIO, stream))
+                yield stream
         except InputError:
             raise
         except Exception as error:
@@ -59,23 +125,18 @@ class Member:
                 f"{self.path}: {self.info.filename}: not a readable array ({what:.120})"
             ) from error
 
-    def _array(self, stream: BinaryIO) -> npt.NDArray[Any]:
+    def _header(self, stream: BinaryIO) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+        """Read shape, whether it is stored column by column, and type; all of it must be there."""
         start = stream.tell()
         version = np.lib.format.read_magic(stream)
         header = np.lib.format.read_array_header_1_0 if version == (1, 0) else (
             np.lib.format.read_array_header_2_0
         )  # fmt: skip
-        shape, _, dtype = header(stream)
-        if dtype.kind == "O":
-            array = np.asarray(load_pickle(stream, f"{self.path}: {self.info.filename}"))
-            if array.shape != shape:
-                raise ValueError(f"shape {array.shape} instead of {shape}")
-            return array
+        shape, transposed, dtype = header(stream)
         stored = stream.tell() - start + int(np.prod(shape, dtype=object)) * dtype.itemsize
-        if stored > self.info.file_size:
+        if dtype.kind != "O" and stored > self.info.file_size:
             raise ValueError(f"{self.info.file_size} bytes where {stored} are announced")
-        stream.seek(start)
-        return np.lib.format.read_array(stream, allow_pickle=False)
+        return shape, transposed, dtype
 
 
 def members(path: Path) -> Mapping[str, Member]:

@@ -139,9 +139,9 @@ BAD = {
     "name twice": (cell("names", 1, "one.jpg"), "image 'one.jpg': names: used for two images"),
     "image out of range": (
         cell("box_image", 6, 4),
-        "image 'the whole file': box[6].image: there i",
+        "image 'the whole file': box[6].box_image: there i",
     ),
-    "image order": (cell("box_image", 0, 2), "box[1].image: rows do not stand in the order of the"),
+    "image order": (cell("box_image", 0, 2), "box[1].box_image: rows do not stand in the order of the"),
     "unknown object": (
         cell("box_label", 1, 80),
         "image 'one.jpg': box[1].box_label: there is no ob",
@@ -151,12 +151,12 @@ BAD = {
     "human out of range": (cell("pair_human", 2, 7), "pair[2].pair_human: there is no box 7"),
     "object out of range": (cell("pair_object", 2, -2), "pair[2].pair_object: there is no box (co"),
     "object elsewhere": (cell("pair_object", 0, 5), "image 'one.jpg': pair[0].pair_object: is a b"),
-    "pair order": (cell("pair_human", 0, 4), "pair[1].image: rows do not stand in the order"),
+    "pair order": (cell("pair_human", 0, 4), "pair[1].pair_human: rows do not stand in the order"),
     "pair out of range": (
         cell("triplet_pair", 0, 6),
         "triplet[0].triplet_pair: there is no pair 6",
     ),
-    "triplet order": (cell("triplet_pair", 0, 5), "triplet[1].image: rows do not stand in the or"),
+    "triplet order": (cell("triplet_pair", 0, 5), "triplet[1].triplet_pair: rows do not stand in the or"),
     "unknown verb": (cell("triplet_verb", 3, 117), "image 'two.jpg': triplet[0].triplet_verb: unk"),
     "NaN score": (cell("triplet_score", 2, np.nan), "triplet[2].triplet_score: the score is nan"),
     "infinite pair score": (
