@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +22,9 @@ from diaghoi.sentences import (
     sentence_of_missed,
     shown_score,
 )
+from diaghoi.similarities import COMPARED, KINDS, Similarities
 
+BoolArray = npt.NDArray[np.bool_]
 IntArray = npt.NDArray[np.integer]
 Box = tuple[float, float, float, float]
 
@@ -65,6 +67,14 @@ class Case:
         The error in words.
     repair : str
         What the oracle of the error makes of it.
+    similarity : float or None
+        Sigma of what was predicted to what is annotated, where it was asked for and something is
+        annotated there.
+    kind : str or None
+        What that makes of the error, one of :data:`diaghoi.similarities.KINDS`; None where it is
+        not compared.
+    meant : str or None
+        The annotated interaction that it was compared with.
     """
 
     error: str
@@ -79,6 +89,9 @@ class Case:
     annotated_object: Box | None
     sentence: str
     repair: str
+    similarity: float | None = None
+    kind: str | None = None
+    meant: str | None = None
 
 
 def worst_cases(
@@ -89,6 +102,8 @@ def worst_cases(
     *,
     hoi: int | None = None,
     top: int = 24,
+    similarities: Similarities | None = None,
+    kinds: Sequence[str] = (),
 ) -> list[Case]:
     """Choose the cases of an error that are worth looking at first.
 
@@ -109,6 +124,11 @@ def worst_cases(
         Only cases of this HOI class: predicted as it, or annotated with it where missed.
     top : int
         How many at most.
+    similarities : Similarities, optional
+        Of these predictions; action and object errors then tell how similar they are to what is
+        annotated.
+    kinds : sequence of str
+        Only errors of these :data:`diaghoi.similarities.KINDS`; none for all.
 
     Returns
     -------
@@ -118,22 +138,91 @@ def worst_cases(
     Raises
     ------
     InputError
-        For an unknown error or class, fewer than one case, or a diagnosis that is a sum or of
-        something else.
+        For an unknown error or class, fewer than one case, a diagnosis that is a sum or of
+        something else, similarities of something else, or kinds of an error without them.
     """
     _check_question(diagnosis, error, hoi, top)
     annotations, predictions, _ = join(annotations, predictions)
     check_single(diagnosis, annotations, predictions)
+    _check_similarities(similarities, predictions, error, kinds)
     ledger = diagnosis.ledger
     make: Callable[[CloseUp, Ledger, int], Case]
     if error == MISSED:
         chosen = _missed(diagnosis, hoi, top)
         images, make = ledger.annotation_image[chosen], _missed_case
     else:
-        chosen = _most_confident(ledger, LABELS.index(error), hoi, top)
+        wanted = rows_with(ledger, error, hoi, similarities, kinds)
+        chosen = _most_confident(ledger, wanted, top)
         images, make = ledger.row_image[chosen], _predicted_case
     view = CloseUp.of(annotations, predictions, images, diagnosis.protocol)
-    return [make(view, ledger, row) for row in chosen.tolist()]
+    cases = [make(view, ledger, row) for row in chosen.tolist()]
+    if similarities is None or error == MISSED:
+        return cases
+    triplets = ledger.row_input[chosen].tolist()
+    return [
+        _with_similarity(case, similarities, triplet)
+        for case, triplet in zip(cases, triplets, strict=True)
+    ]
+
+
+def rows_with(
+    ledger: Ledger,
+    error: str,
+    hoi: int | None = None,
+    similarities: Similarities | None = None,
+    kinds: Sequence[str] = (),
+) -> BoolArray:
+    """Mark the rows of a ledger with an error: predictions, or annotated triplets where missed.
+
+    Parameters
+    ----------
+    ledger : Ledger
+        Of a diagnosis.
+    error, hoi, similarities, kinds
+        As for :func:`worst_cases`.
+    """
+    if error == MISSED:
+        wanted, classes = ledger.missed, ledger.annotation_class
+    else:
+        wanted, classes = ledger.row_label == LABELS.index(error), ledger.row_class
+    if hoi is not None:
+        wanted = wanted & (classes == hoi)
+    if kinds and similarities is not None:
+        wanted = wanted & similarities.having(kinds)[ledger.row_input]
+    return np.asarray(wanted)
+
+
+def _check_similarities(
+    similarities: Similarities | None, predictions: Scenes, error: str, kinds: Sequence[str]
+) -> None:
+    for kind in kinds:
+        if kind not in KINDS:
+            raise InputError(
+                f"kind '{kind}': not known{close_matches(kind, KINDS)}; give some of "
+                f"{', '.join(KINDS)}"
+            )
+    if kinds and (similarities is None or error not in COMPARED):
+        raise InputError(
+            f"kinds {', '.join(kinds)}: only errors that are compared with what is annotated have "
+            f"one, {' and '.join(COMPARED)}; give one of these, with similarities"
+        )
+    if similarities is not None and len(similarities.kind) != len(predictions.triplet_pair):
+        raise InputError(
+            f"the similarities are of {len(similarities.kind):,} predicted triplets, and there "
+            f"are {len(predictions.triplet_pair):,}: give those of these predictions"
+        )
+
+
+def _with_similarity(case: Case, similarities: Similarities, triplet: int) -> Case:
+    """Add to a case what its prediction is compared with."""
+    found = similarities.of(triplet)
+    if found is None:
+        return case
+    if found.similarity is None:
+        words = "No annotated triplet has both boxes there to compare it with."
+    else:
+        words = f"Similarity to {found.meant} {found.similarity:.3f}: {found.kind}."
+    return replace(case, sentence=f"{case.sentence} {words}", **found._asdict())
 
 
 def _check_question(diagnosis: Diagnosis, error: str, hoi: int | None, top: int) -> None:
@@ -180,10 +269,7 @@ def check_single(diagnosis: Diagnosis, annotations: Scenes, predictions: Scenes)
         )
 
 
-def _most_confident(ledger: Ledger, label: int, hoi: int | None, top: int) -> IntArray:
-    wanted = ledger.row_label == label
-    if hoi is not None:
-        wanted &= ledger.row_class == hoi
+def _most_confident(ledger: Ledger, wanted: BoolArray, top: int) -> IntArray:
     rows = np.flatnonzero(wanted)
     rows = rows[np.lexsort((ledger.row_input[rows], -ledger.row_score[rows]))]
     return _spread(rows, ledger.row_image)[:top]
@@ -191,10 +277,7 @@ def _most_confident(ledger: Ledger, label: int, hoi: int | None, top: int) -> In
 
 def _missed(diagnosis: Diagnosis, hoi: int | None, top: int) -> IntArray:
     ledger = diagnosis.ledger
-    wanted = ledger.missed
-    if hoi is not None:
-        wanted = wanted & (ledger.annotation_class == hoi)
-    rows = np.flatnonzero(wanted)
+    rows = np.flatnonzero(rows_with(ledger, MISSED, hoi))
     scores = diagnosis.class_scores.average_precision[ledger.annotation_class[rows]]
     return _spread(rows[np.argsort(-scores, kind="stable")], ledger.annotation_image)[:top]
 

@@ -167,7 +167,8 @@ def _legend(target: Axes | Figure, models: Sequence[Sequence[Cost]]) -> None:
 
 
 def _data(source: Source) -> list[Cost]:
-    saved = source.result.get("diagnosis")
+    # The result of a semantic evaluation, or a report that holds one.
+    saved = source.result.get("semantic", source.result).get("diagnosis")
     if isinstance(saved, Mapping) and "confusions" in saved:
         return _some(confusions_table(saved["confusions"]))
     diagnosis = diagnosis_of(source)

@@ -19,6 +19,7 @@ from support.scenes import (
     NO_INTERACTION,
     PERSON,
     RIDE,
+    VOCABULARY,
     WASH,
     image,
     problems,
@@ -31,8 +32,10 @@ from diaghoi.description import read_description
 from diaghoi.diagnosis import diagnose_images
 from diaghoi.errors import LABELS
 from diaghoi.scenes import Scenes
+from diaghoi.similarities import KINDS, Similarities
 from diaghoi.vocabulary import swig_hoi
 
+CARRY = VOCABULARY.verbs.index("carry")
 # Two people with a bicycle each, and a car of nobody's.
 ANN, BOB = (0.0, 0.0, 9.0, 19.0), (100.0, 0.0, 109.0, 19.0)
 ANNS, BOBS = (10.0, 10.0, 29.0, 29.0), (110.0, 10.0, 129.0, 29.0)
@@ -491,5 +494,62 @@ def test_the_fields_of_a_case_and_the_errors() -> None:
     assert [field.name for field in fields(Case)] == [
         *("error", "image", "size", "name", "score", "human", "object"),
         *("annotated", "annotated_human", "annotated_object", "sentence", "repair"),
+        *("similarity", "kind", "meant"),
     ]
     assert (*LABELS[1:], "missed_gt") == ERRORS
+
+
+# How similar they are.
+
+WRONG_VERBS = [(BOB, BICYCLE, BOBS, WASH, 0.9), (BOB, BICYCLE, BOBS, EAT, 0.8)]
+
+
+def similar(values: list[float], kinds: list[str], meant: list[int]) -> Similarities:
+    return Similarities(
+        value=np.array(values),
+        kind=np.array([list(KINDS).index(kind) if kind else -1 for kind in kinds]),
+        meant=np.array(meant),
+        names=("hold bicycle",),
+        sigma="sigma = S_v",
+        tables={"verbs": {"name": "v", "source": "v.csv"}},
+    )
+
+
+def test_cases_tell_how_similar_they_are_to_what_is_annotated() -> None:
+    rows = [*WRONG_VERBS[:1], (ANN, BICYCLE, FAR, WASH, 0.7), (BOB, BICYCLE, BOBS, HOLD, 0.6)]
+    known = similar([0.875, np.nan, np.nan], ["near", "nothing", ""], [0, -1, -1])
+    case = only(rows, "action", similarities=known)
+    assert (case.similarity, case.kind, case.meant) == (0.875, "near", "hold bicycle")
+    plain = only(rows, "action")
+    assert case.sentence == f"{plain.sentence} Similarity to hold bicycle 0.875: near."
+    (case,) = cases(rows, "object_box", similarities=known)
+    assert (case.similarity, case.kind, case.meant) == (None, "nothing", None)
+    assert case.sentence.endswith("No annotated triplet has both boxes there to compare it with.")
+    # What is right is not compared, and what is missed is no prediction.
+    assert only(rows, "true_positive", similarities=known).kind is None
+    missed = cases(rows[:1], "missed_gt", similarities=similar([0.875], ["near"], [0]))
+    assert [case.kind for case in missed] == [None, None]
+
+
+def test_cases_of_some_kinds_alone() -> None:
+    rows = [(BOB, BICYCLE, BOBS, verb, 0.9 - n / 10) for n, verb in enumerate((WASH, CARRY, RIDE))]
+    known = similar([0.1, 0.9, np.nan], ["wrong", "near", ""], [0, 0, -1])
+
+    def names(*kinds: str) -> list[str | None]:
+        return [each.name for each in cases(rows, "action", similarities=known, kinds=kinds)]
+
+    assert names() == names("near", "wrong") == ["wash bicycle", "carry bicycle"]
+    assert names("near") == ["carry bicycle"]
+    assert names("plausible") == []
+
+
+def test_kinds_need_similarities_of_these_predictions() -> None:
+    known = similar([0.1], ["wrong"], [0])
+    with pytest.raises(InputError, match="kinds near: only errors that are compared"):
+        cases(WRONG_VERBS[:1], "action", kinds=("near",))
+    with pytest.raises(InputError, match="action and object_box; give one of these"):
+        cases(WRONG_VERBS[:1], "duplicate", similarities=known, kinds=("near",))
+    with pytest.raises(InputError, match="are of 1 predicted triplets, and there are 2: give"):
+        cases(WRONG_VERBS, "action", similarities=known)
+    with pytest.raises(InputError, match=r"kind 'nar': not known \(did you mean 'near'\?\)"):
+        cases(WRONG_VERBS[:1], "action", similarities=known, kinds=("nar",))

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from math import isfinite
+from typing import Any, cast, get_args
 
 from diaghoi.cli.progress import Progress
+from diaghoi.cli.reading import Inputs
 from diaghoi.diagnosis import Diagnosis, diagnose
+from diaghoi.exceptions import InputError, close_matches
 from diaghoi.known_object import ImageLabels
 from diaghoi.scenes import Scenes
+from diaghoi.uncertainty import Method, bootstrap, check_settings
+
+# Of images and of resamples: enough for any interval.
+MANY = 1000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,23 +38,46 @@ class Further:
     thresholds: tuple[float, ...]
     resamples: int | None
     confidence: float
-    interval: Any
+    interval: str
     seed: int
     attribution: bool
     causes: bool
     calibration: bool
 
+    def check(self) -> None:
+        """Refuse choices that nothing can be made of, before anything is read.
+
+        Raises
+        ------
+        InputError
+            With the option, its value and what it may be.
+        """
+        methods = get_args(Method)
+        if self.interval not in methods:
+            raise InputError(
+                f"--interval {self.interval}: not known{close_matches(self.interval, methods)}; "
+                f"give one of {', '.join(methods)}"
+            )
+        # That there are images to draw from shows later.
+        check_settings(MANY, MANY if self.resamples is None else self.resamples, self.confidence)
+        for iou in self.pair_nms:
+            if not 0 < iou < 1:
+                raise InputError(f"--pair-nms {iou:g}: the IoU must lie between 0 and 1")
+        for score in self.thresholds:
+            if not isfinite(score):
+                raise InputError(f"--detection-threshold {score:g}: is no score")
+
     def add(
         self,
         result: dict[str, Any],
         diagnosis: Diagnosis,
-        scenes: tuple[Scenes, Scenes],
+        read: Inputs,
         image_labels: ImageLabels | None,
         shown: Progress,
     ) -> None:
         """Add the outcomes to a result: keys of its JSON."""
         if self.pair_nms or self.thresholds:
-            result["variants"] = self._variants(diagnosis, scenes, image_labels, shown)
+            result["variants"] = self._variants(diagnosis, read.scenes, image_labels, shown)
             for variant in result["variants"].values():
                 result["notes"] += variant["notes"]
         if self.attribution:
@@ -63,7 +93,7 @@ class Further:
             from diaghoi.causes import annotation_causes
 
             shown.start("looking for causes")
-            result["annotation_causes"] = annotation_causes(diagnosis, *scenes).to_dict()
+            result["annotation_causes"] = annotation_causes(diagnosis, *read.scenes).to_dict()
         if self.calibration:
             from diaghoi.calibration import calibration
 
@@ -72,15 +102,13 @@ class Further:
             result["calibration"] = scores.to_dict()
             result["notes"] += [scores.note] if scores.note else []
         if self.resamples is not None:
-            from diaghoi.uncertainty import bootstrap
-
             shown.start("resampling", total=self.resamples)
             result |= bootstrap(
                 diagnosis,
                 self.resamples,
                 seed=self.seed,
                 confidence=self.confidence,
-                method=self.interval,
+                method=cast(Method, self.interval),
                 progress=shown.advance,
             ).to_dict()
 

@@ -3,26 +3,31 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable, Collection
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
 from diaghoi import diagnosis
 from diaghoi.cases import ERRORS, PER_IMAGE
 from diaghoi.cli import options, outputs
-from diaghoi.cli.locate import find_annotations, in_folder
+from diaghoi.cli import similarity_tables as similar
 from diaghoi.cli.present import print_notes
-from diaghoi.cli.progress import progress
+from diaghoi.cli.progress import Progress, progress
+from diaghoi.cli.reading import Reading
 from diaghoi.cli.report_files import PAGES
 from diaghoi.errors import LABELS
 from diaghoi.exceptions import InputError, close_matches
-from diaghoi.formats import read_annotations, read_predictions
 from diaghoi.groups import find_class
-from diaghoi.meeting import sampled_warnings
 from diaghoi.protocol import PROTOCOLS
 from diaghoi.protocol import protocol as protocol_named
-from diaghoi.vocabulary import Vocabulary, vocabulary
+from diaghoi.similarities import COMPARED, KINDS
+from diaghoi.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from diaghoi.report.gallery import Gallery
+    from diaghoi.report.pictures import Pictures
 
 # Endings of files that are none of a folder.
 OTHERS = (".pdf", ".png", ".jpg", ".jpeg", ".svg", ".json", ".csv", ".zip")
@@ -42,6 +47,12 @@ Top = Annotated[
     int,
     typer.Option(min=1, help=f"Cases of each error, worst first; {PER_IMAGE} of an image at most."),
 ]
+Kind = Annotated[
+    list[str] | None,
+    typer.Option(
+        help=f"Only errors so close in meaning: {', '.join(KINDS)}; again for more [all]."
+    ),
+]
 Protocol = Annotated[
     str | None, typer.Option(help=f"One of {', '.join(PROTOCOLS)} [that of the data set].")
 ]
@@ -55,6 +66,14 @@ def gallery(
     error: Error = None,
     hoi: Hoi = None,
     top: Top = 24,
+    verb_table: similar.MaybeVerbTable = None,
+    object_table: similar.MaybeObjectTable = None,
+    kind: Kind = None,
+    weight: similar.Weight = 0.5,
+    combine: similar.Combine = "arithmetic",
+    scale: similar.Scale = None,
+    verb_synsets: similar.VerbSenses = None,
+    object_synsets: similar.ObjectSenses = None,
     pairs: options.Pairs = None,
     dataset: options.Dataset = None,
     protocol: Protocol = None,
@@ -67,69 +86,169 @@ def gallery(
     quiet: options.Quiet = False,
 ) -> None:
     """Draw the worst cases of each error over their pictures, with the error in words."""
-    from diaghoi.report.gallery import gallery_of, write_folder
-    from diaghoi.report.gallery_page import write_page
     from diaghoi.report.pictures import Pictures
+    from diaghoi.semantic.measure import Measure
 
-    errors = _errors(error)
-    inputs = [predictions, annotations, pairs, instances, ids]
-    page = _check_out(out, inputs, images)
+    tables = similar.tables_if_given(
+        verb_table,
+        object_table,
+        {"--kind": kind, "--scale": scale, "--verb-synsets": verb_synsets}
+        | {"--object-synsets": object_synsets},
+        verb_senses=verb_synsets,
+        object_senses=object_synsets,
+        scale=scale,
+        measure=Measure(weight=weight, combine=combine),  # type: ignore[arg-type]
+    )
+    reading = Reading(
+        predictions=predictions,
+        annotations=annotations,
+        pairs=pairs,
+        dataset=dataset,
+        format=format,
+        origin=origin,
+        objects=objects,
+        instances=instances,
+        ids=ids,
+        image_id=image_id,
+    )
+    kinds = _kinds(kind)
+    wanted = _Wanted(_errors(error, kinds), kinds, hoi, top, protocol, tables)
+    protocol_named(protocol or reading.words.protocol)
+    _check_out(out, [*reading.inputs, *wanted.inputs], images)
     pictures = Pictures(images)
-    words = vocabulary(dataset or "hico-det")
-    protocol_named(protocol or words.protocol)
-    reading: dict[str, Any] = {"format": format, "origin": origin, "objects": objects}
     with progress(quiet) as shown:
-        shown.start("reading predictions")
-        found = read_predictions(
-            predictions,
-            pairs=pairs,
-            dataset=words if dataset else None,
-            image_id=image_id,
-            **reading,
+        chosen, notes = _choose(
+            reading, wanted, lambda inputs: _check_out(out, inputs, images), shown
         )
-        words = found.vocabulary
-        wanted = None if hoi is None else _class(hoi, words)
-        located = find_annotations(words) if annotations is None else in_folder(annotations, words)
-        _check_out(out, [*inputs, located.path], images)
-        shown.start("reading annotations")
-        truth = read_annotations(located.path, dataset=words, instances=instances, ids=ids)
-        suspicions = sampled_warnings(truth, found)
-        shown.start("matching", total=len(truth))
-        diagnosed = diagnosis.diagnose(
-            truth, found, protocol, label=predictions.stem, progress=shown.advance
-        )
-        chosen = gallery_of(diagnosed, truth, found, errors, hoi=wanted, top=top)
         shown.start("drawing", total=len(chosen.cases))
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            write = write_page if page else write_folder
-            notes = write(out, chosen, pictures, progress=shown.advance)
-    if quiet:
-        return
-    counts = (f"{each.error} {len(each.cases)} of {each.total:,}" for each in chosen.sections)
-    of_class = f" of '{chosen.hoi}'" if chosen.hoi else ""
-    typer.echo(f"{out}: {len(chosen.cases)} cases{of_class}: {', '.join(counts)}")
+        notes += _draw(out, chosen, pictures, shown)
+    if not quiet:
+        typer.echo(f"{out}: {_counts(chosen)}")
+        print_notes(notes)
+
+
+class _Wanted(NamedTuple):
+    """The cases that are asked for."""
+
+    errors: list[str]
+    kinds: list[str]
+    hoi: str | None
+    top: int
+    protocol: str | None
+    tables: similar.SimilarityTables | None
+
+    @property
+    def inputs(self) -> list[Path | None]:
+        """The files of similarity that are given."""
+        return [] if self.tables is None else self.tables.inputs
+
+
+def _choose(
+    reading: Reading,
+    wanted: _Wanted,
+    check: Callable[[list[Path | None]], object],
+    shown: Progress,
+) -> tuple[Gallery, list[str]]:
+    """Read and diagnose; return the cases, and notes on what was read."""
+    from diaghoi.report.gallery import gallery_of
+
+    tables = None if wanted.tables is None else wanted.tables.read(shown)
+    read = reading.read(shown, lambda inputs: check([*inputs, *wanted.inputs]))
+    hoi = None if wanted.hoi is None else _class(wanted.hoi, read.words)
+    shown.start("matching", total=len(read.annotations))
+    diagnosed = diagnosis.diagnose(
+        *read.scenes, wanted.protocol, label=reading.predictions.stem, progress=shown.advance
+    )
+    notes = [*read.notes, *diagnosed.reading_notes]
+    similarities = None
+    if tables is not None:
+        from diaghoi.semantic.diagnosis import semantic_diagnosis
+        from diaghoi.semantic.evaluation import evaluate
+
+        shown.start("finding out what errors mean", total=len(read.annotations))
+        evaluated = evaluate(
+            *read.scenes, **tables, protocol=diagnosed.protocol, progress=shown.advance
+        )
+        similarities = semantic_diagnosis(evaluated).similarities()
+        notes += evaluated.notes
+    chosen = gallery_of(
+        diagnosed,
+        *read.scenes,
+        wanted.errors,
+        hoi=hoi,
+        top=wanted.top,
+        similarities=similarities,
+        kinds=wanted.kinds,
+    )
+    return chosen, list(dict.fromkeys(notes))
+
+
+def _draw(out: Path, chosen: Gallery, pictures: Pictures, shown: Progress) -> list[str]:
+    """Write the gallery; return notes on pictures and letters."""
+    from diaghoi.report.gallery import write_folder
+    from diaghoi.report.gallery_page import write_page
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        write = write_page if _is_page(out) else write_folder
+        notes = write(out, chosen, pictures, progress=shown.advance)
     if any("missing from font" in str(each.message) for each in caught):
         notes.append("the font has not all letters of the names; boxes stand for them")
-    print_notes([*located.notes, *suspicions, *diagnosed.reading_notes, *notes])
+    return notes
 
 
-def _errors(given: list[str] | None) -> list[str]:
-    """Read the names of errors, also with hyphens, and several with commas between them.
+def _counts(chosen: Gallery) -> str:
+    """Say how many cases there are of each error."""
+    counts = (f"{each.error} {len(each.cases)} of {each.total:,}" for each in chosen.sections)
+    of_class = f" of '{chosen.hoi}'" if chosen.hoi else ""
+    of_kind = f", {' or '.join(chosen.kinds)}" if chosen.kinds else ""
+    return f"{len(chosen.cases)} cases{of_class}{of_kind}: {', '.join(counts)}"
+
+
+def _errors(given: list[str] | None, kinds: list[str]) -> list[str]:
+    """Read the names of errors; without any those that can have the kinds, or all.
+
+    Raises
+    ------
+    InputError
+        For an unknown one, and one without kinds where some are asked for.
+    """
+    if not given:
+        return list(COMPARED if kinds else ERRORS)
+    names = _names("--error", given, (LABELS[0], *ERRORS))
+    for name in names if kinds else ():
+        if name not in COMPARED:
+            raise InputError(
+                f"--kind: '{name}' is not compared with what is annotated; only "
+                f"{' and '.join(COMPARED)} are"
+            )
+    return names
+
+
+def _kinds(given: list[str] | None) -> list[str]:
+    """Read the names of kinds.
 
     Raises
     ------
     InputError
         For an unknown one.
     """
-    if not given:
-        return list(ERRORS)
+    return _names("--kind", given or [], KINDS)
+
+
+def _names(option: str, given: list[str], known: Collection[str]) -> list[str]:
+    """Read names, also with hyphens, and several with commas between them.
+
+    Raises
+    ------
+    InputError
+        For an unknown one.
+    """
     names = [name.strip().replace("-", "_") for each in given for name in each.split(",")]
-    known = (LABELS[0], *ERRORS)
     for name in names:
         if name not in known:
             raise InputError(
-                f"--error '{name}': not known{close_matches(name, known)}; "
+                f"{option} '{name}': not known{close_matches(name, known)}; "
                 f"give some of {', '.join(known)}"
             )
     return list(dict.fromkeys(names))
@@ -149,14 +268,17 @@ def _class(given: str, words: Vocabulary) -> int:
     return find_class("--class", plain.get(given.replace("-", " ").replace("_", " "), given), words)
 
 
-def _check_out(out: Path, inputs: list[Path | None], images: Path) -> bool:
-    """Refuse what could not be written, before the work begins; tell whether it is a page."""
-    if out.suffix.lower() in PAGES:
+def _is_page(out: Path) -> bool:
+    return out.suffix.lower() in PAGES
+
+
+def _check_out(out: Path, inputs: list[Path | None], images: Path) -> None:
+    """Refuse what could not be written, before the work begins."""
+    if _is_page(out):
         outputs.check_files([out], inputs)
-        return True
+        return
     if out.suffix.lower() in OTHERS:
         raise InputError(f"{out}: neither a folder nor a page; give a folder or FILE.html")
     outputs.check_folder(out)
     if out.resolve() == images.resolve():
         raise InputError(f"{out}: holds the pictures that are read; give another folder")
-    return False

@@ -1,4 +1,4 @@
-"""What is to be written is looked at before the work begins."""
+"""What is to be written is looked at, and made room for, before the work begins."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from diaghoi.exceptions import InputError
+from diaghoi.formats.atomic import leftovers_of, remove_leftovers
 
 STDOUT = Path("-")
 
@@ -18,6 +19,8 @@ def is_name(name: str) -> bool:
 
 def check_files(files: Iterable[Path | None], inputs: Iterable[Path | None]) -> None:
     """Refuse files that could not be written, or that are read.
+
+    What killed runs left of the others is removed.
 
     Parameters
     ----------
@@ -48,10 +51,16 @@ def check_files(files: Iterable[Path | None], inputs: Iterable[Path | None]) -> 
                 f"{path}: cannot be written: it is no ordinary file; for stdout give --json -"
             )
         if not path.parent.is_dir():
+            if path.parent.exists():
+                raise InputError(
+                    f"{path}: cannot be written: {path.parent} is a file, not a folder; give "
+                    "another place"
+                )
             raise InputError(
                 f"{path}: cannot be written: there is no folder {path.parent}; create it first"
             )
         _check_writable(path, path.parent)
+        remove_leftovers(leftovers_of(path))
 
 
 def check_folder(folder: Path | None) -> None:

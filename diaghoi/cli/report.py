@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import typer
@@ -12,24 +12,22 @@ from diaghoi import diagnosis
 from diaghoi.cli import options, outputs
 from diaghoi.cli.further import Further
 from diaghoi.cli.labels import read_labels
-from diaghoi.cli.locate import find_annotations, in_folder
 from diaghoi.cli.present import print_notes, print_result
-from diaghoi.cli.progress import progress
+from diaghoi.cli.progress import Progress, progress
+from diaghoi.cli.reading import Reading
 from diaghoi.cli.report_files import Files
 from diaghoi.cli.settings import CHANGE, setting_of
 from diaghoi.exceptions import InputError
-from diaghoi.formats import read_annotations, read_predictions
 from diaghoi.groups import read_groups
 from diaghoi.groups import zero_shot as zero_shot_split
 from diaghoi.known_object import ImageLabels
-from diaghoi.meeting import sampled_warnings
-from diaghoi.protocol import PROTOCOLS, Group
+from diaghoi.protocol import PROTOCOLS, Group, Protocol
 from diaghoi.protocol import protocol as protocol_named
 from diaghoi.report.json import to_json
-from diaghoi.scenes import Scenes
-from diaghoi.vocabulary import Vocabulary, vocabulary
+from diaghoi.scenes import Scenes, SceneSource
+from diaghoi.vocabulary import Vocabulary
 
-Protocol = Annotated[
+ProtocolName = Annotated[
     str | None,
     typer.Option(help=f"One of {', '.join(PROTOCOLS)} [that of the data set]."),
 ]
@@ -108,7 +106,7 @@ def report(
     annotations: options.Annotations = None,
     pairs: options.Pairs = None,
     dataset: options.Dataset = None,
-    protocol: Protocol = None,
+    protocol: ProtocolName = None,
     json: options.Json = None,
     figure: Figure = None,
     out: Out = None,
@@ -141,12 +139,21 @@ def report(
     quiet: options.Quiet = False,
 ) -> None:
     """Diagnose a detector: mAP, errors and what they cost."""
-    words = vocabulary(dataset or "hico-det")
-    changes: dict[str, Any] = {"top": top, "iou": iou, "rare": rare}
-    protocol_named(protocol or words.protocol, **changes)
-    name = predictions.stem if label is None else label
+    reading = Reading(
+        predictions=predictions,
+        annotations=annotations,
+        pairs=pairs,
+        dataset=dataset,
+        format=format,
+        origin=origin,
+        objects=objects,
+        top=top,
+        instances=instances,
+        ids=ids,
+        image_id=image_id,
+    )
     files = Files(
-        label=name,
+        label=predictions.stem if label is None else label,
         json=json,
         figure=figure,
         out=out,
@@ -166,44 +173,64 @@ def report(
         causes=causes,
         calibration=calibration,
     )
-    files.check([predictions, annotations, pairs, image_labels, instances, ids])
-    reading: dict[str, Any] = {"format": format, "origin": origin, "objects": objects, "top": top}
+    choices = _Choices(protocol, {"top": top, "iou": iou, "rare": rare}, zero_shot, groups)
+    choices.check(reading.words)
+    further.check()
+    files.check([*reading.inputs, image_labels])
     with progress(quiet) as shown:
-        shown.start("reading predictions")
-        found = read_predictions(
-            predictions,
-            pairs=pairs,
-            dataset=words if dataset else None,
-            image_id=image_id,
-            **reading,
-        )
-        words = found.vocabulary
-        chosen = protocol_named(
-            protocol or words.protocol, groups=_groups(zero_shot, groups, words), **changes
-        )
-        located = find_annotations(words) if annotations is None else in_folder(annotations, words)
-        annotations, notes = located.path, located.notes
-        files.check([predictions, annotations])
-        shown.start("reading annotations")
-        truth = read_annotations(annotations, dataset=words, instances=instances, ids=ids)
-        labels, more = _image_labels(image_labels, words.name, (truth, found))
-        shown.start("matching", total=len(truth))
-        suspicions = sampled_warnings(truth, found)
-        diagnosed = diagnosis.diagnose(
-            truth, found, chosen, label=name, image_labels=labels, progress=shown.advance
-        )
-        shown.start("repairing each error")
-        result = diagnosed.to_dict()
-        result["notes"] = [*notes, *more, *suspicions, *result["notes"]]
-        further.add(result, diagnosed, (truth, found), labels, shown)
-        shown.start("writing")
-        read = [predictions, annotations, *([] if pairs is None else [pairs])]
-        drawn = files.write(result, diagnosed, (truth, found), read)
+        result, notes = _reported(reading, choices, image_labels, further, files, shown)
     if json == outputs.STDOUT:
         typer.echo(to_json(result))
     elif not quiet:
         print_result(result)
-        print_notes(drawn)
+        print_notes(notes)
+
+
+class _Choices(NamedTuple):
+    """What makes the protocol: its name, changes, and groups of classes to show."""
+
+    protocol: str | None
+    changes: dict[str, Any]
+    zero_shot: str | None
+    groups: Path | None
+
+    def check(self, words: Vocabulary) -> None:
+        """Refuse choices that no protocol has, before anything is read."""
+        protocol_named(self.protocol or words.protocol, **self.changes)
+
+    def made(self, words: Vocabulary) -> Protocol:
+        """Make the protocol for a data set."""
+        groups = _groups(self.zero_shot, self.groups, words)
+        return protocol_named(self.protocol or words.protocol, groups=groups, **self.changes)
+
+
+def _reported(
+    reading: Reading,
+    choices: _Choices,
+    image_labels: Path | None,
+    further: Further,
+    files: Files,
+    shown: Progress,
+) -> tuple[dict[str, Any], list[str]]:
+    """Read, diagnose, and write the files; return the result, and notes on figures."""
+    read = reading.read(shown, files.check)
+    chosen = choices.made(read.words)
+    labels, notes = _image_labels(image_labels, read.annotations, read.predictions)
+    shown.start("matching", total=len(read.annotations))
+    diagnosed = diagnosis.diagnose(
+        read.annotations,
+        read.predictions,
+        chosen,
+        label=files.label,
+        image_labels=labels,
+        progress=shown.advance,
+    )
+    shown.start("repairing each error")
+    result = diagnosed.to_dict()
+    result["notes"] = [*read.notes, *notes, *result["notes"]]
+    further.add(result, diagnosed, read, labels, shown)
+    shown.start("writing")
+    return result, files.write(result, diagnosed, read)
 
 
 def _groups(name: str | None, file: Path | None, words: Vocabulary) -> tuple[Group, ...]:
@@ -216,7 +243,7 @@ def _groups(name: str | None, file: Path | None, words: Vocabulary) -> tuple[Gro
 
 
 def _image_labels(
-    given: Path | None, dataset: str, scenes: tuple[Scenes, Scenes]
+    given: Path | None, annotations: Scenes, predictions: SceneSource
 ) -> tuple[ImageLabels | None, list[str]]:
     """Read the image labels that are given, or those of the settings where they fit.
 
@@ -225,7 +252,7 @@ def _image_labels(
     """
     if given is not None:
         return read_labels(given), []
-    key = f"{dataset}.image-labels"
+    key = f"{annotations.vocabulary.name}.image-labels"
     setting = setting_of(key)
     if setting is None:
         return None, []
@@ -233,7 +260,7 @@ def _image_labels(
         labels = read_labels(setting)
     except InputError as error:
         raise InputError(f"{error}; it is the setting {key}: {CHANGE.format(key=key)}") from None
-    if all(np.isin(each.names, labels.names).all() for each in scenes):
+    if all(np.isin(each.names, labels.names).all() for each in (annotations, predictions)):
         return labels, [f"image labels: {setting}, from the settings"]
     return None, [
         f"{setting}, from the settings, does not label all of these images: Known Object goes by "

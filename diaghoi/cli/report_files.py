@@ -9,13 +9,44 @@ from typing import Any
 
 from diaghoi.cli import outputs
 from diaghoi.cli.present import attribution_figure, draw_all, write_text
+from diaghoi.cli.reading import Inputs
 from diaghoi.diagnosis import Diagnosis
 from diaghoi.exceptions import InputError, close_matches
 from diaghoi.report.json import write_json
-from diaghoi.scenes import Scenes
 from diaghoi.tables import Table
 
 PAGES = (".html", ".htm")
+DRAWN = ("pdf", "svg", "png")
+
+
+def check_figure(path: Path) -> None:
+    """Refuse a name of a figure that does not say how to draw it, or not for a paper.
+
+    Raises
+    ------
+    InputError
+        For another ending than those of :data:`DRAWN`.
+    """
+    from diaghoi.plots.style import check_suffix
+
+    if check_suffix(path) not in DRAWN:
+        endings = ", ".join(f".{kind}" for kind in DRAWN)
+        raise InputError(f"{path}: figures are written as {endings}; give a file with such a name")
+
+
+def check_page(path: Path) -> None:
+    """Refuse a page that could not be written.
+
+    Raises
+    ------
+    InputError
+        For the name of another file, and where jinja2 is missing.
+    """
+    from diaghoi.report.html import check_installed
+
+    if path.suffix.lower() not in PAGES:
+        raise InputError(f"--html {path}: give a file that ends with {PAGES[0]}")
+    check_installed()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,15 +107,9 @@ class Files:
             single += [self.figure, attribution_figure(self.figure)]
         outputs.check_files([*single, *(inside or ())], inputs)
         if self.figure is not None:
-            from diaghoi.plots.style import check_suffix
-
-            check_suffix(self.figure)
+            check_figure(self.figure)
         if self.html is not None:
-            from diaghoi.report.html import check_installed
-
-            if self.html.suffix.lower() not in PAGES:
-                raise InputError(f"--html {self.html}: give a file that ends with {PAGES[0]}")
-            check_installed()
+            check_page(self.html)
         for path in self.tables:
             from diaghoi.report.columns import check_table_file
 
@@ -96,8 +121,7 @@ class Files:
         self,
         result: dict[str, Any],
         diagnosis: Diagnosis,
-        scenes: tuple[Scenes, Scenes],
-        read: Sequence[Path],
+        read: Inputs,
     ) -> list[str]:
         """Write all of them; return notes on the figures.
 
@@ -107,10 +131,8 @@ class Files:
             The report.
         diagnosis : Diagnosis
             What it reports.
-        scenes : tuple of Scenes
-            Annotations and predictions.
-        read : sequence of pathlib.Path
-            The files that they were read from.
+        read : Inputs
+            What was diagnosed.
         """
         notes = []
         self._check_sort(diagnosis)
@@ -122,7 +144,7 @@ class Files:
         if self.html is not None:
             from diaghoi.report.html import write_html
 
-            write_html(self.html, diagnosis, scenes, result=result, files=read)
+            write_html(self.html, diagnosis, read.scenes, result=result, files=read.files)
         if self.in_folder is not None:
             text, json, figure = self.in_folder
             text.parent.mkdir(parents=True, exist_ok=True)

@@ -9,43 +9,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from diaghoi.cli import options, outputs
-from diaghoi.cli.locate import find_annotations, in_folder
+from diaghoi.cli import similarity_tables as similar
 from diaghoi.cli.present import print_notes
-from diaghoi.cli.progress import progress
+from diaghoi.cli.progress import Progress, progress
+from diaghoi.cli.reading import Inputs, Reading
+from diaghoi.cli.report_files import check_figure, check_page
 from diaghoi.exceptions import InputError
-from diaghoi.formats import read_annotations, read_predictions
-from diaghoi.meeting import sampled_warnings
 from diaghoi.protocol import PROTOCOLS
 from diaghoi.protocol import protocol as protocol_named
 from diaghoi.report.json import to_json, write_json
-from diaghoi.vocabulary import vocabulary
 
 if TYPE_CHECKING:
+    from diaghoi.semantic.diagnosis import SemanticDiagnosis
     from diaghoi.semantic.evaluation import SemanticEvaluation
 
-VerbTable = Annotated[
-    Path,
-    typer.Option(
-        "--verb-similarity", help="Similarity of verbs: CSV a,b,score, or .npz.", readable=False
-    ),
-]
-ObjectTable = Annotated[
-    Path,
-    typer.Option("--object-similarity", help="Similarity of objects, likewise.", readable=False),
-]
-VerbSenses = Annotated[
-    Path | None,
-    typer.Option(
-        help="CSV of verbs and their names in the table, such as synsets.", readable=False
-    ),
-]
-ObjectSenses = Annotated[Path | None, typer.Option(help="The same of objects.", readable=False)]
-Scale = Annotated[
-    float | None,
-    typer.Option(help="Highest score of the scale of the tables [1 or 4, by their scores]."),
-]
-Weight = Annotated[float, typer.Option(help="Weight of the verb; the object has the rest.")]
-Combine = Annotated[str, typer.Option(help="arithmetic, geometric or minimum.")]
 Theta = Annotated[float, typer.Option(help="IoU at which a box is found.")]
 Delta = Annotated[
     float, typer.Option(help="Similarity at which a class is charged with what nothing took.")
@@ -81,6 +58,12 @@ Figure = Annotated[
         help="Draw the confusions that cost most to this .pdf, .svg or .png.", readable=False
     ),
 ]
+Html = Annotated[
+    Path | None,
+    typer.Option(
+        help="Write the page of 'report --html' with what errors mean, too.", readable=False
+    ),
+]
 WordNet = Annotated[
     Path | None,
     typer.Option(help="WordNet's dict folder, instead of the extract inside.", readable=False),
@@ -90,18 +73,18 @@ ExampleImages = Annotated[int, typer.Option(min=1, help="Images of --examples.")
 
 def semantic(
     predictions: options.Predictions,
-    verb_table: VerbTable,
-    object_table: ObjectTable,
+    verb_table: similar.VerbTable,
+    object_table: similar.ObjectTable,
     annotations: options.Annotations = None,
-    weight: Weight = 0.5,
-    combine: Combine = "arithmetic",
+    weight: similar.Weight = 0.5,
+    combine: similar.Combine = "arithmetic",
     theta: Theta = 0.5,
     delta: Delta = 0.5,
     tau: Tau = 0.5,
     no_scores: NoScores = False,
-    scale: Scale = None,
-    verb_synsets: VerbSenses = None,
-    object_synsets: ObjectSenses = None,
+    scale: similar.Scale = None,
+    verb_synsets: similar.VerbSenses = None,
+    object_synsets: similar.ObjectSenses = None,
     dataset: options.Dataset = None,
     protocol: Protocol = None,
     json: options.Json = None,
@@ -109,6 +92,7 @@ def semantic(
     classes: Classes = 0,
     diagnose: Diagnose = False,
     figure: Figure = None,
+    html: Html = None,
     examples: Examples = None,
     example_images: ExampleImages = 20,
     label: Label = None,
@@ -126,72 +110,83 @@ def semantic(
 
     By tables of similarity between verbs and between objects, as SHOE does.
     """
-    from diaghoi.semantic.evaluation import evaluate
     from diaghoi.semantic.lexicon import wordnet as using_wordnet
     from diaghoi.semantic.measure import Measure
-    from diaghoi.semantic.senses import read_senses
-    from diaghoi.semantic.similarity import read_similarity
 
     choices: Any = {"weight": weight, "combine": combine}
-    measure = Measure(**choices, theta=theta, delta=delta, tau=tau)
-    words = vocabulary(dataset or "hico-det")
-    protocol_named(protocol or words.protocol, top=top)
-    tables = [verb_table, object_table, verb_synsets, object_synsets]
-    inputs = [predictions, annotations, *tables, instances, ids]
-    files = _Files(json=json, table=class_table, figure=figure, examples=examples)
-    files.check(inputs)
-    if (diagnose or figure is not None) and no_scores:
-        raise InputError("--diagnose and --figure: go by scores; leave --no-scores out")
+    tables = similar.SimilarityTables(
+        verbs=verb_table,
+        objects=object_table,
+        verb_senses=verb_synsets,
+        object_senses=object_synsets,
+        scale=scale,
+        measure=Measure(**choices, theta=theta, delta=delta, tau=tau),
+    )
+    reading = Reading(
+        predictions=predictions,
+        annotations=annotations,
+        dataset=dataset,
+        format=format,
+        origin=origin,
+        objects=objects,
+        top=top,
+        instances=instances,
+        ids=ids,
+        image_id=image_id,
+    )
+    protocol_named(protocol or reading.words.protocol, top=top)
+    name = predictions.stem if label is None else label
+    files = _Files(json=json, table=class_table, figure=figure, html=html, examples=examples)
+    files.check([*reading.inputs, *tables.inputs])
+    if no_scores and (diagnose or files.with_diagnosis):
+        raise InputError("--diagnose, --figure and --html: go by scores; leave --no-scores out")
     with progress(quiet) as shown, using_wordnet(wordnet):
-        shown.start("reading tables of similarity")
-        similar = [read_similarity(path, scale=scale) for path in (verb_table, object_table)]
-        senses = [
-            None if path is None else read_senses(path) for path in (verb_synsets, object_synsets)
-        ]
-        shown.start("reading predictions")
-        reading: dict[str, Any] = {"format": format, "origin": origin, "objects": objects}
-        found = read_predictions(
-            predictions,
-            dataset=words if dataset else None,
-            image_id=image_id,
-            top=top,
-            **reading,
-        )
-        words = found.vocabulary
-        located = find_annotations(words) if annotations is None else in_folder(annotations, words)
-        files.check([*inputs, located.path])
-        shown.start("reading annotations")
-        truth = read_annotations(located.path, dataset=words, instances=instances, ids=ids)
-        suspicions = sampled_warnings(truth, found)
-        shown.start("matching", total=len(truth))
-        evaluated = evaluate(
-            truth,
-            found,
-            similar[0],
-            similar[1],
-            measure=measure,
-            protocol=protocol_named(protocol or words.protocol, top=top),
-            scores=not no_scores,
-            verb_senses=senses[0],
-            object_senses=senses[1],
-            label=predictions.stem if label is None else label,
-            progress=shown.advance,
-        )
-        shown.start("adding up")
-        result = evaluated.to_dict()
-        result["notes"] = [*located.notes, *suspicions, *result["notes"]]
-        if diagnose or figure is not None:
-            shown.start("finding out what errors mean")
-            result["diagnosis"] = _diagnosed(evaluated)
+        given = tables.read(shown)
+        read = reading.read(shown, lambda inputs: files.check([*inputs, *tables.inputs]))
+        found = _evaluated(read, given, protocol, top, name, no_scores, shown)
+        result, meaning = _result(found, read.notes, diagnose or files.with_diagnosis, shown)
         shown.start("writing")
-        files.write(result, evaluated, example_images)
+        files.write(result, found, meaning, [*read.files, verb_table, object_table], example_images)
     _present(result, json, classes, quiet)
 
 
-def _diagnosed(evaluated: SemanticEvaluation) -> dict[str, Any]:
+def _evaluated(
+    read: Inputs,
+    tables: dict[str, Any],
+    protocol: str | None,
+    top: int | None,
+    label: str,
+    no_scores: bool,
+    shown: Progress,
+) -> SemanticEvaluation:
+    from diaghoi.semantic.evaluation import evaluate
+
+    shown.start("matching", total=len(read.annotations))
+    return evaluate(
+        *read.scenes,
+        **tables,
+        protocol=protocol_named(protocol or read.words.protocol, top=top),
+        scores=not no_scores,
+        label=label,
+        progress=shown.advance,
+    )
+
+
+def _result(
+    evaluated: SemanticEvaluation, notes: list[str], diagnose: bool, shown: Progress
+) -> tuple[dict[str, Any], SemanticDiagnosis | None]:
+    """Collect all figures, and where it is asked for what errors mean."""
     from diaghoi.semantic.diagnosis import semantic_diagnosis
 
-    return semantic_diagnosis(evaluated).to_dict()
+    shown.start("adding up")
+    result = evaluated.to_dict()
+    result["notes"] = [*notes, *result["notes"]]
+    if not diagnose:
+        return result, None
+    shown.start("finding out what errors mean")
+    meaning = semantic_diagnosis(evaluated)
+    result["diagnosis"] = meaning.to_dict()
+    return result, meaning
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -201,26 +196,38 @@ class _Files:
     json: Path | None
     table: Path | None
     figure: Path | None
+    html: Path | None
     examples: Path | None
+
+    @property
+    def with_diagnosis(self) -> bool:
+        """Whether any of them shows what errors mean."""
+        return self.figure is not None or self.html is not None
 
     def check(self, inputs: list[Path | None]) -> None:
         """Refuse what could not be written, before the work begins."""
-        outputs.check_files([self.json, self.table, self.figure, self.examples], inputs)
+        written = [self.json, self.table, self.figure, self.html, self.examples]
+        outputs.check_files(written, inputs)
         if self.table is not None:
             from diaghoi.report.columns import check_table_file
 
             check_table_file(self.table)
         if self.figure is not None:
-            from diaghoi.plots.style import check_suffix
-
-            check_suffix(self.figure)
+            check_figure(self.figure)
+        if self.html is not None:
+            check_page(self.html)
         if self.examples is not None:
             from diaghoi.report.examples import check_examples_file
 
             check_examples_file(self.examples)
 
     def write(
-        self, result: dict[str, Any], evaluated: SemanticEvaluation, example_images: int
+        self,
+        result: dict[str, Any],
+        evaluated: SemanticEvaluation,
+        meaning: SemanticDiagnosis | None,
+        read: list[Path],
+        example_images: int,
     ) -> None:
         """Write all of them."""
         if self.json not in (None, outputs.STDOUT):
@@ -231,11 +238,30 @@ class _Files:
             write_table(self.table, evaluated.classes)
         if self.figure is not None:
             _draw(self.figure, result)
+        if self.html is not None and meaning is not None:
+            _write_page(self.html, result, meaning, read)
         if self.examples is not None:
             from diaghoi.report.examples import write_examples
             from diaghoi.semantic.examples import examples_of
 
             write_examples(self.examples, examples_of(evaluated, images=example_images))
+
+
+def _write_page(
+    path: Path, result: dict[str, Any], meaning: SemanticDiagnosis, read: list[Path]
+) -> None:
+    """Write the page of the report, with what the semantic evaluation adds to it."""
+    from diaghoi.diagnosis import diagnose
+    from diaghoi.report.html import write_html
+
+    evaluated = meaning.evaluation
+    scenes = evaluated.annotated.scenes, evaluated.predicted.scenes
+    diagnosis = diagnose(*scenes, evaluated.protocol, label=evaluated.label)
+    report = diagnosis.to_dict()
+    report["notes"] = list(dict.fromkeys([*result["notes"], *report["notes"]]))
+    report["semantic"] = result
+    similarities = meaning.similarities()
+    write_html(path, diagnosis, scenes, result=report, files=read, similarities=similarities)
 
 
 def _draw(path: Path, result: dict[str, Any]) -> None:

@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
-from io import StringIO
 from pathlib import Path, PurePath
 from typing import Any
 
 from diaghoi._version import __version__
-from diaghoi.cases import MISSED, Case, worst_cases
+from diaghoi.cases import Case, rows_with, worst_cases
 from diaghoi.diagnosis import Diagnosis
-from diaghoi.errors import LABELS
 from diaghoi.exceptions import InputError, some_of
 from diaghoi.formats.atomic import replacing
-from diaghoi.ledger import Ledger
 from diaghoi.report.json import write_json
 from diaghoi.report.pictures import DAMAGED, MISSING, RESHAPED, UNSAFE, Picture, Pictures
-from diaghoi.report.spreadsheet import harmless
+from diaghoi.report.spreadsheet import Cell, csv_text
 from diaghoi.scenes import Scenes
+from diaghoi.similarities import Similarities
 
 INDEX = "index"
 CORNERS = ("left", "top", "right", "bottom")
+# What an empty frame says; notes and page tell the whole.
+EMPTY = {MISSING: "no picture", UNSAFE: "no picture", DAMAGED: "picture damaged"}
 BOXES = ("human", "object", "annotated_human", "annotated_object")
 
 
@@ -36,7 +35,7 @@ class Section:
     error : str
         A label of :data:`diaghoi.errors.LABELS`, or ``missed_gt``.
     total : int
-        How many predictions, or annotated triplets, have it; of the class that was asked for.
+        How many predictions, or annotated triplets, have it; of the class and kinds asked for.
     cases : tuple of Case
         The worst first.
     """
@@ -58,6 +57,10 @@ class Gallery:
         Whether boxes are compared with boxes of their own category alone.
     hoi : str
         The HOI class that all cases are of; empty for any.
+    kinds : tuple of str
+        The :data:`diaghoi.similarities.KINDS` that all cases are of; empty for any.
+    similarities : Similarities or None
+        What action and object errors were compared by; None where they were not.
     sections : tuple of Section
         In the order of the errors that were asked for.
     """
@@ -69,6 +72,8 @@ class Gallery:
     categories_count: bool
     hoi: str
     sections: tuple[Section, ...]
+    kinds: tuple[str, ...] = ()
+    similarities: Similarities | None = None
 
     @property
     def cases(self) -> list[Case]:
@@ -84,12 +89,14 @@ def gallery_of(
     *,
     hoi: int | None = None,
     top: int = 24,
+    similarities: Similarities | None = None,
+    kinds: Sequence[str] = (),
 ) -> Gallery:
     """Choose the cases of a gallery.
 
     Parameters
     ----------
-    diagnosis, annotations, predictions, hoi, top
+    diagnosis, annotations, predictions, hoi, top, similarities, kinds
         As for :func:`diaghoi.cases.worst_cases`.
     errors : sequence of str
         The errors to show, in their order.
@@ -99,10 +106,7 @@ def gallery_of(
     InputError
         As :func:`diaghoi.cases.worst_cases`.
     """
-    cases = {
-        error: worst_cases(diagnosis, annotations, predictions, error, hoi=hoi, top=top)
-        for error in errors
-    }
+    chosen: dict[str, Any] = {"hoi": hoi, "similarities": similarities, "kinds": kinds}
     return Gallery(
         label=diagnosis.label,
         dataset=diagnosis.vocabulary.name,
@@ -110,20 +114,19 @@ def gallery_of(
         signature=diagnosis.protocol.signature,
         categories_count=diagnosis.protocol.categories_count,
         hoi="" if hoi is None else diagnosis.vocabulary.class_name(hoi),
+        kinds=tuple(kinds),
+        similarities=similarities,
         sections=tuple(
-            Section(error=error, total=_total(diagnosis.ledger, error, hoi), cases=tuple(found))
-            for error, found in cases.items()
+            Section(
+                error=error,
+                cases=tuple(
+                    worst_cases(diagnosis, annotations, predictions, error, top=top, **chosen)
+                ),
+                total=int(rows_with(diagnosis.ledger, error, **chosen).sum()),
+            )
+            for error in errors
         ),
     )
-
-
-def _total(ledger: Ledger, error: str, hoi: int | None) -> int:
-    """Count the rows with an error, of one class or of all."""
-    if error == MISSED:
-        wanted, classes = ledger.missed, ledger.annotation_class
-    else:
-        wanted, classes = ledger.row_label == LABELS.index(error), ledger.row_class
-    return int((wanted if hoi is None else wanted & (classes == hoi)).sum())
 
 
 def write_folder(
@@ -174,7 +177,7 @@ def write_folder(
             name = f"{case.error.replace('_', '-')}-{rank:03d}{_slug(case.image)}.png"
             with paper():
                 save(
-                    card(case, picture.image, missing=words_for(case, picture)),
+                    card(case, picture.image, missing=words_for(picture)),
                     folder / name,
                     caption=f"{case.error}: {case_title(case)}",
                 )
@@ -185,9 +188,9 @@ def write_folder(
     return picture_notes(found, pictures.folder)
 
 
-def words_for(case: Case, picture: Picture) -> str:
-    """Say on an empty frame which picture it stands for, and why it is empty."""
-    return f"{case.image or 'no name'}: {picture.reason}" if picture.image is None else ""
+def words_for(picture: Picture) -> str:
+    """Say on an empty frame why it is empty, in few words that hide little of the boxes."""
+    return EMPTY[picture.problem] if picture.image is None else ""
 
 
 def picture_notes(found: dict[str, Picture], folder: Path) -> list[str]:
@@ -228,6 +231,7 @@ def _slug(image: str) -> str:
 
 
 def _write_index(folder: Path, gallery: Gallery, rows: list[dict[str, Any]]) -> None:
+    similar = gallery.similarities
     write_json(
         folder / f"{INDEX}.json",
         {
@@ -235,23 +239,26 @@ def _write_index(folder: Path, gallery: Gallery, rows: list[dict[str, Any]]) -> 
             "dataset": gallery.dataset,
             "label": gallery.label,
             "protocol": {"name": gallery.protocol, "signature": gallery.signature},
+            "similarity": None
+            if similar is None
+            else {"sigma": similar.sigma, **{k: dict(v) for k, v in similar.tables.items()}},
             "class": gallery.hoi or None,
+            "kinds": list(gallery.kinds) or None,
             "errors": {section.error: section.total for section in gallery.sections},
             "cases": rows,
         },
     )
-    text = StringIO()
-    writer = csv.DictWriter(text, list(dict(_cells(_NO_CASE))))
-    writer.writeheader()
-    writer.writerows(dict(_cells(row)) for row in rows)
+    text = csv_text(
+        list(dict(_cells(_NO_CASE))), [list(dict(_cells(row)).values()) for row in rows]
+    )
     with replacing(folder / f"{INDEX}.csv") as temporary:
-        temporary.write_bytes(text.getvalue().encode("utf-8", errors="replace"))
+        temporary.write_bytes(text.encode("utf-8", errors="replace"))
 
 
 _NO_CASE: dict[str, Any] = dict.fromkeys(("file", "picture", *Case.__dataclass_fields__))
 
 
-def _cells(row: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+def _cells(row: dict[str, Any]) -> Iterator[tuple[str, Cell]]:
     """Give a row of the index as single cells: sizes and boxes number by number."""
     for name, value in row.items():
         if name == "size":
@@ -260,4 +267,4 @@ def _cells(row: dict[str, Any]) -> Iterator[tuple[str, Any]]:
             columns = (f"{name}_{corner}" for corner in CORNERS)
             yield from zip(columns, value or (None,) * len(CORNERS), strict=True)
         else:
-            yield name, harmless(value) if isinstance(value, str) else value
+            yield name, value

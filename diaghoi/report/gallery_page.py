@@ -15,6 +15,7 @@ from diaghoi.formats.atomic import replacing
 from diaghoi.report.gallery import Gallery, Section, picture_notes, words_for
 from diaghoi.report.html.words import definition_of, meaning_of, title_of
 from diaghoi.report.pictures import Picture, Pictures
+from diaghoi.report.semantic import similarity_in_words
 
 WIDTH = 640
 """Width in pixels of the widest picture of a page."""
@@ -123,7 +124,7 @@ def _page(
         yield from _section_head(section, gallery.categories_count)
         for case in section.cases:
             picture = found[case.image] = pictures.read(case.image, case.size)
-            yield _figure(case, _drawn(case, picture))
+            yield _figure(case, picture, _drawn(case, picture))
             if progress is not None:
                 progress(1)
         yield "</div>\n</section>\n"
@@ -141,6 +142,10 @@ def _head(gallery: Gallery) -> Iterator[str]:
     )
     if gallery.hoi:
         yield f"<p>Only the class <strong>{_text(gallery.hoi)}</strong>.</p>\n"
+    if gallery.kinds:
+        yield f"<p>Only errors that are {_text(' or '.join(gallery.kinds))} in meaning.</p>\n"
+    if gallery.similarities is not None:
+        yield f"<p>{_text(similarity_in_words(gallery.similarities))}</p>\n"
     yield (
         "<p>Solid lines in the colour of the error: the prediction. Dashes in black and white: the "
         "annotation. The line between two boxes leads from the person (dot) to the object "
@@ -173,18 +178,19 @@ def _section_head(section: Section, categories_count: bool) -> Iterator[str]:
     yield '<div class="cases">\n'
 
 
-def _figure(case: Case, drawn: Drawn) -> str:
+def _figure(case: Case, picture: Picture, drawn: Drawn) -> str:
     data = base64.b64encode(drawn.jpeg).decode()
     score = "" if case.score is None else f'<span class="score">{case.score:.3f}</span>'
     name = case.annotated if case.name is None else case.name
     seen = "missed" if case.name is None else "predicted"
+    image = f"{case.image or 'no name'}: {picture.reason}" if picture.problem else case.image
     return (
         f'<figure>\n<div class="frame"><img src="data:image/jpeg;base64,{data}" '
         f'width="{drawn.width}" height="{drawn.height}" '
         f'alt="{_text(f"{seen} {name} in {case.image}")}"></div>\n'
         f"<figcaption>\n<p>{score}<strong>{_text(name or '')}</strong></p>\n"
         f"<p>{_text(case.sentence)}</p>\n<p>Under its oracle it {_text(case.repair)}.</p>\n"
-        f'<p class="faint">{_text(case.image)}</p>\n</figcaption>\n</figure>\n'
+        f'<p class="faint">{_text(image)}</p>\n</figcaption>\n</figure>\n'
     )
 
 
@@ -192,7 +198,7 @@ def _drawn(case: Case, picture: Picture) -> Drawn:
     from diaghoi.plots.picture import card
     from diaghoi.plots.style import SINGLE_COLUMN
 
-    figure = card(case, picture.image, missing=words_for(case, picture), words=False)
+    figure = card(case, picture.image, missing=words_for(picture), words=False)
     dots = WIDTH / SINGLE_COLUMN
     stream = BytesIO()
     figure.savefig(stream, format="jpeg", dpi=dots, pil_kwargs={"quality": QUALITY})

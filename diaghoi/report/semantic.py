@@ -11,6 +11,7 @@ from diaghoi.means import TITLES
 from diaghoi.report.further import Sheet
 from diaghoi.report.numbers import shown
 from diaghoi.report.text import heading, percent, print_line, print_table, sheet_table, wrapped
+from diaghoi.similarities import COMPARED, NEAR, PLAUSIBLE, Similarities
 
 Result = Mapping[str, Any]
 # Confusions and classes that a report shows; all are in the JSON.
@@ -45,12 +46,8 @@ def print_semantic(
         console.print()
         print_table(console, sheet_table(sheet))
     console.print()
-    for what, table in result["similarity"].items():
-        print_line(
-            console,
-            f"Similarity of {what}: {table['name']}, {table['source']}; covers "
-            f"{table['covered']:,} of {table['words']:,} {what}",
-        )
+    for line in table_lines(result):
+        print_line(console, line)
     for title, signature in (
         ("Measure", result["measure"]["signature"]),
         (f"Protocol {result['protocol']['name']}", result["protocol"]["signature"]),
@@ -60,6 +57,28 @@ def print_semantic(
             print_line(console, line)
     for note in result["notes"] if notes else ():
         print_line(console, f"Note: {note}")
+
+
+def table_lines(result: Result) -> list[str]:
+    """Name the tables of similarity, where they come from, and how many words they cover."""
+    return [
+        f"Similarity of {what}: {table['name']}, {table['source']}; covers {table['covered']:,} "
+        f"of {table['words']:,} {what}"
+        for what, table in result["similarity"].items()
+    ]
+
+
+def similarity_in_words(similarities: Similarities) -> str:
+    """Say what action and object errors are compared by, and which kinds of them there are."""
+    tables = ", ".join(
+        f"{what} by the table {table['name']} ({table['source']})"
+        for what, table in similarities.tables.items()
+    )
+    return (
+        "Action and object errors tell their similarity to what is annotated there, "
+        f"{similarities.sigma}: {tables}. Near from {NEAR:g}, plausible above {PLAUSIBLE:g}, or "
+        "else wrong."
+    )
 
 
 def semantic_sheets(result: Result, classes: int = 0) -> list[Sheet]:
@@ -119,7 +138,7 @@ def _diagnosis(found: Result) -> list[Sheet]:
     """Tables of what action and object errors mean."""
     head = ("Count", "Share, %", "ΔmAP", "Of ΔmAP, %")
     sheets = []
-    for error in ("action", "object_box"):
+    for error in (name for name in COMPARED if name in found):
         rows: list[tuple[str, Sequence[str]]] = [
             (
                 kind["title"],

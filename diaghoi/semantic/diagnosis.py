@@ -22,23 +22,15 @@ from diaghoi.exceptions import InputError
 from diaghoi.ragged import first_of_run
 from diaghoi.semantic.confusions import Confusion, confusions
 from diaghoi.semantic.evaluation import SemanticEvaluation
+from diaghoi.semantic.instances import class_names
 from diaghoi.semantic.repairs import Repairs
+from diaghoi.semantic.results import table_names
+from diaghoi.similarities import COMPARED, KINDS, NEAR, PLAUSIBLE, Similarities
 from diaghoi.tables import Table
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.integer]
 BoolArray = npt.NDArray[np.bool_]
-
-NEAR, PLAUSIBLE = 0.75, 0.5
-"""Similarity from which an error is near, and above which it is plausible: a wrong action on the
-right object is as similar as the latter by its object alone, at equal weights."""
-KINDS = {
-    "near": f"Near (similarity >= {NEAR:g})",
-    "plausible": f"Plausible (above {PLAUSIBLE:g})",
-    "wrong": "Wrong",
-    "nothing": "Nothing annotated there",
-}
-ERRORS = {"action": "action", "object_box": "object"}
 
 
 def semantic_diagnosis(evaluation: SemanticEvaluation) -> SemanticDiagnosis:
@@ -59,7 +51,12 @@ def semantic_diagnosis(evaluation: SemanticEvaluation) -> SemanticDiagnosis:
     return SemanticDiagnosis(
         evaluation=evaluation,
         diagnosis=evaluation.diagnosis,
-        errors={name: _meanings(evaluation, evaluation.diagnosis, name) for name in ERRORS},
+        errors={
+            name: _meanings(evaluation, evaluation.diagnosis, name)
+            for name in COMPARED
+            # Where predictions do not name their objects, a wrong object means nothing.
+            if name != "object_box" or evaluation.compares_objects
+        },
     )
 
 
@@ -111,7 +108,7 @@ class SemanticDiagnosis:
     diagnosis : Diagnosis
         Its errors.
     errors : dict of Meanings
-        Of ``action`` and ``object_box``.
+        Of ``action``, and of ``object_box`` where the predictions name their objects.
     """
 
     evaluation: SemanticEvaluation
@@ -179,6 +176,8 @@ class SemanticDiagnosis:
 
     def object_confusions(self) -> list[dict[str, Any]]:
         """Objects that are taken for one another: the confusions that cost most first."""
+        if "object_box" not in self.errors:
+            return []
         found = self.errors["object_box"]
         repairs = Repairs(diagnosis=self.diagnosis, error="object_box")
         return self._named(
@@ -239,12 +238,40 @@ class SemanticDiagnosis:
             )
         return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
+    def similarities(self) -> Similarities:
+        """Similarity of all action and object errors, by the predicted triplets of the scenes."""
+        evaluation, ledger = self.evaluation, self.diagnosis.ledger
+        found, words = evaluation.predicted.scenes, self.diagnosis.vocabulary
+        number, verbs = len(found.triplet_pair), np.int64(len(words.verbs))
+        value, kind = np.full(number, np.nan), np.full(number, -1, dtype=np.int8)
+        key = np.full(number, -1, dtype=np.int64)
+        for error in self.errors.values():
+            triplet = evaluation.diagnosed_rows[ledger.row_input[error.rows]]
+            value[triplet] = error.sigma
+            kind[triplet] = np.select(
+                list(error.kinds.values()), [list(KINDS).index(name) for name in error.kinds]
+            )
+            # An object of -1 is not compared, as in V-COCO.
+            meant = (error.annotated_object.astype(np.int64) + 1) * verbs + error.annotated_verb
+            key[triplet] = np.where(error.annotated_verb >= 0, meant, -1)
+        keys = np.unique(key[key >= 0])
+        return Similarities(
+            value=value,
+            kind=kind,
+            meant=np.where(key >= 0, np.searchsorted(keys, key), -1),
+            names=class_names(words, (keys % verbs).tolist(), (keys // verbs - 1).tolist()),
+            sigma=evaluation.measure.signature.split(" | ")[0]
+            if evaluation.compares_objects
+            else "sigma = S_v",
+            tables=table_names(evaluation),
+        )
+
     def to_dict(self) -> dict[str, Any]:
         """All figures as plain Python values."""
         return {
             "near": NEAR,
             "plausible": PLAUSIBLE,
-            **{error: self._kinds(error) for error in ERRORS},
+            **{error: self._kinds(error) for error in self.errors},
             "verbs": self.verbs(),
             "confusions": self.verb_confusions(),
             "object_confusions": self.object_confusions(),
@@ -254,7 +281,7 @@ class SemanticDiagnosis:
         found, costs = self.errors[error], self.costs(error)
         total = self.diagnosis.oracles[error]["delta_map"]["full"]
         return {
-            "title": f"{ERRORS[error].capitalize()} errors by meaning",
+            "title": f"{COMPARED[error].capitalize()} errors by meaning",
             "count": len(found.rows),
             "delta_map": total,
             "kinds": [

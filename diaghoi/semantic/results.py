@@ -66,6 +66,15 @@ def semantic_result(evaluation: SemanticEvaluation) -> dict[str, Any]:
     }
 
 
+def table_names(evaluation: SemanticEvaluation) -> dict[str, dict[str, str]]:
+    """Name and source of the tables of ``verbs`` and, where they are compared, ``objects``."""
+    return {
+        what: {"name": fitted.similarity.name, "source": fitted.similarity.source}
+        for what, fitted in (("verbs", evaluation.verbs), ("objects", evaluation.objects))
+        if what == "verbs" or evaluation.compares_objects
+    }
+
+
 def _table(fitted: Fitted, names: Sequence[str]) -> dict[str, Any]:
     words, missing = len(set(names)), missing_words(fitted)
     return {

@@ -11,13 +11,14 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from PIL import Image
 
 from diaghoi.cases import ERRORS
 from diaghoi.exceptions import InputError
-from diaghoi.report.gallery import Gallery, write_folder
-from diaghoi.report.pictures import Pictures
+from diaghoi.report.gallery import Gallery, words_for, write_folder
+from diaghoi.report.pictures import Picture, Pictures
 
 NAMES = ("one.jpg", "two.jpg")
 FAR = [400.0, 300.0, 450.0, 350.0]
@@ -235,6 +236,104 @@ def test_top_and_several_errors(run, data, images) -> None:
     ]
 
 
+# How similar errors are to what is annotated.
+
+
+@pytest.fixture
+def meanings(files, alone, save, found) -> tuple[object, ...]:
+    """Tables by which holding is near to riding, and predictions of both and of washing."""
+    found[1]["hoi_prediction"] += [
+        {"subject_id": 0, "object_id": 1, "category_id": verb, "score": score, "action_score": 0.5}
+        for verb, score in ((36, 0.9), (111, 0.8))
+    ]
+    files["predictions"] = save("preds.pkl", found)
+    (alone / "verbs.csv").write_text("a,b,score\nride,hold,2.5\n")
+    (alone / "objects.csv").write_text("a,b,score\nbicycle,motorcycle,3\n")
+    return (*BOTH, "--scale", 4, "--error", "action,object_box")
+
+
+def test_the_index_tells_similarity_and_kind(run, files, meanings) -> None:
+    done = show(run, files, *meanings, "--out", "out")
+    assert done.out == "out: 3 cases: action 2 of 2, object_box 1 of 1\n"
+    assert "Note: 115 of 117 verbs are not in the table 'verbs'" in done.err
+    index = json.loads(Path("out/index.json").read_text())
+    assert index["similarity"]["sigma"] == "sigma = 0.5 S_v + 0.5 S_o"
+    assert index["similarity"]["verbs"] == {"name": "verbs", "source": "verbs.csv"}
+    told = [
+        [case[key] for key in ("name", "similarity", "kind", "meant")] for case in index["cases"]
+    ]
+    assert told == [
+        ["hold bicycle", 0.8125, "near", "ride bicycle"],
+        ["wash bicycle", 0.5, "wrong", "ride bicycle"],
+        ["ride bicycle", 1.0, "near", "ride bicycle"],
+    ]
+    assert index["cases"][0]["sentence"].endswith("Similarity to ride bicycle 0.812: near.")
+    with Path("out/index.csv").open(newline="", encoding="utf-8") as lines:
+        rows = list(csv.DictReader(lines))
+    assert [row["similarity"] for row in rows] == ["0.8125", "0.5", "1.0"]
+    assert [row["kind"] for row in rows] == ["near", "wrong", "near"]
+
+
+def test_without_tables_there_is_no_similarity(run, files) -> None:
+    assert show(run, files, "--error", "object_box", "--out", "out").code == 0
+    index = json.loads(Path("out/index.json").read_text())
+    assert (index["similarity"], index["kinds"]) == (None, None)
+    (case,) = index["cases"]
+    assert (case["similarity"], case["kind"], case["meant"]) == (None, None, None)
+    assert "Similarity" not in case["sentence"]
+
+
+def test_the_page_tells_similarity_and_its_tables(run, files, meanings) -> None:
+    assert show(run, files, *meanings, "--out", "cases.html").code == 0
+    text = " ".join(Page(Path("cases.html")).text.split())
+    assert "Similarity to ride bicycle 0.812: near." in text
+    assert "sigma = 0.5 S_v + 0.5 S_o: verbs by the table verbs (verbs.csv), objects by" in text
+    assert "Only errors" not in text
+
+
+def test_cases_of_one_kind(run, files, meanings) -> None:
+    words = meanings[:-2]  # the errors are those that can have a kind
+    done = show(run, files, *words, "--kind", "wrong", "--out", "cases.html")
+    assert done.out == "cases.html: 1 cases, wrong: action 1 of 1, object_box 0 of 0\n"
+    assert "Only errors that are wrong in meaning." in Page(Path("cases.html")).text
+    done = show(run, files, *words, "--kind", "near,wrong", "--error", "action", "--out", "out")
+    assert done.out == "out: 2 cases, near or wrong: action 2 of 2\n"
+    assert json.loads(Path("out/index.json").read_text())["kinds"] == ["near", "wrong"]
+
+
+def test_choices_of_similarity_change_it(run, files, meanings) -> None:
+    found = []
+    for more in ((), ("--weight", 0.8), ("--combine", "minimum")):
+        show(run, files, *meanings, *more, "--out", "out")
+        index = json.loads(Path("out/index.json").read_text())
+        found.append((index["cases"][0]["similarity"], index["similarity"]["sigma"]))
+    assert found == [
+        (0.8125, "sigma = 0.5 S_v + 0.5 S_o"),
+        (pytest.approx(0.7), "sigma = 0.8 S_v + 0.2 S_o"),
+        (0.625, "sigma = min(S_v, S_o)"),
+    ]
+
+
+def test_an_empty_frame_says_little_and_the_page_says_why(run, files, images) -> None:
+    (images / "one.jpg").unlink()
+    assert show(run, files, "--error", "object_box", "--out", "cases.html").code == 0
+    assert f"one.jpg: not in {images}" in Page(Path("cases.html")).text
+
+
+@pytest.mark.parametrize(
+    ("problem", "words"),
+    [("missing", "no picture"), ("unsafe", "no picture"), ("damaged", "picture damaged")],
+)
+def test_words_of_an_empty_frame_are_short(problem: str, words: str) -> None:
+    reason = "not in a folder with a very long name"
+    assert words_for(Picture(image=None, problem=problem, reason=reason)) == words
+
+
+def test_a_picture_needs_no_words() -> None:
+    image = np.zeros((2, 2, 3), dtype=np.uint8)
+    assert words_for(Picture(image=image, problem="reshaped", reason="is 2 x 2")) == ""
+
+
 def test_quiet(run, files) -> None:
     done = show(run, files, "--error", "object_box", "--out", "out", "--quiet")
     assert (done.code, done.out, done.err) == (0, "", "")
@@ -249,9 +348,27 @@ def test_no_cases_at_all(run, files, alone) -> None:
 # What cannot be done.
 
 
+BOTH = ("--verb-similarity", "verbs.csv", "--object-similarity", "objects.csv")
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
+        (("--out", "o", "--kind", "near"), "--kind: goes by similarity; give both --verb-simil"),
+        (("--out", "o", "--scale", 4), "--scale: goes by similarity; give both --verb-similarity"),
+        (("--out", "o", *BOTH[:2]), "similarity of verbs and of objects belong together: give bo"),
+        (("--out", "o", *BOTH), "verbs.csv: no such file"),
+        (("--out", "o", *BOTH, "--kind", "nar"), "--kind 'nar': not known (did you mean 'near'?)"),
+        (("--out", "o", *BOTH, "--weight", 2), "weight 2: must lie between 0 and 1"),
+        (("--out", "o", *BOTH, "--combine", "mean"), "combine 'mean': not known"),
+        (
+            ("--out", "o", *BOTH, "--kind", "near", "--error", "duplicate"),
+            "--kind: 'duplicate' is not compared with what is annotated; only action and object_b",
+        ),
+        (
+            ("--out", "c.html", "--verb-similarity", "c.html", "--object-similarity", "o.csv"),
+            "c.html: would overwrite what is read",
+        ),
         (("--error", "asociation", "--out", "o"), "--error 'asociation': not known (did you mean"),
         (("--error", "false-positive", "--out", "o"), "--error 'false_positive': not known"),
         (("--images", "none", "--out", "o"), "none: there is no such folder; give the folder with"),

@@ -127,7 +127,11 @@ BAD = {
     "one resample": (("--bootstrap", "1"), "--bootstrap 1: give at least two resamples"),
     "confidence": (("--bootstrap", "9", "--confidence", "95"), "must lie between 0 and 1"),
     "interval": (("--bootstrap", "9", "--interval", "t"), "give one of centred, percentile, bca"),
-    "overlap": (("--pair-nms", "2"), "2"),
+    "interval without resamples": (("--interval", "bcaa"), "did you mean 'bca'?"),
+    "confidence without resamples": (("--confidence", "0"), "--confidence 0: must lie between"),
+    "overlap": (("--pair-nms", "2"), "--pair-nms 2: the IoU must lie between 0 and 1"),
+    "threshold": (("--detection-threshold", "nan"), "--detection-threshold nan: is no score"),
+    "picture of another kind": (("--figure", "c.gif"), "c.gif: figures are written as .pdf, .svg"),
 }
 
 
@@ -139,3 +143,44 @@ def test_bad_options(run, data, name: str) -> None:
     assert message in done.err
     assert "Traceback" not in done.err
     assert not list(Path().glob("c.*"))
+
+
+@pytest.mark.parametrize("name", sorted(set(BAD) - {"unknown column"}))
+def test_bad_options_are_refused_before_anything_is_read(run, name: str) -> None:
+    words, message = BAD[name]
+    done = run("report", "none.pkl", "--annotations", "none.json", *words)
+    assert done.code == 2
+    assert message in done.err
+
+
+@pytest.mark.parametrize("what", ["predictions", "annotations"])
+def test_a_saved_result_is_said_to_be_one(run, data, what: str) -> None:
+    usual = ("--annotations", data.annotations)
+    assert run("report", data.predictions, *usual, "--json", "saved.json").code == 0
+    if what == "predictions":
+        done = run("report", "saved.json", *usual)
+    else:
+        done = run("report", data.predictions, "--annotations", "saved.json")
+    assert (done.code, done.out) == (2, "")
+    assert done.err == (
+        "diaghoi: error: saved.json: is a saved result of 'diaghoi report --json'; give the "
+        f"{what} themselves, or look at saved results with 'diaghoi compare'\n"
+    )
+
+
+def test_the_page_holds_all_that_was_added(run, data) -> None:
+    pytest.importorskip("jinja2", reason="jinja2 (the extra html) is not installed")
+    more = (*QUICK, "--attribution", "--causes", "--calibration", "--pair-nms", "0.7")
+    usual = ("--annotations", data.annotations, "--html", "page.html")
+    done = run("report", data.predictions, *usual, *more)
+    page = " ".join(Path("page.html").read_text(encoding="utf-8").split())
+    for title in (
+        "Intervals, 95 %",
+        "What errors cost",
+        "False positives by likely cause",
+        "Calibration of triplet scores, %",
+        "Variants",
+        "From 20 resamples of the images",
+    ):
+        assert title in done.out
+        assert title in page

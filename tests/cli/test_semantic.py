@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import pickle
+import re
 from pathlib import Path
 
 import pytest
@@ -89,6 +90,35 @@ def test_all_files(run, words, alone):
         assert title in done.out
 
 
+def test_the_page_of_the_report_tells_what_errors_mean(run, words, alone):
+    pytest.importorskip("jinja2", reason="jinja2 (the extra html) is not installed")
+    done = run(*words, "--html", "page.html", "--label", "mine", "--json", "r.json")
+    assert done.code == 0
+    page = (alone / "page.html").read_text(encoding="utf-8")
+    text = " ".join(re.sub(r"<(script|style|svg).*?</\1>|<[^>]*>", " ", page, flags=re.S).split())
+    result = json.loads((alone / "r.json").read_text())
+    assert "mine on hico-det" in text
+    soft = " ".join(f"{100 * value:.2f}" for value in result["splits"]["soft_map"].values())
+    assert f"Soft mAP {soft}" in text
+    near = result["diagnosis"]["action"]["kinds"][0]
+    assert f"Near (similarity &gt;= 0.75) {near['count']:,} {100 * near['share']:.2f}" in text
+    first = result["diagnosis"]["confusions"][0]
+    assert f"{first['predicted']} → {first['annotated']} {first['count']:,}" in text
+    assert "Similarity of verbs: verbs, verbs.csv; covers 5 of 117 verbs" in text
+    # The figure, and single errors with their similarity and kind.
+    assert 'id="figure-confusions"' in page
+    assert re.search(r"Similarity to [a-z ]+ [01]\.\d{3}: (near|plausible|wrong)\.", text)
+
+
+def test_a_page_without_similarity_is_that_of_the_report(run, data, alone):
+    pytest.importorskip("jinja2", reason="jinja2 (the extra html) is not installed")
+    run("report", data.predictions, "--annotations", data.annotations, "--html", "page.html")
+    page = (alone / "page.html").read_text(encoding="utf-8")
+    assert 'id="meaning"' not in page
+    assert 'id="figure-confusions"' not in page
+    assert "Similarity to" not in page
+
+
 def test_choices_change_the_figures_and_are_told(run, words):
     plain = json.loads(run(*words, "--json", "-").out)
     other = json.loads(
@@ -130,7 +160,11 @@ def test_synsets(run, data, alone, tables):
         (("--class-table", "c.txt"), "tables are written as .csv or .json"),
         (("--examples", "e.png"), "examples are written as .txt, .csv, .json"),
         (("--figure", "f.txt"), "the ending '.txt' is not known"),
-        (("--diagnose", "--no-scores"), "--diagnose and --figure: go by scores"),
+        (("--figure", "f.gif"), "f.gif: figures are written as .pdf, .svg, .png; give a file wi"),
+        (("--html", "page.txt"), "--html page.txt: give a file that ends with .html"),
+        (("--html", "verbs.csv"), "verbs.csv: would overwrite what is read"),
+        (("--html", "p.html", "--no-scores"), "--html: go by scores; leave --no-scores out"),
+        (("--diagnose", "--no-scores"), "--diagnose, --figure and --html: go by scores"),
         (("--protocol", "v-coco-s1"), "protocol v-coco-s1 is not for hico-det"),
         (("--verb-synsets", "verbs.csv"), "the columns are a, b, score"),
     ],
@@ -192,9 +226,13 @@ def test_v_coco_compares_actions(run, shared, tables, alone):
     (alone / "verbs.csv").write_text("a,b,score\nhold,carry,3\nsit,ride,2\n")
     done = run(
         *("semantic", folder / "one_stage.pkl", "--annotations", folder / "vcoco_test.json"),
-        *(*tables, "--scale", 4, "--json", "-"),
+        *(*tables, "--scale", 4, "--diagnose", "--json", "-"),
     )
     result = json.loads(done.out)
+    # Predictions that do not name their objects mean nothing by a wrong one.
+    assert result["diagnosis"]["action"]["count"] > 0
+    assert "object_box" not in result["diagnosis"]
+    assert result["diagnosis"]["object_confusions"] == []
     assert result["dataset"] == "v-coco"
     assert 0 < result["map"] < result["soft_map"] < 1
     assert {row["name"] for row in result["classes"]} >= {"hold obj", "cut instr"}

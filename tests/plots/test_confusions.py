@@ -50,6 +50,8 @@ def test_bars_stand_from_the_most_costly_down():
 def test_a_saved_result_with_its_diagnosis_is_enough():
     data = CONFUSIONS.data(Source(result={"diagnosis": {"confusions": FOUND}}))
     assert data == confusions_table(FOUND)
+    report = {"oracles": {}, "semantic": {"diagnosis": {"confusions": FOUND}}}
+    assert CONFUSIONS.data(Source(result=report)) == data
 
 
 def test_without_table_there_is_no_similarity(sources):

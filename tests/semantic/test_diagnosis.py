@@ -25,10 +25,11 @@ from diaghoi import diagnose, simulate
 from diaghoi.exceptions import InputError
 from diaghoi.report.examples import examples_text, write_examples
 from diaghoi.semantic import Similarity, evaluate
-from diaghoi.semantic.diagnosis import KINDS, semantic_diagnosis
+from diaghoi.semantic.diagnosis import semantic_diagnosis
 from diaghoi.semantic.examples import examples_of
 from diaghoi.semantic.repairs import Repairs
 from diaghoi.semantic.similarity import identity
+from diaghoi.similarities import KINDS
 
 CARRY = VOCABULARY.verbs.index("carry")
 OBJECTS = identity(VOCABULARY.objects)
@@ -109,6 +110,34 @@ def test_an_object_box_on_nothing_means_nothing():
     assert cases["kind"].tolist() == ["nothing"]
     assert cases["annotated"].tolist() == [""]
     assert np.isnan(cases["similarity"]).all()
+
+
+@given(problems())
+@settings(max_examples=60)
+def test_similarities_are_those_of_the_cases(problem):
+    truth, found = problem
+    if not (truth.triplet_verb != NO_INTERACTION).any():
+        return
+    meaning = semantic_diagnosis(evaluate(truth, found, VERBS, OBJECTS))
+    known, cases = meaning.similarities(), meaning.cases()
+    assert (known.kind >= 0).sum() == len(cases["kind"])
+    ledger = meaning.diagnosis.ledger
+    rows = np.concatenate([each.rows for each in meaning.errors.values()])
+    for row, kind, value, meant in zip(
+        rows, cases["kind"], cases["similarity"], cases["annotated"], strict=True
+    ):
+        similar = known.of(ledger.row_input[row])
+        wanted = (None, kind, None) if np.isnan(value) else (value, kind, meant)
+        assert tuple(similar) == wanted
+    for kind in KINDS:
+        assert known.having([kind]).sum() == (cases["kind"] == kind).sum()
+
+
+def test_similarities_name_their_tables():
+    known = diagnosed([(0, 1, RIDE)], [(0, 1, HOLD, 0.9, 0.9)]).similarities()
+    assert known.sigma == "sigma = 0.5 S_v + 0.5 S_o"
+    assert known.tables["verbs"] == {"name": "hand-made", "source": ""}
+    assert set(known.tables) == {"verbs", "objects"}
 
 
 def test_costs_of_confusions_and_verbs():

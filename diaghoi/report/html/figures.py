@@ -19,6 +19,8 @@ from diaghoi.plots.style import EMBEDDED_FONTS
 
 SHOWN = ("delta_map", "error_shares", "error_profile_verb", "class_ap")
 """Figures of the page, of those in the registry."""
+SEMANTIC = ("confusions",)
+"""Those that stand where the report holds a semantic evaluation."""
 REFERENCES = ("href", "{http://www.w3.org/1999/xlink}href")
 # matplotlib writes its name, the date and its format beside each picture.
 NO_METADATA = dict.fromkeys(("Creator", "Date", "Format", "Type"))
@@ -58,10 +60,10 @@ def drawings(source: Source, label: str) -> list[Drawing]:
     Returns
     -------
     list of Drawing
-        In the order of :data:`SHOWN`; without those that do not apply.
+        In the order of :data:`SHOWN`, then :data:`SEMANTIC`; without those that do not apply.
     """
     made = []
-    for name in SHOWN:
+    for name in (*SHOWN, *(SEMANTIC if "semantic" in source.result else ())):
         if name not in FIGURES:
             continue
         svg = _drawn(FIGURES[name], source, label)

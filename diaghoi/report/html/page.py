@@ -18,12 +18,14 @@ from diaghoi.exceptions import InputError
 from diaghoi.formats.atomic import replacing
 from diaghoi.report.html.columns import class_sheet, image_sheet
 from diaghoi.report.html.sketches import Sketch, sketch
-from diaghoi.report.html.summary import Summary, summaries
+from diaghoi.report.html.summary import Summary, semantic_summaries, summaries
 from diaghoi.report.html.words import FIGURES, definition_of, meaning_of, title_of
+from diaghoi.report.semantic import similarity_in_words, table_lines
 from diaghoi.report.text import counts_line, heading, pairs_line
 from diaghoi.report.verdict import verdict
 from diaghoi.scenes import Scenes
 from diaghoi.sentences import shown_score
+from diaghoi.similarities import Similarities
 
 FIRST_CASES = 4
 """Cases of each error that are shown at once; the others are a click away."""
@@ -77,6 +79,7 @@ def write_html(
     result: Mapping[str, Any] | None = None,
     files: Sequence[str | PathLike[str]] = (),
     top: int = MOST_CASES,
+    similarities: Similarities | None = None,
 ) -> None:
     """Write the report of a detector as one page that opens from disk.
 
@@ -90,11 +93,14 @@ def write_html(
         The annotations and predictions that were diagnosed, for drawings of the worst cases.
         Without them, as for a sum of diagnoses, the page has none.
     result : mapping, optional
-        As from :meth:`diaghoi.Diagnosis.to_dict`, where notes have been added to it.
+        As from :meth:`diaghoi.Diagnosis.to_dict`, where more has been added to it: notes, what
+        ``diaghoi report`` adds, or the result of a semantic evaluation as ``semantic``.
     files : sequence of path
         What was read; the page tells their names, without folders.
     top : int
         Cases of each error.
+    similarities : Similarities, optional
+        How similar action and object errors are to what is annotated, for their drawings.
 
     Raises
     ------
@@ -104,7 +110,15 @@ def write_html(
     """
     check_installed()
     result = diagnosis.to_dict() if result is None else result
-    page = _render(_content(diagnosis, scenes, result, files, top))
+    cases: dict[str, list[Sketch]] = {}
+    if scenes is not None:
+        for error in ERRORS:
+            found = worst_cases(diagnosis, *scenes, error, top=top, similarities=similarities)
+            cases[error] = [sketch(case) for case in found]
+    content = _content(diagnosis, scenes, result, files, cases)
+    if similarities is not None:
+        content["compared"] = similarity_in_words(similarities)
+    page = _render(content)
     with replacing(path) as temporary:
         # Names of files need not be Unicode, and a page may quote them.
         temporary.write_bytes(page.encode("utf-8", errors="replace"))
@@ -115,24 +129,18 @@ def _content(
     scenes: tuple[Scenes, Scenes] | None,
     result: Mapping[str, Any],
     files: Sequence[str | PathLike[str]],
-    top: int,
+    cases: Mapping[str, list[Sketch]],
 ) -> dict[str, Any]:
     """Collect what the template shows."""
     from diaghoi.plots.figure import Source
     from diaghoi.plots.style import COLOURS
-    from diaghoi.report.html.figures import drawings
+    from diaghoi.report.html.figures import SEMANTIC, drawings
 
     annotations, predictions = scenes or (None, None)
     source = Source(
         result=result, diagnosis=diagnosis, annotations=annotations, predictions=predictions
     )
     tables = summaries(result)
-    cases: dict[str, list[Sketch]] = {}
-    if scenes is not None:
-        for error in ERRORS:
-            cases[error] = [
-                sketch(each) for each in worst_cases(diagnosis, *scenes, error, top=top)
-            ]
     return {
         "heading": heading(result),
         "verdict": verdict(result),
@@ -141,8 +149,12 @@ def _content(
         "notes": [_without_folders(note, files) for note in result["notes"]],
         "tables": tables,
         "pairs": pairs_line(result),
+        "meaning": semantic_summaries(result),
+        "meaning_lines": _meaning_lines(result),
+        "compared": "",
         "drawings": drawings(source, str(result["label"] or "Predictions")),
         "words_of_figures": FIGURES,
+        "semantic_figures": SEMANTIC,
         "sections": list(_sections(diagnosis, result, tables[1], cases)),
         "filters": [(error, title_of(error)) for error in ERRORS],
         "drawn": scenes is not None,
@@ -156,6 +168,14 @@ def _content(
         "version": __version__,
         "colours": COLOURS,
     }
+
+
+def _meaning_lines(result: Mapping[str, Any]) -> list[str]:
+    """Say what the semantic evaluation goes by, if there is one."""
+    if "semantic" not in result:
+        return []
+    semantic = result["semantic"]
+    return [*table_lines(semantic), f"Measure: {semantic['measure']['signature']}"]
 
 
 def _without_folders(note: str, files: Sequence[str | PathLike[str]]) -> str:

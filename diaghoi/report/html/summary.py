@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 from rich.table import Table
 
 from diaghoi.report.html.words import TABLES, title_of
-from diaghoi.report.text import further_tables, report_tables
+from diaghoi.report.semantic import semantic_sheets
+from diaghoi.report.text import further_tables, report_tables, sheet_table
 
 
 class Row(NamedTuple):
@@ -70,6 +71,22 @@ def summaries(result: Mapping[str, Any]) -> tuple[Summary, ...]:
     usual = zip(report_tables(result), TABLES, strict=True)
     further = ((table, "") for table in further_tables(result))
     return tuple(_summary(table, about, errors) for table, about in (*usual, *further))
+
+
+def semantic_summaries(result: Mapping[str, Any]) -> tuple[Summary, ...]:
+    """Return the tables of a semantic evaluation; none where the result holds none.
+
+    Parameters
+    ----------
+    result : mapping
+        Of a report, with that of :meth:`diaghoi.semantic.SemanticEvaluation.to_dict` as
+        ``semantic``.
+    """
+    if "semantic" not in result:
+        return ()
+    return tuple(
+        _summary(sheet_table(sheet), "", {}) for sheet in semantic_sheets(result["semantic"])
+    )
 
 
 def _summary(table: Table, about: str, errors: Mapping[str, str]) -> Summary:
