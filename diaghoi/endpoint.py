@@ -28,13 +28,22 @@ KEY = "DIAGHOI_API_KEY"
 Message = Mapping[str, Any]
 Tag = TypeVar("Tag")
 
+PICTURE_REFUSED = frozenset({400, 413, 415, 422})
+"""Statuses by which servers refuse a picture: its content, size or kind."""
+
 _TRIED_AGAIN = frozenset({408, 409, 425, 429})
 _PASSING = (OSError, http.client.HTTPException)
 _LONGEST_REPLY = 1 << 24  # bytes
+# Shorter ones, such as "none" or "x" for servers without keys, may be words of a reply.
+_SHORTEST_KEY = 16
 
 
 class NoReply(Exception):  # noqa: N818 - it is an outcome of one question, not of the program
     """A question that stays without a reply after all tries; the message says why."""
+
+
+class Refused(NoReply):
+    """A question that the server does not take, while it may take others."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,6 +122,34 @@ class Endpoint:
         )
 
 
+def read_endpoint(text: str, option: str) -> Endpoint:
+    """Read ``URL,NAME`` or ``URL,NAME,VARIABLE`` from the command line.
+
+    The variable of the environment holds the API key. Without it, ``DIAGHOI_API_KEY`` is taken
+    where it is set.
+
+    Parameters
+    ----------
+    text : str
+        As given.
+    option : str
+        The option it was given to, for messages.
+
+    Raises
+    ------
+    InputError
+        For something else, and a variable that is not set.
+    """
+    url, *rest = (part.strip() for part in text.split(","))
+    if not 1 <= len(rest) <= 2 or not all(rest):
+        raise InputError(
+            f"{option} {text!r:.100}: give URL,NAME such as http://localhost:8000/v1,qwen2.5-vl, "
+            "and possibly the environment variable with its API key"
+        )
+    general = KEY if os.environ.get(KEY) else None
+    return Endpoint(url=url, model=rest[0], key_variable=rest[1] if len(rest) == 2 else general)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Patience:
     """How long to wait, and how often to try.
@@ -156,15 +193,19 @@ class Client:
         Further fields of each request: ``temperature``, ``max_tokens``.
     stopped : threading.Event
         Set it to end pauses: the questions under way then fail.
+    single : frozenset of int
+        Statuses that refuse one question and not all of them, such as :data:`PICTURE_REFUSED`
+        where each question has a picture of its own.
     """
 
     endpoint: Endpoint
     patience: Patience = field(default_factory=Patience)
     options: Mapping[str, Any] = field(default_factory=dict)
     stopped: Event = field(default_factory=Event)
+    single: frozenset[int] = frozenset()
 
     def ask(self, messages: Sequence[Message]) -> str:
-        """Ask and return the text of the reply.
+        """Ask and return the text of the reply, which may be that of a refusal by the model.
 
         Parameters
         ----------
@@ -176,6 +217,8 @@ class Client:
         ------
         NoReply
             After the last try.
+        Refused
+            Where the server does not take this question; it is not tried again.
         InputError
             Where no further try would help: the key, the address or the model is wrong.
         """
@@ -189,7 +232,8 @@ class Client:
             try:
                 status, headers, reply = self._post(data)
                 if status == http.client.OK:
-                    return _text(reply)
+                    text = _text(reply)
+                    return self._clean(text) if len(self._key) >= _SHORTEST_KEY else text
                 problem, asked = self._refused(status, reply), _retry_after(headers)
             except (
                 OSError,
@@ -228,6 +272,8 @@ class Client:
         problem = f"HTTP {status} {http.client.responses.get(status, '')}: {said:.200}".rstrip(": ")
         if status in _TRIED_AGAIN or status >= 500:
             return problem
+        if status in self.single:
+            raise Refused(problem)
         advice = {
             401: f"set the API key in {self.endpoint.key_variable or KEY}",
             403: f"look at the API key in {self.endpoint.key_variable or KEY}",
@@ -271,6 +317,7 @@ def ask_all(
     *,
     workers: int = 8,
     give_up: int = 5,
+    proven: bool = False,
 ) -> Iterator[Outcome[Tag]]:
     """Put many questions at once, and give the outcomes as they come.
 
@@ -285,7 +332,10 @@ def ask_all(
     workers : int
         Questions under way at a time.
     give_up : int
-        So many questions one after the other without a reply end the run.
+        So many questions one after the other without a reply end the run; refused ones do so only
+        before any is answered.
+    proven : bool
+        Whether the model has answered such questions in an earlier run.
 
     Raises
     ------
@@ -310,9 +360,9 @@ def ask_all(
                     tag = under_way.pop(done)
                     try:
                         yield Outcome(tag=tag, value=done.result())
-                        failed = 0
+                        failed, proven = 0, True
                     except NoReply as failure:
-                        failed += 1
+                        failed += not (proven and isinstance(failure, Refused))
                         if failed >= give_up:
                             raise InputError(
                                 f"{client.endpoint.host}: {client.endpoint.model}: {failed} "
@@ -326,7 +376,10 @@ def ask_all(
 
 def _text(reply: bytes) -> str:
     """Text of a reply; the errors of a damaged one are those of Python."""
-    content = json.loads(reply)["choices"][0]["message"]["content"]
+    message = json.loads(reply)["choices"][0]["message"]
+    content = message["content"]
+    if content is None:
+        content = message.get("refusal")
     if not isinstance(content, str):
         raise TypeError("the reply has no text")
     return content

@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
+import json
 import math
 import time
+from dataclasses import replace
 from email.utils import formatdate
 from http.client import HTTPMessage
 
 import pytest
 from support.rater_server import Model, error, serving, text
 
-from diaghoi.endpoint import Client, Endpoint, NoReply, Outcome, Patience, _retry_after, ask_all
+from diaghoi.endpoint import (
+    PICTURE_REFUSED,
+    Client,
+    Endpoint,
+    NoReply,
+    Outcome,
+    Patience,
+    Refused,
+    _retry_after,
+    ask_all,
+    read_endpoint,
+)
 from diaghoi.exceptions import InputError
 
 QUESTION = [
@@ -144,3 +157,75 @@ def test_bad_addresses_are_refused_without_telling_secrets(url: str, message: st
     with pytest.raises(InputError, match=message) as caught:
         Endpoint(url=url, model="m")
     assert "secret" not in str(caught.value)
+
+
+def test_the_words_of_a_refusal_are_a_reply() -> None:
+    said = {"choices": [{"message": {"content": None, "refusal": "I cannot help."}}]}
+    model = Model(lambda a, b: 3, lambda words, number: {"body": json.dumps(said).encode()})
+    with serving(model):
+        assert client(model.url).ask(QUESTION) == "I cannot help."
+    assert model.asked == {("a", "b"): 1}
+
+
+@pytest.mark.parametrize("status", sorted(PICTURE_REFUSED))
+def test_a_picture_that_is_refused_is_not_tried_again(status: int) -> None:
+    model = Model(lambda a, b: 3, lambda words, number: error(status, "too small"))
+    with serving(model):
+        asking = replace(client(model.url), single=PICTURE_REFUSED)
+        with pytest.raises(Refused, match=f"HTTP {status} .*: too small"):
+            asking.ask(QUESTION)
+        with pytest.raises(InputError, match="the request would fail again"):
+            client(model.url).ask(QUESTION)
+    assert model.asked == {("a", "b"): 2}
+
+
+def refusing(answered: frozenset[int], failure: type[NoReply] = Refused):
+    def work(tag: int) -> int:
+        if tag in answered:
+            return tag
+        raise failure("no")
+
+    return work
+
+
+def test_refused_questions_end_the_run_only_before_any_answer() -> None:
+    asking = client("http://h")
+    found = ask_all(refusing(frozenset({2})), range(20), asking, workers=1, give_up=3)
+    assert [each.tag for each in found if not each.failure] == [2]
+    with pytest.raises(InputError, match="3 questions in a row without a reply"):
+        list(ask_all(refusing(frozenset()), range(20), asking, workers=1, give_up=3))
+    found = ask_all(refusing(frozenset()), range(20), asking, workers=1, give_up=3, proven=True)
+    assert len(list(found)) == 20
+
+
+def test_a_server_that_dies_after_answers_ends_the_run() -> None:
+    work = refusing(frozenset({0, 1}), NoReply)
+    with pytest.raises(InputError, match="3 questions in a row"):
+        list(ask_all(work, range(9), client("http://h"), workers=1, give_up=3, proven=True))
+
+
+def test_an_endpoint_from_the_command_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("DIAGHOI_API_KEY", raising=False)
+    assert read_endpoint(" http://h/v1 , m ", "--model") == Endpoint(url="http://h/v1", model="m")
+    monkeypatch.setenv("DIAGHOI_API_KEY", "one")
+    monkeypatch.setenv("OTHER", "two")
+    assert read_endpoint("http://h/v1,m", "--model").key_variable == "DIAGHOI_API_KEY"
+    assert read_endpoint("http://h/v1,m,OTHER", "--model").key_variable == "OTHER"
+
+
+@pytest.mark.parametrize("text_", ["", "http://h/v1", "http://h/v1,", "http://h,m,V,W", ",m"])
+def test_other_endpoints_are_refused(text_: str) -> None:
+    with pytest.raises(InputError):
+        read_endpoint(text_, "--model")
+
+
+def test_a_key_that_a_server_repeats_is_no_part_of_the_reply(monkeypatch) -> None:
+    with serving(Model(lambda a, b: "your key is sk-0123456789abcdef, none")) as model:
+        for key, said in (
+            ("sk-0123456789abcdef", "your key is ***, none"),
+            # Servers without keys are given words such as this one.
+            ("none", "your key is sk-0123456789abcdef, none"),
+        ):
+            monkeypatch.setenv("SOME_KEY", key)
+            asking = Client(endpoint=read_endpoint(f"{model.url},m,SOME_KEY", "--model"))
+            assert asking.ask(QUESTION) == said

@@ -11,6 +11,8 @@ import typer
 
 from diaghoi.cli import choice_options as given
 from diaghoi.cli import options, outputs
+from diaghoi.cli.choice_ask import ask
+from diaghoi.cli.choice_build import build
 from diaghoi.cli.present import print_notes
 from diaghoi.cli.progress import Progress, progress
 from diaghoi.exceptions import InputError
@@ -34,6 +36,10 @@ VLM, DETECTOR = "VLM", "HOI-specific methods"
 @choice.callback()
 def _group() -> None:
     """Multiple-choice questions about interactions in images."""
+
+
+choice.command()(ask)
+choice.command()(build)
 
 
 @choice.command()

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections import defaultdict
 from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.choice import HOLD, NOTHING, OPTIONS, RIDE, WASH, Row, answered
+from support.choice import HOLD, NOTHING, OPTIONS, RIDE, WASH, Row, answered, by_loops
 
 from diaghoi.choice import evaluate_answers, read_answers, read_questions
 from diaghoi.choice.score import Tally, scores, tally
@@ -114,55 +113,12 @@ def test_images_of_unknown_number_of_people_count_overall_alone() -> None:
     assert figures["single"]["instance_f1"] is None
 
 
-def by_loops(rows: list[Row]) -> dict[str, float]:
-    """Count the figures one option at a time."""
-    f1, exact, hits, right, picked = [], 0, 0, 0, 0
-    classes: dict[str, list[int]] = defaultdict(lambda: [0, 0, 0])
-    for good, bad, chosen in rows:
-        mine = [option for option in dict.fromkeys([*good, *bad]) if option in chosen]
-        hit = [option for option in mine if option in good]
-        wanted = set(good)
-        precision = len(hit) / len(mine) if mine else 0
-        recall = len(hit) / len(wanted) if wanted else 0
-        score = 2 * precision * recall / (precision + recall) if precision + recall else 0
-        f1.append(1.0 if not wanted and not mine else score)
-        exact += bool(mine) and set(mine) == wanted
-        hits, right, picked = hits + len(hit), right + len(wanted), picked + len(mine)
-        for option in wanted:
-            classes[option][2] += 1
-        for option in mine:
-            classes[option][0 if option in good else 1] += 1
-    macro = []
-    for true, false, positives in classes.values():
-        precision = true / (true + false) if true + false else 0
-        recall = true / positives if positives else 0
-        macro.append(2 * precision * recall / (precision + recall) if true else 0)
-    return {
-        "instance_f1": sum(f1) / len(f1),
-        "exact_match": exact / len(rows),
-        "micro_f1": 2 * hits / (right + picked) if right + picked else -1,
-        "macro_f1": sum(macro) / len(macro) if macro else -1,
-        "macro_classes": len(macro),
-    }
-
-
 _LISTS = st.lists(st.sampled_from(OPTIONS), max_size=3)
 _ROWS = st.lists(
     st.tuples(_LISTS, _LISTS, _LISTS).filter(lambda row: bool(row[0] or row[1])),
     min_size=1,
     max_size=12,
 )
-
-
-@given(_ROWS)
-def test_sums_and_loops_agree(rows: list[Row]) -> None:
-    rows = [
-        (good, bad, [option for option in dict.fromkeys([*good, *bad]) if option in chosen])
-        for good, bad, chosen in rows
-    ]
-    found = scores(tally(answered(rows)))
-    for name, value in by_loops(rows).items():
-        assert (-1 if found[name] is None else found[name]) == pytest.approx(value, abs=1e-12)
 
 
 @given(_ROWS, st.randoms(use_true_random=False))

@@ -1,0 +1,146 @@
+"""How multiple-choice questions are put to a vision-language model.
+
+As in the paper (002, sections 2.2, 2.3 and 3.1): the picture, the question, the options behind
+letters, and the instruction to reply with letters alone. Questions with fewer than four options are
+filled up with "None", as the published scripts do. A person is told by the numbers of its box, and
+not drawn into the picture: the paper provides the box, and the published default is numbers.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from diaghoi.choice.answers import FILLERS
+from diaghoi.choice.classes import ARTICLE, NO_INTERACTION, interaction
+from diaghoi.choice.positions import LETTERS
+from diaghoi.choice.questions import Box, Question
+
+VERSION = 1
+"""Changes with the wording, so that answers to another wording are not taken for these."""
+FEWEST = 4
+Unit = Literal["pixels", "thousandths"]
+UNITS: tuple[str, ...] = get_args(Unit)
+THOUSAND = 1000
+
+_HOW = (
+    "One option or several may be right. Reply with their letters alone, separated by commas: if "
+    "(A) and (B) are right, write A,B. Write no brackets, no words and nothing else."
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Frame:
+    """The numbers by which places in a picture are told.
+
+    Parameters
+    ----------
+    width, height : int
+        Of the picture in pixels.
+    unit : {"pixels", "thousandths"}
+        Pixels, or thousandths of width and height, as some models have learnt.
+    """
+
+    width: int
+    height: int
+    unit: Unit = "pixels"
+
+    @property
+    def words(self) -> str:
+        """How boxes are written, for a model."""
+        if self.unit == "thousandths":
+            numbers = "in thousandths of the width and height of the picture"
+        else:
+            numbers = f"in pixels of the picture, which is {self.width} wide and {self.height} high"
+        return f"[left, top, right, bottom] {numbers}, counted from its upper left corner"
+
+    def told(self, box: Box) -> str:
+        """Write a box in pixels in the numbers of the frame."""
+        numbers = (f"{side / scale:.0f}" for side, scale in zip(box, self._scale, strict=True))
+        return f"[{', '.join(numbers)}]"
+
+    def read(self, numbers: Sequence[float]) -> Box:
+        """Return the box in pixels that four numbers tell."""
+        x1, y1, x2, y2 = (
+            number * scale for number, scale in zip(numbers, self._scale, strict=True)
+        )
+        return x1, y1, x2, y2
+
+    @property
+    def _scale(self) -> tuple[float, float, float, float]:
+        if self.unit == "pixels":
+            return 1.0, 1.0, 1.0, 1.0
+        x, y = self.width / THOUSAND, self.height / THOUSAND
+        return x, y, x, y
+
+
+def shown_order(question: Question, seed: int) -> tuple[str, ...]:
+    """Shuffle the options of a question.
+
+    Parameters
+    ----------
+    question : Question
+        What is asked.
+    seed : int
+        Of the run. The order depends on it, the image and the name of the question alone, and so
+        not on what was asked before.
+
+    Returns
+    -------
+    tuple of str
+        The options, and "None" behind them for each that is missing from four.
+    """
+    told = json.dumps([seed, question.image, question.name])
+    digest = hashlib.sha256(told.encode("ascii")).digest()
+    rng = np.random.default_rng(int.from_bytes(digest[:16], "little"))
+    options = [question.options[place] for place in rng.permutation(len(question.options))]
+    return (*options, *FILLERS[:1] * (FEWEST - len(options)))
+
+
+def question_text(
+    options: Sequence[str], frame: Frame, *, person: Box | None = None, thing: Box | None = None
+) -> str:
+    """Word a question.
+
+    Parameters
+    ----------
+    options : sequence of str
+        In the order in which they are shown, at most 26.
+    frame : Frame
+        Of the picture.
+    person, thing : tuple of float, optional
+        Boxes in pixels of the person and the object that the question is about; by default it is
+        about everybody in the picture.
+    """
+    things = any(ARTICLE in option for option in options)
+    others = "objects" if things else "other people"
+    if person is None:
+        asked = f"Which of these interactions of people with {others} does the picture show?"
+    else:
+        other = "object" if things else "second person"
+        second = "" if thing is None else f" and the {other} in the box {frame.told(thing)}"
+        whom = others if thing is None else f"this {other}"
+        asked = (
+            f"The question is about the person in the box {frame.told(person)}{second}; boxes are "
+            f"{frame.words}.\nWhich of these interactions does this person have with {whom}?"
+        )
+    lines = (f"({letter}) {_worded(text)}" for letter, text in zip(LETTERS, options, strict=False))
+    return "\n".join((asked, *lines, _HOW))
+
+
+def _worded(option: str) -> str:
+    """Write the options that say "no interaction" all in one way; the files have three."""
+    if NO_INTERACTION not in option or ARTICLE not in option:
+        return option
+    return f"{NO_INTERACTION} with{ARTICLE}{interaction(option).thing.replace('_', ' ')}"
+
+
+def message(url: str, text: str) -> list[dict[str, Any]]:
+    """Put a picture and a text into messages of OpenAI's chat completions."""
+    picture = {"type": "image_url", "image_url": {"url": url}}
+    return [{"role": "user", "content": [picture, {"type": "text", "text": text}]}]

@@ -1,0 +1,91 @@
+"""The files of a multiple-choice benchmark: questions, who is shown, verdicts and a summary."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from diaghoi.choice.build import SETTINGS, Benchmark
+from diaghoi.choice.questions import FIRST, RIGHT, WRONG, Question
+from diaghoi.choice.screening import Screened
+from diaghoi.exceptions import InputError
+from diaghoi.formats.atomic import replacing
+from diaghoi.report.json import write_json
+
+PEOPLE, VERDICTS, SUMMARY = "people.json", "verdicts.csv", "summary.json"
+FILES = (*(f"{setting}.json" for setting in SETTINGS), PEOPLE, VERDICTS, SUMMARY)
+WORDS = {True: "positive", False: "negative", None: ""}
+
+
+def write_benchmark(folder: Path, benchmark: Benchmark) -> list[Path]:
+    """Write the files of a benchmark; each appears whole or not at all.
+
+    ``setting_1.json`` to ``setting_3.json`` are in the layout of the published questions, in the
+    order of the annotations. ``people.json`` is for ``--people`` of ``choice score``.
+    ``verdicts.csv`` has all candidates with what became of them and what each judge said, and can
+    be read as a judge itself. ``summary.json`` is :meth:`Benchmark.to_dict`.
+
+    Parameters
+    ----------
+    folder : pathlib.Path
+        Made where it is missing.
+    benchmark : Benchmark
+        What to write.
+
+    Returns
+    -------
+    list of pathlib.Path
+        The files.
+
+    Raises
+    ------
+    InputError
+        Where something cannot be written.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(
+            f"{folder}: cannot be made: {error.strerror or error}; give another --out"
+        ) from None
+    for setting in SETTINGS:
+        write_json(folder / f"{setting}.json", _by_image(benchmark.of_setting(setting)))
+    write_json(folder / PEOPLE, benchmark.several)
+    with (
+        replacing(folder / VERDICTS) as temporary,
+        temporary.open("w", encoding="utf-8", errors="replace", newline="") as stream,
+    ):
+        csv.writer(stream, lineterminator="\n").writerows(_verdicts(benchmark.screened))
+    write_json(folder / SUMMARY, benchmark.to_dict())
+    return [folder / name for name in FILES]
+
+
+def _by_image(questions: Sequence[Question]) -> dict[str, Any]:
+    """Give questions in the published layout: by name where an image has several."""
+    found: dict[str, Any] = {}
+    for each in questions:
+        entry: dict[str, Any] = {RIGHT: list(each.right), WRONG: list(each.wrong)}
+        if each.human is not None:
+            entry["boxes"] = {"human": list(each.human)}
+        found.setdefault(each.image, {})[each.name] = entry
+    return {
+        image: named[FIRST] if list(named) == [FIRST] else named for image, named in found.items()
+    }
+
+
+def _verdicts(screened: Screened) -> Iterator[list[object]]:
+    """Give the rows of the table of verdicts, a head first."""
+    names = [hearing.judge for hearing in screened.hearings]
+    yield ["image", "person", "verb", "object", "verdict", "box", *names]
+    for place, (target, negatives) in enumerate(
+        zip(screened.targets, screened.negatives, strict=True)
+    ):
+        box = "" if target.box is None else " ".join(f"{side:g}" for side in target.box)
+        person = "" if target.person is None else target.person
+        for each in target.candidates:
+            said = [hearing.verdicts[place].get(each) for hearing in screened.hearings]
+            verdict = False if each in negatives else True if True in said else None
+            words = [WORDS[one] for one in said]
+            yield [target.image, person, each.verb, each.thing, WORDS[verdict], box, *words]
