@@ -22,8 +22,6 @@ where annotations are incomplete, looked for in one image at a time:
 
 from __future__ import annotations
 
-import os
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -49,6 +47,7 @@ from diaghoi.matching import match
 from diaghoi.means import Split, split_means
 from diaghoi.ragged import marked
 from diaghoi.scenes import Scenes, join
+from diaghoi.threads import threads
 from diaghoi.vocabulary import Vocabulary, facts
 
 IntArray = npt.NDArray[np.integer]
@@ -211,7 +210,7 @@ def annotation_causes(diagnosis: Diagnosis, annotations: Scenes, predictions: Sc
         )
         return _block_causes(judged, counterpart)
 
-    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+    with threads() as pool:
         cause = np.concatenate(list(pool.map(block, block_bounds(predictions))))
     return _causes(diagnosis, cause[ledger.row_input])
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -22,6 +20,7 @@ from diaghoi.protocol import Protocol
 from diaghoi.ragged import place_in_group
 from diaghoi.ranking import descending, ranking
 from diaghoi.scenes import Scenes, join
+from diaghoi.threads import threads
 from diaghoi.variants import detection_threshold, pair_nms
 
 BoolArray = npt.NDArray[np.bool_]
@@ -177,7 +176,7 @@ def pair_sweeps(
         "nms": NMS_OVERLAPS,
     }
     tasks = [(sweep, value) for sweep, values in settings.items() for value in values]
-    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+    with threads() as pool:
         everything, *points = pool.map(point, [("", None), *tasks])
     sweeps = {sweep: [everything] for sweep, values in settings.items() if len(values)}
     for (sweep, _), found in zip(tasks, points, strict=True):

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import Any
 
@@ -19,12 +17,13 @@ from diaghoi.pairs import ImagePairs, count_pairs
 from diaghoi.protocol import Protocol
 from diaghoi.ragged import first_of_run, marked
 from diaghoi.scenes import Scenes, SceneSource
+from diaghoi.threads import threads
 
 BoolArray = npt.NDArray[np.bool_]
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.integer]
 
-# Triplets worked through at once: few enough for the arrays to stay in the processor's cache.
+# Triplets and pairs worked through at once: few enough for arrays to stay in the cache.
 BLOCK = 50_000
 
 
@@ -64,7 +63,7 @@ def examine(
         )
 
     blocks = []
-    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+    with threads() as pool:
         for done in pool.map(block, block_bounds(predictions)):
             blocks.append(done)
             if progress is not None:
@@ -73,8 +72,9 @@ def examine(
 
 
 def block_bounds(predictions: SceneSource) -> list[tuple[int, int]]:
-    """Cut the images into runs of about ``BLOCK`` triplets: first image, and one after the last."""
-    block = predictions.bounds["triplet"][1:] // BLOCK
+    """Cut the images into runs of about ``BLOCK`` rows: first image, and one after the last."""
+    bounds = predictions.bounds
+    block = (bounds["triplet"][1:] + bounds["pair"][1:]) // BLOCK
     first = np.flatnonzero(first_of_run(block)).tolist()
     return list(pairwise([*first, len(predictions)])) or [(0, 0)]
 

@@ -28,8 +28,8 @@ AGREEING = 0.2
 # Verbs are called numbered otherwise where, of the pairs that were found, fewer than this share
 # have an annotated verb for their best one, or this many times as many would after a shift by one.
 SENSIBLE, SHIFTED = 0.04, 3
-# Images that tell what is wrong with a whole file.
-SAMPLE = 100
+# Images that tell what is wrong with a whole file; fewer where they have very many boxes.
+SAMPLE, FEWEST, BOXES = 100, 20, 50_000
 
 
 def sampled_warnings(annotations: Scenes, predictions: SceneSource) -> list[str]:
@@ -52,7 +52,9 @@ def sampled_warnings(annotations: Scenes, predictions: SceneSource) -> list[str]
         mine = theirs = np.arange(len(annotations))
     else:
         _, mine, theirs = np.intersect1d(predictions.names, annotations.names, return_indices=True)
-    chosen = np.linspace(0, len(mine) - 1, min(SAMPLE, len(mine))).astype(np.int64)
+    in_image = predictions.bounds["box"][-1] // max(len(predictions), 1)
+    size = min(SAMPLE, max(FEWEST, BOXES // max(in_image, 1)), len(mine))
+    chosen = np.linspace(0, len(mine) - 1, size).astype(np.int64)
     sample = predictions.take(mine[chosen])
     # Scores that are all the same are the same in a sample.
     constant = constant_scores(sample) and constant_scores(predictions.load())

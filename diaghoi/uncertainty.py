@@ -24,9 +24,7 @@ of mAP in 55 %.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
@@ -36,6 +34,7 @@ import numpy.typing as npt
 from diaghoi.diagnosis import Diagnosis
 from diaghoi.exceptions import InputError
 from diaghoi.resampling import Figures, Resampler
+from diaghoi.threads import threads
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int32]
@@ -253,7 +252,7 @@ def resampled(
         The values under all weightings, in order.
     """
     found: list[Mapping[str, FloatArray]] = []
-    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+    with threads() as pool:
         for part in pool.map(figures, weights):
             found.append(part)
             if progress is not None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from pathlib import Path
 from typing import Annotated
@@ -14,6 +13,7 @@ from diaghoi.cli.present import print_notes
 from diaghoi.cli.progress import progress
 from diaghoi.exceptions import InputError, some_of
 from diaghoi.robustness.corruptions.registry import CORRUPTIONS, GROUPS, SEVERITIES, find
+from diaghoi.threads import cores
 
 ABBREVIATIONS = ", ".join(
     f"{group.abbreviation} ("
@@ -69,7 +69,7 @@ def corrupt(
             chosen,
             levels,
             seed=seed,
-            workers=workers or _cores(),
+            workers=workers or cores(),
             progress=shown.advance,
         )
     if not quiet:
@@ -106,10 +106,3 @@ def _severities(given: list[str] | None) -> list[int]:
             raise InputError(f"--severity {word}: give 1, 2, 3, 4, 5 or a range like 1-3")
         wanted.update(levels)
     return sorted(wanted)
-
-
-def _cores() -> int:
-    """Count the cores that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -20,6 +19,7 @@ from diaghoi.exceptions import InputError, close_matches, some_of
 from diaghoi.formats.atomic import replacing
 from diaghoi.protocol import protocol as protocol_named
 from diaghoi.report.json import to_json, write_json
+from diaghoi.threads import cores
 from diaghoi.vocabulary import vocabulary
 
 if TYPE_CHECKING:
@@ -160,7 +160,7 @@ def _engine(
     name: str, scheduler: str | None, workers: int | None, bar: Progress
 ) -> Iterator[Engine]:
     """Start the workers, and end them."""
-    number = workers or os.cpu_count() or 1
+    number = workers or cores()
     if name == "local":
         from diaghoi.robustness.engine import LocalEngine
 

@@ -7,9 +7,7 @@ once, from lists that are sorted once; the outcome is that of choosing one by on
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -24,6 +22,7 @@ from diaghoi.ragged import expand, first_of_run, runs
 from diaghoi.semantic.instances import Instances
 from diaghoi.semantic.measure import Measure
 from diaghoi.semantic.similarity import Similarity
+from diaghoi.threads import threads
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.integer]
@@ -165,7 +164,7 @@ def candidates(
         return _block(annotated, predicted, score, tables, protocol, of)
 
     parts = []
-    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+    with threads() as pool:
         for of, part in zip(bounds, pool.map(block, bounds), strict=True):
             parts.append(part)
             if progress is not None:
