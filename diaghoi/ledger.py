@@ -20,6 +20,7 @@ from diaghoi.errors import TRUE_POSITIVE
 from diaghoi.protocol import Protocol
 from diaghoi.ragged import marked
 from diaghoi.ranking import ranking
+from diaghoi.threads import threads
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -80,8 +81,14 @@ class Ranked:
     def rows(self, keep: BoolArray) -> Self:
         """Return the same with only some of the rows."""
         # Selecting by position is faster than by mask when many columns are selected.
-        kept = np.flatnonzero(keep)
-        return replace(self, **{name: getattr(self, name)[kept] for name in self._names("row")})
+        return replace(self, **self._rows_at(np.flatnonzero(keep)))
+
+    def _rows_at(self, positions: IntArray) -> dict[str, Any]:
+        """Select rows of all row columns, several columns at once."""
+        names = self._names("row")
+        with threads() as pool:
+            columns = pool.map(lambda name: getattr(self, name)[positions], names)
+            return dict(zip(names, columns, strict=True))
 
     @classmethod
     def concatenate(cls, parts: Sequence[Self], images: Sequence[int]) -> Self:
@@ -288,11 +295,9 @@ class Ledger(Ranked):
         at = before[self.places(group, self.row_score[movers], self.row_input[movers])]
         source = np.insert(np.flatnonzero(kept), at, movers)
         at += np.arange(len(movers), dtype=np.int32)
-        edited: dict[str, Any] = {}
-        for name in self._names("row"):
-            edited[name] = getattr(self, name)[source]
-            if name in columns:
-                edited[name][at] = columns[name][by_place]
+        edited = self._rows_at(source)
+        for name, values in columns.items():
+            edited[name][at] = values[by_place]
         return replace(self, **edited)
 
 
