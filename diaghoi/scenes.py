@@ -268,7 +268,7 @@ class Scenes:
             first["image"] += len(part)
             first["box"] += len(part.box_image)
             first["pair"] += len(part.pair_human)
-        joined = {
+        joined: dict[str, Any] = {
             name: None if column[0] is None else np.concatenate(column)
             for name, column in columns.items()
         }

@@ -141,7 +141,10 @@ BAD = {
         cell("box_image", 6, 4),
         "image 'the whole file': box[6].box_image: there i",
     ),
-    "image order": (cell("box_image", 0, 2), "box[1].box_image: rows do not stand in the order of the"),
+    "image order": (
+        cell("box_image", 0, 2),
+        "box[1].box_image: rows do not stand in the order of the",
+    ),
     "unknown object": (
         cell("box_label", 1, 80),
         "image 'one.jpg': box[1].box_label: there is no ob",
@@ -156,7 +159,10 @@ BAD = {
         cell("triplet_pair", 0, 6),
         "triplet[0].triplet_pair: there is no pair 6",
     ),
-    "triplet order": (cell("triplet_pair", 0, 5), "triplet[1].triplet_pair: rows do not stand in the or"),
+    "triplet order": (
+        cell("triplet_pair", 0, 5),
+        "triplet[1].triplet_pair: rows do not stand in the or",
+    ),
     "unknown verb": (cell("triplet_verb", 3, 117), "image 'two.jpg': triplet[0].triplet_verb: unk"),
     "NaN score": (cell("triplet_score", 2, np.nan), "triplet[2].triplet_score: the score is nan"),
     "infinite pair score": (
