@@ -1,0 +1,128 @@
+"""Scenes in a file are those that would be read from it, whichever images are asked for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.scenes import image, problems, scenes
+
+from diaghoi import InputError, diagnose, open_predictions, read_predictions
+from diaghoi.formats import stored, write
+from diaghoi.formats.stored import StoredScenes
+from diaghoi.scenes import COLUMNS, Scenes
+from diaghoi.vocabulary import hico_det
+
+
+def _same(mine: Scenes, other: Scenes) -> None:
+    for name in COLUMNS:
+        left, right = getattr(mine, name), getattr(other, name)
+        assert (left is None) == (right is None), name
+        if left is not None:
+            np.testing.assert_array_equal(left, right, err_msg=name)
+
+
+@settings(max_examples=30)
+@given(problem=problems(), data=st.data())
+def test_a_file_opens_as_what_is_read_from_it(
+    problem: tuple[Scenes, Scenes], data: st.DataObject
+) -> None:
+    annotations, predictions = problem
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "predictions.npz"
+        write(path, predictions)
+        opened, whole = open_predictions(path), read_predictions(path)
+        assert isinstance(opened, StoredScenes)
+        images = len(whole)
+        for table, first in whole.bounds.items():
+            assert opened.bounds[table].tolist() == first.tolist()
+        first, stop = sorted(data.draw(st.tuples(*2 * [st.integers(0, images)])))
+        _same(opened.between(first, stop), whole.between(first, stop))
+        chosen = data.draw(st.lists(st.integers(0, images - 1), max_size=5)) if images else []
+        _same(opened.take(chosen), whole.take(chosen))
+        names = np.append(whole.names, ["further", "images"])
+        longer = opened.with_names(names)
+        _same(longer.between(first, images + 2), whole.with_names(names).between(first, images + 2))
+        _same(longer.load(), whole.with_names(names))
+        assert (opened.named, opened.scored, opened.lists_pairs) == (
+            whole.named,
+            whole.scored,
+            whole.lists_pairs,
+        )
+        if len(annotations.triplet_pair):
+            assert diagnose(annotations, opened).to_dict() == diagnose(annotations, whole).to_dict()
+
+
+@pytest.mark.parametrize("rows", [1, 2, 7])
+def test_bounds_do_not_depend_on_how_many_rows_are_looked_at(
+    rows: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    image = np.array([0, 0, 2, 2, 2, 5])
+    human = np.array([1, 0, 4, 2, 3, 5, 5])
+    predictions = Scenes(
+        vocabulary=hico_det(),
+        names=np.array([f"{n}.jpg" for n in range(7)]),
+        box_image=image,
+        box_xyxy=np.tile([0.0, 0, 9, 9], (6, 1)),
+        box_label=np.zeros(6, dtype=int),
+        pair_human=human,
+        pair_object=np.full(7, -1),
+        triplet_pair=np.array([1, 1, 0, 3, 4, 2, 6, 5]),
+        triplet_verb=np.zeros(8, dtype=int),
+        triplet_score=np.linspace(1, 0, 8),
+    )
+    write(tmp_path / "p.npz", predictions)
+    monkeypatch.setattr(stored, "_ROWS", rows)
+    bounds = open_predictions(tmp_path / "p.npz").bounds
+    assert bounds["box"].tolist() == [0, 2, 2, 5, 5, 5, 6, 6]
+    assert bounds["pair"].tolist() == [0, 2, 2, 5, 5, 5, 7, 7]
+    assert bounds["triplet"].tolist() == [0, 3, 3, 6, 6, 6, 8, 8]
+
+
+@settings(max_examples=15)
+@given(problem=problems())
+def test_a_compressed_file_opens_too(problem: tuple[Scenes, Scenes]) -> None:
+    with TemporaryDirectory() as folder:
+        path, packed = Path(folder) / "plain.npz", Path(folder) / "packed.npz"
+        write(path, problem[1])
+        with np.load(path) as columns:
+            np.savez_compressed(packed, **columns)
+        _same(open_predictions(packed).load(), read_predictions(path))
+
+
+def test_a_value_that_cannot_be_is_found_when_it_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "p.npz"
+    good = Scenes(
+        vocabulary=hico_det(),
+        names=np.array(["one.jpg", "two.jpg"]),
+        box_image=np.array([0, 1]),
+        box_xyxy=np.tile([0.0, 0, 9, 9], (2, 1)),
+        box_label=np.zeros(2, dtype=int),
+        pair_human=np.array([0, 1]),
+        pair_object=np.array([-1, -1]),
+        triplet_pair=np.array([0, 1]),
+        triplet_verb=np.zeros(2, dtype=int),
+        triplet_score=np.array([0.5, np.nan]),
+    )
+    write(path, good)
+    opened = open_predictions(path)
+    assert len(opened.between(0, 1)) == 1
+    with pytest.raises(InputError, match=r"image 'two.jpg': triplet\[0\].triplet_score"):
+        opened.between(1, 2)
+    with pytest.raises(InputError, match=r"image 'two.jpg': triplet\[0\].triplet_score"):
+        read_predictions(path)
+
+
+def test_a_file_that_is_cut_while_it_is_open(tmp_path: Path) -> None:
+    path = tmp_path / "p.npz"
+    boxes = [(0, (0, 0, 9, 9)), (1, (0, 0, 9, 9))]
+    write(path, scenes([image("a.jpg", boxes, [(0, 1, 76, 0.5)])], scored=True))
+    opened = open_predictions(path)
+    assert opened.bounds
+    path.write_bytes(path.read_bytes()[:1500])
+    with pytest.raises(InputError, match="not a readable array"):
+        opened.load()
