@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from diaghoi.plots.figure import FigureKind, ModelData, NotApplicable, Source
+from diaghoi.plots.robustness_curves import ROBUSTNESS_COSTS, ROBUSTNESS_SHARES
 from diaghoi.plots.robustness_drops import ROBUSTNESS_DROPS
 from diaghoi.plots.robustness_errors import ROBUSTNESS_ERRORS
 from diaghoi.plots.robustness_groups import ROBUSTNESS_GROUPS
@@ -13,7 +14,14 @@ from diaghoi.plots.robustness_severities import ROBUSTNESS_SEVERITIES
 
 ROBUSTNESS_FIGURES: dict[str, FigureKind] = {
     kind.name: kind
-    for kind in (ROBUSTNESS_DROPS, ROBUSTNESS_GROUPS, ROBUSTNESS_SEVERITIES, ROBUSTNESS_ERRORS)
+    for kind in (
+        ROBUSTNESS_DROPS,
+        ROBUSTNESS_GROUPS,
+        ROBUSTNESS_SEVERITIES,
+        ROBUSTNESS_ERRORS,
+        ROBUSTNESS_COSTS,
+        ROBUSTNESS_SHARES,
+    )
 }
 """In the order in which they are drawn."""
 

@@ -116,17 +116,27 @@ def _bars(ax: Axes, tables: Sequence[Sequence[Group]]) -> None:
 def _label_groups(ax: Axes, names: Sequence[str], room: float) -> None:
     """Write the names below the bars, in several lines; turned where a word is too long."""
     longest = max(text_width(word, NAME_SIZE) for name in names for word in name.split())
-    lines = [_broken(name, max(room, longest)) for name in names]
+    lines = [broken(name, max(room, longest), NAME_SIZE) for name in names]
     turn = 0 if longest <= room else 90
     ax.set_xticks(range(len(names)), lines, fontsize=NAME_SIZE, rotation=turn)
 
 
-def _broken(name: str, room: float) -> str:
-    """Break a name into lines that fit."""
+def broken(name: str, room: float, size: float) -> str:
+    """Break a name into lines that fit.
+
+    Parameters
+    ----------
+    name : str
+        Words with spaces between.
+    room : float
+        Inches; a longer word has a line of its own.
+    size : float
+        Of the type, in points.
+    """
     lines: list[str] = []
     for word in name.split():
         longer = f"{lines[-1]} {word}" if lines else word
-        if lines and text_width(longer, NAME_SIZE) <= room:
+        if lines and text_width(longer, size) <= room:
             lines[-1] = longer
         else:
             lines.append(word)

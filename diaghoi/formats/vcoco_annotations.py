@@ -28,6 +28,7 @@ from diaghoi.scenes import Scenes
 IntArray = npt.NDArray[np.integer]
 
 INSTANCES = "instances_vcoco_all_2014.json"
+_MOST_DIGITS = 15
 _KEYS = ("action_name", "role_name", "image_id", "ann_id", "label", "role_object_id")
 # Where the official repository and the code bases of the field keep the other two files, seen from
 # the folder of vcoco_test.json.
@@ -56,8 +57,12 @@ class _Action:
 def _read(content: Content, kind: Kind, options: Options) -> Scenes:
     """Join the three files."""
     file = content.file
-    instances = options.instances or _beside(content.path, INSTANCES, _INSTANCES_IN, "--instances")
-    split = options.ids or _beside(content.path, f"{content.path.stem}.ids", _IDS_IN, "--ids")
+    beside = companions(content.path)
+    instances, split = options.instances or beside[0], options.ids or beside[1]
+    if instances is None:
+        raise _lost(content.path, INSTANCES, _INSTANCES_IN, "--instances")
+    if split is None:
+        raise _lost(content.path, f"{content.path.stem}.ids", _IDS_IN, "--ids")
     actions = _actions(content)
     ids = _split(split)
     annotated = np.unique(actions[0].images)
@@ -104,17 +109,31 @@ def _notes(file: str, ignored: int, left_out: int) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def _beside(path: Path, name: str, folders: tuple[str, ...], option: str) -> Path:
-    """Find a file that belongs to the V-COCO file."""
-    places = [path.parent / folder / name for folder in folders]
-    found = next((place for place in places if place.is_file()), None)
-    if found is None:
-        where = some_of([str(Path(os.path.normpath(place)).parent) for place in places])
-        raise InputError(
-            f"{path}: {name} belongs to this file and was not found in {where}; give it with "
-            f"{option}"
-        )
-    return found
+def companions(path: Path) -> tuple[Path | None, Path | None]:
+    """Find the files that are read with a V-COCO file where they are not named.
+
+    Returns
+    -------
+    instances, ids : pathlib.Path or None
+        The COCO instances file and the ``.ids`` file; None where there is none.
+    """
+    wanted = ((INSTANCES, _INSTANCES_IN), (f"{path.stem}.ids", _IDS_IN))
+    instances, ids = (
+        next((place for place in _places(path, *each) if place.is_file()), None) for each in wanted
+    )
+    return instances, ids
+
+
+def _places(path: Path, name: str, folders: tuple[str, ...]) -> list[Path]:
+    return [path.parent / folder / name for folder in folders]
+
+
+def _lost(path: Path, name: str, folders: tuple[str, ...], option: str) -> InputError:
+    places = _places(path, name, folders)
+    where = some_of([str(Path(os.path.normpath(place)).parent) for place in places])
+    return InputError(
+        f"{path}: {name} belongs to this file and was not found in {where}; give it with {option}"
+    )
 
 
 def _split(path: str | os.PathLike[str]) -> IntArray:
@@ -127,6 +146,9 @@ def _split(path: str | os.PathLike[str]) -> IntArray:
     if bad is not None or not words:
         what = "no image ids in it" if bad is None else f"{shown(bad)} is not an image id"
         raise InputError(f"{path}: {what}; give the .ids file of the split, one id a line")
+    large = next((word for word in words if len(word) > _MOST_DIGITS), None)
+    if large is not None:
+        raise InputError(f"{path}: {shown(large)} is too large for an image id of COCO")
     ids = np.array([int(word) for word in words], dtype=np.int64)
     if len(np.unique(ids)) < len(ids):
         twice = int(ids[np.flatnonzero(np.bincount(np.unique(ids, return_inverse=True)[1]) > 1)[0]])
@@ -199,11 +221,15 @@ def _action(where: str, row: dict[str, Any]) -> _Action:
 
 def _integers(where: str, key: str, values: Any) -> IntArray:
     try:
-        array = np.array(values, dtype=np.float64).reshape(-1)
-        whole = array.astype(np.int64)
+        if not isinstance(values, list | tuple | np.ndarray):
+            raise TypeError
+        # Not as an array at once: lists in lists would become one of as many dimensions.
+        array = np.fromiter(values, dtype=np.float64, count=len(values))
+        with np.errstate(invalid="ignore"):
+            whole = array.astype(np.int64)
         if np.array_equal(whole, array):
             return whole
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError, Warning):
         pass
     raise InputError(f"{where}: {key}: is {shown(values)}; give a list of whole numbers")
 

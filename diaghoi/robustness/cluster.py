@@ -30,6 +30,12 @@ SETTINGS = {
     # By default the allocator of workers gives memory back at once, and fetching it again takes
     # longer than the work.
     "distributed.nanny.pre-spawn-environ": {},
+    # Dask watches its processes many times a second, which takes an eighth of a processor while
+    # they work on something else. These intervals are four times cheaper.
+    "distributed.worker.profile.enabled": False,
+    "distributed.worker.memory.monitor-interval": "1s",
+    "distributed.admin.system-monitor.interval": "2s",
+    "distributed.admin.tick.interval": "500ms",
 }
 
 

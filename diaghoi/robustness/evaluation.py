@@ -22,6 +22,10 @@ from diaghoi.robustness.study import CLEAN, Condition, RobustnessStudy, Run
 from diaghoi.robustness.sweep import Outcomes, sweep
 from diaghoi.robustness.tables import robustness_tables
 
+TESTS = (
+    "p-values are corrected for the figures of one corruption (Holm), not for the number of "
+    "corruptions: of 20 without effect, chance lets one show p < 0.05"
+)
 SCALE = "CRI: sigma by scores in percent, natural logarithm"
 
 
@@ -185,6 +189,7 @@ def evaluate_study(
             *_gaps(study, outcomes),
             *outcomes.notes,
             f"mAP, ΔmAP and shares of errors are those of protocol {protocol}",
+            *((TESTS,) if outcomes.tests else ()),
             *_notes(told),
         ),
     )

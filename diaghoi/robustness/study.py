@@ -204,6 +204,9 @@ def read_robustness_study(path: str | PathLike[str]) -> RobustnessStudy:
     if dataset is not None and dataset.endswith(".toml"):
         dataset = str(folder / dataset)
     truth = {key: texts[key] for key in ("annotations", "instances", "ids")}
+    for key, name in truth.items():
+        if name is not None and is_remote(name):
+            raise InputError(f"{path}: {key}: {name} lies elsewhere; copy it to this machine")
     return RobustnessStudy(
         models=models,
         corruptions=_corruptions(path, content.get("corruptions")),

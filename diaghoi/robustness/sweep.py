@@ -6,9 +6,11 @@ import secrets
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from math import ceil
+from pathlib import Path
 from typing import Any
 
 from diaghoi.exceptions import InputError
+from diaghoi.formats.vcoco_annotations import companions
 from diaghoi.robustness.engine import Engine, Failure, Task
 from diaghoi.robustness.files import exists
 from diaghoi.robustness.store import Store
@@ -44,8 +46,8 @@ class Outcomes:
     failed : tuple of (Run, str)
         Runs whose file cannot be used, and why.
     tests : dict
-        By detector and condition how its figures differ from those on clean pictures; p-values are
-        not corrected for their number yet.
+        By detector and condition how its figures differ from those on clean pictures. The p-values
+        are corrected for the number of figures of one condition, not for that of the conditions.
     notes : tuple of str
         Why a test could not be made.
     """
@@ -162,7 +164,7 @@ class _Plan:
     def key(self, run: Run, *more: Any) -> str:
         """Name the result of a run by the content of all that it is made from."""
         described = self.truth.dataset or ""
-        files = [self.truth.annotations, self.truth.instances, self.truth.ids, run.file, run.pairs]
+        files = [self.truth.annotations, *self._of_v_coco(), run.file, run.pairs]
         if described.endswith(".toml"):
             files.append(described)
         asked = asdict(self.asked) | {"similarity": None}
@@ -173,6 +175,12 @@ class _Plan:
             asked,
             *more,
         )
+
+    def _of_v_coco(self) -> Iterator[str | None]:
+        """List the files that are read with annotations of V-COCO, also where nobody names them."""
+        beside = companions(Path(self.truth.annotations))
+        for given, found in zip((self.truth.instances, self.truth.ids), beside, strict=True):
+            yield given or (None if found is None else str(found))
 
     def diagnosed(
         self, runs: list[Run], engine: Engine, block: int | None, start: Start, advance: Advance

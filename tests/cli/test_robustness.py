@@ -23,6 +23,9 @@ def study(written: Path, alone: Path) -> Path:
     return link_study(written, alone) / "study.toml"
 
 
+FIGURES = [
+    f"robustness_{name}" for name in ("costs", "drops", "errors", "groups", "severities", "shares")
+]
 ALONE = ("--workers", "1")
 
 
@@ -94,12 +97,8 @@ def test_the_ending_of_the_file_tells_its_format(run, study: Path, name: str, st
 def test_figures_are_drawn(run, study: Path) -> None:
     done = run("robustness", study, *ALONE, "--figures", "figures", "--quiet")
     assert done.code == 0, done.err
-    assert sorted(path.name for path in Path("figures").iterdir()) == [
-        "robustness_drops.pdf",
-        "robustness_errors.pdf",
-        "robustness_groups.pdf",
-        "robustness_severities.pdf",
-    ]
+    names = [f"{name}.pdf" for name in FIGURES]
+    assert sorted(path.name for path in Path("figures").iterdir()) == names
 
 
 def test_figures_that_cannot_be_drawn_are_noted(run, study: Path) -> None:
@@ -120,6 +119,18 @@ def test_intervals_and_tests(run, study: Path) -> None:
     assert all("intervals" in cell for cell in cells)
     assert [cell["severity"] for cell in cells if "tests" in cell] == [5]
     assert run("robustness", study, *ALONE, *words, "--json", "-").out == done.out
+
+
+def test_predictions_at_an_address(run, study: Path) -> None:
+    pytest.importorskip("fsspec", reason="fsspec is not installed")
+    plain = run("robustness", study, *ALONE, "--json", "-")
+    text = study.read_text()
+    for name in ("clean", "files"):
+        text = text.replace(f'{name} = "', f'{name} = "file://{study.parent.absolute()}/')
+    study.write_text(text)
+    there = run("robustness", study, "--workers", "2", "--cache", "kept", "--json", "-")
+    assert there.code == 0, there.err
+    assert json.loads(there.out)["models"] == json.loads(plain.out)["models"]
 
 
 def test_gaps_are_named_and_do_not_stop(run, study: Path) -> None:
@@ -212,7 +223,7 @@ def test_the_demo_draws_the_whole_chapter(run, alone: Path) -> None:
     names = sorted(path.name for path in (alone / "d").iterdir())
     assert names == [
         *("annotations.npz", "cache", "one_stage", "robustness.json"),
-        *(f"robustness_{name}.pdf" for name in ("drops", "errors", "groups", "severities")),
+        *(f"{name}.pdf" for name in FIGURES),
         *("study.toml", "two_stage"),
     ]
     assert f"d holds {', '.join(names)}." in done.out

@@ -12,6 +12,7 @@ from support.figures import complaints
 from diaghoi.exceptions import InputError
 from diaghoi.oracles import ERRORS
 from diaghoi.plots import DOUBLE_COLUMN, SINGLE_COLUMN, NotApplicable, figure_of
+from diaghoi.plots.robustness_curves import robustness_curves, robustness_curves_table
 from diaghoi.plots.robustness_drops import robustness_drops, robustness_drops_table
 from diaghoi.plots.robustness_errors import robustness_errors, robustness_errors_table
 from diaghoi.plots.robustness_figures import ROBUSTNESS_FIGURES, models_of
@@ -56,13 +57,32 @@ def study(models: int = 2, corruptions: int = 20, label: str = "Model") -> dict[
                     for row, error in enumerate(ERRORS)
                 },
                 "cells": [
-                    {"corruption": name, "severity": each, "score": 0.4 - 0.01 * each}
-                    for name in names
-                    for each in SEVERITIES
+                    cell(None, 0, number),
+                    *(cell(name, each, number) for name in names for each in SEVERITIES),
                 ],
             }
             for number in range(models)
         ],
+    }
+
+
+def cell(name: str | None, severity: int, model: int) -> dict[str, Any]:
+    """One condition, in which the errors grow by one point a severity."""
+    place = 0 if name is None else list(CORRUPTIONS).index(name)
+    costs = {
+        error: 0.01 * (row + severity + model) + 0.001 * place for row, error in enumerate(ERRORS)
+    }
+    shares = {error: 2 * cost for error, cost in costs.items()}
+    told = {"delta_map": costs, "shares": shares}
+    return {
+        "corruption": name,
+        "severity": severity,
+        "score": 0.4 - 0.01 * severity,
+        **told,
+        "intervals": {
+            quantity: {error: [value - 0.02, value + 0.03] for error, value in values.items()}
+            for quantity, values in told.items()
+        },
     }
 
 
@@ -91,6 +111,9 @@ def test_long_names_and_gaps(kind) -> None:
     first["drops"]["motion_blur"] = None
     first["growth"]["action"]["motion_blur"] = None
     first["cells"] = first["cells"][3:]
+    for each in first["cells"]:
+        each["delta_map"]["action"] = None
+        each["intervals"]["shares"]["action"] = None
     first["indices"]["groups"]["optical"]["mri"] = None
     figure = figure_of(kind, models_of(kind, told), SINGLE_COLUMN)
     assert complaints(figure) == []
@@ -136,6 +159,76 @@ def test_errors_by_corruption_in_points() -> None:
     assert image.norm.vmin == -image.norm.vmax
 
 
+@pytest.mark.parametrize(("quantity", "factor"), [("delta_map", 1), ("shares", 2)])
+def test_curves_are_means_over_the_corruptions_of_a_group(quantity: str, factor: int) -> None:
+    table = robustness_curves_table(model_of(study(), 1), quantity)
+    assert table.errors == ERRORS
+    assert table.groups == tuple(each.label for each in GROUPS.values())
+    assert table.severities == (0, *SEVERITIES)
+    assert table.values.shape == (7, 4, 6)
+    # Clean pictures are the same for all groups; human box: 0, and 1 for the model.
+    assert table.values[0, :, 0] == pytest.approx([factor] * 4)
+    # Corruptions 0 to 3 at severity 2: 3 points, and 0.1 each.
+    assert table.values[0, 0, 2] == pytest.approx(factor * 3.15)
+    assert table.low == pytest.approx(table.values - 2)
+    assert table.high == pytest.approx(table.values + 3)
+
+
+def test_curves_are_over_what_there_is() -> None:
+    model = model_of(study(corruptions=4))
+    model["cells"] = [
+        each
+        for each in model["cells"]
+        if each["severity"] != 3 and (each["corruption"], each["severity"]) != ("motion_blur", 2)
+    ]
+    bare = next(each for each in model["cells"] if each["severity"] == 4)
+    del bare["intervals"]
+    table = robustness_curves_table(model)
+    assert table.groups == (GROUPS["optical"].label,)
+    # Corruptions 1 to 3 are left at severity 2.
+    assert table.values[0, 0, [0, 2]] == pytest.approx([0, 2.2])
+    assert np.isnan(table.values[0, 0]).tolist() == [False] * 3 + [True] + [False] * 2
+    # A mean of some intervals would not be the interval of the mean.
+    assert np.isnan(table.low[0, 0]).tolist() == [False] * 3 + [True, True, False]
+
+
+def test_curves_of_one_group() -> None:
+    table = robustness_curves_table(model_of(study()))
+    ax = robustness_curves(table, "Environment")
+    lines = [line for line in ax.lines if len(line.get_xdata()) == 6]
+    assert [line.get_ydata().tolist() for line in lines] == table.values[:, 2].tolist()
+    assert len(ax.collections) == len(ERRORS)
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("Severity (0: clean)", "ΔmAP (points)")
+    with pytest.raises(InputError, match=r"group: 'Enviroment' is not .* \(did you mean 'Environ"):
+        robustness_curves(table, "Enviroment")
+
+
+def test_few_models_have_panels_and_many_have_lines() -> None:
+    kind = ROBUSTNESS_FIGURES["robustness_shares"]
+    for models, panels, lines in ((2, 8, 7), (5, 28, 5)):
+        figure = figure_of(kind, models_of(kind, study(models)), DOUBLE_COLUMN)
+        assert len(figure.axes) == panels
+        assert {len(ax.lines) for ax in figure.axes} == {lines}
+        assert all(ax.collections for ax in figure.axes)
+    labels = [ax.get_ylabel() for ax in figure.axes if ax.get_ylabel()]
+    assert labels[-2:] == ["Duplicate", "Missed\n(of annotated)"]
+    narrow = figure_of(kind, models_of(kind, study(3)), SINGLE_COLUMN)
+    assert len(narrow.axes) == 28
+
+
+def test_bands_of_many_models_are_left_out() -> None:
+    kind = ROBUSTNESS_FIGURES["robustness_costs"]
+    figure = figure_of(kind, models_of(kind, study(6)), DOUBLE_COLUMN)
+    assert not any(ax.collections for ax in figure.axes)
+
+
+def test_groups_in_narrow_panels_are_abbreviated() -> None:
+    kind = ROBUSTNESS_FIGURES["robustness_costs"]
+    figure = figure_of(kind, models_of(kind, study(4)), 2.4)
+    titles = [ax.get_title(loc="left") for ax in figure.axes[:4]]
+    assert titles == [each.abbreviation for each in GROUPS.values()]
+
+
 def test_what_cannot_be_drawn() -> None:
     few = model_of(study(1, corruptions=2))
     with pytest.raises(NotApplicable, match="a radar chart needs 3 corruptions"):
@@ -153,6 +246,9 @@ def test_what_cannot_be_drawn() -> None:
         robustness_errors_table(none)
     with pytest.raises(NotApplicable, match="no group has a score"):
         robustness_groups_table(none)
+    none["cells"] = none["cells"][:1]
+    with pytest.raises(NotApplicable, match="it needs results of two severities"):
+        robustness_curves_table(none)
 
 
 @pytest.mark.parametrize("draw", [robustness_drops, robustness_groups, robustness_severities])

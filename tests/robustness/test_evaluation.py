@@ -39,6 +39,12 @@ def whole(written: Path) -> Robustness:
     return evaluated(written, exchanges=5)
 
 
+def test_what_tests_are_corrected_for_is_told(written: Path, whole: Robustness) -> None:
+    told = "p-values are corrected for the figures of one corruption (Holm), not for the number"
+    assert sum(note.startswith(told) for note in whole.notes) == 1
+    assert not any(note.startswith("p-values") for note in evaluated(written).notes)
+
+
 def result_of(score: float, **errors: float) -> dict[str, Any]:
     """A result with an official mAP, and some ΔmAP."""
     result = example()

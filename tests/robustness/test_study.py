@@ -119,6 +119,10 @@ def test_paths_start_from_the_file(tmp_path: Path) -> None:
         ("severities = []\n" + MODEL, "severities: is []; give a list"),
         ("severities = 3\n" + MODEL, "severities: is 3; give a list"),
         (
+            "annotations = 's3://b/gt.npz'\n" + MODEL,
+            "annotations: s3://b/gt.npz lies elsewhere; copy it to this machine",
+        ),
+        (
             "verb_similarity = 'v.csv'\n" + MODEL,
             "verb_similarity and object_similarity: give both or none",
         ),

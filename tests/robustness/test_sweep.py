@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import pickle
 from dataclasses import replace
@@ -10,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support import vcoco
 from support.described import write_description
 from support.robustness import IMAGES, RUNS
 
@@ -219,6 +221,33 @@ def test_a_file_with_other_content_is_computed_again(folder: Path) -> None:
     (folder / "gt.npz").symlink_to((folder / "A" / "clean.npz").resolve())
     with pytest.raises(InputError, match="annotations"):
         swept(study, store=Store(cache))
+
+
+def test_files_found_beside_annotations_of_v_coco_are_known_by_their_content(
+    tmp_path: Path,
+) -> None:
+    vcoco.write_annotations(tmp_path / "anno", places=("../annotations", ""))
+    row = vcoco.result(person=(0.0, 0.0, 19.0, 79.0), hold_agent=0.9, stand_agent=0.8)
+    (tmp_path / "clean.pkl").write_bytes(pickle.dumps([row]))
+    (tmp_path / "study.toml").write_text(
+        'annotations = "anno/vcoco_test.json"\n'
+        '[[model]]\nlabel = "A"\nclean = "clean.pkl"\nfiles = "{corruption}{severity}"\n'
+    )
+    found = []
+    for change, tasks in ((None, 1), (None, 0), ("instances", 1), ("ids", 1), (None, 0)):
+        if change == "instances":
+            moved = copy.deepcopy(vcoco.INSTANCES)
+            moved["annotations"][1]["bbox"] = [60, 0, 25, 60]  # the person with the dog
+            path = tmp_path / "annotations" / "instances_vcoco_all_2014.json"
+            path.write_text(json.dumps(moved))
+        elif change == "ids":
+            (tmp_path / "anno" / "vcoco_test.ids").write_text("7\n")
+        with _Counting() as engine:
+            outcomes = sweep(study_of(tmp_path), engine, store=Store(tmp_path / "cache"))
+            assert engine.tasks == tasks
+        found.append(outcomes.results["A", CLEAN])
+    assert found[0] == found[1] != found[2]
+    assert [each["counts"]["images"] for each in found] == [2, 2, 2, 1, 1]
 
 
 def test_the_first_result_is_checked_before_the_rest(written: Path) -> None:

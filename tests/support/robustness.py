@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from pathlib import Path
 
@@ -63,3 +64,27 @@ def link_study(written: Path, folder: Path) -> Path:
             other.symlink_to(path)
     (folder / "study.toml").write_text(TEXT)
     return folder
+
+
+def mri_by_loops(table: dict[str, list[float | None]]) -> float | None:
+    """Equation 1 of the RoHOI paper over the scores that are there."""
+    total, corruptions = 0.0, 0
+    for row in table.values():
+        known = [score for score in row if score is not None]
+        if known:
+            total += sum(known) / len(known)
+            corruptions += 1
+    return total / corruptions if corruptions else None
+
+
+def cri_by_loops(table: dict[str, list[float | None]], clean: float | None) -> float | None:
+    """Equation 2, in percent; sigma is the population deviation over the severities."""
+    total, corruptions = 0.0, 0
+    for row in table.values():
+        known = [100 * score for score in row if score is not None]
+        if known and clean:
+            mean = sum(known) / len(known)
+            sigma = math.sqrt(sum((score - mean) ** 2 for score in known) / len(known))
+            total += mean / (100 * clean) / (math.log(1 + sigma) + 1)
+            corruptions += 1
+    return total / corruptions if corruptions else None

@@ -1,0 +1,248 @@
+"""What the benchmark measures, topic by topic, and what each job is compared to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import floors
+from floors import DIAGHOI, script
+from store import MODELS, STEPS
+
+REPORTS = "reports one by one"
+Counts = dict[str, int]
+Command = tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Job:
+    """One thing to measure.
+
+    Parameters
+    ----------
+    name : str
+        In the table.
+    command : tuple of str
+        The program and its arguments.
+    count, unit : int, str
+        How many triplets, pictures or questions it works on.
+    floor : str
+        Name of the job before it that it is compared to; empty for one that is a floor itself.
+    clock : bool
+        Whether it prints the seconds that count, of the wall and of the processors.
+    most : int or None
+        How often it is run at most.
+    step : str
+        Name of the job before it that does the same on less data.
+    workers : int
+        Processes that share the work of a sweep; 0 for all other jobs.
+    """
+
+    name: str
+    command: Command
+    count: int = 0
+    unit: str = "triplets"
+    floor: str = ""
+    clock: bool = False
+    most: int | None = None
+    step: str = ""
+    workers: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Topic:
+    """Jobs that are asked for by one name.
+
+    Parameters
+    ----------
+    data : str
+        The data set that they need.
+    jobs : callable
+        From the counts of the data set to the jobs, floors before what is compared to them.
+    """
+
+    data: str
+    jobs: Callable[[Counts], Iterator[Job]]
+
+
+def _report(file: str, truth: str, *options: str) -> Command:
+    words = ("report", file, "--annotations", truth, "--quiet", "--json", "out.json", *options)
+    return (*DIAGHOI, *words)
+
+
+def _beside(
+    floor: str, command: Command, jobs: dict[str, Command], count: int = 0, **more: object
+) -> Iterator[Job]:
+    """Make a floor and the jobs that are compared to it."""
+    yield Job(name=floor, command=command, count=count, **more)  # type: ignore[arg-type]
+    for name, job in jobs.items():
+        yield Job(name=name, command=job, count=count, floor=floor, **more)  # type: ignore[arg-type]
+
+
+def _start(counts: Counts) -> Iterator[Job]:
+    jobs = {"import diaghoi": script("import diaghoi"), "diaghoi --help": (*DIAGHOI, "--help")}
+    yield from _beside("python alone", script(floors.NOTHING), jobs)
+
+
+def _reports(counts: Counts) -> Iterator[Job]:
+    for name in ("one_stage", "two_stage"):
+        pickles = (f"{name}.pkl", "annotations.pkl", f"{name}_pairs.pkl")
+        columns = (f"{name}.npz", "annotations.npz")
+        yield from _beside(
+            f"bare load of the pickles, {name}",
+            script(floors.PICKLES, *pickles),
+            {f"report from pickles, {name}": _report(*pickles[:2], "--pairs", pickles[2])},
+            counts[name],
+        )
+        yield from _beside(
+            f"bare load of the columns, {name}",
+            script(floors.ARRAYS, *columns),
+            {f"report from columns, {name}": _report(*columns)},
+            counts[name],
+        )
+    yield from _beside(
+        "bare load of dense arrays, one_stage",
+        script(floors.PICKLES, "one_stage_arrays.pkl"),
+        {"report from dense arrays, one_stage": _report("one_stage_arrays.pkl", "annotations.npz")},
+        counts["one_stage"],
+        most=2,
+    )
+
+
+def _matching(counts: Counts) -> Iterator[Job]:
+    jobs = {"matching and labels, one_stage": script(floors.MATCHING)}
+    copying = script(floors.COPYING)
+    yield from _beside("numpy copy of the columns", copying, jobs, counts["one_stage"], clock=True)
+
+
+def _v_coco(counts: Counts) -> Iterator[Job]:
+    for kind, file, bare in (
+        ("columns", "detector.npz", floors.ARRAYS),
+        ("official pickle", "detector.pkl", floors.PICKLES),
+    ):
+        yield from _beside(
+            f"bare load, V-COCO, {kind}",
+            script(bare, file),
+            {f"report, V-COCO, {kind}": _report(file, "annotations.npz")},
+            counts["detector"],
+            most=2,
+        )
+
+
+def _study(counts: Counts) -> Iterator[Job]:
+    files = ("annotations.npz", *(f"{name}.npz" for name in MODELS))
+    yield from _beside(
+        "bare load of three models",
+        script(floors.ARRAYS, *files),
+        {
+            "compare three models": (*DIAGHOI, "compare", "study.toml", "--quiet"),
+            "figures of three models": (
+                *(*DIAGHOI, "figures", "study.toml", "--out", "figures", "--quiet"),
+            ),
+        },
+        sum(counts[name] for name in MODELS),
+        most=2,
+    )
+
+
+def _further(counts: Counts) -> Iterator[Job]:
+    files = ("one_stage.npz", "annotations.npz")
+    yield from _beside(
+        "bare load of one model",
+        script(floors.ARRAYS, *files),
+        {
+            "page": _report(*files, "--html", "page.html"),
+            "attribution": _report(*files, "--attribution"),
+            "1,000 resamples": _report(*files, "--bootstrap", "1000"),
+            "1,000 resamples, attribution": _report(*files, "--bootstrap", "1000", "--attribution"),
+            "causes and calibration": _report(*files, "--causes", "--calibration"),
+        },
+        counts["one_stage"],
+        most=2,
+    )
+
+
+def _semantic(counts: Counts) -> Iterator[Job]:
+    files = ("one_stage.npz", "annotations.npz")
+    tables = ("--verb-similarity", "verbs.csv", "--object-similarity", "objects.csv")
+    words = ("semantic", files[0], "--annotations", files[1], *tables, "--quiet")
+    yield from _beside(
+        "bare load for semantic",
+        script(floors.ARRAYS, *files),
+        {
+            "semantic": (*DIAGHOI, *words, "--json", "out.json"),
+            "semantic --diagnose": (*DIAGHOI, *words, "--json", "out.json", "--diagnose"),
+        },
+        counts["one_stage"],
+        most=2,
+    )
+
+
+def _choice(counts: Counts) -> Iterator[Job]:
+    files = ("questions.json", "answers.jsonl")
+    yield from _beside(
+        "json.loads of questions and replies",
+        script(floors.LINES, *files),
+        {"choice score": (*DIAGHOI, "choice", "score", *files, "--quiet")},
+        counts["questions"],
+        unit="questions",
+    )
+
+
+def _corrupt(counts: Counts) -> Iterator[Job]:
+    """Corrupt each picture in five severities, by one process."""
+    made = "import shutil; shutil.rmtree('out', True)\nfrom diaghoi.cli import main\nmain()"
+    words = ("corrupt", "clean", "out", "--workers", "1", "--quiet", "--corruption")
+    names = [name for name in counts if name != "size"]
+    yield from _beside(
+        "reading and writing pictures",
+        script(floors.PICTURES),
+        {f"corrupt: {name}": script(made, *words, name) for name in names},
+        counts[names[0]],
+        unit="pictures",
+        most=1,
+    )
+
+
+def _sweep(counts: Counts) -> Iterator[Job]:
+    runs = sorted(name for name in counts if "/" in name)[:: floors.EVERY]
+    some, bare = sum(counts[name] for name in runs), "bare load of all runs"
+    yield Job(name=REPORTS, command=script(floors.REPORTS), count=some, clock=True, most=2)
+    yield Job(name=bare, command=script(floors.EACH_OF_MANY), count=counts["all"], most=1)
+    for engine, workers in (("local", 1), ("local", 2), ("dask", 2)):
+        words = ("robustness", "study.toml", "--engine", engine, "--workers", str(workers))
+        yield Job(
+            name=f"sweep of 3 x 101 runs, {engine}, {workers} workers",
+            command=(*DIAGHOI, *words, "--quiet", "--json", f"{engine}_{workers}.json"),
+            count=counts["all"],
+            floor=bare,
+            most=1,
+            workers=workers,
+        )
+
+
+def _growth(counts: Counts) -> Iterator[Job]:
+    before = ""
+    for times in STEPS:
+        files = (f"detector_{times}.npz", f"annotations_{times}.npz")
+        floor, name = f"bare load, {times}x", f"report, {times}x"
+        count = counts[f"detector_{times}"]
+        yield Job(name=floor, command=script(floors.ARRAYS, *files), count=count, most=3)
+        yield Job(name=name, command=_report(*files), count=count, floor=floor, most=3, step=before)
+        before = name
+
+
+TOPICS = {
+    "start": Topic(data="hico", jobs=_start),
+    "report": Topic(data="hico", jobs=_reports),
+    "matching": Topic(data="hico", jobs=_matching),
+    "v-coco": Topic(data="v_coco", jobs=_v_coco),
+    "study": Topic(data="hico", jobs=_study),
+    "further": Topic(data="hico", jobs=_further),
+    "semantic": Topic(data="hico", jobs=_semantic),
+    "choice": Topic(data="questions", jobs=_choice),
+    "corrupt": Topic(data="pictures", jobs=_corrupt),
+    "sweep": Topic(data="sweep", jobs=_sweep),
+    "growth": Topic(data="growth", jobs=_growth),
+}
+"""By the name on the command line."""
