@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from diaghoi.diagnosis import Diagnosis, diagnose_images
-from diaghoi.formats import read_annotations, read_predictions
+from diaghoi.formats import open_predictions, read_annotations
 from diaghoi.meeting import sampled_warnings
 from diaghoi.protocol import check_protocol
 from diaghoi.protocol import protocol as protocol_named
-from diaghoi.robustness.files import fetched
-from diaghoi.scenes import Joined, Scenes, join
+from diaghoi.robustness.files import fetched, is_remote
+from diaghoi.scenes import Joined, Scenes, SceneSource, join
 from diaghoi.vocabulary import vocabulary
 
 
@@ -109,16 +109,18 @@ def _protocol(truth: Truth, scenes: Scenes) -> Any:
 
 
 @lru_cache(maxsize=1)
-def _joined(job: Job) -> tuple[Scenes, Scenes, Joined, tuple[str, ...]]:
-    """Read a run and join it to the annotations; also what is suspicious about it."""
+def _joined(job: Job) -> tuple[Scenes, SceneSource, Joined, tuple[str, ...]]:
+    """Open a run and join it to the annotations; also what is suspicious about it."""
     truth = read_truth(job.truth)
     with fetched(job.file) as file:
         if job.pairs is None:
-            predictions = read_predictions(file, dataset=truth.vocabulary)
+            predictions = open_predictions(file, dataset=truth.vocabulary)
         else:
             with fetched(job.pairs) as pairs:
-                predictions = read_predictions(file, pairs=pairs, dataset=truth.vocabulary)
-    predictions = replace(predictions, source=job.file)
+                predictions = open_predictions(file, pairs=pairs, dataset=truth.vocabulary)
+        if is_remote(job.file):
+            # The copy of the file is gone after this.
+            predictions = replace(predictions.load(), source=job.file)
     return *join(truth, predictions), tuple(sampled_warnings(truth, predictions))
 
 
@@ -220,5 +222,7 @@ def _semantic(job: Job, similarity: tuple[str, str]) -> dict[str, Any]:
 
     truth, predictions, *_ = _joined(job)
     verbs, objects = (read_similarity(Path(path)) for path in similarity)
-    evaluated = evaluate(truth, predictions, verbs, objects, protocol=_protocol(job.truth, truth))
+    evaluated = evaluate(
+        truth, predictions.load(), verbs, objects, protocol=_protocol(job.truth, truth)
+    )
     return {"soft_map": evaluated.soft_map, "mf1": evaluated.mf1}
