@@ -3,8 +3,12 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 OUT ?= demo
+# Files that `make fuzz` spoils, what they are drawn from, and what `make fuzz-guided` reads.
+COUNT ?= 100000
+SEED ?= 0
+READER ?= triplet-lists
 
-.PHONY: demo test lint types bench clean
+.PHONY: demo test lint types agreement faults fuzz fuzz-guided bench docs wheel clean
 
 $(BIN)/diaghoi: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -27,8 +31,42 @@ types: $(BIN)/diaghoi
 	$(BIN)/python -m pip install --quiet --no-deps --target build/types .
 	cd build/types && ../../$(BIN)/mypy --config-file ../../pyproject.toml -p diaghoi
 
+# A thousand random cases of each kind against slow, obvious references; minutes, not seconds.
+agreement: $(BIN)/diaghoi
+	DIAGHOI_CASES=1000 $(BIN)/python -m pytest -n auto tests/agreement
+
+# Every command ended and disturbed at forty moments instead of two.
+faults: $(BIN)/diaghoi
+	DIAGHOI_MOMENTS=40 $(BIN)/python -m pytest -n auto tests/faults
+
 bench: $(BIN)/diaghoi
 	$(BIN)/python tests/benchmarks/bench.py
 
+# The site in build/docs; a warning is an error, and nothing is fetched.
+$(BIN)/sphinx-build: $(BIN)/diaghoi
+	$(BIN)/python -m pip install --quiet --editable '.[docs]'
+	touch $@
+
+docs: $(BIN)/sphinx-build
+	rm -rf build/docs
+	$(BIN)/sphinx-build --fail-on-warning --keep-going --fresh-env --quiet -b html docs build/docs
+
+# A wheel of this tree in an empty environment, and what a new user does there. With PYTHON=python3.13
+# for that version. What is left of other builds must not come along.
+wheel:
+	rm -rf build/wheel build/lib build/bdist.*
+	$(PYTHON) -m pip wheel --quiet --no-deps --wheel-dir build/wheel .
+	$(PYTHON) -m venv build/wheel/venv
+	build/wheel/venv/bin/python -m pip install --quiet build/wheel/*.whl
+	build/wheel/venv/bin/python -I tests/installed.py build/wheel/tried
+
+# Spoilt files of every format; those that end in more than a message are kept in build/fuzz.
+fuzz: $(BIN)/diaghoi
+	PYTHONPATH=tests $(BIN)/python -m fuzz --count $(COUNT) --seed $(SEED) --out build/fuzz
+
+# The same led by coverage, where atheris is installed.
+fuzz-guided: $(BIN)/diaghoi
+	PYTHONPATH=tests $(BIN)/python -m fuzz.guided $(READER)
+
 clean:
-	rm -rf $(VENV) build demo .pytest_cache .mypy_cache .ruff_cache .coverage
+	rm -rf $(VENV) build demo docs/drawn .pytest_cache .mypy_cache .ruff_cache .coverage

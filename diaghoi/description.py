@@ -251,7 +251,7 @@ class _Description:
         if isinstance(given, list) and len(given) == len(words):
             given = {hoi + 1: count for hoi, count in enumerate(given)}
         if not isinstance(given, dict) or not all(
-            type(count) is int and count >= 0 for count in given.values()
+            type(count) is int and 0 <= count <= EXACT for count in given.values()
         ):
             raise self.error(
                 "rare.counts",

@@ -70,8 +70,8 @@ def read_groups(path: str | PathLike[str], vocabulary: Vocabulary) -> tuple[Grou
         content = json.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
         raise InputError(f"{path}: {error.strerror}") from None
-    except ValueError as error:
-        raise InputError(f"{path}: not valid JSON ({error})") from None
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{path}: not valid JSON ({error!s:.120})") from None
     if not isinstance(content, Mapping) or not content:
         raise InputError(f'{path}: expected {{"group": [classes], ...}}')
     groups = []

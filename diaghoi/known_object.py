@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from diaghoi.exceptions import InputError, some_of
+from diaghoi.formats.matlab import read_variable, variables
 from diaghoi.scenes import Scenes
 from diaghoi.vocabulary import hico_det
 
@@ -86,19 +87,20 @@ def read_image_labels(path: str | PathLike[str]) -> ImageLabels:
     InputError
         Where the file is not of that form.
     """
-    from scipy.io import loadmat
-
     if not Path(path).is_file():
         raise InputError(f"{path}: no such file")
-    try:
-        content = loadmat(path, variable_names=["anno_test", "list_test"])
-    except Exception as error:  # scipy raises many kinds on files that are no MATLAB files
-        raise InputError(f"{path}: not a readable MATLAB file ({error})") from None
+    found = variables(path)
     for name in ("anno_test", "list_test"):
-        if name not in content:
+        if name not in found:
             raise InputError(f"{path}: no '{name}' in it; expected HICO's anno.mat")
-    names = np.array([str(np.ravel(name)[0]) for name in content["list_test"].ravel()])
-    positive = content["anno_test"] == 1
+    listed = np.ravel(read_variable(path, "list_test")).tolist()
+    names = np.array([str(np.ravel(name)[0]) if np.size(name) == 1 else "" for name in listed])
+    if not all(names.tolist()):
+        raise InputError(f"{path}: 'list_test' is no list of image names; expected HICO's anno.mat")
+    labels = np.asarray(read_variable(path, "anno_test"))
+    if labels.dtype.kind not in "biuf":
+        raise InputError(f"{path}: 'anno_test' holds no numbers; expected HICO's anno.mat")
+    positive = labels == 1
     if positive.shape != (len(hico_det()), len(names)):
         raise InputError(
             f"{path}: 'anno_test' has shape {positive.shape}, expected {len(hico_det())} HOI "

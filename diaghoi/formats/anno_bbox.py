@@ -27,7 +27,8 @@ from diaghoi.formats.checks import (
     shown,
     whole_number,
 )
-from diaghoi.formats.content import Content, damaged_mat
+from diaghoi.formats.content import Content
+from diaghoi.formats.matlab import read_variable
 from diaghoi.formats.repeated import from_repeated
 from diaghoi.scenes import Scenes
 
@@ -47,7 +48,7 @@ def _read(content: Content, kind: Kind, options: Options) -> Scenes:
     file, vocabulary = content.file, options.vocabulary
     variable = "bbox_test" if "bbox_test" in content.value else "bbox_train"
     found = _Collected(file)
-    for image in structs(_load(content, variable)):
+    for image in structs(read_variable(content.path, variable)):
         found.add(image)
     names = check_names(file, found.names, "filename")
     count = np.array(found.count, dtype=np.int64)
@@ -80,15 +81,6 @@ def _notes(file: str, variable: str, invisible: int) -> tuple[str, ...]:
     if invisible:
         notes.append(f"{file}: {invisible} HOIs marked invisible have no boxes and are left out")
     return tuple(notes)
-
-
-def _load(content: Content, variable: str) -> Any:
-    from scipy.io import loadmat
-
-    try:
-        return loadmat(content.path, variable_names=[variable])[variable]
-    except Exception as error:
-        raise damaged_mat(content.path, error) from error
 
 
 def structs(value: Any) -> list[Any]:

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import os
+import re
 import secrets
-from collections.abc import Iterator
+import time
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from diaghoi.exceptions import InputError
+
+# Names of temporary files, and the age, in seconds, of those that nobody writes any more.
+LEFTOVER = re.compile(r"\..+\.[0-9a-f]{8}(\.\w+)?")
+ABANDONED = 60.0
 
 
 @contextmanager
@@ -42,16 +48,47 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
             f"{target}: cannot be written: it is a device or another special file; give the name "
             "of an ordinary file"
         )
-    if target.is_symlink():
-        # Moving a file onto a link would replace the link; what it points to is meant.
-        target = Path(os.path.realpath(target))
+    target = _pointed_to(target)
     temporary = target.with_name(f".{target.stem}.{secrets.token_hex(4)}{target.suffix}")
     try:
         yield temporary
         temporary.replace(target)
     except OSError as error:
-        raise InputError(
-            f"{target}: cannot be written: {error.strerror or error}; give another place"
-        ) from error
+        # NumPy tells how much it could not write, and not why.
+        reason = error.strerror or f"{error} (is the disk full?)"
+        raise InputError(f"{target}: cannot be written: {reason}; give another place") from error
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def remove_leftovers(paths: Iterable[Path]) -> None:
+    """Remove the unfinished files of runs that were killed.
+
+    Those of the last minute stay: another run may be writing them.
+
+    Parameters
+    ----------
+    paths : iterable of pathlib.Path
+        Where to look: files of any kind, of which those that :func:`replacing` made are removed.
+    """
+    latest = time.time() - ABANDONED
+    for path in paths:
+        try:
+            if LEFTOVER.fullmatch(path.name) and path.stat().st_mtime < latest:
+                path.unlink(missing_ok=True)
+        except OSError:
+            continue  # it is gone, or it is not ours to remove: it harms nobody
+
+
+def leftovers_of(path: Path) -> Iterator[Path]:
+    """Give the temporary files of one target, of this run or another."""
+    target = _pointed_to(path)
+    name = re.compile(
+        re.escape(f".{target.stem}.") + "[0-9a-f]{8}" + re.escape(target.suffix), re.ASCII
+    )
+    return (other for other in target.parent.iterdir() if name.fullmatch(other.name))
+
+
+def _pointed_to(path: Path) -> Path:
+    """Follow a link: moving a file onto it would replace it, and what it points to is meant."""
+    return Path(os.path.realpath(path)) if path.is_symlink() else path

@@ -15,13 +15,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from diaghoi.exceptions import InputError
+from diaghoi.exceptions import InputError, short
 
 Array = npt.NDArray[Any]
 IntArray = npt.NDArray[np.integer]
 
 # Whole numbers up to here are exact in float64.
 EXACT = 2**53
+# Rows that do no harm in a file of any size.
+SMALL = 1 << 20
+# Letters of names, with those that only fill up: always allowed, and for each real one.
+LETTERS, UNEVEN = 1 << 24, 16
 
 _SHORT = reprlib.Repr()
 _SHORT.maxstring = _SHORT.maxother = 60
@@ -56,7 +60,25 @@ def whole_number(value: Any) -> int:
 
 def image_name(names: Sequence[str], image: int) -> str:
     """Name an image in a message, by its number where the file has no names."""
-    return f"image {names[image]!r}" if names[image] else f"image {image} (counted from 0)"
+    name = short(names[image])
+    return f"image {name!r}" if name else f"image {image} (counted from 0)"
+
+
+def check_amount(file: str, field: str, amount: int, size: int) -> None:
+    """Refuse more rows, or values, than the bytes of a file can hold.
+
+    A pickle may name the same list again and again, and so become as large as it likes.
+
+    Raises
+    ------
+    InputError
+        Where there are more.
+    """
+    if amount > max(size, SMALL):
+        raise InputError(
+            f"{file}: {field}: {amount:,} rows or values in a file of {size:,} bytes: it repeats "
+            "the same lists; write each of its own"
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,6 +145,24 @@ def check_names(file: str, names: Sequence[Any], field: str) -> npt.NDArray[np.s
                     f"and {row} (counted from 0); put all rows of an image together"
                 )
             seen[name] = row
+    return names_array(file, names)
+
+
+def names_array(file: str, names: Sequence[str]) -> npt.NDArray[np.str_]:
+    """Return the image names as an array, in which each has the room of the longest.
+
+    Raises
+    ------
+    InputError
+        Where one name is so much longer than the others that all would take up the memory.
+    """
+    longest, total = max(map(len, names), default=0), sum(map(len, names))
+    if longest * len(names) > LETTERS + UNEVEN * total:
+        bad = next(name for name in names if len(name) == longest)
+        raise InputError(
+            f"{file}: image {shown(bad)}: the name has {longest:,} letters, far more than all "
+            "others; give names of files"
+        )
     return np.array(list(names), dtype=np.str_)
 
 

@@ -5,18 +5,23 @@ from __future__ import annotations
 import json
 import os
 import re
+import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 from diaghoi.exceptions import InputError, some_of
+from diaghoi.formats.checks import SMALL
+from diaghoi.formats.matlab import variables
 from diaghoi.formats.npz import members
 from diaghoi.formats.pickles import collector_off, load_pickle
 
 Container = Literal["pickle", "json", "npz", "mat", "folder"]
 
 _BUFFER = 1 << 20
+# Python needs ten times as much for an empty list.
+_BYTES_A_LIST = 6
 _DETECTIONS = re.compile(r"detections_(\d+)\.mat")
 _OTHERS = (
     (b"\x1f\x8b", "compressed with gzip; uncompress it first"),
@@ -54,6 +59,15 @@ class Content:
         return str(self.path)
 
     @property
+    def size(self) -> int:
+        """Bytes of the file, unpacked; without a limit for batches, which are in memory."""
+        if not self.path.is_file():
+            return sys.maxsize
+        if self.container == "npz":
+            return sum(member.info.file_size for member in self.value.values())
+        return self.path.stat().st_size
+
+    @property
     def benchmark(self) -> str | None:
         """The data set that the first image belongs to by its file name, None for other names."""
         name = str(self.first.get("filename", self.first.get("file_name", "")))
@@ -84,7 +98,7 @@ def load(path: str | os.PathLike[str]) -> Content:
             if head.startswith(b"PK\x03\x04"):
                 return Content(path, "npz", members(path))
             if head.startswith(b"MATLAB 5.0"):
-                return Content(path, "mat", _variables(path))
+                return Content(path, "mat", list(variables(path)))
     except OSError as error:
         raise InputError(f"{path}: {error.strerror or error}; check the path") from error
     _refuse(path, head)
@@ -124,13 +138,17 @@ def _pickle(path: Path) -> Any:
 def _json(path: Path) -> Any:
     try:
         with collector_off(), path.open(encoding="utf-8-sig") as stream:
+            text = stream.read()
+            if text.count("[") + text.count("{") > SMALL + len(text) // _BYTES_A_LIST:
+                raise InputError(
+                    f"{path}: holds little but empty lists; write what they shall hold"
+                )
             try:
-                return json.load(stream)
+                return json.loads(text)
             except json.JSONDecodeError as error:
                 if not error.msg.startswith("Extra data"):
                     raise
-                stream.seek(0)
-                return _json_lines(path, stream)
+                return _json_lines(path, text.split("\n"))
     except InputError:
         raise
     except json.JSONDecodeError as error:
@@ -156,21 +174,6 @@ def _json_lines(path: Path, lines: Iterable[str]) -> list[Any]:
                 "value for the whole file, or one a line"
             ) from None
     return values
-
-
-def _variables(path: Path) -> list[str]:
-    from scipy.io import whosmat
-
-    try:
-        return [name for name, _, _ in whosmat(path)]
-    except Exception as error:
-        raise damaged_mat(path, error) from error
-
-
-def damaged_mat(path: Path, error: Exception) -> InputError:
-    """Make the error for a ``.mat`` file that SciPy cannot read; it fails in many ways."""
-    what = " ".join(str(error).split()) or type(error).__name__
-    return InputError(f"{path}: a damaged or unreadable .mat file ({what:.120}); copy it again")
 
 
 def _folder(path: Path) -> Content:

@@ -30,6 +30,7 @@ from diaghoi.formats.dense_columns import (
     box_scores,
     dense_images,
     only_member,
+    shape_of,
 )
 from diaghoi.formats.numbering import check_labels, find_numbering, numbers_of_files
 from diaghoi.formats.vcoco_dense import WIDTHS, read_v_coco_arrays
@@ -67,7 +68,7 @@ def _by_width(rows: Any) -> str | None:
     try:
         first: Any = rows[0]
         scores: Any = first["verb_scores"] if isinstance(first, dict) else first
-        width = np.shape(scores)[1]
+        width = shape_of(scores)[1]
     except (IndexError, KeyError, ValueError, TypeError):
         return None
     return {len(hico_det().verbs): "hico-det"}.get(width, "v-coco" if width in WIDTHS else None)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -13,6 +16,7 @@ from diaghoi.exceptions import InputError
 from diaghoi.formats.checks import (
     EXACT,
     Rows,
+    check_amount,
     check_scores,
     image_name,
     shown,
@@ -26,6 +30,7 @@ IntArray = npt.NDArray[np.integer]
 _WIDEST = 8  # bytes of a number
 
 KEYS = ("filename", "boxes", "labels", "verb_scores", "sub_ids", "obj_ids")
+_MORE = ("scores", "action_scores")
 
 
 def only_member(content: Content) -> Any:
@@ -39,12 +44,12 @@ def dense_images(content: Content) -> Images:
     value: Any = content.value
     if content.container == "npz":
         if "verb_scores" in value:
-            value = {key: member.read() for key, member in value.items()}
+            value = {key: value[key].read() for key in (*KEYS, *_MORE) if key in value}
         else:
             value = only_member(content)
     if not isinstance(value, dict):
-        return Images.of(content.file, value, "filename")
-    columns = {key: value[key] for key in (*KEYS, "scores", "action_scores") if key in value}
+        return Images.of(content, value, "filename")
+    columns = {key: value[key] for key in (*KEYS, *_MORE) if key in value}
     lengths = {key: _images_in(column) for key, column in columns.items()}
     if len(set(lengths.values())) > 1 or -1 in lengths.values():
         found = ", ".join(f"{key} {length}" for key, length in lengths.items())
@@ -53,7 +58,7 @@ def dense_images(content: Content) -> Images:
             "the images along its first axis"
         )
     rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-    return Images.of(content.file, rows, "filename")
+    return Images.of(content, rows, "filename")
 
 
 def _images_in(column: Any) -> int:
@@ -63,9 +68,9 @@ def _images_in(column: Any) -> int:
     return len(column) if isinstance(column, list | tuple) else -1
 
 
-def _numbers(value: Any) -> Array:
+def _numbers(value: Any, width: int) -> Array:
     """Make an array of integers or floats of at most 64 bits."""
-    array = np.asarray(value)
+    array = np.asarray(_from_lists(value, width) if isinstance(value, list | tuple) else value)
     if array.dtype.kind in "cmMV":
         raise TypeError
     if array.dtype.kind not in "if" or array.dtype.itemsize > _WIDEST:
@@ -73,6 +78,35 @@ def _numbers(value: Any) -> Array:
             warnings.simplefilter("error")  # complex numbers among objects
             array = array.astype(np.float64)
     return array
+
+
+def _from_lists(value: Sequence[Any], width: int) -> Array:
+    """Make an array of one dimension, or of two where there is a width, of lists.
+
+    ``numpy.asarray`` would look for up to 64 dimensions, in each of which a file may repeat itself.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        if not width or not len(value):
+            return np.fromiter(value, dtype=np.float64, count=len(value))
+        lengths = set(map(len, value))
+        if len(lengths) > 1:
+            raise ValueError
+        total = len(value) * next(iter(lengths))
+        flat = np.fromiter(chain.from_iterable(value), dtype=np.float64, count=total)
+    return flat.reshape(len(value), -1) if total else flat
+
+
+def shape_of(value: Any) -> tuple[int, ...]:
+    """Return the shape of an array, or of lists by their first; no dimensions for all else."""
+    if isinstance(value, np.ndarray):
+        return tuple(value.shape)
+    if not isinstance(value, list | tuple):
+        return ()
+    first = value[0] if value else None
+    if isinstance(first, np.ndarray):
+        return (len(value), *first.shape)
+    return (len(value), len(first)) if isinstance(first, list | tuple) else (len(value),)
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +120,11 @@ class DenseColumns:
     ) -> tuple[list[Array], Rows]:
         """Return one key of each image: ``width`` columns, as many rows as the key ``like``."""
         images = self.images
-        parts = [self._part(n, row, key, width) for n, row in enumerate(images.rows)]
+        parts, total = [], 0
+        for n, row in enumerate(images.rows):
+            parts.append(self._part(n, row, key, width))
+            total += parts[-1].size
+            check_amount(images.file, key, total, images.size)
         count = np.fromiter(map(len, parts), dtype=np.int64, count=len(parts))
         if like is not None:
             other = np.array([_length(row[like]) for row in images.rows], dtype=np.int64)
@@ -110,6 +148,7 @@ class DenseColumns:
         values, rows = self.column(key, like=like)
         if values.dtype.kind in "iu":
             return values.astype(np.int64), rows
+        values = values.astype(np.float64, copy=False)
         # NaN is less than nothing: it fails the comparison too.
         odd = ~(np.abs(values) <= EXACT) | (values != np.floor(values))
         if odd.any():
@@ -126,8 +165,10 @@ class DenseColumns:
         if key not in row:
             keys = ", ".join(map(str, row))
             raise InputError(f"{where}: the key is missing; the image has: {keys}")
+        amount = math.prod(shape_of(row[key]))
+        check_amount(self.images.file, key, amount, self.images.size)
         try:
-            array = _numbers(row[key])
+            array = _numbers(row[key], width)
         except (TypeError, ValueError, OverflowError, Warning):
             raise InputError(
                 f"{where}: {shown(row[key])} is not an array of numbers; rows must have equal "
@@ -142,7 +183,7 @@ class DenseColumns:
 
 
 def _length(value: Any) -> int:
-    return len(value) if np.ndim(value) else 0
+    return (*shape_of(value), 0)[0]
 
 
 def box_scores(columns: DenseColumns) -> Array | None:

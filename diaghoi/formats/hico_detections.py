@@ -23,7 +23,8 @@ import numpy.typing as npt
 from diaghoi.exceptions import InputError, some_of
 from diaghoi.formats.base import Format, Kind, Options
 from diaghoi.formats.checks import Rows, check_boxes, check_scores
-from diaghoi.formats.content import Content, damaged_mat
+from diaghoi.formats.content import Content
+from diaghoi.formats.matlab import read_variable, variables
 from diaghoi.formats.repeated import from_repeated
 from diaghoi.scenes import Scenes
 from diaghoi.vocabulary import Vocabulary, object_numberings
@@ -57,7 +58,14 @@ def _read(content: Content, kind: Kind, options: Options) -> Scenes:
     for number in shapes:
         # One file at a time: the cells of all take gigabytes.
         classes = np.flatnonzero(vocabulary.class_object == table[number])
-        parts.append(_rows(files[number], _cells(files[number]), classes, options.origin_or(0)))
+        parts.append(
+            _rows(
+                files[number],
+                read_variable(files[number], "all_boxes"),
+                classes,
+                options.origin_or(0),
+            )
+        )
     image, hoi, values = (np.concatenate([part[n] for part in parts]) for n in range(3))
     order = np.lexsort((hoi, image))
     return from_repeated(
@@ -87,27 +95,11 @@ def _check_complete(folder: str, files: dict[int, Path], objects: int) -> None:
 
 def _shape(path: Path) -> tuple[int, int]:
     """Return how many classes and images ``all_boxes`` of one file has, without loading it."""
-    from scipy.io import whosmat
-
-    try:
-        found = {name: (shape, kind) for name, shape, kind in whosmat(path)}
-    except Exception as error:
-        raise damaged_mat(path, error) from error
-    shape, kind = found.get("all_boxes", ((), ""))
-    if kind != "cell" or len(shape) != 2:
-        problem = "is no cell array of classes x images" if kind else "is missing"
+    found = variables(path).get("all_boxes")
+    if found is None or found.kind != "cell" or len(found.shape) != 2:
+        problem = "is missing" if found is None else "is no cell array of classes x images"
         raise InputError(f"{path}: the variable 'all_boxes' {problem}")
-    return int(shape[0]), int(shape[1])
-
-
-def _cells(path: Path) -> Array:
-    """Load ``all_boxes`` of one file as a (classes, images) array of arrays."""
-    from scipy.io import loadmat
-
-    try:
-        return np.asarray(loadmat(path, variable_names=["all_boxes"])["all_boxes"])
-    except Exception as error:
-        raise damaged_mat(path, error) from error
+    return found.shape[0], found.shape[1]
 
 
 def _numbering(

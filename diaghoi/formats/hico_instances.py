@@ -61,7 +61,7 @@ def _read(content: Content, kind: Kind, options: Options) -> Scenes:
             f"{len(value['annotation'])}; both need one entry an image"
         )
     class_of = _classes(file, value, options.vocabulary)
-    images = _images(file, value["annotation"], names.tolist())
+    images = _images(content, value["annotation"], names.tolist())
     tables = {key: images.table(key) for key in ("boxes_h", "boxes_o", "hoi")}
     _check_equal_counts(tables)
     hoi = _hoi(tables["hoi"], class_of)
@@ -82,13 +82,14 @@ def _read(content: Content, kind: Kind, options: Options) -> Scenes:
     )
 
 
-def _images(file: str, rows: list[Any], names: list[str]) -> Images:
+def _images(content: Content, rows: list[Any], names: list[str]) -> Images:
     bad = next((n for n, row in enumerate(rows) if not isinstance(row, dict)), -1)
     if bad >= 0:
         raise InputError(
-            f"{file}: {image_name(names, bad)}: annotation: is {shown(rows[bad])}; give a dict"
+            f"{content.file}: {image_name(names, bad)}: annotation: is {shown(rows[bad])}; give a "
+            "dict"
         )
-    return Images(file, rows, names)
+    return Images(content.file, rows, names, content.size)
 
 
 def _check_equal_counts(tables: dict[str, Table]) -> None:

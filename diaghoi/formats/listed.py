@@ -79,7 +79,7 @@ def read_listed(content: Content, layout: Layout, options: Options) -> Scenes:
     InputError
         For anything in the file that cannot be used, naming image, field and value.
     """
-    images = Images.of(content.file, content.value, layout.name)
+    images = Images.of(content, content.value, layout.name)
     boxes, triplets = images.table(layout.boxes), images.table(layout.triplets)
     vocabulary = options.vocabulary
 

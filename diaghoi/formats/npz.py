@@ -16,10 +16,13 @@ import numpy.typing as npt
 
 from diaghoi.exceptions import InputError
 from diaghoi.formats.pickles import load_pickle
+from diaghoi.formats.stand_ins import check_letters, size_of
 
 Array = npt.NDArray[Any]
 
 _LOCAL_HEADER = 30
+# Bytes that a compressed array may become: so many, and so many times what is stored.
+_UNPACKED, _TIMES = 1 << 28, 100
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +76,10 @@ class Member:
                     raise ValueError(f"shape {array.shape} instead of {shape}")
                 return array
             stream.seek(start)
-            return np.lib.format.read_array(stream, allow_pickle=False)
+            array = np.lib.format.read_array(stream, allow_pickle=False)
+            if dtype.kind == "U":
+                check_letters(array)
+            return array
 
     def column(self) -> Column:
         """Return the array as a column; one that is compressed is read as a whole.
@@ -108,6 +114,8 @@ class Member:
         try:
             with ExitStack() as stack:
                 if self.info.compress_type != zipfile.ZIP_STORED:
+                    if self.info.file_size > _UNPACKED + _TIMES * self.info.compress_size:
+                        raise ValueError(f"unpacks to {self.info.file_size} bytes")
                     archive = stack.enter_context(zipfile.ZipFile(self.path))
                     yield cast(BinaryIO, stack.enter_context(archive.open(self.info)))
                     return
@@ -133,7 +141,9 @@ class Member:
             np.lib.format.read_array_header_2_0
         )  # fmt: skip
         shape, transposed, dtype = header(stream)
-        stored = stream.tell() - start + int(np.prod(shape, dtype=object)) * dtype.itemsize
+        if not dtype.itemsize:
+            raise ValueError(f"its type, {dtype}, holds nothing")
+        stored = stream.tell() - start + size_of(shape) * dtype.itemsize
         if dtype.kind != "O" and stored > self.info.file_size:
             raise ValueError(f"{self.info.file_size} bytes where {stored} are announced")
         return shape, transposed, dtype

@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from diaghoi.exceptions import InputError, close_matches, some_of
 from diaghoi.formats.base import Format, Kind, Options
-from diaghoi.formats.checks import Rows, check_boxes, check_scores, shown
+from diaghoi.formats.checks import Rows, check_boxes, check_scores, names_array, shown
 from diaghoi.formats.content import Content
 from diaghoi.formats.distinct import distinct, distinct_boxes
 from diaghoi.formats.records import Table
@@ -150,7 +150,7 @@ def _scenes(
     used, pair = distinct(box[0::2] * np.int64(max(len(first), 1)) + box[1::2])
     return Scenes(
         vocabulary=words.vocabulary,
-        names=np.array(rows.names, dtype=np.str_),
+        names=names_array(rows.file, rows.names),
         box_image=image[first],
         box_xyxy=xyxy[first],
         box_label=label[first],

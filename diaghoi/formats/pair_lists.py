@@ -46,14 +46,14 @@ def _dataset(content: Content) -> str | None:
 
 def _images(content: Content, options: Options) -> Images:
     if _dataset(content) != "v-coco" or options.vocabulary.name != "v-coco":
-        return Images.of(content.file, content.value, "filename")
+        return Images.of(content, content.value, "filename")
     named = [
         row | {"image_id": image_number(row["image_id"]) or row["image_id"]}
         if isinstance(row, dict) and "image_id" in row
         else row
         for row in content.value
     ]
-    return Images.of(content.file, named, "image_id")
+    return Images.of(content, named, "image_id")
 
 
 def _nested(row: Any, key: str) -> bool:

@@ -14,7 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from diaghoi.exceptions import InputError, close_matches, some_of
-from diaghoi.formats.checks import Rows, check_names, image_name, shown
+from diaghoi.formats.checks import Rows, check_amount, check_names, image_name, shown
+from diaghoi.formats.content import Content
 
 IntArray = npt.NDArray[np.integer]
 FloatArray = npt.NDArray[np.float64]
@@ -37,14 +38,17 @@ class Images:
         One an image.
     names : sequence of str
         Image names; empty strings where the file has none.
+    size : int
+        Bytes of the file, which cannot hold more rows.
     """
 
     file: str
     rows: Sequence[dict[str, Any]]
     names: Sequence[str]
+    size: int
 
     @classmethod
-    def of(cls, file: str, value: Any, field: str) -> Images:
+    def of(cls, content: Content, value: Any, field: str) -> Images:
         """Check the outline of a file and take its image names from ``field``.
 
         Raises
@@ -52,6 +56,7 @@ class Images:
         InputError
             Where the content is not a list of dicts, a name is missing or used twice.
         """
+        file, size = content.file, content.size
         if not isinstance(value, list | tuple):
             raise InputError(
                 f"{file}: holds a {type(value).__name__}; give a list of one dict an image"
@@ -63,14 +68,14 @@ class Images:
             )
         named = sum(map(contains, value, repeat(field)))
         if named == 0 and field != OTHER_NAME and any(OTHER_NAME in row for row in value):
-            return cls.of(file, value, OTHER_NAME)
+            return cls.of(content, value, OTHER_NAME)
         if named == 0:
-            return cls(file, value, [""] * len(value))
+            return cls(file, value, [""] * len(value), size)
         if named < len(value):
             bad = next(n for n, row in enumerate(value) if field not in row)
             raise _missing(file, f"image {bad} (counted from 0)", field, value[bad])
         names = check_names(file, [row[field] for row in value], field)
-        return cls(file, value, names.tolist())
+        return cls(file, value, names.tolist(), size)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -98,6 +103,7 @@ class Images:
             raise InputError(
                 f"{self.file}: {where}: {field}: is {shown(lists[bad])}; give a list"
             ) from None
+        check_amount(self.file, field, int(count.sum()), self.size)
         return Table(lists, Rows(self.file, self.names, field, count))
 
 

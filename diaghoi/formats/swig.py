@@ -11,7 +11,9 @@ category in one image are one box.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -19,7 +21,15 @@ import numpy.typing as npt
 
 from diaghoi.exceptions import InputError
 from diaghoi.formats.base import Format, Kind, Options
-from diaghoi.formats.checks import EXACT, Rows, check_boxes, check_names, check_scores, shown
+from diaghoi.formats.checks import (
+    EXACT,
+    Rows,
+    check_amount,
+    check_boxes,
+    check_names,
+    check_scores,
+    shown,
+)
 from diaghoi.formats.content import Content
 from diaghoi.formats.listed import Layout, read_listed
 from diaghoi.formats.repeated import from_repeated
@@ -91,6 +101,7 @@ def _predictions(content: Content, options: Options) -> Scenes:
                 f"{content.file}: image {name!r}: is {shown(rows)}; give a list of rows"
             )
     count = np.array([len(rows) for rows in images], dtype=np.int64)
+    check_amount(content.file, "image", int(count.sum()), content.size)
     rows = Rows(content.file, names.tolist(), "row", count)
     values = _values(images, rows)
     hoi = _classes(values[:, 0], rows, len(options.vocabulary))
@@ -118,25 +129,40 @@ def _values(images: list[Any], rows: Rows) -> FloatArray:
     for image, part in enumerate(images):
         if not len(part):
             continue
-        if not _are_numbers(part, (len(part), _ROW)):
-            bad = next((n for n, row in enumerate(part) if not _are_numbers(row, (_ROW,))), 0)
+        values = _numbers(part)
+        if values is None:
+            bad = next((n for n, row in enumerate(part) if _numbers([row]) is None), 0)
             raise rows.error(
                 int(rows.start[image]) + bad,
                 "",
                 f"{shown(part[bad])} is not a row; give HOI id, score, and the two boxes: ten "
                 "numbers",
             )
-        with np.errstate(over="ignore"):  # what is too large is infinite then, and refused
-            parts.append(np.asarray(part).astype(np.float64, copy=False))
+        parts.append(values)
     return np.concatenate(parts)
 
 
-def _are_numbers(value: Any, shape: tuple[int, ...]) -> bool:
+def _numbers(part: Any) -> FloatArray | None:
+    """Return rows of ten numbers as an array, None for anything else."""
+    if isinstance(part, np.ndarray) and part.dtype != object:
+        right = part.ndim == 2 and part.shape[1] == _ROW and part.dtype.kind in "iuf"
+        with np.errstate(over="ignore"):  # what is too large is infinite then, and refused
+            return part.astype(np.float64) if right else None
     try:
-        array = np.asarray(value)
-    except (TypeError, ValueError, OverflowError):  # rows of different lengths, for instance
-        return False
-    return array.shape == shape and array.dtype.kind in "iuf"
+        if set(map(len, part)) != {_ROW} or not _plain(chain.from_iterable(part)):
+            return None
+        flat = np.fromiter(chain.from_iterable(part), dtype=np.float64, count=_ROW * len(part))
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return flat.reshape(-1, _ROW)
+
+
+def _plain(values: Iterable[Any]) -> bool:
+    """Whether all are numbers, and none a truth value or a text with a number."""
+    return all(
+        issubclass(kind, int | float | np.integer | np.floating) and kind is not bool
+        for kind in set(map(type, values))
+    )
 
 
 def _classes(given: FloatArray, rows: Rows, count: int) -> npt.NDArray[np.int64]:

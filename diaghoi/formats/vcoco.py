@@ -14,11 +14,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from diaghoi.formats.checks import EXACT
 from diaghoi.vocabulary import v_coco
 
 IntArray = npt.NDArray[np.integer]
 
-_NUMBER = re.compile(r"(\d+)(?:\.[A-Za-z]+)?\s*")
+_NUMBER = re.compile(r"(\d{1,15})(?:\.[A-Za-z]+)?\s*")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -90,6 +91,6 @@ def image_number(value: Any) -> str:
     if isinstance(value, bool | np.bool_):
         return ""
     try:
-        return str(int(value)) if int(value) == value and value >= 0 else ""
+        return str(int(value)) if int(value) == value and 0 <= value <= EXACT else ""
     except (TypeError, ValueError, OverflowError):
         return ""

@@ -6,13 +6,14 @@ import contextlib
 import io
 import os
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from diaghoi.exceptions import InputError
-from diaghoi.formats.checks import shown
+from diaghoi.formats.checks import EXACT, shown
 from diaghoi.formats.content import load
 from diaghoi.vocabulary import object_numberings
 
@@ -101,7 +102,7 @@ def read_coco_boxes(path: str | os.PathLike[str], ids: IntArray) -> CocoBoxes:
     xyxy = _clipped(_numbers(file, rows), sizes[of_image])
     area = np.array([_area(row) for row in rows], dtype=np.float64)
     kept = (area > 0) & (xyxy[:, 2] > xyxy[:, 0]) & (xyxy[:, 3] > xyxy[:, 1])
-    annotation = np.array([row["id"] for row in rows], dtype=np.int64)
+    annotation = np.array([_id(file, row) for row in rows], dtype=np.int64)
     return CocoBoxes(
         file=file,
         sizes=sizes,
@@ -138,12 +139,22 @@ def _index(path: str | os.PathLike[str]) -> Any:
 
 def _size(file: str, info: dict[str, Any]) -> tuple[int, int]:
     width, height = info.get("width"), info.get("height")
-    if not (isinstance(width, int) and isinstance(height, int) and width > 0 and height > 0):
+    if not all(isinstance(length, int) and 0 < length <= EXACT for length in (width, height)):
         raise InputError(
-            f"{file}: image {info['id']}: width {shown(width)}, height {shown(height)}; the size "
-            "of every image is needed in pixels"
+            f"{file}: image {shown(info['id'])}: width {shown(width)}, height {shown(height)}; the "
+            "size of every image is needed in pixels"
         )
-    return width, height
+    return info["width"], info["height"]
+
+
+def _id(file: str, row: dict[str, Any]) -> int:
+    if type(row["id"]) is not int or abs(row["id"]) > EXACT:
+        raise InputError(f"{_where(file, row)}: id: is no whole number of COCO")
+    return int(row["id"])
+
+
+def _where(file: str, row: dict[str, Any]) -> str:
+    return f"{file}: image {shown(row['image_id'])}: annotation {shown(row['id'])}"
 
 
 def _labels(file: str, rows: list[dict[str, Any]]) -> IntArray:
@@ -151,36 +162,38 @@ def _labels(file: str, rows: list[dict[str, Any]]) -> IntArray:
     for row in rows:
         if row.get("category_id") not in table:
             raise InputError(
-                f"{file}: image {row['image_id']}: annotation {row['id']}: category_id: "
-                f"{shown(row.get('category_id'))} is no category of COCO; they are 1 to 90"
+                f"{_where(file, row)}: category_id: {shown(row.get('category_id'))} is no category "
+                "of COCO; they are 1 to 90"
             )
     return np.array([table[row["category_id"]] for row in rows], dtype=np.int64)
 
 
 def _numbers(file: str, rows: list[dict[str, Any]]) -> npt.NDArray[np.float64]:
     try:
-        xywh = np.array([row["bbox"] for row in rows], dtype=np.float64).reshape(-1, 4)
-        if len(xywh) == len(rows) and np.isfinite(xywh).all():
-            return xywh
-    except (KeyError, TypeError, ValueError):
+        boxes = [row["bbox"] for row in rows]
+        if set(map(len, boxes)) <= {4}:
+            flat = np.fromiter(chain.from_iterable(boxes), dtype=np.float64, count=4 * len(boxes))
+            if np.isfinite(flat).all():
+                return flat.reshape(-1, 4)
+    except (KeyError, TypeError, ValueError, OverflowError):
         pass
     for row in rows:
-        box = row.get("bbox")
+        box: Any = row.get("bbox")
         try:
-            if np.isfinite(np.array(box, dtype=np.float64).reshape(4)).all():
+            if len(box) == 4 and np.isfinite(np.fromiter(box, dtype=np.float64, count=4)).all():
                 continue
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             pass
         raise InputError(
-            f"{file}: image {row['image_id']}: annotation {row['id']}: bbox: {shown(box)} is not "
-            "four finite numbers (x, y, width, height)"
+            f"{_where(file, row)}: bbox: {shown(box)} is not four finite numbers (x, y, width, "
+            "height)"
         )
     raise InputError(f"{file}: bbox: boxes are not four numbers (x, y, width, height)")
 
 
 def _area(row: dict[str, Any]) -> float:
     area = row.get("area", 1.0)
-    return float(area) if isinstance(area, int | float) else 0.0
+    return float(area) if isinstance(area, int | float) and abs(area) <= EXACT else 0.0
 
 
 def _clipped(xywh: npt.NDArray[np.float64], sizes: IntArray) -> npt.NDArray[np.float64]:

@@ -23,7 +23,7 @@ from diaghoi.exceptions import InputError
 from diaghoi.formats.base import Options
 from diaghoi.formats.checks import Rows, check_boxes, check_range, image_name
 from diaghoi.formats.content import Content
-from diaghoi.formats.dense_columns import DenseColumns, box_scores, dense_images
+from diaghoi.formats.dense_columns import DenseColumns, box_scores, dense_images, shape_of
 from diaghoi.formats.distinct import distinct
 from diaghoi.formats.numbering import check_labels, find_numbering
 from diaghoi.formats.vcoco import image_number, roles
@@ -137,7 +137,7 @@ def _by_class(columns: DenseColumns, key: str) -> Array:
 def _width(columns: DenseColumns, key: str) -> int:
     """Return the number of columns of a key, which must be one that V-COCO knows."""
     images = columns.images
-    found = [_shape(row.get(key, ())) for row in images.rows]
+    found = [shape_of(row.get(key, ())) for row in images.rows]
     filled = [n for n, shape in enumerate(found) if 0 not in shape]
     shapes = [found[n] for n in filled]
     for n, shape in zip(filled, shapes, strict=True):
@@ -148,13 +148,6 @@ def _width(columns: DenseColumns, key: str) -> int:
                 "all classes, and the same in every image"
             )
     return int(shapes[0][-1]) if shapes else WIDTHS[0]
-
-
-def _shape(value: Any) -> tuple[int, ...]:
-    try:
-        return np.shape(value)
-    except ValueError:  # rows of different lengths; reading the column says so
-        return (0,)
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,12 +10,14 @@ evaluator takes x2 = x1 + width - 1 and clips to the image.
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
 
 from diaghoi.exceptions import InputError
 from diaghoi.formats.base import Options
+from diaghoi.formats.checks import check_amount
 from diaghoi.formats.content import Content
 from diaghoi.formats.distinct import distinct
 from diaghoi.formats.listed import Layout, read_listed
@@ -29,11 +31,12 @@ def is_v_coco(content: Content) -> bool:
     name = str(content.first.get("file_name", ""))
     if name.startswith(("COCO_", "HICO_")):
         return name.startswith("COCO_")
+    lists = [image.get("hoi_annotation") for image in images if isinstance(image, dict)]
+    rows = [each for each in lists if isinstance(each, list)]
+    check_amount(content.file, "hoi_annotation", sum(map(len, rows)), content.size)
     return any(
         isinstance(row, dict) and _is_missing(row.get("object_id"))
-        for image in images
-        if isinstance(image, dict) and isinstance(image.get("hoi_annotation"), list)
-        for row in image["hoi_annotation"]
+        for row in chain.from_iterable(rows)
     )
 
 

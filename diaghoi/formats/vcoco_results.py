@@ -19,9 +19,9 @@ import numpy.typing as npt
 
 from diaghoi.exceptions import InputError, close_matches, some_of
 from diaghoi.formats.base import Format, Kind, Options
-from diaghoi.formats.checks import shown
+from diaghoi.formats.checks import check_amount, shown
 from diaghoi.formats.content import Content
-from diaghoi.formats.pickles import CacheTemplate
+from diaghoi.formats.stand_ins import CacheTemplate
 from diaghoi.formats.vcoco import image_number, roles
 from diaghoi.formats.vcoco_columns import Columns, Values
 from diaghoi.scenes import Scenes
@@ -46,6 +46,7 @@ def _read(content: Content, kind: Kind, options: Options) -> Scenes:
     if bad >= 0:
         where = f"{file}: dict {bad} (counted from 0)"
         raise InputError(f"{where}: is {shown(dicts[bad])}; give a dict")
+    check_amount(file, "dicts", sum(map(len, dicts)), content.size)
     names, image = _images(file, dicts, options.image_id)
     position: Any = range(len(dicts))
     if (image[1:] < image[:-1]).any():
@@ -79,7 +80,7 @@ def _images(
 ) -> tuple[list[str], IntArray]:
     """Return the image names in the order of first use, and the image of each dict."""
     ids = list(map(methodcaller("get", "image_id"), dicts))
-    without = ids.count(None)
+    without = sum(number is None for number in ids)
     if without == len(ids) and ids:
         if given is None:
             raise InputError(
@@ -88,8 +89,9 @@ def _images(
             )
         ids = [given] * len(ids)
     elif without:
+        bad = next(n for n, number in enumerate(ids) if number is None)
         raise InputError(
-            f"{file}: dict {ids.index(None)} (counted from 0): the key 'image_id' is missing; it "
+            f"{file}: dict {bad} (counted from 0): the key 'image_id' is missing; it "
             "is needed in every dict"
         )
     elif given is not None:
@@ -104,7 +106,7 @@ def _numbered(file: str, ids: list[Any]) -> tuple[list[str], IntArray]:
     try:
         distinct = dict.fromkeys(ids)
     except TypeError:
-        ids = [np.asarray(value).item() if np.size(value) == 1 else None for value in ids]
+        ids = list(map(_single, ids))
         distinct = dict.fromkeys(ids)
     name_of = {value: image_number(value) for value in distinct}
     bad = next((value for value, name in name_of.items() if not name), "")
@@ -117,6 +119,14 @@ def _numbered(file: str, ids: list[Any]) -> tuple[list[str], IntArray]:
     image_of = {value: number[name] for value, name in name_of.items()}
     image = np.fromiter(map(image_of.__getitem__, ids), dtype=np.int32, count=len(ids))
     return list(number), image
+
+
+def _single(value: Any) -> Any:
+    """Take an image number out of an array or a list of one; None for what is no such thing."""
+    found = value.reshape(-1).tolist() if isinstance(value, np.ndarray) else value
+    if isinstance(found, list | tuple):
+        found = found[0] if len(found) == 1 else None
+    return found if isinstance(found, int | float | str | bytes | np.generic) else None
 
 
 _DEFAULTS = {

@@ -163,7 +163,15 @@ _CHOSEN: ContextVar[Path | None] = ContextVar("wordnet", default=None)
 
 @contextmanager
 def wordnet(folder: Path | None) -> Iterator[None]:
-    """Take a full WordNet for the lexicon within this context; None changes nothing."""
+    """Take a full WordNet for the lexicon within this context; None changes nothing.
+
+    Raises
+    ------
+    InputError
+        Where there is no such folder, also where no word is looked up.
+    """
+    if folder is not None and not folder.is_dir():
+        raise InputError(f"--wordnet {folder}: is no folder; give WordNet's dict folder")
     token = _CHOSEN.set(folder or _CHOSEN.get())
     try:
         yield

@@ -140,7 +140,7 @@ BAD = {
     "human": ({"sub_ids": [-1, 0, 1]}, "sub_ids[0]: there is no box in 'boxes' -1; there are: 0"),
     "rows": ({"verb_scores": np.zeros((2, 25))}, "verb_scores: has 2 rows, but 'sub_ids' has 3"),
     "label": ({"labels": [0, 80, 0]}, "labels[1]: unknown object category 80"),
-    "box": ({"boxes": [[5, 2, 1, 4]] * 3}, "the box [5, 2, 1, 4] ends before it begins"),
+    "box": ({"boxes": [[5, 2, 1, 4]] * 3}, "the box [5.0, 2.0, 1.0, 4.0] ends before it begins"),
     "NaN": ({"boxes": [[NAN, 2, 1, 4]] * 3}, "the box [nan, 2.0, 1.0, 4.0] is not finite"),
 }  # fmt: skip
 

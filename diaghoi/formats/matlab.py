@@ -1,0 +1,333 @@
+"""MATLAB's files of level 5 (``save -v7`` and ``-v6``), read without trusting what they announce.
+
+SciPy's reader takes a damaged type of numbers for a place in its tables, and nested cells for as
+deep as the stack is: either ends the interpreter. Here every length is compared with what is there.
+What is read are numbers, text, cells and structs; objects, functions and sparse matrices are not.
+
+A file is a header of 128 bytes and elements, one a variable, most of them compressed. An element
+begins with type and length, and a matrix consists of elements: flags with the class, dimensions,
+name, and then its numbers, letters, cells or fields.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import struct
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+import numpy.typing as npt
+
+from diaghoi.exceptions import InputError
+
+Array = npt.NDArray[Any]
+
+_HEADER = 128
+_MATRIX, _COMPRESSED = 14, 15
+_FLAGS, _INT8, _INT32 = 6, 1, 5
+_CELL, _STRUCT, _CHAR = 1, 2, 4
+_CLASSES = {
+    1: "cell", 2: "struct", 3: "object", 4: "char", 5: "sparse", 6: "double", 7: "single",
+    8: "int8", 9: "uint8", 10: "int16", 11: "uint16", 12: "int32", 13: "uint32", 14: "int64",
+    15: "uint64", 16: "function", 17: "opaque",
+}  # fmt: skip
+_NUMBERS = range(6, 16)
+# Types and lengths of flags, two dimensions, and a name that is empty.
+_PLAIN = (6, 8, 5, 8, 1, 0)
+_COMPLEX = 0x0800
+_STORED = {
+    1: "i1", 2: "u1", 3: "i2", 4: "u2", 5: "i4", 6: "u4", 7: "f4", 9: "f8", 12: "i8", 13: "u8",
+}  # fmt: skip
+_LETTERS = {1: "latin-1", 2: "latin-1", 4: "utf-16", 16: "utf-8", 17: "utf-16", 18: "utf-32"}
+# Enough for the class, the dimensions and the name of a variable.
+_HEAD = 4096
+_DEEPEST = 32
+# Bytes that a compressed variable may become: so many, and so many times its length; and at once.
+_INFLATED, _TIMES, _STEP = 1 << 28, 100, 1 << 20
+_MOST_EMPTY = 1 << 20
+
+
+@dataclass(frozen=True)
+class Variable:
+    """A variable of a file.
+
+    Parameters
+    ----------
+    name : str
+        Its name.
+    shape : tuple of int
+        Its dimensions.
+    kind : str
+        Its class in MATLAB.
+    place : int
+        Where its element starts in the file.
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    kind: str
+    place: int
+
+
+def variables(path: str | os.PathLike[str]) -> dict[str, Variable]:
+    """List the variables of a file by name, without reading them.
+
+    Raises
+    ------
+    InputError
+        Where it is damaged, or no such file.
+    """
+    try:
+        with Path(path).open("rb") as stream:
+            order = _order(stream)
+            return {each.name: each for each in _listed(stream, order) if each.name}
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror or error}; check the path") from error
+    except (ValueError, struct.error, zlib.error) as error:
+        raise _damaged(path, error) from error
+
+
+def read_variable(path: str | os.PathLike[str], name: str) -> Any:
+    """Read one variable.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+    name : str
+        One of :func:`variables`.
+
+    Returns
+    -------
+    array
+        Numbers in the type in which they are stored; text as an array of one string a row; a cell
+        array as an array of objects; a struct array as an array of dicts.
+
+    Raises
+    ------
+    InputError
+        Where the file is damaged, or the variable of a class that is not read.
+    """
+    try:
+        with Path(path).open("rb") as stream:
+            order = _order(stream)
+            chosen = next(each for each in _listed(stream, order) if each.name == name)
+            stream.seek(chosen.place)
+            return _Element(_content(stream, order, None), order).matrix()
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror or error}; check the path") from error
+    except StopIteration:
+        raise InputError(f"{path}: the variable {name!r} is missing") from None
+    except (ValueError, struct.error, zlib.error, MemoryError) as error:
+        raise _damaged(path, error) from error
+
+
+def _damaged(path: str | os.PathLike[str], error: Exception) -> InputError:
+    """Make the error for a file that cannot be read."""
+    what = " ".join(str(error).split()) or type(error).__name__
+    return InputError(f"{path}: a damaged or unreadable .mat file ({what:.120}); copy it again")
+
+
+def _order(stream: BinaryIO) -> str:
+    mark = stream.read(_HEADER)[-2:]
+    if mark not in (b"IM", b"MI"):
+        raise ValueError("no header of a MATLAB 5 file")
+    return "<" if mark == b"IM" else ">"
+
+
+def _listed(stream: BinaryIO, order: str) -> Iterator[Variable]:
+    """Go through the elements of a file."""
+    end = stream.seek(0, os.SEEK_END)
+    place = _HEADER
+    while place < end:
+        stream.seek(place)
+        kind, length = struct.unpack(f"{order}II", stream.read(8))
+        if kind not in (_MATRIX, _COMPRESSED) or place + 8 + length > end:
+            raise ValueError(f"an element of type {kind} and {length} bytes at {place}")
+        stream.seek(place)
+        head = _Element(_content(stream, order, _HEAD), order)
+        if length and head.size:
+            yield head.variable(place)
+        place += 8 + length
+
+
+def _content(stream: BinaryIO, order: str, limit: int | None) -> bytes | bytearray:
+    """Return the element that starts here uncompressed, or its beginning."""
+    kind, length = struct.unpack(f"{order}II", stream.read(8))
+    if kind == _MATRIX:
+        return struct.pack(f"{order}II", kind, length) + stream.read(min(length, limit or length))
+    packed = stream.read(min(length, limit or length))
+    unpacker = zlib.decompressobj()
+    if limit is not None:
+        return unpacker.decompress(packed, limit)
+    most = _INFLATED + _TIMES * length
+    found = bytearray()
+    while packed and len(found) <= most:
+        found += unpacker.decompress(packed, _STEP)
+        packed = unpacker.unconsumed_tail
+    if not unpacker.eof:
+        many = f"unpacks to more than {most} bytes" if packed else "is cut off"
+        raise ValueError(f"a compressed variable {many}")
+    return found
+
+
+class _Element:
+    """A matrix and what it consists of, read from front to back."""
+
+    def __init__(self, data: bytes | bytearray, order: str) -> None:
+        self.data, self.order, self.at = data, order, 0
+        self.words = struct.Struct(f"{order}II")
+        self.plain = struct.Struct(f"{order}14I")
+        self.stored = {kind: np.dtype(order + code) for kind, code in _STORED.items()}
+        self.depth = 0
+        kind, self.size = self.words.unpack_from(data)
+        if kind != _MATRIX:
+            raise ValueError(f"an element of type {kind} where a matrix is needed")
+
+    def variable(self, place: int) -> Variable:
+        """Tell name, class and shape of a variable."""
+        self.at = 8
+        kind, shape, name = self._beginning()
+        return Variable(name, shape, _CLASSES.get(kind & 0xFF, "unknown"), place)
+
+    def _tag(self) -> tuple[int, int, int, int]:
+        """Return type, length and place of the next element, and where the one behind it is."""
+        kind, length = self.words.unpack_from(self.data, self.at)
+        if kind >> 16:  # four bytes at most stand within the tag
+            kind, length, place, end = kind & 0xFFFF, kind >> 16, self.at + 4, self.at + 8
+            if length > 4:
+                raise ValueError(f"a short element of {length} bytes")
+        else:
+            place = self.at + 8
+            end = place + length + -length % 8
+        if place + length > len(self.data):
+            raise ValueError("cut off")
+        return kind, length, place, end
+
+    def _part(self, wanted: int) -> bytes | bytearray:
+        """Return the next element, which must be of that type."""
+        kind, length, place, self.at = self._tag()
+        if kind != wanted:
+            raise ValueError(f"an element of type {kind} where {wanted} is needed")
+        return self.data[place : place + length]
+
+    def _beginning(self) -> tuple[int, tuple[int, ...], str]:
+        """Read flags, dimensions and name of a matrix."""
+        flags = self._part(_FLAGS)
+        kind, _ = self.words.unpack_from(flags)
+        if kind & 0xFF == 17:  # has no dimensions
+            return kind, (), ""
+        dimensions = self._part(_INT32)
+        shape = struct.unpack(f"{self.order}{len(dimensions) // 4}i", dimensions)
+        if len(shape) < 2 or min(shape) < 0:
+            raise ValueError(f"dimensions {shape!r:.40}")
+        if 0 in shape and max(shape) > _MOST_EMPTY:
+            raise ValueError(f"an empty matrix of dimensions {shape!r:.40}")
+        return kind, shape, self._part(_INT8).decode("latin-1")
+
+    def matrix(self) -> Any:
+        """Read the matrix that starts here."""
+        plain = self._plain() if self.at + 56 <= len(self.data) else None
+        if plain is not None:
+            return plain
+        start = self.at
+        tag, size = self.words.unpack_from(self.data, start)
+        end = start + 8 + size
+        if tag != _MATRIX or end > len(self.data) or self.depth > _DEEPEST:
+            raise ValueError(
+                "cells are nested too deep" if self.depth > _DEEPEST else "a matrix is cut off"
+            )
+        self.at += 8
+        found: Any = np.zeros((0, 0))
+        if size:
+            self.depth += 1
+            flags, shape, _ = self._beginning()
+            found = self._filled(flags, shape, start, end)
+            self.depth -= 1
+        if self.at > end + 7:
+            raise ValueError("a matrix is longer than it says")
+        self.at = end
+        return found
+
+    def _filled(self, flags: int, shape: tuple[int, ...], start: int, end: int) -> Any:
+        """Read what a matrix of a class and shape holds."""
+        kind, count = flags & 0xFF, math.prod(shape)
+        if kind in _NUMBERS:
+            numbers = self._numbers(count)
+            if flags & _COMPLEX:
+                numbers = numbers + 1j * self._numbers(count)
+            return numbers.reshape(shape, order="F")
+        if kind == _CHAR:
+            return self._text(shape)
+        if kind not in (_CELL, _STRUCT):
+            raise ValueError(f"is of the class {_CLASSES.get(kind, kind)}, which is not read")
+        names = self._field_names() if kind == _STRUCT else []
+        if count * max(len(names), 1) * 8 > end - start:
+            raise ValueError(f"{count} cells or structs in {end - start} bytes")
+        found = np.empty(count, dtype=object)
+        for place in range(count):
+            found[place] = (
+                {name: self.matrix() for name in names} if kind == _STRUCT else self.matrix()
+            )
+        return found.reshape(shape, order="F")
+
+    def _plain(self) -> Array | None:
+        """Read numbers in two dimensions without a name, of which there are millions, at once."""
+        at, data = self.at, self.data
+        words = self.plain.unpack_from(data, at)
+        flags, rows, columns, kind = words[4], words[8], words[9], words[12]
+        if words[0] != _MATRIX or words[2:4] + words[6:8] + words[10:12] != _PLAIN:
+            return None
+        if flags & 0xFF not in _NUMBERS or flags & _COMPLEX:
+            return None
+        place, length = at + 56, words[13]
+        if kind >> 16:
+            place, kind, length = at + 52, kind & 0xFFFF, kind >> 16
+        dtype, count, end = self.stored.get(kind), rows * columns, at + 8 + words[1]
+        if dtype is None or not count or length != count * dtype.itemsize:
+            return None
+        if place + length > min(end, len(data)) or end > len(data):
+            return None
+        self.at = end
+        found = np.frombuffer(data, dtype, count, place)
+        return found.reshape((rows, columns), order="F")
+
+    def _numbers(self, count: int) -> Array:
+        kind, length, place, self.at = self._tag()
+        dtype = self.stored.get(kind)
+        if dtype is None:
+            raise ValueError(f"numbers of type {kind}")
+        if length != count * dtype.itemsize:
+            raise ValueError(f"{length} bytes for {count} numbers of type {dtype}")
+        return np.frombuffer(self.data, dtype=dtype, count=count, offset=place)
+
+    def _text(self, shape: tuple[int, ...]) -> Array:
+        """Read letters, which stand column by column."""
+        kind, length, place, self.at = self._tag()
+        if kind not in _LETTERS or len(shape) > 2:
+            raise ValueError(f"text of type {kind} and dimensions {shape!r:.40}")
+        codec = _LETTERS[kind]
+        codec += "" if kind < 3 or kind == 16 else "-le" if self.order == "<" else "-be"
+        letters = self.data[place : place + length].decode(codec, "surrogatepass")
+        rows, columns = shape
+        if len(letters) != rows * columns:
+            raise ValueError(f"{len(letters)} letters for dimensions {shape!r:.40}")
+        return np.array(
+            [letters[row::rows] for row in range(rows)] if columns else [], dtype=np.str_
+        )
+
+    def _field_names(self) -> list[str]:
+        length = self._part(_INT32)
+        if len(length) != 4:
+            raise ValueError("the length of field names")
+        step = int.from_bytes(length, "little" if self.order == "<" else "big")
+        names = self._part(_INT8)
+        if not 0 < step <= 256 or len(names) % step:
+            raise ValueError(f"{len(names)} letters for field names of {step}")
+        found = [names[n : n + step].split(b"\0", 1)[0] for n in range(0, len(names), step)]
+        return [name.decode("latin-1") for name in found]

@@ -1,0 +1,302 @@
+"""A look at the opcodes of a pickle before it is loaded, for what no restriction of names stops.
+
+Python's unpickler reserves what a pickle announces, and both it and Python's hash of tuples trust
+that nobody writes pickles by hand: a tuple of tuples of tuples is hashed without a limit of depth,
+and anew wherever it occurs, so that a few bytes used as the key of a dict end the interpreter or
+keep it busy for ever. All of that shows in the opcodes, which are looked at here without building
+anything.
+
+Most of a pickle is numbers, strings and lists. One regular expression passes over those, as fast as
+a regular expression can; tuples of a few numbers, and tuples that the next opcode consumes (those
+of NumPy arrays), are harmless too. Only a pickle with other tuples is followed step by step.
+"""
+
+from __future__ import annotations
+
+import pickle
+import pickletools
+import re
+import sys
+from typing import Any, BinaryIO, NamedTuple
+
+CHUNK = 1 << 18
+# Bytes that are read ahead, so that opcodes stand there whole; texts and arrays can be longer.
+AHEAD = 1 << 10
+# Python's pickler starts a new frame after 64 KiB.
+LONGEST_FRAME = 1 << 24
+# Bytes of a whole number; numbers of more than eight can be made to have equal hashes.
+LONGEST_INTEGER, WIDE_INTEGERS = 1 << 12, 1000
+DEEPEST = 100
+# Items of tuples that hashing may visit for each byte of the pickle, and for none.
+VISITS_A_BYTE, VISITS = 20, 1_000_000
+
+# Opcodes with what they are followed by. Indices of the memo are small here: Python's unpickler
+# reserves a place for all below.
+_NUMBER = rb"[N\x88\x89]|K.|M..|J.{4}|G.{8}|I-?\d{1,19}\n|F[^\n]{1,40}\n|L-?\d{1,19}L?\n"
+_MEMO = rb"\x94|q.|r..[\x00-\x3f]\x00|p\d{1,6}\n"
+_OTHER = rb"[\]}()eausld012Rbo\x81\x8f-\x93\x98]|h.|j.{4}|g\d{1,9}\n|\x80.|" + _MEMO
+# Tuples that the next opcode consumes, and the shapes of arrays.
+_CONSUMED = rb"[\x85-\x87t](?:" + _MEMO + rb")?[Rb\x81]"
+_SHAPE = rb"(?:K.|M..)(?:\x85|(?:K.|M..)(?:\x86|(?:K.|M..)\x87))"
+# What dicts and lists of numbers are made of, as much of it at once as may be.
+_FREQUENT = (
+    rb"[\x94\]}(eu]*+(?:h.(?:K.\x85?+|G.{8}|\]\x94?\((?:G.{8}){4}e)?+)++"
+    rb"|j.{4}(?:K.|G.{8})?+|(?:G.{8})++|[\x94\]}(eu]++"
+)
+_RUN = rb"(?:" + rb"|".join((_FREQUENT, _SHAPE, _NUMBER, _OTHER, _CONSUMED)) + rb"){1,2000}+"
+if sys.version_info < (3, 11):  # no possessive loops yet, which keep no places to go back to
+    _RUN = _RUN.replace(b"*+", b"*").replace(b"?+", b"?").replace(b"}+", b"}").replace(b"++", b"+")
+_PLAIN = re.compile(_RUN, re.DOTALL)
+_TOKEN = re.compile(rb"|".join((_NUMBER, _OTHER, rb"[\x85-\x87t]")), re.DOTALL)
+_NUMBERS = re.compile(_NUMBER, re.DOTALL)
+_TUPLES = {b"\x85": 1, b"\x86": 2, b"\x87": 3}
+_FEW = 8
+# Bytes of the length that goes before texts, arrays and long whole numbers.
+_COUNTED = {
+    **dict.fromkeys((b"U", b"\x8c", b"C", b"\x8a"), 1),
+    **dict.fromkeys((b"T", b"X", b"B", b"\x8b"), 4),
+    **dict.fromkeys((b"\x8d", b"\x8e", b"\x96"), 8),
+}
+_INTEGERS = (b"\x8a", b"\x8b", b"L", b"I")
+_LINES = {b"c": 2, b"i": 2, **dict.fromkeys((b"P", b"S", b"V", b"F", b"I", b"L", b"p", b"g"), 1)}
+_FIXED = {b"Q": 1, b"\x82": 2, b"\x83": 3, b"\x84": 5, b"\x97": 1}
+_PUTS = ("MEMOIZE", "PUT", "BINPUT", "LONG_BINPUT")
+_GETS = ("GET", "BINGET", "LONG_BINGET")
+# They put something into what stays on the stack.
+_KEEPING = ("APPEND", "APPENDS", "SETITEM", "SETITEMS", "ADDITEMS", "BUILD")
+_MARK = "mark"
+_CROSSING = "a frame ends within an opcode"
+
+
+def check_opcodes(stream: BinaryIO) -> None:
+    """Look over a pickle, and go back to where it starts.
+
+    Parameters
+    ----------
+    stream : binary file
+        That can seek.
+
+    Raises
+    ------
+    EOFError
+        Where it ends too early.
+    pickle.UnpicklingError
+        For tuples that would take too long to hash, and lengths that no pickler writes. What is no
+        pickle at all is left to the unpickler, which stops at the same place.
+    """
+    start = stream.tell()
+    if not _Scan(stream).harmless():
+        stream.seek(start)
+        _follow(stream)
+    stream.seek(start)
+
+
+class _Scan:
+    """A pass over the opcodes that keeps nothing but the last plain ones."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self.stream = stream
+        self.data = b""
+        # Places in the data: the next opcode, the run of plain ones right before, and the run
+        # before that.
+        self.at = self.run = self.begin = 0
+        # Where the data stands in the pickle, and where the frame ends there.
+        self.passed = self.frame = 0
+        self.wide = 0
+
+    def harmless(self) -> bool:
+        """Check what is announced; whether there are no tuples but harmless ones."""
+        harmless = True
+        while self._ahead(AHEAD):
+            run = self._run()
+            if run is not None:
+                self.begin, self.run, self.at = self.run, self.at, run.end()
+                continue
+            code = self.data[self.at : self.at + 1]
+            if code in _TUPLES or code == b"t":
+                harmless = harmless and self._harmless_tuple(code)
+                self._pass(1)
+            elif not self._passed(code):
+                break  # the end, or no pickle
+        return harmless
+
+    def _run(self) -> re.Match[bytes] | None:
+        """Match plain opcodes up to the end of the frame, None where there are none."""
+        left = self.frame - self.passed
+        if self.at >= left:
+            return _PLAIN.match(self.data, self.at)
+        run = _PLAIN.match(self.data, self.at, left)
+        if run is None and _PLAIN.match(self.data, self.at):
+            # Python's unpickler would not go on where this does.
+            raise pickle.UnpicklingError(_CROSSING)
+        return run
+
+    def _ahead(self, wanted: int) -> bool:
+        """Read on where less than that many bytes are left; whether any are."""
+        while len(self.data) - self.at < wanted:
+            more = self.stream.read(max(CHUNK, wanted))
+            if not more:
+                break
+            gone = self.begin
+            self.data = self.data[gone:] + more
+            self.passed += gone
+            self.at, self.run, self.begin = self.at - gone, self.run - gone, 0
+        return self.at < len(self.data)
+
+    def _pass(self, length: int) -> None:
+        """Go on behind what is no plain opcode, which must end with its frame or before."""
+        here = self.passed + self.at
+        if here < self.frame < here + length:
+            raise pickle.UnpicklingError(_CROSSING)
+        self.at += length
+        while self.at > len(self.data):
+            missing = self.at - len(self.data)
+            more = self.stream.read(min(CHUNK, missing))
+            if not more:
+                raise EOFError
+            self.passed += len(self.data)
+            self.data, self.at = more, missing
+        self.run = self.begin = self.at
+
+    def _harmless_tuple(self, code: bytes) -> bool:
+        """Whether a tuple holds a few numbers alone."""
+        # Opcodes can be told apart from the front alone.
+        before = [match[0] for match in _TOKEN.finditer(self.data, self.begin, self.at)]
+        last = before[-_FEW:][::-1]
+        numbers = next((n for n, each in enumerate(last) if not _NUMBERS.match(each)), len(last))
+        if code == b"t":
+            return numbers < len(last) and last[numbers] == b"("
+        return numbers >= _TUPLES[code]
+
+    def _passed(self, code: bytes) -> bool:
+        """Go on behind an opcode that is neither plain nor a tuple; False where it is none."""
+        if code in _COUNTED:
+            size = _COUNTED[code]
+            length = int.from_bytes(self._argument(size), "little")
+            if code in _INTEGERS:
+                self._check_integer(length)
+            self._pass(1 + size + length)
+        elif code in _LINES:
+            self._pass(self._lines(code))
+        elif code == b"\x95":
+            length = int.from_bytes(self._argument(8), "little")
+            if length > LONGEST_FRAME or self.passed + self.at < self.frame:
+                raise pickle.UnpicklingError("a frame is longer than any pickler writes")
+            self._pass(9)
+            self.frame = self.passed + self.at + length
+        elif code == b"r":
+            self._check_index(int.from_bytes(self._argument(4), "little"))
+            self._pass(5)
+        elif code in _FIXED:
+            self._pass(_FIXED[code])
+        else:
+            return False
+        return True
+
+    def _argument(self, size: int) -> bytes:
+        found = self.data[self.at + 1 : self.at + 1 + size]
+        if len(found) < size:
+            raise EOFError
+        return found
+
+    def _lines(self, code: bytes) -> int:
+        """Return the length of an opcode with what it is followed by, one or two lines."""
+        length = 1
+        for _ in range(_LINES[code]):
+            while (end := self.data.find(b"\n", self.at + length)) < 0:
+                length = len(self.data) - self.at
+                self._ahead(length + 1)
+                if len(self.data) - self.at == length:
+                    raise EOFError
+            length = end + 1 - self.at
+        line = self.data[self.at + 1 : self.at + length - 1]
+        if code in _INTEGERS:
+            self._check_integer(len(line) // 2)  # 2.4 digits a byte
+        if code == b"p":
+            # Python reads a number up to the first byte that is zero.
+            if not line.strip().isdigit():
+                raise pickle.UnpicklingError("a place in the memo is no number")
+            self._check_index(int(line[:20]))
+        return length
+
+    def _check_integer(self, length: int) -> None:
+        self.wide += length > 8
+        if length > LONGEST_INTEGER or self.wide > WIDE_INTEGERS:
+            raise pickle.UnpicklingError("whole numbers of more than 64 bits are too long or many")
+
+    def _check_index(self, index: int) -> None:
+        """Refuse a place in the memo beyond what could have been stored so far."""
+        if index > self.passed + self.at:
+            raise pickle.UnpicklingError(f"a place in the memo, {index}, is too high")
+
+
+class _Tuple(NamedTuple):
+    """How deep a tuple is, and how many items its hash visits."""
+
+    depth: int
+    visits: int
+
+
+def _follow(stream: BinaryIO) -> None:
+    """Follow a pickle step by step, and add up what hashing its tuples may visit.
+
+    The stack is that of the unpickler, with sizes of tuples, and nothing of all else.
+    """
+    stack: list[_Tuple | str | None] = []
+    memo: dict[int, _Tuple | str | None] = {}
+    visits = 0
+    for opcode, argument, place in pickletools.genops(stream):
+        if opcode.name in _PUTS:
+            memo[len(memo) if argument is None else argument] = stack[-1]
+            continue
+        top = _effect(opcode, argument, stack, memo)
+        if not isinstance(top, _Tuple):
+            continue
+        visits += top.visits
+        if top.depth > DEEPEST or visits > VISITS + VISITS_A_BYTE * (place or 0):
+            raise pickle.UnpicklingError("tuples hold tuples too deep or too often; write lists")
+
+
+def _effect(
+    opcode: pickletools.OpcodeInfo, argument: Any, stack: list[Any], memo: dict[int, Any]
+) -> Any:
+    """Change the stack as an opcode does; return what it puts there, None for nothing new."""
+    if opcode.name in _KEEPING:
+        _taken(stack, opcode.stack_before[1:])
+        return None
+    if opcode.name in ("POP", "STOP"):
+        stack.pop()
+        return None
+    if opcode.name == "DUP":
+        new = stack[-1]
+    elif opcode.name in _GETS:
+        new = memo.get(argument)
+    elif opcode.name == "MARK":
+        new = _MARK
+    else:
+        items = _taken(stack, opcode.stack_before)
+        if not opcode.stack_after:
+            return None
+        new = _of(items) if opcode.stack_after == [pickletools.pytuple] else None
+    stack.append(new)
+    return new
+
+
+def _taken(stack: list[Any], wanted: list[Any]) -> list[Any]:
+    """Take from the stack what an opcode takes: back to the last mark where it asks for one."""
+    if pickletools.markobject not in wanted:
+        return [stack.pop() for _ in wanted]
+    items = []
+    while (item := stack.pop()) is not _MARK:
+        items.append(item)
+    for _ in range(wanted.index(pickletools.markobject)):
+        stack.pop()
+    return items
+
+
+def _of(items: list[Any]) -> _Tuple:
+    tuples = [each for each in items if isinstance(each, _Tuple)]
+    return _Tuple(
+        depth=1 + max((each.depth for each in tuples), default=0),
+        visits=1 + len(items) - len(tuples) + sum(each.visits for each in tuples),
+    )

@@ -1,0 +1,1 @@
+"""Mutated files for every reader of the package: ``make fuzz``."""
