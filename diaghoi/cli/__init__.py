@@ -3,31 +3,82 @@
 from __future__ import annotations
 
 import codecs
+import errno
 import io
+import os
 import sys
 
 from diaghoi.cli.app import app
+from diaghoi.cli.stopping import WORDS, stoppable
 from diaghoi.exceptions import InputError
 
 # What reports print beyond ASCII, for terminals and log files that cannot show it.
 PLAIN = {"Δ": "d", "−": "-", "–": "-", "…": "."}
+NO_ROOM = (errno.ENOSPC, errno.EFBIG)
 
 
 def main() -> None:
-    """Run ``diaghoi``; what a user can mend becomes one line on stderr and exit code 2."""
+    """Run ``diaghoi``; what a user can mend becomes one line on stderr and exit code 2.
+
+    SIGINT (Ctrl-C) and SIGTERM end it in order, with nothing half-written, one line and 128 plus
+    the number of the signal as exit code. Whoever reads stdout may leave early: that is no error.
+    """
     codecs.register_error("diaghoi-plain", _plain)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="diaghoi-plain")
+    code, message = 0, ""
+    with stoppable() as stopped:
+        code, message = _run()
+    if stopped:
+        code, message = 128 + stopped[0], f"{WORDS[stopped[0]]}; nothing is half-written"
+    if message:
+        print(f"diaghoi: {' '.join(message.split())}", file=sys.stderr)
+    sys.exit(code)
+
+
+def _run() -> tuple[int, str]:
+    """Run the command; return the exit code and what to say on stderr."""
+    code, message = 0, ""
+    try:
+        code = _command()
+    except InputError as error:
+        message = str(error)
+    except BrokenPipeError:
+        code = 1
+    except OSError as error:
+        # All else is written under `replacing`, which names the file.
+        where = error.filename or ("stdout" if error.errno in NO_ROOM else "")
+        message = f"{where}: {error.strerror or error}" if where else str(error)
+    except MemoryError:
+        message = "not enough memory for this input"
+    lost = _unwritten()
+    if lost is not None and not (code or message):
+        code = 1
+        message = "" if isinstance(lost, BrokenPipeError) else f"stdout: {lost.strerror or lost}"
+    return (2, f"error: {message}") if message else (code, "")
+
+
+def _command() -> int:
     try:
         app(prog_name="diaghoi")
-    except InputError as error:
-        sys.exit(_fail(str(error)))
+    except SystemExit as done:
+        return done.code if isinstance(done.code, int) else 0
+    return 0
+
+
+def _unwritten() -> OSError | None:
+    """Write what stdout still holds; where that fails, drop it, or Python would end in a mess."""
+    if sys.stdout is None:
+        return None
+    try:
+        sys.stdout.flush()
     except OSError as error:
-        where = f"{error.filename}: " if error.filename else ""
-        sys.exit(_fail(f"{where}{error.strerror or error}"))
-    except MemoryError:
-        sys.exit(_fail("not enough memory for this input"))
+        nothing = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nothing, sys.stdout.fileno())
+        os.close(nothing)
+        return error
+    return None
 
 
 def _plain(error: UnicodeError) -> tuple[str, int]:
@@ -36,8 +87,3 @@ def _plain(error: UnicodeError) -> tuple[str, int]:
         raise error
     found = error.object[error.start : error.end]
     return "".join(PLAIN.get(letter, "?") for letter in found), error.end
-
-
-def _fail(message: str) -> int:
-    print(f"diaghoi: error: {' '.join(message.split())}", file=sys.stderr)
-    return 2

@@ -189,7 +189,10 @@ def test_bad_files(refuse, gt, alone: Path, case: str) -> None:
             "no/r.json: cannot be written: there is no folder no; create it first",
         ),
         (("preds.pkl", "--figure", "no/f.pdf"), "no/f.pdf: cannot be written: there is no folder"),
-        (("preds.pkl", "--json", "gt.pkl/r.json"), "gt.pkl/r.json: cannot be written: there is"),
+        (
+            ("preds.pkl", "--json", "gt.pkl/r.json"),
+            "gt.pkl/r.json: cannot be written: gt.pkl is a file",
+        ),
         (("preds.pkl", "--json", "folder"), "folder: cannot be written: it is a folder"),
         (("preds.pkl", "--out", "gt.pkl"), "gt.pkl: cannot be the output folder: gt.pkl is a file"),
         (("preds.pkl", "--out", "gt.pkl/out"), "gt.pkl/out: cannot be the output folder: "),

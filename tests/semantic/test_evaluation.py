@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support import shoe
 from support.scenes import (
     BICYCLE,
     CAR,
@@ -25,6 +24,7 @@ from support.scenes import (
     problems,
     scenes,
 )
+from support.shoe import KEYS
 
 from diaghoi import read_annotations, read_predictions
 from diaghoi.exceptions import InputError
@@ -33,15 +33,6 @@ from diaghoi.semantic.evaluation import score_ranks
 from diaghoi.semantic.similarity import identity
 
 VERBS, OBJECTS = identity(VOCABULARY.verbs), identity(VOCABULARY.objects)
-KEYS = (
-    "soft_map",
-    "mf1",
-    "gt_miss_rate",
-    "prediction_miss_rate",
-    "gt_miss_rate_all_predictions",
-    "prediction_miss_rate_all_predictions",
-)
-LEVELS = (0.0, 0.25, 0.4, 0.5, 1.0)
 
 
 def table(names, pairs) -> Similarity:
@@ -50,28 +41,6 @@ def table(names, pairs) -> Similarity:
     for (one, other), value in pairs.items():
         values[one, other] = values[other, one] = 1.0 if one == other else value
     return Similarity(names=tuple(names), values=values, name="drawn")
-
-
-def drawn_tables():
-    some_verbs = st.sampled_from([RIDE, HOLD, WASH, HUG, EAT])
-    some_objects = st.sampled_from([PERSON, BICYCLE, CAR])
-    level = st.sampled_from(LEVELS)
-    return st.tuples(
-        st.dictionaries(st.tuples(some_verbs, some_verbs), level, max_size=8),
-        st.dictionaries(st.tuples(some_objects, some_objects), level, max_size=3),
-    ).map(lambda d: (table(VOCABULARY.verbs, d[0]), table(VOCABULARY.objects, d[1])))
-
-
-def similarity_of(verbs, objects, measure):
-    def sigma(one, other):
-        return float(
-            measure.sigma(
-                np.array([verbs.values[one[0], other[0]]]),
-                np.array([objects.values[one[1], other[1]]]),
-            )[0]
-        )
-
-    return sigma
 
 
 def figures(evaluation):
@@ -104,48 +73,6 @@ def test_golden(shared):
         assert found[key] == pytest.approx(expected[key], abs=1e-9), key
     assert found["counts"]["images"] == expected["images"]
     assert found["counts"]["classes"] == expected["classes"]
-
-
-@given(
-    problems(),
-    drawn_tables(),
-    st.sampled_from(["arithmetic", "geometric", "minimum"]),
-    st.sampled_from([0.0, 0.3, 0.5, 1.0]),
-    st.sampled_from([0.25, 0.5, 0.75]),
-    st.sampled_from([0.0, 0.4, 0.5, 0.75, 1.0]),
-    st.sampled_from([0.0, 0.3, 0.5, 1.0]),
-)
-@settings(max_examples=150)
-def test_array_code_gives_the_figures_of_the_loops(
-    problem, tables, combine, weight, theta, tau, delta
-):
-    truth, found = problem
-    if not annotated_really(truth):
-        return
-    measure = Measure(combine=combine, weight=weight, theta=theta, tau=tau, delta=delta)
-    expected = shoe.evaluate(
-        truth,
-        found,
-        similarity_of(*tables, measure),
-        theta=theta,
-        delta=delta,
-        tau=tau,
-        left_out=(NO_INTERACTION,),
-    )
-    same(figures(evaluate(truth, found, *tables, measure=measure)), expected)
-
-
-@given(problems())
-@settings(max_examples=50)
-def test_the_identity_table_gives_exact_matching(problem):
-    truth, found = problem
-    if not annotated_really(truth):
-        return
-    measure = Measure(combine="minimum")
-    expected = shoe.evaluate(
-        truth, found, lambda one, other: float(one == other), left_out=(NO_INTERACTION,)
-    )
-    same(figures(evaluate(truth, found, VERBS, OBJECTS, measure=measure)), expected)
 
 
 @given(problems(), st.randoms(use_true_random=False))

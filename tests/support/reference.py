@@ -7,6 +7,8 @@ the vocabulary. Every figure of the package is compared with these on random sma
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -15,6 +17,15 @@ from diaghoi.protocol import Protocol
 from diaghoi.scenes import Scenes
 
 CONVERTED = ("human_box", "object_box", "association", "action")
+REMOVED = ("both_boxes", "duplicate")
+ERRORS = (*CONVERTED, *REMOVED, "missed_gt")
+LEVELS: dict[str, list[float] | None] = {
+    "area": None,
+    "11-point": [level * 0.1 for level in range(11)],
+    "tenths": [level / 10 for level in range(11)],
+    "both ends": [level * 0.1 if level < 5 else 1 - (10 - level) * 0.1 for level in range(11)],
+    "published negatives": [level * 0.01 for level in range(110)],
+}
 
 
 def iou(a: Any, b: Any, margin: float) -> float:
@@ -57,63 +68,69 @@ def by_image(scenes: Scenes) -> dict[str, dict[str, Any]]:
 EMPTY: dict[str, Any] = {"boxes": {}, "pairs": [], "triplets": []}
 
 
-def diagnose(annotations: Scenes, predictions: Scenes, protocol: Protocol) -> dict[str, Any]:
+@dataclass
+class Story:
+    """Everything that happens in the images, one after the other.
+
+    ``rows`` are the predictions that count, ``annotated`` the annotated triplets; both know their
+    ``image``, by number. ``pairs`` holds the counts of the pairs of each image, ``negatives`` the
+    predicted pairs.
+    """
+
+    protocol: Protocol
+    vocabulary: Any
+    splits: dict[str, set[int]]
+    images: int = 0
+    rows: list[dict[str, Any]] = field(default_factory=list)
+    annotated: list[dict[str, Any]] = field(default_factory=list)
+    pairs: list[dict[str, Any]] = field(default_factory=list)
+    negatives: list[dict[str, Any]] = field(default_factory=list)
+
+    def repeated(self, weights: Sequence[int]) -> Story:
+        """Write every image out as often as it counts, the copies of a row side by side."""
+        return Story(
+            self.protocol,
+            self.vocabulary,
+            self.splits,
+            sum(weights),
+            *(
+                [one for one in column for _ in range(weights[one["image"]])]
+                for column in (self.rows, self.annotated, self.pairs, self.negatives)
+            ),
+        )
+
+
+def tell(annotations: Scenes, predictions: Scenes, protocol: Protocol) -> Story:
+    """Go through the images: those of the predictions first, then those annotated alone."""
     vocabulary = annotations.vocabulary
-    counted = {int(c) for c in np.flatnonzero(protocol.counted(vocabulary))}
-    truth, found = by_image(annotations), by_image(predictions)
-    names = [*found, *(name for name in truth if name not in found)]
-    rows, annotated = [], []
-    pairs = {"predicted": 0, "annotated": 0, "localised": 0, "credited": 0, "negatives": []}
-    for name in names:
-        t, p = truth.get(name, EMPTY), found.get(name, EMPTY)
-        some = one_image(t, p, counted, protocol, vocabulary, pairs)
-        rows += some[0]
-        annotated += some[1]
-    labels = defaultdict(int)
-    for row in rows:
-        labels[row["label"]] += 1
-    labels["missed_gt"] = sum(a["missed"] for a in annotated)
     splits = {
         split: {int(c) for c in np.flatnonzero(members)}
         for split, members in protocol.splits(vocabulary).items()
     }
-    base = [(row["class"], row["score"], row["label"] == "true_positive") for row in rows]
-    positives = defaultdict(int)
-    for a in annotated:
-        positives[a["class"]] += 1
-    result = {"errors": dict(labels), "oracles": {}}
-    result["map"], result["max_recall"] = means(base, positives, protocol, splits)
-    for name, (ledger, left) in repaired(rows, annotated, base, positives).items():
-        mean_ap, recall = means(ledger, left, protocol, splits)
-        result["oracles"][name] = {"map": mean_ap, "max_recall": recall}
-    result["pairs"] = pairs
-    result["actions"] = {}
-    for split, members in splits.items():
-        scores = actions(rows, annotated, protocol, vocabulary, split, members)
-        result["actions"] |= scores if split == "full" else {split: scores}
-    return result
+    story = Story(protocol, vocabulary, splits)
+    truth, found = by_image(annotations), by_image(predictions)
+    for name in [*found, *(name for name in truth if name not in found)]:
+        t, p = truth.get(name, EMPTY), found.get(name, EMPTY)
+        rows, annotated = one_image(t, p, splits["full"], protocol)
+        pairs, negatives = image_pairs(t, p, protocol, vocabulary, splits)
+        for one in (*rows, *annotated, pairs, *negatives):
+            one["image"] = story.images
+        story.images += 1
+        story.rows += rows
+        story.annotated += annotated
+        story.pairs.append(pairs)
+        story.negatives += negatives
+    for place, a in enumerate(story.annotated):
+        for row in (a["tp"], a["row"]):
+            if row is not None:
+                row["annotation"] = place
+    return story
 
 
-def one_image(
-    t: Any, p: Any, counted: set[int], protocol: Protocol, vocabulary: Any, pairs: Any
-) -> Any:
-    margin = 1.0 if protocol.boxes == "inclusive" else 0.0
-
-    def overlap(predicted: int, true: int) -> float:
-        mine, other = p["boxes"][predicted], t["boxes"][true]
-        return iou(mine[1], other[1], margin) if mine[0] == other[0] else 0.0
-
-    def reaches(value: float) -> bool:
-        return value > protocol.iou if protocol.strict else value >= protocol.iou
-
-    def meets(predicted: int, true: int) -> bool:
-        return reaches(overlap(predicted, true))
-
+def one_image(t: Any, p: Any, counted: set[int], protocol: Protocol) -> Any:
+    overlap, reaches, meets = _comparing(t, p, protocol)
     true = [a for a in t["triplets"] if a["class"] in counted]
-    ranked = sorted(p["triplets"], key=lambda row: -row["score"])
-    if protocol.top is not None:
-        ranked = ranked[: protocol.top]
-    ranked = [dict(row) for row in ranked if row["class"] in counted]
+    ranked = [dict(row) for row in _best(p, protocol) if row["class"] in counted]
     if protocol.images_without_annotations == "left out" and not t["triplets"]:
         ranked = []
     state = [{"class": a["class"], "verb": a["verb"], "tp": None, "row": None} for a in true]
@@ -127,7 +144,7 @@ def one_image(
                 joined = True
                 if a["class"] == row["class"] and least > best:
                     best, candidate = least, number
-        row |= {"human_ok": human_ok, "object_ok": object_ok, "free": True}
+        row |= {"human_ok": human_ok, "object_ok": object_ok, "free": True, "annotation": -1}
         if candidate is not None and state[candidate]["tp"] is None:
             state[candidate]["tp"] = row
             row |= {"label": "true_positive", "free": False}
@@ -162,33 +179,53 @@ def one_image(
         mine["reachable"] = not ranked or any(
             meets(row["human"], a["human"]) and meets(row["object"], a["object"]) for row in ranked
         )
-    _count_pairs(t, p, true, meets, pairs, vocabulary, protocol)
     return ranked, state
 
 
-def _count_pairs(
-    t: Any, p: Any, true: Any, meets: Any, pairs: Any, vocabulary: Any, protocol: Protocol
-) -> None:
+def _comparing(t: Any, p: Any, protocol: Protocol) -> Any:
+    """How a predicted box is compared with an annotated one."""
+    margin = 1.0 if protocol.boxes == "inclusive" else 0.0
+
+    def overlap(predicted: int, true: int) -> float:
+        mine, other = p["boxes"][predicted], t["boxes"][true]
+        return iou(mine[1], other[1], margin) if mine[0] == other[0] else 0.0
+
+    def reaches(value: float) -> bool:
+        return value > protocol.iou if protocol.strict else value >= protocol.iou
+
+    def meets(predicted: int, true: int) -> bool:
+        return reaches(overlap(predicted, true))
+
+    return overlap, reaches, meets
+
+
+def _best(p: Any, protocol: Protocol) -> list[dict[str, Any]]:
+    return sorted(p["triplets"], key=lambda row: -row["score"])[: protocol.top]
+
+
+def image_pairs(
+    t: Any, p: Any, protocol: Protocol, vocabulary: Any, splits: dict[str, set[int]]
+) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """Counts of pairs by split, and the predicted pairs, of one image."""
+    _, _, meets = _comparing(t, p, protocol)
     listed = [pair for pair in p["pairs"] if pair[2] is None or not np.isnan(pair[2])]
+    counts = True
     if protocol.images_without_annotations == "left out" and not t["triplets"]:
-        listed = []
+        listed, counts = [], False
     if p["pairs"] and p["pairs"][0][2] is None:
-        best = sorted(p["triplets"], key=lambda row: -row["score"])[: protocol.top]
-        mentioned = {(row["human"], row["object"]) for row in best}
+        mentioned = {(row["human"], row["object"]) for row in _best(p, protocol)}
         listed = [pair for pair in listed if pair[:2] in mentioned]
-    wanted = list(dict.fromkeys((a["human"], a["object"]) for a in true))
-    pairs["predicted"] += len(listed)
-    pairs["annotated"] += len(wanted)
-    credited = set()
-    for human, thing in wanted:
-        hits = [
-            number
-            for number, pair in enumerate(listed)
-            if meets(pair[0], human) and meets(pair[1], thing)
-        ]
-        pairs["localised"] += bool(hits)
-        credited |= set(hits[:1])
-    pairs["credited"] += len(credited)
+    wanted = {
+        split: list(
+            dict.fromkeys((a["human"], a["object"]) for a in t["triplets"] if a["class"] in members)
+        )
+        for split, members in splits.items()
+    }
+    totals: dict[str, Any] = {
+        split: _pair_counts(listed, sought, meets) | {"images": counts}
+        for split, sought in wanted.items()
+    }
+    negatives = []
     for human, thing, score in listed:
         if score is None:
             score = max(
@@ -200,34 +237,68 @@ def _count_pairs(
                 ],
                 default=0.0,
             )
-        hit = any(meets(human, a) and meets(thing, b) for a, b in wanted)
-        pairs["negatives"].append((1 - score, not hit))
+        hit = any(meets(human, a) and meets(thing, b) for a, b in wanted["full"])
+        negatives.append({"score": 1 - score, "negative": not hit})
+    return totals, negatives
 
 
-def repaired(rows: Any, annotated: Any, base: Any, positives: Any) -> dict[str, Any]:
-    outcome = {}
-    for label in CONVERTED:
-        kept, added = [row for row in rows if row["label"] != label], []
-        for a in annotated:
-            if a["row"] is not None and a["row"]["label"] == label:
-                added.append((a["row"], a["class"]))
-                kept = [row for row in kept if row is not a["tp"]]
-        # Rows keep their place in the input, which decides between equal scores.
-        place = {id(row): number for number, row in enumerate(rows)}
-        ledger = [
-            (place[id(r)], r["class"], r["score"], r["label"] == "true_positive") for r in kept
+def _pair_counts(listed: Any, wanted: Any, meets: Any) -> dict[str, int]:
+    localised, credited = 0, set()
+    for human, thing in wanted:
+        hits = [
+            number
+            for number, pair in enumerate(listed)
+            if meets(pair[0], human) and meets(pair[1], thing)
         ]
-        ledger += [(place[id(r)], c, r["score"], True) for r, c in added]
-        outcome[label] = ([row[1:] for row in sorted(ledger)], positives)
-    for label in ("both_boxes", "duplicate"):
-        keep = [row["label"] != label for row in rows]
-        outcome[label] = ([b for b, k in zip(base, keep, strict=True) if k], positives)
-    left, hits = defaultdict(int, positives), defaultdict(int)
+        localised += bool(hits)
+        credited |= set(hits[:1])
+    humans, things = {human for human, _ in wanted}, {thing for _, thing in wanted}
+    return {
+        "predicted": len(listed),
+        "annotated": len(wanted),
+        "localised": localised,
+        "credited": len(credited),
+        "humans": len(humans),
+        "humans_found": sum(any(meets(pair[0], human) for pair in listed) for human in humans),
+        "objects": len(things),
+        "objects_found": sum(any(meets(pair[1], thing) for pair in listed) for thing in things),
+    }
+
+
+def unrepaired(story: Story) -> Any:
+    """The ranked list and the number of annotated triplets of each class."""
+    return repair(story.rows, story.annotated, ())
+
+
+def repair(rows: Any, annotated: Any, errors: Any) -> Any:
+    """Ranked list and positives once some of the seven errors are repaired, all at once."""
+    kept, added = [row for row in rows if row["label"] not in errors], []
+    positives: dict[Any, int] = defaultdict(int)
     for a in annotated:
-        left[a["class"]] -= a["missed"]
+        positives[a["class"]] += 1
+        if "missed_gt" in errors:
+            positives[a["class"]] -= a["missed"]
+        label = None if a["row"] is None else a["row"]["label"]
+        if label in CONVERTED and label in errors:
+            added.append((a["row"], a["class"]))
+            kept = [row for row in kept if row is not a["tp"]]
+    # Rows keep their place in the input, which decides between equal scores.
+    place: dict[int, int] = {}
+    for row in rows:
+        place.setdefault(id(row), len(place))
+    ledger = [(place[id(r)], r["class"], r["score"], r["label"] == "true_positive") for r in kept]
+    ledger += [(place[id(r)], c, r["score"], True) for r, c in added]
+    return [row[1:] for row in sorted(ledger)], positives
+
+
+def repaired(rows: Any, annotated: Any) -> dict[str, Any]:
+    """Ranked list and positives after each oracle."""
+    outcome = {error: repair(rows, annotated, (error,)) for error in ERRORS}
+    base, positives = repair(rows, annotated, ())
+    hits: dict[Any, int] = defaultdict(int)
+    for a in annotated:
         hits[a["class"]] += a["tp"] is not None or not a["examined"]
-    outcome["missed_gt"] = (base, left)
-    outcome["false_positive"] = ([b for b in base if b[2]], positives)
+    outcome["false_positive"] = ([row for row in base if row[2]], positives)
     outcome["false_negative"] = (base, hits)
     return outcome
 
@@ -237,11 +308,12 @@ def average_precision(ranked: list[bool], positives: int, kind: str) -> tuple[fl
     for number, hit in enumerate(ranked, start=1):
         true += hit
         curve.append((true / positives, true / number))
-    if kind == "11-point":
+    levels = LEVELS[kind]
+    if levels is not None:
         total = 0.0
-        for level in range(11):
-            total += max([p for r, p in curve if r >= level * 0.1], default=0.0)
-        area = total / 11
+        for level in levels:
+            total += max([p for r, p in curve if r >= level], default=0.0)
+        area = total / len(levels)
     else:
         area, reached = 0.0, 0.0
         for number, (recall, _) in enumerate(curve):
@@ -251,6 +323,9 @@ def average_precision(ranked: list[bool], positives: int, kind: str) -> tuple[fl
 
 
 def means(ledger: Any, positives: Any, protocol: Protocol, splits: Any) -> Any:
+    kind: str = protocol.average_precision
+    if kind == "11-point" and protocol.levels_from != "zero":
+        kind = protocol.levels_from
     ranked = defaultdict(list)
     for group, score, hit in ledger:
         ranked[group].append((score, hit))
@@ -259,7 +334,8 @@ def means(ledger: Any, positives: Any, protocol: Protocol, splits: Any) -> Any:
         if number <= 0:
             continue
         hits = [hit for _, hit in sorted(ranked[group], key=lambda row: -row[0])]
-        ap, recall = average_precision(hits, number, protocol.average_precision)
+        hits = hits[: protocol.top_of_class]
+        ap, recall = average_precision(hits, number, kind)
         for split, members in splits.items():
             if group not in members:
                 continue
@@ -272,20 +348,3 @@ def means(ledger: Any, positives: Any, protocol: Protocol, splits: Any) -> Any:
         {split: float(np.mean(kind[split])) if kind[split] else None for split in splits}
         for kind in (scores, recalls)
     )
-
-
-def actions(
-    rows: Any, annotated: Any, protocol: Protocol, vocabulary: Any, split: str, members: Any
-) -> dict[str, float | None]:
-    ledger = [
-        (row["verb"], row["action_score"], row["label"] == "true_positive")
-        for row in sorted(rows, key=lambda row: row["input"])
-        if row["label"] in ("true_positive", "action", "duplicate") and row["class"] in members
-    ]
-    positives = defaultdict(int)
-    for a in annotated:
-        if a["class"] in members:
-            positives[a["verb"]] += a["reachable"]
-    every_verb = {split: set(range(len(vocabulary.verbs)))}
-    mean_ap, recall = means(ledger, positives, protocol, every_verb)
-    return {"map": mean_ap[split], "max_recall": recall[split]}

@@ -77,33 +77,84 @@ def scenes(images: list[dict[str, Any]], *, scored: bool, **more: Any) -> Scenes
     )
 
 
-# A coarse grid: boxes often coincide, touch the threshold, or miss each other.
-_SPANS = st.sampled_from([(0, 9), (0, 19), (5, 14), (5, 24), (10, 19), (30, 39)])
-_XYXY = st.tuples(_SPANS, _SPANS).map(lambda s: (s[0][0], s[1][0], s[0][1], s[1][1]))
-_OBJECTS = st.sampled_from([PERSON, BICYCLE, CAR])
-_VERBS = st.sampled_from([RIDE, HOLD, WASH, NO_INTERACTION, HUG, EAT])
-_SCORES = st.one_of(
-    st.sampled_from([0.25, 0.5, 0.75]), st.floats(0.01, 0.99, allow_subnormal=False)
+# A coarse grid: boxes often coincide, miss each other, or reach a half exactly, in whole pixels
+# (0 to 9 in 0 to 19) or without the last one (0 to 10 in 0 to 20). One span is of no width, or of
+# one pixel.
+_SPANS = st.sampled_from(
+    [(0, 9), (0, 19), (0, 10), (0, 20), (5, 14), (5, 24), (10, 19), (30, 39), (7, 7)]
 )
+XYXY = st.tuples(_SPANS, _SPANS).map(lambda s: (s[0][0], s[1][0], s[0][1], s[1][1]))
+_OBJECTS = st.sampled_from([PERSON, BICYCLE, CAR])
+_VERBS = [RIDE, HOLD, WASH, NO_INTERACTION, HUG, EAT]
+SCORES = st.one_of(st.sampled_from([0.25, 0.5, 0.75]), st.floats(0.01, 0.99, allow_subnormal=False))
+
+
+def near(box: Any) -> st.SearchStrategy[Any]:
+    """Boxes on either side of the threshold, where the last pixel and equality decide."""
+    left, top, right, bottom = box
+    return st.sampled_from(
+        [
+            box,
+            type(box)([left + 3, top, right + 3, bottom]),
+            type(box)([left, top, 2 * right - left + 1, bottom]),
+            type(box)([left, top, 2 * right - left, bottom]),
+        ]
+    )
 
 
 @st.composite
-def _images(draw: st.DrawFn, name: str, scored: bool, listed: bool) -> dict[str, Any]:
-    people = draw(st.lists(_XYXY, max_size=3 if scored else 2))
-    things = draw(st.lists(st.tuples(_OBJECTS, _XYXY), max_size=4 if scored else 3))
+def _annotated(draw: st.DrawFn, name: str) -> dict[str, Any]:
+    """Draw an annotated image: often with the same person in several pairs, and boxes twice."""
+    if draw(st.integers(0, 7)) == 0:
+        return image(name, [], [])
+    people = draw(st.lists(XYXY, min_size=1, max_size=2))
+    things = draw(st.lists(st.tuples(_OBJECTS, XYXY), max_size=3))
     boxes = [(PERSON, box) for box in people] + things
-    if not people or len(boxes) < 2:
-        return image(name, boxes, [], [] if listed else None)
-    pair = st.tuples(st.integers(0, len(people) - 1), st.integers(0, len(boxes) - 1))
-    row = st.tuples(pair, _VERBS, _SCORES, _SCORES)
-    rows = draw(st.lists(row, max_size=10 if scored else 5))
-    triplets: list[tuple[Any, ...]] = [
-        (*p, verb, score, action) if scored else (*p, verb) for p, verb, score, action in rows
-    ]
+    row = st.tuples(
+        st.integers(0, len(people) - 1), st.integers(0, len(boxes) - 1), st.sampled_from(_VERBS)
+    )
+    return image(name, boxes, draw(st.lists(row, max_size=6)))
+
+
+@st.composite
+def _predicted(draw: st.DrawFn, truth: dict[str, Any], *, listed: bool) -> dict[str, Any]:
+    """Draw predictions, some of them attempts at annotated triplets."""
+    boxes: list[Box] = []
+
+    def place(box: Box) -> int:
+        """Find an equal box, or list it once more."""
+        if box not in boxes or draw(st.integers(0, 4)) == 0:
+            boxes.append(box)
+        return boxes.index(box) if draw(st.booleans()) else len(boxes) - 1 - boxes[::-1].index(box)
+
+    triplets: list[tuple[Any, ...]] = []
+    for human, thing, verb in truth["triplets"]:
+        for _ in range(draw(st.integers(0, 3))):
+            (_, man), (label, there) = truth["boxes"][human], truth["boxes"][thing]
+            man = draw(st.one_of(near(man), near(man), XYXY))
+            there = draw(st.one_of(near(there), near(there), XYXY))
+            label = draw(st.sampled_from([label, label, label, BICYCLE]))
+            done = draw(st.sampled_from([verb, verb, *_VERBS]))
+            own = draw(st.integers(0, 9)) == 9
+            one = place((PERSON, man))
+            other = one if own else place((label, there))
+            triplets.append((one, other, done, draw(SCORES), draw(SCORES)))
+    for man, (label, there), verb in draw(
+        st.lists(st.tuples(XYXY, st.tuples(_OBJECTS, XYXY), st.sampled_from(_VERBS)), max_size=4)
+    ):
+        row = (place((PERSON, man)), place((label, there)), verb)
+        triplets.append((*row, draw(SCORES), draw(SCORES)))
+    triplets = draw(st.permutations(triplets))
     pairs = None
     if listed:
-        pairs = [(*p, score) for p, score in draw(st.lists(st.tuples(pair, _SCORES), max_size=6))]
-    return image(name, boxes, triplets, pairs)
+        people = [row for row, (label, _) in enumerate(boxes) if label == PERSON]
+        pairs = []
+        if people:
+            pair = st.tuples(st.sampled_from(people), st.integers(0, len(boxes) - 1))
+            known = [row[:2] for row in triplets]
+            pair = st.one_of(pair, st.sampled_from(known)) if known else pair
+            pairs = [(*p, draw(SCORES)) for p in draw(st.lists(pair, max_size=6))]
+    return image(truth["name"], boxes, triplets, pairs)
 
 
 @st.composite
@@ -112,15 +163,21 @@ def problems(draw: st.DrawFn, max_images: int = 4) -> tuple[Scenes, Scenes]:
     listed = draw(st.booleans())
     count = draw(st.integers(1, max_images))
     names = [f"{number}.jpg" for number in range(count)]
-    annotated = [draw(_images(name, scored=False, listed=False)) for name in names]
-    if not any(one["triplets"] for one in annotated):
+    annotated = {name: draw(_annotated(name)) for name in names}
+    if not any(one["triplets"] for one in annotated.values()):
         boxes = [(PERSON, (0, 0, 9, 9)), (BICYCLE, (10, 0, 19, 9))]
-        annotated[0] = image(names[0], boxes, [(0, 1, RIDE)])
-    predicted_names = draw(st.permutations(names))
-    predicted_names = predicted_names[draw(st.integers(0, count - 1)) :]
-    if draw(st.booleans()):
-        predicted_names.append("unannotated.jpg")
-    predicted = [draw(_images(name, scored=True, listed=listed)) for name in predicted_names]
-    note(f"{annotated=}")
+        annotated[names[0]] = image(names[0], boxes, [(0, 1, RIDE)])
+    wanted = draw(st.permutations(names))
+    wanted = wanted[draw(st.sampled_from([0, 0, 0, count - 1])) :]
+    if draw(st.integers(0, 2)) == 2:
+        wanted.append("unannotated.jpg")
+    predicted = []
+    for name in wanted:
+        one = annotated.get(name)
+        if one is None:  # attempts at what is elsewhere
+            one = annotated[names[0]] | {"name": name}
+        predicted.append(draw(_predicted(one, listed=listed)))
+    truth = list(annotated.values())
+    note(f"{truth=}")
     note(f"{predicted=}")
-    return scenes(annotated, scored=False), scenes(predicted, scored=True)
+    return scenes(truth, scored=False), scenes(predicted, scored=True)

@@ -15,6 +15,14 @@ from diaghoi.scenes import Scenes
 from support.reference import iou
 
 EPSILON = 1e-8
+KEYS = (
+    "soft_map",
+    "mf1",
+    "gt_miss_rate",
+    "prediction_miss_rate",
+    "gt_miss_rate_all_predictions",
+    "prediction_miss_rate_all_predictions",
+)
 
 
 def triplets(scenes: Scenes) -> dict[str, list[dict[str, Any]]]:
@@ -33,6 +41,15 @@ def triplets(scenes: Scenes) -> dict[str, list[dict[str, Any]]]:
     return images
 
 
+def sigma(verb: float, thing: float, weight: float, combine: str) -> float:
+    """Similarity of two interactions, from that of their verbs and objects."""
+    if combine == "minimum":
+        return min(verb, thing)
+    if combine == "geometric":
+        return float(verb**weight * thing ** (1 - weight))
+    return weight * verb + (1 - weight) * thing
+
+
 def evaluate(
     annotations: Scenes,
     predictions: Scenes,
@@ -42,8 +59,12 @@ def evaluate(
     delta: float = 0.5,
     tau: float = 0.5,
     left_out: tuple[int, ...] = (),
+    scored: bool = True,
 ) -> dict[str, float | None]:
-    """Soft mAP, mF1 and miss rates; triplets of some verbs are left out on both sides."""
+    """Soft mAP, mF1 and miss rates; triplets of some verbs are left out on both sides.
+
+    Without scores every prediction counts, the earlier one first, and there is no soft mAP.
+    """
     truth, found = (
         {
             name: [one for one in rows if one["class"][0] not in left_out]
@@ -54,17 +75,22 @@ def evaluate(
     # Images of the predictions first, then those that are annotated alone.
     names = [*found, *(name for name in truth if name not in found)]
     everything = [one for name in names for one in found.get(name, [])]
+    if not scored:
+        for one in everything:
+            one["score"] = 0.0
     order = sorted(range(len(everything)), key=lambda n: (everything[n]["score"], -n))
     ranked = [everything[n] for n in order]
     for place, one in enumerate(ranked):
         one["rank"] = place / (len(ranked) - 1) if len(ranked) > 1 else 1.0
 
     whole = _run(names, truth, found, similarity, theta, delta, lambda one: True)
-    part = _run(names, truth, found, similarity, theta, delta, lambda one: one["rank"] >= tau)
+    part = _run(
+        names, truth, found, similarity, theta, delta, lambda one: not scored or one["rank"] >= tau
+    )
     areas = [_area(whole["rows"][hoi], count) for hoi, count in whole["positives"].items()]
     f1 = [_f1(part["counts"][hoi]) for hoi in part["positives"]]
     return {
-        "soft_map": float(np.mean(areas)),
+        "soft_map": float(np.mean(areas)) if scored else None,
         "mf1": float(np.mean(f1)),
         "gt_miss_rate": part["missed"],
         "prediction_miss_rate": part["unmatched"],

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import Any
 
 import numpy as np
 from hypothesis import note
 from hypothesis import strategies as st
 
-from diaghoi.protocol import Protocol
-from diaghoi.scenes import Scenes
 from diaghoi.vocabulary import swig_hoi
 from support import reference
-from support.scenes import _SCORES, _XYXY
+from support.scenes import SCORES, XYXY, near
 
 WORDS = swig_hoi()
 CAR, DOG = WORDS.objects.index("car"), WORDS.objects.index("dog")
@@ -43,7 +40,7 @@ def problems(draw: st.DrawFn) -> tuple[list[Any], dict[str, Any]]:
     names = [f"{number}.jpg" for number in range(draw(st.integers(1, 3)))]
     for name in names:
         boxes, hois = [], []
-        for hoi, human, thing in draw(st.lists(st.tuples(some, _XYXY, _XYXY), max_size=6)):
+        for hoi, human, thing in draw(st.lists(st.tuples(some, XYXY, XYXY), max_size=6)):
             boxes.append({"bbox": list(human), "category_id": 0})
             boxes.append({"bbox": list(thing), "category_id": int(WORDS.class_object[hoi])})
             subject = draw(st.sampled_from([n for n, b in enumerate(boxes) if n % 2 == 0]))
@@ -63,29 +60,21 @@ def problems(draw: st.DrawFn) -> tuple[list[Any], dict[str, Any]]:
     annotated[0]["hoi_annotations"].append(
         {"subject_id": last - 1, "object_id": last, "action_id": int(WORDS.class_verb[CLASSES[0]])}
     )
-    free = st.tuples(some, _SCORES, _XYXY, _XYXY).map(lambda r: [r[0], r[1], *r[2], *r[3]])
+    free = st.tuples(some, SCORES, XYXY, XYXY).map(lambda r: [r[0], r[1], *r[2], *r[3]])
     for name in draw(st.permutations([*names, "unannotated.jpg"])):
-        near = [
-            st.tuples(st.just(hoi), _SCORES, _near(human), _near(thing)).map(
+        attempts = [
+            st.tuples(st.just(hoi), SCORES, near(human), near(thing)).map(
                 lambda r: [r[0], r[1], *r[2], *r[3]]
             )
             for hoi, of_class in _annotated_pairs(annotated).items()
             for human, thing in of_class.get(name, ())
             if hoi >= 0
         ]
-        predicted[name] = draw(st.lists(st.one_of(free, *near), max_size=10))
+        predicted[name] = draw(st.lists(st.one_of(free, *attempts), max_size=10))
     predicted[names[0]].append([CLASSES[0], 0.5, 0, 0, 9, 9, 10, 0, 19, 9])
     note(f"{annotated=}")
     note(f"{predicted=}")
     return annotated, predicted
-
-
-def _near(box: list[int]) -> st.SearchStrategy[list[int]]:
-    """Boxes on either side of the threshold, where the last pixel and equality decide."""
-    left, top, right, bottom = box
-    return st.sampled_from(
-        [box, [left + 3, top, right + 3, bottom], [left, top, 2 * right - left + 1, bottom]]
-    )
 
 
 def mean_ap(annotated: list[Any], predicted: dict[str, Any], most: int = MOST) -> dict[str, Any]:
@@ -126,16 +115,7 @@ def _average_precision(truth: dict[str, list[Any]], ranked: list[Any]) -> float:
         hits.append(best >= 0.5 and which not in used)
         if best >= 0.5:
             used.add(which)
-    return eleven_points(hits, sum(map(len, truth.values())))
-
-
-def eleven_points(hits: list[bool], positives: int) -> float:
-    """11-point AP of a ranked list, with the levels 0/10, 1/10 ... 10/10."""
-    found, curve = 0, []
-    for number, hit in enumerate(hits, start=1):
-        found += hit
-        curve.append((found / positives, found / number))
-    return sum(max([p for r, p in curve if r >= n / 10], default=0.0) for n in range(11)) / 11
+    return reference.average_precision(hits, sum(map(len, truth.values())), "tenths")[0]
 
 
 def _means(scores: dict[int, float]) -> dict[str, Any]:
@@ -145,34 +125,3 @@ def _means(scores: dict[int, float]) -> dict[str, Any]:
         some = [score for hoi, score in scores.items() if members[hoi] and WORDS.evaluated[hoi]]
         means[name] = sum(some) / len(some) if some else None
     return means
-
-
-def repaired(
-    annotations: Scenes, predictions: Scenes, protocol: Protocol
-) -> dict[str, dict[str, Any]]:
-    """Mean AP after each oracle, each class cut to its best rows once the oracle is done."""
-    counted = set(np.flatnonzero(WORDS.evaluated).tolist())
-    truth, found = reference.by_image(annotations), reference.by_image(predictions)
-    names = [*found, *(name for name in truth if name not in found)]
-    rows, annotated = [], []
-    for name in names:
-        sides = (truth.get(name, reference.EMPTY), found.get(name, reference.EMPTY))
-        some = reference.one_image(*sides, counted, protocol, WORDS, _no_pairs())
-        rows += some[0]
-        annotated += some[1]
-    base = [(row["class"], row["score"], row["label"] == "true_positive") for row in rows]
-    positives = Counter(a["class"] for a in annotated)
-    outcome = {}
-    for name, (ledger, left) in reference.repaired(rows, annotated, base, positives).items():
-        scores = {}
-        for hoi in (hoi for hoi, number in left.items() if number > 0):
-            ranked = sorted((r for r in ledger if r[0] == hoi), key=lambda row: -row[1])
-            hits = [hit for _, _, hit in ranked][: protocol.top_of_class]
-            scores[hoi] = eleven_points(hits, left[hoi])
-        outcome[name] = _means(scores)
-    return outcome
-
-
-def _no_pairs() -> dict[str, Any]:
-    counts: dict[str, Any] = dict.fromkeys(("predicted", "annotated", "localised", "credited"), 0)
-    return counts | {"negatives": []}

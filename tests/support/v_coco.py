@@ -1,8 +1,15 @@
-"""V-COCO: small random cases, and the official evaluator and diagnosis written out as loops."""
+"""V-COCO: small random cases, as scenes and as files of the official layout.
+
+An annotated image has ``things`` (boxes) and ``people``: ``box``, whether it is ``ignored``, and
+what it is ``doing``: by action, for each role the number of a thing, of a person (counted on from
+the things), or -1. A predicted image is a list of ``box`` and ``scores``: by verb a role box, or
+None, and a score.
+"""
 
 from __future__ import annotations
 
-from collections import defaultdict
+import pickle
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,8 +18,8 @@ from hypothesis import strategies as st
 
 from diaghoi.scenes import Scenes
 from diaghoi.vocabulary import v_coco
-from support import reference
-from support.scenes import _SCORES, _XYXY
+from support import vcoco
+from support.scenes import SCORES, XYXY, near
 
 WORDS = v_coco()
 ACTIONS: dict[str, list[str]] = {}
@@ -20,36 +27,60 @@ for verb in WORDS.verbs:
     ACTIONS.setdefault(verb.rsplit(" ", 1)[0], []).append(verb)
 SOME = ("hold", "stand", "cut")
 NUMBER = {verb: number for number, verb in enumerate(WORDS.verbs)}
+# The official evaluator leaves out annotated boxes of one pixel in width or height.
+_TRUE = XYXY.filter(lambda box: box[0] < box[2] and box[1] < box[3])
+_NONE = [float("nan")] * 4, [0.0] * 4
 
 
 @st.composite
 def problems(draw: st.DrawFn) -> tuple[list[Any], list[Any]]:
-    """Draw annotated images (people, things) and predicted ones (a dict for each pair)."""
+    """Draw annotated and predicted images."""
     annotated, predicted = [], []
     for _ in range(draw(st.integers(1, 3))):
-        things = draw(st.lists(_XYXY, max_size=3))
+        things = draw(st.lists(_TRUE, max_size=3))
+        boxes = draw(st.lists(_TRUE, max_size=3))
         people = []
-        for box in draw(st.lists(_XYXY, max_size=3)):
+        for box in boxes:
             doing = draw(st.dictionaries(st.sampled_from(SOME), st.none(), max_size=2))
             for action in doing:
-                roles = ACTIONS[action][1:]
-                doing[action] = [draw(st.integers(-1, len(things) - 1)) for _ in roles]
+                role = st.integers(-1, len(things) + len(boxes) - 1)
+                doing[action] = [draw(role) for _ in ACTIONS[action][1:]]
             ignored = not doing and draw(st.booleans())
             people.append({"box": box, "doing": doing, "ignored": ignored})
         annotated.append({"people": people, "things": things})
-        rows = []
-        for box in draw(st.lists(_XYXY, max_size=4)):
-            scores = {}
-            for action in SOME:
-                for verb in ACTIONS[action]:
-                    if draw(st.booleans()):
-                        role = None if verb.endswith("agent") else draw(st.none() | _XYXY)
-                        scores[verb] = (role, draw(_SCORES))
-            rows.append({"box": box, "scores": scores})
-        predicted.append(rows)
+        predicted.append(draw(_predicted(annotated[-1])))
     note(f"{annotated=}")
     note(f"{predicted=}")
     return annotated, predicted
+
+
+@st.composite
+def _predicted(draw: st.DrawFn, image: Any) -> list[Any]:
+    """Draw predictions, some of them attempts at what the people of an image do."""
+    attempts = [one for one in image["people"] for _ in range(draw(st.integers(0, 2)))]
+    attempts += [{"box": box, "doing": {}} for box in draw(st.lists(XYXY, max_size=2))]
+    rows = []
+    for one in draw(st.permutations(attempts)):
+        scores = {}
+        for action in SOME:
+            for place, verb in enumerate(ACTIONS[action]):
+                if not draw(st.booleans()):
+                    continue
+                role = None
+                if place:
+                    sought = one["doing"].get(action, [-1, -1])[place - 1]
+                    free = st.one_of(st.none(), XYXY)
+                    known = near(role_box(image, sought)) if sought >= 0 else free
+                    role = draw(st.one_of(known, known, free))
+                scores[verb] = (role, draw(SCORES))
+        rows.append({"box": draw(near(one["box"])), "scores": scores})
+    return rows
+
+
+def role_box(image: Any, number: int) -> Any:
+    """Box of a role: that of a thing, or of a person."""
+    boxes = image["things"] + [one["box"] for one in image["people"]]
+    return boxes[number]
 
 
 def annotations(images: list[Any]) -> Scenes:
@@ -62,22 +93,82 @@ def annotations(images: list[Any]) -> Scenes:
             for action in sorted(one["doing"], key=list(ACTIONS).index):
                 roles = [-1, *one["doing"][action]]
                 for verb, role in zip(ACTIONS[action], roles, strict=True):
-                    table.triplet(row, things[role] if role >= 0 else -1, verb)
+                    table.triplet(row, (things + people)[role] if role >= 0 else -1, verb)
     return table.scenes(len(images), scored=False)
 
 
 def predictions(images: list[Any]) -> Scenes:
-    """Scenes of predicted images."""
+    """Scenes of predicted images, as the reader of the official layout makes them."""
     table = _Table()
     for number, rows in enumerate(images):
         for one in rows:
-            person = table.box(number, one["box"], 0)
+            person, boxes = table.box(number, one["box"], 0), {}
             for verb in WORDS.verbs:
-                if verb in one["scores"]:
-                    role, score = one["scores"][verb]
-                    thing = -1 if role is None else table.box(number, role, -1)
-                    table.triplet(person, thing, verb, score)
+                if verb not in one["scores"]:
+                    continue
+                role, score = one["scores"][verb]
+                if role is not None and role not in boxes:
+                    boxes[role] = table.box(number, role, -1)
+                table.triplet(person, boxes.get(role, -1), verb, score, action_score(one, verb))
     return table.scenes(len(images), scored=True)
+
+
+def action_score(row: Any, verb: str) -> float:
+    """Score of the action alone: that of the agent, where there is one."""
+    agent = verb.rsplit(" ", 1)[0] + " agent"
+    return float(row["scores"].get(agent, row["scores"][verb])[1])
+
+
+def write_files(folder: Path, annotated: list[Any], predicted: list[Any]) -> tuple[Path, Path]:
+    """Write both in the official layout; the images are numbered from 1."""
+    instances: list[Any] = []
+    people, done, split = [], {}, []
+    for number, image in enumerate(annotated, 1):
+        first = 100 * number
+        boxes = image["things"] + [one["box"] for one in image["people"]]
+        for place, (left, top, right, bottom) in enumerate(boxes):
+            instances.append(
+                {
+                    "id": first + place,
+                    "image_id": number,
+                    "category_id": 18 if place < len(image["things"]) else 1,
+                    "iscrowd": 0,
+                    "area": 9.0,
+                    "bbox": [left, top, right - left + 1, bottom - top + 1],
+                }
+            )
+        known = [one for one in image["people"] if not one["ignored"]]
+        if known:
+            split.append(number)
+        for place, one in enumerate(image["people"], len(image["things"])):
+            if one["ignored"]:
+                continue
+            people.append((number, first + place))
+            for action, roles in one["doing"].items():
+                names = [verb.rsplit(" ", 1)[1] for verb in ACTIONS[action][1:]]
+                things = [first + role if role >= 0 else 0 for role in roles]
+                done[action, first + place] = dict(zip(names, things, strict=True))
+    content = vcoco.INSTANCES | {
+        "images": [
+            {"id": number, "width": 100, "height": 100, "file_name": f"{number}.jpg"}
+            for number in range(1, len(annotated) + 1)
+        ],
+        "annotations": instances,
+    }
+    truth = vcoco.write_annotations(folder, vcoco.actions(people, done), content, split)
+    found = folder / "found.pkl"
+    rows = [_row(number, one) for number, rows in enumerate(predicted, 1) for one in rows]
+    found.write_bytes(pickle.dumps(rows))
+    return truth, found
+
+
+def _row(image: int, one: Any) -> dict[str, Any]:
+    """One dict of the official layout; what is missing is told in both ways by turns."""
+    values: dict[str, Any] = {}
+    for verb, (role, score) in one["scores"].items():
+        box = _NONE[NUMBER[verb] % 2] if role is None else list(role)
+        values[verb.replace(" ", "_")] = score if verb.endswith("agent") else [*box, score]
+    return vcoco.result(image, one["box"], **values)
 
 
 class _Table:
@@ -90,15 +181,18 @@ class _Table:
         self.boxes.append((image, box, label, ignored))
         return len(self.boxes) - 1
 
-    def triplet(self, person: int, thing: int, verb: str, score: float = 0) -> None:
-        self.pairs.append((person, thing))
-        self.triplets.append((len(self.pairs) - 1, NUMBER[verb], score))
+    def triplet(
+        self, person: int, thing: int, verb: str, score: float = 0, action_score: float = 0
+    ) -> None:
+        if (person, thing) not in self.pairs:
+            self.pairs.append((person, thing))
+        pair = self.pairs.index((person, thing))
+        self.triplets.append((pair, NUMBER[verb], score, action_score))
 
     def scenes(self, images: int, *, scored: bool) -> Scenes:
         def column(rows: list[Any], which: int, kind: type = int) -> Any:
             return np.array([row[which] for row in rows], dtype=kind)
 
-        score = column(self.triplets, 2, float) if scored else None
         return Scenes(
             vocabulary=WORDS,
             names=np.array([str(number) for number in range(images)]),
@@ -110,133 +204,6 @@ class _Table:
             pair_object=column(self.pairs, 1),
             triplet_pair=column(self.triplets, 0),
             triplet_verb=column(self.triplets, 1),
-            triplet_score=score,
-            triplet_action_score=score,
+            triplet_score=column(self.triplets, 2, float) if scored else None,
+            triplet_action_score=column(self.triplets, 3, float) if scored else None,
         )
-
-
-def diagnose(annotated: list[Any], predicted: list[Any], scenario: int) -> dict[str, Any]:
-    """Labels, ranked lists and oracles of one scenario, for agents and roles."""
-    rows, wanted = [], []
-    for image, found in zip(annotated, predicted, strict=True):
-        mine = _match(image, found, scenario)
-        rows += mine
-        wanted += _assign(image, [row for row in mine if not row["verb"].endswith("agent")])
-    roles = [row for row in rows if not row["verb"].endswith("agent")]
-    errors = defaultdict(int)
-    for row in roles:
-        errors[row["label"]] += 1
-    errors["missed_gt"] = sum(a["tp"] is None and a["row"] is None for a in wanted)
-    positives = defaultdict(int)
-    for image in annotated:
-        for one in image["people"]:
-            for action in one["doing"]:
-                for verb in ACTIONS[action]:
-                    positives[verb] += 1
-    counted = [row for row in rows if row["label"] != "ignored"]
-    base = [(row["verb"], row["score"], row["label"] == "true_positive") for row in counted]
-    result = {"errors": dict(errors), "classes": _average_precision(base, positives)}
-    ledger = [row for row in counted if not row["verb"].endswith("agent")]
-    base = [(row["verb"], row["score"], row["label"] == "true_positive") for row in ledger]
-    of_roles = defaultdict(
-        int, {verb: n for verb, n in positives.items() if not verb.endswith("agent")}
-    )
-    for a in wanted:
-        a["class"], a["missed"], a["examined"] = a["verb"], a["tp"] is a["row"] is None, True
-    for row in ledger:
-        row["class"] = row["verb"]
-    # An assignment to an ignored prediction repairs nothing, but the annotation is not missed.
-    result["oracles"] = {
-        name: _average_precision(some, left)
-        for name, (some, left) in reference.repaired(ledger, wanted, base, of_roles).items()
-    }
-    return result
-
-
-def _match(image: Any, found: Any, scenario: int) -> list[dict[str, Any]]:
-    people = image["people"]
-    boxes = [one["box"] for one in people] + image["things"]
-    rows: list[dict[str, Any]] = []
-    if not boxes:
-        return rows  # an image without annotations is not in the split
-    for verb in WORDS.verbs:
-        action = verb.rsplit(" ", 1)[0]
-        place = ACTIONS[action].index(verb) - 1
-        covered = set()
-        ranked = [
-            (*one["scores"][verb], one["box"], (number, NUMBER[verb]))
-            for number, one in enumerate(found)
-            if verb in one["scores"]
-        ]
-        for role, score, box, place_of_input in sorted(ranked, key=lambda row: -row[1]):
-            row = {"verb": verb, "score": score, "box": box, "role": role, "free": True}
-            row["input"] = place_of_input
-            rows.append(row)
-            overlaps = [reference.iou(one["box"], box, 1) for one in people]
-            person = int(np.argmax(overlaps)) if people else -1
-            if person < 0 or people[person]["ignored"]:
-                row["label"] = "ignored"
-                continue
-            doing = people[person]["doing"]
-            thing = doing[action][place] if action in doing and place >= 0 else -1
-            if thing < 0:
-                role_ok = role is None or (scenario == 2 and action in doing)
-            else:
-                role_ok = role is not None and reference.iou(image["things"][thing], role, 1) >= 0.5
-            person_ok = overlaps[person] >= 0.5
-            role_any = role is not None and any(reference.iou(b, role, 1) >= 0.5 for b in boxes)
-            if action in doing and person_ok and role_ok:
-                row["label"] = "duplicate" if person in covered else "true_positive"
-                row["person"] = person
-                covered.add(person)
-            elif person_ok and role_ok:
-                row["label"] = "action"
-            elif person_ok:
-                row["label"] = "association" if role_any else "object_box"
-            elif role_ok:
-                any_ = any(reference.iou(b, box, 1) >= 0.5 for b in boxes)
-                row["label"] = "association" if any_ else "human_box"
-            else:
-                row["label"] = "both_boxes"
-    return sorted(rows, key=lambda row: row["input"])
-
-
-def _assign(image: Any, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    considered = sorted(rows, key=lambda row: -row["score"])[:100]
-    wanted = []
-    for number, one in enumerate(image["people"]):
-        for action in sorted(one["doing"], key=list(ACTIONS).index):
-            for verb, thing in zip(ACTIONS[action][1:], one["doing"][action], strict=True):
-                hits = [
-                    row
-                    for row in rows
-                    if row["label"] == "true_positive"
-                    and (row["verb"], row["person"]) == (verb, number)
-                ]
-                a = {"verb": verb, "tp": hits[0] if hits else None, "row": None}
-                wanted.append(a)
-                for row in considered:
-                    if row is a["tp"]:
-                        break
-                    if row["label"] == "true_positive" or not row["free"]:
-                        continue
-                    fits = reference.iou(one["box"], row["box"], 1) >= 0.5
-                    if not fits and thing >= 0 and row["role"] is not None:
-                        fits = reference.iou(image["things"][thing], row["role"], 1) >= 0.5
-                    if fits:
-                        a["row"], row["free"] = row, False
-                        break
-    return wanted
-
-
-def _average_precision(ledger: Any, positives: Any) -> dict[str, float]:
-    ranked = defaultdict(list)
-    for verb, score, hit in ledger:
-        ranked[verb].append((score, hit))
-    return {
-        verb: reference.average_precision(
-            [hit for _, hit in sorted(ranked[verb], key=lambda row: -row[0])], number, "area"
-        )[0]
-        for verb, number in positives.items()
-        if number > 0
-    }

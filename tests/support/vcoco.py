@@ -41,24 +41,24 @@ DONE = {
 }
 
 
-def actions():
+def actions(people=PEOPLE, done=DONE):
     """Return the content of the V-COCO file."""
     found = []
     for action, name in enumerate(roles().actions):
         keys = [key for key, of in zip(KEYS, roles().action, strict=True) if of == action]
         names = [key.removeprefix(f"{name}_") for key in keys]
-        done = [DONE.get((name, person)) for _, person in PEOPLE]
-        people = [person for _, person in PEOPLE]
+        doing = [done.get((name, person)) for _, person in people]
+        ids = [person for _, person in people]
         found.append(
             {
                 "action_name": name,
                 "role_name": names,
                 "include": [[] for _ in names],
-                "image_id": [image for image, _ in PEOPLE],
-                "ann_id": people,
-                "label": [int(d is not None) for d in done],
-                "role_object_id": people
-                + [(d or {}).get(role, 0) for role in names[1:] for d in done],
+                "image_id": [image for image, _ in people],
+                "ann_id": ids,
+                "label": [int(d is not None) for d in doing],
+                "role_object_id": ids
+                + [(d or {}).get(role, 0) for role in names[1:] for d in doing],
             }
         )
     return found

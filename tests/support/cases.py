@@ -1,0 +1,14 @@
+"""How many random cases a comparison with a reference runs through."""
+
+from __future__ import annotations
+
+import os
+
+from hypothesis import settings
+
+CASES = "DIAGHOI_CASES"
+
+
+def cases(usual: int = 100) -> settings:
+    """Run as many cases as the environment asks for (``make agreement``), else the usual number."""
+    return settings(max_examples=int(os.environ.get(CASES, usual)))

@@ -1,0 +1,165 @@
+"""The small files on the desk of someone who reads the manual, under the names that it uses."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from PIL import Image
+
+import diaghoi
+from diaghoi import simulate
+from diaghoi.formats import write, write_pair_lists, write_triplet_lists
+from diaghoi.report.json import write_json
+from diaghoi.scenes import Scenes
+from diaghoi.simulate.corrupted import under_corruption
+from diaghoi.vocabulary import hico_det, swig_hoi
+from support import vcoco
+
+IMAGES = 30
+CONDITIONS = [(name, severity) for name in ("motion_blur", "occlusion") for severity in (1, 5)]
+
+
+def lay_out(folder: Path) -> None:
+    """Write all files into a folder."""
+    rng = np.random.default_rng(19)  # somebody rides a bicycle
+    truth = _named(simulate.annotations(IMAGES, rng))
+    one = simulate.detect(truth, simulate.ONE_STAGE, rng)
+    two = simulate.detect(truth, simulate.TWO_STAGE, rng)
+    (folder / "instances_test2015.json").write_text(json.dumps(hico_instances(truth)))
+    write_triplet_lists(folder / "preds.pkl", one)
+    write_pair_lists(folder / "pairs.pkl", one)
+    write(folder / "preds.npz", one)
+    for name, found in (("one", one), ("qpic", one), ("two", two)):
+        write(folder / f"{name}.npz", found)
+    for name in ("two", "upt"):
+        write_triplet_lists(folder / f"{name}.pkl", two)
+    write_json(folder / "three.json", diaghoi.diagnose(truth, two, label="three").to_dict())
+    _corrupted(folder, truth)
+    _pictures(folder / "images" / "test2015", truth)
+    _v_coco(folder)
+    _swig(folder)
+    _hoi_a(folder)
+    _words(folder, truth)
+    _tables(folder)
+    _choice(folder, truth)
+
+
+def _named(truth: Scenes) -> Scenes:
+    names = [f"HICO_test2015_{number:08}.jpg" for number in range(1, len(truth) + 1)]
+    return replace(truth, names=np.array(names))
+
+
+def hico_instances(truth: Scenes) -> dict[str, Any]:
+    """Write annotations out as ``instances_test2015.json`` holds them."""
+    words = hico_det()
+    alphabetical = sorted(words.objects)
+    things = [alphabetical.index(words.objects[number]) for number in words.class_object]
+    assert truth.sizes is not None
+    rows: list[dict[str, list[Any]]] = [
+        {key: [] for key in ("boxes_h", "boxes_o", "hoi", "object", "verb")} for _ in truth.names
+    ]
+    for triplet, hoi in enumerate(truth.triplet_class):
+        pair = truth.triplet_pair[triplet]
+        row = rows[truth.triplet_image[triplet]]
+        for key, box in (("boxes_h", truth.pair_human), ("boxes_o", truth.pair_object)):
+            row[key].append((truth.box_xyxy[box[pair]] + 1).tolist())
+        row["hoi"].append(int(hoi))
+        row["object"].append(things[hoi])
+        row["verb"].append(int(words.class_verb[hoi]))
+    return {
+        "filenames": truth.names.tolist(),
+        "size": truth.sizes.tolist(),
+        "annotation": rows,
+        "objects": alphabetical,
+        "verbs": list(words.verbs),
+        "correspondence": [
+            [hoi, things[hoi], int(verb)] for hoi, verb in enumerate(words.class_verb)
+        ],
+    }
+
+
+def _corrupted(folder: Path, truth: Scenes) -> None:
+    for name, detector in (("qpic", simulate.ONE_STAGE), ("upt", simulate.TWO_STAGE)):
+        (folder / name).mkdir()
+        found = simulate.detect(truth, detector, np.random.default_rng(1))
+        write(folder / name / "clean.npz", found)
+        for corruption, severity in CONDITIONS:
+            worse = under_corruption(detector, corruption, severity)
+            found = simulate.detect(truth, worse, np.random.default_rng(severity))
+            write(folder / name / f"{corruption}_{severity}.npz", found)
+
+
+def _pictures(folder: Path, truth: Scenes) -> None:
+    assert truth.sizes is not None
+    folder.mkdir(parents=True)
+    for number, (name, size) in enumerate(zip(truth.names, truth.sizes, strict=True)):
+        shade = (8 * number % 256, 120, 160)
+        Image.new("RGB", tuple(size.tolist()), shade).save(folder / str(name))
+
+
+def _v_coco(folder: Path) -> None:
+    vcoco.write_annotations(folder)
+    rows = [vcoco.result(hold_agent=0.9, hold_obj=[1, 2, 10, 10, 0.8])]
+    (folder / "vcoco_preds.pkl").write_bytes(pickle.dumps(rows))
+
+
+def _swig(folder: Path) -> None:
+    words = swig_hoi()
+    hoi = int(np.flatnonzero(words.evaluated)[0]) if words.evaluated is not None else 0
+    boxes = [
+        {"bbox": [10, 20, 110, 220], "category_id": 0},
+        {"bbox": [60, 5, 160, 105], "category_id": int(words.class_object[hoi])},
+    ]
+    done = {"subject_id": 0, "object_id": 1, "action_id": int(words.class_verb[hoi])}
+    image = {"img_id": "a.jpg", "box_annotations": boxes, "hoi_annotations": [done]}
+    (folder / "swig_test_1000.json").write_text(json.dumps([image]))
+    found = {"a.jpg": [[hoi, 0.9, 10, 20, 110, 220, 60, 5, 160, 105]]}
+    (folder / "swig_preds.pkl").write_bytes(pickle.dumps(found))
+
+
+def _hoi_a(folder: Path) -> None:
+    """Write files as HOI-A's are: numbers count from one, those of categories as strings."""
+    valid = np.zeros((10, 11))
+    valid[[0, 1, 5, 6], [2, 1, 5, 1]] = 1
+    np.save(folder / "corre_hoia.npy", valid)
+    annotated, predicted = [], []
+    for number, (verb, thing) in enumerate(np.argwhere(valid) + 1):
+        boxes = [
+            {"bbox": [10, 20, 110, 220], "category_id": "1"},
+            {"bbox": [60, 50, 160, 150], "category_id": str(thing)},
+        ]
+        triplet = {"subject_id": 0, "object_id": 1, "category_id": int(verb)}
+        image = {"file_name": f"test_{number:06}.png"}
+        found = triplet | {"score": 0.5 + number / 10, "action_score": 0.7}
+        annotated.append(image | {"annotations": boxes, "hoi_annotation": [triplet]})
+        predicted.append(image | {"predictions": boxes, "hoi_prediction": [found]})
+    (folder / "test_hoia.json").write_text(json.dumps(annotated))
+    (folder / "hoia_preds.json").write_text(json.dumps(predicted))
+
+
+def _words(folder: Path, truth: Scenes) -> None:
+    human, thing = truth.pair_human[0], truth.pair_object[0]
+    line = {
+        "image": str(truth.names[truth.box_image[human]]),
+        "human_box": truth.box_xyxy[human].tolist(),
+        "object_box": truth.box_xyxy[thing].tolist(),
+        "text": "person riding a bicycle",
+    }
+    (folder / "words.jsonl").write_text(json.dumps(line) + "\n")
+
+
+def _tables(folder: Path) -> None:
+    (folder / "verbs.csv").write_text("a,b,score\nride,straddle,3\nwash,hold,1\nride,race,4\n")
+    (folder / "objects.csv").write_text("a,b,score\nbicycle,motorcycle,3\ncup,bottle,2\n")
+
+
+def _choice(folder: Path, truth: Scenes) -> None:
+    options = ["ride a/an bicycle", "hold a/an bicycle", "wash a/an bicycle", "jump a/an bicycle"]
+    question = {"gt_choices": options[:1], "wrong_choices": options[1:]}
+    questions = {str(name): question for name in truth.names[:4]}
+    (folder / "questions.json").write_text(json.dumps(questions))
