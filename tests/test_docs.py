@@ -1,0 +1,270 @@
+"""What README and manual say is so: every block runs, and nothing that there is stays untold."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.metadata import metadata
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+import typer
+from support.desk import lay_out
+from support.pages import BUILT, CLUSTER, PAGES, ROOT, RUN, Reader, blocks, patched
+from support.rater_server import Model, Reply, serving, text
+
+import diaghoi
+from diaghoi import cli as command_line
+from diaghoi.cli.app import app
+from diaghoi.formats import FORMATS
+from diaghoi.oracles import ERRORS
+from diaghoi.plots import FIGURES
+from diaghoi.protocol import PROTOCOLS
+from diaghoi.robustness.corruptions.registry import CORRUPTIONS
+
+pytestmark = pytest.mark.skipif(
+    not (ROOT / "docs").is_dir(), reason="the manual is not installed with the package"
+)
+DOCS = ROOT / "docs"
+OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
+
+
+@dataclass
+class Anyone(Model):
+    """A model that answers what pages ask: ratings, questions with options, verdicts."""
+
+    def reply(self, request: dict[str, Any], key: str | None) -> tuple[tuple[str, ...], Reply]:
+        """Decide what to say."""
+        messages = request["messages"]
+        if len(messages) > 1:
+            return super().reply(request, key)
+        question = messages[0]["content"][1]["text"]
+        listed = re.findall(r"^(\d+)\. ", question, re.MULTILINE)
+        return (), text("\n".join(f"{number}: no" for number in listed) if listed else "A")
+
+
+@pytest.fixture(scope="module")
+def desk(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The files that a reader has, not to be changed."""
+    folder = tmp_path_factory.mktemp("desk")
+    lay_out(folder)
+    return folder
+
+
+@pytest.fixture
+def server() -> Iterator[str]:
+    with serving(Anyone(rate=lambda a, b: 3)) as model:
+        yield model.url
+
+
+@pytest.fixture
+def reader(
+    desk: Path,
+    server: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> Iterator[Reader]:
+    """Someone at a desk of their own, with HICO-DET where it is looked for."""
+    folder = tmp_path / "desk"
+    shutil.copytree(desk, folder)
+    monkeypatch.chdir(folder)
+    monkeypatch.syspath_prepend(str(folder))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.setenv("DIAGHOI_DATA", str(folder))
+    monkeypatch.delenv("DIAGHOI_API_KEY", raising=False)
+    monkeypatch.setenv("COLUMNS", "80")
+
+    @dataclass
+    class Outcome:
+        code: int
+        err: str
+
+    def run(*words: str) -> Outcome:
+        monkeypatch.setattr(sys, "argv", ["diaghoi", *words])
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as left:
+            command_line.main()
+        return Outcome(int(left.value.code or 0), capsys.readouterr().err)
+
+    yield Reader(run, server, {})
+    for name, module in tuple(sys.modules.items()):
+        if Path(getattr(module, "__file__", None) or "/").is_relative_to(folder):
+            del sys.modules[name]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_every_block_of_a_page_runs(page: Path, reader: Reader) -> None:
+    with patch.dict(diaghoi.ORACLES):  # what a page registers is gone with the page
+        for block in blocks(page):
+            if block.runs:
+                reader.read(block)
+
+
+def test_a_new_error_fits_into_the_package(desk: Path, tmp_path: Path) -> None:
+    page = list(blocks(DOCS / "new_error.md"))
+    folder = tmp_path / "installed"
+    for name in ("diaghoi", "oracles", "plots"):
+        target = folder / "diaghoi" / ("" if name == "diaghoi" else name)
+        shutil.copytree(ROOT / name, target, ignore=shutil.ignore_patterns("__pycache__"))
+    (folder / "oracles").symlink_to("diaghoi/oracles")
+    (oracle,) = (block for block in page if block.name == "crowded_association.py")
+    (folder / "oracles" / oracle.name).write_text(oracle.text, encoding="utf-8")
+    (diff,) = (block for block in page if block.language == "diff")
+    patched(diff.text, folder)
+
+    after = page[page.index(diff) + 1]
+    (command,) = after.commands
+    done = subprocess.run(
+        [sys.executable, "-m", *shlex.split(command)],
+        cwd=shutil.copytree(desk, tmp_path / "desk"),
+        env=os.environ | {"PYTHONPATH": str(folder), "COLUMNS": "80"},
+        capture_output=True,
+        encoding="utf-8",
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    lines = [line for line in done.stdout.splitlines() if line.startswith("Crowded association")]
+    assert len(lines) == 2  # among the errors, and among the Shapley values
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_blocks_are_of_a_kind_that_runs_or_is_built(page: Path) -> None:
+    for block in blocks(page):
+        assert block.language in RUN or block.language.startswith(BUILT), (
+            f"{block.where}: nobody runs {block.language!r}"
+        )
+        if block.language in ("toml", "json"):
+            assert block.name, f"{block.where}: no name: nobody reads this file"
+
+
+def test_few_blocks_are_not_run() -> None:
+    still = [block for page in PAGES for block in blocks(page) if not block.runs]
+    assert [block.page.name for block in still] == ["robustness.md", "robustness.md"]
+    marks = sum(page.read_text(encoding="utf-8").count(CLUSTER) for page in PAGES)
+    assert marks == len(still)
+    for block in still:
+        if block.language == "python":
+            ast.parse(block.text)
+
+
+def test_make_targets_and_extras_exist() -> None:
+    targets = set(re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    extras = set(metadata("diaghoi").get_all("Provides-Extra") or ())
+    for page in PAGES:
+        told = page.read_text(encoding="utf-8")
+        for target in re.findall(r"(?:`|\$ )make (\w+)", told):
+            assert target in targets, f"{page.name}: make {target}"
+        for wanted in re.findall(r"pip install '\.\[([\w,]+)\]'", told):
+            assert set(wanted.split(",")) <= extras, f"{page.name}: {wanted}"
+
+
+def commands(of: Any, *words: str) -> Iterator[tuple[str, Any]]:
+    """Give all commands with the words that call them."""
+    for name, inner in of.commands.items():
+        if hasattr(inner, "commands"):
+            yield from commands(inner, *words, name)
+        else:
+            yield " ".join((*words, name)), inner
+
+
+COMMANDS = dict(commands(typer.main.get_command(app), "diaghoi"))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_options_that_a_page_names_exist(page: Path) -> None:
+    known = {"--help", "--version", "--strict"}  # the last is mypy's
+    known |= {option for each in COMMANDS.values() for one in each.params for option in one.opts}
+    assert set(OPTION.findall(page.read_text(encoding="utf-8"))) <= known
+
+
+def test_commands_have_the_options_that_they_are_shown_with() -> None:
+    shown = [
+        (block, command)
+        for page in PAGES
+        for block in blocks(page)
+        if block.language == "console"
+        for command in block.commands
+        if command.startswith("diaghoi ")
+    ]
+    assert shown
+    for block, command in shown:
+        name = max((each for each in COMMANDS if command.startswith(each)), key=len)
+        options = {option for one in COMMANDS[name].params for option in one.opts}
+        assert set(OPTION.findall(command)) <= options, f"{block.where}: {command}"
+
+
+MANUAL = {page.stem: page.read_text(encoding="utf-8") for page in PAGES}
+
+
+@pytest.mark.parametrize(
+    ("page", "names"),
+    [
+        ("formats", [f"\n## {name}\n" for name in FORMATS]),
+        ("errors", [f"drawn/{name}.svg" for name in ERRORS]),
+        ("protocols", [f"`{name}`" for name in PROTOCOLS]),
+        ("compare", [f"`{name}`" for name in FIGURES]),
+        ("robustness", [f"`{name}`" for name in CORRUPTIONS]),
+    ],
+)
+def test_a_page_tells_of_all(page: str, names: list[str]) -> None:
+    assert [name for name in names if name not in MANUAL[page]] == []
+
+
+def test_every_command_is_told_of() -> None:
+    manual = "\n".join(MANUAL.values())
+    untold = [name for name in COMMANDS if not re.search(rf"{name}\b", manual)]
+    assert set(untold) == {"diaghoi config show", "diaghoi config unset"}
+
+
+def test_links_of_the_front_page_lead_somewhere() -> None:
+    links = re.findall(r"\]\((?!https?:)([^)]+)\)", MANUAL["README"])
+    assert links
+    assert [link for link in links if not (ROOT / link).is_file()] == []
+
+
+def drawing(name: str) -> ModuleType:
+    """Import a script of the manual."""
+    spec = importlib.util.spec_from_file_location(name, DOCS / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_picture_of_an_error_shows_that_error(tmp_path: Path) -> None:
+    pictures = drawing("error_pictures")
+    assert tuple(pictures.MADE) == ERRORS
+    pictures.draw_errors(tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == {f"{name}.svg" for name in ERRORS}
+    assert "Both boxes are right" in (tmp_path / "association.svg").read_text(encoding="utf-8")
+    pictures.MADE["action"] = pictures.FOUND
+    with pytest.raises(RuntimeError, match="the picture of action shows"):
+        pictures.case_of("action")
+
+
+def test_the_manual_shows_no_figure_that_is_not_drawn() -> None:
+    drawn = {*ERRORS, *drawing("example_figures").WIDTHS}
+    shown = {name for page in MANUAL.values() for name in re.findall(r"drawn/(\w+)\.svg", page)}
+    assert shown == drawn
+
+
+def test_a_diff_that_fits_nothing_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("one\ntwo\n")
+    with pytest.raises(AssertionError, match="does not hold"):
+        patched("--- a/a.py\n+++ b/a.py\n@@\n three\n+four\n", tmp_path)
+    patched("--- a/a.py\n+++ b/a.py\n@@\n one\n+half\n two\n", tmp_path)
+    assert (tmp_path / "a.py").read_text() == "one\nhalf\ntwo\n"
