@@ -214,7 +214,7 @@ def by_person(
     """
     human = predictions.pair_human[predictions.triplet_pair]
     thing = predictions.pair_object[predictions.triplet_pair]
-    person, reaches_person = _closest_person(annotations, boxes)
+    person, reaches_person = closest_person(annotations, boxes)
     person, person_ok = person[human], reaches_person[human]
 
     doing = np.full(
@@ -244,8 +244,23 @@ def by_person(
     )
 
 
-def _closest_person(annotations: Scenes, boxes: Overlap) -> tuple[IntArray, BoolArray]:
-    """Person that each predicted box overlaps most, -1 in images without; and if it reaches."""
+def closest_person(annotations: Scenes, boxes: Overlap) -> tuple[IntArray, BoolArray]:
+    """Find the annotated person that each predicted box overlaps most.
+
+    Parameters
+    ----------
+    annotations : Scenes
+        Of the same images.
+    boxes : Overlap
+        Of all categories together.
+
+    Returns
+    -------
+    person : (Bp,) int array
+        Row of the annotated box, the first on ties; -1 in images without people.
+    reaches : (Bp,) bool array
+        Whether the IoU reaches the threshold.
+    """
     closest = np.full(len(boxes.start), -1, dtype=np.int64)
     reaches = np.zeros(len(boxes.start), dtype=bool)
     owner = np.repeat(np.arange(len(boxes.start)), boxes.count)

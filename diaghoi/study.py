@@ -32,6 +32,10 @@ from diaghoi.vocabulary import Vocabulary, vocabulary
 
 STAGES = {"one": "One-stage", "two": "Two-stage"}
 KEYS = ("annotations", "instances", "ids", "dataset", "protocol", "model")
+VERSION = "diaghoi"
+"""The key of the version in results."""
+REPORT = frozenset({"oracles", "map", "errors"})
+"""Keys of a report."""
 MODEL_KEYS = ("label", "file", "pairs", "stage", "backbone")
 
 
@@ -109,7 +113,11 @@ class Study:
 
     def read_predictions(self, model: Model) -> Scenes:
         """Read the predictions of one of the models; see :func:`diaghoi.read_predictions`."""
-        return read_predictions(model.file, pairs=model.pairs, dataset=self.vocabulary)
+        try:
+            return read_predictions(model.file, pairs=model.pairs, dataset=self.vocabulary)
+        except InputError:
+            refuse_result(model.file, "the predictions")
+            raise
 
     def diagnose(
         self, model: Model, annotations: Scenes, protocol: str | Protocol | None = None
@@ -190,21 +198,53 @@ def read_result(path: str | PathLike[str]) -> dict[str, Any] | None:
     InputError
         Where the file cannot be opened.
     """
+    value = _saved(path)
+    return value if value.keys() >= REPORT else None
+
+
+def refuse_result(path: str | PathLike[str], what: str) -> None:
+    """Say of a file that could not be read that it is a saved result, where it is one.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+    what : str
+        What it should be, ``the predictions``.
+
+    Raises
+    ------
+    InputError
+        Where any command of diaghoi wrote it with ``--json``.
+    """
+    if not Path(path).is_file():
+        return
+    value = _saved(path)
+    if VERSION in value:
+        written, more = "diaghoi, as --json writes them", ""
+        if value.keys() >= REPORT:
+            written = "'diaghoi report --json'"
+            more = ", or look at saved results with 'diaghoi compare'"
+        raise InputError(
+            f"{path}: is a saved result of {written}; give {what} themselves{more}"
+        ) from None
+
+
+def _saved(path: str | PathLike[str]) -> dict[str, Any]:
+    """Read an object in JSON; an empty one of a file, or a folder, that holds something else."""
     if Path(path).is_dir():
-        return None
+        return {}
     try:
         with Path(path).open("rb") as stream:
             if stream.read(64).lstrip()[:1] != b"{":
-                return None
+                return {}
             stream.seek(0)
             value = json.load(stream)
     except OSError as error:
         raise InputError(f"{path}: {error.strerror or error}; check the path") from None
     except (ValueError, RecursionError):
-        return None
-    return (
-        value if isinstance(value, dict) and {"oracles", "map", "errors"} <= value.keys() else None
-    )
+        return {}
+    return value if isinstance(value, dict) else {}
 
 
 def _model(path: Path, number: int, row: Mapping[str, Any]) -> Model:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -63,8 +64,7 @@ def pair_nms(predictions: Scenes, iou: float) -> Scenes:
     InputError
         For an ``iou`` outside (0, 1), and triplets without scores.
     """
-    if not 0 < iou < 1:
-        raise InputError(f"pair NMS: the IoU threshold must lie between 0 and 1, not {iou:g}")
+    check_overlap("pair NMS", iou)
     group, order = _best_first(predictions)
     better, worse = [order[:0]], [order[:0]]
     for first, second in _together(group):
@@ -104,8 +104,7 @@ def detection_threshold(predictions: Scenes, score: float) -> Scenes:
         For a ``score`` that is no number, and predictions with neither scores of boxes nor of
         pairs.
     """
-    if not np.isfinite(score):
-        raise InputError(f"detection threshold: {score} is no score")
+    check_threshold("detection threshold", score)
     of_pair, kind = _detection_scores(predictions)
     kept = ~(of_pair < score)
     note = (
@@ -180,6 +179,18 @@ def _difference(after: Mapping[str, Any], before: Mapping[str, Any]) -> dict[str
             undefined = value is None or before[key] is None
             difference[key] = None if undefined else value - before[key]
     return difference
+
+
+def check_overlap(where: str, iou: float) -> None:
+    """Refuse what is no threshold of :func:`pair_nms`; the message begins with ``where``."""
+    if not 0 < iou < 1:
+        raise InputError(f"{where}: the IoU must lie between 0 and 1, not {iou:g}")
+
+
+def check_threshold(where: str, score: float) -> None:
+    """Refuse what is no score for :func:`detection_threshold`."""
+    if not isfinite(score):
+        raise InputError(f"{where}: {score} is no score")
 
 
 def _detection_scores(predictions: Scenes) -> tuple[FloatArray, str]:

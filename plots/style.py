@@ -10,13 +10,15 @@ from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
-from matplotlib.backend_bases import FigureCanvasBase
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
 from diaghoi.exceptions import InputError, close_matches
 from diaghoi.formats.atomic import replacing
 
+DRAWN = ("pdf", "svg", "png")
+"""What figures are written as: what papers, pages and slides take, with equal files of equal
+figures."""
 SINGLE_COLUMN = 3.25
 """Width in inches of a figure in one column of a two-column paper."""
 DOUBLE_COLUMN = 6.875
@@ -119,15 +121,14 @@ def check_suffix(path: str | os.PathLike[str]) -> str:
     Raises
     ------
     InputError
-        Where no picture can be written in that format.
+        For another ending than those of :data:`DRAWN`.
     """
-    known = sorted(FigureCanvasBase.get_supported_filetypes())
     suffix = Path(path).suffix.lower().removeprefix(".")
-    if suffix not in known:
+    if suffix not in DRAWN:
         found = f"the ending '.{suffix}' is not known" if suffix else "the name has no ending"
         raise InputError(
-            f"{os.fspath(path)}: cannot be drawn: {found}{close_matches(suffix, known)}; "
-            f"give one of {', '.join(known)}"
+            f"{os.fspath(path)}: cannot be drawn: {found}{close_matches(suffix, DRAWN)}; "
+            f"give one of {', '.join(DRAWN)}"
         )
     return suffix
 
@@ -140,7 +141,7 @@ def save(figure: Figure, path: str | os.PathLike[str], *, caption: str = "") -> 
     figure : matplotlib.figure.Figure
         The figure, in its own size: nothing is cut off or added.
     path : path
-        Where to; the ending chooses the format (pdf, png, svg, ...).
+        Where to; the ending chooses the format, of :data:`DRAWN`.
     caption : str
         What the figure shows, for the metadata of PDF, PNG and SVG files; see
         :func:`diaghoi.plots.caption`.
@@ -159,14 +160,14 @@ def save(figure: Figure, path: str | os.PathLike[str], *, caption: str = "") -> 
         temporary.write_bytes(drawn.getvalue())
 
 
-def _metadata(kind: str, caption: str) -> dict[str, str | None] | None:
+def _metadata(kind: str, caption: str) -> dict[str, str | None]:
     """Give a file its caption, and not the date of the day: equal figures are equal files."""
     undated: dict[str, dict[str, str | None]] = {
         "pdf": {"CreationDate": None},
         "svg": {"Date": None},
         "png": {},
     }
-    if kind not in undated or not caption:
-        return undated.get(kind)
+    if not caption:
+        return undated[kind]
     words = caption.encode(errors="replace").decode()  # names of files need not be Unicode
     return undated[kind] | {"Subject" if kind == "pdf" else "Description": words}

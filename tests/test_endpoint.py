@@ -8,22 +8,22 @@ import time
 from dataclasses import replace
 from email.utils import formatdate
 from http.client import HTTPMessage
+from threading import Event
 
 import pytest
 from support.rater_server import Model, error, serving, text
 
-from diaghoi.endpoint import (
+from diaghoi.asking import (
     PICTURE_REFUSED,
     Client,
-    Endpoint,
     NoReply,
     Outcome,
     Patience,
     Refused,
     _retry_after,
     ask_all,
-    read_endpoint,
 )
+from diaghoi.endpoint import Endpoint, read_endpoint
 from diaghoi.exceptions import InputError
 
 QUESTION = [
@@ -202,6 +202,32 @@ def test_a_server_that_dies_after_answers_ends_the_run() -> None:
     work = refusing(frozenset({0, 1}), NoReply)
     with pytest.raises(InputError, match="3 questions in a row"):
         list(ask_all(work, range(9), client("http://h"), workers=1, give_up=3, proven=True))
+
+
+@pytest.mark.parametrize("stopping", [True, False])
+def test_what_is_under_way_is_told_before_it_is_waited_for(stopping: bool) -> None:
+    told: list[int] = []
+    going = Event()
+
+    def work(number: int) -> int:
+        if number:
+            assert going.wait(9)
+        return number
+
+    def leaving(requests: int) -> None:
+        told.append(requests)
+        going.set()
+
+    asking = replace(client("http://h"), leaving=leaving)
+    outcomes = ask_all(work, range(3), asking, workers=3)
+    assert next(outcomes).value == 0
+    if stopping:
+        outcomes.close()  # type: ignore[attr-defined]
+        assert told == [2]
+    else:
+        going.set()
+        assert len(list(outcomes)) == 2
+        assert told == []
 
 
 def test_an_endpoint_from_the_command_line(monkeypatch: pytest.MonkeyPatch) -> None:

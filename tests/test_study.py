@@ -13,7 +13,14 @@ from support.results import example
 import diaghoi
 from diaghoi import InputError, simulate
 from diaghoi.formats import write
-from diaghoi.study import Model, Study, check_models, read_result, read_study
+from diaghoi.study import (
+    Model,
+    Study,
+    check_models,
+    read_result,
+    read_study,
+    refuse_result,
+)
 
 FULL = """
 annotations = "gt.npz"
@@ -172,3 +179,21 @@ def test_a_part_of_a_result_is_none(tmp_path: Path) -> None:
     path = tmp_path / "r.json"
     path.write_text(json.dumps(result))
     assert read_result(path) is None
+
+
+def test_a_saved_result_is_refused_where_something_else_is_wanted(tmp_path: Path) -> None:
+    path = tmp_path / "saved.json"
+    for value, message in (
+        (
+            example("A"),
+            "saved result of 'diaghoi report --json'; give the predictions themselves, or",
+        ),
+        ({"diaghoi": "0.1.0", "soft_map": 0.5}, "saved result of diaghoi, as --json writes them"),
+    ):
+        path.write_text(json.dumps(value))
+        with pytest.raises(InputError, match=message):
+            refuse_result(path, "the predictions")
+    for text in ("{}", "[]", "{", ""):
+        path.write_text(text)
+        refuse_result(path, "the predictions")
+    refuse_result(tmp_path, "the predictions")

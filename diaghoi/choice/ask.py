@@ -13,28 +13,24 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from diaghoi.asking import LETTERS_A_TOKEN, Client, ask_all
 from diaghoi.choice.asked import AskedFile
 from diaghoi.choice.boxes_first import (
     Detections,
     as_boxes,
     found_person,
     people_text,
-    protocol_of,
     read_boxes,
 )
-from diaghoi.choice.detect import _boxes as boxes_of
 from diaghoi.choice.manner import OF_PEOPLE, Manner, answered_before, check_manner
 from diaghoi.choice.prompts import Frame, message, question_text, shown_order
 from diaghoi.choice.questions import Box, Question, Questions
 from diaghoi.choice.sent_pictures import SentPicture, picture_size, sent_picture
-from diaghoi.endpoint import Client, ask_all
 from diaghoi.exceptions import InputError
 
 # Pixels beyond the picture by which boxes are passed over: annotations are not exact.
 SLACK = 2.0
 
-LETTERS_A_TOKEN = 4.0
-"""Customary rule of thumb for English."""
 PIXELS_A_TOKEN = 28 * 28
 """Of a picture: the patches of Qwen2.5-VL. Other models take from half to twice as many tokens."""
 TOKENS_A_REPLY = 4
@@ -296,7 +292,7 @@ class Asker:
         }
         person = self._boxes[place] if self.manner.setting > 1 else None
         if people is not None and person is not None:
-            person = found_person(person, people, protocol_of(self.questions))
+            person = found_person(person, people, self.questions.protocol())
             line["box"] = None if person is None else [round(side, 2) for side in person]
             if person is None:
                 self.answers.keep({**line, "chosen": [], **self.manner.told})
@@ -322,11 +318,11 @@ class Asker:
 
     @cached_property
     def _boxes(self) -> tuple[Box, ...]:
-        return as_boxes(boxes_of(self.questions, "human").tolist())
+        return as_boxes(self.questions.boxes("human").tolist())
 
     @cached_property
     def _things(self) -> tuple[Box, ...]:
-        return as_boxes(boxes_of(self.questions, "thing").tolist())
+        return as_boxes(self.questions.boxes("thing").tolist())
 
 
 def _read(reply: str) -> tuple[Box, ...] | None:

@@ -16,15 +16,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from diaghoi.answer_store import AnswerStore
+from diaghoi.asking import Client, ask_all
 from diaghoi.choice.candidates import Target
 from diaghoi.choice.classes import Interaction
 from diaghoi.choice.judges import Asked, Verdicts
 from diaghoi.choice.options import option_text
 from diaghoi.choice.prompts import Frame, message
 from diaghoi.choice.sent_pictures import SentPicture, sent_picture
-from diaghoi.endpoint import Client, ask_all
 from diaghoi.exceptions import InputError, some_of
-from diaghoi.semantic.rater_store import RaterStore
+from diaghoi.thinking import after_thinking
 
 VERSION = 1
 """Changes with the wording, so that answers to another wording are not taken for these."""
@@ -42,7 +43,6 @@ _REPLY = (
     "else."
 )
 _AGAIN = "Your last reply could not be read. "
-_THINKING = re.compile(r"<think>.*?</think>", re.DOTALL | re.IGNORECASE)
 _LINE = re.compile(r"[\W_]*(\d{1,4})[\W_]+(yes|no)\b[\W_]*.*", re.IGNORECASE)
 
 
@@ -85,7 +85,7 @@ def read_judgement(reply: str, candidates: int) -> list[bool | None]:
     Parameters
     ----------
     reply : str
-        Text of the reply. What a model thinks aloud in ``<think>`` is passed over.
+        Text of the reply. What a model thinks aloud in tags is passed over.
     candidates : int
         How many were asked about.
 
@@ -95,7 +95,7 @@ def read_judgement(reply: str, candidates: int) -> list[bool | None]:
         None where the reply says nothing, or both.
     """
     said: dict[int, set[bool]] = {}
-    for line in _THINKING.sub("", reply).splitlines():
+    for line in after_thinking(reply).splitlines():
         match = _LINE.fullmatch(line)
         if match:
             said.setdefault(int(match[1]), set()).add(match[2].lower() == "yes")
@@ -113,7 +113,7 @@ class AskedJudge:
         The model.
     find : callable
         Gives the file of an image by its name, None where there is none.
-    store : RaterStore
+    store : AnswerStore
         Where answers are kept.
     workers : int
         Requests under way at a time.
@@ -125,7 +125,7 @@ class AskedJudge:
 
     client: Client
     find: Callable[[str], Path | None]
-    store: RaterStore
+    store: AnswerStore
     workers: int = 8
     asks: int = 3
     progress: Callable[[int], Any] = field(default=lambda candidates: None)

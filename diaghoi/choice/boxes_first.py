@@ -21,16 +21,16 @@ import numpy.typing as npt
 from diaghoi.choice.answers import MISSING
 from diaghoi.choice.prompts import Frame
 from diaghoi.choice.questions import Box, Questions
-from diaghoi.choice.reply_words import REASONED
 from diaghoi.exceptions import InputError, some_of
 from diaghoi.formats import read_predictions
 from diaghoi.formats.checks import shown
 from diaghoi.formats.content import load
 from diaghoi.formats.vcoco import image_number
 from diaghoi.overlap import iou
-from diaghoi.protocol import HICO_DET, Protocol
+from diaghoi.protocol import Protocol
 from diaghoi.robustness.files import content_hash
 from diaghoi.scenes import Scenes
+from diaghoi.thinking import after_thinking
 
 SURE = 0.5
 """Boxes of a detector count from this score, as in the published scripts."""
@@ -68,18 +68,12 @@ def read_boxes(reply: str, frame: Frame) -> tuple[Box, ...] | None:
         In pixels, without those that have no area; None where the reply tells of no box, nor that
         there is nobody.
     """
-    said = REASONED.split(reply)[-1]
+    said = after_thinking(reply)
     numbers = _BOX.findall(said) or _CORNERS.findall(said)
     if not numbers:
         return () if _NOBODY.search(said) else None
     boxes = (frame.read([float(each) for each in four]) for four in numbers)
     return tuple(box for box in boxes if box[0] < box[2] and box[1] < box[3])
-
-
-def protocol_of(questions: Questions) -> Protocol:
-    """Return what boxes are compared by: the protocol of the data set asked about."""
-    words = questions.vocabulary
-    return words.protocol if words is not None and words.known else HICO_DET
 
 
 def found_person(person: Box, boxes: Sequence[Box], protocol: Protocol) -> Box | None:

@@ -24,10 +24,9 @@ from diaghoi.choice.classes import (
     predicted_interactions,
     verb_names,
 )
-from diaghoi.choice.people import SAME_PERSON
+from diaghoi.choice.people import apart, same_person, shows_several
 from diaghoi.choice.questions import Box
 from diaghoi.choice.time_sensitive import indistinct_from, spelt
-from diaghoi.overlap import iou
 from diaghoi.scenes import Scenes
 from diaghoi.vocabulary import Vocabulary
 
@@ -165,7 +164,7 @@ def _subject(
     return Subject(
         image=name,
         size=(size[0], size[1]) if size and min(size) > 0 else None,
-        several=len(people) > 1 or len(_apart(everybody, margin)) > 1,
+        several=shows_several(everybody, margin),
         scene=_target(name, pool, annotated, annotated),
         people=people,
     )
@@ -180,31 +179,13 @@ def _people(
 ) -> Iterator[Target]:
     """Give the people of an image with what they do."""
     boxes = xyxy[[row for row, _ in done]]
-    people = _apart(boxes, margin)
-    reached = _same(people, boxes, margin)
+    people = apart(boxes, margin)
+    reached = same_person(people, boxes, margin)
     owner = reached.argmax(axis=0).tolist()
     for number, (person, on) in enumerate(zip(people.tolist(), reached.tolist(), strict=True)):
         mine = [each for (_, each), which in zip(done, owner, strict=True) if which == number]
         also = [each for (_, each), reaches in zip(done, on, strict=True) if reaches]
         yield _target(image, pool, _consistent(mine), also, number, tuple(person))
-
-
-def _apart(boxes: FloatArray, margin: float) -> FloatArray:
-    """(N, 4) one box of each person, from the left."""
-    ordered = np.array(sorted({tuple(box) for box in boxes.tolist()})).reshape(-1, 4)
-    same = _same(ordered, ordered, margin)
-    kept: list[int] = []
-    for number in range(len(ordered)):
-        if not same[number, kept].any():
-            kept.append(number)
-    return ordered[kept]
-
-
-def _same(people: FloatArray, boxes: FloatArray, margin: float) -> npt.NDArray[np.bool_]:
-    """(N, B) tell which boxes are those of each person; boxes without area are so if equal."""
-    first, second = np.repeat(people, len(boxes), axis=0), np.tile(boxes, (len(people), 1))
-    same = (iou(first, second, margin) >= SAME_PERSON) | (first == second).all(axis=1)
-    return np.asarray(same.reshape(len(people), len(boxes)))
 
 
 def _consistent(done: Sequence[Interaction]) -> list[Interaction]:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from math import isfinite
 from typing import Literal, get_args
 
 import numpy as np
@@ -26,7 +27,6 @@ from diaghoi.choice.questions import Questions
 from diaghoi.exceptions import InputError, close_matches, some_of
 from diaghoi.formats.vcoco import image_number
 from diaghoi.overlap import iou
-from diaghoi.protocol import HICO_DET, Protocol
 from diaghoi.ragged import expand, place_in_group, runs
 from diaghoi.ranking import descending
 from diaghoi.scenes import Scenes
@@ -64,6 +64,8 @@ class Selection:
             raise InputError("give one of top, threshold and top_all: they are ways to choose")
         if self.threshold is None and given[0] < 1:
             raise InputError(f"{given[0]} triplets are none; give at least 1")
+        if self.threshold is not None and not isfinite(self.threshold):
+            raise InputError(f"threshold {self.threshold}: is no score")
 
     @property
     def words(self) -> str:
@@ -178,19 +180,6 @@ def _rows(predictions: Scenes, questions: Questions) -> IntArray:
     return row
 
 
-def protocol_of(predictions: Scenes, questions: Questions) -> Protocol:
-    """Return what boxes are compared by: the protocol of the data set asked about."""
-    words = questions.vocabulary or predictions.vocabulary
-    return words.protocol if words.known else HICO_DET
-
-
-def _boxes(questions: Questions, name: Literal["human", "thing"]) -> FloatArray:
-    """(Q, 4) boxes of the questions counted from zero, NaN where there is none."""
-    boxes = [getattr(each, name) or (np.nan,) * 4 for each in questions.questions]
-    # The questions on HICO-DET have its boxes as they are annotated: counted from one.
-    return np.array(boxes, dtype=np.float64) - (1.0 if questions.dataset == "hico-det" else 0.0)
-
-
 def _reached(
     predictions: Scenes, questions: Questions, match: Match, question: IntArray, triplet: IntArray
 ) -> BoolArray:
@@ -198,7 +187,7 @@ def _reached(
     on = np.ones(len(question), dtype=bool)
     if match == "scene":
         return on
-    protocol = protocol_of(predictions, questions)
+    protocol = questions.protocol(predictions.vocabulary)
     margin = 1.0 if protocol.boxes == "inclusive" else 0.0
     pair = predictions.triplet_pair[triplet]
     named: tuple[tuple[Literal["human", "thing"], IntArray], ...] = (
@@ -206,7 +195,7 @@ def _reached(
         ("thing", predictions.pair_object[pair]),
     )
     for name, box in named[: 1 if match == "person" else 2]:
-        asked = _boxes(questions, name)[question]
+        asked = questions.boxes(name)[question]
         with np.errstate(invalid="ignore"):
             reached = iou(predictions.box_xyxy[box], asked, margin) >= protocol.iou
         on &= reached & (box >= 0)

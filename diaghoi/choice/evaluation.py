@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from diaghoi._version import __version__
 from diaghoi.choice.answers import Answers
 from diaghoi.choice.score import SUBSETS, Tally, scores, subsets, tally
 
@@ -43,6 +44,7 @@ class ChoiceEvaluation:
     def to_dict(self) -> dict[str, Any]:
         """All values as plain Python."""
         return {
+            "diaghoi": __version__,
             "label": self.answers.label,
             "dataset": self.answers.questions.dataset,
             "how": self.how,

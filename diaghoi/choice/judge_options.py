@@ -8,7 +8,7 @@ from pathlib import Path
 from diaghoi.choice.candidates import Subject
 from diaghoi.choice.judges import THRESHOLD, Judge, Similar, TimeSensitive
 from diaghoi.choice.verdict_files import FileJudge
-from diaghoi.endpoint import KEY, Endpoint, read_endpoint
+from diaghoi.endpoint import Endpoint, read_endpoints
 from diaghoi.exceptions import InputError, close_matches
 from diaghoi.semantic.similarity import read_similarity
 from diaghoi.vocabulary import Vocabulary
@@ -21,29 +21,16 @@ def is_address(text: str) -> bool:
     return "://" in text.split(",")[0]
 
 
-def read_endpoints(texts: Sequence[str]) -> dict[str, Endpoint]:
-    """Read the judges that are models, ``URL,NAME`` or ``URL,NAME,VARIABLE``, by their text.
+def read_models(texts: Sequence[str]) -> dict[str, Endpoint]:
+    """Read the judges that are models, ``URL,MODEL`` or ``URL,MODEL,VARIABLE``, by their text.
 
     Raises
     ------
     InputError
-        For something else, a model that is named twice, and where one key would go to several
-        servers.
+        As :func:`diaghoi.endpoint.read_endpoints`.
     """
-    found: dict[str, Endpoint] = {}
-    for text in filter(is_address, texts):
-        found[text] = read_endpoint(text, OPTION)
-    models = [each.model for each in found.values()]
-    twice = next((model for model in models if models.count(model) > 1), None)
-    if twice is not None:
-        raise InputError(f"{OPTION}: {twice} is named twice; judges have to be independent")
-    hosts = sorted({each.host for each in found.values() if each.key_variable == KEY})
-    if len(hosts) > 1:
-        raise InputError(
-            f"{KEY} would go to {' and '.join(hosts)}; name the variable of each judge: "
-            f"{OPTION} URL,NAME,VARIABLE"
-        )
-    return found
+    models = [text for text in texts if is_address(text)]
+    return dict(zip(models, read_endpoints(models, OPTION), strict=True))
 
 
 def judge_files(texts: Sequence[str]) -> list[Path]:
@@ -101,7 +88,7 @@ def read_judges(
             if not path.exists():
                 raise InputError(
                     f"{OPTION} {text!r:.100}: there is no such file"
-                    f"{close_matches(text, (TIME_SENSITIVE,))}; give a file of verdicts, URL,NAME "
+                    f"{close_matches(text, (TIME_SENSITIVE,))}; give a file of verdicts, URL,MODEL "
                     f"of a model, {SIMILARITY}TABLE or {TIME_SENSITIVE}"
                 )
             judges.append(FileJudge(path, subjects, vocabulary, origin))

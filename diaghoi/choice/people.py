@@ -2,7 +2,8 @@
 
 The paper (002, section 2.3) takes images with several annotated people for multi-person, and asks a
 model about the others, because annotations do not mark everybody. What it found is not published:
-give it in a file, or take the annotated people alone.
+give it in a file, or take the annotated people alone: those who do something, and those that
+something is done to.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from diaghoi.choice.questions import Questions
 from diaghoi.exceptions import InputError, some_of
@@ -24,9 +26,10 @@ from diaghoi.overlap import iou
 from diaghoi.scenes import Scenes
 from diaghoi.vocabulary import Vocabulary
 
+FloatArray = npt.NDArray[np.float64]
 WORDS = {"single": False, "multi": True}
-# Boxes of one person that were drawn for several interactions are not quite the same.
 SAME_PERSON = 0.5
+"""IoU from which two boxes are one person: those drawn for several interactions differ a little."""
 
 
 def read_people(
@@ -134,22 +137,41 @@ def _several(where: str, value: Any) -> bool:
 
 
 def _annotated(scenes: Scenes, questions: Questions) -> dict[str, bool]:
-    """Tell where several people have annotated interactions."""
+    """Tell where several people are annotated."""
     row = {name: place for place, name in enumerate(scenes.names.tolist())}
+    person = scenes.vocabulary.person
+    margin = 1.0 if scenes.vocabulary.protocol.boxes == "inclusive" else 0.0
     found = {}
     for name in questions.images:
         place = row.get(name, row.get(image_number(name), -1))
         if place >= 0:
-            found[name] = _people(scenes, place) > 1
+            image = scenes.between(place, place + 1)
+            found[name] = shows_several(image.box_xyxy[image.box_label == person], margin)
     return found
 
 
-def _people(scenes: Scenes, image: int) -> int:
-    """Count the people of an image who have annotated interactions; 0, 1, or 2 for more."""
-    mine = scenes.between(image, image + 1)
-    boxes = mine.box_xyxy[np.unique(mine.pair_human)]
-    if not len(boxes):
-        return 0
-    margin = 0.0 if scenes.vocabulary.protocol.boxes == "continuous" else 1.0
-    first = np.broadcast_to(boxes[0], boxes.shape)
-    return 1 if (iou(first, boxes, margin) >= SAME_PERSON).all() else 2
+def shows_several(people: FloatArray, margin: float) -> bool:
+    """Tell whether the (N, 4) boxes of the people annotated in an image are of more than one.
+
+    All of them count, those that do something and those that something is done to.
+    """
+    boxes = np.unique(people, axis=0)
+    return not same_person(boxes, boxes, margin).all()
+
+
+def apart(boxes: FloatArray, margin: float) -> FloatArray:
+    """(N, 4) one box of each person, from the left."""
+    ordered = np.array(sorted({tuple(box) for box in boxes.tolist()})).reshape(-1, 4)
+    same = same_person(ordered, ordered, margin)
+    kept: list[int] = []
+    for number in range(len(ordered)):
+        if not same[number, kept].any():
+            kept.append(number)
+    return ordered[kept]
+
+
+def same_person(people: FloatArray, boxes: FloatArray, margin: float) -> npt.NDArray[np.bool_]:
+    """(N, B) tell which boxes are those of each person; boxes without area are so if equal."""
+    first, second = np.repeat(people, len(boxes), axis=0), np.tile(boxes, (len(people), 1))
+    same = (iou(first, second, margin) >= SAME_PERSON) | (first == second).all(axis=1)
+    return np.asarray(same.reshape(len(people), len(boxes)))

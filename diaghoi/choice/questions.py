@@ -8,12 +8,11 @@ belongs to it.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -22,11 +21,14 @@ from diaghoi.choice.classes import ARTICLE, Classes, Interaction, classes_of, in
 from diaghoi.exceptions import InputError, close_matches, some_of
 from diaghoi.formats.checks import shown
 from diaghoi.formats.content import load
+from diaghoi.protocol import HICO_DET, Protocol
 from diaghoi.vocabulary import Vocabulary, vocabulary
 
 FIRST = "QA_0"
 RIGHT, WRONG = "gt_choices", "wrong_choices"
 MOST_OPTIONS = 26
+# No picture is so large; larger whole numbers are no floats.
+FARTHEST = 1e300
 Box = tuple[float, float, float, float]
 # How the images of known data sets are called.
 NAMES = {"HICO_": "hico-det", "COCO_": "v-coco"}
@@ -88,6 +90,17 @@ class Questions:
     def __len__(self) -> int:
         return len(self.questions)
 
+    def protocol(self, other: Vocabulary | None = None) -> Protocol:
+        """Give what boxes are compared by: the protocol of the data set, or of another one.
+
+        Parameters
+        ----------
+        other : Vocabulary, optional
+            Where the data set of the questions is not known; that of HICO-DET where neither is.
+        """
+        words = self.vocabulary or other
+        return words.protocol if words is not None and words.known else HICO_DET
+
     @property
     def dataset(self) -> str:
         """Name of the data set."""
@@ -108,6 +121,12 @@ class Questions:
     def place_of(self) -> dict[tuple[str, str], int]:
         """Place of each question by image and name."""
         return {(each.image, each.name): place for place, each in enumerate(self.questions)}
+
+    def boxes(self, name: Literal["human", "thing"]) -> npt.NDArray[np.float64]:
+        """(Q, 4) boxes of the questions counted from zero, NaN where there is none."""
+        boxes = [getattr(each, name) or (np.nan,) * 4 for each in self.questions]
+        # The questions on HICO-DET have its boxes as they are annotated: counted from one.
+        return np.array(boxes, dtype=np.float64) - (1.0 if self.dataset == "hico-det" else 0.0)
 
     def named(self, option: str) -> Interaction:
         """Find what an option of these questions names."""
@@ -203,7 +222,7 @@ def _options(where: str, value: Any) -> tuple[str, ...]:
 def _box(where: str, value: Any) -> Box:
     numbers = value if isinstance(value, list) else []
     right = len(numbers) == 4 and all(
-        isinstance(each, int | float) and not isinstance(each, bool) and math.isfinite(each)
+        isinstance(each, int | float) and not isinstance(each, bool) and abs(each) <= FARTHEST
         for each in numbers
     )
     if not right or numbers[2] < numbers[0] or numbers[3] < numbers[1]:

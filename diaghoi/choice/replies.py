@@ -25,6 +25,7 @@ from typing import Literal, NamedTuple
 
 from diaghoi.choice import reply_words as words
 from diaghoi.choice.option_texts import mentioned, same_text
+from diaghoi.thinking import after_thinking
 
 How = Literal["letters", "text", "none", "refusal", "empty", "unreadable"]
 
@@ -116,12 +117,7 @@ def _letters(places: Iterator[int] | Sequence[int]) -> Reading | None:
 
 def _concluding(text: str) -> str:
     """Return the part of a reply that holds its answer."""
-    closing = [match.end() for match in words.REASONED.finditer(text)]
-    if closing:
-        text = text[closing[-1] :]
-    opening = words.REASONING.search(text)
-    if opening:
-        text = text[: opening.start()]
+    text = after_thinking(text)
     tags = [match.end() for match in words.TAG.finditer(text)]
     if tags:
         inside = [re.split(words.TAG_END, text[start:], maxsplit=1)[0] for start in tags]

@@ -19,9 +19,6 @@ PLAINER = {ord(sign): " " for sign in "*`~#$_\u00a0\u200b\u200c\u200d\ufeff"} | 
 }
 COMMANDS = re.compile(r"\\[A-Za-z]+|[{}]|</?[A-Za-z|/]{1,20}>")
 
-_THOUGHT = r"(?:think|thinking|thought|reasoning|scratchpad|analysis)"
-REASONED = re.compile(rf"</{_THOUGHT}>", re.IGNORECASE)
-REASONING = re.compile(rf"<{_THOUGHT}>", re.IGNORECASE)
 TAG = re.compile(r"<(?:final ?)?answers?>", re.IGNORECASE)
 TAG_END = re.compile(r"</?(?:final ?)?answers?>", re.IGNORECASE)
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from diaghoi.choice.detect import Selection
     from diaghoi.choice.evaluation import ChoiceEvaluation
     from diaghoi.choice.questions import Questions
+    from diaghoi.cli.compare import Tests
     from diaghoi.significance import Difference
 
 choice = typer.Typer(
@@ -60,13 +61,18 @@ def score(
 ) -> None:
     """Score the answers of a model: Instance-F1, Macro-F1, Micro-F1 and exact match."""
     from diaghoi.choice.answers import read_answers
+    from diaghoi.study import refuse_result
 
     written = [json, class_table, figure]
     _check(written, [questions, answers, people], class_table, figure)
     with progress(quiet) as shown:
         asked, several, notes = _asked(questions, dataset, people, shown)
         shown.start("reading answers")
-        found = read_answers(answers, asked, label=label)
+        try:
+            found = read_answers(answers, asked, label=label)
+        except InputError:
+            refuse_result(answers, "the answers")
+            raise
         result, evaluation = _evaluated(found, several, "replies", notes)
         _add(
             result, evaluation, (bootstrap, confidence, seed), diagnose or figure is not None, shown
@@ -138,10 +144,18 @@ def compare(
 ) -> None:
     """Set models that answer and detectors side by side, in the layout of the paper."""
     from diaghoi.choice.tables import compare_choices_table
-    from diaghoi.cli.compare import listed, show_comparison, table_kind, write_comparison
+    from diaghoi.cli.compare import (
+        listed,
+        show_comparison,
+        table_kind,
+        tests_wanted,
+        too_few,
+        write_comparison,
+    )
     from diaghoi.significance import level_of
 
     kind = table_kind(format, out)
+    tests = tests_wanted(significance, resamples, confidence, seed)
     selected = _selection(top, threshold, top_all)
     _check([out, json, figure], [questions, people, *files], None, figure)
     told = [
@@ -160,10 +174,11 @@ def compare(
         comparison = compare_choices_table(
             evaluations, chosen if len(set(chosen)) > 1 or groups else ()
         )
-        if significance:
-            comparison = comparison.with_differences(
-                _differences(evaluations, (resamples, confidence, seed), shown),
-                level_of(confidence),
+        if tests is not None:
+            differences = _differences(evaluations, tests, shown)
+            comparison = replace(
+                comparison.with_differences(differences, level_of(confidence)),
+                notes=(*too_few(len(differences), tests), *comparison.notes),
             )
         write_comparison(comparison, kind, out, json)
         if figure is not None:
@@ -223,9 +238,14 @@ def _detected(
 ) -> Answers:
     from diaghoi.choice.detect import detected_answers, match_of
     from diaghoi.formats import read_predictions
+    from diaghoi.study import refuse_result
 
     where = match_of(asked, match)
-    found = read_predictions(path, dataset=asked.vocabulary, **reading)
+    try:
+        found = read_predictions(path, dataset=asked.vocabulary, **reading)
+    except InputError:
+        refuse_result(path, "the predictions or answers")
+        raise
     answers = detected_answers(
         found, asked, selection=selected, match=where, label=label or path.stem
     )
@@ -282,29 +302,28 @@ def _add(
 
 def _differences(
     evaluations: Sequence[ChoiceEvaluation],
-    resampling: tuple[int, float, int],
+    tests: Tests,
     shown: Progress,
 ) -> list[Difference]:
     """Test each model against the first, all together."""
     from diaghoi.choice.intervals import compare_choices
     from diaghoi.significance import corrected
 
-    resamples, confidence, seed = resampling
     if len(evaluations) < 2:
         raise InputError("--significance: compares models, and there is one; give at least two")
     first, *others = evaluations
     found: list[Difference] = []
     for other in others:
-        shown.start(f"testing {other.answers.label}", total=2 * resamples)
+        shown.start(f"testing {other.answers.label}", total=2 * tests.resamples)
         found += compare_choices(
             first,
             other,
-            resamples,
-            seed=seed,
-            confidence=confidence,
+            tests.resamples,
+            seed=tests.seed,
+            confidence=tests.confidence,
             progress=shown.advance,
         )
-    return corrected(found, confidence)
+    return corrected(found, tests.confidence)
 
 
 def _write(

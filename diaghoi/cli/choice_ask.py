@@ -2,33 +2,31 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from diaghoi.cli import asking, options, outputs
 from diaghoi.cli import choice_options as given
-from diaghoi.cli import options, outputs
 from diaghoi.cli.present import print_notes
 from diaghoi.cli.progress import progress
-from diaghoi.cli.similarity_build import MaxTokens, Pause, Timeout, Tries, Yes
 from diaghoi.exceptions import InputError, close_matches, some_of
 from diaghoi.report.json import to_json, write_json
 
 if TYPE_CHECKING:
+    from diaghoi.asking import Client
     from diaghoi.choice.ask import Asked, Asker, Estimate
     from diaghoi.choice.boxes_first import Detections
     from diaghoi.choice.manner import Manner
     from diaghoi.choice.questions import Questions
-    from diaghoi.endpoint import Client
 
 Images = Annotated[Path, typer.Option(help="Folder with the pictures.", readable=False)]
 Model = Annotated[
     str,
     typer.Option(
-        metavar="URL,NAME[,VARIABLE]",
+        metavar="URL,MODEL[,VARIABLE]",
         help="An OpenAI-compatible endpoint, the name of the model there, and the environment "
         "variable with its API key [DIAGHOI_API_KEY].",
     ),
@@ -68,7 +66,6 @@ OptionSeed = Annotated[int, typer.Option(min=0, help="Seed of the order of the o
 Limit = Annotated[
     int | None, typer.Option(min=1, metavar="N", help="Ask the first N questions only.")
 ]
-Concurrent = Annotated[int, typer.Option(min=1, max=256, metavar="N", help="Requests at a time.")]
 Price = Annotated[
     str | None, typer.Option(metavar="IN,OUT", help="Price of a million tokens in and out.")
 ]
@@ -89,13 +86,13 @@ def ask(
     dataset: given.Dataset = None,
     seed: OptionSeed = 0,
     limit: Limit = None,
-    concurrent: Concurrent = 8,
-    yes: Yes = False,
+    concurrent: asking.Concurrent = 8,
+    yes: asking.Yes = False,
     price: Price = None,
-    tries: Tries = 6,
-    timeout: Timeout = 120.0,
-    pause: Pause = 1.0,
-    max_tokens: MaxTokens = 1024,
+    tries: asking.Tries = 6,
+    timeout: asking.Timeout = 120.0,
+    pause: asking.Pause = 1.0,
+    max_tokens: asking.MaxTokens = 1024,
     temperature: Temperature = 0.0,
     json: options.Json = None,
     quiet: options.Quiet = False,
@@ -104,25 +101,23 @@ def ask(
 
     Answers are kept as they come: a run that was ended goes on where it was.
     """
+    from diaghoi.asking import PICTURE_REFUSED, Client
     from diaghoi.choice.ask import Asker
     from diaghoi.choice.asked import AskedFile
     from diaghoi.choice.manner import OWN
     from diaghoi.choice.questions import read_questions
-    from diaghoi.endpoint import PICTURE_REFUSED, Client, Patience, read_endpoint
+    from diaghoi.endpoint import read_endpoint, read_prices
     from diaghoi.report.pictures import Pictures
-    from diaghoi.semantic.rater_options import read_prices
 
     endpoint = read_endpoint(model, "--model")
     prices = read_prices([] if price is None else [price], 1)
     found_in = out.with_name(f"{out.stem}.people.jsonl")
     outputs.check_files([out, found_in, json], [questions, detections])
     find = Pictures(images).find
-    limits = {"temperature": temperature} if temperature >= 0 else {}
     client = Client(
         endpoint=endpoint,
-        patience=Patience(tries=tries, timeout=timeout, pause=pause),
-        options=limits | ({"max_tokens": max_tokens} if max_tokens else {}),
         single=PICTURE_REFUSED,
+        **asking.client_choices(tries, timeout, pause, max_tokens, temperature),
     )
     with progress(quiet) as shown:
         shown.start("reading questions")
@@ -204,7 +199,7 @@ def _run(
     )
     if not quiet:
         print_notes(_beforehand(asker, cost))
-    if not _goes_on(asker, cost, cents, yes, quiet):
+    if cost.questions and not asking.goes_on([_in_words(asker, cost, cents)], yes, quiet):
         return None
     with progress(quiet) as shown:
         shown.start(f"asking {asker.manner.model}", total=cost.questions)
@@ -230,25 +225,15 @@ def _beforehand(asker: Asker, cost: Estimate) -> list[str]:
     return notes
 
 
-def _goes_on(asker: Asker, cost: Estimate, price: float | None, yes: bool, quiet: bool) -> bool:
-    """Show the estimate on stderr, and ask where nobody said yes."""
-    if not cost.questions:
-        return True
-    if not (quiet and yes):
-        before = f" ({len(asker.before):,} are answered)" if asker.before else ""
-        spent = "" if price is None else f", {price:,.2f} by the price given"
-        typer.echo(
-            f"{asker.manner.model}: {cost.questions:,} questions to ask in {cost.requests:,} "
-            f"requests{before}, about {cost.tokens_in:,} tokens in and {cost.tokens_out:,} out "
-            f"(models count pictures in their own ways, and some think aloud){spent}",
-            err=True,
-        )
-    if yes:
-        return True
-    if sys.stdin is not None and sys.stdin.isatty():
-        return typer.confirm("Start?", err=True)
-    typer.echo("Nothing was asked yet; add --yes to start.", err=True)
-    return False
+def _in_words(asker: Asker, cost: Estimate, price: float | None) -> str:
+    """Tell what asking takes."""
+    before = f" ({len(asker.before):,} are answered)" if asker.before else ""
+    spent = "" if price is None else f", {price:,.2f} by the price given"
+    return (
+        f"{asker.manner.model}: {cost.questions:,} questions to ask in {cost.requests:,} "
+        f"requests{before}, about {cost.tokens_in:,} tokens in and {cost.tokens_out:,} out "
+        f"(models count pictures in their own ways, and some think aloud){spent}"
+    )
 
 
 def _result(asker: Asker, cost: Estimate, price: float | None, done: Asked) -> dict[str, Any]:

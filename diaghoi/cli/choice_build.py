@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -10,23 +9,21 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from diaghoi.cli import options, outputs
-from diaghoi.cli.choice_ask import Concurrent
+from diaghoi.cli import asking, options, outputs
 from diaghoi.cli.present import print_notes
 from diaghoi.cli.progress import Progress, progress
-from diaghoi.cli.similarity_build import AskAgain, Asks, MaxTokens, Pause, Timeout, Tries, Yes
 from diaghoi.exceptions import InputError
 from diaghoi.report.json import to_json, write_json
 
 if TYPE_CHECKING:
+    from diaghoi.answer_store import AnswerStore
+    from diaghoi.asking import Client
     from diaghoi.choice.asked_judge import AskedJudge
     from diaghoi.choice.build import Benchmark
     from diaghoi.choice.candidates import Subject
     from diaghoi.choice.judges import Judge
-    from diaghoi.endpoint import Client, Endpoint
     from diaghoi.report.pictures import Pictures
     from diaghoi.scenes import Scenes
-    from diaghoi.semantic.rater_store import RaterStore
 
 AnnotationFile = Annotated[
     Path, typer.Argument(help="Annotations, in any format that is read.", readable=False)
@@ -37,7 +34,7 @@ Judges = Annotated[
     typer.Option(
         "--judge",
         metavar="JUDGE",
-        help="Who says what is not there: URL,NAME[,VARIABLE] of a vision-language model and the "
+        help="Who says what is not there: URL,MODEL[,VARIABLE] of a vision-language model and the "
         "environment variable with its API key; a file of verdicts; similarity:TABLE[,THRESHOLD]; "
         "time-sensitive. Of models and files the first groups, the second confirms, the third "
         "decides on what the second does not confirm; the others rule out before.",
@@ -81,14 +78,14 @@ def build(
     quality_sheet: Sheet = None,
     seed: options.Seed = 0,
     store: Store = None,
-    concurrent: Concurrent = 8,
-    yes: Yes = False,
-    tries: Tries = 6,
-    asks: Asks = 3,
-    timeout: Timeout = 120.0,
-    pause: Pause = 1.0,
-    max_tokens: MaxTokens = 1024,
-    ask_again: AskAgain = False,
+    concurrent: asking.Concurrent = 8,
+    yes: asking.Yes = False,
+    tries: asking.Tries = 6,
+    asks: asking.Asks = 3,
+    timeout: asking.Timeout = 120.0,
+    pause: asking.Pause = 1.0,
+    max_tokens: asking.MaxTokens = 1024,
+    ask_again: asking.AskAgain = False,
     json: options.Json = None,
     quiet: options.Quiet = False,
 ) -> None:
@@ -96,16 +93,17 @@ def build(
 
     Verdicts of models are kept as they come: a run that was ended goes on where it was.
     """
+    from diaghoi.asking import PICTURE_REFUSED, Client
     from diaghoi.choice.candidates import subjects_of
-    from diaghoi.choice.judge_options import judge_files, read_endpoints
+    from diaghoi.choice.judge_options import judge_files, read_models
     from diaghoi.formats import read_annotations
 
     texts = judge or []
-    endpoints = read_endpoints(texts)
+    endpoints = read_models(texts)
     kept = (store or out.with_name(f"{out.name}.sqlite")) if endpoints else None
     _check(out, [json, kept], [annotations, *judge_files(texts)])
     pictures = _pictures(images, bool(endpoints))
-    limits = {"temperature": 0} | ({"max_tokens": max_tokens} if max_tokens else {})
+    common = asking.client_choices(tries, timeout, pause, max_tokens)
     with ExitStack() as stack:
         with progress(quiet) as shown:
             shown.start("reading annotations")
@@ -113,13 +111,14 @@ def build(
             subjects = subjects_of(scenes)
             models = {}
             if kept is not None and pictures is not None:
-                answers = stack.enter_context(_store(kept, ask_again))
+                answers = stack.enter_context(asking.answer_store(kept, ask_again))
                 for text, endpoint in endpoints.items():
-                    client = _client(endpoint, (tries, timeout, pause), limits)
+                    client = Client(endpoint=endpoint, single=PICTURE_REFUSED, **common)
                     models[text] = _model(client, pictures, answers, concurrent, asks)
             judges = _judges(texts, scenes, subjects, models)
         drawn = (seed, all_people)
-        if models and not _goes_on(models.values(), subjects, drawn, yes, quiet):
+        requests = _requests(models.values(), subjects, drawn) if models else {}
+        if any(requests.values()) and not asking.goes_on(_in_words(requests), yes, quiet):
             return
         with progress(quiet) as shown:
             for model in models.values():
@@ -149,31 +148,8 @@ def _pictures(images: Path | None, needed: bool) -> Pictures | None:
     return None if images is None else Pictures(images)
 
 
-def _store(path: Path, ask_again: bool) -> RaterStore:
-    from diaghoi.semantic.rater_store import RaterStore
-
-    store = RaterStore(path)
-    if ask_again:
-        store.forget_unread()
-    return store
-
-
-def _client(
-    endpoint: Endpoint, patience: tuple[int, float, float], limits: dict[str, Any]
-) -> Client:
-    from diaghoi.endpoint import PICTURE_REFUSED, Client, Patience
-
-    tries, timeout, pause = patience
-    return Client(
-        endpoint=endpoint,
-        patience=Patience(tries=tries, timeout=timeout, pause=pause),
-        options=limits,
-        single=PICTURE_REFUSED,
-    )
-
-
 def _model(
-    client: Client, pictures: Pictures, store: RaterStore, workers: int, asks: int
+    client: Client, pictures: Pictures, store: AnswerStore, workers: int, asks: int
 ) -> AskedJudge:
     from diaghoi.choice.asked_judge import AskedJudge
 
@@ -196,32 +172,22 @@ def _judges(
     return judges
 
 
-def _goes_on(
-    models: Iterable[AskedJudge],
-    subjects: Sequence[Subject],
-    drawn: tuple[int, bool],
-    yes: bool,
-    quiet: bool,
-) -> bool:
-    """Show on stderr what is to be asked, and ask where nobody said yes."""
+def _requests(
+    models: Iterable[AskedJudge], subjects: Sequence[Subject], drawn: tuple[int, bool]
+) -> dict[str, int]:
+    """Count how often each model is asked at most."""
     from diaghoi.choice.build import drawn_targets
     from diaghoi.choice.judges import Asked
 
     seed, everybody = drawn
     targets = drawn_targets(subjects, seed=seed, everybody=everybody)
     asked = [Asked(one, one.candidates) for found in targets.values() for one in found]
-    requests = {model.name: model.open(asked) for model in models}
-    if not any(requests.values()):
-        return True
-    if not (quiet and yes):
-        for name, number in requests.items():
-            typer.echo(f"{name}: at most {number:,} requests, each with a picture", err=True)
-    if yes:
-        return True
-    if sys.stdin is not None and sys.stdin.isatty():
-        return typer.confirm("Start?", err=True)
-    typer.echo("Nothing was asked yet; add --yes to start.", err=True)
-    return False
+    return {model.name: model.open(asked) for model in models}
+
+
+def _in_words(requests: Mapping[str, int]) -> Iterator[str]:
+    for name, number in requests.items():
+        yield f"{name}: at most {number:,} requests, each with a picture"
 
 
 def _benchmark(

@@ -111,13 +111,26 @@ def compare(
     inputs = [path for model in study.models for path in (model.file, model.pairs)]
     written = [out, json]
     outputs.check_files(written, [*files, *inputs, study.annotations, study.instances, study.ids])
-    tests = Tests(resamples, confidence, seed) if significance else None
-    if tests is not None and tests.resamples < 2:
-        raise InputError(f"--resamples {resamples}: give at least two resamples, usually 1000")
+    tests = tests_wanted(significance, resamples, confidence, seed)
     with progress(quiet) as bar:
         comparison = _comparison(study, read, bar, written, tests)
     write_comparison(comparison, kind, out, json)
     show_comparison(comparison, kind, out, json, quiet)
+
+
+def tests_wanted(significance: bool, resamples: int, confidence: float, seed: int) -> Tests | None:
+    """Collect how models are tested, if they are.
+
+    Raises
+    ------
+    InputError
+        For fewer than two resamples.
+    """
+    if not significance:
+        return None
+    if resamples < 2:
+        raise InputError(f"--resamples {resamples}: give at least two resamples, usually 1000")
+    return Tests(resamples, confidence, seed)
 
 
 def table_kind(format: str | None, out: Path | None) -> str:
@@ -211,7 +224,7 @@ def _comparison(
     notes = [*located]
     if tests is not None:
         differences = _differences(diagnoses, tests, bar)
-        notes += _too_few(len(differences), tests)
+        notes += too_few(len(differences), tests)
         comparison = comparison.with_differences(differences, level_of(tests.confidence))
     return replace(comparison, notes=(*notes, *comparison.notes))
 
@@ -235,7 +248,7 @@ def _differences(diagnoses: Sequence[Diagnosis], tests: Tests, bar: Progress) ->
     return corrected(found, tests.confidence)
 
 
-def _too_few(comparisons: int, tests: Tests) -> list[str]:
+def too_few(comparisons: int, tests: Tests) -> list[str]:
     """Tell where no model could be told apart, however much it differs."""
     level = level_of(tests.confidence)
     # The smallest p-value is 1 / (1 + resamples).

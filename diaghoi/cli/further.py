@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import isfinite
 from typing import Any, cast, get_args
 
 from diaghoi.cli.progress import Progress
@@ -13,6 +12,7 @@ from diaghoi.exceptions import InputError, close_matches
 from diaghoi.known_object import ImageLabels
 from diaghoi.scenes import Scenes
 from diaghoi.uncertainty import Method, bootstrap, check_settings
+from diaghoi.variants import check_overlap, check_threshold, variant_figures, variants_of
 
 # Of images and of resamples: enough for any interval.
 MANY = 1000
@@ -61,11 +61,9 @@ class Further:
         # That there are images to draw from shows later.
         check_settings(MANY, MANY if self.resamples is None else self.resamples, self.confidence)
         for iou in self.pair_nms:
-            if not 0 < iou < 1:
-                raise InputError(f"--pair-nms {iou:g}: the IoU must lie between 0 and 1")
+            check_overlap("--pair-nms", iou)
         for score in self.thresholds:
-            if not isfinite(score):
-                raise InputError(f"--detection-threshold {score:g}: is no score")
+            check_threshold("--detection-threshold", score)
 
     def add(
         self,
@@ -119,8 +117,6 @@ class Further:
         image_labels: ImageLabels | None,
         shown: Progress,
     ) -> dict[str, Any]:
-        from diaghoi.variants import variant_figures, variants_of
-
         annotations, predictions = scenes
         found = {}
         for name, variant in variants_of(

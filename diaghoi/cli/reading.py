@@ -13,7 +13,7 @@ from diaghoi.exceptions import InputError
 from diaghoi.formats import open_predictions, read_annotations
 from diaghoi.meeting import sampled_warnings
 from diaghoi.scenes import Scenes, SceneSource
-from diaghoi.study import read_result
+from diaghoi.study import refuse_result
 from diaghoi.vocabulary import Vocabulary, vocabulary
 
 
@@ -135,21 +135,12 @@ class Reading:
                 **choices,
             )
         except InputError:
-            _refuse_result(self.predictions, "the predictions")
+            refuse_result(self.predictions, "the predictions")
             raise
 
     def _annotations(self, path: Path, words: Vocabulary) -> Scenes:
         try:
             return read_annotations(path, dataset=words, instances=self.instances, ids=self.ids)
         except InputError:
-            _refuse_result(path, "the annotations")
+            refuse_result(path, "the annotations")
             raise
-
-
-def _refuse_result(path: Path, what: str) -> None:
-    """Say of a file that could not be read that it is a saved result, where it is one."""
-    if path.is_file() and read_result(path) is not None:
-        raise InputError(
-            f"{path}: is a saved result of 'diaghoi report --json'; give {what} themselves, or "
-            "look at saved results with 'diaghoi compare'"
-        ) from None

@@ -16,22 +16,6 @@ from diaghoi.report.json import write_json
 from diaghoi.tables import Table
 
 PAGES = (".html", ".htm")
-DRAWN = ("pdf", "svg", "png")
-
-
-def check_figure(path: Path) -> None:
-    """Refuse a name of a figure that does not say how to draw it, or not for a paper.
-
-    Raises
-    ------
-    InputError
-        For another ending than those of :data:`DRAWN`.
-    """
-    from diaghoi.plots.style import check_suffix
-
-    if check_suffix(path) not in DRAWN:
-        endings = ", ".join(f".{kind}" for kind in DRAWN)
-        raise InputError(f"{path}: figures are written as {endings}; give a file with such a name")
 
 
 def check_page(path: Path) -> None:
@@ -107,7 +91,9 @@ class Files:
             single += [self.figure, attribution_figure(self.figure)]
         outputs.check_files([*single, *(inside or ())], inputs)
         if self.figure is not None:
-            check_figure(self.figure)
+            from diaghoi.plots.style import check_suffix
+
+            check_suffix(self.figure)
         if self.html is not None:
             check_page(self.html)
         for path in self.tables:

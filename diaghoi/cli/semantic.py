@@ -13,7 +13,7 @@ from diaghoi.cli import similarity_tables as similar
 from diaghoi.cli.present import print_notes
 from diaghoi.cli.progress import Progress, progress
 from diaghoi.cli.reading import Inputs, Reading
-from diaghoi.cli.report_files import check_figure, check_page
+from diaghoi.cli.report_files import check_page
 from diaghoi.exceptions import InputError
 from diaghoi.protocol import PROTOCOLS
 from diaghoi.protocol import protocol as protocol_named
@@ -213,7 +213,9 @@ class _Files:
 
             check_table_file(self.table)
         if self.figure is not None:
-            check_figure(self.figure)
+            from diaghoi.plots.style import check_suffix
+
+            check_suffix(self.figure)
         if self.html is not None:
             check_page(self.html)
         if self.examples is not None:

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from diaghoi.cli import options, outputs
+from diaghoi.cli import asking, options, outputs
 from diaghoi.cli.present import print_notes
 from diaghoi.cli.progress import Progress, progress
 from diaghoi.exceptions import InputError, some_of
 from diaghoi.report.json import to_json, write_json
 
 if TYPE_CHECKING:
+    from diaghoi.answer_store import AnswerStore
     from diaghoi.semantic.rater import Estimate, Question, Rated
-    from diaghoi.semantic.rater_store import RaterStore
 
 Terms = Annotated[
     Path | None,
@@ -54,7 +54,6 @@ Store = Annotated[
     Path | None,
     typer.Option(help="Where answers are kept [the name of --out, .sqlite].", readable=False),
 ]
-Yes = Annotated[bool, typer.Option("--yes", help="Start without asking, after the estimate.")]
 Price = Annotated[
     list[str] | None,
     typer.Option(
@@ -63,16 +62,6 @@ Price = Annotated[
 ]
 Batch = Annotated[int, typer.Option(min=1, max=100, help="Pairs in a request.")]
 Workers = Annotated[int, typer.Option(min=1, max=256, help="Requests at a time.")]
-Tries = Annotated[int, typer.Option(min=1, help="Tries of a request that fails.")]
-Asks = Annotated[int, typer.Option(min=1, help="Times a pair is asked until a reply is valid.")]
-Timeout = Annotated[float, typer.Option(min=0.1, help="Seconds to wait for a reply.")]
-Pause = Annotated[float, typer.Option(min=0.0, help="Seconds before the second try; they double.")]
-MaxTokens = Annotated[
-    int, typer.Option(min=0, help="Longest reply, which thinking counts for; 0 leaves it open.")
-]
-AskAgain = Annotated[
-    bool, typer.Option("--ask-again", help="Ask again what had no valid reply in earlier runs.")
-]
 
 
 def build(
@@ -85,16 +74,16 @@ def build(
     baseline: Baseline = None,
     wordnet: Wordnet = None,
     store: Store = None,
-    yes: Yes = False,
+    yes: asking.Yes = False,
     price: Price = None,
     batch: Batch = 1,
     workers: Workers = 8,
-    tries: Tries = 6,
-    asks: Asks = 3,
-    timeout: Timeout = 120.0,
-    pause: Pause = 1.0,
-    max_tokens: MaxTokens = 1024,
-    ask_again: AskAgain = False,
+    tries: asking.Tries = 6,
+    asks: asking.Asks = 3,
+    timeout: asking.Timeout = 120.0,
+    pause: asking.Pause = 1.0,
+    max_tokens: asking.MaxTokens = 1024,
+    ask_again: asking.AskAgain = False,
     json: options.Json = None,
     quiet: options.Quiet = False,
 ) -> None:
@@ -118,27 +107,25 @@ def build(
         _present(result, json, quiet)
         return
 
-    from diaghoi.endpoint import Client, Patience
+    from diaghoi.asking import Client
+    from diaghoi.endpoint import read_endpoints, read_prices
     from diaghoi.semantic.rater import Raters, estimate
-    from diaghoi.semantic.rater_options import read_prices, read_raters
-    from diaghoi.semantic.rater_store import RaterStore
 
-    endpoints = read_raters(rater or [])
+    endpoints = read_endpoints(rater or [], "--rater")
     prices = read_prices(price or [], len(endpoints))
-    with RaterStore(store) as answers:
-        if ask_again:
-            answers.forget_unread()
+    with asking.answer_store(store, ask_again) as answers:
         names = [each.model for each in endpoints]
         with progress(quiet) as shown:
             shown.start("estimating")
             costs = estimate(questions, names, answers, batch=batch)
         estimated = _estimated(costs, prices, answers)
-        if not _goes_on(estimated, yes, quiet):
+        rows = estimated["raters"]
+        open_ = any(row["pairs"] for row in rows)
+        if open_ and not asking.goes_on(_in_words(rows), yes, quiet):
             return
-        limits = {"temperature": 0} | ({"max_tokens": max_tokens} if max_tokens else {})
-        patience = Patience(tries=tries, timeout=timeout, pause=pause)
+        common = asking.client_choices(tries, timeout, pause, max_tokens)
         raters = Raters(
-            clients=[Client(endpoint=e, patience=patience, options=limits) for e in endpoints],
+            clients=[Client(endpoint=each, **common) for each in endpoints],
             store=answers,
             batch=batch,
             workers=workers,
@@ -207,7 +194,7 @@ def _build_baseline(
 
 
 def _estimated(
-    costs: Sequence[Estimate], prices: Sequence[tuple[float, float]], store: RaterStore
+    costs: Sequence[Estimate], prices: Sequence[tuple[float, float]], store: AnswerStore
 ) -> dict[str, Any]:
     rows: list[dict[str, Any]] = [
         {
@@ -223,32 +210,19 @@ def _estimated(
     return {"store": str(store.path), "raters": rows}
 
 
-def _goes_on(estimated: dict[str, Any], yes: bool, quiet: bool) -> bool:
-    """Show the estimate on stderr, and ask where nobody said yes."""
-    rows = estimated["raters"]
-    if not any(row["pairs"] for row in rows):
-        return True
-    if not (quiet and yes):
-        for number, row in enumerate(rows):
-            most = "at most " if number else ""
-            line = (
-                f"{row['rater']}: {most}{row['pairs']:,} pairs to rate in {row['requests']:,} "
-                f"requests, about {row['tokens_in']:,} tokens in and {row['tokens_out']:,} out "
-                "(more where a model thinks aloud)"
-            )
-            cost = "" if row["price"] is None else f", {row['price']:,.2f} by the prices given"
-            typer.echo(line + cost, err=True)
-        if any(row["price"] is not None for row in rows):
-            total = sum(row["price"] for row in rows)
-            typer.echo(f"together at most {total:,.2f}", err=True)
-    if yes:
-        return True
-    import sys
-
-    if sys.stdin is not None and sys.stdin.isatty():
-        return typer.confirm("Start?", err=True)
-    typer.echo("Nothing was asked yet; add --yes to start.", err=True)
-    return False
+def _in_words(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
+    """Tell what asking the raters takes."""
+    for number, row in enumerate(rows):
+        most = "at most " if number else ""
+        cost = "" if row["price"] is None else f", {row['price']:,.2f} by the prices given"
+        yield (
+            f"{row['rater']}: {most}{row['pairs']:,} pairs to rate in {row['requests']:,} "
+            f"requests, about {row['tokens_in']:,} tokens in and {row['tokens_out']:,} out "
+            f"(more where a model thinks aloud){cost}"
+        )
+    prices = [row["price"] for row in rows if row["price"] is not None]
+    if prices:
+        yield f"together at most {sum(prices):,.2f}"
 
 
 def _told(shown: Progress) -> Any:

@@ -16,6 +16,7 @@ from diaghoi.report.gallery import Gallery, Section, picture_notes, words_for
 from diaghoi.report.html.words import definition_of, meaning_of, title_of
 from diaghoi.report.pictures import Picture, Pictures
 from diaghoi.report.semantic import similarity_in_words
+from diaghoi.similarities import KINDS
 
 WIDTH = 640
 """Width in pixels of the widest picture of a page."""
@@ -137,25 +138,26 @@ def _head(gallery: Gallery) -> Iterator[str]:
     yield (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{_text(title)}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n"
-        f"<h1>{_text(title)}</h1>\n"
+        f"<title>{in_html(title)}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n"
+        f"<h1>{in_html(title)}</h1>\n"
     )
     if gallery.hoi:
-        yield f"<p>Only the class <strong>{_text(gallery.hoi)}</strong>.</p>\n"
+        yield f"<p>Only the class <strong>{in_html(gallery.hoi)}</strong>.</p>\n"
     if gallery.kinds:
-        yield f"<p>Only errors that are {_text(' or '.join(gallery.kinds))} in meaning.</p>\n"
+        kinds = ", ".join(KINDS[kind] for kind in gallery.kinds)
+        yield f"<p>Only errors of these kinds: {in_html(kinds)}.</p>\n"
     if gallery.similarities is not None:
-        yield f"<p>{_text(similarity_in_words(gallery.similarities))}</p>\n"
+        yield f"<p>{in_html(similarity_in_words(gallery.similarities))}</p>\n"
     yield (
         "<p>Solid lines in the colour of the error: the prediction. Dashes in black and white: the "
         "annotation. The line between two boxes leads from the person (dot) to the object "
         "(square).</p>\n<p>The predictions with the highest scores come first, and missed triplets "
         "of the classes with the highest AP; of one image there are two cases at most.</p>\n"
-        f'<p class="faint">Protocol {_text(gallery.protocol)}: {_text(gallery.signature)}</p>\n'
+        f'<p class="faint">Protocol {in_html(gallery.protocol)}: {in_html(gallery.signature)}</p>\n'
         '<nav aria-label="Errors">\n'
     )
     for section in gallery.sections:
-        yield f'<a href="#{_text(section.error)}">{_text(title_of(section.error))}</a>\n'
+        yield f'<a href="#{in_html(section.error)}">{in_html(title_of(section.error))}</a>\n'
     yield "</nav>\n"
 
 
@@ -165,16 +167,16 @@ def _section_head(section: Section, categories_count: bool) -> Iterator[str]:
     colour = COLOURS.get(section.error, OTHER_COLOUR)
     shown = f"{len(section.cases):,} of {section.total:,}" if section.total else "none"
     yield (
-        f'<section id="{_text(section.error)}">\n'
+        f'<section id="{in_html(section.error)}">\n'
         f'<h2><span class="swatch" style="background:{colour}"></span>'
-        f"{_text(title_of(section.error))} <small>{shown}</small></h2>\n"
+        f"{in_html(title_of(section.error))} <small>{shown}</small></h2>\n"
     )
     meaning = meaning_of(section.error, categories_count=categories_count)
     oracle = definition_of(section.error)
     if meaning:
-        yield f"<p>{_text(meaning)}</p>\n"
+        yield f"<p>{in_html(meaning)}</p>\n"
     if oracle:
-        yield f'<p class="faint">Its oracle: {_text(oracle)}</p>\n'
+        yield f'<p class="faint">Its oracle: {in_html(oracle)}</p>\n'
     yield '<div class="cases">\n'
 
 
@@ -187,10 +189,10 @@ def _figure(case: Case, picture: Picture, drawn: Drawn) -> str:
     return (
         f'<figure>\n<div class="frame"><img src="data:image/jpeg;base64,{data}" '
         f'width="{drawn.width}" height="{drawn.height}" '
-        f'alt="{_text(f"{seen} {name} in {case.image}")}"></div>\n'
-        f"<figcaption>\n<p>{score}<strong>{_text(name or '')}</strong></p>\n"
-        f"<p>{_text(case.sentence)}</p>\n<p>Under its oracle it {_text(case.repair)}.</p>\n"
-        f'<p class="faint">{_text(image)}</p>\n</figcaption>\n</figure>\n'
+        f'alt="{in_html(f"{seen} {name} in {case.image}")}"></div>\n'
+        f"<figcaption>\n<p>{score}<strong>{in_html(name or '')}</strong></p>\n"
+        f"<p>{in_html(case.sentence)}</p>\n<p>Under its oracle it {in_html(case.repair)}.</p>\n"
+        f'<p class="faint">{in_html(image)}</p>\n</figcaption>\n</figure>\n'
     )
 
 
@@ -206,7 +208,7 @@ def _drawn(case: Case, picture: Picture) -> Drawn:
     return Drawn(stream.getvalue(), width, height)
 
 
-def _text(words: str) -> str:
+def in_html(words: str) -> str:
     """Return words as they may stand in HTML, also in attributes; control characters replaced."""
     shown = "".join(
         letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in words

@@ -20,7 +20,7 @@ from diaghoi.choice.questions import Box, Question
 from diaghoi.choice.sent_pictures import picture_size
 from diaghoi.exceptions import some_of
 from diaghoi.formats.atomic import replacing
-from diaghoi.report.gallery_page import QUALITY, _text
+from diaghoi.report.gallery_page import QUALITY, in_html
 from diaghoi.report.pictures import Pictures
 
 LONGEST = 640
@@ -137,8 +137,8 @@ def _head(benchmark: Benchmark, number: int) -> str:
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; '
         "img-src data:; style-src 'unsafe-inline'\">\n"
-        f"<title>{_text(title)}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n"
-        f"<h1>{_text(title)}</h1>\n"
+        f"<title>{in_html(title)}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n"
+        f"<h1>{in_html(title)}</h1>\n"
         f"<p>{number:,} of {whole:,} questions, drawn with seed {benchmark.seed}. Tick a wrong "
         "option if it is, or may be, there in the picture; tick a right option if it is not. A "
         "question with a frame is about that person, one without a frame about everybody.</p>\n"
@@ -154,7 +154,7 @@ def _foot() -> str:
 
 
 def _figure(place: int, question: Question, shown: str) -> str:
-    lines = [f"<figure>\n{shown}\n<h2>{place}. {_text(question.image)}</h2>\n"]
+    lines = [f"<figure>\n{shown}\n<h2>{place}. {in_html(question.image)}</h2>\n"]
     who = "everybody in the picture" if question.human is None else "the person in the frame"
     lines.append(f'<p class="faint">About {who}</p>\n')
     for kind, legend, options in (
@@ -163,7 +163,7 @@ def _figure(place: int, question: Question, shown: str) -> str:
     ):
         if options:
             boxes = "".join(
-                f'<label class="{kind}"><input type="checkbox"> {_text(option)}</label>\n'
+                f'<label class="{kind}"><input type="checkbox"> {in_html(option)}</label>\n'
                 for option in options
             )
             lines.append(f"<fieldset>\n<legend>{legend}</legend>\n{boxes}</fieldset>\n")
@@ -180,7 +180,7 @@ def _picture(
     found = pictures.read(subject.image, subject.size)
     if found.image is None:
         lacking.append(subject.image)
-        return f'<div class="missing">{_text(f"No picture: {found.reason}")}</div>'
+        return f'<div class="missing">{in_html(f"No picture: {found.reason}")}</div>'
     from PIL import Image
 
     picture = Image.fromarray(found.image)
@@ -191,7 +191,7 @@ def _picture(
     data = base64.b64encode(stream.getvalue()).decode()
     return (
         f'<svg viewBox="0 0 {width} {height}" role="img" '
-        f'aria-label="{_text(f"picture {subject.image}")}">'
+        f'aria-label="{in_html(f"picture {subject.image}")}">'
         f'<image href="data:image/jpeg;base64,{data}" width="{width}" height="{height}" '
         f'preserveAspectRatio="none"/>{"" if box is None else _frame(box)}</svg>'
     )

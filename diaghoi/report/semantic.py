@@ -75,7 +75,8 @@ def similarity_in_words(similarities: Similarities) -> str:
         for what, table in similarities.tables.items()
     )
     return (
-        "Action and object errors tell their similarity to what is annotated there, "
+        "Action and object errors tell their similarity to what is annotated there (other classes "
+        "at both boxes; where predictions are matched by the person, what that person does), "
         f"{similarities.sigma}: {tables}. Near from {NEAR:g}, plausible above {PLAUSIBLE:g}, or "
         "else wrong."
     )
@@ -153,7 +154,10 @@ def _diagnosis(found: Result) -> list[Sheet]:
             if kind["count"]
         ]
         total = shown(found[error]["delta_map"], "points")
-        caption = f"ΔmAP: Shapley values, which add up to the {total} of all of them."
+        caption = (
+            f"Compared with {found[error]['compared_with']}.\n"
+            f"ΔmAP: Shapley values, which add up to the {total} of all of them."
+        )
         if rows:
             sheets.append(Sheet(found[error]["title"], head, rows, caption))
     verbs: list[tuple[str, Sequence[str]]] = [
@@ -173,7 +177,7 @@ def _diagnosis(found: Result) -> list[Sheet]:
                 "Annotated verbs",
                 ("Errors", "Near, %", "Plausible, %", "Wrong, %", "ΔmAP"),
                 verbs,
-                "Action errors assigned to annotated triplets of the verb; ΔmAP of repairing them.",
+                "Action errors where a triplet of the verb is annotated; ΔmAP of repairing them.",
             )
         )
     sheets += [

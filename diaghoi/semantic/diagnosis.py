@@ -1,15 +1,13 @@
 """What errors mean: how close a wrong prediction comes to what is annotated, and what that costs.
 
 None of the papers has it. Each action error and each object error gets the similarity of what was
-predicted to what was annotated: the annotated triplet that it is assigned to, or else the most
-similar one whose boxes it finds, whatever the categories.
+predicted to what is annotated there (:mod:`diaghoi.semantic.meanings`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import combinations
 from typing import Any
 
@@ -19,16 +17,15 @@ import numpy.typing as npt
 from diaghoi.attribution import shapley
 from diaghoi.diagnosis import Diagnosis
 from diaghoi.exceptions import InputError
-from diaghoi.ragged import first_of_run
 from diaghoi.semantic.confusions import Confusion, confusions
 from diaghoi.semantic.evaluation import SemanticEvaluation
 from diaghoi.semantic.instances import class_names
+from diaghoi.semantic.meanings import Meanings, meanings
 from diaghoi.semantic.repairs import Repairs
 from diaghoi.semantic.results import table_names
 from diaghoi.similarities import COMPARED, KINDS, NEAR, PLAUSIBLE, Similarities
 from diaghoi.tables import Table
 
-FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.integer]
 BoolArray = npt.NDArray[np.bool_]
 
@@ -52,49 +49,12 @@ def semantic_diagnosis(evaluation: SemanticEvaluation) -> SemanticDiagnosis:
         evaluation=evaluation,
         diagnosis=evaluation.diagnosis,
         errors={
-            name: _meanings(evaluation, evaluation.diagnosis, name)
+            name: meanings(evaluation, evaluation.diagnosis, name)
             for name in COMPARED
             # Where predictions do not name their objects, a wrong object means nothing.
             if name != "object_box" or evaluation.compares_objects
         },
     )
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Meanings:
-    """The predictions with one error.
-
-    Parameters
-    ----------
-    rows : (E,) int array
-        Rows of the ledger.
-    verb, object : (E,) int array
-        What is predicted.
-    annotated_verb, annotated_object : (E,) int array
-        What is meant, -1 where nothing is annotated there.
-    sigma : (E,) float64 array
-        Similarity of both, NaN where nothing is annotated there.
-    """
-
-    rows: IntArray
-    verb: IntArray
-    object: IntArray
-    annotated_verb: IntArray
-    annotated_object: IntArray
-    sigma: FloatArray
-
-    @cached_property
-    def kinds(self) -> dict[str, BoolArray]:
-        """(E,) mask of each kind, of which every error has one."""
-        with np.errstate(invalid="ignore"):
-            near, some = self.sigma >= NEAR, self.sigma > PLAUSIBLE
-        nothing = np.isnan(self.sigma)
-        return {
-            "near": near,
-            "plausible": some & ~near,
-            "wrong": ~some & ~nothing,
-            "nothing": nothing,
-        }
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -143,7 +103,7 @@ class SemanticDiagnosis:
         }
 
     def verbs(self, progress: Callable[[int], Any] | None = None) -> list[dict[str, Any]]:
-        """Count the action errors of each verb that is meant; the most costly verb comes first."""
+        """Count the action errors by the verb annotated there; the most costly verb comes first."""
         found = self.errors["action"]
         repairs = Repairs(diagnosis=self.diagnosis, error="action")
         rows = []
@@ -282,6 +242,7 @@ class SemanticDiagnosis:
         total = self.diagnosis.oracles[error]["delta_map"]["full"]
         return {
             "title": f"{COMPARED[error].capitalize()} errors by meaning",
+            "compared_with": found.there,
             "count": len(found.rows),
             "delta_map": total,
             "kinds": [
@@ -300,48 +261,3 @@ class SemanticDiagnosis:
 
 def _ratio(part: float | None, whole: float | None) -> float | None:
     return None if part is None or not whole else part / whole
-
-
-def _meanings(evaluation: SemanticEvaluation, diagnosis: Diagnosis, error: str) -> Meanings:
-    """Find what each prediction with an error is about."""
-    repairs = Repairs(diagnosis=diagnosis, error=error)
-    rows = np.flatnonzero(repairs.wrong)
-    ledger = diagnosis.ledger
-    truth, found = evaluation.annotated, evaluation.predicted
-    triplet = evaluation.diagnosed_rows[ledger.row_input[rows]]
-    meant = _most_similar(evaluation)[triplet]
-    assigned = ledger.row_annotation[rows]
-    meant = np.where(assigned >= 0, np.append(ledger.annotation_input, -1)[assigned], meant)
-    verb = found.scenes.triplet_verb[triplet]
-    there = meant >= 0
-    other_verb = np.where(there, truth.scenes.triplet_verb[meant], -1)
-    compared = bool((truth.object >= 0).any())
-    label, other_label = (
-        scenes.pair_label[scenes.triplet_pair[which]]
-        for scenes, which in ((found.scenes, triplet), (truth.scenes, meant))
-    )
-    thing = label if compared else np.full_like(label, -1)
-    other_thing = np.where(there & compared, other_label, -1)
-    sigma = np.full(len(rows), np.nan)
-    sigma[there] = evaluation.tables.sigma(
-        other_verb[there], other_thing[there], verb[there], thing[there]
-    )
-    return Meanings(
-        rows=rows,
-        verb=verb,
-        object=thing,
-        annotated_verb=other_verb,
-        annotated_object=other_thing,
-        sigma=sigma,
-    )
-
-
-def _most_similar(evaluation: SemanticEvaluation) -> IntArray:
-    """Annotated triplet that each predicted one of the scenes finds, the most similar; -1: none."""
-    met, truth, found = evaluation.candidates, evaluation.annotated, evaluation.predicted
-    owner = np.repeat(np.arange(len(met.count)), met.count)
-    order = np.lexsort((owner, -met.sigma, met.prediction))
-    first = order[first_of_run(met.prediction[order])]
-    most = np.full(len(found.scenes.triplet_pair), -1, dtype=np.int64)
-    most[found.rows[met.prediction[first]]] = truth.rows[owner[first]]
-    return most

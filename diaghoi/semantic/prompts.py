@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from diaghoi.thinking import after_thinking
+
 Kind = Literal["verb", "object"]
 
 HIGHEST = 4
@@ -28,7 +30,6 @@ _REPLY = {
     "many": "There are several numbered pairs. Reply with one line a pair: its number, a colon and "
     "the rating, such as 1: 3. Write nothing else.",
 }
-_THINKING = re.compile(r"<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
 _RATING = r"([0-4])(?:\.0+)?(?:\s*(?:/|out of)\s*4)?"
 _WORD = r"(?:the|similarity|score|rating|answer|is)"
 _ALONE = re.compile(rf"(?:[\W_]*{_WORD}){{0,4}}[\W_]*(?<!-){_RATING}[\W_]*", re.IGNORECASE)
@@ -94,7 +95,7 @@ def read_reply(reply: str, pairs: int) -> list[int | None]:
     Parameters
     ----------
     reply : str
-        Text of the reply. What a model thinks aloud in ``<think>`` is passed over.
+        Text of the reply. What a model thinks aloud in tags is passed over.
     pairs : int
         How many pairs were asked.
 
@@ -103,7 +104,7 @@ def read_reply(reply: str, pairs: int) -> list[int | None]:
     list of int or None
         A whole number from 0 to 4 for each pair; None where there is none, or two that differ.
     """
-    said = _THINKING.sub("", reply).strip()
+    said = after_thinking(reply).strip()
     if pairs == 1:
         alone = _ALONE.fullmatch(said) or _LINE.fullmatch(said)
         return [int(alone.groups()[-1]) if alone else None]

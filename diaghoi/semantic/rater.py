@@ -15,13 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from diaghoi.endpoint import Client, ask_all
+from diaghoi.answer_store import AnswerStore
+from diaghoi.asking import LETTERS_A_TOKEN, Client, ask_all
 from diaghoi.semantic.prompts import HIGHEST, VERSION, Kind, Pair, Term, messages, read_reply
-from diaghoi.semantic.rater_store import RaterStore
 from diaghoi.semantic.ratings import Ratings
 
-LETTERS_A_TOKEN = 4.0
-"""Customary rule of thumb for English."""
 TOKENS_A_RATING = 4
 
 
@@ -89,7 +87,7 @@ class Estimate:
 
 
 def estimate(
-    questions: Sequence[Question], raters: Sequence[str], store: RaterStore, *, batch: int
+    questions: Sequence[Question], raters: Sequence[str], store: AnswerStore, *, batch: int
 ) -> list[Estimate]:
     """Estimate the cost of each rater; that of the later ones as if no pair was filtered out.
 
@@ -99,7 +97,7 @@ def estimate(
         What is to be rated.
     raters : sequence of str
         Models, the one for the filter first.
-    store : RaterStore
+    store : AnswerStore
         With what was answered before.
     batch : int
         Pairs in a request.
@@ -142,7 +140,7 @@ class Raters:
     ----------
     clients : sequence of Client
         One for each rater, the one for the filter first.
-    store : RaterStore
+    store : AnswerStore
         Where answers are kept.
     batch : int
         Pairs in a request.
@@ -156,7 +154,7 @@ class Raters:
     """
 
     clients: Sequence[Client]
-    store: RaterStore
+    store: AnswerStore
     batch: int = 1
     workers: int = 8
     asks: int = 3

@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from diaghoi.exceptions import InputError, some_of
-from diaghoi.formats.npz import members
+from diaghoi.formats.npz import Member, members
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.integer]
@@ -215,29 +215,30 @@ def _read_npz(path: Path) -> _Raw:
     arrays = members(path)
     if "names" not in arrays:
         raise InputError(f"{path}: has no array 'names'; it has {some_of(list(arrays))}")
-    words = [plain(str(name)) for name in np.asarray(arrays["names"].read()).ravel().tolist()]
+    words = [plain(name) for name in _texts(path, "names", arrays["names"])]
     twice = sorted({word for word in words if words.count(word) > 1}) if _repeats(words) else []
     if twice:
         raise InputError(f"{path}: names: '{twice[0]}' stands twice; give every word once")
     if {"row", "column", "value"} <= arrays.keys():
-        first, second = (np.asarray(arrays[key].read()).ravel() for key in ("row", "column"))
-        scores = np.asarray(arrays["value"].read(), dtype=np.float64)
+        first, second = (arrays[key].read().ravel() for key in ("row", "column"))
+        scores = _floats(path, "value", arrays["value"])
         scores = scores[:, None] if scores.ndim == 1 else scores
-        inside = all(
+        inside = scores.ndim == 2 and all(
             len(rows) == len(scores) and rows.dtype.kind in "iu" and _within(rows, len(words))
             for rows in (first, second)
         )
-        if scores.ndim != 2 or not inside:
+        if not inside:
             raise InputError(
                 f"{path}: row, column and value do not fit {len(words)} names; give positions of "
                 "names and one score, or one score a rater, for each"
             )
     elif "values" in arrays:
-        square = np.asarray(arrays["values"].read(), dtype=np.float64)
+        square = _floats(path, "values", arrays["values"])
+        shape = square.shape
         square = square[None] if square.ndim == 2 else square
         if square.ndim != 3 or square.shape[1:] != (len(words), len(words)):
             raise InputError(
-                f"{path}: values: shape {square.shape} does not fit {len(words)} names; give "
+                f"{path}: values: shape {shape} does not fit {len(words)} names; give "
                 f"({len(words)}, {len(words)})"
             )
         first, second = np.nonzero((square != 0).any(axis=0))
@@ -251,11 +252,25 @@ def _read_npz(path: Path) -> _Raw:
         raise InputError(f"{path}: holds infinite scores")
     raters = ["score"] if scores.shape[1] == 1 else [f"rater {n + 1}" for n in range(len(scores.T))]
     if "raters" in arrays:
-        raters = [str(each) for each in np.asarray(arrays["raters"].read()).ravel().tolist()]
+        raters = _texts(path, "raters", arrays["raters"])
         if len(raters) != scores.shape[1]:
             raise InputError(f"{path}: {len(raters)} raters for {scores.shape[1]} tables")
     _check_raters(path, raters)
     return _Raw(path, words, first.tolist(), second.tolist(), scores, raters)
+
+
+def _floats(path: Path, name: str, member: Member) -> FloatArray:
+    array = member.read()
+    if array.dtype.kind not in "biuf":
+        raise InputError(f"{path}: {name}: of type {array.dtype}; give numbers")
+    return array.astype(np.float64)
+
+
+def _texts(path: Path, name: str, member: Member) -> list[str]:
+    array = member.read()
+    if array.dtype.kind not in "UO" or not all(isinstance(each, str) for each in array.flat):
+        raise InputError(f"{path}: {name}: of type {array.dtype}; give strings")
+    return [str(each) for each in array.flat]
 
 
 def _repeats(words: list[str]) -> bool:

@@ -17,7 +17,6 @@ from support.scenes import RIDE as RIDE_VERB
 from diaghoi.choice.boxes_first import (
     found_person,
     people_text,
-    protocol_of,
     read_boxes,
     read_detections,
 )
@@ -93,8 +92,8 @@ def test_of_several_boxes_the_one_that_overlaps_most_is_taken() -> None:
 
 
 def test_boxes_are_compared_as_the_data_set_does() -> None:
-    assert protocol_of(asked([([RIDE], [HOLD])])).boxes == "inclusive"
-    swig = protocol_of(asked([(["hug"], ["kiss"])], words=swig_hoi()))
+    assert asked([([RIDE], [HOLD])]).protocol().boxes == "inclusive"
+    swig = asked([(["hug"], ["kiss"])], words=swig_hoi()).protocol()
     assert swig.boxes == "continuous"
     assert found_person((0, 0, 10, 10), [(0, 0, 10, 5)], swig) is not None
     assert found_person((0, 0, 9, 9), [(0, 0, 9, 4)], swig) is None

@@ -13,7 +13,7 @@ from support.scenes import BICYCLE, PERSON, RIDE, VOCABULARY, WASH, image, scene
 from diaghoi.choice.asked_judge import judge_text, read_judgement
 from diaghoi.choice.candidates import Subject, Target, subjects_of
 from diaghoi.choice.classes import Interaction
-from diaghoi.choice.judge_options import judge_files, read_endpoints, read_judges
+from diaghoi.choice.judge_options import judge_files, read_judges, read_models
 from diaghoi.choice.judges import Asked, Similar, TimeSensitive, Verdicts
 from diaghoi.choice.prompts import Frame
 from diaghoi.choice.screening import screen
@@ -231,6 +231,9 @@ def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
     [
         ("1: yes\n2: no", [YES, NO]),
         ("<think>1: no\n2: yes</think>\n1. Yes\n2) NO.", [YES, NO]),
+        # Servers leave the opening tag out, or end a reply that is too long.
+        ("1: no\n2: yes</think>\n1. Yes\n2) NO.", [YES, NO]),
+        ("<think>1: no\n2: yes", [None, None]),
         ("**1**: yes\n- 2: no, because she sits", [YES, NO]),
         ("1: yes\n1: no\n2: no", [None, NO]),
         ("yes\nno", [None, None]),
@@ -289,11 +292,11 @@ def test_judges_that_are_none_are_refused(texts: list[str], problem: str) -> Non
 
 def test_one_model_is_one_judge_and_one_key_goes_to_one_server(monkeypatch) -> None:
     with pytest.raises(InputError, match="--judge: m is named twice"):
-        read_endpoints(["http://x/v1,m", "http://y/v1,m"])
+        read_models(["http://x/v1,m", "http://y/v1,m"])
     monkeypatch.setenv("DIAGHOI_API_KEY", "secret-secret-secret")
-    with pytest.raises(InputError, match="would go to x and y; name the variable of each judge"):
-        read_endpoints(["http://x/v1,m", "http://y/v1,n"])
-    assert list(read_endpoints(["http://x/v1,m", "http://x/v1,n", "v.csv"])) == [
+    with pytest.raises(InputError, match="would go to x and y; name the variable of each model"):
+        read_models(["http://x/v1,m", "http://y/v1,n"])
+    assert list(read_models(["http://x/v1,m", "http://x/v1,n", "v.csv"])) == [
         "http://x/v1,m",
         "http://x/v1,n",
     ]

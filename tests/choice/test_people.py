@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from support.choice import HOLD, RIDE, asked
-from support.scenes import BICYCLE, PERSON, image, scenes
+from support.scenes import BICYCLE, HUG, PERSON, image, scenes
 from support.scenes import RIDE as RIDE_VERB
 
-from diaghoi import InputError
+from diaghoi import InputError, read_annotations
 from diaghoi.choice import read_people
-from diaghoi.formats import write_triplet_lists
+from diaghoi.choice.candidates import subjects_of
+from diaghoi.choice.people import shows_several
+from diaghoi.formats import write, write_triplet_lists
 
 QUESTIONS = asked([([RIDE], [HOLD])] * 3)
 EXPECTED = {"HICO_0.jpg": False, "HICO_1.jpg": True}
@@ -60,6 +64,35 @@ def test_people_are_counted_in_annotations(tmp_path: Path) -> None:
     several, notes = read_people(path, QUESTIONS)
     assert several == EXPECTED
     assert "people who are not annotated are not seen" in notes[0]
+
+
+def test_people_that_something_is_done_to_are_counted(tmp_path: Path) -> None:
+    boxes = [(PERSON, (0, 0, 20, 20)), (PERSON, (30, 0, 50, 20))]
+    path = tmp_path / "annotations.pkl"
+    write_triplet_lists(path, scenes([image("HICO_0.jpg", boxes, [(0, 1, HUG)])], scored=False))
+    assert read_people(path, QUESTIONS)[0] == {"HICO_0.jpg": True}
+
+
+@pytest.mark.parametrize("people", [[], [0], [0, 30], [0, 3, 6]])
+def test_several_people_are_two_boxes_that_are_not_of_one(people: list[int]) -> None:
+    boxes = np.array([(left, 0, left + 9, 9) for left in people * 2], dtype=float).reshape(-1, 4)
+    # The first and the last of three in a row do not overlap enough, though both do the second.
+    assert shows_several(boxes, 1.0) is (len(people) > 1)
+
+
+def test_annotations_and_the_file_of_a_benchmark_tell_the_same(
+    tmp_path: Path, shared: Path
+) -> None:
+    truth = read_annotations(shared / "conformance/hico_det_diagnosis/gt_wo_nointer.pkl")
+    told = {each.image: each.several for each in subjects_of(truth)}
+    about = replace(
+        QUESTIONS,
+        questions=tuple(replace(QUESTIONS.questions[0], image=name) for name in told),
+    )
+    path = tmp_path / "truth.npz"
+    write(path, truth)
+    assert read_people(path, about)[0] == told
+    assert 0 < sum(told.values()) < len(told)
 
 
 @pytest.mark.parametrize(

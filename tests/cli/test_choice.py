@@ -82,7 +82,7 @@ def test_the_figures_are_shown_and_written(run: Run, asked: Path, answers: Path)
     assert "Single" not in outcome.out
     assert "1 of 6 replies pick nothing that can be read" in outcome.err
     result = json.loads(Path("out.json").read_text())
-    assert list(result)[:3] == ["label", "dataset", "how"]
+    assert list(result)[:4] == ["diaghoi", "label", "dataset", "how"]
     assert result["instance_f1"] == pytest.approx((3 + 2 / 3) / 6)
     assert result["exact_match"] == 0.5
     assert (result["single"], result["multi"]) == (None, None)
@@ -178,6 +178,8 @@ def test_models_are_tested_against_the_first(run: Run, asked: Path, answers: Pat
     assert outcome.code == 0
     assert "small\n  model" in outcome.out
     assert "Instance-F1: model and other cannot be told apart" in outcome.out
+    assert "60 exchanges are too few to tell models apart" in outcome.err
+    assert "give --resamples 80 or more" in outcome.err
     assert Path("scores.png").read_bytes().startswith(b"\x89PNG")
 
 
@@ -188,6 +190,11 @@ BAD: list[tuple[list[str], str]] = [
     (["score", "{asked}", "{predictions}"], "holds no answers"),
     (["score", "{asked}", "{answers}", "--json", "{asked}"], "would overwrite what is read"),
     (["score", "{asked}", "{answers}", "--class-table", "t.txt"], "t.txt: tables are written as"),
+    (["detect", "{asked}", "{predictions}", "--threshold", "nan"], "threshold nan: is no score"),
+    (
+        ["compare", "{asked}", "{answers}", "{predictions}", "--significance", "--resamples", "1"],
+        "--resamples 1: give at least two resamples",
+    ),
     (["score", "{asked}", "{answers}", "--figure", "f.xyz"], "f.xyz: cannot be drawn"),
     (["score", "{asked}", "{answers}", "--bootstrap", "1"], "--bootstrap 1: give at least two"),
     (["score", "{asked}", "{answers}", "--dataset", "hico"], "did you mean 'hico-det'"),

@@ -606,7 +606,7 @@ def test_a_run_that_is_killed_goes_on_where_it_was(
 
 BAD: list[tuple[tuple[object, ...], str]] = [
     (("--model", "x,m"), "x: is no address of a model"),
-    (("--model", "http://h/v1"), "--model 'http://h/v1': give URL,NAME"),
+    (("--model", "http://h/v1"), "--model 'http://h/v1': give URL,MODEL"),
     (("--model", "http://u:p@h/v1,m"), "holds a password"),
     (("--model", "http://h/v1,m,NO_SUCH"), "NO_SUCH is not set"),
     (("--images", "nowhere"), "nowhere: there is no such folder"),

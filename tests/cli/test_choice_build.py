@@ -323,7 +323,7 @@ def test_a_quality_sheet_escapes_names_and_loads_nothing(run: Run, alone: Path) 
         ((), "give at least one --judge"),
         (("--judge", "no.csv"), "--judge 'no.csv': there is no such file"),
         (("--judge", "http://x/v1,m"), "models judge by pictures; give the folder with them"),
-        (("--judge", "http://x/v1"), "--judge 'http://x/v1': give URL,NAME"),
+        (("--judge", "http://x/v1"), "--judge 'http://x/v1': give URL,MODEL"),
         (("--judge", "time-sensitive", "--images", "none"), "none: there is no such folder"),
         (("--judge", "time-sensitive", "--dataset", "hico"), "unknown data set 'hico'"),
         (("--judge", "similarity:no.csv"), "no.csv"),

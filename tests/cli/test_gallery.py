@@ -265,13 +265,16 @@ def test_the_index_tells_similarity_and_kind(run, files, meanings) -> None:
     assert told == [
         ["hold bicycle", 0.8125, "near", "ride bicycle"],
         ["wash bicycle", 0.5, "wrong", "ride bicycle"],
-        ["ride bicycle", 1.0, "near", "ride bicycle"],
+        ["ride bicycle", None, "nothing", None],
     ]
     assert index["cases"][0]["sentence"].endswith("Similarity to ride bicycle 0.812: near.")
+    assert index["cases"][2]["sentence"].endswith(
+        "No annotated triplet has both boxes there to compare it with."
+    )
     with Path("out/index.csv").open(newline="", encoding="utf-8") as lines:
         rows = list(csv.DictReader(lines))
-    assert [row["similarity"] for row in rows] == ["0.8125", "0.5", "1.0"]
-    assert [row["kind"] for row in rows] == ["near", "wrong", "near"]
+    assert [row["similarity"] for row in rows] == ["0.8125", "0.5", ""]
+    assert [row["kind"] for row in rows] == ["near", "wrong", "nothing"]
 
 
 def test_without_tables_there_is_no_similarity(run, files) -> None:
@@ -295,7 +298,7 @@ def test_cases_of_one_kind(run, files, meanings) -> None:
     words = meanings[:-2]  # the errors are those that can have a kind
     done = show(run, files, *words, "--kind", "wrong", "--out", "cases.html")
     assert done.out == "cases.html: 1 cases, wrong: action 1 of 1, object_box 0 of 0\n"
-    assert "Only errors that are wrong in meaning." in Page(Path("cases.html")).text
+    assert "Only errors of these kinds: Wrong." in Page(Path("cases.html")).text
     done = show(run, files, *words, "--kind", "near,wrong", "--error", "action", "--out", "out")
     assert done.out == "out: 2 cases, near or wrong: action 2 of 2\n"
     assert json.loads(Path("out/index.json").read_text())["kinds"] == ["near", "wrong"]

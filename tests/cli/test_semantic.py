@@ -159,8 +159,9 @@ def test_synsets(run, data, alone, tables):
         (("--json", "verbs.csv"), "verbs.csv: would overwrite what is read"),
         (("--class-table", "c.txt"), "tables are written as .csv or .json"),
         (("--examples", "e.png"), "examples are written as .txt, .csv, .json"),
+        (("--wordnet", "nowhere"), "--wordnet nowhere: is no folder; give WordNet's dict folder"),
         (("--figure", "f.txt"), "the ending '.txt' is not known"),
-        (("--figure", "f.gif"), "f.gif: figures are written as .pdf, .svg, .png; give a file wi"),
+        (("--figure", "f.gif"), "f.gif: cannot be drawn: the ending '.gif' is not known"),
         (("--html", "page.txt"), "--html page.txt: give a file that ends with .html"),
         (("--html", "verbs.csv"), "verbs.csv: would overwrite what is read"),
         (("--html", "p.html", "--no-scores"), "--html: go by scores; leave --no-scores out"),
@@ -239,6 +240,18 @@ def test_v_coco_compares_actions(run, shared, tables, alone):
     assert not any(row["name"].endswith("agent") for row in result["classes"])
     assert result["similarity"]["verbs"]["covered"] == 4
     assert any("do not name their objects" in note for note in result["notes"])
+
+
+def test_its_results_are_told_from_predictions(run, words, alone):
+    assert run(*words, "--json", "saved.json", "--quiet").code == 0
+    truth = ("--annotations", words[3])
+    message = (
+        "saved.json: is a saved result of diaghoi, as --json writes them; give the predictions"
+    )
+    for command in ("report", "compare"):
+        done = run(command, "saved.json", *truth)
+        assert done.code == 2
+        assert message in done.err
 
 
 def test_inspecting_a_table(run, alone):

@@ -340,9 +340,9 @@ def test_a_run_that_is_killed_goes_on_where_it_was(verbs: Path, moment: float) -
 
 
 def test_a_store_that_another_run_uses(run, verbs: Path) -> None:
-    from diaghoi.semantic.rater_store import RaterStore
+    from diaghoi.answer_store import AnswerStore
 
-    with RaterStore(Path("t.sqlite")), serving(Model(rate)) as model:
+    with AnswerStore(Path("t.sqlite")), serving(Model(rate)) as model:
         done = run("similarity", "build", "--verbs", verbs, "--rater", f"{model.url},m",
                    "--out", "t.csv", *QUICK)  # fmt: skip
     assert done.code == 2

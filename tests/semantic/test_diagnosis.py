@@ -7,6 +7,7 @@ import json
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from support import v_coco
 from support.scenes import (
     BICYCLE,
     CAR,
@@ -24,7 +25,7 @@ from support.scenes import (
 from diaghoi import diagnose, simulate
 from diaghoi.exceptions import InputError
 from diaghoi.report.examples import examples_text, write_examples
-from diaghoi.semantic import Similarity, evaluate
+from diaghoi.semantic import Measure, Similarity, evaluate
 from diaghoi.semantic.diagnosis import semantic_diagnosis
 from diaghoi.semantic.examples import examples_of
 from diaghoi.semantic.repairs import Repairs
@@ -70,7 +71,7 @@ def test_action_errors_are_near_plausible_or_wrong():
     assert similarity["wash bicycle"] == pytest.approx(0.7)
 
 
-def test_the_assigned_annotation_is_the_one_that_is_meant():
+def test_the_assigned_annotation_is_the_one_that_is_meant_where_its_boxes_are_found():
     # The first annotated triplet takes the prediction, though the second is more similar.
     found = diagnosed([(0, 1, CARRY), (0, 1, RIDE)], [(0, 1, HOLD, 0.9, 0.9)])
     assert found.cases()["annotated"].tolist() == ["carry bicycle"]
@@ -87,6 +88,58 @@ def test_an_error_that_is_not_assigned_means_the_most_similar_triplet_it_finds()
     )
     assert found.diagnosis.ledger.row_annotation[found.errors["action"].rows].tolist() == [-1]
     assert found.cases()["annotated"].tolist() == ["ride bicycle"]
+
+
+def test_an_action_error_does_not_mean_its_own_class_on_another_pair():
+    truth = scenes(
+        [image("a.jpg", [*BOXES, (BICYCLE, FAR)], [(0, 2, RIDE), (0, 1, CARRY)])], scored=False
+    )
+    found = scenes([image("a.jpg", BOXES, [(0, 1, RIDE, 0.9, 0.9)])], scored=True)
+    meaning = semantic_diagnosis(evaluate(truth, found, VERBS, OBJECTS))
+    ledger = meaning.diagnosis.ledger
+    (assigned,) = ledger.row_annotation[meaning.errors["action"].rows]
+    assert truth.triplet_verb[ledger.annotation_input[assigned]] == RIDE
+    cases = meaning.cases()
+    assert (cases["annotated"].tolist(), cases["kind"].tolist()) == (["carry bicycle"], ["wrong"])
+    assert meaning.to_dict()["action"]["compared_with"].endswith("annotated at both boxes")
+
+
+@pytest.mark.parametrize("theta", [0.5, 0.3])
+def test_missing_the_object_of_its_own_class_is_no_confusion(theta):
+    beside = (14, 0, 23, 9)  # IoU 6 / 14 with the bicycle
+    truth = scenes([image("a.jpg", BOXES, [(0, 1, RIDE)])], scored=False)
+    boxes = [(PERSON, MAN), (BICYCLE, beside)]
+    found = scenes([image("a.jpg", boxes, [(0, 1, RIDE, 0.9, 0.9)])], scored=True)
+    evaluation = evaluate(truth, found, VERBS, OBJECTS, measure=Measure(theta=theta))
+    meaning = semantic_diagnosis(evaluation)
+    ledger = meaning.diagnosis.ledger
+    assert ledger.row_annotation[meaning.errors["object_box"].rows].tolist() == [0]
+    assert meaning.cases()["kind"].tolist() == ["nothing"]
+
+
+@pytest.mark.parametrize("scenario", ["v-coco-s1", "v-coco-s2"])
+def test_an_action_error_of_v_coco_means_what_its_person_does(scenario):
+    def person(left, **doing):
+        return {"box": (left, 0, left + 9, 9), "doing": doing, "ignored": False}
+
+    truth = v_coco.annotations(
+        [
+            {
+                "people": [person(0, hold=[0], stand=[]), person(40, cut=[0, 1])],
+                "things": [(20, 0, 29, 9), (60, 0, 69, 9)],
+            },
+            {"people": [person(0, stand=[])], "things": []},
+        ]
+    )
+    cut = {"cut instr": (None, 0.9)}
+    found = v_coco.predictions([[{"box": (1, 0, 9, 9), "scores": cut}]] * 2)
+    verbs = Similarity(names=("hold", "cut"), values=np.array([[1, 0.8], [0.8, 1]]), name="two")
+    meaning = semantic_diagnosis(evaluate(truth, found, verbs, OBJECTS, protocol=scenario))
+    # Standing has no role, so that it takes no part.
+    assert meaning.cases()["annotated"].tolist() == ["hold obj bicycle", ""]
+    assert meaning.cases()["kind"].tolist() == ["near", "nothing"]
+    assert meaning.errors["action"].sigma[0] == pytest.approx(0.8)
+    assert meaning.to_dict()["action"]["compared_with"] == "other actions of the annotated person"
 
 
 def test_object_errors_mean_the_object_whose_box_they_find():
@@ -212,8 +265,6 @@ def few_examples():
         ],
         scored=True,
     )
-    from diaghoi.semantic import Measure
-
     measure = Measure(tau=0)
     return evaluate(truth, found, VERBS, OBJECTS, measure=measure)
 

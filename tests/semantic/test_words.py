@@ -213,6 +213,8 @@ def test_phrases(words: Lexicon, text: str, phrase: tuple[str, str] | None) -> N
         ("2 out of 4", [2]),
         ("4.0", [4]),
         ("<think>1 or 2?</think>\n2", [2]),
+        ("1 or 2?\n</think>2", [2]),
+        ("<think>\n1: 3\n2: 0", [None, None]),
         ("1: 3", [3]),
         ("-1", [None]),
         ("5", [None]),

@@ -1,4 +1,4 @@
-"""Answers of raters in an SQLite file: kept one by one, so that no run asks twice."""
+"""Answers of language models in an SQLite file: kept one by one, so that no run asks twice."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _LAYOUT = 1
 _LONGEST = 500  # letters of a reply that are kept, to look at
 
 
-class RaterStore:
+class AnswerStore:
     """The answers so far. One process at a time; any number of threads.
 
     An answer is in the file when :meth:`keep` returns: a process that is killed then loses nothing.
@@ -48,7 +48,7 @@ class RaterStore:
         (layout,) = self._file.execute("PRAGMA user_version").fetchone()
         tables = self._file.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
         if layout != _LAYOUT and tables:
-            raise sqlite3.DatabaseError("is not a store of raters' answers")
+            raise sqlite3.DatabaseError("is not a store of answers")
         with self._file:
             self._file.execute(f"PRAGMA user_version = {_LAYOUT}")
             self._file.execute(
@@ -57,7 +57,7 @@ class RaterStore:
                 "WITHOUT ROWID"
             )
 
-    def __enter__(self) -> RaterStore:
+    def __enter__(self) -> AnswerStore:
         return self
 
     def __exit__(
@@ -78,7 +78,7 @@ class RaterStore:
         Parameters
         ----------
         rater : str
-            Who gave them.
+            The model that gave them.
         rows : iterable of (question, kind, a, b, score, reply)
             The score is None for a reply that could not be read.
 
@@ -99,7 +99,7 @@ class RaterStore:
             ) from None
 
     def answers(self, rater: str) -> dict[str, int | None]:
-        """Scores of a rater by question; None where the reply could not be read."""
+        """Scores of a model by question; None where the reply could not be read."""
         with self._lock:
             rows = self._file.execute(
                 "SELECT question, score FROM answers WHERE rater = ?", (rater,)
