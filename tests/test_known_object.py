@@ -79,7 +79,7 @@ def test_bad_label_files(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no such file"):
         read_image_labels(tmp_path / "none.mat")
     (tmp_path / "text.mat").write_text("this is no MATLAB file at all, only some words" * 10)
-    with pytest.raises(InputError, match="unreadable .mat file .no header of a MATLAB 5 file"):
+    with pytest.raises(InputError, match=r"unreadable .mat file .no header of a MATLAB 5 file"):
         read_image_labels(tmp_path / "text.mat")
     savemat(tmp_path / "lacks.mat", {"anno_test": np.zeros((600, 1))})
     with pytest.raises(InputError, match="no 'list_test'"):

@@ -21,6 +21,7 @@ from diaghoi.vocabulary import hico_det, swig_hoi
 from support import vcoco
 
 IMAGES = 30
+SMALLER = 4  # pictures may be of any resolution
 CONDITIONS = [(name, severity) for name in ("motion_blur", "occlusion") for severity in (1, 5)]
 
 
@@ -99,7 +100,7 @@ def _pictures(folder: Path, truth: Scenes) -> None:
     folder.mkdir(parents=True)
     for number, (name, size) in enumerate(zip(truth.names, truth.sizes, strict=True)):
         shade = (8 * number % 256, 120, 160)
-        Image.new("RGB", tuple(size.tolist()), shade).save(folder / str(name))
+        Image.new("RGB", tuple((size // SMALLER).tolist()), shade).save(folder / str(name))
 
 
 def _v_coco(folder: Path) -> None:
