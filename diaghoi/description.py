@@ -120,6 +120,8 @@ class _Description:
         if not isinstance(value, kind) or value == "":
             kinds = {"str": "a string", "list": "a list", "dict": "a table"}
             raise self.error(key, f"is {value!r:.60}; give {kinds[kind.__name__]}")
+        if isinstance(value, str) and not value.isprintable():
+            raise self.error(key, f"{value!r:.60} holds what cannot be printed")
         return value
 
     def table(self, key: str, known: Sequence[str]) -> dict[str, Any]:
@@ -129,7 +131,9 @@ class _Description:
 
     def names(self, key: str) -> tuple[str, ...]:
         names = self.value(key, list, needed=True)
-        bad = [name for name in names if not (isinstance(name, str) and name)]
+        bad = [
+            name for name in names if not (isinstance(name, str) and name.isprintable() and name)
+        ]
         if bad or not names:
             what = f"{bad[0]!r:.60} is no name" if bad else "is empty"
             raise self.error(key, f"{what}; give a list of names")

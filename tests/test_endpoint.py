@@ -52,7 +52,7 @@ def test_the_text_of_the_reply_is_returned() -> None:
         error(502),
         {"drop": True},
         {"cut": 3},
-        {"wait": 0.5},
+        {"wait": 2.0},
         {"body": b"\xff"},
         {"body": b"[]"},
         {"body": b'{"choices": [{"message": {}}]}'},
@@ -62,7 +62,7 @@ def test_the_text_of_the_reply_is_returned() -> None:
 def test_what_passes_is_tried_again(trouble) -> None:
     model = Model(lambda a, b: 3, lambda words, number: trouble if number < 2 else None)
     with serving(model):
-        assert client(model.url, timeout=0.2).ask(QUESTION) == "3"
+        assert client(model.url, timeout=0.8).ask(QUESTION) == "3"
     assert model.asked == {("a", "b"): 3}
 
 

@@ -9,7 +9,7 @@ import typer
 
 from diaghoi.cli import options, outputs
 from diaghoi.cli.progress import progress
-from diaghoi.exceptions import some_of
+from diaghoi.exceptions import printable, some_of
 from diaghoi.formats import read_annotations
 from diaghoi.inspection import inspect
 from diaghoi.report.json import to_json, write_json
@@ -106,7 +106,7 @@ def _print(result: dict[str, Any]) -> None:
     for name, value in result["annotations"].items():
         typer.echo(f"  {name:27} {value:,}" if isinstance(value, int) else f"Annotations: {value}")
     for note in result["notes"]:
-        typer.echo(f"Note: {note}")
+        typer.echo(f"Note: {printable(note)}")
     for warning in result["warnings"]:
         typer.echo(f"Warning: {warning}")
     if not result["warnings"]:

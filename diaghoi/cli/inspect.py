@@ -11,6 +11,7 @@ from diaghoi import inspection
 from diaghoi.cli import options, outputs
 from diaghoi.cli.locate import in_folder
 from diaghoi.cli.progress import progress
+from diaghoi.exceptions import printable
 from diaghoi.formats import read, read_annotations, read_predictions, recognise
 from diaghoi.report.json import to_json, write_json
 
@@ -88,7 +89,7 @@ def _print(result: dict[str, Any], nothing: str) -> None:
     for name, value in result["facts"].items():
         typer.echo(f"  {name:{width}}  {_shown(value)}")
     for note in result["notes"]:
-        typer.echo(f"Note: {note}")
+        typer.echo(f"Note: {printable(note)}")
     for warning in result["warnings"]:
         typer.echo(f"Warning: {warning}")
     if not result["warnings"]:

@@ -9,6 +9,7 @@ from typing import Any
 
 import typer
 
+from diaghoi.exceptions import printable
 from diaghoi.formats.atomic import replacing
 
 
@@ -25,7 +26,7 @@ def print_result(result: dict[str, Any]) -> None:
 def print_notes(notes: Iterable[str]) -> None:
     """Print what a reader has to know on stderr."""
     for note in notes:
-        typer.echo(f"Note: {note}", err=True)
+        typer.echo(f"Note: {printable(note)}", err=True)
 
 
 def write_text(path: Path, result: dict[str, Any]) -> None:

@@ -47,6 +47,7 @@ _RUN = rb"(?:" + rb"|".join((_FREQUENT, _SHAPE, _NUMBER, _OTHER, _CONSUMED)) + r
 if sys.version_info < (3, 11):  # no possessive loops yet, which keep no places to go back to
     _RUN = _RUN.replace(b"*+", b"*").replace(b"?+", b"?").replace(b"}+", b"}").replace(b"++", b"+")
 _PLAIN = re.compile(_RUN, re.DOTALL)
+_ANY = re.compile(_RUN.replace(rb"|" + _SHAPE, rb"|[\x85-\x87t]|" + _SHAPE), re.DOTALL)
 _TOKEN = re.compile(rb"|".join((_NUMBER, _OTHER, rb"[\x85-\x87t]")), re.DOTALL)
 _NUMBERS = re.compile(_NUMBER, re.DOTALL)
 _TUPLES = {b"\x85": 1, b"\x86": 2, b"\x87": 3}
@@ -95,7 +96,7 @@ class _Scan:
     """A pass over the opcodes that keeps nothing but the last plain ones."""
 
     def __init__(self, stream: BinaryIO) -> None:
-        self.stream = stream
+        self.stream, self.plain = stream, _PLAIN
         self.data = b""
         # Places in the data: the next opcode, the run of plain ones right before, and the run
         # before that.
@@ -106,7 +107,6 @@ class _Scan:
 
     def harmless(self) -> bool:
         """Check what is announced; whether there are no tuples but harmless ones."""
-        harmless = True
         while self._ahead(AHEAD):
             run = self._run()
             if run is not None:
@@ -114,19 +114,20 @@ class _Scan:
                 continue
             code = self.data[self.at : self.at + 1]
             if code in _TUPLES or code == b"t":
-                harmless = harmless and self._harmless_tuple(code)
+                if not self._harmless_tuple(code):
+                    self.plain = _ANY  # it has to be followed, however many others there are
                 self._pass(1)
             elif not self._passed(code):
                 break  # the end, or no pickle
-        return harmless
+        return self.plain is _PLAIN
 
     def _run(self) -> re.Match[bytes] | None:
         """Match plain opcodes up to the end of the frame, None where there are none."""
         left = self.frame - self.passed
         if self.at >= left:
-            return _PLAIN.match(self.data, self.at)
-        run = _PLAIN.match(self.data, self.at, left)
-        if run is None and _PLAIN.match(self.data, self.at):
+            return self.plain.match(self.data, self.at)
+        run = self.plain.match(self.data, self.at, left)
+        if run is None and self.plain.match(self.data, self.at):
             # Python's unpickler would not go on where this does.
             raise pickle.UnpicklingError(_CROSSING)
         return run

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -15,6 +16,10 @@ else:
     import tomli as tomllib
 
 
+# Time grows with the square of the parts of a key, of which nothing here has more than two.
+_DEEP = re.compile(rb"(?:\.[ \t]*[\w\"'-]{1,500}[ \t]*){100}")
+
+
 def read_toml(path: Path) -> dict[str, Any]:
     """Read a TOML file.
 
@@ -24,11 +29,15 @@ def read_toml(path: Path) -> dict[str, Any]:
         Where it cannot be opened or is not valid.
     """
     try:
-        with path.open("rb") as stream:
-            content: dict[str, Any] = tomllib.load(stream)
-            return content
+        data = path.read_bytes()
+        if _DEEP.search(data):
+            raise InputError(f"{path}: not valid TOML here (a key of very many parts)")
+        content: dict[str, Any] = tomllib.loads(data.decode("utf-8").replace("\r\n", "\n"))
+        return content
     except OSError as error:
         raise InputError(f"{path}: {error.strerror or error}; check the path") from None
+    except InputError:
+        raise
     except (ValueError, RecursionError) as error:
         what = " ".join(str(error).split())
         raise InputError(f"{path}: not valid TOML ({what:.120})") from None
@@ -60,4 +69,8 @@ def text_of(where: str, found: Mapping[str, Any], key: str) -> str | None:
     value = found.get(key)
     if value is not None and not (isinstance(value, str) and value):
         raise InputError(f"{where}: {key}: is {value!r:.60}; give a string")
+    if value is not None and not value.isprintable():
+        raise InputError(
+            f"{where}: {key}: {value!r:.60} holds what cannot be printed; leave it out"
+        )
     return value

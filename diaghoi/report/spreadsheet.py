@@ -6,8 +6,8 @@ import csv
 from collections.abc import Iterable, Sequence
 from io import StringIO
 
-# Spreadsheets take cells that start like this for formulas.
-FORMULA = ("=", "+", "-", "@", "\t", "\r")
+from diaghoi.formats.cells import harmless
+
 Cell = str | int | float | bool | None
 
 
@@ -32,11 +32,6 @@ def csv_text(head: Sequence[str], rows: Iterable[Sequence[Cell]]) -> str:
     writer.writerow(map(harmless, head))
     writer.writerows([_shown(cell) for cell in row] for row in rows)
     return text.getvalue()
-
-
-def harmless(text: str) -> str:
-    """Put an apostrophe before text that a spreadsheet would take for a formula."""
-    return f"'{text}" if text.startswith(FORMULA) else text
 
 
 def _shown(cell: Cell) -> str:

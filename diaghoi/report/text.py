@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from diaghoi.exceptions import printable
 from diaghoi.means import TITLES as TITLES
 from diaghoi.notes import ONLY_INTERACTIONS
 from diaghoi.oracles import ORACLES
@@ -99,7 +100,7 @@ def wrapped(parts: list[str], console: Console) -> list[str]:
 def print_line(console: Console, line: str, style: str = "") -> None:
     """Print a line of prose, broken at words where the console is narrower."""
     # As Text, square brackets in names are not taken for markup.
-    for part in Text(line, style=style).wrap(console, console.width):
+    for part in Text(printable(line), style=style).wrap(console, console.width):
         part.rstrip()
         console.print(part, soft_wrap=True)
 
@@ -110,7 +111,7 @@ def print_table(console: Console, table: Table) -> None:
     needed = console.measure(table, options=endless).maximum
     options = console.options.update_width(max(needed, console.width))
     for row in console.render_lines(table, options):
-        line = Text.assemble(*((segment.text, segment.style or "") for segment in row))
+        line = Text.assemble(*((printable(part.text), part.style or "") for part in row))
         line.rstrip()
         console.print(line, soft_wrap=True)
 

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from diaghoi.exceptions import InputError
 from diaghoi.formats.atomic import replacing
+from diaghoi.formats.cells import harmless
 from diaghoi.semantic.ratings import NAMELESS, Ratings
 
 FloatArray = npt.NDArray[np.float64]
@@ -133,7 +134,11 @@ def write_ratings(path: str | os.PathLike[str], ratings: Ratings) -> None:
         return
     pairs = zip(ratings.first.tolist(), ratings.second.tolist(), strict=True)
     rows = (
-        (names[a], names[b], *("" if score != score else repr(score) for score in scores))
+        (
+            harmless(names[a]),
+            harmless(names[b]),
+            *("" if score != score else repr(score) for score in scores),
+        )
         for (a, b), scores in zip(pairs, ratings.scores.tolist(), strict=True)
     )
     with (
@@ -141,5 +146,5 @@ def write_ratings(path: str | os.PathLike[str], ratings: Ratings) -> None:
         temporary.open("w", encoding="utf-8", newline="") as stream,
     ):
         writer = csv.writer(stream, lineterminator="\n")
-        writer.writerow(("a", "b", *ratings.raters))
+        writer.writerow(("a", "b", *map(harmless, ratings.raters)))
         writer.writerows(rows)

@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from diaghoi.exceptions import InputError, some_of
+from diaghoi.formats.cells import original
 from diaghoi.formats.npz import Member, members
 
 FloatArray = npt.NDArray[np.float64]
@@ -152,7 +153,7 @@ def _read_csv(path: Path) -> _Raw:
     numbered = [(number, row) for number, row in enumerate(lines, 1) if any(map(str.strip, row))]
     if not numbered:
         raise InputError(f"{path}: is empty; give rows of a,b,score")
-    head = [cell.strip() for cell in numbered[0][1]]
+    head = [original(cell.strip()) for cell in numbered[0][1]]
     if len(head) < 3:
         raise InputError(
             f"{path}: line {numbered[0][0]}: {len(head)} columns; give a,b,score, or a,b and one "
@@ -171,7 +172,7 @@ def _read_csv(path: Path) -> _Raw:
             raise InputError(
                 f"{path}: line {number}: {len(row)} columns where the first line has {len(head)}"
             )
-        pair = plain(row[0]), plain(row[1])
+        pair = plain(original(row[0])), plain(original(row[1]))
         if not all(pair):
             raise InputError(f"{path}: line {number}: a word is missing; give two words")
         first.append(place.setdefault(pair[0], len(place)))

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from diaghoi.exceptions import InputError, close_matches
 from diaghoi.formats.atomic import replacing
+from diaghoi.formats.cells import harmless
 from diaghoi.semantic.ratings import Ratings, plain, read_ratings
 
 FloatArray = npt.NDArray[np.float64]
@@ -269,7 +270,7 @@ def write_similarity(path: str | os.PathLike[str], similarity: Similarity) -> No
     if suffix == ".csv":
         names = similarity.names
         rows = [
-            (names[a], names[b], repr(score))
+            (harmless(names[a]), harmless(names[b]), repr(score))
             for a, b, score in zip(one.tolist(), other.tolist(), value.tolist(), strict=True)
         ]
         with (
@@ -277,7 +278,7 @@ def write_similarity(path: str | os.PathLike[str], similarity: Similarity) -> No
             temporary.open("w", encoding="utf-8", newline="") as stream,
         ):
             writer = csv.writer(stream, lineterminator="\n")
-            writer.writerow(("a", "b", similarity.name))
+            writer.writerow(("a", "b", harmless(similarity.name)))
             writer.writerows(rows)
         return
     with replacing(path) as temporary:

@@ -13,10 +13,10 @@ from rich.console import Console
 from support.results import example
 
 from diaghoi.comparison import Comparison, compare
+from diaghoi.formats.cells import harmless
 from diaghoi.report.csv import to_csv
 from diaghoi.report.markdown import to_markdown
 from diaghoi.report.numbers import shown
-from diaghoi.report.spreadsheet import harmless
 from diaghoi.report.tables import print_comparison, to_text
 from diaghoi.study import Model
 

@@ -9,6 +9,6 @@ from hypothesis import settings
 CASES = "DIAGHOI_CASES"
 
 
-def cases(usual: int = 100) -> settings:
+def cases(usual: int = 20) -> settings:
     """Run as many cases as the environment asks for (``make agreement``), else the usual number."""
     return settings(max_examples=int(os.environ.get(CASES, usual)))
