@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
-from typing import Any
+from itertools import pairwise, starmap
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -14,10 +15,15 @@ from diaghoi.ledger import Benchmark, Ledger
 from diaghoi.negatives import Negatives
 from diaghoi.pairs import ImagePairs
 from diaghoi.protocol import Protocol
+from diaghoi.ragged import first_of_run
 from diaghoi.ranking import descending
 
 Array = npt.NDArray[Any]
 IntArray = npt.NDArray[np.integer]
+Result = TypeVar("Result")
+
+# Rows ranked at once, of whole classes: few enough for the cache, many enough for a thread.
+_ROWS = 50_000
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -126,7 +132,7 @@ def _ranked(
     rows = _ByClass([block.rows for block in blocks], classes, pool)
     labelled = _ByClass([block.labelled for block in blocks], classes, pool)
 
-    rank, labelled_rank = _ranks(rows, classes, pool)
+    rank, labelled_rank = _ranks(rows)
     ranked = {
         name: rows.take(name, rank) for name in ("counts", "class", "image", "score", "verdict")
     }
@@ -170,16 +176,16 @@ def _ranked(
     return ledger, benchmark
 
 
-def _ranks(rows: _ByClass, classes: int, pool: Executor) -> tuple[list[IntArray], list[IntArray]]:
+def _ranks(rows: _ByClass) -> tuple[list[IntArray], list[IntArray]]:
     """Rank the rows of each class, and those of them that the protocol counts among these."""
 
-    def of_class(hoi: int) -> tuple[IntArray, IntArray]:
+    def rank_class(hoi: int) -> tuple[IntArray, IntArray]:
         rank = descending(rows.of_class("score", hoi)).astype(np.int32)
         counts = rows.of_class("counts", hoi)
         place = np.cumsum(counts, dtype=np.int32) - 1
         return rank, place[rank[counts[rank]]]
 
-    ranks, labelled = zip(*pool.map(of_class, range(classes)), strict=True)
+    ranks, labelled = zip(*rows.each_class(rank_class), strict=True)
     return list(ranks), list(labelled)
 
 
@@ -191,11 +197,18 @@ class _ByClass:
 
     def __init__(self, tables: list[dict[str, Array]], classes: int, pool: Executor) -> None:
         self._tables = tables
-        self._map: Callable[..., Any] = pool.map
+        self._pool = pool
         steps = np.arange(classes + 1, dtype=np.int16)
         self._bounds = [np.searchsorted(table["class"], steps).tolist() for table in tables]
         sizes = np.sum([np.diff(bounds) for bounds in self._bounds], axis=0)
         self._stop: list[int] = np.cumsum(sizes).tolist()
+        first = np.flatnonzero(first_of_run(np.cumsum(sizes) // _ROWS)).tolist()
+        self._parts = list(starmap(range, pairwise([*first, classes])))
+
+    def each_class(self, function: Callable[[int], Result]) -> list[Result]:
+        """Call a function with each class, in threads that each take several."""
+        parts = self._pool.map(lambda part: [function(hoi) for hoi in part], self._parts)
+        return [result for part in parts for result in part]
 
     def of_class(self, name: str, hoi: int) -> Array:
         """Join what all blocks have of a class in a column."""
@@ -217,7 +230,7 @@ class _ByClass:
             # "clip" writes straight into the column; no rank is out of range.
             np.take(self.of_class(name, hoi), rank[hoi], axis=0, out=mine, mode="clip")
 
-        list(self._map(place, range(len(rank))))
+        self.each_class(place)
         for table in self._tables:
             del table[name]
         return column

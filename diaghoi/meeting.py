@@ -30,6 +30,8 @@ AGREEING = 0.2
 SENSIBLE, SHIFTED = 0.04, 3
 # Images that tell what is wrong with a whole file; fewer where they have very many boxes.
 SAMPLE, FEWEST, BOXES = 100, 20, 50_000
+# So many stand side by side, which is quicker to read.
+NEIGHBOURS = 5
 
 
 def sampled_warnings(annotations: Scenes, predictions: SceneSource) -> list[str]:
@@ -54,7 +56,8 @@ def sampled_warnings(annotations: Scenes, predictions: SceneSource) -> list[str]
         _, mine, theirs = np.intersect1d(predictions.names, annotations.names, return_indices=True)
     in_image = predictions.bounds["box"][-1] // max(len(predictions), 1)
     size = min(SAMPLE, max(FEWEST, BOXES // max(in_image, 1)), len(mine))
-    chosen = np.linspace(0, len(mine) - 1, size).astype(np.int64)
+    first = np.arange(0, len(mine), max(1, len(mine) * NEIGHBOURS // max(size, 1)))
+    chosen = np.unique(np.minimum(np.add.outer(first, np.arange(NEIGHBOURS)), len(mine) - 1))
     sample = predictions.take(mine[chosen])
     # Scores that are all the same are the same in a sample.
     constant = constant_scores(sample) and constant_scores(predictions.load())

@@ -146,9 +146,12 @@ class StoredScenes:
 
     def take(self, images: npt.ArrayLike) -> Scenes:
         """Return the scenes of the given images, in the given order."""
-        chosen = np.asarray(images, dtype=np.int64).tolist()
+        chosen = np.asarray(images, dtype=np.int64)
+        # Neighbours are read at once.
+        runs = np.split(chosen, np.flatnonzero(np.diff(chosen) != 1) + 1)
         return Scenes.concatenate(
-            [self.between(image, image + 1) for image in chosen] or [self.between(0, 0)]
+            [self.between(int(run[0]), int(run[-1]) + 1) for run in runs if len(run)]
+            or [self.between(0, 0)]
         )
 
     def with_names(self, names: npt.NDArray[np.str_]) -> StoredScenes:

@@ -22,14 +22,12 @@ from typing import Any
 
 from diaghoi.exceptions import InputError
 from diaghoi.robustness.engine import LOST, MOST_LOSSES, Failure, Task, guarded
+from diaghoi.threads import share
 
 PATIENCE = 30  # seconds until a scheduler that does not answer is given up
 SETTINGS = {
     # Dask gives up at the loss after these.
     "distributed.scheduler.allowed-failures": MOST_LOSSES - 1,
-    # By default the allocator of workers gives memory back at once, and fetching it again takes
-    # longer than the work.
-    "distributed.nanny.pre-spawn-environ": {},
     # Dask watches its processes many times a second, which takes an eighth of a processor while
     # they work on something else. These intervals are four times cheaper.
     "distributed.worker.profile.enabled": False,
@@ -66,7 +64,10 @@ class DaskEngine:
         self._library: Any = library
         self._cluster: Any = None
         self._client: Any = None
-        self._settings: Any = dask.config.set(SETTINGS)
+        # By default the allocator of workers gives memory back at once, and fetching it again takes
+        # longer than the work.
+        environment = {"distributed.nanny.pre-spawn-environ": share(workers)}
+        self._settings: Any = dask.config.set(SETTINGS | environment)
         if scheduler is None:
             self._cluster = library.LocalCluster(
                 n_workers=workers,

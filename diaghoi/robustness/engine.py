@@ -7,6 +7,7 @@ equal to the last digit.
 from __future__ import annotations
 
 import multiprocessing
+import os
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
@@ -16,6 +17,7 @@ from types import TracebackType
 from typing import Any, NamedTuple, Protocol
 
 from diaghoi.exceptions import InputError
+from diaghoi.threads import share
 
 # How often a task may cost a worker its life until it is given up.
 MOST_LOSSES = 3
@@ -189,7 +191,9 @@ class LocalEngine:
                 return executor.submit(*call), executor
             except BrokenProcessPool:
                 executor.shutdown(wait=False)
-        executor = ProcessPoolExecutor(1, mp_context=CONTEXT)
+        executor = ProcessPoolExecutor(
+            1, mp_context=CONTEXT, initializer=_share, initargs=(self.workers,)
+        )
         if not self._started:
             _check_start(executor)
             self._started = True
@@ -198,6 +202,11 @@ class LocalEngine:
 
 def _needed(task: Task, kept: dict[str, Any]) -> list[Any]:
     return [kept[need] for need in task.needs]
+
+
+def _share(workers: int) -> None:
+    """Let a worker use its share of the cores."""
+    os.environ |= share(workers)
 
 
 def _check_start(executor: ProcessPoolExecutor) -> None:
