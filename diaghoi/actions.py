@@ -18,7 +18,6 @@ BoolArray = npt.NDArray[np.bool_]
 def action_rankings(
     ledger: Ledger,
     vocabulary: Vocabulary,
-    predicted_image: BoolArray,
     splits: Mapping[str, BoolArray],
 ) -> dict[str, Evaluated]:
     """Rank the predictions whose pair is localised by verb and action score, by split.
@@ -35,8 +34,6 @@ def action_rankings(
         Of the protocol.
     vocabulary : Vocabulary
         Gives the verb of each HOI class.
-    predicted_image : (N,) bool array
-        Images that have predictions.
     splits : mapping
         (C,) mask of the HOI classes of each split.
 
@@ -50,10 +47,7 @@ def action_rankings(
     verb = vocabulary.class_verb[rows.row_class]
     order = by_input[ranking(verb[by_input], rows.row_action_score[by_input])]
     hoi, image, true = rows.row_class[order], rows.row_image[order], rows.true[order]
-    reachable = np.flatnonzero(
-        ledger.annotation_counts
-        & (ledger.annotation_localised | ~predicted_image[ledger.annotation_image])
-    )
+    reachable = np.flatnonzero(ledger.annotation_counts & ledger.annotation_reachable)
     rankings = {}
     for split, members in splits.items():
         # A part of a ranking is ranked.

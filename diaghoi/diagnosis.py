@@ -360,8 +360,7 @@ class Diagnosis:
     @property
     def action_rankings(self) -> dict[str, Evaluated]:
         """Predictions on localised pairs, ranked verb by verb, by split of the HOI classes."""
-        rows = np.bincount(self.ledger.row_image, minlength=len(self.names))
-        return action_rankings(self.ledger, self.vocabulary, rows > 0, self.splits)
+        return action_rankings(self.ledger, self.vocabulary, self.splits)
 
     @cached_property
     def split_verb_scores(self) -> dict[str, ClassScores]:

@@ -72,7 +72,7 @@ class Block:
         ``action_score`` (see :class:`~diaghoi.ledger.Ledger`).
     annotations : dict of (A,) array
         Annotated triplets: ``class``, ``image``, ``counts``, ``examined``, ``attempted``,
-        ``localised``.
+        ``reachable``.
     ignored, pairs, negatives, unknown_annotated, unknown_predicted
         As those of the evidence.
     """
@@ -161,7 +161,7 @@ def _ranked(
         annotation_counts=np.ones(counts.sum(), dtype=bool),
         annotation_examined=annotated["examined"][counts],
         annotation_attempted=annotated["attempted"][counts],
-        annotation_localised=annotated["localised"][counts],
+        annotation_reachable=annotated["reachable"][counts],
     )
     benchmark = Benchmark(
         classes=classes,

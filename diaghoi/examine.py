@@ -139,7 +139,8 @@ def _examine_block(
             "counts": annotation_counts,
             "examined": examined[annotations.triplet_image],
             "attempted": marked(errors.annotation[wrong], len(annotation_counts)),
-            "localised": _localised_by_triplets(annotations, predictions, matched, of_protocol),
+            "reachable": _localised_by_triplets(annotations, predictions, matched, of_protocol)
+            | ~has_rows[annotations.triplet_image],
         },
         ignored=int((of_protocol & ignored).sum()),
         pairs=_pair_counts(annotations, predictions, listed, matched, protocol, image_counts),

@@ -198,8 +198,8 @@ class Ledger(Ranked):
         Whether the protocol asks if it was missed.
     annotation_attempted : (A,) bool array
         Whether a wrong prediction is assigned to it, be it one that counts or not.
-    annotation_localised : (A,) bool array
-        Whether the pair of some predicted triplet localises its pair.
+    annotation_reachable : (A,) bool array
+        Whether the pair of some predicted triplet localises its pair, or its image has none.
     """
 
     row_input: IntArray
@@ -210,7 +210,7 @@ class Ledger(Ranked):
     annotation_counts: BoolArray
     annotation_examined: BoolArray
     annotation_attempted: BoolArray
-    annotation_localised: BoolArray
+    annotation_reachable: BoolArray
 
     @cached_property
     def true(self) -> BoolArray:

@@ -37,7 +37,7 @@ def ledger(rows: list[tuple[int, str, float, int]], annotations: list[int]) -> L
         annotation_attempted=np.isin(
             np.arange(count), [row[3] for row in rows if row[1] != "true_positive"]
         ),
-        annotation_localised=np.ones(count, dtype=bool),
+        annotation_reachable=np.ones(count, dtype=bool),
     )
 
 

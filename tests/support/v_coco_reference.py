@@ -41,8 +41,6 @@ def diagnose(
         errors[row["label"]] += row["verb"] in ROLES
     errors["missed_gt"] = sum(a["missed"] for a in wanted)
     result: dict[str, Any] = {"errors": dict(errors), "rows": ledger, "annotated": wanted}
-    seen = {row["image"] for row in rows if row["verb"] in ROLES}
-    result["only_ignored"] = bool(seen - {row["image"] for row in ledger})
     result["official"] = _official(annotated, rows)
     chosen = protocol(f"v-coco-s{scenario}")
     result["map"], result["max_recall"] = _means(*reference.repair(ledger, wanted, ()), chosen)
