@@ -21,12 +21,13 @@ from diaghoi.means import Split, split_means
 from diaghoi.negatives import Negatives, negative_scores
 from diaghoi.notes import found_notes
 from diaghoi.official import benchmarks, official_figures
-from diaghoi.oracles import ORACLES
+from diaghoi.oracles import ORACLES, Oracle
 from diaghoi.pairs import ImagePairs, PairCounts, pair_scores
 from diaghoi.protocol import Protocol, check_protocol
 from diaghoi.protocol import protocol as protocol_named
 from diaghoi.scenes import Scenes, SceneSource, join
 from diaghoi.tables import Table, class_table, image_table
+from diaghoi.threads import threads
 from diaghoi.vocabulary import Vocabulary
 
 BoolArray = npt.NDArray[np.bool_]
@@ -298,7 +299,18 @@ class Diagnosis:
     @cached_property
     def repaired_scores(self) -> dict[str, ClassScores]:
         """AP and max recall of each HOI class after each oracle."""
-        return {name: oracle(self.ledger).scores(self.protocol) for name, oracle in ORACLES.items()}
+
+        def repaired(task: tuple[Oracle, Ledger]) -> ClassScores:
+            repair, part = task
+            return repair(part).scores(self.protocol)
+
+        scores: dict[str, list[tuple[range, ClassScores]]] = {name: [] for name in ORACLES}
+        with threads() as pool:
+            for classes, part in self.ledger.repairable_parts():
+                found = pool.map(repaired, [(oracle, part) for oracle in ORACLES.values()])
+                for name, each in zip(ORACLES, found, strict=True):
+                    scores[name].append((classes, each))
+        return {name: ClassScores.concatenate(parts) for name, parts in scores.items()}
 
     @cached_property
     def oracles(self) -> dict[str, dict[str, Split]]:
@@ -313,8 +325,10 @@ class Diagnosis:
     @cached_property
     def errors(self) -> dict[str, int]:
         """Number of predictions with each label, and of missed annotated triplets."""
-        counts = np.bincount(self.ledger.row_label, minlength=len(LABELS)).tolist()
-        errors = dict(zip(LABELS, counts, strict=True))
+        counts = [
+            np.bincount(part.row_label, minlength=len(LABELS)) for _, part in self.ledger.parts()
+        ]
+        errors = dict(zip(LABELS, np.sum(counts, axis=0).tolist(), strict=True))
         errors["missed_gt"] = int(self.ledger.missed.sum())
         if self.protocol.pairing == "person":
             errors["ignored"] = self.ignored
@@ -367,10 +381,12 @@ class Diagnosis:
         """AP and max recall of each verb over localised pairs, by split of the HOI classes."""
         # The limit on predictions of a class is one on HOI classes.
         protocol = replace(self.protocol, top_of_class=None)
-        return {
-            split: class_scores(ranked, len(self.vocabulary.verbs), protocol)
-            for split, ranked in self.action_rankings.items()
-        }
+        verb, verbs = self.vocabulary.class_verb, len(self.vocabulary.verbs)
+        scores: dict[str, list[tuple[range, ClassScores]]] = {split: [] for split in self.splits}
+        for run, part in self.ledger.parts(verb, verbs):
+            for split, ranked in action_rankings(part, self.vocabulary, self.splits).items():
+                scores[split].append((run, class_scores(ranked, verbs, protocol)))
+        return {split: ClassScores.concatenate(parts) for split, parts in scores.items()}
 
     @property
     def verb_scores(self) -> ClassScores:
@@ -383,13 +399,12 @@ class Diagnosis:
 
         None where the file has no action scores.
         """
-        undefined = bool(np.isnan(self.ledger.row_action_score).any())
         every_verb = np.ones(len(self.vocabulary.verbs), dtype=bool)
         actions: dict[str, Any] = {}
         for split, scores in self.split_verb_scores.items():
             mean_ap, max_recall = split_means(scores, self.protocol, {split: every_verb})
             means = {"map": mean_ap[split], "max_recall": max_recall[split]}
-            if undefined:
+            if not self.ledger.scores_actions:
                 means = dict.fromkeys(means)
             actions |= means if split == "full" else {split: means}
         return actions

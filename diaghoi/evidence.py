@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass
-from itertools import pairwise, starmap
-from typing import Any, TypeVar
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,15 +14,18 @@ from diaghoi.ledger import Benchmark, Ledger
 from diaghoi.negatives import Negatives
 from diaghoi.pairs import ImagePairs
 from diaghoi.protocol import Protocol
-from diaghoi.ragged import first_of_run
+from diaghoi.ragged import batches
 from diaghoi.ranking import descending
+from diaghoi.scratch import Scratch, let_go
 
 Array = npt.NDArray[Any]
 IntArray = npt.NDArray[np.integer]
-Result = TypeVar("Result")
+BoolArray = npt.NDArray[np.bool_]
+OfClass = Callable[[int], dict[str, Array]]
+_CLASS = np.empty(0, dtype=np.int16)
 
-# Rows ranked at once, of whole classes: few enough for the cache, many enough for a thread.
-_ROWS = 50_000
+# Rows of whole classes that a thread ranks, and that are in memory at once.
+_FEW, _MANY = 50_000, 2_000_000
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -56,6 +58,22 @@ class Evidence:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
+class Sorted:
+    """Rows of a block in the order of the classes and, in a class, of the input.
+
+    Parameters
+    ----------
+    bounds : (C + 1,) int array
+        The first row of each class.
+    columns : dict of (R, ...) array or Column
+        By name.
+    """
+
+    bounds: IntArray
+    columns: Mapping[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Block:
     """The evidence of a block of images; images and input rows are numbered as in all of them.
 
@@ -63,13 +81,12 @@ class Block:
     ----------
     images : int
         How many.
-    rows : dict of (R, ...) array
-        Predictions of all HOI classes, in the order of the classes and, in a class, of the input:
-        ``class``, ``image``, ``score``, ``verdict`` (see :class:`~diaghoi.ledger.Benchmark`) and
-        ``counts``: whether the protocol counts it.
-    labelled : dict of (L,) array
-        Those that it counts, in the same order: ``class``, ``input``, ``label``, ``annotation``,
-        ``action_score`` (see :class:`~diaghoi.ledger.Ledger`).
+    rows : Sorted
+        Predictions of all HOI classes: ``image``, ``score``, ``verdict`` (see
+        :class:`~diaghoi.ledger.Benchmark`) and ``counts``: whether the protocol counts it.
+    labelled : Sorted
+        Those that it counts: ``input``, ``label``, ``annotation``, ``action_score`` (see
+        :class:`~diaghoi.ledger.Ledger`).
     annotations : dict of (A,) array
         Annotated triplets: ``class``, ``image``, ``counts``, ``examined``, ``attempted``,
         ``reachable``.
@@ -78,8 +95,8 @@ class Block:
     """
 
     images: int
-    rows: dict[str, Array]
-    labelled: dict[str, Array]
+    rows: Sorted
+    labelled: Sorted
     annotations: dict[str, Array]
     ignored: int
     pairs: dict[str, ImagePairs]
@@ -87,24 +104,32 @@ class Block:
     unknown_annotated: int
     unknown_predicted: int
 
+    def kept(self, scratch: Scratch) -> Block:
+        """Put the rows away."""
+        rows, labelled = (
+            replace(table, columns=scratch.keep(table.columns))
+            for table in (self.rows, self.labelled)
+        )
+        return replace(self, rows=rows, labelled=labelled)
+
 
 def collected(
-    blocks: Sequence[Block], classes: int, protocols: tuple[Protocol, ...], pool: Executor
+    blocks: Sequence[Block], protocols: tuple[Protocol, ...], pool: Executor, scratch: Scratch
 ) -> Evidence:
-    """Join the evidence of consecutive blocks, whose columns are freed on the way.
+    """Join the evidence of consecutive blocks.
 
     Parameters
     ----------
     blocks : sequence of Block
-        At least one; the arrays of their rows are taken out.
-    classes : int
-        Number of HOI classes C.
+        At least one, whose rows are kept by the scratch.
     protocols : tuple of Protocol
         Those of the benchmark.
     pool : concurrent.futures.Executor
         Threads that share the classes.
+    scratch : Scratch
+        Where the joined rows lie.
     """
-    ledger, benchmark = _ranked(blocks, classes, protocols, pool)
+    ledger, benchmark = _ranked(blocks, protocols, pool, scratch)
     return Evidence(
         benchmark=benchmark,
         ledger=ledger,
@@ -122,115 +147,121 @@ def collected(
 
 
 def _ranked(
-    blocks: Sequence[Block], classes: int, protocols: tuple[Protocol, ...], pool: Executor
+    blocks: Sequence[Block], protocols: tuple[Protocol, ...], pool: Executor, scratch: Scratch
 ) -> tuple[Ledger, Benchmark]:
     """Rank the rows of all blocks once, for the ledger and the benchmark."""
     annotated = {
         name: np.concatenate([block.annotations[name] for block in blocks])
         for name in blocks[0].annotations
     }
-    rows = _ByClass([block.rows for block in blocks], classes, pool)
-    labelled = _ByClass([block.labelled for block in blocks], classes, pool)
-
-    rank, labelled_rank = _ranks(rows)
-    ranked = {
-        name: rows.take(name, rank) for name in ("counts", "class", "image", "score", "verdict")
-    }
-    del rank
-    kept = np.flatnonzero(ranked.pop("counts"))
-
     counts, of_class = annotated["counts"], annotated["class"] >= 0
+    ledger, benchmark = _rank(blocks, counts, pool, scratch)
+    classes = len(blocks[0].rows.bounds) - 1
+    return (
+        Ledger(
+            classes=classes,
+            **{f"row_{name}": values for name, values in ledger.items()},
+            annotation_class=annotated["class"][counts],
+            annotation_image=annotated["image"][counts],
+            annotation_input=np.flatnonzero(counts).astype(np.int32),
+            annotation_counts=np.ones(counts.sum(), dtype=bool),
+            annotation_examined=annotated["examined"][counts],
+            annotation_attempted=annotated["attempted"][counts],
+            annotation_reachable=annotated["reachable"][counts],
+        ),
+        Benchmark(
+            classes=classes,
+            protocols=protocols,
+            **{f"row_{name}": values for name, values in benchmark.items()},
+            annotation_class=annotated["class"][of_class],
+            annotation_image=annotated["image"][of_class],
+        ),
+    )
+
+
+def _rank(
+    blocks: Sequence[Block], counts: BoolArray, pool: Executor, scratch: Scratch
+) -> tuple[dict[str, Array], dict[str, Array]]:
+    """Rank rows class by class; ``counts`` marks the annotated triplets of the ledger."""
     # From a triplet among all to one that counts; -1, no triplet, stays.
     position = np.append(np.cumsum(counts, dtype=np.int32) - 1, np.int32(-1))
-    labels = {
-        name: labelled.take(name, labelled_rank)
-        for name in ("input", "label", "annotation", "action_score")
-    }
-    ledger = Ledger(
-        classes=classes,
-        row_class=ranked["class"][kept],
-        row_image=ranked["image"][kept],
-        row_score=ranked["score"][kept],
-        row_input=labels["input"],
-        row_label=labels["label"],
-        row_annotation=position[labels["annotation"]],
-        row_action_score=labels["action_score"],
-        annotation_class=annotated["class"][counts],
-        annotation_image=annotated["image"][counts],
-        annotation_input=np.flatnonzero(counts).astype(np.int32),
-        annotation_counts=np.ones(counts.sum(), dtype=bool),
-        annotation_examined=annotated["examined"][counts],
-        annotation_attempted=annotated["attempted"][counts],
-        annotation_reachable=annotated["reachable"][counts],
-    )
-    benchmark = Benchmark(
-        classes=classes,
-        protocols=protocols,
-        row_class=ranked["class"],
-        row_image=ranked["image"],
-        row_score=ranked["score"],
-        row_verdict=ranked["verdict"],
-        annotation_class=annotated["class"][of_class],
-        annotation_image=annotated["image"][of_class],
-    )
+    rows = _Joined([block.rows for block in blocks])
+    labelled = _Joined([block.labelled for block in blocks])
+    benchmark = rows.empty(("class", "image", "score", "verdict"), scratch)
+    ledger = labelled.empty(("input", "label", "annotation", "action_score"), scratch)
+    ledger |= labelled.empty(("class", "image", "score"), scratch, like=rows)
+
+    def rank(part: range, rows_of: OfClass, labelled_of: OfClass) -> None:
+        some = np.diff(rows.bounds[part.start : part.stop + 1])
+        for hoi in (np.flatnonzero(some) + part.start).tolist():
+            row, label = rows_of(hoi), labelled_of(hoi)
+            order = descending(row["score"])
+            counted = row.pop("counts")
+            place = np.cumsum(counted, dtype=np.int32) - 1
+            chosen = order[counted[order]]
+            rows.write(benchmark, hoi, row, order)
+            labelled.write(ledger, hoi, {name: row[name] for name in ("image", "score")}, chosen)
+            label["annotation"] = position[label["annotation"]]
+            labelled.write(ledger, hoi, label, place[chosen])
+
+    for some in batches(rows.bounds, _MANY):
+        held = rows.read(some), labelled.read(some)
+        tasks = [pool.submit(rank, few, *held) for few in batches(rows.bounds, _FEW, some)]
+        for task in tasks:
+            task.result()
+        let_go(*benchmark.values(), *ledger.values())
     return ledger, benchmark
 
 
-def _ranks(rows: _ByClass) -> tuple[list[IntArray], list[IntArray]]:
-    """Rank the rows of each class, and those of them that the protocol counts among these."""
+class _Joined:
+    """The rows of one table in all blocks, class by class."""
 
-    def rank_class(hoi: int) -> tuple[IntArray, IntArray]:
-        rank = descending(rows.of_class("score", hoi)).astype(np.int32)
-        counts = rows.of_class("counts", hoi)
-        place = np.cumsum(counts, dtype=np.int32) - 1
-        return rank, place[rank[counts[rank]]]
-
-    ranks, labelled = zip(*rows.each_class(rank_class), strict=True)
-    return list(ranks), list(labelled)
-
-
-class _ByClass:
-    """The columns of one table of all blocks, class by class.
-
-    What one class has in all blocks fits the processor's cache; the whole column does not.
-    """
-
-    def __init__(self, tables: list[dict[str, Array]], classes: int, pool: Executor) -> None:
+    def __init__(self, tables: Sequence[Sorted]) -> None:
         self._tables = tables
-        self._pool = pool
-        steps = np.arange(classes + 1, dtype=np.int16)
-        self._bounds = [np.searchsorted(table["class"], steps).tolist() for table in tables]
-        sizes = np.sum([np.diff(bounds) for bounds in self._bounds], axis=0)
-        self._stop: list[int] = np.cumsum(sizes).tolist()
-        first = np.flatnonzero(first_of_run(np.cumsum(sizes) // _ROWS)).tolist()
-        self._parts = list(starmap(range, pairwise([*first, classes])))
+        self.bounds: IntArray = np.sum([table.bounds for table in tables], axis=0)
 
-    def each_class(self, function: Callable[[int], Result]) -> list[Result]:
-        """Call a function with each class, in threads that each take several."""
-        parts = self._pool.map(lambda part: [function(hoi) for hoi in part], self._parts)
-        return [result for part in parts for result in part]
+    def empty(
+        self, names: Sequence[str], scratch: Scratch, like: _Joined | None = None
+    ) -> dict[str, Array]:
+        """Return arrays for all rows: the classes, or like columns of this table or another."""
+        columns = (like or self)._tables[0].columns
+        kinds = {name: columns.get(name, _CLASS) for name in names}
+        return {
+            name: scratch.empty((self.bounds[-1], *kind.shape[1:]), kind.dtype)
+            for name, kind in kinds.items()
+        }
 
-    def of_class(self, name: str, hoi: int) -> Array:
-        """Join what all blocks have of a class in a column."""
-        return np.concatenate(
-            [
-                table[name][bounds[hoi] : bounds[hoi + 1]]
-                for table, bounds in zip(self._tables, self._bounds, strict=True)
+    def write(
+        self, table: dict[str, Array], hoi: int, columns: dict[str, Array], order: IntArray
+    ) -> None:
+        """Write rows of a class, in some order."""
+        mine = slice(*self.bounds[hoi : hoi + 2].tolist())
+        table["class"][mine] = hoi
+        for name, values in columns.items():
+            table[name][mine] = values[order]
+
+    def read(self, classes: range) -> OfClass:
+        """Read the rows of some classes; the function that is returned joins those of one."""
+        bounds = [table.bounds[classes.start : classes.stop + 1] for table in self._tables]
+        held = {
+            name: [
+                table.columns[name].rows(*mine[[0, -1]].tolist())
+                for table, mine in zip(self._tables, bounds, strict=True)
             ]
-        )
+            for name in self._tables[0].columns
+        }
+        starts = [(mine - mine[0]).tolist() for mine in bounds]
 
-    def take(self, name: str, rank: list[IntArray]) -> Array:
-        """Join a column, each class in its ranking order, and free it."""
-        like = self._tables[0][name]
-        column = np.empty((self._stop[-1], *like.shape[1:]), dtype=like.dtype)
+        def of_class(hoi: int) -> dict[str, Array]:
+            at = hoi - classes.start
+            return {
+                name: np.concatenate(
+                    [
+                        rows[start[at] : start[at + 1]]
+                        for rows, start in zip(blocks, starts, strict=True)
+                    ]
+                )
+                for name, blocks in held.items()
+            }
 
-        def place(hoi: int) -> None:
-            stop = self._stop[hoi]
-            mine = column[stop - len(rank[hoi]) : stop]
-            # "clip" writes straight into the column; no rank is out of range.
-            np.take(self.of_class(name, hoi), rank[hoi], axis=0, out=mine, mode="clip")
-
-        self.each_class(place)
-        for table in self._tables:
-            del table[name]
-        return column
+        return of_class

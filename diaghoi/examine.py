@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from diaghoi.errors import explain
-from diaghoi.evidence import Block, Evidence, collected
+from diaghoi.evidence import Block, Evidence, Sorted, collected
 from diaghoi.matching import Match, match
 from diaghoi.negatives import Negatives
 from diaghoi.pairs import ImagePairs, count_pairs
 from diaghoi.protocol import Protocol
-from diaghoi.ragged import first_of_run, marked
+from diaghoi.ragged import batches, marked
 from diaghoi.scenes import Scenes, SceneSource
+from diaghoi.scratch import Scratch
 from diaghoi.threads import threads
 
 BoolArray = npt.NDArray[np.bool_]
@@ -25,6 +25,8 @@ IntArray = npt.NDArray[np.integer]
 
 # Triplets and pairs worked through at once: few enough for arrays to stay in the cache.
 BLOCK = 50_000
+# Triplets beyond which what blocks leave behind lies on disk.
+LARGE = 2_000_000
 
 
 def examine(
@@ -63,20 +65,20 @@ def examine(
         )
 
     blocks = []
-    with threads() as pool:
+    large = int(predictions.bounds["triplet"][-1]) > LARGE
+    with threads() as pool, Scratch(on_disk=large) as scratch:
         for done in pool.map(block, block_bounds(predictions)):
-            blocks.append(done)
+            blocks.append(done.kept(scratch))
             if progress is not None:
                 progress(done.images)
-        return collected(blocks, len(annotations.vocabulary), tuple(benchmarks), pool)
+        return collected(blocks, tuple(benchmarks), pool, scratch)
 
 
 def block_bounds(predictions: SceneSource) -> list[tuple[int, int]]:
     """Cut the images into runs of about ``BLOCK`` rows: first image, and one after the last."""
     bounds = predictions.bounds
-    block = (bounds["triplet"][1:] + bounds["pair"][1:]) // BLOCK
-    first = np.flatnonzero(first_of_run(block)).tolist()
-    return list(pairwise([*first, len(predictions)])) or [(0, 0)]
+    runs = batches(bounds["triplet"] + bounds["pair"], BLOCK)
+    return [(run.start, run.stop) for run in runs] or [(0, 0)]
 
 
 def _examine_block(
@@ -107,6 +109,7 @@ def _examine_block(
     row, hoi = of_class[by_class], hoi[by_class]
     counts = of_protocol[row]
     labelled = row[counts]
+    classes = np.arange(len(vocabulary) + 1, dtype=np.int16)
     assigned = errors.annotation[labelled]
     has_rows = marked(predictions.triplet_image[of_protocol], len(predictions))
     wrong = (errors.annotation >= 0) & ~matched.found
@@ -117,22 +120,26 @@ def _examine_block(
     listed = listed_pairs(predictions, best, image_counts)
     return Block(
         images=len(annotations),
-        rows={
-            "class": hoi,
-            "image": (predictions.triplet_image[row] + first["image"]).astype(np.int32),
-            "score": predictions.scores[row],
-            "verdict": _verdicts(annotations, predictions, matched, benchmarks)[row],
-            "counts": counts,
-        },
-        labelled={
-            "class": hoi[counts],
-            "input": (labelled + first["input"]).astype(np.int32),
-            "label": errors.label[labelled],
-            "annotation": np.where(assigned < 0, -1, assigned + first["annotation"]).astype(
-                np.int32
-            ),
-            "action_score": action_score[labelled],
-        },
+        rows=Sorted(
+            bounds=np.searchsorted(hoi, classes),
+            columns={
+                "image": (predictions.triplet_image[row] + first["image"]).astype(np.int32),
+                "score": predictions.scores[row],
+                "verdict": _verdicts(annotations, predictions, matched, benchmarks)[row],
+                "counts": counts,
+            },
+        ),
+        labelled=Sorted(
+            bounds=np.searchsorted(hoi[counts], classes),
+            columns={
+                "input": (labelled + first["input"]).astype(np.int32),
+                "label": errors.label[labelled],
+                "annotation": np.where(assigned < 0, -1, assigned + first["annotation"]).astype(
+                    np.int32
+                ),
+                "action_score": action_score[labelled],
+            },
+        ),
         annotations={
             "class": annotations.triplet_class,
             "image": (annotations.triplet_image + first["image"]).astype(np.int32),

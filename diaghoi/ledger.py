@@ -8,7 +8,7 @@ what the official figures need.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -18,9 +18,9 @@ import numpy.typing as npt
 
 from diaghoi.errors import TRUE_POSITIVE
 from diaghoi.protocol import Protocol
-from diaghoi.ragged import marked
+from diaghoi.ragged import batches, marked
 from diaghoi.ranking import ranking
-from diaghoi.threads import threads
+from diaghoi.scratch import let_go
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.integer]
 BoolArray = npt.NDArray[np.bool_]
+
+# Rows that are looked at or repaired at once, so that it takes little memory.
+PART = 500_000
 
 
 class Evaluated(NamedTuple):
@@ -78,17 +81,57 @@ class Ranked:
     annotation_class: IntArray
     annotation_image: IntArray
 
+    @cached_property
+    def bounds(self) -> IntArray:
+        """(C + 1,) first row of each class, and the number of rows."""
+        return np.searchsorted(self.row_class, np.arange(self.classes + 1, dtype=np.int16))
+
+    def parts(
+        self, group: IntArray | None = None, groups: int | None = None
+    ) -> Iterator[tuple[range, Self]]:
+        """Cut the classes into runs of groups with about ``PART`` rows.
+
+        Parameters
+        ----------
+        group : (C,) int array, optional
+            Group of each class, its verb for instance; by default each class is one.
+        groups : int, optional
+            Number of groups.
+
+        Yields
+        ------
+        run, part
+            Consecutive groups, and the same with the rows of their classes alone.
+        """
+        group = np.arange(self.classes) if group is None else group
+        size = np.bincount(group, np.diff(self.bounds), groups or self.classes).astype(np.int64)
+        runs = batches(np.append(0, np.cumsum(size)), PART)
+        if len(runs) < 2:
+            yield range(len(size)), self
+            return
+        for run in runs:
+            members = np.flatnonzero((group >= run.start) & (group < run.stop))
+            if (np.diff(members) == 1).all():
+                # Rows that stand together need not be copied.
+                first, stop = (members[0], members[-1] + 1) if len(members) else (0, 0)
+                rows = self._rows_at(slice(self.bounds[first], self.bounds[stop]))
+            else:
+                each = [np.arange(*self.bounds[hoi : hoi + 2]) for hoi in members.tolist()]
+                rows = self._rows_at(np.concatenate(each))
+            yield run, replace(self, **rows)
+            self.let_go()
+
     def rows(self, keep: BoolArray) -> Self:
         """Return the same with only some of the rows."""
         # Selecting by position is faster than by mask when many columns are selected.
         return replace(self, **self._rows_at(np.flatnonzero(keep)))
 
-    def _rows_at(self, positions: IntArray) -> dict[str, Any]:
-        """Select rows of all row columns, several columns at once."""
-        names = self._names("row")
-        with threads() as pool:
-            columns = pool.map(lambda name: getattr(self, name)[positions], names)
-            return dict(zip(names, columns, strict=True))
+    def _rows_at(self, positions: IntArray | slice) -> dict[str, Any]:
+        return {name: getattr(self, name)[positions] for name in self._names("row")}
+
+    def let_go(self) -> None:
+        """Free the memory of the rows that lie on disk; they are read again when needed."""
+        let_go(*(getattr(self, name) for name in self._names("row")))
 
     @classmethod
     def concatenate(cls, parts: Sequence[Self], images: Sequence[int]) -> Self:
@@ -230,6 +273,11 @@ class Ledger(Ranked):
         )
 
     @cached_property
+    def scores_actions(self) -> bool:
+        """Whether every row has a score of the verb alone."""
+        return not any(np.isnan(part.row_action_score).any() for _, part in self.parts())
+
+    @cached_property
     def positives(self) -> IntArray:
         """(C,) number of annotated triplets of each class."""
         counted = self.annotation_class[self.annotation_counts]
@@ -247,7 +295,37 @@ class Ledger(Ranked):
 
     def scores(self, protocol: Protocol) -> ClassScores:
         """Average precision and max recall of each class; see :func:`class_scores`."""
-        return class_scores(self.evaluated, self.classes, protocol)
+        return ClassScores.concatenate(
+            [
+                (classes, class_scores(part.evaluated, self.classes, protocol))
+                for classes, part in self.parts()
+            ]
+        )
+
+    def repairable_parts(self) -> Iterator[tuple[range, Self]]:
+        """Cut the classes into runs of about ``PART`` rows, each of which can be repaired alone.
+
+        Yields
+        ------
+        classes, part
+            Consecutive classes, and their rows with those that are assigned to a triplet of them.
+            What an oracle makes of the part is what it makes of the ledger, in these classes.
+        """
+        bounds = self.bounds
+        runs = batches(bounds, PART)
+        if len(runs) < 2:
+            yield range(self.classes), self
+            return
+        assigned = np.flatnonzero(self.row_annotation >= 0)
+        meant = self.annotation_class[self.row_annotation[assigned]]
+        for classes in runs:
+            first, stop = bounds[[classes.start, classes.stop]]
+            guests = assigned[(meant >= classes.start) & (meant < classes.stop)]
+            before, inside = np.searchsorted(guests, [first, stop])
+            positions = np.concatenate((guests[:before], np.arange(first, stop), guests[inside:]))
+            rows = self._rows_at(positions)
+            self.let_go()
+            yield classes, replace(self, **rows)
 
     def places(self, group: IntArray, score: FloatArray, input_: IntArray) -> IntArray:
         """Find where other rows would stand among these.
@@ -263,10 +341,9 @@ class Ledger(Ranked):
             The row before which each would stand.
         """
         places = np.empty(len(group), dtype=np.int64)
-        bounds = np.searchsorted(self.row_class, np.arange(self.classes + 1, dtype=np.int16))
         for hoi in np.unique(group).tolist():
             mine = slice(*np.searchsorted(group, [hoi, hoi + 1]).tolist())
-            first, stop = bounds[hoi], bounds[hoi + 1]
+            first, stop = self.bounds[hoi : hoi + 2]
             rising = -self.row_score[first:stop]
             before = first + np.searchsorted(rising, -score[mine], side="left")
             tied = first + np.searchsorted(rising, -score[mine], side="right") - before
@@ -324,6 +401,18 @@ class ClassScores:
     max_recall: FloatArray
     ranked: IntArray
     found: IntArray
+
+    @classmethod
+    def concatenate(cls, parts: Sequence[tuple[range, ClassScores]]) -> ClassScores:
+        """Join the scores of consecutive classes, each out of those of all classes."""
+        return cls(
+            **{
+                name: np.concatenate(
+                    [getattr(scores, name)[some.start : some.stop] for some, scores in parts]
+                )
+                for name in ("average_precision", "max_recall", "ranked", "found")
+            }
+        )
 
 
 def class_scores(evaluated: Evaluated, classes: int, protocol: Protocol) -> ClassScores:

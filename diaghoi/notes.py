@@ -42,10 +42,10 @@ def found_notes(diagnosis: Diagnosis) -> list[str]:
     if diagnosis.pair_source == "triplets":
         notes.append("no pair file: the predicted pairs are those of the triplets")
     without = {
-        "negatives": diagnosis.negative_pairs.score,
-        "actions": diagnosis.ledger.row_action_score,
+        "negatives": np.isnan(diagnosis.negative_pairs.score).any(),
+        "actions": not diagnosis.ledger.scores_actions,
     }
-    undefined = [what for what, scores in without.items() if np.isnan(scores).any()]
+    undefined = [what for what, missing in without.items() if missing]
     if undefined:
         notes.append(f"the file has no action scores: {' and '.join(undefined)} are undefined")
     return notes + _no_interaction_notes(diagnosis)
@@ -60,7 +60,7 @@ def _no_interaction_notes(diagnosis: Diagnosis) -> list[str]:
             f"{ONLY_INTERACTIONS}: the official means run over the "
             f"{int(vocabulary.interacting.sum())} classes of real interactions"
         ]
-    if vocabulary.interacting[diagnosis.benchmark.row_class].all():
+    if vocabulary.interacting[np.diff(diagnosis.benchmark.bounds) > 0].all():
         return [
             "the predictions contain no triplets of `no_interaction`: these classes count AP 0 in "
             "the official means"

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from diaghoi.ledger import ClassScores, Evaluated, class_scores
+from diaghoi.ledger import Benchmark, ClassScores, Evaluated, class_scores
 from diaghoi.means import split_means
 from diaghoi.protocol import HICO_DET, Protocol
 from diaghoi.scenes import SceneSource
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from diaghoi.diagnosis import Diagnosis
 
 BoolArray = npt.NDArray[np.bool_]
+IntArray = npt.NDArray[np.integer]
 
 # Dense arrays are cut to this many triplets an image for the benchmark, whatever else is asked for.
 CUSTOMARY_TOP = 100
@@ -48,7 +50,7 @@ def official_figures(diagnosis: Diagnosis) -> dict[str, Any]:
     figures: dict[str, Any] = {}
     agents = diagnosis.vocabulary.agents
     for section in sections(diagnosis):
-        scores = class_scores(section.evaluated, diagnosis.benchmark.classes, section.protocol)
+        scores = section.scores(diagnosis.benchmark)
         means: dict[str, Any] = dict(split_means(scores, section.protocol, section.splits)[0])
         if section.name == "known_object":
             means["source"] = diagnosis.known_object_source
@@ -65,8 +67,8 @@ class Section(NamedTuple):
     ----------
     name : str
         Its key among the figures.
-    evaluated : Evaluated
-        Predictions and annotations that count.
+    of : callable
+        Gives the predictions and annotations of a benchmark that count.
     protocol : Protocol
         How average precision is taken.
     splits : dict of (C,) bool array
@@ -74,33 +76,52 @@ class Section(NamedTuple):
     """
 
     name: str
-    evaluated: Evaluated
+    of: Callable[[Benchmark], Evaluated]
     protocol: Protocol
     splits: dict[str, BoolArray]
+
+    def scores(self, benchmark: Benchmark) -> ClassScores:
+        """Average precision of each class."""
+        return ClassScores.concatenate(
+            [
+                (run, class_scores(self.of(part), benchmark.classes, self.protocol))
+                for run, part in benchmark.parts()
+            ]
+        )
 
 
 def sections(diagnosis: Diagnosis) -> Iterator[Section]:
     """List the settings of the benchmark of a data set."""
-    words, benchmark = diagnosis.vocabulary, diagnosis.benchmark
+    words, protocols = diagnosis.vocabulary, diagnosis.benchmark.protocols
     if words.agents is not None:
         common = ~words.agents & (np.array(words.verbs) != UNCOMMON_ROLE)
         roles = {"ap": ~words.agents, "ap_without_point": common}
-        first, second = benchmark.protocols
-        yield Section("agent", benchmark.evaluated(first), first, {"ap": words.agents})
-        yield Section("scenario_1", benchmark.evaluated(first), first, roles)
-        yield Section("scenario_2", benchmark.evaluated(second), second, roles)
+        first, second = protocols
+        yield Section("agent", partial(_all, first), first, {"ap": words.agents})
+        yield Section("scenario_1", partial(_all, first), first, roles)
+        yield Section("scenario_2", partial(_all, second), second, roles)
         return
-    for protocol in benchmark.protocols:
+    for protocol in protocols:
         splits = replace(protocol, groups=diagnosis.protocol.groups).splits(words)
-        yield Section("default", benchmark.evaluated(protocol), protocol, splits)
+        yield Section("default", partial(_all, protocol), protocol, splits)
         if protocol.name == HICO_DET.name:
-            known, thing = diagnosis.known_objects, words.class_object
-            shown = benchmark.evaluated(
-                protocol,
-                rows=known[benchmark.row_image, thing[benchmark.row_class]],
-                annotations=known[benchmark.annotation_image, thing[benchmark.annotation_class]],
-            )
+            shown = partial(_known, protocol, diagnosis.known_objects, words.class_object)
             yield Section("known_object", shown, protocol, splits)
+
+
+def _all(protocol: Protocol, benchmark: Benchmark) -> Evaluated:
+    return benchmark.evaluated(protocol)
+
+
+def _known(
+    protocol: Protocol, known: BoolArray, thing: IntArray, benchmark: Benchmark
+) -> Evaluated:
+    """Take the images that show the object of a class, of which each has one ``thing``."""
+    return benchmark.evaluated(
+        protocol,
+        rows=known[benchmark.row_image, thing[benchmark.row_class]],
+        annotations=known[benchmark.annotation_image, thing[benchmark.annotation_class]],
+    )
 
 
 def _by_class(scores: ClassScores, members: BoolArray, words: Vocabulary) -> dict[str, Any]:

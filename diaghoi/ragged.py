@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise, starmap
+
 import numpy as np
 import numpy.typing as npt
 
@@ -43,6 +45,24 @@ def first_of_run(keys: npt.NDArray[np.generic]) -> npt.NDArray[np.bool_]:
     first = np.ones(len(keys), dtype=bool)
     np.not_equal(keys[1:], keys[:-1], out=first[1:])
     return first
+
+
+def batches(bounds: IntArray, size: int, groups: range | None = None) -> list[range]:
+    """Cut groups of rows into runs of groups with about ``size`` rows each.
+
+    Parameters
+    ----------
+    bounds : (N + 1,) int array
+        First row of each group, and the number of rows.
+    size : int
+        Rows of a run; a group with more is a run of its own, or ends one.
+    groups : range, optional
+        Consecutive groups; all of them by default.
+    """
+    groups = range(len(bounds) - 1) if groups is None else groups
+    number = bounds[groups.start : groups.stop] // size
+    first = (np.flatnonzero(first_of_run(number)) + groups.start).tolist()
+    return list(starmap(range, pairwise([*first, groups.stop])))
 
 
 def place_in_group(groups: IntArray) -> IntArray:

@@ -136,7 +136,7 @@ class Resampler:
         return cls(
             means=MeanPrecisions.of(ledger, images, diagnosis.protocol, diagnosis.splits),
             official=tuple(
-                (each, WeightedRanking.of(each.evaluated, ledger.classes, images))
+                (each, WeightedRanking.of(each.of(diagnosis.benchmark), ledger.classes, images))
                 for each in sections(diagnosis)
             ),
             errors=np.column_stack([errors, missed]),
@@ -225,7 +225,7 @@ def _of_negatives(pairs: Negatives, images: int) -> WeightedRanking:
 
 
 def _of_actions(diagnosis: Diagnosis, images: int) -> dict[str, WeightedRanking]:
-    if np.isnan(diagnosis.ledger.row_action_score).any():
+    if not diagnosis.ledger.scores_actions:
         return {}
     verbs = len(diagnosis.vocabulary.verbs)
     return {

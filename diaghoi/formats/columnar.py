@@ -19,12 +19,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from diaghoi.columns import Column
 from diaghoi.exceptions import InputError
 from diaghoi.formats.atomic import replacing
 from diaghoi.formats.base import Format, Kind, Options
 from diaghoi.formats.checks import check_names
 from diaghoi.formats.content import Content
-from diaghoi.formats.npz import Column
 from diaghoi.formats.stored import StoredScenes
 from diaghoi.scenes import COLUMNS, Scenes
 from diaghoi.vocabulary import Vocabulary

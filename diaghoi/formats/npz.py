@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 import zipfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -14,6 +14,7 @@ from typing import Any, BinaryIO, cast
 import numpy as np
 import numpy.typing as npt
 
+from diaghoi.columns import Column
 from diaghoi.exceptions import InputError
 from diaghoi.formats.pickles import load_pickle
 from diaghoi.formats.stand_ins import check_letters, size_of
@@ -23,25 +24,6 @@ Array = npt.NDArray[Any]
 _LOCAL_HEADER = 30
 # Bytes that a compressed array may become: so many, and so many times what is stored.
 _UNPACKED, _TIMES = 1 << 28, 100
-
-
-@dataclass(frozen=True, eq=False)
-class Column:
-    """An array whose rows are read when they are needed.
-
-    Parameters
-    ----------
-    shape : tuple of int
-        Shape of the whole array.
-    dtype : numpy.dtype
-        Its type.
-    rows : callable
-        Takes the first row and the one after the last, and returns what is between.
-    """
-
-    shape: tuple[int, ...]
-    dtype: np.dtype[Any]
-    rows: Callable[[int, int], Array]
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from diaghoi.columns import Column
 from diaghoi.formats.checks import Rows, check_boxes, check_range, check_scores
-from diaghoi.formats.npz import Column
 from diaghoi.formats.numbering import check_verbs
 from diaghoi.scenes import Scenes
 from diaghoi.vocabulary import Vocabulary
