@@ -90,7 +90,10 @@ class Block:
     annotations : dict of (A,) array
         Annotated triplets: ``class``, ``image``, ``counts``, ``examined``, ``attempted``,
         ``reachable``.
-    ignored, pairs, negatives, unknown_annotated, unknown_predicted
+    negatives : dict of (P,) array or Column
+        The predicted pairs: ``score``, ``negative``, ``image`` (see
+        :class:`~diaghoi.negatives.Negatives`).
+    ignored, pairs, unknown_annotated, unknown_predicted
         As those of the evidence.
     """
 
@@ -98,9 +101,9 @@ class Block:
     rows: Sorted
     labelled: Sorted
     annotations: dict[str, Array]
+    negatives: Mapping[str, Any]
     ignored: int
     pairs: dict[str, ImagePairs]
-    negatives: Negatives
     unknown_annotated: int
     unknown_predicted: int
 
@@ -110,7 +113,8 @@ class Block:
             replace(table, columns=scratch.keep(table.columns))
             for table in (self.rows, self.labelled)
         )
-        return replace(self, rows=rows, labelled=labelled)
+        negatives = scratch.keep(self.negatives)
+        return replace(self, rows=rows, labelled=labelled, negatives=negatives)
 
 
 def collected(
@@ -138,12 +142,24 @@ def collected(
             split: ImagePairs.concatenate([block.pairs[split] for block in blocks])
             for split in blocks[0].pairs
         },
-        negatives=Negatives.concatenate(
-            [block.negatives for block in blocks], [block.images for block in blocks]
-        ),
+        negatives=_negatives(blocks, scratch),
         unknown_annotated=sum(block.unknown_annotated for block in blocks),
         unknown_predicted=sum(block.unknown_predicted for block in blocks),
     )
+
+
+def _negatives(blocks: Sequence[Block], scratch: Scratch) -> Negatives:
+    """Join the predicted pairs."""
+    bounds = np.cumsum([0, *(block.negatives["score"].shape[0] for block in blocks)]).tolist()
+    joined = {
+        name: scratch.empty((bounds[-1],), column.dtype)
+        for name, column in blocks[0].negatives.items()
+    }
+    for block, first, stop in zip(blocks, bounds, bounds[1:], strict=False):
+        for name, column in block.negatives.items():
+            joined[name][first:stop] = column.rows(0, stop - first)
+    let_go(*joined.values())
+    return Negatives(**joined)
 
 
 def _ranked(

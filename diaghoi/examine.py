@@ -11,7 +11,6 @@ import numpy.typing as npt
 from diaghoi.errors import explain
 from diaghoi.evidence import Block, Evidence, Sorted, collected
 from diaghoi.matching import Match, match
-from diaghoi.negatives import Negatives
 from diaghoi.pairs import ImagePairs, count_pairs
 from diaghoi.protocol import Protocol
 from diaghoi.ragged import batches, marked
@@ -19,6 +18,7 @@ from diaghoi.scenes import Scenes, SceneSource
 from diaghoi.scratch import Scratch
 from diaghoi.threads import threads
 
+Array = npt.NDArray[Any]
 BoolArray = npt.NDArray[np.bool_]
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.integer]
@@ -152,7 +152,11 @@ def _examine_block(
         ignored=int((of_protocol & ignored).sum()),
         pairs=_pair_counts(annotations, predictions, listed, matched, protocol, image_counts),
         negatives=_negatives(
-            predictions, listed, matched, annotated_pairs(annotations, annotation_counts)
+            predictions,
+            listed,
+            matched,
+            annotated_pairs(annotations, annotation_counts),
+            first["image"],
         ),
         unknown_annotated=int((annotations.triplet_class < 0).sum()),
         unknown_predicted=int((predictions.triplet_class < 0).sum()),
@@ -248,18 +252,18 @@ def _pair_counts(
 
 
 def _negatives(
-    predictions: Scenes, listed: BoolArray, matched: Match, wanted: BoolArray
-) -> Negatives:
+    predictions: Scenes, listed: BoolArray, matched: Match, wanted: BoolArray, first: int
+) -> dict[str, Array]:
     hits = matched.hits
     positive = marked(hits.predicted[wanted[hits.annotated]], len(listed))
     score = predictions.pair_score
     if score is None:
         score = _pair_score_of_triplets(predictions)
-    return Negatives(
-        score=1 - score[listed],
-        negative=~positive[listed],
-        image=predictions.pair_image[listed].astype(np.int32),
-    )
+    return {
+        "score": 1 - score[listed],
+        "negative": ~positive[listed],
+        "image": (predictions.pair_image[listed] + first).astype(np.int32),
+    }
 
 
 def _pair_score_of_triplets(predictions: Scenes) -> FloatArray:

@@ -42,7 +42,7 @@ def found_notes(diagnosis: Diagnosis) -> list[str]:
     if diagnosis.pair_source == "triplets":
         notes.append("no pair file: the predicted pairs are those of the triplets")
     without = {
-        "negatives": np.isnan(diagnosis.negative_pairs.score).any(),
+        "negatives": not diagnosis.negative_pairs.scored,
         "actions": not diagnosis.ledger.scores_actions,
     }
     undefined = [what for what, missing in without.items() if missing]

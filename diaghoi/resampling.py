@@ -132,7 +132,6 @@ class Resampler:
         errors = np.bincount(cell, minlength=images * labels).reshape(images, labels)
         missed = np.bincount(ledger.annotation_image[ledger.missed], minlength=images)
         counted = ledger.annotation_image[ledger.annotation_counts]
-        scored = not np.isnan(diagnosis.negative_pairs.score).any()
         return cls(
             means=MeanPrecisions.of(ledger, images, diagnosis.protocol, diagnosis.splits),
             official=tuple(
@@ -142,7 +141,9 @@ class Resampler:
             errors=np.column_stack([errors, missed]),
             annotated=np.bincount(counted, minlength=images),
             pairs={split: counts.columns for split, counts in diagnosis.image_pairs.items()},
-            negatives=_of_negatives(diagnosis.negative_pairs, images) if scored else None,
+            negatives=_of_negatives(diagnosis.negative_pairs, images)
+            if diagnosis.negative_pairs.scored
+            else None,
             actions=_of_actions(diagnosis, images),
         )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import tempfile
-from contextlib import nullcontext
+from contextlib import ExitStack, nullcontext
 from typing import Any
 from unittest.mock import patch
 
@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.scenes import problems
 
-from diaghoi import diagnose, evidence, examine, ledger, scratch
+from diaghoi import diagnose, evidence, examine, ledger, negatives, scratch
 from diaghoi.ragged import batches
 from diaghoi.scenes import Scenes
 from diaghoi.scratch import Scratch, let_go
@@ -32,6 +32,7 @@ def _small() -> Any:
         patch.object(evidence, "_MANY", 5),
         patch.object(evidence, "_FEW", 2),
         patch.object(ledger, "PART", 4),
+        patch.object(negatives, "_SORTED", 3),
     )
 
 
@@ -40,13 +41,14 @@ def _small() -> Any:
 @given(problem=problems())
 def test_figures_do_not_depend_on_where_rows_lie(disk: str, problem: tuple[Scenes, Scenes]) -> None:
     expected = diagnose(*problem)
-    one, two, three, four, five = _small()
     full = {
         "free": nullcontext(),
         "full": patch.object(tempfile, "TemporaryFile", _full),
         "full later": patch.object(scratch.os, "posix_fallocate", _full, create=True),
     }[disk]
-    with one, two, three, four, five, full:
+    with ExitStack() as stack:
+        for each in (*_small(), full):
+            stack.enter_context(each)
         found = diagnose(*problem)
         assert found.to_dict() == expected.to_dict()
     for name in ("row_class", "row_input", "row_annotation", "row_score"):
