@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from diaghoi.errors import explain
+from diaghoi.errors import Errors, explain
 from diaghoi.evidence import Block, Evidence, Sorted, collected
 from diaghoi.matching import Match, match
 from diaghoi.pairs import ImagePairs, count_pairs
@@ -108,15 +108,7 @@ def _examine_block(
     by_class = np.argsort(hoi, kind="stable")
     row, hoi = of_class[by_class], hoi[by_class]
     counts = of_protocol[row]
-    labelled = row[counts]
     classes = np.arange(len(vocabulary) + 1, dtype=np.int16)
-    assigned = errors.annotation[labelled]
-    has_rows = marked(predictions.triplet_image[of_protocol], len(predictions))
-    wrong = (errors.annotation >= 0) & ~matched.found
-    examined = has_rows | (protocol.images_without_predictions == "counted")
-    action_score = predictions.triplet_action_score
-    if action_score is None:
-        action_score = np.full(len(predictions.triplet_pair), np.nan)
     listed = listed_pairs(predictions, best, image_counts)
     return Block(
         images=len(annotations),
@@ -131,26 +123,12 @@ def _examine_block(
         ),
         labelled=Sorted(
             bounds=np.searchsorted(hoi[counts], classes),
-            columns={
-                "input": (labelled + first["input"]).astype(np.int32),
-                "label": errors.label[labelled],
-                "annotation": np.where(assigned < 0, -1, assigned + first["annotation"]).astype(
-                    np.int32
-                ),
-                "action_score": action_score[labelled],
-            },
+            columns=_labels(predictions, errors, row[counts], first),
         ),
-        annotations={
-            "class": annotations.triplet_class,
-            "image": (annotations.triplet_image + first["image"]).astype(np.int32),
-            "counts": annotation_counts,
-            "examined": examined[annotations.triplet_image],
-            "attempted": marked(errors.annotation[wrong], len(annotation_counts)),
-            "reachable": _localised_by_triplets(annotations, predictions, matched, of_protocol)
-            | ~has_rows[annotations.triplet_image],
-        },
-        ignored=int((of_protocol & ignored).sum()),
-        pairs=_pair_counts(annotations, predictions, listed, matched, protocol, image_counts),
+        annotations=_annotated(
+            annotations, predictions, matched, errors, of_protocol, annotation_counts, protocol
+        )
+        | {"image": (annotations.triplet_image + first["image"]).astype(np.int32)},
         negatives=_negatives(
             predictions,
             listed,
@@ -158,9 +136,48 @@ def _examine_block(
             annotated_pairs(annotations, annotation_counts),
             first["image"],
         ),
+        ignored=int((of_protocol & ignored).sum()),
+        pairs=_pair_counts(annotations, predictions, listed, matched, protocol, image_counts),
         unknown_annotated=int((annotations.triplet_class < 0).sum()),
         unknown_predicted=int((predictions.triplet_class < 0).sum()),
     )
+
+
+def _labels(
+    predictions: Scenes, errors: Errors, row: IntArray, first: dict[str, int]
+) -> dict[str, Array]:
+    """Say what some predictions are, and what they are assigned to."""
+    action_score = predictions.triplet_action_score
+    assigned = errors.annotation[row]
+    return {
+        "input": (row + first["input"]).astype(np.int32),
+        "label": errors.label[row],
+        "annotation": np.where(assigned < 0, -1, assigned + first["annotation"]).astype(np.int32),
+        "action_score": np.full(len(row), np.nan) if action_score is None else action_score[row],
+    }
+
+
+def _annotated(
+    annotations: Scenes,
+    predictions: Scenes,
+    matched: Match,
+    errors: Errors,
+    of_protocol: BoolArray,
+    counts: BoolArray,
+    protocol: Protocol,
+) -> dict[str, Array]:
+    """Say what became of the annotated triplets, of which those that ``counts`` are positives."""
+    has_rows = marked(predictions.triplet_image[of_protocol], len(predictions))
+    wrong = (errors.annotation >= 0) & ~matched.found
+    examined = has_rows | (protocol.images_without_predictions == "counted")
+    localised = _localised_by_triplets(annotations, predictions, matched, of_protocol)
+    return {
+        "class": annotations.triplet_class,
+        "counts": counts,
+        "examined": examined[annotations.triplet_image],
+        "attempted": marked(errors.annotation[wrong], len(counts)),
+        "reachable": localised | ~has_rows[annotations.triplet_image],
+    }
 
 
 def counted_images(annotations: Scenes, protocol: Protocol) -> BoolArray:
