@@ -7,8 +7,9 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
+from diaghoi.average_precision import Evaluated
 from diaghoi.errors import ACTION, DUPLICATE, TRUE_POSITIVE
-from diaghoi.ledger import Evaluated, Ledger
+from diaghoi.ledger import Ledger
 from diaghoi.ranking import ranking
 from diaghoi.vocabulary import Vocabulary
 

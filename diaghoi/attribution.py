@@ -18,9 +18,10 @@ from dataclasses import dataclass
 from math import factorial
 from typing import Any
 
+from diaghoi.average_precision import class_scores
 from diaghoi.diagnosis import Diagnosis
 from diaghoi.exceptions import InputError, close_matches
-from diaghoi.ledger import Ledger, class_scores
+from diaghoi.ledger import Ledger
 from diaghoi.means import split_means
 from diaghoi.oracles import ERRORS, ORACLES
 

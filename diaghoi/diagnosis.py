@@ -12,11 +12,12 @@ import numpy.typing as npt
 
 from diaghoi._version import __version__
 from diaghoi.actions import action_rankings
+from diaghoi.average_precision import ClassScores, Evaluated, class_scores
 from diaghoi.errors import LABELS
 from diaghoi.examine import examine
 from diaghoi.exceptions import InputError, some_of
 from diaghoi.known_object import ImageLabels, annotated_objects
-from diaghoi.ledger import Benchmark, ClassScores, Evaluated, Ledger, class_scores
+from diaghoi.ledger import Benchmark, Ledger
 from diaghoi.means import Split, split_means
 from diaghoi.negatives import Negatives, negative_scores
 from diaghoi.notes import found_notes

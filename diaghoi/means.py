@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from diaghoi.ledger import ClassScores
+from diaghoi.average_precision import ClassScores
 from diaghoi.protocol import Protocol
 from diaghoi.weighted import WeightedScores
 

@@ -10,7 +10,7 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from diaghoi.ledger import needed_for
+from diaghoi.average_precision import needed_for
 from diaghoi.ranking import descending
 from diaghoi.scratch import let_go
 

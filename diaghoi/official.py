@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from diaghoi.ledger import Benchmark, ClassScores, Evaluated, class_scores
+from diaghoi.average_precision import ClassScores, Evaluated, class_scores
+from diaghoi.ledger import Benchmark
 from diaghoi.means import split_means
 from diaghoi.protocol import HICO_DET, Protocol
 from diaghoi.scenes import SceneSource

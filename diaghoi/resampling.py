@@ -12,9 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from diaghoi.average_precision import Evaluated
 from diaghoi.diagnosis import Diagnosis
 from diaghoi.errors import LABELS
-from diaghoi.ledger import Evaluated, Ledger
+from diaghoi.ledger import Ledger
 from diaghoi.means import weighted_split_means
 from diaghoi.negatives import PUBLISHED_LEVELS, Negatives
 from diaghoi.official import Section, sections

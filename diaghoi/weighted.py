@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from diaghoi.ledger import Evaluated, needed_for
+from diaghoi.average_precision import Evaluated, needed_for
 from diaghoi.ragged import first_of_run, runs
 
 FloatArray = npt.NDArray[np.float64]
@@ -102,8 +102,8 @@ class WeightedRanking:
         weights : (N, B) int32 array
             How often each image counts.
         levels, top
-            As for :func:`diaghoi.ledger.average_precision`, to whose figures those of equal weights
-            are equal to the last digit.
+            As for :func:`diaghoi.average_precision.average_precision`, to whose figures those of
+            equal weights are equal to the last digit.
         """
         positives = self.positives @ weights
         ranked = self.ranked @ weights

@@ -25,7 +25,9 @@ class Oracle:
     definition : str
         What it repairs, for users.
     repair : callable
-        From a ledger to the repaired one; pure.
+        From a ledger to the repaired one; pure. Large ledgers are repaired in parts (see
+        :meth:`diaghoi.ledger.Ledger.repairable_parts`), so that what becomes of a prediction may
+        depend on those of its class and of its annotated triplet, and on all annotated triplets.
     """
 
     name: str

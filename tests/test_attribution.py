@@ -12,7 +12,7 @@ from support.scenes import BICYCLE, PERSON, RIDE, image, problems, scenes
 
 from diaghoi import Diagnosis, InputError, diagnose, protocol, simulate
 from diaghoi.attribution import attribute, repaired, shapley
-from diaghoi.ledger import class_scores
+from diaghoi.average_precision import class_scores
 from diaghoi.means import split_means
 from diaghoi.oracles import ERRORS
 from diaghoi.protocol import Group

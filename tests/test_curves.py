@@ -13,6 +13,7 @@ from support import v_coco
 from support.scenes import BICYCLE, PERSON, RIDE, image, problems, scenes
 
 from diaghoi import ORACLES, protocol, simulate
+from diaghoi.average_precision import average_precision
 from diaghoi.curves import (
     BEST_PAIRS,
     DETECTION_THRESHOLDS,
@@ -24,7 +25,6 @@ from diaghoi.curves import (
     precision_recall,
 )
 from diaghoi.diagnosis import Diagnosis, diagnose, diagnose_images
-from diaghoi.ledger import average_precision
 from diaghoi.negatives import Negatives
 from diaghoi.protocol import ELEVEN_LEVELS, Protocol
 from diaghoi.scenes import Scenes

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support import reference
 
-from diaghoi.ledger import average_precision
+from diaghoi.average_precision import average_precision
 from diaghoi.negatives import PUBLISHED_LEVELS, Negatives, negative_scores
 from diaghoi.protocol import ELEVEN_LEVELS
 from diaghoi.ranking import descending

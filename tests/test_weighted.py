@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from support.scenes import problems
 
 from diaghoi import diagnose, protocol
-from diaghoi.ledger import Evaluated, Ledger, average_precision, class_scores
+from diaghoi.average_precision import Evaluated, average_precision, class_scores
+from diaghoi.ledger import Ledger
 from diaghoi.protocol import Protocol
 from diaghoi.weighted import WeightedRanking
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from diaghoi.average_precision import ClassScores, class_scores
 from diaghoi.diagnosis import Diagnosis
 from diaghoi.errors import BOTH_BOXES, LABELS
-from diaghoi.ledger import ClassScores, class_scores
 from diaghoi.means import split_means
 from diaghoi.oracles import ORACLES
 from diaghoi.ragged import marked

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from diaghoi.ledger import envelope_of
+from diaghoi.average_precision import envelope_of
 from diaghoi.ranking import ranking
 
 FloatArray = npt.NDArray[np.float64]
