@@ -13,7 +13,8 @@ from support.results import example
 
 import diaghoi
 from diaghoi import InputError, simulate
-from diaghoi.comparison import Comparison, Table, compare
+from diaghoi.comparison import Comparison, compare
+from diaghoi.model_tables import Table
 from diaghoi.notes import ONLY_INTERACTIONS
 from diaghoi.oracles import ORACLES
 from diaghoi.protocol import Group, protocol

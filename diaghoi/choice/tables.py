@@ -13,8 +13,9 @@ from typing import Any
 from diaghoi.choice.evaluation import ChoiceEvaluation
 from diaghoi.choice.score import SUBSETS
 from diaghoi.choice.selection import selection
-from diaghoi.comparison import Cell, Comparison, Row, Section, Table, best_models
+from diaghoi.comparison import Comparison
 from diaghoi.exceptions import InputError
+from diaghoi.model_tables import Cell, Row, Section, Table, best_models
 from diaghoi.study import Model, check_models
 from diaghoi.topics import Column
 

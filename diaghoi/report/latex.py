@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from diaghoi._version import __version__
-from diaghoi.comparison import Comparison, Row, Table
+from diaghoi.comparison import Comparison
+from diaghoi.model_tables import Row, Table
 from diaghoi.report.latex_letters import escaped
 from diaghoi.report.layout import blocks, group_runs, widened
 from diaghoi.report.numbers import shown_cell

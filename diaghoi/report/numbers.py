@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from diaghoi.comparison import Cell, Row
+from diaghoi.model_tables import Cell, Row
 from diaghoi.topics import SHOWN, Column, Unit
 
 UNDEFINED = "–"

@@ -12,7 +12,8 @@ from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from diaghoi.comparison import Comparison, Table
+from diaghoi.comparison import Comparison
+from diaghoi.model_tables import Table
 from diaghoi.report.layout import blocks, group_runs, widened
 from diaghoi.report.numbers import shown_cell
 from diaghoi.report.text import print_line, print_table, wrapped

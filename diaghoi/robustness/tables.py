@@ -6,8 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from diaghoi.comparison import Cell, Row, Table
-from diaghoi.comparison import _table as table_of
+from diaghoi.model_tables import Cell, Row, Table, table_of
 from diaghoi.oracles import ERRORS, ORACLES
 from diaghoi.robustness.corruptions.registry import CORRUPTIONS, GROUPS
 from diaghoi.robustness.indices import Index
