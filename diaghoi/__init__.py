@@ -7,6 +7,12 @@
 >>> diagnosis.mean_ap["full"], diagnosis.errors["association"]  # doctest: +SKIP
 """
 
+from pathlib import Path as _Path
+
+# In a source tree, the oracles and the plots stand beside the package.
+if not (_Path(__file__).parent / "oracles").is_dir():
+    __path__.append(str(_Path(__file__).parents[1]))
+
 from diaghoi._version import __version__
 from diaghoi.accumulate import Accumulator
 from diaghoi.diagnosis import Diagnosis, diagnose

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Literal
 
 from diaghoi.means import TITLES
-from diaghoi.oracles import ORACLES, TOTALS
+from diaghoi.oracles import ORACLES, TOTALS, error_title
 from diaghoi.pairs import ratio
 from diaghoi.results import Result, error_count, figure, only_interactions, part, words
 
@@ -194,7 +194,7 @@ def _mean_ap(results: Sequence[Result], splits: Sequence[str]) -> Topic:
 def _delta_map(results: Sequence[Result], split: str) -> Topic:
     columns = [
         (
-            Column(key=name, title=_error_title(name), unit="points", better="lower"),
+            Column(key=name, title=error_title(name), unit="points", better="lower"),
             _at("oracles", name, "delta_map", split),
         )
         for name in _oracles(results)
@@ -217,14 +217,10 @@ def _oracles(results: Sequence[Result]) -> list[str]:
     return known + [name for name in names if name not in ORACLES]
 
 
-def _error_title(name: str) -> str:
-    return ORACLES[name].title if name in ORACLES else name.replace("_", " ").capitalize()
-
-
 def _errors(results: Sequence[Result]) -> Topic:
     names = (*part(results[0], "errors"), *TOTALS)
     columns = [
-        (Column(key=name, title=_error_title(name), unit="count"), partial(_count, name=name))
+        (Column(key=name, title=error_title(name), unit="count"), partial(_count, name=name))
         for name in names
     ]
     caption = "Predicted triplets; annotated ones for missed and false negative."
@@ -235,7 +231,7 @@ def _errors(results: Sequence[Result]) -> Topic:
 
 def _error_shares(results: Sequence[Result]) -> Topic:
     columns = [
-        (Column(key=name, title=_error_title(name)), partial(_share, name=name))
+        (Column(key=name, title=error_title(name)), partial(_share, name=name))
         for name in (*part(results[0], "errors"), *TOTALS)
         if name != "ignored"
     ]

@@ -35,4 +35,10 @@ ORACLES: dict[str, Oracle] = {
 TOTALS = ("false_positive", "false_negative")
 ERRORS: tuple[str, ...] = tuple(name for name in ORACLES if name not in TOTALS)
 
-__all__ = ["ERRORS", "ORACLES", "TOTALS", "Oracle"]
+
+def error_title(name: str) -> str:
+    """Name an error, a true positive or an oracle for people: ``Object box``."""
+    return ORACLES[name].title if name in ORACLES else name.replace("_", " ").capitalize()
+
+
+__all__ = ["ERRORS", "ORACLES", "TOTALS", "Oracle", "error_title"]

@@ -154,8 +154,9 @@ def _dots(ax: Axes, rows: Sequence[ClassAP], styles: Mapping[str, dict[str, Any]
             [row.annotated for row in members],
             [row.ap for row in members],
             **style,
-            markersize=2.2,
-            alpha=0.55,
+            # The smaller groups come last and are drawn above the larger ones.
+            markersize=2.6 if split == "rare" else 2.2,
+            alpha=0.9 if split == "rare" else 0.4,
             clip_on=False,
         )
     ax.set_xscale("log")
@@ -171,7 +172,7 @@ def _handles(styles: Mapping[str, dict[str, Any]], models: int) -> list[Line2D]:
     lines = [Line2D([], [], label=label, markersize=3.5, **style) for label, style in dots.items()]
     lines.append(Line2D([], [], label="Running median", **MEDIAN))
     if models > 1:
-        lines.append(Line2D([], [], label="of other models", **OTHER_MEDIAN))
+        lines.append(Line2D([], [], label="Medians of other models", **OTHER_MEDIAN))
     return lines
 
 

@@ -211,6 +211,11 @@ def _draw(figure: Figure, models: Sequence[ModelData]) -> None:
         panel.set_xlabel(SCALE)
         title = fitted(name, width, TITLE_SIZE)
         panel.set_title(title, loc="left", fontsize=TITLE_SIZE, parse_math=False)
+    # Bars of one figure are compared.
+    drawn = panels[: len(models)]
+    low, high = zip(*(panel.get_xlim() for panel in drawn), strict=True)
+    for panel in drawn:
+        panel.set_xlim(min(low), max(high))
     _legend(figure, costs)
 
 

@@ -10,11 +10,10 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from diaghoi.exceptions import InputError, close_matches
-from diaghoi.oracles import ORACLES, TOTALS
+from diaghoi.oracles import ORACLES, TOTALS, error_title
 from diaghoi.plots.bar_legend import EDGE, bar_legend, hatch, paleness
 from diaghoi.plots.caption import protocol_of
 from diaghoi.plots.labels import (
-    error_title,
     fitted,
     inches_of,
     model_names,

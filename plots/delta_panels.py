@@ -103,6 +103,12 @@ def _row(panels: Sequence[Axes], row: Row, room: float, titled: bool) -> None:
     for ax, names in zip(panels, (ERRORS, TOTALS), strict=True):
         draw_bars(ax, delta_map_table(row.results, row.split, names), room)
     panels[0].set_ylabel("ΔmAP (points)")
+    # Totals are larger than single errors, so that they have a scale of their own.
+    panels[1].yaxis.set_label_position("right")
+    panels[1].yaxis.tick_right()
+    panels[1].spines.left.set_visible(False)
+    panels[1].spines.right.set_visible(True)
+    panels[1].set_ylabel("ΔmAP (points)")
     if titled and row.title:
         panels[0].set_title(row.title, loc="left", fontsize=7)
 

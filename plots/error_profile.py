@@ -15,8 +15,9 @@ from matplotlib.patches import Rectangle
 
 from diaghoi.diagnosis import Diagnosis
 from diaghoi.errors import LABELS
+from diaghoi.oracles import error_title
 from diaghoi.plots.figure import FigureKind, ModelData, NotApplicable, shown_names
-from diaghoi.plots.labels import error_title, fitted, text_width
+from diaghoi.plots.labels import fitted, text_width
 from diaghoi.plots.panels import one_panel
 from diaghoi.plots.sources import diagnosis_of
 from diaghoi.plots.style import colour, paper

@@ -16,8 +16,9 @@ from matplotlib.ticker import EngFormatter
 
 from diaghoi.diagnosis import Diagnosis
 from diaghoi.errors import LABELS
+from diaghoi.oracles import error_title
 from diaghoi.plots.figure import FigureKind, ModelData, NotApplicable, shown_names
-from diaghoi.plots.labels import error_title, inches_of
+from diaghoi.plots.labels import inches_of
 from diaghoi.plots.legend import legend_above
 from diaghoi.plots.panels import one_panel, panel_grid
 from diaghoi.plots.sources import diagnosis_of

@@ -9,7 +9,6 @@ from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
 from matplotlib.textpath import text_to_path
 
-from diaghoi.oracles import ORACLES
 from diaghoi.plots.style import DOUBLE_COLUMN
 
 SPLITS = {
@@ -27,13 +26,6 @@ ROUNDED = 1.05  # by how much letters on screen are wider than in print, rounded
 def split_title(split: str) -> str:
     """Name a split for people: ``Rare classes``."""
     return SPLITS.get(split, split.replace("_", " "))
-
-
-def error_title(name: str) -> str:
-    """Name an error, or a true positive, for people: ``Object box``."""
-    if name in ORACLES:
-        return ORACLES[name].title
-    return name.replace("_", " ").capitalize()
 
 
 def model_names(labels: Iterable[str | None]) -> list[str]:

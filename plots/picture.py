@@ -11,7 +11,7 @@ from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
 from diaghoi.cases import Box, Case
-from diaghoi.oracles import ORACLES
+from diaghoi.oracles import error_title
 from diaghoi.plots.frame import Frame, Image, frame_of
 from diaghoi.plots.labels import fitted, text_width
 from diaghoi.plots.style import SINGLE_COLUMN, colour, paper
@@ -168,7 +168,7 @@ class _Line(NamedTuple):
 def _lines(case: Case, width: float) -> Iterator[_Line]:
     """Break the words of a case into lines."""
     width = (width - 2 * EDGE / 72) / HINTED
-    title = f"{error_title(case)}: {case_title(case)}"
+    title = f"{error_title(case.error)}: {case_title(case)}"
     yield _Line(fitted(short(title), BOLD * width, WORDS), weight="bold")
     for words in (case.sentence, f"Under its oracle it {case.repair}."):
         for line in _wrapped(in_a_line(words), width, WORDS):
@@ -178,11 +178,6 @@ def _lines(case: Case, width: float) -> Iterator[_Line]:
         legend = f"Solid: prediction. {legend}"
     room = width - text_width(f"{legend}  ", SMALL)
     yield _Line(f"{legend}  {fitted(short(case.image), room, SMALL)}", size=SMALL, ink="0.35")
-
-
-def error_title(case: Case) -> str:
-    """Name the error of a case: ``Association``."""
-    return ORACLES[case.error].title if case.error in ORACLES else "True positive"
 
 
 def case_title(case: Case) -> str:

@@ -18,9 +18,9 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from diaghoi.exceptions import InputError, close_matches
-from diaghoi.oracles import ERRORS
+from diaghoi.oracles import ERRORS, error_title
 from diaghoi.plots.figure import FigureKind, ModelData, NotApplicable, Source, shown_names
-from diaghoi.plots.labels import error_title, fitted, text_width
+from diaghoi.plots.labels import fitted, text_width
 from diaghoi.plots.legend import legend_above
 from diaghoi.plots.model_lines import MARK, model_lines
 from diaghoi.plots.panels import one_panel

@@ -12,8 +12,9 @@ from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
 
 from diaghoi.exceptions import InputError
+from diaghoi.oracles import error_title
 from diaghoi.plots.figure import FigureKind, ModelData, NotApplicable, shown_names
-from diaghoi.plots.labels import error_title, fitted, inches_of
+from diaghoi.plots.labels import fitted, inches_of
 from diaghoi.plots.panels import one_panel
 from diaghoi.plots.style import paper
 

@@ -153,7 +153,8 @@ def save(figure: Figure, path: str | os.PathLike[str], *, caption: str = "") -> 
     """
     kind = check_suffix(path)
     drawn = BytesIO()
-    with mpl.rc_context(EMBEDDED_FONTS | {"savefig.bbox": None}):
+    settings = {"savefig.bbox": None, "savefig.dpi": PAPER["savefig.dpi"]}
+    with mpl.rc_context(EMBEDDED_FONTS | settings):
         figure.savefig(drawn, format=kind, metadata=_metadata(kind, caption))
     # Matplotlib's own writers hide why a file cannot be written, for instance that a disk is full.
     with replacing(path) as temporary:

@@ -9,9 +9,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from diaghoi.attribution import attribute
-from diaghoi.oracles import ERRORS
+from diaghoi.oracles import ERRORS, error_title
 from diaghoi.plots.figure import FigureKind, ModelData, NotApplicable, Source, shown_names
-from diaghoi.plots.labels import error_title
 from diaghoi.plots.panels import one_panel, panel_grid
 from diaghoi.plots.sources import diagnosis_of
 from diaghoi.plots.style import colour, paper

@@ -35,7 +35,7 @@ from diaghoi.vocabulary import Vocabulary
 
 Reader = Callable[[Path], dict[str, Any] | None]
 FORMATS = ("text", "markdown", "latex", "csv", "json")
-ENDINGS = {".md": "markdown", ".tex": "latex", ".csv": "csv", ".json": "json"}
+ENDINGS = {".txt": "text", ".md": "markdown", ".tex": "latex", ".csv": "csv", ".json": "json"}
 
 Files = Annotated[
     list[Path],
@@ -139,10 +139,17 @@ def table_kind(format: str | None, out: Path | None) -> str:
     Raises
     ------
     InputError
-        For an unknown format.
+        For an unknown format or ending.
     """
     if format is None:
-        return "text" if out is None else ENDINGS.get(out.suffix.lower(), "text")
+        if out is None or not out.suffix:
+            return "text"
+        if out.suffix.lower() not in ENDINGS:
+            raise InputError(
+                f"{out}: the ending {out.suffix} is not known; give one of {', '.join(ENDINGS)}, "
+                "or --format"
+            )
+        return ENDINGS[out.suffix.lower()]
     if format not in FORMATS:
         raise InputError(
             f"--format '{format}'{close_matches(format, FORMATS)}: give one of {', '.join(FORMATS)}"

@@ -20,6 +20,7 @@ from diaghoi.cli.report_files import PAGES
 from diaghoi.errors import LABELS
 from diaghoi.exceptions import InputError, close_matches
 from diaghoi.groups import find_class
+from diaghoi.oracles import error_title
 from diaghoi.protocol import PROTOCOLS
 from diaghoi.protocol import protocol as protocol_named
 from diaghoi.similarities import COMPARED, KINDS
@@ -202,7 +203,8 @@ def _counts(chosen: Gallery) -> str:
     counts = (f"{each.error} {len(each.cases)} of {each.total:,}" for each in chosen.sections)
     of_class = f" of '{chosen.hoi}'" if chosen.hoi else ""
     of_kind = f", {' or '.join(chosen.kinds)}" if chosen.kinds else ""
-    return f"{len(chosen.cases)} cases{of_class}{of_kind}: {', '.join(counts)}"
+    count = len(chosen.cases)
+    return f"{count} case{'s' * (count != 1)}{of_class}{of_kind}: {', '.join(counts)}"
 
 
 def _errors(given: list[str] | None, kinds: list[str]) -> list[str]:
@@ -215,7 +217,10 @@ def _errors(given: list[str] | None, kinds: list[str]) -> list[str]:
     """
     if not given:
         return list(COMPARED if kinds else ERRORS)
-    names = _names("--error", given, (LABELS[0], *ERRORS))
+    known = (LABELS[0], *ERRORS)
+    titles = {error_title(name).lower(): name for name in known}
+    spelt = [name.strip() for each in given for name in each.split(",")]
+    names = _names("--error", [titles.get(name.lower(), name) for name in spelt], known)
     for name in names if kinds else ():
         if name not in COMPARED:
             raise InputError(

@@ -118,8 +118,14 @@ def _refuse(path: Path, head: bytes) -> None:
     if head[:1] not in (b"\x80", b"(", b"]", b"}", b"c") and not head.lstrip().startswith(
         (b"[", b"{", b"\xef\xbb\xbf")
     ):
+        if path.suffix == ".toml":
+            raise InputError(
+                f"{path}: a TOML file; 'diaghoi compare' and 'diaghoi figures' take studies, "
+                "--dataset takes descriptions of data sets"
+            )
+        start = head[:16].decode("latin-1")
         raise InputError(
-            f"{path}: starts with {head[:16]!r}, which is none of pickle, JSON, .npz and .mat; "
+            f"{path}: starts with {start!r}, which is none of pickle, JSON, .npz and .mat; "
             "give a file in one of these"
         )
 

@@ -40,7 +40,11 @@ def read_toml(path: Path) -> dict[str, Any]:
         raise
     except (ValueError, RecursionError) as error:
         what = " ".join(str(error).split())
-        raise InputError(f"{path}: not valid TOML ({what:.120})") from None
+        if isinstance(error, UnicodeDecodeError):
+            raise InputError(f"{path}: no TOML but a binary file; name it in a study") from None
+        raise InputError(
+            f"{path}: not valid TOML ({what:.120}); texts and paths stand in quotes"
+        ) from None
 
 
 def check_keys(where: str, found: Mapping[str, Any], known: Sequence[str]) -> None:

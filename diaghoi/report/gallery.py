@@ -210,8 +210,9 @@ def picture_notes(found: dict[str, Picture], folder: Path) -> list[str]:
     if MISSING in by_problem:
         missing = by_problem[MISSING]
         notes.append(
-            f"{len(missing)} of {len(found)} pictures are not in {folder}; their boxes are drawn "
-            f"in empty frames: {some_of([name or 'no name' for name in missing])}"
+            f"{len(missing)} of {len(found)} pictures are not in {folder}"
+            f"{'' if len(missing) < len(found) else ' (is it the right folder?)'}; their boxes are "
+            f"drawn in empty frames: {some_of([name or 'no name' for name in missing])}"
         )
     if UNSAFE in by_problem:
         notes.append(

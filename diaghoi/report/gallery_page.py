@@ -12,8 +12,9 @@ from typing import Any, NamedTuple
 from diaghoi._version import __version__
 from diaghoi.cases import Case
 from diaghoi.formats.atomic import replacing
+from diaghoi.oracles import error_title
 from diaghoi.report.gallery import Gallery, Section, picture_notes, words_for
-from diaghoi.report.html.words import definition_of, meaning_of, title_of
+from diaghoi.report.html.words import definition_of, meaning_of
 from diaghoi.report.pictures import Picture, Pictures
 from diaghoi.report.semantic import similarity_in_words
 from diaghoi.similarities import KINDS
@@ -157,7 +158,7 @@ def _head(gallery: Gallery) -> Iterator[str]:
         '<nav aria-label="Errors">\n'
     )
     for section in gallery.sections:
-        yield f'<a href="#{in_html(section.error)}">{in_html(title_of(section.error))}</a>\n'
+        yield f'<a href="#{in_html(section.error)}">{in_html(error_title(section.error))}</a>\n'
     yield "</nav>\n"
 
 
@@ -169,7 +170,7 @@ def _section_head(section: Section, categories_count: bool) -> Iterator[str]:
     yield (
         f'<section id="{in_html(section.error)}">\n'
         f'<h2><span class="swatch" style="background:{colour}"></span>'
-        f"{in_html(title_of(section.error))} <small>{shown}</small></h2>\n"
+        f"{in_html(error_title(section.error))} <small>{shown}</small></h2>\n"
     )
     meaning = meaning_of(section.error, categories_count=categories_count)
     oracle = definition_of(section.error)

@@ -229,6 +229,31 @@ def test_annotations_given_in_another_way(run, command: str, words) -> None:
     assert done.err.endswith("; the annotations are given with --annotations FILE.\n")
 
 
+def test_more_than_one_file_of_predictions(run, save, gt, found) -> None:
+    for name in ("preds.pkl", "others.pkl"):
+        save(name, found)
+    done = run("report", "preds.pkl", "others.pkl", "--annotations", gt)
+    assert done.code == 2
+    assert "'diaghoi compare' takes several" in done.err
+
+
+def test_a_study_where_predictions_are_expected(refuse, save, gt, found, alone: Path) -> None:
+    save("preds.pkl", found)
+    Path("study.toml").write_text('[[model]]\nlabel = "a"\nfile = "preds.pkl"\n')
+    told = refuse("report", "study.toml", "--annotations", gt)
+    assert told.startswith("study.toml: a TOML file; 'diaghoi compare' and 'diaghoi figures'")
+    assert "no TOML but a binary file" in refuse("figures", "preds.pkl", "--out", "figures")
+
+
+def test_places_for_output_of_another_kind(refuse, save, gt, found, alone: Path) -> None:
+    save("preds.pkl", found)
+    study = f'annotations = "{gt}"\n[[model]]\nlabel = "a"\nfile = "preds.pkl"\n'
+    Path("study.toml").write_text(study)
+    told = refuse("compare", "study.toml", "--out", "tables.docx")
+    assert told.startswith("tables.docx: the ending .docx is not known; give one of .txt, .md")
+    assert "give a folder" in refuse("figures", "study.toml", "--out", "delta_map.pdf")
+
+
 def test_the_output_folder_must_not_overwrite_the_input(refuse, found, gt, alone: Path) -> None:
     (alone / "preds.json").write_text(json.dumps(found))
     assert "preds.json: would overwrite what is read; give another name" in refuse(

@@ -105,3 +105,19 @@ def test_letters_that_an_encoding_lacks() -> None:
     assert command_line._plain(error) == ("d--?", 4)
     with pytest.raises(UnicodeDecodeError):
         command_line._plain(UnicodeDecodeError("ascii", b"\xff", 0, 1, "no text"))
+
+
+def test_a_source_tree_runs_as_it_is(tmp_path: Path) -> None:
+    root = Path(__file__).parents[2]
+    for name in ("diaghoi", "oracles", "plots"):
+        shutil.copytree(root / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
+    # Without what an editable install adds to find the package.
+    code = (
+        "import sys; sys.meta_path = [f for f in sys.meta_path if 'editable' not in repr(f)]\n"
+        "import diaghoi.plots; print(diaghoi.plots.__file__, list(diaghoi.ORACLES)[0])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == f"{tmp_path / 'plots' / '__init__.py'} human_box\n"

@@ -97,7 +97,7 @@ def test_the_index_for_spreadsheets_has_one_number_a_cell(run, files, alone, sav
     files["predictions"] = save("preds.pkl", found)
     assert show(run, files, "--error", "object_box", "--out", "out").code == 0
     assert (alone / "out" / "index.csv").read_bytes().count(b"\r\n") == 1
-    show(run, files, "--error", "object_box,both_boxes,missed_gt", "--out", "out")
+    show(run, files, "--error", "Object box,both_boxes, missed", "--out", "out")
     with (alone / "out" / "index.csv").open(newline="", encoding="utf-8") as lines:
         rows = list(csv.DictReader(lines))
     assert {row["image"] for row in rows} == {"'=1+1.jpg", "one.jpg"}

@@ -185,7 +185,7 @@ FILES = {
     "empty": (b"", "the file is empty; write or copy it again"),
     "text": (
         b"filename,score\n",
-        "starts with b'filename,score\\n', which is none of pickle, JSON",
+        "starts with 'filename,score\\n', which is none of pickle, JSON",
     ),
     "truncated JSON": (b'[{"filename": "a"', "cut off or damaged JSON (Expecting ',' delimiter: "),
     "broken JSON": (b'[{"filename" "a"}]', "cut off or damaged JSON (Expecting ':' delimiter: "),

@@ -134,7 +134,7 @@ def test_one_model_has_no_others_in_its_legend(models_of: Any) -> None:
         plots.figure_of(CLASS_AP, models_of(CLASS_AP, number), plots.SINGLE_COLUMN)
         for number in (1, 2)
     )
-    assert titles(two.legends[0]) == [*titles(one.legends[0]), "of other models"]
+    assert titles(two.legends[0]) == [*titles(one.legends[0]), "Medians of other models"]
 
 
 def test_no_figure_without_annotations_that_count(sources: list[plots.Source]) -> None:

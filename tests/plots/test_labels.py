@@ -3,8 +3,8 @@
 import pytest
 from matplotlib.figure import Figure
 
+from diaghoi.oracles import error_title
 from diaghoi.plots.labels import (
-    error_title,
     fitted,
     inches_of,
     model_names,

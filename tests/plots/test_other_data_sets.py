@@ -62,7 +62,7 @@ def test_v_coco(name: str) -> None:
         assert [ax.get_title("left") for ax in drawn.axes] == ["Best pairs", "Pair NMS"]
     if name == "class_ap":
         shown = [text.get_text() for text in drawn.legends[0].get_texts()]
-        assert shown == ["Classes", "Running median", "of other models"]
+        assert shown == ["Classes", "Running median", "Medians of other models"]
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 from diaghoi.cases import ERRORS, Case
 from diaghoi.plots import SINGLE_COLUMN
 from diaghoi.plots.frame import Frame, frame_of
-from diaghoi.plots.picture import DASHES, card, case_title, error_title, picture
+from diaghoi.plots.picture import DASHES, card, case_title, picture
 from diaghoi.plots.style import colour
 from diaghoi.plots.tags import Tags, ink_on
 
@@ -108,8 +108,6 @@ def test_tags_name_prediction_and_annotation() -> None:
     assert words(picture(CASE, IMAGE)) == ["ride bicycle 0.83", "hold bicycle"]
     assert words(picture(replace(CASE, annotated=None), IMAGE)) == ["ride bicycle 0.83"]
     assert case_title(replace(CASE, score=0.0004)) == "ride bicycle 0.0004"
-    assert error_title(CASE) == "Association"
-    assert error_title(replace(CASE, error="true_positive")) == "True positive"
 
 
 def test_boxes_at_the_border_and_outside_show_their_edges() -> None:

@@ -13,8 +13,8 @@ import numpy.typing as npt
 from diaghoi.cases import ERRORS
 from diaghoi.diagnosis import Diagnosis
 from diaghoi.errors import LABELS
-from diaghoi.oracles import ORACLES, TOTALS
-from diaghoi.report.html.words import definition_of, in_unicode, meaning_of, title_of
+from diaghoi.oracles import ORACLES, TOTALS, error_title
+from diaghoi.report.html.words import definition_of, in_unicode, meaning_of
 from diaghoi.report.text import TITLES, percent
 
 
@@ -135,7 +135,7 @@ def class_sheet(diagnosis: Diagnosis) -> Sheet:
             "costliest",
             "Costs most",
             "text",
-            [None if error is None else title_of(error) for error in costliest],
+            [None if error is None else error_title(error) for error in costliest],
             "The kind of error whose repair would raise AP most.",
             ("overview",),
         ),
@@ -212,7 +212,9 @@ def _counts(table: Mapping[str, npt.NDArray[Any]], diagnosis: Diagnosis) -> list
     for error in ERRORS:
         about = meaning_of(error, categories_count=diagnosis.protocol.categories_count)
         views = ("counts", error)
-        columns.append(_numbers(error, title_of(error), "count", table[error], about, views, error))
+        columns.append(
+            _numbers(error, error_title(error), "count", table[error], about, views, error)
+        )
     return columns
 
 
@@ -220,7 +222,7 @@ def _deltas(table: Mapping[str, npt.NDArray[Any]]) -> list[Column]:
     """One column for each oracle: what it changes in AP."""
     columns = []
     for name in ORACLES:
-        key, title = f"delta_{name}", f"ΔAP {title_of(name)}"
+        key, title = f"delta_{name}", f"ΔAP {error_title(name)}"
         about = f"Change of AP in points. {definition_of(name)}"
         error = name if name in ERRORS else ""
         views = ("deltas", error) if error else ("deltas",)

@@ -16,10 +16,11 @@ from diaghoi.cases import ERRORS, worst_cases
 from diaghoi.diagnosis import Diagnosis
 from diaghoi.exceptions import InputError
 from diaghoi.formats.atomic import replacing
+from diaghoi.oracles import error_title
 from diaghoi.report.html.columns import class_sheet, image_sheet
 from diaghoi.report.html.sketches import Sketch, sketch
 from diaghoi.report.html.summary import Summary, semantic_summaries, summaries
-from diaghoi.report.html.words import FIGURES, definition_of, meaning_of, title_of
+from diaghoi.report.html.words import FIGURES, definition_of, meaning_of
 from diaghoi.report.semantic import similarity_in_words, table_lines
 from diaghoi.report.text import counts_line, heading, pairs_line
 from diaghoi.report.verdict import verdict
@@ -156,7 +157,7 @@ def _content(
         "words_of_figures": FIGURES,
         "semantic_figures": SEMANTIC,
         "sections": list(_sections(diagnosis, result, tables[1], cases)),
-        "filters": [(error, title_of(error)) for error in ERRORS],
+        "filters": [(error, error_title(error)) for error in ERRORS],
         "drawn": scenes is not None,
         "first": FIRST_CASES,
         "shown_score": shown_score,
@@ -198,7 +199,7 @@ def _sections(
         cells = cells_of.get(name, ("",) * len(heads))
         yield Section(
             error=name,
-            title=title_of(name),
+            title=error_title(name),
             meaning=meaning_of(name, categories_count=categories_count),
             definition=definition_of(name),
             figures=tuple((head, cell) for head, cell in zip(heads, cells, strict=True) if cell),

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 
 from rich.table import Table
 
-from diaghoi.report.html.words import TABLES, title_of
+from diaghoi.oracles import error_title
+from diaghoi.report.html.words import TABLES
 from diaghoi.report.semantic import semantic_sheets
 from diaghoi.report.text import further_tables, report_tables, sheet_table
 
@@ -67,7 +68,7 @@ def summaries(result: Mapping[str, Any]) -> tuple[Summary, ...]:
     result : mapping
         As from :meth:`diaghoi.Diagnosis.to_dict`.
     """
-    errors = {title_of(name): name for name in ("true_positive", *result["oracles"])}
+    errors = {error_title(name): name for name in ("true_positive", *result["oracles"])}
     usual = zip(report_tables(result), TABLES, strict=True)
     further = ((table, "") for table in further_tables(result))
     return tuple(_summary(table, about, errors) for table, about in (*usual, *further))

@@ -52,13 +52,6 @@ FIGURES: Mapping[str, str] = {
 """What each figure shows, by its name in the registry."""
 
 
-def title_of(error: str) -> str:
-    """Name an error or oracle in tables."""
-    if error == "true_positive":
-        return "True positive"
-    return ORACLES[error].title if error in ORACLES else error.replace("_", " ")
-
-
 def meaning_of(error: str, *, categories_count: bool) -> str:
     """Say what an error is; empty for one that is not known here.
 
