@@ -7,23 +7,9 @@ the order of the vocabulary, boxes xyxy counted from zero. Everything else is tr
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 
-from diaghoi.exceptions import InputError, close_matches, some_of
-from diaghoi.formats import (
-    anno_bbox,
-    cdn_json,
-    columnar,
-    dense_arrays,
-    hico_detections,
-    hico_instances,
-    open_vocabulary,
-    pair_lists,
-    swig,
-    triplet_lists,
-    vcoco_annotations,
-    vcoco_results,
-)
+from diaghoi.exceptions import InputError
+from diaghoi.formats import columnar, vcoco_annotations, vcoco_results
 from diaghoi.formats.base import Format, Kind, Options, Recognised
 from diaghoi.formats.columnar import write
 from diaghoi.formats.content import Content, load
@@ -32,10 +18,18 @@ from diaghoi.formats.merging import merge
 from diaghoi.formats.numbering import numbering_told
 from diaghoi.formats.pair_lists import write_pair_lists
 from diaghoi.formats.pickles import collector_off
+from diaghoi.formats.recognition import (
+    FORMATS,
+    described,
+    forced,
+    matching,
+    recognise,
+    vocabulary_of,
+)
 from diaghoi.formats.triplet_lists import write_triplet_lists
 from diaghoi.formats.vcoco_writing import write_v_coco
 from diaghoi.scenes import Scenes, SceneSource
-from diaghoi.vocabulary import VOCABULARIES, Vocabulary, vocabulary
+from diaghoi.vocabulary import Vocabulary, vocabulary
 
 __all__ = [
     "FORMATS",
@@ -53,50 +47,7 @@ __all__ = [
     "write_v_coco",
 ]
 
-FORMATS: dict[str, Format] = {
-    module.FORMAT.name: module.FORMAT
-    for module in (
-        columnar,
-        triplet_lists,
-        pair_lists,
-        dense_arrays,
-        hico_detections,
-        hico_instances,
-        cdn_json,
-        anno_bbox,
-        vcoco_annotations,
-        vcoco_results,
-        swig,
-        open_vocabulary,
-    )
-}
-
-DEFAULT = "hico-det"
 _Path = str | os.PathLike[str]
-
-
-def recognise(path: _Path) -> Recognised:
-    """Find out what a file is, by its content.
-
-    Parameters
-    ----------
-    path : path
-        A file, or the folder of the official evaluator's result files.
-
-    Returns
-    -------
-    Recognised
-        Format, data set, and whether it holds annotations, predictions or pairs.
-
-    Raises
-    ------
-    InputError
-        For a file that is damaged or of no known format.
-    """
-    with collector_off():
-        content = load(path)
-        chosen, kind = _matching(content)
-        return _described(content, chosen, kind, _vocabulary(content, chosen, None))
 
 
 def read(
@@ -182,8 +133,8 @@ def _open(
         raise InputError(f"--top {top}: the number of triplets of an image must be at least 1")
     with collector_off():
         content = load(path)
-        chosen, kind = _matching(content) if format is None else _forced(content, format)
-        words = _vocabulary(content, chosen, given)
+        chosen, kind = matching(content) if format is None else forced(content, format)
+        words = vocabulary_of(content, chosen, given)
         options = Options(
             vocabulary=words,
             origin=origin,
@@ -195,7 +146,7 @@ def _open(
         )
         _check_options(content, chosen, options)
         scenes = chosen.read(content, kind, options)
-        recognised = _described(content, chosen, kind, words)
+        recognised = described(content, chosen, kind, words)
         del content  # millions of small objects, gone before the next file is read
     return recognised, scenes
 
@@ -350,35 +301,6 @@ def _expect(kind: Kind, found: Recognised, scenes: SceneSource) -> None:
         )
 
 
-def _described(content: Content, chosen: Format, kind: Kind, words: Vocabulary) -> Recognised:
-    return Recognised(
-        format=chosen.name,
-        kind=kind,
-        title=chosen.title,
-        container=content.container,
-        dataset=words.name,
-    )
-
-
-def _vocabulary(content: Content, chosen: Format, given: Vocabulary | None) -> Vocabulary:
-    """Decide between the data set that a file shows and the one that the user gives."""
-    found = chosen.dataset(content)
-    if given is None:
-        if found is not None and found not in VOCABULARIES:
-            raise InputError(
-                f"{content.file}: is for the data set {found!r:.40}, which is not known; known: "
-                f"{', '.join(VOCABULARIES)}; give the description of any other with --dataset "
-                "FILE.toml"
-            )
-        return vocabulary(found or DEFAULT)
-    if found is not None and found != given.name and (given.known or chosen.single):
-        raise InputError(
-            f"{content.file}: is for {found} ({chosen.name}), and {given.name} is expected here; "
-            f"give a file for {given.name}, or the --dataset of this one"
-        )
-    return given
-
-
 def _check_options(content: Content, chosen: Format, options: Options) -> None:
     """Refuse options that the format does not have."""
     belongs = {
@@ -392,63 +314,3 @@ def _check_options(content: Content, chosen: Format, options: Options) -> None:
                 f"{content.file}: {option} is for {owner.title}, and this file is in the format "
                 f"{chosen.name}; leave it out"
             )
-
-
-def _matching(content: Content) -> tuple[Format, Kind]:
-    for candidate in FORMATS.values():
-        kind = candidate.recognise(content)
-        if kind is not None:
-            return candidate, kind
-    if content.container == "mat" and "list_action" in content.value:
-        raise InputError(
-            f"{content.file}: holds HICO's image labels, no boxes; give it with --image-labels, "
-            "and anno_bbox.mat or instances_test2015.json with --annotations"
-        )
-    raise InputError(
-        f"{content.file}: not a known format: {_outline(content)}; known formats: "
-        f"{', '.join(FORMATS)}"
-    )
-
-
-def _forced(content: Content, name: str) -> tuple[Format, Kind]:
-    if name not in FORMATS:
-        begun = [known for known in FORMATS if name and known.startswith(name)]
-        hint = f" (did you mean {' or '.join(map(repr, begun))}?)" if begun else ""
-        raise InputError(
-            f"unknown format {name!r}{hint or close_matches(name, FORMATS)}; known: "
-            f"{', '.join(FORMATS)}"
-        )
-    kind = FORMATS[name].recognise(content)
-    if kind is not None:
-        return FORMATS[name], kind
-    try:
-        found, kind = _matching(content)
-        looks = f"it looks like {found.name} ({kind}); leave --format out"
-    except InputError:
-        looks = f"nor in any other known one: {_outline(content)}"
-    raise InputError(f"{content.file}: is not in the format {name}; {looks}")
-
-
-def _outline(content: Content) -> str:
-    """Say what a file of unknown format holds, with suggestions for its keys."""
-    value, keys = content.value, list(content.first)
-    if content.container in ("npz", "mat"):
-        keys = list(value)
-        what = f"{content.container} file with {_keys(keys)}"
-    elif isinstance(value, dict):
-        keys = list(value)
-        what = f"a dict in {content.container} with {_keys(keys)}"
-    elif isinstance(value, list | tuple) and content.first:
-        what = f"a list of {len(value)} dicts in {content.container} with {_keys(keys)}"
-    elif isinstance(value, list | tuple) and value:
-        what = f"a list of {len(value)} {type(value[0]).__name__} in {content.container}"
-    else:
-        what = f"{type(value).__name__} in {content.container}"
-    known = {key for candidate in FORMATS.values() for key in candidate.keys}
-    hints = [key + close_matches(key, known) for key in map(str, keys) if key not in known]
-    close = [hint for hint in hints if "did you mean" in hint]
-    return f"{what}; {some_of(close)}" if close else what
-
-
-def _keys(keys: Sequence[object]) -> str:
-    return f"the keys {some_of([str(key)[:40] for key in keys], 8)}" if keys else "no keys"

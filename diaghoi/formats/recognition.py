@@ -1,0 +1,180 @@
+"""Which format a file is in, and for which data set."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+from diaghoi.exceptions import InputError, close_matches, some_of
+from diaghoi.formats import (
+    anno_bbox,
+    cdn_json,
+    columnar,
+    dense_arrays,
+    hico_detections,
+    hico_instances,
+    open_vocabulary,
+    pair_lists,
+    swig,
+    triplet_lists,
+    vcoco_annotations,
+    vcoco_results,
+)
+from diaghoi.formats.base import Format, Kind, Recognised
+from diaghoi.formats.content import Content, load
+from diaghoi.formats.pickles import collector_off
+from diaghoi.vocabulary import VOCABULARIES, Vocabulary, vocabulary
+
+FORMATS: dict[str, Format] = {
+    module.FORMAT.name: module.FORMAT
+    for module in (
+        columnar,
+        triplet_lists,
+        pair_lists,
+        dense_arrays,
+        hico_detections,
+        hico_instances,
+        cdn_json,
+        anno_bbox,
+        vcoco_annotations,
+        vcoco_results,
+        swig,
+        open_vocabulary,
+    )
+}
+
+DEFAULT = "hico-det"
+
+
+def recognise(path: str | os.PathLike[str]) -> Recognised:
+    """Find out what a file is, by its content.
+
+    Parameters
+    ----------
+    path : path
+        A file, or the folder of the official evaluator's result files.
+
+    Returns
+    -------
+    Recognised
+        Format, data set, and whether it holds annotations, predictions or pairs.
+
+    Raises
+    ------
+    InputError
+        For a file that is damaged or of no known format.
+    """
+    with collector_off():
+        content = load(path)
+        chosen, kind = matching(content)
+        return described(content, chosen, kind, vocabulary_of(content, chosen, None))
+
+
+def described(content: Content, chosen: Format, kind: Kind, words: Vocabulary) -> Recognised:
+    """Say what a file is."""
+    return Recognised(
+        format=chosen.name,
+        kind=kind,
+        title=chosen.title,
+        container=content.container,
+        dataset=words.name,
+    )
+
+
+def vocabulary_of(content: Content, chosen: Format, given: Vocabulary | None) -> Vocabulary:
+    """Decide between the data set that a file shows and the one that the user gives.
+
+    Raises
+    ------
+    InputError
+        Where they are not the same, or the file is for one that is not known.
+    """
+    found = chosen.dataset(content)
+    if given is None:
+        if found is not None and found not in VOCABULARIES:
+            raise InputError(
+                f"{content.file}: is for the data set {found!r:.40}, which is not known; known: "
+                f"{', '.join(VOCABULARIES)}; give the description of any other with --dataset "
+                "FILE.toml"
+            )
+        return vocabulary(found or DEFAULT)
+    if found is not None and found != given.name and (given.known or chosen.single):
+        raise InputError(
+            f"{content.file}: is for {found} ({chosen.name}), and {given.name} is expected here; "
+            f"give a file for {given.name}, or the --dataset of this one"
+        )
+    return given
+
+
+def matching(content: Content) -> tuple[Format, Kind]:
+    """Find the format of a file.
+
+    Raises
+    ------
+    InputError
+        Where it is none of ``FORMATS``.
+    """
+    for candidate in FORMATS.values():
+        kind = candidate.recognise(content)
+        if kind is not None:
+            return candidate, kind
+    if content.container == "mat" and "list_action" in content.value:
+        raise InputError(
+            f"{content.file}: holds HICO's image labels, no boxes; give it with --image-labels, "
+            "and anno_bbox.mat or instances_test2015.json with --annotations"
+        )
+    raise InputError(
+        f"{content.file}: not a known format: {_outline(content)}; known formats: "
+        f"{', '.join(FORMATS)}"
+    )
+
+
+def forced(content: Content, name: str) -> tuple[Format, Kind]:
+    """Take the format that the user names.
+
+    Raises
+    ------
+    InputError
+        Where there is none of that name, or the file is not in it.
+    """
+    if name not in FORMATS:
+        begun = [known for known in FORMATS if name and known.startswith(name)]
+        hint = f" (did you mean {' or '.join(map(repr, begun))}?)" if begun else ""
+        raise InputError(
+            f"unknown format {name!r}{hint or close_matches(name, FORMATS)}; known: "
+            f"{', '.join(FORMATS)}"
+        )
+    kind = FORMATS[name].recognise(content)
+    if kind is not None:
+        return FORMATS[name], kind
+    try:
+        found, kind = matching(content)
+        looks = f"it looks like {found.name} ({kind}); leave --format out"
+    except InputError:
+        looks = f"nor in any other known one: {_outline(content)}"
+    raise InputError(f"{content.file}: is not in the format {name}; {looks}")
+
+
+def _outline(content: Content) -> str:
+    """Say what a file of unknown format holds, with suggestions for its keys."""
+    value, keys = content.value, list(content.first)
+    if content.container in ("npz", "mat"):
+        keys = list(value)
+        what = f"{content.container} file with {_keys(keys)}"
+    elif isinstance(value, dict):
+        keys = list(value)
+        what = f"a dict in {content.container} with {_keys(keys)}"
+    elif isinstance(value, list | tuple) and content.first:
+        what = f"a list of {len(value)} dicts in {content.container} with {_keys(keys)}"
+    elif isinstance(value, list | tuple) and value:
+        what = f"a list of {len(value)} {type(value[0]).__name__} in {content.container}"
+    else:
+        what = f"{type(value).__name__} in {content.container}"
+    known = {key for candidate in FORMATS.values() for key in candidate.keys}
+    hints = [key + close_matches(key, known) for key in map(str, keys) if key not in known]
+    close = [hint for hint in hints if "did you mean" in hint]
+    return f"{what}; {some_of(close)}" if close else what
+
+
+def _keys(keys: Sequence[object]) -> str:
+    return f"the keys {some_of([str(key)[:40] for key in keys], 8)}" if keys else "no keys"
