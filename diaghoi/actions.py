@@ -20,6 +20,7 @@ def action_rankings(
     ledger: Ledger,
     vocabulary: Vocabulary,
     splits: Mapping[str, BoolArray],
+    verbs: range | None = None,
 ) -> dict[str, Evaluated]:
     """Rank the predictions whose pair is localised by verb and action score, by split.
 
@@ -37,13 +38,19 @@ def action_rankings(
         Gives the verb of each HOI class.
     splits : mapping
         (C,) mask of the HOI classes of each split.
+    verbs : range, optional
+        Rank predictions of these verbs alone; by default of all.
 
     Returns
     -------
     dict of Evaluated
         For each split; its classes are the verbs.
     """
-    rows = ledger.rows(np.isin(ledger.row_label, (TRUE_POSITIVE, ACTION, DUPLICATE)))
+    verbs = range(len(vocabulary.verbs)) if verbs is None else verbs
+    classes = np.flatnonzero(
+        (vocabulary.class_verb >= verbs.start) & (vocabulary.class_verb < verbs.stop)
+    )
+    rows = ledger.labelled(classes, (TRUE_POSITIVE, ACTION, DUPLICATE))
     by_input = np.argsort(rows.row_input)
     verb = vocabulary.class_verb[rows.row_class]
     order = by_input[ranking(verb[by_input], rows.row_action_score[by_input])]

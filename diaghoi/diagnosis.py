@@ -17,7 +17,7 @@ from diaghoi.errors import LABELS
 from diaghoi.examine import examine
 from diaghoi.exceptions import InputError, some_of
 from diaghoi.known_object import ImageLabels, annotated_objects
-from diaghoi.ledger import Benchmark, Ledger
+from diaghoi.ledger import PART, Benchmark, Ledger
 from diaghoi.means import Split, split_means
 from diaghoi.negatives import Negatives, negative_scores
 from diaghoi.notes import found_notes
@@ -26,6 +26,7 @@ from diaghoi.oracles import ORACLES, Oracle
 from diaghoi.pairs import ImagePairs, PairCounts, pair_scores
 from diaghoi.protocol import Protocol, check_protocol
 from diaghoi.protocol import protocol as protocol_named
+from diaghoi.ragged import batches
 from diaghoi.scenes import Scenes, SceneSource, join
 from diaghoi.tables import Table, class_table, image_table
 from diaghoi.threads import threads
@@ -384,8 +385,10 @@ class Diagnosis:
         protocol = replace(self.protocol, top_of_class=None)
         verb, verbs = self.vocabulary.class_verb, len(self.vocabulary.verbs)
         scores: dict[str, list[tuple[range, ClassScores]]] = {split: [] for split in self.splits}
-        for run, part in self.ledger.parts(verb, verbs):
-            for split, ranked in action_rankings(part, self.vocabulary, self.splits).items():
+        rows = np.bincount(verb, np.diff(self.ledger.bounds), verbs).astype(np.int64)
+        for run in batches(np.append(0, np.cumsum(rows)), PART):
+            rankings = action_rankings(self.ledger, self.vocabulary, self.splits, run)
+            for split, ranked in rankings.items():
                 scores[split].append((run, class_scores(ranked, verbs, protocol)))
         return {split: ClassScores.concatenate(parts) for split, parts in scores.items()}
 

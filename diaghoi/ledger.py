@@ -67,39 +67,21 @@ class Ranked:
         """(C + 1,) first row of each class, and the number of rows."""
         return np.searchsorted(self.row_class, np.arange(self.classes + 1, dtype=np.int16))
 
-    def parts(
-        self, group: IntArray | None = None, groups: int | None = None
-    ) -> Iterator[tuple[range, Self]]:
-        """Cut the classes into runs of groups with about ``PART`` rows.
-
-        Parameters
-        ----------
-        group : (C,) int array, optional
-            Group of each class, its verb for instance; by default each class is one.
-        groups : int, optional
-            Number of groups.
+    def parts(self) -> Iterator[tuple[range, Self]]:
+        """Cut the classes into runs of about ``PART`` rows.
 
         Yields
         ------
-        run, part
-            Consecutive groups, and the same with the rows of their classes alone.
+        classes, part
+            Consecutive classes, and the same with their rows alone.
         """
-        group = np.arange(self.classes) if group is None else group
-        size = np.bincount(group, np.diff(self.bounds), groups or self.classes).astype(np.int64)
-        runs = batches(np.append(0, np.cumsum(size)), PART)
+        runs = batches(self.bounds, PART)
         if len(runs) < 2:
-            yield range(len(size)), self
+            yield range(self.classes), self
             return
         for run in runs:
-            members = np.flatnonzero((group >= run.start) & (group < run.stop))
-            if (np.diff(members) == 1).all():
-                # Rows that stand together need not be copied.
-                first, stop = (members[0], members[-1] + 1) if len(members) else (0, 0)
-                rows = self._rows_at(slice(self.bounds[first], self.bounds[stop]))
-            else:
-                each = [np.arange(*self.bounds[hoi : hoi + 2]) for hoi in members.tolist()]
-                rows = self._rows_at(np.concatenate(each))
-            yield run, replace(self, **rows)
+            rows = slice(self.bounds[run.start], self.bounds[run.stop])
+            yield run, replace(self, **self._rows_at(rows))
             self.let_go()
 
     def rows(self, keep: BoolArray) -> Self:
@@ -273,6 +255,16 @@ class Ledger(Ranked):
     def missed(self) -> BoolArray:
         """(A,) whether it has neither a true positive nor an assigned prediction."""
         return self.annotation_examined & ~self.found & ~self.annotation_attempted
+
+    def labelled(self, classes: IntArray, labels: Sequence[int]) -> Self:
+        """Return the same with only the rows of some classes that have some labels."""
+        rows = [np.arange(0)]
+        for hoi in classes.tolist():
+            first, stop = self.bounds[hoi : hoi + 2]
+            rows.append(first + np.flatnonzero(np.isin(self.row_label[first:stop], labels)))
+        found = self._rows_at(np.concatenate(rows))
+        self.let_go()
+        return replace(self, **found)
 
     def scores(self, protocol: Protocol) -> ClassScores:
         """Average precision and max recall of each class; see :func:`class_scores`."""

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.scenes import problems
 
-from diaghoi import diagnose, evidence, examine, ledger, negatives, scratch
+from diaghoi import diagnose, diagnosis, evidence, examine, ledger, negatives, scratch
 from diaghoi.ragged import batches
 from diaghoi.scenes import Scenes
 from diaghoi.scratch import Scratch, let_go
@@ -32,6 +32,7 @@ def _small() -> Any:
         patch.object(evidence, "_MANY", 5),
         patch.object(evidence, "_FEW", 2),
         patch.object(ledger, "PART", 4),
+        patch.object(diagnosis, "PART", 4),
         patch.object(negatives, "_SORTED", 3),
     )
 

@@ -140,8 +140,9 @@ class Files:
         return notes
 
     def _tables_of(self, diagnosis: Diagnosis) -> list[tuple[Path, Table]]:
-        tables = [(self.class_table, diagnosis.classes), (self.image_table, diagnosis.images)]
-        return [(path, table) for path, table in tables if path is not None]
+        # Each is made only where it is asked for.
+        kinds = ((self.class_table, "classes"), (self.image_table, "images"))
+        return [(path, getattr(diagnosis, kind)) for path, kind in kinds if path is not None]
 
     def _check_sort(self, diagnosis: Diagnosis) -> None:
         """Refuse a column that none of the tables has, before anything is written."""
