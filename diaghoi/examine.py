@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from typing import Any
 
 import numpy as np
@@ -66,7 +67,7 @@ def examine(
 
     blocks = []
     large = int(predictions.bounds["triplet"][-1]) > LARGE
-    with threads() as pool, Scratch(on_disk=large) as scratch:
+    with threads() as pool, closing(Scratch(on_disk=large)) as scratch:
         for done in pool.map(block, block_bounds(predictions)):
             blocks.append(done.kept(scratch))
             if progress is not None:

@@ -7,7 +7,6 @@ import os
 import tempfile
 from collections.abc import Mapping
 from functools import partial
-from types import TracebackType
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -19,7 +18,7 @@ Array = npt.NDArray[Any]
 
 
 class Scratch:
-    """Keeps arrays: on disk if they are large, unless it is full; a context manager.
+    """Keeps arrays: on disk if they are large, unless it is full.
 
     Parameters
     ----------
@@ -31,20 +30,8 @@ class Scratch:
         self._on_disk = on_disk
         self._file: BinaryIO | None = None
 
-    def __enter__(self) -> Scratch:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if self._file is not None:
-            self._file.close()
-
     def keep(self, table: Mapping[str, Array]) -> dict[str, Column]:
-        """Put the columns of a table away; until the end, their rows are read when needed."""
+        """Put the columns of a table away; until :meth:`close`, their rows are read when needed."""
         return {name: self._kept(values) for name, values in table.items()}
 
     def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
@@ -59,6 +46,11 @@ class Scratch:
             except OSError:
                 self._on_disk = False
         return np.empty(shape, dtype)
+
+    def close(self) -> None:
+        """Give up the columns that are kept."""
+        if self._file is not None:
+            self._file.close()
 
     def _kept(self, values: Array) -> Column:
         if self._on_disk:

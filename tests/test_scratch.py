@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import tempfile
-from contextlib import ExitStack, nullcontext
+from contextlib import ExitStack, closing, nullcontext
 from typing import Any
 from unittest.mock import patch
 
@@ -71,7 +71,7 @@ def test_tables_come_back(on_disk: bool) -> None:
         {"wide": np.arange(12.0).reshape(6, 2)[::2], "flag": np.array([True, False, True])},
         {"wide": np.empty((0, 2)), "flag": np.empty(0, dtype=bool)},
     ]
-    with Scratch(on_disk=on_disk) as kept:
+    with closing(Scratch(on_disk=on_disk)) as kept:
         columns = [kept.keep(table) for table in tables]
         for table, mine in zip(tables, columns, strict=True):
             for name, values in table.items():

@@ -111,6 +111,11 @@ def _refuse(path: Path, head: bytes) -> None:
     """Say what a file is that is known and not read."""
     if not head:
         raise InputError(f"{path}: the file is empty; write or copy it again")
+    if path.suffix == ".toml":
+        raise InputError(
+            f"{path}: a TOML file; 'diaghoi compare' and 'diaghoi figures' take studies, --dataset "
+            "takes descriptions of data sets"
+        )
     for magic, what in _OTHERS:
         if head.startswith(magic):
             raise InputError(f"{path}: {what}")
@@ -118,11 +123,6 @@ def _refuse(path: Path, head: bytes) -> None:
     if head[:1] not in (b"\x80", b"(", b"]", b"}", b"c") and not head.lstrip().startswith(
         (b"[", b"{", b"\xef\xbb\xbf")
     ):
-        if path.suffix == ".toml":
-            raise InputError(
-                f"{path}: a TOML file; 'diaghoi compare' and 'diaghoi figures' take studies, "
-                "--dataset takes descriptions of data sets"
-            )
         start = head[:16].decode("latin-1")
         raise InputError(
             f"{path}: starts with {start!r}, which is none of pickle, JSON, .npz and .mat; "

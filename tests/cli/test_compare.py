@@ -294,7 +294,7 @@ def test_located_annotations_are_not_overwritten(
     truth.write_bytes((detectors / "gt.npz").read_bytes())
     before = truth.read_bytes()
     monkeypatch.setenv("DIAGHOI_DATA", str(truth))
-    done = run("compare", detectors / "one.npz", "--out", truth)
+    done = run("compare", detectors / "one.npz", "--out", truth, "--format", "text")
     assert done.code == 2
     assert "would overwrite what is read" in done.err
     assert truth.read_bytes() == before

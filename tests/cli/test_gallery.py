@@ -75,7 +75,7 @@ class Page(HTMLParser):
 
 def test_a_folder_holds_one_picture_a_case_and_an_index(run, files, alone) -> None:
     done = show(run, files, "--error", "object-box", "--out", "out")
-    assert (done.code, done.out) == (0, "out: 1 cases: object_box 1 of 1\n")
+    assert (done.code, done.out) == (0, "out: 1 case: object_box 1 of 1\n")
     assert "two.jpg" not in done.err
     out = alone / "out"
     picture = "object-box-001-one.png"
@@ -135,7 +135,7 @@ def test_names_of_files_are_safe_whatever_the_images_are_called(
 def test_a_page_holds_its_pictures_and_loads_nothing(run, files, alone) -> None:
     done = show(run, files, "--out", "cases.html")
     assert done.code == 0
-    assert done.out.startswith("cases.html: 1 cases: human_box 0 of 0, object_box 1 of 1, ")
+    assert done.out.startswith("cases.html: 1 case: human_box 0 of 0, object_box 1 of 1, ")
     page = Page(alone / "cases.html")
     (picture,) = page.all("img")
     assert picture["src"].startswith("data:image/jpeg;base64,")
@@ -179,7 +179,7 @@ def test_a_described_class_in_a_page_is_words(run, alone, save, images) -> None:
     words = ("--dataset", "own.toml", "--images", images, "--out", "cases.html")
     gt, preds = save("gt.pkl", truth), save("p.pkl", found)
     done = run("gallery", preds, "--annotations", gt, *words)
-    assert (done.code, done.out[:23]) == (0, "cases.html: 1 cases: hu")
+    assert (done.code, done.out[:22]) == (0, "cases.html: 1 case: hu")
     assert "Note: the font has not all letters of the names; boxes stand for them\n" in done.err
     page = Page(alone / "cases.html")
     assert not page.all("script")
@@ -213,7 +213,7 @@ def test_one_class_by_name_with_hyphens_or_number(run, files) -> None:
     for name in ("ride bicycle", "ride-bicycle", "ride_bicycle", "48", "hold bicycle"):
         done = show(run, files, "--class", name, "--error", "object_box", "--out", "out")
         counts.append(done.out)
-    of = "out: 1 cases of 'ride bicycle': object_box 1 of 1\n"
+    of = "out: 1 case of 'ride bicycle': object_box 1 of 1\n"
     assert counts[:3] == [of] * 3
     assert "object_box 0 of 0" in counts[4]
     assert show(run, files, "--class", "ride bicycle", "--out", "cases.html").code == 0
@@ -297,7 +297,7 @@ def test_the_page_tells_similarity_and_its_tables(run, files, meanings) -> None:
 def test_cases_of_one_kind(run, files, meanings) -> None:
     words = meanings[:-2]  # the errors are those that can have a kind
     done = show(run, files, *words, "--kind", "wrong", "--out", "cases.html")
-    assert done.out == "cases.html: 1 cases, wrong: action 1 of 1, object_box 0 of 0\n"
+    assert done.out == "cases.html: 1 case, wrong: action 1 of 1, object_box 0 of 0\n"
     assert "Only errors of these kinds: Wrong." in Page(Path("cases.html")).text
     done = show(run, files, *words, "--kind", "near,wrong", "--error", "action", "--out", "out")
     assert done.out == "out: 2 cases, near or wrong: action 2 of 2\n"

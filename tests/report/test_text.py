@@ -54,7 +54,7 @@ Pair precision                                  2.00        0.10        1.90
   recall of human boxes                        90.00
   recall of object boxes                           –
 Negatives: AP of rejecting other pairs         95.00
-  as published, where 91.82 is perfect         87.00
+  as published (at most 91.82)                 87.00
 Actions: mAP on localised pairs                46.00       12.50           –
 98,765 predicted pairs, 80.0 an image: as listed by the detector.
 
