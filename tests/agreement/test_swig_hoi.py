@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
 import pickle
 from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from support import reference_figures, swig
-from support.cases import CASES, cases
+from support.cases import cases
 
 from diaghoi import Scenes, diagnose, protocol, read_annotations, read_predictions
 
@@ -31,9 +30,7 @@ def test_equals_the_official_evaluation(
     assert diagnosis.official == {"default": expected}
 
 
-# The loops go through 14,000 classes after each oracle: half a minute for a case.
-@pytest.mark.skipif(CASES not in os.environ, reason="slow; 'make agreement' runs it")
-@settings(max_examples=10)
+@cases(5)
 @given(problem=swig.problems(), most=st.integers(1, 4))
 def test_each_class_is_cut_before_and_after_the_oracles(
     problem: Problem, most: int, tmp_path_factory: pytest.TempPathFactory

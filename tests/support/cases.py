@@ -6,9 +6,7 @@ import os
 
 from hypothesis import settings
 
-CASES = "DIAGHOI_CASES"
-
 
 def cases(usual: int = 20) -> settings:
     """Run as many cases as the environment asks for (``make agreement``), else the usual number."""
-    return settings(max_examples=int(os.environ.get(CASES, usual)))
+    return settings(max_examples=int(os.environ.get("DIAGHOI_CASES", usual)))
