@@ -77,7 +77,8 @@ def _read(
     rows = np.empty((stop - first, *row), dtype=dtype)
     if rows.size:
         file.seek(offset + first * int(np.prod(row)) * dtype.itemsize)
-        file.readinto(rows.data)  # type: ignore[attr-defined]
+        if file.readinto(rows.data) < rows.nbytes:  # type: ignore[attr-defined]
+            raise OSError("rows that were kept on disk cannot be read back")
     return rows
 
 

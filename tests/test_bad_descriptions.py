@@ -385,6 +385,6 @@ def test_files_that_are_no_toml(tmp_path: Path) -> None:
         path.write_bytes(content)
         with pytest.raises(InputError) as error:
             vocabulary(str(path))
-        kind = "no TOML but a binary file" if b"\xff" in content else "not valid TOML ("
+        kind = "no TOML, for it is no UTF-8 text" if b"\xff" in content else "not valid TOML ("
         assert str(error.value).startswith(f"{path}: {kind}")
         assert "\n" not in str(error.value)

@@ -88,3 +88,12 @@ def test_runs_hold_all_groups_and_about_so_many_rows(sizes: list[int], size: int
     for run in runs:
         # The last group may lie across the end.
         assert bounds[run[-1]] - bounds[run.start] < size
+
+
+def test_rows_that_are_gone_are_not_made_up() -> None:
+    with closing(Scratch(on_disk=True)) as kept:
+        column = kept.keep({"score": np.arange(1000.0)})["score"]
+        assert kept._file is not None
+        kept._file.truncate(100)
+        with pytest.raises(OSError, match="cannot be read back"):
+            column.rows(0, 1000)

@@ -41,7 +41,9 @@ def read_toml(path: Path) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         what = " ".join(str(error).split())
         if isinstance(error, UnicodeDecodeError):
-            raise InputError(f"{path}: no TOML but a binary file; name it in a study") from None
+            raise InputError(
+                f"{path}: no TOML, for it is no UTF-8 text; predictions are named in a study"
+            ) from None
         raise InputError(
             f"{path}: not valid TOML ({what:.120}); texts and paths stand in quotes"
         ) from None

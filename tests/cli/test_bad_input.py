@@ -242,7 +242,7 @@ def test_a_study_where_predictions_are_expected(refuse, save, gt, found, alone: 
     Path("study.toml").write_text('[[model]]\nlabel = "a"\nfile = "preds.pkl"\n')
     told = refuse("report", "study.toml", "--annotations", gt)
     assert told.startswith("study.toml: a TOML file; 'diaghoi compare' and 'diaghoi figures'")
-    assert "no TOML but a binary file" in refuse("figures", "preds.pkl", "--out", "figures")
+    assert "no TOML, for it is no UTF-8 text" in refuse("figures", "preds.pkl", "--out", "figures")
 
 
 def test_places_for_output_of_another_kind(refuse, save, gt, found, alone: Path) -> None:
