@@ -17,7 +17,12 @@ from diaghoi._version import __version__
 from diaghoi.accumulate import Accumulator
 from diaghoi.diagnosis import Diagnosis, diagnose
 from diaghoi.exceptions import InputError
-from diaghoi.formats import open_predictions, read_annotations, read_predictions
+from diaghoi.formats import (
+    open_annotations,
+    open_predictions,
+    read_annotations,
+    read_predictions,
+)
 from diaghoi.known_object import read_image_labels
 from diaghoi.oracles import ORACLES, Oracle
 from diaghoi.protocol import PROTOCOLS, Protocol, protocol
@@ -34,6 +39,7 @@ __all__ = [
     "Scenes",
     "__version__",
     "diagnose",
+    "open_annotations",
     "open_predictions",
     "protocol",
     "read_annotations",

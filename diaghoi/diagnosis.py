@@ -16,7 +16,7 @@ from diaghoi.average_precision import ClassScores, Evaluated, class_scores
 from diaghoi.errors import LABELS
 from diaghoi.examine import examine
 from diaghoi.exceptions import InputError, some_of
-from diaghoi.known_object import ImageLabels, annotated_objects
+from diaghoi.known_object import ImageLabels
 from diaghoi.ledger import PART, Benchmark, Ledger
 from diaghoi.means import Split, split_means
 from diaghoi.negatives import Negatives, negative_scores
@@ -27,7 +27,7 @@ from diaghoi.pairs import ImagePairs, PairCounts, pair_scores
 from diaghoi.protocol import Protocol, check_protocol
 from diaghoi.protocol import protocol as protocol_named
 from diaghoi.ragged import batches
-from diaghoi.scenes import Scenes, SceneSource, join
+from diaghoi.scenes import SceneSource, join
 from diaghoi.tables import Table, class_table, image_table
 from diaghoi.threads import threads
 from diaghoi.vocabulary import Vocabulary
@@ -36,7 +36,7 @@ BoolArray = npt.NDArray[np.bool_]
 
 
 def diagnose(
-    annotations: Scenes,
+    annotations: SceneSource,
     predictions: SceneSource,
     protocol: str | Protocol | None = None,
     *,
@@ -50,7 +50,8 @@ def diagnose(
     ----------
     annotations, predictions : Scenes
         As read by :func:`diaghoi.read_annotations` and :func:`diaghoi.read_predictions`, or opened
-        by :func:`diaghoi.open_predictions`; images are joined by name.
+        by :func:`diaghoi.open_annotations` and :func:`diaghoi.open_predictions`; images are joined
+        by name.
     protocol : str or Protocol, optional
         The choices; ``diaghoi.protocol(name, iou=...)`` changes some of them. By default
         that of the data set: `hico-det-520` for HICO-DET, `v-coco-s1` for V-COCO, `swig-hoi` for
@@ -72,11 +73,8 @@ def diagnose(
         Where nothing is annotated, no image is shared, predictions have no scores, or annotations,
         predictions and protocol are not of one data set.
     """
-    for name, given, kinds in (
-        ("annotations", annotations, Scenes),
-        ("predictions", predictions, SceneSource),
-    ):
-        if not isinstance(given, kinds):
+    for name, given in (("annotations", annotations), ("predictions", predictions)):
+        if not isinstance(given, SceneSource):
             raise InputError(
                 f"{name}: expected Scenes, found {type(given).__name__}; read a file with "
                 f"diaghoi.read_{name}"
@@ -95,7 +93,7 @@ def diagnose(
         raise InputError(
             "annotations and predictions are swapped: diagnose(annotations, predictions)"
         )
-    if not len(annotations.triplet_pair):
+    if not annotations.bounds["triplet"][-1]:
         raise InputError(
             f"{annotations.source or 'annotations'}: no annotated triplet, so there is nothing to "
             "evaluate against"
@@ -111,7 +109,7 @@ def diagnose(
 
 
 def diagnose_images(
-    annotations: Scenes,
+    annotations: SceneSource,
     predictions: SceneSource,
     protocol: Protocol,
     *,
@@ -137,7 +135,7 @@ def diagnose_images(
         benchmark=evidence.benchmark,
         ledger=evidence.ledger,
         ignored=evidence.ignored,
-        known_objects=annotated_objects(annotations)
+        known_objects=evidence.objects
         if image_labels is None
         else image_labels.objects(annotations),
         known_object_source="box annotations" if image_labels is None else "image labels",

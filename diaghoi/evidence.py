@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from diaghoi.columns import Column
 from diaghoi.ledger import Benchmark, Ledger
 from diaghoi.negatives import Negatives
-from diaghoi.pairs import ImagePairs
+from diaghoi.pairs import COUNTED, ImagePairs
 from diaghoi.protocol import Protocol
 from diaghoi.ragged import batches
 from diaghoi.ranking import descending
@@ -21,11 +22,11 @@ from diaghoi.scratch import Scratch, let_go
 Array = npt.NDArray[Any]
 IntArray = npt.NDArray[np.integer]
 BoolArray = npt.NDArray[np.bool_]
-OfClass = Callable[[int], dict[str, Array]]
+OfName = Callable[[str], Array]
 _CLASS = np.empty(0, dtype=np.int16)
 
 # Rows of whole classes that a thread ranks, and that are in memory at once.
-_FEW, _MANY = 50_000, 2_000_000
+_FEW, _MANY = 50_000, 1_000_000
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -42,6 +43,9 @@ class Evidence:
         Predictions of the protocol's classes that count neither way.
     pairs : dict of ImagePairs
         For the annotated pairs of each split.
+    objects : (N, objects) bool array
+        Which categories each image is annotated with: see
+        :func:`~diaghoi.known_object.annotated_objects`.
     negatives : Negatives
         The predicted pairs.
     unknown_annotated, unknown_predicted : int
@@ -52,6 +56,7 @@ class Evidence:
     ledger: Ledger
     ignored: int
     pairs: dict[str, ImagePairs]
+    objects: BoolArray
     negatives: Negatives
     unknown_annotated: int
     unknown_predicted: int
@@ -79,31 +84,31 @@ class Block:
 
     Parameters
     ----------
-    images : int
-        How many.
+    images : dict of (N, ...) array or Column
+        ``pairs``: the columns of :class:`~diaghoi.pairs.ImagePairs` of each split, as a record;
+        ``objects``: as those of the evidence.
     rows : Sorted
         Predictions of all HOI classes: ``image``, ``score``, ``verdict`` (see
         :class:`~diaghoi.ledger.Benchmark`) and ``counts``: whether the protocol counts it.
     labelled : Sorted
         Those that it counts: ``input``, ``label``, ``annotation``, ``action_score`` (see
         :class:`~diaghoi.ledger.Ledger`).
-    annotations : dict of (A,) array
+    annotations : dict of (A,) array or Column
         Annotated triplets: ``class``, ``image``, ``counts``, ``examined``, ``attempted``,
         ``reachable``.
     negatives : dict of (P,) array or Column
         The predicted pairs: ``score``, ``negative``, ``image`` (see
         :class:`~diaghoi.negatives.Negatives`).
-    ignored, pairs, unknown_annotated, unknown_predicted
+    ignored, unknown_annotated, unknown_predicted : int
         As those of the evidence.
     """
 
-    images: int
+    images: Mapping[str, Any]
     rows: Sorted
     labelled: Sorted
-    annotations: dict[str, Array]
+    annotations: Mapping[str, Any]
     negatives: Mapping[str, Any]
     ignored: int
-    pairs: dict[str, ImagePairs]
     unknown_annotated: int
     unknown_predicted: int
 
@@ -113,8 +118,14 @@ class Block:
             replace(table, columns=scratch.keep(table.columns))
             for table in (self.rows, self.labelled)
         )
-        negatives = scratch.keep(self.negatives)
-        return replace(self, rows=rows, labelled=labelled, negatives=negatives)
+        return replace(
+            self,
+            rows=rows,
+            labelled=labelled,
+            images=scratch.keep(self.images),
+            annotations=scratch.keep(self.annotations),
+            negatives=scratch.keep(self.negatives),
+        )
 
 
 def collected(
@@ -134,42 +145,42 @@ def collected(
         Where the joined rows lie.
     """
     ledger, benchmark = _ranked(blocks, protocols, pool, scratch)
+    images = _joined([block.images for block in blocks], scratch)
+    pairs = images["pairs"]
     return Evidence(
         benchmark=benchmark,
         ledger=ledger,
         ignored=sum(block.ignored for block in blocks),
         pairs={
-            split: ImagePairs.concatenate([block.pairs[split] for block in blocks])
-            for split in blocks[0].pairs
+            split: ImagePairs({name: pairs[split][name] for name in COUNTED})
+            for split in pairs.dtype.names or ()
         },
-        negatives=_negatives(blocks, scratch),
+        objects=images["objects"],
+        negatives=Negatives(**_joined([block.negatives for block in blocks], scratch)),
         unknown_annotated=sum(block.unknown_annotated for block in blocks),
         unknown_predicted=sum(block.unknown_predicted for block in blocks),
     )
 
 
-def _negatives(blocks: Sequence[Block], scratch: Scratch) -> Negatives:
-    """Join the predicted pairs."""
-    bounds = np.cumsum([0, *(block.negatives["score"].shape[0] for block in blocks)]).tolist()
-    joined = {
-        name: scratch.empty((bounds[-1],), column.dtype)
-        for name, column in blocks[0].negatives.items()
-    }
-    for block, first, stop in zip(blocks, bounds, bounds[1:], strict=False):
-        for name, column in block.negatives.items():
-            joined[name][first:stop] = column.rows(0, stop - first)
-    let_go(*joined.values())
-    return Negatives(**joined)
+def _joined(tables: Sequence[Mapping[str, Column]], scratch: Scratch) -> dict[str, Array]:
+    """Join the rows of tables of the same columns."""
+    joined = {}
+    for name, kind in tables[0].items():
+        rows, first = sum(table[name].shape[0] for table in tables), 0
+        joined[name] = scratch.empty((rows, *kind.shape[1:]), kind.dtype)
+        for table in tables:
+            stop = first + table[name].shape[0]
+            joined[name][first:stop] = table[name].rows(0, stop - first)
+            first = stop
+            let_go(joined[name])
+    return joined
 
 
 def _ranked(
     blocks: Sequence[Block], protocols: tuple[Protocol, ...], pool: Executor, scratch: Scratch
 ) -> tuple[Ledger, Benchmark]:
     """Rank the rows of all blocks once, for the ledger and the benchmark."""
-    annotated = {
-        name: np.concatenate([block.annotations[name] for block in blocks])
-        for name in blocks[0].annotations
-    }
+    annotated = _joined([block.annotations for block in blocks], scratch)
     counts, of_class = annotated["counts"], annotated["class"] >= 0
     ledger, benchmark = _rank(blocks, counts, pool, scratch)
     classes = len(blocks[0].rows.bounds) - 1
@@ -201,24 +212,31 @@ def _rank(
     """Rank rows class by class; ``counts`` marks the annotated triplets of the ledger."""
     # From a triplet among all to one that counts; -1, no triplet, stays.
     position = np.append(np.cumsum(counts, dtype=np.int32) - 1, np.int32(-1))
-    rows = _Joined([block.rows for block in blocks])
-    labelled = _Joined([block.labelled for block in blocks])
+    rows = _Rows([block.rows for block in blocks])
+    labelled = _Rows([block.labelled for block in blocks])
     benchmark = rows.empty(("class", "image", "score", "verdict"), scratch)
     ledger = labelled.empty(("input", "label", "annotation", "action_score"), scratch)
     ledger |= labelled.empty(("class", "image", "score"), scratch, like=rows)
 
-    def rank(part: range, rows_of: OfClass, labelled_of: OfClass) -> None:
+    def rank(
+        part: range, rows_of: Callable[[int], OfName], labelled_of: Callable[[int], OfName]
+    ) -> None:
         some = np.diff(rows.bounds[part.start : part.stop + 1])
         for hoi in (np.flatnonzero(some) + part.start).tolist():
             row, label = rows_of(hoi), labelled_of(hoi)
-            order = descending(row["score"])
-            counted = row.pop("counts")
-            place = np.cumsum(counted, dtype=np.int32) - 1
+            order, counted = descending(row("score")), row("counts")
             chosen = order[counted[order]]
-            rows.write(benchmark, hoi, row, order)
-            labelled.write(ledger, hoi, {name: row[name] for name in ("image", "score")}, chosen)
-            label["annotation"] = position[label["annotation"]]
-            labelled.write(ledger, hoi, label, place[chosen])
+            place = (np.cumsum(counted, dtype=np.int32) - 1)[chosen]
+            every, those = rows.of_class(hoi), labelled.of_class(hoi)
+            benchmark["class"][every] = ledger["class"][those] = hoi
+            for name in ("image", "score", "verdict"):
+                values = row(name)
+                benchmark[name][every] = values[order]
+                if name in ledger:
+                    ledger[name][those] = values[chosen]
+            for name in ("input", "label", "action_score"):
+                ledger[name][those] = label(name)[place]
+            ledger["annotation"][those] = position[label("annotation")[place]]
 
     for some in batches(rows.bounds, _MANY):
         held = rows.read(some), labelled.read(some)
@@ -226,10 +244,11 @@ def _rank(
         for task in tasks:
             task.result()
         let_go(*benchmark.values(), *ledger.values())
+        del held  # before the next rows are read
     return ledger, benchmark
 
 
-class _Joined:
+class _Rows:
     """The rows of one table in all blocks, class by class."""
 
     def __init__(self, tables: Sequence[Sorted]) -> None:
@@ -237,7 +256,7 @@ class _Joined:
         self.bounds: IntArray = np.sum([table.bounds for table in tables], axis=0)
 
     def empty(
-        self, names: Sequence[str], scratch: Scratch, like: _Joined | None = None
+        self, names: Sequence[str], scratch: Scratch, like: _Rows | None = None
     ) -> dict[str, Array]:
         """Return arrays for all rows: the classes, or like columns of this table or another."""
         columns = (like or self)._tables[0].columns
@@ -247,37 +266,30 @@ class _Joined:
             for name, kind in kinds.items()
         }
 
-    def write(
-        self, table: dict[str, Array], hoi: int, columns: dict[str, Array], order: IntArray
-    ) -> None:
-        """Write rows of a class, in some order."""
-        mine = slice(*self.bounds[hoi : hoi + 2].tolist())
-        table["class"][mine] = hoi
-        for name, values in columns.items():
-            table[name][mine] = values[order]
+    def of_class(self, hoi: int) -> slice:
+        """Where the rows of a class stand among all."""
+        return slice(*self.bounds[hoi : hoi + 2].tolist())
 
-    def read(self, classes: range) -> OfClass:
-        """Read the rows of some classes; the function that is returned joins those of one."""
-        bounds = [table.bounds[classes.start : classes.stop + 1] for table in self._tables]
+    def read(self, classes: range) -> Callable[[int], OfName]:
+        """Read the rows of some classes; what is returned joins a column of one of them."""
+        bounds = np.array(
+            [table.bounds[classes.start : classes.stop + 1] for table in self._tables]
+        )
+        place = np.append(0, np.cumsum(bounds[:, -1] - bounds[:, 0])).tolist()
         held = {
-            name: [
-                table.columns[name].rows(*mine[[0, -1]].tolist())
-                for table, mine in zip(self._tables, bounds, strict=True)
-            ]
-            for name in self._tables[0].columns
+            # In one piece, which gives its memory back as a whole.
+            name: np.empty((place[-1], *kind.shape[1:]), kind.dtype)
+            for name, kind in self._tables[0].columns.items()
         }
-        starts = [(mine - mine[0]).tolist() for mine in bounds]
+        for block, table in enumerate(self._tables):
+            for name, rows in held.items():
+                mine = table.columns[name].rows(*bounds[block, [0, -1]].tolist())
+                rows[place[block] : place[block + 1]] = mine
+        starts = (bounds - bounds[:, :1] + np.array(place[:-1])[:, None]).T
 
-        def of_class(hoi: int) -> dict[str, Array]:
-            at = hoi - classes.start
-            return {
-                name: np.concatenate(
-                    [
-                        rows[start[at] : start[at + 1]]
-                        for rows, start in zip(blocks, starts, strict=True)
-                    ]
-                )
-                for name, blocks in held.items()
-            }
+        def of_class(hoi: int) -> OfName:
+            first, stop = starts[hoi - classes.start : hoi - classes.start + 2].tolist()
+            runs = list(map(slice, first, stop))
+            return lambda name: np.concatenate([held[name][run] for run in runs])
 
         return of_class

@@ -11,8 +11,9 @@ import numpy.typing as npt
 
 from diaghoi.errors import Errors, explain
 from diaghoi.evidence import Block, Evidence, Sorted, collected
+from diaghoi.known_object import annotated_objects
 from diaghoi.matching import Match, match
-from diaghoi.pairs import ImagePairs, count_pairs
+from diaghoi.pairs import COUNTED, count_pairs
 from diaghoi.protocol import Protocol
 from diaghoi.ragged import batches, marked
 from diaghoi.scenes import Scenes, SceneSource
@@ -71,7 +72,7 @@ def examine(
         for done in pool.map(block, block_bounds(predictions)):
             blocks.append(done.kept(scratch))
             if progress is not None:
-                progress(done.images)
+                progress(len(done.images["objects"]))
         return collected(blocks, tuple(benchmarks), pool, scratch)
 
 
@@ -112,7 +113,12 @@ def _examine_block(
     classes = np.arange(len(vocabulary) + 1, dtype=np.int16)
     listed = listed_pairs(predictions, best, image_counts)
     return Block(
-        images=len(annotations),
+        images={
+            "pairs": _pair_counts(
+                annotations, predictions, listed, matched, protocol, image_counts
+            ),
+            "objects": annotated_objects(annotations),
+        },
         rows=Sorted(
             bounds=np.searchsorted(hoi, classes),
             columns={
@@ -138,7 +144,6 @@ def _examine_block(
             first["image"],
         ),
         ignored=int((of_protocol & ignored).sum()),
-        pairs=_pair_counts(annotations, predictions, listed, matched, protocol, image_counts),
         unknown_annotated=int((annotations.triplet_class < 0).sum()),
         unknown_predicted=int((predictions.triplet_class < 0).sum()),
     )
@@ -173,7 +178,7 @@ def _annotated(
     examined = has_rows | (protocol.images_without_predictions == "counted")
     localised = _localised_by_triplets(annotations, predictions, matched, of_protocol)
     return {
-        "class": annotations.triplet_class,
+        "class": annotations.triplet_class.astype(np.int16),
         "counts": counts,
         "examined": examined[annotations.triplet_image],
         "attempted": marked(errors.annotation[wrong], len(counts)),
@@ -246,7 +251,8 @@ def _pair_counts(
     matched: Match,
     protocol: Protocol,
     images: BoolArray,
-) -> dict[str, ImagePairs]:
+) -> Array:
+    """(N,) for each split the counts of :class:`~diaghoi.pairs.ImagePairs`, as a record."""
     predicted_box, annotated_box = matched.overlap.meeting
     reached = []
     for role in (predictions.pair_human, predictions.pair_object):
@@ -254,10 +260,12 @@ def _pair_counts(
         found = annotated_box[of_pairs[predicted_box]]
         reached.append(marked(found, len(annotations.box_label)))
 
-    counts = {}
-    for split, classes in protocol.splits(annotations.vocabulary).items():
+    splits = protocol.splits(annotations.vocabulary)
+    record = [(name, np.int32) for name in COUNTED]
+    counts = np.empty(len(images), dtype=[(split, record) for split in splits])
+    for split, classes in splits.items():
         in_split = np.append(classes, False)[annotations.triplet_class]
-        counts[split] = count_pairs(
+        of_split = count_pairs(
             annotations,
             predictions,
             listed,
@@ -266,6 +274,8 @@ def _pair_counts(
             annotated_pairs(annotations, in_split),
             images,
         )
+        for name, column in of_split.columns.items():
+            counts[split][name] = column
     return counts
 
 

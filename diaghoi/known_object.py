@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from diaghoi.exceptions import InputError, some_of
 from diaghoi.formats.matlab import read_variable, variables
-from diaghoi.scenes import Scenes
+from diaghoi.scenes import Scenes, SceneSource
 from diaghoi.vocabulary import hico_det
 
 BoolArray = npt.NDArray[np.bool_]
@@ -50,7 +50,7 @@ class ImageLabels:
     positive: BoolArray
     source: str = ""
 
-    def objects(self, annotations: Scenes) -> BoolArray:
+    def objects(self, annotations: SceneSource) -> BoolArray:
         """(N, objects) true where an image is labelled with a class of the object category.
 
         Raises

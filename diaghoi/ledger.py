@@ -8,7 +8,7 @@ what the official figures need.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -19,7 +19,7 @@ import numpy.typing as npt
 from diaghoi.average_precision import ClassScores, Evaluated, class_scores
 from diaghoi.errors import TRUE_POSITIVE
 from diaghoi.protocol import Protocol
-from diaghoi.ragged import batches, marked
+from diaghoi.ragged import batches
 from diaghoi.ranking import ranking
 from diaghoi.scratch import let_go
 
@@ -65,7 +65,10 @@ class Ranked:
     @cached_property
     def bounds(self) -> IntArray:
         """(C + 1,) first row of each class, and the number of rows."""
-        return np.searchsorted(self.row_class, np.arange(self.classes + 1, dtype=np.int16))
+        classes = np.arange(self.classes + 1, dtype=np.int16)
+        bounds = np.searchsorted(self.row_class, classes)
+        self.let_go()
+        return bounds
 
     def parts(self) -> Iterator[tuple[range, Self]]:
         """Cut the classes into runs of about ``PART`` rows.
@@ -91,6 +94,12 @@ class Ranked:
 
     def _rows_at(self, positions: IntArray | slice) -> dict[str, Any]:
         return {name: getattr(self, name)[positions] for name in self._names("row")}
+
+    def _joined(self, rows: Sequence[Mapping[str, Any]]) -> Self:
+        joined: dict[str, Any] = {
+            name: np.concatenate([each[name] for each in rows]) for name in rows[0]
+        }
+        return replace(self, **joined)
 
     def let_go(self) -> None:
         """Free the memory of the rows that lie on disk; they are read again when needed."""
@@ -249,7 +258,10 @@ class Ledger(Ranked):
     @cached_property
     def found(self) -> BoolArray:
         """(A,) whether the annotated triplet has a true positive."""
-        return marked(self.row_annotation[self.true], len(self.annotation_class))
+        found = np.zeros(len(self.annotation_class), dtype=bool)
+        for _, part in self.parts():
+            found[part.row_annotation[part.true]] = True
+        return found
 
     @cached_property
     def missed(self) -> BoolArray:
@@ -258,13 +270,13 @@ class Ledger(Ranked):
 
     def labelled(self, classes: IntArray, labels: Sequence[int]) -> Self:
         """Return the same with only the rows of some classes that have some labels."""
-        rows = [np.arange(0)]
+        found = [self._rows_at(slice(0))]
         for hoi in classes.tolist():
             first, stop = self.bounds[hoi : hoi + 2]
-            rows.append(first + np.flatnonzero(np.isin(self.row_label[first:stop], labels)))
-        found = self._rows_at(np.concatenate(rows))
-        self.let_go()
-        return replace(self, **found)
+            rows = first + np.flatnonzero(np.isin(self.row_label[first:stop], labels))
+            found.append(self._rows_at(rows))
+            self.let_go()
+        return self._joined(found)
 
     def scores(self, protocol: Protocol) -> ClassScores:
         """Average precision and max recall of each class; see :func:`class_scores`."""
@@ -289,16 +301,22 @@ class Ledger(Ranked):
         if len(runs) < 2:
             yield range(self.classes), self
             return
-        assigned = np.flatnonzero(self.row_annotation >= 0)
-        meant = self.annotation_class[self.row_annotation[assigned]]
+        # The rows that are assigned to a triplet of another class.
+        moved = []
+        for classes, part in self.parts():
+            assigned = np.flatnonzero(part.row_annotation >= 0)
+            meant = self.annotation_class[part.row_annotation[assigned]]
+            elsewhere = meant != part.row_class[assigned]
+            moved.append((bounds[classes.start] + assigned[elsewhere], meant[elsewhere]))
+        strangers, meant = map(np.concatenate, zip(*moved, strict=True))
         for classes in runs:
-            first, stop = bounds[[classes.start, classes.stop]]
-            guests = assigned[(meant >= classes.start) & (meant < classes.stop)]
-            before, inside = np.searchsorted(guests, [first, stop])
-            positions = np.concatenate((guests[:before], np.arange(first, stop), guests[inside:]))
-            rows = self._rows_at(positions)
-            self.let_go()
-            yield classes, replace(self, **rows)
+            guests = strangers[(meant >= classes.start) & (meant < classes.stop)]
+            found = []
+            for others, part in self.parts():
+                first, stop = bounds[[others.start, others.stop]]
+                mine = guests[slice(*np.searchsorted(guests, [first, stop]))] - first
+                found.append(part._rows_at(slice(None) if others == classes else mine))
+            yield classes, self._joined(found)
 
     def places(self, group: IntArray, score: FloatArray, input_: IntArray) -> IntArray:
         """Find where other rows would stand among these.

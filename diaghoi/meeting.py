@@ -34,12 +34,12 @@ SAMPLE, FEWEST, BOXES = 100, 20, 50_000
 NEIGHBOURS = 5
 
 
-def sampled_warnings(annotations: Scenes, predictions: SceneSource) -> list[str]:
+def sampled_warnings(annotations: SceneSource, predictions: SceneSource) -> list[str]:
     """Warn of what makes all figures of a diagnosis meaningless, by a sample of the images.
 
     Parameters
     ----------
-    annotations, predictions : Scenes
+    annotations, predictions : Scenes or other source of scenes
         As they are read; images that only one of them has are passed over.
 
     Returns

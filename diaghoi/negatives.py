@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -41,22 +42,31 @@ class Negatives:
     @cached_property
     def scored(self) -> bool:
         """Whether every pair has a score."""
-        return not np.isnan(self.score).any()
+        return not any(np.isnan(part.score).any() for part in self.parts())
 
     def ranked(self) -> npt.NDArray[np.bool_]:
         """Return ``negative`` in the order of falling scores."""
         ranges = len(self.score) // _SORTED + 1
-        sample = np.sort(self.score[::ranges])
+        sample = np.sort(np.concatenate([part.score[::ranges].copy() for part in self.parts()]))
         between = sample[len(sample) * np.arange(1, ranges) // ranges].tolist()
         ranked = []
         for high, low in pairwise([np.inf, *reversed(between), -np.inf]):
-            some = np.flatnonzero((self.score >= low) & (self.score < high))
-            ranked.append(self.negative[some][descending(self.score[some])])
+            score, negative = [], []
+            for part in self.parts():
+                some = (part.score >= low) & (part.score < high)
+                score.append(part.score[some])
+                negative.append(part.negative[some])
+            ranked.append(np.concatenate(negative)[descending(np.concatenate(score))])
         return np.concatenate(ranked)
 
-    def let_go(self) -> None:
-        """Free the memory of pairs that lie on disk; they are read again when needed."""
-        let_go(self.score, self.negative, self.image)
+    def parts(self) -> Iterator[Negatives]:
+        """Cut the pairs into some at a time; the memory of those on disk is freed in between."""
+        for first in range(0, max(len(self.score), 1), _SORTED):
+            some = slice(first, first + _SORTED)
+            yield Negatives(
+                score=self.score[some], negative=self.negative[some], image=self.image[some]
+            )
+            let_go(self.score, self.negative, self.image)
 
     @classmethod
     def concatenate(cls, parts: Sequence[Negatives], images: Sequence[int]) -> Negatives:
@@ -69,8 +79,8 @@ class Negatives:
         )
 
 
-# Scores that are sorted at once.
-_SORTED = 1_000_000
+# Pairs that are looked at, or sorted, at once; ranks whose precision is.
+_SORTED, _RANKS = 500_000, 1 << 18
 
 
 def negative_scores(pairs: Negatives) -> dict[str, float | int | None]:
@@ -83,25 +93,35 @@ def negative_scores(pairs: Negatives) -> dict[str, float | int | None]:
         of the published code, at most 0.918 (see ``PUBLISHED_LEVELS``). Both None where no pair is
         negative or a score is missing. ``pairs`` and ``negatives``: counts.
     """
-    negatives = int(pairs.negative.sum())
+    negatives = sum(int(part.negative.sum()) for part in pairs.parts())
     ap = published = None
     if negatives and pairs.scored:
-        # Most pairs are negative. Precision never falls along a run of them, so that the highest at
-        # or beyond each is that at the end of its run or of a later one.
-        ranked = pairs.ranked()
-        last = ranked.copy()
-        last[:-1] &= ~ranked[1:]
-        end = np.flatnonzero(last) + 1
-        found = end - np.searchsorted(np.flatnonzero(~ranked), end)
-        envelope = np.maximum.accumulate((found / end)[::-1])[::-1]
-        ap = float((np.diff(found, prepend=0) * envelope).sum() / negatives)
-        needed = np.array([needed_for(level, np.array(negatives)) for level in PUBLISHED_LEVELS])
-        reached = needed[needed <= negatives]
-        published = float(envelope[np.searchsorted(found, reached)].sum() / len(PUBLISHED_LEVELS))
-    pairs.let_go()
+        ap, published = _areas(pairs.ranked(), negatives)
     return {
         "ap": ap,
         "ap_published": published,
         "pairs": len(pairs.negative),
         "negatives": negatives,
     }
+
+
+def _areas(ranked: npt.NDArray[np.bool_], negatives: int) -> tuple[float, float]:
+    """Area under the envelope of precision, and that of the published code, from the last rank."""
+    needed = np.array([needed_for(level, np.array(negatives)) for level in PUBLISHED_LEVELS])
+    needed = needed[needed <= negatives]
+    areas, sampled, found, best = [], [], negatives, 0.0
+    for first in reversed(range(0, len(ranked), _RANKS)):
+        some = ranked[first : first + _RANKS]
+        # Most pairs are negative. Precision never falls along a run of them, so that the highest at
+        # or beyond each is that at the end of its run or of a later one.
+        last = some.copy()
+        last[:-1] &= ~some[1:]
+        before = found - int(some.sum())
+        at_end = before + np.cumsum(some)[last]
+        precision = at_end / (first + np.flatnonzero(last) + 1)
+        envelope = np.maximum.accumulate(np.append(precision, best)[::-1])[::-1]
+        areas.append(float((np.diff(at_end, prepend=before) * envelope[:-1]).sum()))
+        here = needed > (before if first else -1)
+        sampled.append(float(envelope[np.searchsorted(at_end, needed[here])].sum()))
+        needed, found, best = needed[~here], before, envelope[0]
+    return math.fsum(areas) / negatives, math.fsum(sampled) / len(PUBLISHED_LEVELS)

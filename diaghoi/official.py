@@ -15,6 +15,7 @@ from diaghoi.ledger import Benchmark
 from diaghoi.means import split_means
 from diaghoi.protocol import HICO_DET, Protocol
 from diaghoi.scenes import SceneSource
+from diaghoi.scratch import let_go
 from diaghoi.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -58,6 +59,7 @@ def official_figures(diagnosis: Diagnosis) -> dict[str, Any]:
         if agents is not None:
             means["classes"] = _by_class(scores, section.splits["ap"], diagnosis.vocabulary)
         figures[section.name] = means
+    let_go(diagnosis.known_objects)
     return figures
 
 

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from diaghoi.pairing import PairHits
 from diaghoi.ragged import first_of_run
 from diaghoi.scenes import Scenes
+from diaghoi.scratch import let_go
 
 IntArray = npt.NDArray[np.integer]
 BoolArray = npt.NDArray[np.bool_]
@@ -65,7 +66,9 @@ class ImagePairs:
 
     def total(self) -> PairCounts:
         """Add the counts of all images."""
-        return PairCounts(**{name: int(column.sum()) for name, column in self.columns.items()})
+        counts = {name: int(column.sum()) for name, column in self.columns.items()}
+        let_go(*self.columns.values())
+        return PairCounts(**counts)
 
     @classmethod
     def concatenate(cls, parts: Sequence[ImagePairs]) -> ImagePairs:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import Any, Protocol, TypeVar, runtime_checkable
+from typing import Any, Protocol, TypeVar, overload, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -350,7 +350,15 @@ def _rows_or_empty(array: npt.NDArray[Any], images: Any, empty: Any) -> npt.NDAr
     return np.asarray(padded[images])
 
 
-def join(annotations: Scenes, predictions: Source) -> tuple[Scenes, Source, Joined]:
+@overload
+def join(annotations: Scenes, predictions: Source) -> tuple[Scenes, Source, Joined]: ...
+
+
+@overload
+def join(annotations: SceneSource, predictions: Source) -> tuple[SceneSource, Source, Joined]: ...
+
+
+def join(annotations: SceneSource, predictions: Source) -> tuple[SceneSource, Source, Joined]:
     """Bring annotations and predictions to one common list of images.
 
     The images of the predictions come first, in their order, then the annotated images without
@@ -358,7 +366,7 @@ def join(annotations: Scenes, predictions: Source) -> tuple[Scenes, Source, Join
 
     Returns
     -------
-    annotations, predictions : Scenes
+    annotations, predictions : Scenes or other source of scenes
         With the same images.
     joined : Joined
         Which side each image comes from.
@@ -397,7 +405,7 @@ def join(annotations: Scenes, predictions: Source) -> tuple[Scenes, Source, Join
     predicted = np.arange(len(both)) < len(names)
     everything = np.array([*names, *(annotations.names[unpredicted].tolist())], dtype=np.str_)
     return (
-        annotations.take(both).with_names(everything),
+        annotations.load().take(both).with_names(everything),
         predictions.with_names(everything),
         Joined(annotated=both >= 0, predicted=predicted),
     )

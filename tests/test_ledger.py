@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from unittest.mock import patch
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support import reference
 
+from diaghoi import negatives
 from diaghoi.average_precision import average_precision
 from diaghoi.negatives import PUBLISHED_LEVELS, Negatives, negative_scores
 from diaghoi.protocol import ELEVEN_LEVELS
@@ -81,6 +84,38 @@ def test_a_perfect_rejection_of_negatives_has_the_published_ceiling() -> None:
     assert result["ap_published"] == pytest.approx(101 / 110)
     assert (result["pairs"], result["negatives"]) == (8, 6)
     assert len(PUBLISHED_LEVELS) == 110
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from([0.0, 0.25, 0.5, 1.0]), st.booleans()), min_size=1),
+    st.integers(1, 5),
+    st.integers(1, 5),
+)
+def test_rejection_of_negatives_equals_its_definition(
+    rows: list[tuple[float, bool]], looked_at: int, ranks: int
+) -> None:
+    pairs = Negatives(
+        score=np.array([row[0] for row in rows]),
+        negative=np.array([row[1] for row in rows]),
+        image=np.zeros(len(rows), dtype=np.int32),
+    )
+    with patch.multiple(negatives, _SORTED=looked_at, _RANKS=ranks):
+        result = negative_scores(pairs)
+    ranked = [row[1] for row in sorted(rows, key=lambda row: -row[0])]
+    number = sum(ranked)
+    if not number:
+        assert result["ap"] is None
+        return
+    precision = [sum(ranked[:rank]) / rank for rank in range(1, len(ranked) + 1)]
+    recall = [sum(ranked[:rank]) / number for rank in range(1, len(ranked) + 1)]
+    best = [max(precision[rank:]) for rank in range(len(ranked))]
+    ap = sum(best[rank] for rank in range(len(ranked)) if ranked[rank]) / number
+    sampled = [
+        max((p for p, r in zip(precision, recall, strict=True) if r >= level), default=0.0)
+        for level in PUBLISHED_LEVELS
+    ]
+    assert result["ap"] == pytest.approx(ap, rel=1e-12)
+    assert result["ap_published"] == pytest.approx(sum(sampled) / 110, rel=1e-12)
 
 
 def test_negatives_without_any_are_undefined() -> None:

@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from diaghoi.cli.locate import find_annotations, in_folder
 from diaghoi.cli.progress import Progress
 from diaghoi.exceptions import InputError
-from diaghoi.formats import open_predictions, read_annotations
+from diaghoi.formats import open_annotations, open_predictions
 from diaghoi.meeting import sampled_warnings
 from diaghoi.scenes import Scenes, SceneSource
 from diaghoi.study import refuse_result
@@ -22,17 +24,15 @@ class Inputs(NamedTuple):
 
     Parameters
     ----------
-    annotations : Scenes
-        Of one data set.
-    predictions : Scenes or another source of them
-        Of the same; left in the file where they can be read when they are used.
+    annotations, predictions : Scenes or another source of them
+        Of one data set; left in the file where they can be read when they are used.
     files : list of pathlib.Path
         The files of annotations, predictions and pairs.
     notes : list of str
         Where annotations were found, and what makes all figures meaningless.
     """
 
-    annotations: Scenes
+    annotations: SceneSource
     predictions: SceneSource
     files: list[Path]
     notes: list[str]
@@ -40,7 +40,7 @@ class Inputs(NamedTuple):
     @property
     def scenes(self) -> tuple[Scenes, Scenes]:
         """Annotations and predictions, all in memory."""
-        return self.annotations, self.predictions.load()
+        return self.annotations.load(), self.predictions.load()
 
     @property
     def words(self) -> Vocabulary:
@@ -116,6 +116,8 @@ class Reading:
         check([*self.inputs, located.path])
         shown.start("reading annotations")
         truth = self._annotations(located.path, words)
+        if np.array_equal(truth.names, found.names):
+            found = found.with_names(truth.names)  # so that they are kept once
         files = [self.predictions, located.path, *([] if self.pairs is None else [self.pairs])]
         return Inputs(truth, found, files, [*located.notes, *sampled_warnings(truth, found)])
 
@@ -138,9 +140,9 @@ class Reading:
             refuse_result(self.predictions, "the predictions")
             raise
 
-    def _annotations(self, path: Path, words: Vocabulary) -> Scenes:
+    def _annotations(self, path: Path, words: Vocabulary) -> SceneSource:
         try:
-            return read_annotations(path, dataset=words, instances=self.instances, ids=self.ids)
+            return open_annotations(path, dataset=words, instances=self.instances, ids=self.ids)
         except InputError:
             refuse_result(path, "the annotations")
             raise

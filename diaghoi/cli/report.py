@@ -24,7 +24,7 @@ from diaghoi.known_object import ImageLabels
 from diaghoi.protocol import PROTOCOLS, Group, Protocol
 from diaghoi.protocol import protocol as protocol_named
 from diaghoi.report.json import to_json
-from diaghoi.scenes import Scenes, SceneSource
+from diaghoi.scenes import SceneSource
 from diaghoi.vocabulary import Vocabulary
 
 ProtocolName = Annotated[
@@ -243,7 +243,7 @@ def _groups(name: str | None, file: Path | None, words: Vocabulary) -> tuple[Gro
 
 
 def _image_labels(
-    given: Path | None, annotations: Scenes, predictions: SceneSource
+    given: Path | None, annotations: SceneSource, predictions: SceneSource
 ) -> tuple[ImageLabels | None, list[str]]:
     """Read the image labels that are given, or those of the settings where they fit.
 

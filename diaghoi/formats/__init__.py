@@ -35,6 +35,7 @@ __all__ = [
     "FORMATS",
     "Format",
     "Recognised",
+    "open_annotations",
     "open_predictions",
     "read",
     "read_annotations",
@@ -120,10 +121,10 @@ def _open(
     dataset: str | Vocabulary | None,
     origin: int | None,
     objects: str | None,
-    top: int | None,
+    top: int | None = None,
     instances: _Path | None = None,
     ids: _Path | None = None,
-    image_id: str | int | None,
+    image_id: str | int | None = None,
 ) -> tuple[Recognised, SceneSource]:
     """Do what :func:`read` does, but leave in the file what can be read when it is used."""
     given = vocabulary(dataset) if isinstance(dataset, str) else dataset
@@ -180,7 +181,33 @@ def read_annotations(
     InputError
         For a file that cannot be used, holds something else, or no images.
     """
-    found, scenes = read(
+    return open_annotations(
+        path,
+        format=format,
+        dataset=dataset,
+        origin=origin,
+        objects=objects,
+        instances=instances,
+        ids=ids,
+    ).load()
+
+
+def open_annotations(
+    path: _Path,
+    *,
+    format: str | None = None,
+    dataset: str | Vocabulary | None = None,
+    origin: int | None = None,
+    objects: str | None = None,
+    instances: _Path | None = None,
+    ids: _Path | None = None,
+) -> SceneSource:
+    """Open annotations for :func:`diaghoi.diagnose`, as :func:`open_predictions` does predictions.
+
+    Parameters and errors are those of :func:`read_annotations`; errors in the values of a file may
+    come when they are read.
+    """
+    found, scenes = _open(
         path,
         format=format,
         dataset=dataset,
