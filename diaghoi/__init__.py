@@ -15,7 +15,8 @@ if not (_Path(__file__).parent / "oracles").is_dir():
 
 from diaghoi._version import __version__
 from diaghoi.accumulate import Accumulator
-from diaghoi.diagnosis import Diagnosis, diagnose
+from diaghoi.diagnosing import diagnose
+from diaghoi.diagnosis import Diagnosis
 from diaghoi.exceptions import InputError
 from diaghoi.formats import (
     open_annotations,

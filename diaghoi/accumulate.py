@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from diaghoi.diagnosis import Diagnosis, diagnose_images
+from diaghoi.diagnosing import diagnose_images
+from diaghoi.diagnosis import Diagnosis
 from diaghoi.exceptions import InputError, some_of
 from diaghoi.formats import dense_arrays, triplet_lists
 from diaghoi.formats.base import Kind, Options

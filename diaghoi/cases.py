@@ -12,9 +12,10 @@ from diaghoi.closeup import CloseUp, Near
 from diaghoi.diagnosis import Diagnosis
 from diaghoi.errors import DUPLICATE, LABELS, TRUE_POSITIVE
 from diaghoi.exceptions import InputError, close_matches
+from diaghoi.joining import join
 from diaghoi.ledger import Ledger
 from diaghoi.ragged import place_in_group
-from diaghoi.scenes import Scenes, join
+from diaghoi.scenes import Scenes
 from diaghoi.sentences import (
     closest_person,
     joined_pair,

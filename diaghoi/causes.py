@@ -42,11 +42,12 @@ from diaghoi.flaws import (
     other_verbs,
     unlabelled_people,
 )
+from diaghoi.joining import join
 from diaghoi.ledger import Ledger
 from diaghoi.matching import match
 from diaghoi.means import Split, split_means
 from diaghoi.ragged import marked
-from diaghoi.scenes import Scenes, join
+from diaghoi.scenes import Scenes
 from diaghoi.threads import threads
 from diaghoi.vocabulary import Vocabulary, facts
 

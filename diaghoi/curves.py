@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from diaghoi.examine import annotated_pairs, counted_images, listed_pairs
+from diaghoi.joining import join
 from diaghoi.ledger import Ledger
 from diaghoi.matching import among_best, score_order
 from diaghoi.negatives import Negatives
@@ -19,7 +20,7 @@ from diaghoi.pairs import count_pairs, pair_scores
 from diaghoi.protocol import Protocol
 from diaghoi.ragged import place_in_group
 from diaghoi.ranking import descending, ranking
-from diaghoi.scenes import Scenes, join
+from diaghoi.scenes import Scenes
 from diaghoi.threads import threads
 from diaghoi.variants import detection_threshold, pair_nms
 

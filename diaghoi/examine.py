@@ -43,7 +43,7 @@ def examine(
     Parameters
     ----------
     annotations, predictions : Scenes or other source of scenes
-        With the same images (see :func:`diaghoi.scenes.join`).
+        With the same images (see :func:`diaghoi.joining.join`).
     protocol : Protocol
         The choices.
     benchmarks : sequence of Protocol

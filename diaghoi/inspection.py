@@ -9,8 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from diaghoi.exceptions import InputError, some_of
+from diaghoi.joining import join
 from diaghoi.meeting import constant_scores, meeting_warnings, one_based
-from diaghoi.scenes import Scenes, join
+from diaghoi.scenes import Scenes
 from diaghoi.vocabulary import v_coco_images
 
 # Boxes may reach over the edge of the image by this much (pixels) before it is called outside.

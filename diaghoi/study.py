@@ -22,7 +22,8 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from diaghoi.diagnosis import Diagnosis, diagnose
+from diaghoi.diagnosing import diagnose
+from diaghoi.diagnosis import Diagnosis
 from diaghoi.exceptions import InputError, close_matches
 from diaghoi.formats import read_annotations, read_predictions
 from diaghoi.formats.toml import check_keys, read_toml, text_of

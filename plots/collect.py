@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from diaghoi.comparable import check_comparable, shared_notes
-from diaghoi.diagnosis import diagnose
+from diaghoi.diagnosing import diagnose
 from diaghoi.groups import find_class
 from diaghoi.plots.caption import protocol_of
 from diaghoi.plots.figure import FigureKind, ModelData, NotApplicable, Source

@@ -15,10 +15,11 @@ from support.scenes import BICYCLE, HOLD, PERSON, RIDE, WASH, image, problems, s
 
 from diaghoi import Diagnosis, InputError, diagnose, protocol
 from diaghoi.calibration import Calibration, calibration
-from diaghoi.diagnosis import diagnose_images
+from diaghoi.diagnosing import diagnose_images
 from diaghoi.errors import ACTION, DUPLICATE, LABELS, TRUE_POSITIVE
+from diaghoi.joining import join
 from diaghoi.ranking import ranking
-from diaghoi.scenes import Scenes, join
+from diaghoi.scenes import Scenes
 
 BOXES = [(PERSON, (0, 0, 9, 19)), (BICYCLE, (10, 10, 29, 29))]
 TRUTH = scenes([image("a.jpg", BOXES, [(0, 1, RIDE)])], scored=False)

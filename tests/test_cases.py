@@ -29,7 +29,7 @@ from support.scenes import (
 from diaghoi import Diagnosis, InputError, diagnose, protocol
 from diaghoi.cases import ERRORS, PER_IMAGE, Case, worst_cases
 from diaghoi.description import read_description
-from diaghoi.diagnosis import diagnose_images
+from diaghoi.diagnosing import diagnose_images
 from diaghoi.errors import LABELS
 from diaghoi.scenes import Scenes
 from diaghoi.similarities import KINDS, Similarities

@@ -32,9 +32,10 @@ from support.scenes import (
 from diaghoi import Diagnosis, InputError, diagnose, protocol
 from diaghoi.causes import CAUSES, Causes, annotation_causes, counterparts
 from diaghoi.description import read_description
-from diaghoi.diagnosis import diagnose_images
+from diaghoi.diagnosing import diagnose_images
 from diaghoi.errors import ACTION, LABELS
-from diaghoi.scenes import Scenes, join
+from diaghoi.joining import join
+from diaghoi.scenes import Scenes
 from diaghoi.vocabulary import facts
 from diaghoi.vocabulary import v_coco as v_coco_vocabulary
 

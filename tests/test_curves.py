@@ -24,7 +24,8 @@ from diaghoi.curves import (
     pair_sweeps,
     precision_recall,
 )
-from diaghoi.diagnosis import Diagnosis, diagnose, diagnose_images
+from diaghoi.diagnosing import diagnose, diagnose_images
+from diaghoi.diagnosis import Diagnosis
 from diaghoi.negatives import Negatives
 from diaghoi.protocol import ELEVEN_LEVELS, Protocol
 from diaghoi.scenes import Scenes

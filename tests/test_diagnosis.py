@@ -15,7 +15,7 @@ from support.scenes import problems
 import diaghoi
 import diaghoi.scenes
 from diaghoi import InputError, diagnose, protocol
-from diaghoi.diagnosis import diagnose_images
+from diaghoi.diagnosing import diagnose_images
 from diaghoi.oracles import ORACLES
 from diaghoi.scenes import Scenes
 
@@ -92,7 +92,7 @@ def test_every_prediction_has_one_label(problem: tuple[Scenes, Scenes], name: st
 
 @given(problems(), protocols, st.integers(1, 4))
 def test_shards_add_up_exactly(problem: tuple[Scenes, Scenes], name: str, shards: int) -> None:
-    annotations, predictions, _ = diaghoi.scenes.join(*problem)
+    annotations, predictions, _ = diaghoi.joining.join(*problem)
     whole = diagnose(annotations, predictions, name)
     images = np.array_split(np.arange(len(annotations)), shards)
     parts = [

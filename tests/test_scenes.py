@@ -12,7 +12,8 @@ from support.reference import by_image
 from support.scenes import BICYCLE, PERSON, RIDE, image, problems, scenes
 
 from diaghoi import InputError
-from diaghoi.scenes import Scenes, join
+from diaghoi.joining import join
+from diaghoi.scenes import Scenes
 
 ONE = image("a.jpg", [(PERSON, (0, 0, 9, 9)), (BICYCLE, (5, 5, 9, 9))], [(0, 1, RIDE)])
 

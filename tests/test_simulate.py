@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from diaghoi import simulate
-from diaghoi.diagnosis import diagnose
+from diaghoi.diagnosing import diagnose
 from diaghoi.exceptions import InputError
 from diaghoi.scenes import COLUMNS, Scenes
 from diaghoi.simulate import DETECTORS, ONE_STAGE, TWO_STAGE, WEAK, Detector

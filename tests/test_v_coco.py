@@ -9,7 +9,7 @@ from hypothesis import given
 from support import v_coco
 
 from diaghoi import protocol
-from diaghoi.diagnosis import diagnose_images
+from diaghoi.diagnosing import diagnose_images
 
 
 def test_both_scenarios_and_point_stand_in_every_result() -> None:

@@ -17,7 +17,8 @@ from diaghoi.cli.present import print_notes
 from diaghoi.cli.progress import Progress, progress
 from diaghoi.comparison import Comparison
 from diaghoi.comparison import compare as compared
-from diaghoi.diagnosis import Diagnosis, diagnose
+from diaghoi.diagnosing import diagnose
+from diaghoi.diagnosis import Diagnosis
 from diaghoi.exceptions import InputError, close_matches
 from diaghoi.formats import read_annotations
 from diaghoi.formats.atomic import replacing

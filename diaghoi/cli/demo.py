@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from diaghoi import diagnosis
+from diaghoi import diagnosing
 from diaghoi.cli import options
 from diaghoi.cli.outputs import check_folder
 from diaghoi.cli.present import draw, print_result, write_text
@@ -120,7 +120,7 @@ def _report(out: Path, label: str, truth: Scenes, found: Scenes, shown: Progress
     write_pair_lists(out / f"{label}_pairs.pkl", found)
     write(out / f"{label}.npz", found)
     shown.start(f"diagnosing {label}", total=len(truth))
-    result = diagnosis.diagnose(truth, found, label=label, progress=shown.advance).to_dict()
+    result = diagnosing.diagnose(truth, found, label=label, progress=shown.advance).to_dict()
     write_json(out / f"{label}.json", result)
     write_text(out / f"{label}.txt", result)
     return result

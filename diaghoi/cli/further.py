@@ -7,7 +7,8 @@ from typing import Any, cast, get_args
 
 from diaghoi.cli.progress import Progress
 from diaghoi.cli.reading import Inputs
-from diaghoi.diagnosis import Diagnosis, diagnose
+from diaghoi.diagnosing import diagnose
+from diaghoi.diagnosis import Diagnosis
 from diaghoi.exceptions import InputError, close_matches
 from diaghoi.known_object import ImageLabels
 from diaghoi.scenes import Scenes

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
-from diaghoi import diagnosis
+from diaghoi import diagnosing
 from diaghoi.cases import ERRORS, PER_IMAGE
 from diaghoi.cli import options, outputs
 from diaghoi.cli import similarity_tables as similar
@@ -157,7 +157,7 @@ def _choose(
     read = reading.read(shown, lambda inputs: check([*inputs, *wanted.inputs]))
     hoi = None if wanted.hoi is None else _class(wanted.hoi, read.words)
     shown.start("matching", total=len(read.annotations))
-    diagnosed = diagnosis.diagnose(
+    diagnosed = diagnosing.diagnose(
         *read.scenes, wanted.protocol, label=reading.predictions.stem, progress=shown.advance
     )
     notes = [*read.notes, *diagnosed.reading_notes]

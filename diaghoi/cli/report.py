@@ -8,7 +8,7 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 import typer
 
-from diaghoi import diagnosis
+from diaghoi import diagnosing
 from diaghoi.cli import options, outputs
 from diaghoi.cli.further import Further
 from diaghoi.cli.labels import read_labels
@@ -217,7 +217,7 @@ def _reported(
     chosen = choices.made(read.words)
     labels, notes = _image_labels(image_labels, read.annotations, read.predictions)
     shown.start("matching", total=len(read.annotations))
-    diagnosed = diagnosis.diagnose(
+    diagnosed = diagnosing.diagnose(
         read.annotations,
         read.predictions,
         chosen,

@@ -253,7 +253,7 @@ def _write_page(
     path: Path, result: dict[str, Any], meaning: SemanticDiagnosis, read: list[Path]
 ) -> None:
     """Write the page of the report, with what the semantic evaluation adds to it."""
-    from diaghoi.diagnosis import diagnose
+    from diaghoi.diagnosing import diagnose
     from diaghoi.report.html import write_html
 
     evaluated = meaning.evaluation

@@ -11,13 +11,15 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from diaghoi.diagnosis import Diagnosis, diagnose_images
+from diaghoi.diagnosing import diagnose_images
+from diaghoi.diagnosis import Diagnosis
 from diaghoi.formats import open_predictions, read_annotations
+from diaghoi.joining import Joined, join
 from diaghoi.meeting import sampled_warnings
 from diaghoi.protocol import check_protocol
 from diaghoi.protocol import protocol as protocol_named
 from diaghoi.robustness.files import fetched, is_remote
-from diaghoi.scenes import Joined, Scenes, SceneSource, join
+from diaghoi.scenes import Scenes, SceneSource
 from diaghoi.vocabulary import vocabulary
 
 

@@ -10,12 +10,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from diaghoi.diagnosis import Diagnosis, diagnose
+from diaghoi.diagnosing import diagnose
+from diaghoi.diagnosis import Diagnosis
 from diaghoi.exceptions import InputError
+from diaghoi.joining import Joined, join
 from diaghoi.protocol import Protocol, check_protocol
 from diaghoi.protocol import protocol as protocol_named
 from diaghoi.ranking import descending
-from diaghoi.scenes import Joined, Scenes, join
+from diaghoi.scenes import Scenes
 from diaghoi.semantic.fitting import fit_to, known_words
 from diaghoi.semantic.instances import Instances, class_names, instances
 from diaghoi.semantic.matching import Candidates, Matched, Tables, candidates

@@ -10,8 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from diaghoi.scenes import Scenes
+from diaghoi.semantic.annotated_senses import annotated_senses
 from diaghoi.semantic.instances import verb_words
-from diaghoi.semantic.open_vocabulary import OpenVocabulary, annotated_senses, fit_open
+from diaghoi.semantic.open_fitting import fit_open
+from diaghoi.semantic.open_vocabulary import OpenVocabulary
 from diaghoi.semantic.ratings import plain
 from diaghoi.semantic.similarity import SYNSET, Fitted, Similarity, fit
 from diaghoi.vocabulary import Vocabulary

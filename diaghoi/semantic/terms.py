@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from diaghoi.exceptions import InputError, close_matches, some_of
+from diaghoi.semantic.annotated_senses import annotated_senses
 from diaghoi.semantic.lexicon import Lexicon, Pos
-from diaghoi.semantic.open_vocabulary import annotated_senses
 from diaghoi.semantic.prompts import Term
 from diaghoi.semantic.ratings import plain
 from diaghoi.semantic.senses import WORDS

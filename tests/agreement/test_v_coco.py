@@ -13,7 +13,7 @@ from support import v_coco, v_coco_reference
 from support.cases import cases
 
 from diaghoi import Diagnosis, Scenes, protocol, read_annotations, read_predictions
-from diaghoi.diagnosis import diagnose_images
+from diaghoi.diagnosing import diagnose_images
 from diaghoi.errors import LABELS
 from diaghoi.oracles import ORACLES
 

@@ -40,7 +40,7 @@ for _ in range(5):
 _TIMED = """
 import time
 import diaghoi
-from diaghoi.diagnosis import diagnose_images
+from diaghoi.diagnosing import diagnose_images
 from diaghoi.scenes import COLUMNS
 
 truth = diaghoi.read_annotations("annotations.npz")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from diaghoi import simulate
-from diaghoi.diagnosis import diagnose
+from diaghoi.diagnosing import diagnose
 from diaghoi.plots import FigureKind, ModelData, Source
 
 

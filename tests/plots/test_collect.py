@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from diaghoi import simulate
-from diaghoi.diagnosis import diagnose
+from diaghoi.diagnosing import diagnose
 from diaghoi.exceptions import InputError
 from diaghoi.formats import write
 from diaghoi.plots import (

@@ -5,7 +5,7 @@ import pytest
 from support.figures import complaints
 
 from diaghoi import simulate
-from diaghoi.diagnosis import diagnose
+from diaghoi.diagnosing import diagnose
 from diaghoi.errors import LABELS
 from diaghoi.plots import (
     DOUBLE_COLUMN,

@@ -15,7 +15,8 @@ from diaghoi import diagnose
 from diaghoi.exceptions import InputError
 from diaghoi.formats import read_annotations, read_predictions, recognise
 from diaghoi.semantic.lexicon import Lexicon, lexicon
-from diaghoi.semantic.open_vocabulary import OpenFit, fit_open, open_vocabulary
+from diaghoi.semantic.open_fitting import OpenFit, fit_open
+from diaghoi.semantic.open_vocabulary import open_vocabulary
 from diaghoi.semantic.similarity import Similarity
 from diaghoi.vocabulary import hico_det, swig_hoi, v_coco
 

@@ -114,7 +114,7 @@ def test_the_lexicon_of_the_package(words: Lexicon) -> None:
 
 
 def test_the_synsets_of_hico_are_those_of_shoes_authors(shared: Path, words: Lexicon) -> None:
-    from diaghoi.semantic.open_vocabulary import annotated_senses
+    from diaghoi.semantic.annotated_senses import annotated_senses
     from diaghoi.vocabulary import hico_det
 
     data = hico_det()
