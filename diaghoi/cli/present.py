@@ -5,12 +5,17 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
+from diaghoi.cli import outputs
 from diaghoi.exceptions import printable
 from diaghoi.formats.atomic import replacing
+from diaghoi.report.json import to_json, write_json
+
+if TYPE_CHECKING:
+    from diaghoi.report.further import Sheet
 
 
 def print_result(result: dict[str, Any]) -> None:
@@ -27,6 +32,29 @@ def print_notes(notes: Iterable[str]) -> None:
     """Print what a reader has to know on stderr."""
     for note in notes:
         typer.echo(f"Note: {printable(note)}", err=True)
+
+
+def show_sheets(
+    result: dict[str, Any], json: Path | None, quiet: bool, sheets: Iterable[Sheet]
+) -> None:
+    """Write a result as JSON, or print the tables that show it; its notes go to stderr."""
+    if json == outputs.STDOUT:
+        typer.echo(to_json(result))
+        return
+    if json is not None:
+        write_json(json, result)
+    if quiet:
+        return
+    from rich.console import Console
+
+    from diaghoi.report.text import print_table, sheet_table
+
+    console = Console(highlight=False)
+    for number, sheet in enumerate(sheets):
+        if number:
+            console.print()
+        print_table(console, sheet_table(sheet))
+    print_notes(result["notes"])
 
 
 def write_text(path: Path, result: dict[str, Any]) -> None:

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from diaghoi.cli import options, outputs
-from diaghoi.cli.present import print_notes
+from diaghoi.cli.present import print_notes, show_sheets
 from diaghoi.cli.similarity_agreement import agreement
 from diaghoi.cli.similarity_build import build
 from diaghoi.exceptions import some_of
-from diaghoi.report.json import to_json, write_json
 from diaghoi.vocabulary import vocabulary
-
-if TYPE_CHECKING:
-    from diaghoi.report.further import Sheet
 
 similarity = typer.Typer(
     no_args_is_help=True, help="Look at, join, build and judge tables of similarity."
@@ -72,6 +67,7 @@ def inspect(
     quiet: options.Quiet = False,
 ) -> None:
     """Say what a table holds: coverage, symmetry, diagonal, distribution, raters."""
+    from diaghoi.report.similarity import table_sheets
     from diaghoi.semantic.instances import verb_words
     from diaghoi.semantic.ratings import read_ratings
     from diaghoi.semantic.senses import read_senses
@@ -84,7 +80,7 @@ def inspect(
         {f"verbs of {words.name}": verb_words(words), f"objects of {words.name}": words.objects},
         None if synsets is None else read_senses(synsets),
     )
-    _show(result, json, quiet, _facts(result))
+    show_sheets(result, json, quiet, table_sheets(result))
 
 
 @similarity.command()
@@ -123,6 +119,7 @@ def subset(
     quiet: options.Quiet = False,
 ) -> None:
     """Compare every subset of the raters of a table with people."""
+    from diaghoi.report.similarity import subset_sheets
     from diaghoi.semantic.measure import Measure
     from diaghoi.semantic.ratings import read_ratings
     from diaghoi.semantic.subsets import rater_subsets, read_judgements
@@ -144,124 +141,4 @@ def subset(
             f"{len(found.missing)} words are not in the tables; their pairs count as not similar: "
             f"{some_of(found.missing)}"
         )
-    _show(result, json, quiet, _subset_sheet(result))
-
-
-def _show(result: dict[str, Any], json: Path | None, quiet: bool, sheets: list[Sheet]) -> None:
-    """Write or print a result; notes go to stderr."""
-    if json == outputs.STDOUT:
-        typer.echo(to_json(result))
-        return
-    if json is not None:
-        write_json(json, result)
-    if quiet:
-        return
-    from rich.console import Console
-
-    from diaghoi.report.text import print_table, sheet_table
-
-    console = Console(highlight=False)
-    for number, sheet in enumerate(sheets):
-        if number:
-            console.print()
-        print_table(console, sheet_table(sheet))
-    print_notes(result["notes"])
-
-
-def _facts(result: dict[str, Any]) -> list[Sheet]:
-    from diaghoi.report.further import Sheet
-    from diaghoi.report.numbers import shown
-    from diaghoi.report.text import percent
-
-    pairs = max(result["pairs"], 1)
-    sheets = [
-        Sheet(
-            result["name"],
-            ("",),
-            [
-                ("Words", (f"{result['words']:,}",)),
-                ("Pairs of two words", (f"{result['pairs']:,}",)),
-                ("  above 0", (f"{result['above_0']:,}",)),
-                ("  in one order alone", (f"{result['one_sided']:,}",)),
-                ("  in contradiction", (f"{result['contradictions']:,}",)),
-                ("Words not identical to themselves", (f"{result['off_diagonal']:,}",)),
-                ("Highest score of the scale", (f"{result['scale']:g}",)),
-                ("Mean similarity", (shown(result["mean"], "percent"),)),
-            ],
-        ),
-        Sheet(
-            "Coverage",
-            ("Covered", "Of"),
-            [
-                (name, (f"{found['covered']:,}", f"{found['words']:,}"))
-                for name, found in result["coverage"].items()
-            ],
-            _missing(result["coverage"]),
-        ),
-        Sheet(
-            "Distribution of pairs",
-            ("Pairs", "Share, %"),
-            [
-                (
-                    f"{each['from']:.1f} to {each['to']:.1f}",
-                    (f"{each['pairs']:,}", percent(each["pairs"] / pairs)),
-                )
-                for each in result["distribution"]
-            ],
-        ),
-        Sheet(
-            "Raters",
-            ("Rated", "Mean, %"),
-            [
-                (each["name"], (f"{each['rated']:,}", percent(each["mean"])))
-                for each in result["raters"]
-            ],
-        ),
-    ]
-    if result["correlation"]:
-        rows: list[tuple[str, Sequence[str]]] = [
-            (
-                " and ".join(each["raters"]),
-                (
-                    f"{each['pairs']:,}",
-                    "–" if each["pearson"] is None else f"{each['pearson']:.3f}",
-                ),
-            )
-            for each in result["correlation"]
-        ]
-        sheets.append(Sheet("Correlation of raters", ("Pairs", "Pearson"), rows))
-    return sheets
-
-
-def _missing(coverage: dict[str, Any]) -> str:
-    """Name the missing words of the lists that the table is about."""
-    lines = []
-    for name, found in coverage.items():
-        if found["missing"] and 2 * found["covered"] >= found["words"]:
-            lines.append(f"Missing {name}: {some_of(found['missing'])}.")
-        if found["ambiguous"]:
-            lines.append(f"Several senses, --synsets tells: {some_of(found['ambiguous'])}.")
-    return "\n".join(lines)
-
-
-def _subset_sheet(result: dict[str, Any]) -> list[Sheet]:
-    from diaghoi.report.further import Sheet
-    from diaghoi.report.text import percent
-
-    rows: list[tuple[str, Sequence[str]]] = [
-        (", ".join(each["raters"]), (str(len(each["raters"])), percent(each["agreement"])))
-        for each in result["subsets"]
-    ]
-    sizes: list[tuple[str, Sequence[str]]] = [
-        (str(each["size"]), (percent(each["mean"]), percent(each["deviation"])))
-        for each in result["sizes"]
-    ]
-    return [
-        Sheet(
-            "Agreement with people",
-            ("Raters", "Agreement, %"),
-            rows,
-            f"{result['pairs']:,} pairs; agreement: 1 less the mean absolute difference.",
-        ),
-        Sheet("By number of raters", ("Mean, %", "Deviation, %"), sizes),
-    ]
+    show_sheets(result, json, quiet, subset_sheets(result))
