@@ -103,15 +103,9 @@ def _examine_block(
         annotations, predictions, matched, annotation_counts, of_protocol, protocol.considered
     )
 
-    # Ignored predictions stand in no ledger, though an annotation may have been assigned to one.
-    ignored = matched.pairing.ignored
-    of_class = np.flatnonzero((predictions.triplet_class >= 0) & ~ignored)
-    hoi = predictions.triplet_class[of_class].astype(np.int16)
-    by_class = np.argsort(hoi, kind="stable")
-    row, hoi = of_class[by_class], hoi[by_class]
-    counts = of_protocol[row]
-    classes = np.arange(len(vocabulary) + 1, dtype=np.int16)
     listed = listed_pairs(predictions, best, image_counts)
+    verdicts = _verdicts(annotations, predictions, matched, benchmarks)
+    rows, labelled = _by_class(predictions, matched, errors, of_protocol, verdicts, first)
     return Block(
         images={
             "pairs": _pair_counts(
@@ -119,19 +113,8 @@ def _examine_block(
             ),
             "objects": annotated_objects(annotations),
         },
-        rows=Sorted(
-            bounds=np.searchsorted(hoi, classes),
-            columns={
-                "image": (predictions.triplet_image[row] + first["image"]).astype(np.int32),
-                "score": predictions.scores[row],
-                "verdict": _verdicts(annotations, predictions, matched, benchmarks)[row],
-                "counts": counts,
-            },
-        ),
-        labelled=Sorted(
-            bounds=np.searchsorted(hoi[counts], classes),
-            columns=_labels(predictions, errors, row[counts], first),
-        ),
+        rows=rows,
+        labelled=labelled,
         annotations=_annotated(
             annotations, predictions, matched, errors, of_protocol, annotation_counts, protocol
         )
@@ -143,24 +126,54 @@ def _examine_block(
             annotated_pairs(annotations, annotation_counts),
             first["image"],
         ),
-        ignored=int((of_protocol & ignored).sum()),
+        ignored=int((of_protocol & matched.pairing.ignored).sum()),
         unknown_annotated=int((annotations.triplet_class < 0).sum()),
         unknown_predicted=int((predictions.triplet_class < 0).sum()),
     )
 
 
-def _labels(
-    predictions: Scenes, errors: Errors, row: IntArray, first: dict[str, int]
-) -> dict[str, Array]:
-    """Say what some predictions are, and what they are assigned to."""
+def _by_class(
+    predictions: Scenes,
+    matched: Match,
+    errors: Errors,
+    of_protocol: BoolArray,
+    verdicts: npt.NDArray[np.int8],
+    first: dict[str, int],
+) -> tuple[Sorted, Sorted]:
+    """Sort the predictions by class: all, and those of the protocol with what they are."""
+    # Ignored predictions stand in no ledger, though an annotation may have been assigned to one.
+    of_class = np.flatnonzero((predictions.triplet_class >= 0) & ~matched.pairing.ignored)
+    hoi = predictions.triplet_class[of_class].astype(np.int16)
+    by_class = np.argsort(hoi, kind="stable")
+    row, hoi = of_class[by_class], hoi[by_class]
+    classes = np.arange(len(predictions.vocabulary) + 1, dtype=np.int16)
+    counts = of_protocol[row]
+    rows = Sorted(
+        bounds=np.searchsorted(hoi, classes),
+        columns={
+            "image": (predictions.triplet_image[row] + first["image"]).astype(np.int32),
+            "score": predictions.scores[row],
+            "verdict": verdicts[row],
+            "counts": counts,
+        },
+    )
+    row, hoi = row[counts], hoi[counts]
     action_score = predictions.triplet_action_score
     assigned = errors.annotation[row]
-    return {
-        "input": (row + first["input"]).astype(np.int32),
-        "label": errors.label[row],
-        "annotation": np.where(assigned < 0, -1, assigned + first["annotation"]).astype(np.int32),
-        "action_score": np.full(len(row), np.nan) if action_score is None else action_score[row],
-    }
+    labelled = Sorted(
+        bounds=np.searchsorted(hoi, classes),
+        columns={
+            "input": (row + first["input"]).astype(np.int32),
+            "label": errors.label[row],
+            "annotation": np.where(assigned < 0, -1, assigned + first["annotation"]).astype(
+                np.int32
+            ),
+            "action_score": np.full(len(row), np.nan)
+            if action_score is None
+            else action_score[row],
+        },
+    )
+    return rows, labelled
 
 
 def _annotated(
