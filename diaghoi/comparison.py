@@ -8,7 +8,7 @@ from typing import Any
 
 from diaghoi._version import __version__
 from diaghoi.comparable import check_comparable, shared_notes
-from diaghoi.exceptions import InputError
+from diaghoi.exceptions import InputError, number_of
 from diaghoi.model_tables import Cell, Row, Table, means_of, stages, table_of
 from diaghoi.results import Result, figure, words
 from diaghoi.significance import Difference
@@ -55,7 +55,7 @@ class Comparison:
     @property
     def subject(self) -> str:
         """Data set and protocol in a few words."""
-        images = "" if self.images is None else f", {self.images:,} images"
+        images = "" if self.images is None else f", {number_of('image', self.images)}"
         return f"{self.dataset}{images}, protocol {self.protocol}"
 
     @property

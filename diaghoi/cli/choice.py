@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from diaghoi.cli import choice_options as given
+from diaghoi.cli import compare as comparing
 from diaghoi.cli import options, outputs
 from diaghoi.cli.choice_ask import ask
 from diaghoi.cli.choice_build import build
@@ -19,11 +20,13 @@ from diaghoi.exceptions import InputError
 from diaghoi.report.json import to_json, write_json
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
     from diaghoi.choice.answers import Answers
     from diaghoi.choice.detect import Selection
     from diaghoi.choice.evaluation import ChoiceEvaluation
     from diaghoi.choice.questions import Questions
-    from diaghoi.cli.compare import Tests
+    from diaghoi.comparison import Comparison
     from diaghoi.significance import Difference
 
 choice = typer.Typer(
@@ -32,6 +35,8 @@ choice = typer.Typer(
 )
 
 VLM, DETECTOR = "VLM", "HOI-specific methods"
+DIAGNOSED = ("selection", "distractors", "positions")
+"""Keys of a result that ``--diagnose`` shows."""
 
 
 @choice.callback()
@@ -61,10 +66,10 @@ def score(
 ) -> None:
     """Score the answers of a model: Instance-F1, Macro-F1, Micro-F1 and exact match."""
     from diaghoi.choice.answers import read_answers
+    from diaghoi.choice.evaluation import evaluate_answers
     from diaghoi.study import refuse_result
 
-    written = [json, class_table, figure]
-    _check(written, [questions, answers, people], class_table, figure)
+    _check([questions, answers, people], json, class_table=class_table, figure=figure)
     with progress(quiet) as shown:
         asked, several, notes = _asked(questions, dataset, people, shown)
         shown.start("reading answers")
@@ -73,10 +78,9 @@ def score(
         except InputError:
             refuse_result(answers, "the answers")
             raise
-        result, evaluation = _evaluated(found, several, "replies", notes)
-        _add(
-            result, evaluation, (bootstrap, confidence, seed), diagnose or figure is not None, shown
-        )
+        evaluation = evaluate_answers(found, people=several, notes=notes)
+        more = diagnose or figure is not None
+        result = _result(evaluation, (bootstrap, confidence, seed), more, shown)
         if figure is not None:
             _draw_positions(result, figure)
         _write(result, json, class_table, shown)
@@ -107,15 +111,17 @@ def detect(
     quiet: options.Quiet = False,
 ) -> None:
     """Score a detector: its best triplets on the person asked about, matched to the options."""
+    from diaghoi.choice.evaluation import evaluate_answers
+
     selected = _selection(top, threshold, top_all)
-    _check([json, class_table], [questions, predictions, people], class_table, None)
+    _check([questions, predictions, people], json, class_table=class_table)
     reading = {"format": format, "origin": origin, "objects": objects, "image_id": image_id}
     with progress(quiet) as shown:
         asked, several, notes = _asked(questions, dataset, people, shown)
         shown.start("reading predictions")
         found = _detected(predictions, asked, selected, match, label, reading)
-        result, evaluation = _evaluated(found, several, selected.words, notes)
-        _add(result, evaluation, (bootstrap, confidence, seed), diagnose, shown)
+        evaluation = evaluate_answers(found, people=several, how=selected.words, notes=notes)
+        result = _result(evaluation, (bootstrap, confidence, seed), diagnose, shown)
         _write(result, json, class_table, shown)
     _present(result, json, quiet, diagnose)
 
@@ -124,7 +130,7 @@ def detect(
 def compare(
     questions: given.QuestionFile,
     files: given.Files,
-    labels: given.Labels = None,
+    labels: comparing.Labels = None,
     groups: given.Groups = None,
     people: given.People = None,
     dataset: given.Dataset = None,
@@ -132,68 +138,50 @@ def compare(
     threshold: given.Threshold = None,
     top_all: given.TopAll = None,
     match: given.Match = None,
-    format: given.Format = None,
-    out: given.Out = None,
+    format: comparing.Format = None,
+    out: comparing.Out = None,
     json: options.Json = None,
     figure: given.ScoreFigure = None,
-    significance: given.Significance = False,
-    resamples: given.Resamples = 1000,
+    significance: comparing.Significance = False,
+    resamples: comparing.Resamples = 1000,
     confidence: options.Confidence = 0.95,
     seed: options.Seed = 0,
     quiet: options.Quiet = False,
 ) -> None:
     """Set models that answer and detectors side by side, in the layout of the paper."""
+    from diaghoi.choice.evaluation import evaluate_answers
     from diaghoi.choice.tables import compare_choices_table
-    from diaghoi.cli.compare import (
-        listed,
-        show_comparison,
-        table_kind,
-        tests_wanted,
-        too_few,
-        write_comparison,
-    )
-    from diaghoi.significance import level_of
 
-    kind = table_kind(format, out)
-    tests = tests_wanted(significance, resamples, confidence, seed)
+    kind = comparing.table_kind(format, out)
+    tests = comparing.tests_wanted(significance, resamples, confidence, seed)
     selected = _selection(top, threshold, top_all)
-    _check([out, json, figure], [questions, people, *files], None, figure)
-    told = [
-        listed(name, value, len(files))
-        for name, value in (("--labels", labels), ("--groups", groups))
-    ]
+    _check([questions, people, *files], out, json, figure=figure)
+    named = comparing.listed("--labels", labels, len(files))
+    grouped = comparing.listed("--groups", groups, len(files))
     with progress(quiet) as shown:
         asked, several, notes = _asked(questions, dataset, people, shown)
-        evaluations, kinds = [], []
-        for file, label in zip(files, told[0], strict=True):
+        evaluations = []
+        for file, label in zip(files, named, strict=True):
             shown.start(f"reading {label or file.stem}")
             found, how = _answered(file, asked, selected, match, label or None)
-            evaluations.append(_evaluated(found, several, how, notes)[1])
-            kinds.append(VLM if how == "replies" else DETECTOR)
-        chosen = [group or own for group, own in zip(told[1], kinds, strict=True)]
-        comparison = compare_choices_table(
-            evaluations, chosen if len(set(chosen)) > 1 or groups else ()
-        )
+            evaluations.append(evaluate_answers(found, people=several, how=how, notes=notes))
+        comparison = compare_choices_table(evaluations, _groups(evaluations, grouped))
         if tests is not None:
-            differences = _differences(evaluations, tests, shown)
-            comparison = replace(
-                comparison.with_differences(differences, level_of(confidence)),
-                notes=(*too_few(len(differences), tests), *comparison.notes),
-            )
-        write_comparison(comparison, kind, out, json)
+            comparison = _tested(comparison, evaluations, tests, shown)
+        comparing.write_comparison(comparison, kind, out, json)
         if figure is not None:
             _draw_scores(evaluations, figure)
-    show_comparison(comparison, kind, out, json, quiet)
+    comparing.show_comparison(comparison, kind, out, json, quiet)
 
 
 def _check(
-    written: Sequence[Path | None],
     read: Sequence[Path | None],
-    class_table: Path | None,
-    figure: Path | None,
+    *written: Path | None,
+    class_table: Path | None = None,
+    figure: Path | None = None,
 ) -> None:
     """Refuse what could not be written, before the work begins."""
-    outputs.check_files(written, read)
+    outputs.check_files([*written, class_table, figure], read)
     if class_table is not None:
         from diaghoi.report.columns import check_table_file
 
@@ -257,30 +245,33 @@ def _answered(
 ) -> tuple[Answers, str]:
     """Read answers, or make them of predictions; also tell how they came about."""
     from diaghoi.choice.answers import answers_of, load_answers
+    from diaghoi.choice.evaluation import REPLIES
 
     content = load_answers(path)
     if content is not None:
-        return answers_of(content, asked, label=label), "replies"
+        return answers_of(content, asked, label=label), REPLIES
     return _detected(path, asked, selected, match, label, {}), selected.words
 
 
-def _evaluated(
-    answers: Answers, several: Mapping[str, bool] | None, how: str, notes: tuple[str, ...]
-) -> tuple[dict[str, Any], ChoiceEvaluation]:
-    from diaghoi.choice.evaluation import evaluate_answers
+def _groups(evaluations: Sequence[ChoiceEvaluation], told: Sequence[str]) -> list[str]:
+    """Group models as told, else by how they answered; none where all would be in one group."""
+    from diaghoi.choice.evaluation import REPLIES
 
-    evaluation = evaluate_answers(answers, people=several, how=how, notes=notes)
-    return evaluation.to_dict(), evaluation
+    chosen = [
+        group or (VLM if each.how == REPLIES else DETECTOR)
+        for group, each in zip(told, evaluations, strict=True)
+    ]
+    return chosen if len(set(chosen)) > 1 or any(told) else []
 
 
-def _add(
-    result: dict[str, Any],
+def _result(
     evaluation: ChoiceEvaluation,
     resampling: tuple[int | None, float, int],
     diagnose: bool,
     shown: Progress,
-) -> None:
-    """Add what was asked for beyond the figures: keys of the JSON."""
+) -> dict[str, Any]:
+    """Give the figures, and what was asked for beyond them, as keys of the JSON."""
+    result = evaluation.to_dict()
     resamples, confidence, seed = resampling
     if resamples is not None:
         from diaghoi.choice.intervals import choice_bootstrap
@@ -298,11 +289,28 @@ def _add(
         result["selection"] = selection(evaluation.answers, evaluation.tallies[""])
         result["distractors"] = distractors(evaluation.answers)
         result["positions"] = None if bias is None else bias.to_dict()
+    return result
+
+
+def _tested(
+    comparison: Comparison,
+    evaluations: Sequence[ChoiceEvaluation],
+    tests: comparing.Tests,
+    shown: Progress,
+) -> Comparison:
+    """Add the tests of each model against the first."""
+    from diaghoi.significance import level_of
+
+    differences = _differences(evaluations, tests, shown)
+    return replace(
+        comparison.with_differences(differences, level_of(tests.confidence)),
+        notes=(*comparing.too_few(len(differences), tests), *comparison.notes),
+    )
 
 
 def _differences(
     evaluations: Sequence[ChoiceEvaluation],
-    tests: Tests,
+    tests: comparing.Tests,
     shown: Progress,
 ) -> list[Difference]:
     """Test each model against the first, all together."""
@@ -343,24 +351,26 @@ def _write(
 
 
 def _draw_positions(result: Mapping[str, Any], path: Path) -> None:
-    from diaghoi import plots
     from diaghoi.plots.choice_positions import choice_positions
 
-    ax = choice_positions(result)
-    figure = ax.get_figure(root=True)
-    assert figure is not None
-    plots.save(figure, path, caption=f"{result['label']} on {result['dataset']}: picks by position")
+    caption = f"{result['label']} on {result['dataset']}: picks by position"
+    _save(choice_positions(result), path, caption)
 
 
 def _draw_scores(evaluations: Sequence[ChoiceEvaluation], path: Path) -> None:
-    from diaghoi import plots
     from diaghoi.plots.choice_scores import choice_scores
 
+    names = ", ".join(evaluation.answers.label for evaluation in evaluations)
     ax = choice_scores([evaluation.to_dict() for evaluation in evaluations])
+    _save(ax, path, f"{names}: multiple-choice figures")
+
+
+def _save(ax: Axes, path: Path, caption: str) -> None:
+    from diaghoi import plots
+
     figure = ax.get_figure(root=True)
     assert figure is not None
-    names = ", ".join(evaluation.answers.label for evaluation in evaluations)
-    plots.save(figure, path, caption=f"{names}: multiple-choice figures")
+    plots.save(figure, path, caption=caption)
 
 
 def _present(result: dict[str, Any], json: Path | None, quiet: bool, diagnose: bool) -> None:
@@ -374,6 +384,3 @@ def _present(result: dict[str, Any], json: Path | None, quiet: bool, diagnose: b
         kept = result if diagnose else {key: result[key] for key in result if key not in DIAGNOSED}
         print_choice(kept, Console(highlight=False), notes=False)
         print_notes(result["notes"])
-
-
-DIAGNOSED = ("selection", "distractors", "positions")

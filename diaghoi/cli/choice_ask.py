@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,7 +18,7 @@ from diaghoi.report.json import to_json, write_json
 
 if TYPE_CHECKING:
     from diaghoi.asking import Client
-    from diaghoi.choice.ask import Asked, Asker, Estimate
+    from diaghoi.choice.ask import Asker, Estimate, RunResult
     from diaghoi.choice.boxes_first import Detections
     from diaghoi.choice.manner import Manner
     from diaghoi.choice.questions import Questions
@@ -104,7 +105,6 @@ def ask(
     from diaghoi.asking import PICTURE_REFUSED, Client
     from diaghoi.choice.ask import Asker
     from diaghoi.choice.asked import AskedFile
-    from diaghoi.choice.manner import OWN
     from diaghoi.choice.questions import read_questions
     from diaghoi.endpoint import read_endpoint, read_prices
     from diaghoi.report.pictures import Pictures
@@ -124,23 +124,19 @@ def ask(
         asked = read_questions(questions, dataset=dataset)
         people = _detections(detections, asked, setting)
         manner = _manner(client, asked, setting, seed, object_box, coordinates, people)
-    with AskedFile(out) as answers:
+    with ExitStack() as stack:
         asker = Asker(
             questions=asked,
             manner=manner,
             client=client,
             find=find,
-            answers=answers,
-            people=AskedFile(found_in) if manner.people == OWN else None,
+            answers=stack.enter_context(AskedFile(out)),
+            people=stack.enter_context(AskedFile(found_in)) if manner.finds else None,
             detections=people,
             limit=limit,
             workers=concurrent,
         )
-        try:
-            result = _run(asker, prices, yes, quiet)
-        finally:
-            if asker.people is not None:
-                asker.people.close()
+        result = _run(asker, prices, yes, quiet)
     if result is not None:
         _present(result, json, quiet)
 
@@ -194,18 +190,18 @@ def _run(
     with progress(quiet) as shown:
         shown.start("estimating")
         cost = asker.estimate()
-    cents = (
+    price = (
         (cost.tokens_in * prices[0][0] + cost.tokens_out * prices[0][1]) / 1e6 if prices else None
     )
     if not quiet:
         print_notes(_beforehand(asker, cost))
-    if cost.questions and not asking.goes_on([_in_words(asker, cost, cents)], yes, quiet):
+    if cost.questions and not asking.goes_on([_in_words(asker, cost, price)], yes, quiet):
         return None
     with progress(quiet) as shown:
         shown.start(f"asking {asker.manner.model}", total=cost.questions)
         asker.progress = shown.advance
         done = asker.run()
-    return _result(asker, cost, cents, done)
+    return _result(asker, cost, price, done)
 
 
 def _beforehand(asker: Asker, cost: Estimate) -> list[str]:
@@ -236,7 +232,7 @@ def _in_words(asker: Asker, cost: Estimate, price: float | None) -> str:
     )
 
 
-def _result(asker: Asker, cost: Estimate, price: float | None, done: Asked) -> dict[str, Any]:
+def _result(asker: Asker, cost: Estimate, price: float | None, done: RunResult) -> dict[str, Any]:
     return {
         "answers": str(asker.answers.path),
         **asker.manner.told,

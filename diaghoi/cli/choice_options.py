@@ -71,21 +71,7 @@ Match = Annotated[
         "(both boxes) [person, where the questions have boxes]."
     ),
 ]
-Labels = Annotated[str | None, typer.Option(help="Names, by commas [names of the files].")]
 Groups = Annotated[
     str | None,
     typer.Option(help="Groups of the models, by commas [VLM, HOI-specific methods]."),
-]
-Format = Annotated[
-    str | None,
-    typer.Option(help="text, markdown, latex, csv, json [by the ending of --out, or text]."),
-]
-Out = Annotated[
-    Path | None, typer.Option(help="Write the tables to this file, not to stdout.", readable=False)
-]
-Significance = Annotated[
-    bool, typer.Option("--significance", help="Test each model against the first.")
-]
-Resamples = Annotated[
-    int, typer.Option(metavar="N", help="Resamples and exchanges of the images for the tests.")
 ]

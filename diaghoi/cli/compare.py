@@ -48,21 +48,44 @@ Files = Annotated[
 Labels = Annotated[str | None, typer.Option(help="Names, by commas [names of the files].")]
 Stage = Annotated[str | None, typer.Option(help="one or two for each model, by commas.")]
 Backbone = Annotated[str | None, typer.Option(help="Backbones, by commas.")]
-Pairs = Annotated[str | None, typer.Option(help="Files of predicted pairs, by commas.")]
-Protocol = Annotated[str | None, typer.Option(help="As for report [that of the data set].")]
+Pairs = Annotated[
+    str | None,
+    typer.Option(help="Files of predicted pairs, by commas.", rich_help_panel=options.READING),
+]
+Protocol = Annotated[
+    str | None,
+    typer.Option(help="As for report [that of the data set].", rich_help_panel=options.COUNTS),
+]
 Format = Annotated[
-    str | None, typer.Option(help=f"{', '.join(FORMATS)} [by the ending of --out, or text].")
+    str | None,
+    typer.Option(
+        help=f"{', '.join(FORMATS)} [by the ending of --out, or text].",
+        rich_help_panel=options.FILES,
+    ),
 ]
 Out = Annotated[
-    Path | None, typer.Option(help="Write the tables to this file, not to stdout.", readable=False)
+    Path | None,
+    typer.Option(
+        help="Write the tables to this file, not to stdout.",
+        readable=False,
+        rich_help_panel=options.FILES,
+    ),
 ]
 
 
 Significance = Annotated[
-    bool, typer.Option("--significance", help="Test each model against the first.")
+    bool,
+    typer.Option(
+        "--significance", help="Test each model against the first.", rich_help_panel=options.SURE
+    ),
 ]
 Resamples = Annotated[
-    int, typer.Option(metavar="N", help="Resamples and exchanges of the images for the tests.")
+    int,
+    typer.Option(
+        metavar="N",
+        help="Resamples and exchanges of the images for the tests.",
+        rich_help_panel=options.SURE,
+    ),
 ]
 
 

@@ -10,7 +10,7 @@ import typer
 from diaghoi.cli import options, outputs
 from diaghoi.cli.present import print_notes
 from diaghoi.cli.progress import progress
-from diaghoi.exceptions import InputError
+from diaghoi.exceptions import InputError, number_of
 from diaghoi.formats import read, read_predictions, write
 
 
@@ -53,7 +53,8 @@ def convert(
         write(target, scenes)
     if not quiet:
         typer.echo(
-            f"{target}: {len(scenes):,} images, {len(scenes.box_label):,} boxes, "
-            f"{len(scenes.pair_human):,} pairs, {len(scenes.triplet_pair):,} triplets"
+            f"{target}: {number_of('image', len(scenes))}, {len(scenes.box_label):,} boxes, "
+            f"{number_of('pair', len(scenes.pair_human))}, "
+            f"{number_of('triplet', len(scenes.triplet_pair))}"
         )
         print_notes(scenes.notes)

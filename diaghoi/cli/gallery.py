@@ -51,11 +51,16 @@ Top = Annotated[
 Kind = Annotated[
     list[str] | None,
     typer.Option(
-        help=f"Only errors so close in meaning: {', '.join(KINDS)}; again for more [all]."
+        help=f"Only errors so close in meaning: {', '.join(KINDS)}; again for more [all].",
+        rich_help_panel=options.MEANING,
     ),
 ]
 Protocol = Annotated[
-    str | None, typer.Option(help=f"One of {', '.join(PROTOCOLS)} [that of the data set].")
+    str | None,
+    typer.Option(
+        help=f"One of {', '.join(PROTOCOLS)} [that of the data set].",
+        rich_help_panel=options.COUNTS,
+    ),
 ]
 
 

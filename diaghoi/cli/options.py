@@ -9,6 +9,11 @@ import typer
 
 from diaghoi.vocabulary import VOCABULARIES
 
+# Headings of options in the help of commands that have many.
+READING, COUNTS, SURE = "How files are read", "What counts", "How sure"
+MEANING = "What is close in meaning"
+FILES, FURTHER = "Files to write", "Further figures"
+
 # readable=False here and in the commands: what is wrong with a file is told by its reader, in the
 # same words as everything else, and not by the parser.
 
@@ -27,29 +32,47 @@ Dataset = Annotated[
     str | None,
     typer.Option(
         help=f"{', '.join(VOCABULARIES)}, or a .toml file that describes a data set; recognised by "
-        "content when not given."
+        "content when not given.",
+        rich_help_panel=READING,
     ),
 ]
 Format = Annotated[
     str | None,
-    typer.Option(help="Format of the predictions; recognised by content when not given."),
+    typer.Option(
+        help="Format of the predictions; recognised by content when not given.",
+        rich_help_panel=READING,
+    ),
 ]
 Origin = Annotated[
     int | None,
-    typer.Option(min=0, max=1, help="Whether predicted boxes are counted from 0 or 1."),
+    typer.Option(
+        min=0,
+        max=1,
+        help="Whether predicted boxes are counted from 0 or 1.",
+        rich_help_panel=READING,
+    ),
 ]
 Objects = Annotated[
     str | None,
-    typer.Option(help="Object numbering of the predictions: coco80, coco91 or hico80."),
+    typer.Option(
+        help="Object numbering of the predictions: coco80, coco91 or hico80.",
+        rich_help_panel=READING,
+    ),
 ]
 Top = Annotated[
     int | None,
-    typer.Option(min=1, help="Triplets an image, best first [dense arrays: 100; others: all]."),
+    typer.Option(
+        min=1,
+        help="Triplets an image, best first [dense arrays: 100; others: all].",
+        rich_help_panel=READING,
+    ),
 ]
 Instances = Annotated[
     Path | None,
     typer.Option(
-        help="COCO instances of V-COCO annotations [beside vcoco_test.json].", readable=False
+        help="COCO instances of V-COCO annotations [beside vcoco_test.json].",
+        readable=False,
+        rich_help_panel=READING,
     ),
 ]
 Ids = Annotated[
@@ -57,16 +80,26 @@ Ids = Annotated[
     typer.Option(
         help="Images of the split of V-COCO annotations [vcoco_test.ids beside the file].",
         readable=False,
+        rich_help_panel=READING,
     ),
 ]
 ImageId = Annotated[
     str | None,
-    typer.Option(help="The image of V-COCO predictions of one image that do not name it."),
+    typer.Option(
+        help="The image of V-COCO predictions of one image that do not name it.",
+        rich_help_panel=READING,
+    ),
 ]
 Json = Annotated[
     Path | None,
-    typer.Option(help="Write all figures shown to this file; - for stdout.", readable=False),
+    typer.Option(
+        help="Write all figures shown to this file; - for stdout.",
+        readable=False,
+        rich_help_panel=FILES,
+    ),
 ]
-Confidence = Annotated[float, typer.Option(help="Share of the resamples that an interval holds.")]
-Seed = Annotated[int, typer.Option(min=0, help="Seed of what is random.")]
+Confidence = Annotated[
+    float, typer.Option(help="Share of the resamples that an interval holds.", rich_help_panel=SURE)
+]
+Seed = Annotated[int, typer.Option(min=0, help="Seed of what is random.", rich_help_panel=SURE)]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]

@@ -29,75 +29,149 @@ from diaghoi.vocabulary import Vocabulary
 
 ProtocolName = Annotated[
     str | None,
-    typer.Option(help=f"One of {', '.join(PROTOCOLS)} [that of the data set]."),
+    typer.Option(
+        help=f"One of {', '.join(PROTOCOLS)} [that of the data set].",
+        rich_help_panel=options.COUNTS,
+    ),
 ]
 Figure = Annotated[
     Path | None,
-    typer.Option(help="Draw ΔmAP per error to this .pdf, .svg or .png file.", readable=False),
+    typer.Option(
+        help="Draw ΔmAP per error to this .pdf, .svg or .png file.",
+        readable=False,
+        rich_help_panel=options.FILES,
+    ),
 ]
 Out = Annotated[
     Path | None,
-    typer.Option(help="Write LABEL.txt, .json and .pdf into this folder.", readable=False),
+    typer.Option(
+        help="Write LABEL.txt, .json and .pdf into this folder.",
+        readable=False,
+        rich_help_panel=options.FILES,
+    ),
 ]
 Label = Annotated[
     str | None,
-    typer.Option(help="Name of the detector in table, figure and files [name of the file]."),
+    typer.Option(
+        help="Name of the detector in table, figure and files [name of the file].",
+        rich_help_panel=options.FILES,
+    ),
 ]
-Iou = Annotated[float | None, typer.Option(help="IoU threshold [0.5].")]
+Iou = Annotated[
+    float | None, typer.Option(help="IoU threshold [0.5].", rich_help_panel=options.COUNTS)
+]
 Rare = Annotated[
-    str | None, typer.Option(help="Rare by instances in the 'train' or the 'test' set [train].")
+    str | None,
+    typer.Option(
+        help="Rare by instances in the 'train' or the 'test' set [train].",
+        rich_help_panel=options.COUNTS,
+    ),
 ]
 ZeroShot = Annotated[
-    str | None, typer.Option(help="Show unseen and seen classes of RF-UC, NF-UC, UO or UV.")
+    str | None,
+    typer.Option(
+        help="Show unseen and seen classes of RF-UC, NF-UC, UO or UV.",
+        rich_help_panel=options.COUNTS,
+    ),
 ]
 Groups = Annotated[
     Path | None,
-    typer.Option(help='Show groups of classes: JSON of {"name": [classes]}.', readable=False),
+    typer.Option(
+        help='Show groups of classes: JSON of {"name": [classes]}.',
+        readable=False,
+        rich_help_panel=options.COUNTS,
+    ),
 ]
 Labels = Annotated[
-    Path | None, typer.Option(help="HICO's anno.mat, for Known Object.", readable=False)
+    Path | None,
+    typer.Option(
+        help="HICO's anno.mat, for Known Object.", readable=False, rich_help_panel=options.COUNTS
+    ),
 ]
 Html = Annotated[
     Path | None,
-    typer.Option(help="Write a page with tables to sort and the worst cases.", readable=False),
+    typer.Option(
+        help="Write a page with tables to sort and the worst cases.",
+        readable=False,
+        rich_help_panel=options.FILES,
+    ),
 ]
 ClassTable = Annotated[
     Path | None,
-    typer.Option(help="Write all figures of each HOI class to this .csv or .json.", readable=False),
+    typer.Option(
+        help="Write all figures of each HOI class to this .csv or .json.",
+        readable=False,
+        rich_help_panel=options.FILES,
+    ),
 ]
 ImageTable = Annotated[
     Path | None,
-    typer.Option(help="Write all figures of each image to this .csv or .json.", readable=False),
+    typer.Option(
+        help="Write all figures of each image to this .csv or .json.",
+        readable=False,
+        rich_help_panel=options.FILES,
+    ),
 ]
 Sort = Annotated[
     str | None,
     typer.Option(
-        metavar="COLUMN", help="Sort these tables by a column, highest first; -COLUMN: lowest."
+        metavar="COLUMN",
+        help="Sort these tables by a column, highest first; -COLUMN: lowest.",
+        rich_help_panel=options.FILES,
     ),
 ]
 PairNms = Annotated[
     list[float] | None,
-    typer.Option(metavar="IOU", help="Show what suppressing duplicate pairs changes; repeatable."),
+    typer.Option(
+        metavar="IOU",
+        help="Show what suppressing duplicate pairs changes; repeatable.",
+        rich_help_panel=options.FURTHER,
+    ),
 ]
 Threshold = Annotated[
     list[float] | None,
-    typer.Option(metavar="SCORE", help="Show what dropping weak boxes changes; repeatable."),
+    typer.Option(
+        metavar="SCORE",
+        help="Show what dropping weak boxes changes; repeatable.",
+        rich_help_panel=options.FURTHER,
+    ),
 ]
 Bootstrap = Annotated[
     int | None,
-    typer.Option(metavar="N", help="Intervals of all figures from N resamples of the images."),
+    typer.Option(
+        metavar="N",
+        help="Intervals of all figures from N resamples of the images.",
+        rich_help_panel=options.SURE,
+    ),
 ]
 Interval = Annotated[
-    str, typer.Option(help="How intervals follow from resamples: centred, percentile or bca.")
+    str,
+    typer.Option(
+        help="How intervals follow from resamples: centred, percentile or bca.",
+        rich_help_panel=options.SURE,
+    ),
 ]
 Attribution = Annotated[
-    bool, typer.Option("--attribution", help="Costs of the errors that add up (Shapley values).")
+    bool,
+    typer.Option(
+        "--attribution",
+        help="Costs of the errors that add up (Shapley values).",
+        rich_help_panel=options.FURTHER,
+    ),
 ]
 Causes = Annotated[
-    bool, typer.Option("--causes", help="How much of the loss the annotations may cause.")
+    bool,
+    typer.Option(
+        "--causes",
+        help="How much of the loss the annotations may cause.",
+        rich_help_panel=options.FURTHER,
+    ),
 ]
 Calibration = Annotated[
-    bool, typer.Option("--calibration", help="How far scores are probabilities.")
+    bool,
+    typer.Option(
+        "--calibration", help="How far scores are probabilities.", rich_help_panel=options.FURTHER
+    ),
 ]
 
 

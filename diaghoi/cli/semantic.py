@@ -23,21 +23,48 @@ if TYPE_CHECKING:
     from diaghoi.semantic.diagnosis import SemanticDiagnosis
     from diaghoi.semantic.evaluation import SemanticEvaluation
 
-Theta = Annotated[float, typer.Option(help="IoU at which a box is found.")]
-Delta = Annotated[
-    float, typer.Option(help="Similarity at which a class is charged with what nothing took.")
+Theta = Annotated[
+    float, typer.Option(help="IoU at which a box is found.", rich_help_panel=options.COUNTS)
 ]
-Tau = Annotated[float, typer.Option(help="Rank of the score, 0 to 1, from which mF1 counts.")]
+Delta = Annotated[
+    float,
+    typer.Option(
+        help="Similarity at which a class is charged with what nothing took.",
+        rich_help_panel=options.COUNTS,
+    ),
+]
+Tau = Annotated[
+    float,
+    typer.Option(
+        help="Rank of the score, 0 to 1, from which mF1 counts.", rich_help_panel=options.COUNTS
+    ),
+]
 NoScores = Annotated[
-    bool, typer.Option("--no-scores", help="Count every prediction, whatever its score.")
+    bool,
+    typer.Option(
+        "--no-scores",
+        help="Count every prediction, whatever its score.",
+        rich_help_panel=options.COUNTS,
+    ),
 ]
 Protocol = Annotated[
-    str | None, typer.Option(help=f"One of {', '.join(PROTOCOLS)} [that of the data set].")
+    str | None,
+    typer.Option(
+        help=f"One of {', '.join(PROTOCOLS)} [that of the data set].",
+        rich_help_panel=options.COUNTS,
+    ),
 ]
-Label = Annotated[str | None, typer.Option(help="Name of the detector [name of the file].")]
+Label = Annotated[
+    str | None,
+    typer.Option(help="Name of the detector [name of the file].", rich_help_panel=options.FILES),
+]
 ClassTable = Annotated[
     Path | None,
-    typer.Option(help="Write the figures of each class to this .csv or .json.", readable=False),
+    typer.Option(
+        help="Write the figures of each class to this .csv or .json.",
+        readable=False,
+        rich_help_panel=options.FILES,
+    ),
 ]
 Classes = Annotated[
     int, typer.Option(min=0, help="Show so many of the classes that gain most by similarity.")
@@ -50,25 +77,36 @@ Examples = Annotated[
     typer.Option(
         help="Write what was predicted for single annotations to this .txt, .csv or .json.",
         readable=False,
+        rich_help_panel=options.FILES,
     ),
 ]
 Figure = Annotated[
     Path | None,
     typer.Option(
-        help="Draw the confusions that cost most to this .pdf, .svg or .png.", readable=False
+        help="Draw the confusions that cost most to this .pdf, .svg or .png.",
+        readable=False,
+        rich_help_panel=options.FILES,
     ),
 ]
 Html = Annotated[
     Path | None,
     typer.Option(
-        help="Write the page of 'report --html' with what errors mean, too.", readable=False
+        help="Write the page of 'report --html' with what errors mean, too.",
+        readable=False,
+        rich_help_panel=options.FILES,
     ),
 ]
 WordNet = Annotated[
     Path | None,
-    typer.Option(help="WordNet's dict folder, instead of the extract inside.", readable=False),
+    typer.Option(
+        help="WordNet's dict folder, instead of the extract inside.",
+        readable=False,
+        rich_help_panel=options.MEANING,
+    ),
 ]
-ExampleImages = Annotated[int, typer.Option(min=1, help="Images of --examples.")]
+ExampleImages = Annotated[
+    int, typer.Option(min=1, help="Images of --examples.", rich_help_panel=options.FILES)
+]
 
 
 def semantic(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from diaghoi.cli import options
 from diaghoi.cli.progress import Progress
 from diaghoi.exceptions import InputError
 
@@ -16,9 +17,17 @@ if TYPE_CHECKING:
     from diaghoi.semantic.measure import Measure
 
 _VERBS = typer.Option(
-    "--verb-similarity", help="Similarity of verbs: CSV a,b,score, or .npz.", readable=False
+    "--verb-similarity",
+    help="Similarity of verbs: CSV a,b,score, or .npz.",
+    readable=False,
+    rich_help_panel=options.MEANING,
 )
-_OBJECTS = typer.Option("--object-similarity", help="That of objects, likewise.", readable=False)
+_OBJECTS = typer.Option(
+    "--object-similarity",
+    help="That of objects, likewise.",
+    readable=False,
+    rich_help_panel=options.MEANING,
+)
 
 VerbTable = Annotated[Path, _VERBS]
 ObjectTable = Annotated[Path, _OBJECTS]
@@ -27,16 +36,31 @@ MaybeObjectTable = Annotated[Path | None, _OBJECTS]
 VerbSenses = Annotated[
     Path | None,
     typer.Option(
-        help="CSV of verbs and their names in the table, such as synsets.", readable=False
+        help="CSV of verbs and their names in the table, such as synsets.",
+        readable=False,
+        rich_help_panel=options.MEANING,
     ),
 ]
-ObjectSenses = Annotated[Path | None, typer.Option(help="The same of objects.", readable=False)]
+ObjectSenses = Annotated[
+    Path | None,
+    typer.Option(help="The same of objects.", readable=False, rich_help_panel=options.MEANING),
+]
 Scale = Annotated[
     float | None,
-    typer.Option(help="Highest score of the scale of the tables [1 or 4, by their scores]."),
+    typer.Option(
+        help="Highest score of the scale of the tables [1 or 4, by their scores].",
+        rich_help_panel=options.MEANING,
+    ),
 ]
-Weight = Annotated[float, typer.Option(help="Weight of the verb; the object has the rest.")]
-Combine = Annotated[str, typer.Option(help="arithmetic, geometric or minimum.")]
+Weight = Annotated[
+    float,
+    typer.Option(
+        help="Weight of the verb; the object has the rest.", rich_help_panel=options.MEANING
+    ),
+]
+Combine = Annotated[
+    str, typer.Option(help="arithmetic, geometric or minimum.", rich_help_panel=options.MEANING)
+]
 
 
 @dataclass(frozen=True, kw_only=True)

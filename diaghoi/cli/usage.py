@@ -16,7 +16,24 @@ SEVERAL = "one file of predictions is taken; 'diaghoi compare' takes several"
 ALIASES = ("--gt", "--ground", "--anno", "--ann", "--truth", "--target")
 
 
-class HintingCommand(TyperCommand):
+class Command(TyperCommand):
+    """A command of many options: those of one panel stand under its heading in the help."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the options under their headings, in the order in which the first of each come."""
+        sections: dict[str, list[tuple[str, str]]] = {}
+        for parameter in self.get_params(ctx):
+            record = parameter.get_help_record(ctx)
+            if record is not None:
+                usual = "Options" if parameter.param_type_name == "option" else "Arguments"
+                title = getattr(parameter, "rich_help_panel", None) or usual
+                sections.setdefault(title, []).append(record)
+        for title, records in sections.items():
+            with formatter.section(title):
+                formatter.write_dl(records)
+
+
+class HintingCommand(Command):
     """A command that says how annotations are given, where they are given in another way."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:

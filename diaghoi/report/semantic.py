@@ -10,7 +10,15 @@ from rich.console import Console
 from diaghoi.means import TITLES
 from diaghoi.report.further import Sheet
 from diaghoi.report.numbers import shown
-from diaghoi.report.text import heading, percent, print_line, print_table, sheet_table, wrapped
+from diaghoi.report.text import (
+    counts_line,
+    heading,
+    percent,
+    print_line,
+    print_table,
+    sheet_table,
+    wrapped,
+)
 from diaghoi.similarities import COMPARED, NEAR, PLAUSIBLE, Similarities
 
 Result = Mapping[str, Any]
@@ -36,12 +44,7 @@ def print_semantic(
     """
     console = Console(highlight=False) if console is None else console
     print_line(console, f"{heading(result)}, semantic evaluation", style="bold")
-    counts = result["counts"]
-    print_line(
-        console,
-        f"{counts['images']:,} images, {counts['annotated_triplets']:,} annotated and "
-        f"{counts['predicted_triplets']:,} predicted triplets, {counts['classes']:,} classes",
-    )
+    print_line(console, f"{counts_line(result)}, {result['counts']['classes']:,} classes")
     for sheet in semantic_sheets(result, classes):
         console.print()
         print_table(console, sheet_table(sheet))

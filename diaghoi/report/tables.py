@@ -13,6 +13,7 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from diaghoi.comparison import Comparison
+from diaghoi.exceptions import number_of
 from diaghoi.model_tables import Table
 from diaghoi.report.layout import blocks, group_runs, widened
 from diaghoi.report.numbers import shown_cell
@@ -57,8 +58,7 @@ def print_comparison(
         Print the notes, too.
     """
     console = Console(highlight=False) if console is None else console
-    number = len(comparison.models)
-    models = f"{number} model{'s' if number > 1 else ''}"
+    models = number_of("model", len(comparison.models))
     print_line(console, f"{models} on {comparison.subject}", style="bold")
     for caveat in comparison.caveats:
         print_line(console, f"Caution: {caveat}.")

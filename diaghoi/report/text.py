@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from diaghoi.exceptions import printable
+from diaghoi.exceptions import number_of, printable
 from diaghoi.means import TITLES as TITLES
 from diaghoi.notes import ONLY_INTERACTIONS
 from diaghoi.oracles import ORACLES
@@ -74,8 +74,8 @@ def counts_line(result: Result) -> str:
     """Say how many images and triplets count."""
     counts = result["counts"]
     return (
-        f"{counts['images']:,} images, {counts['annotated_triplets']:,} annotated and "
-        f"{counts['predicted_triplets']:,} predicted triplets"
+        f"{number_of('image', counts['images'])}, {counts['annotated_triplets']:,} annotated and "
+        f"{number_of('predicted triplet', counts['predicted_triplets'])}"
     )
 
 
@@ -224,7 +224,8 @@ def pairs_line(result: Result) -> str:
     pairs = result["pairs"]
     an_image = "" if pairs["per_image"] is None else f", {pairs['per_image']:.1f} an image"
     source = "as listed by the detector" if pairs["source"] == "pairs" else "those of the triplets"
-    return f"{result['counts']['predicted_pairs']:,} predicted pairs{an_image}: {source}."
+    number = number_of("predicted pair", result["counts"]["predicted_pairs"])
+    return f"{number}{an_image}: {source}."
 
 
 def further_tables(result: Result) -> list[Table]:
