@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from diaghoi.choice.option_texts import same_text
-from diaghoi.choice.questions import FIRST, Question, Questions
-from diaghoi.choice.replies import read_reply
+from diaghoi.choice.questions import FIRST, MOST_OPTIONS, Question, Questions
+from diaghoi.choice.replies import UNREAD, read_reply
 from diaghoi.exceptions import InputError, close_matches, some_of
 from diaghoi.formats.checks import shown
 from diaghoi.formats.content import Content, load
@@ -25,8 +25,8 @@ from diaghoi.formats.content import Content, load
 # Options that askers add where a question has fewer than four; picking one picks nothing.
 FILLERS = ("None", "None of the above", "None of these")
 MISSING, CHOSEN = "missing", "chosen"
-# Ways of answering that count as empty and are listed.
-UNREAD = ("refusal", "empty", "unreadable")
+# Keys of a line.
+KEYS = {"image", "question", "options", "reply", "chosen"}
 
 
 class Answer(NamedTuple):
@@ -122,11 +122,13 @@ def is_answers(content: Content) -> bool:
     if isinstance(value, dict) and not _is_line(value):
         value = next(iter(value.values()), None)
         return isinstance(value, dict) and isinstance(next(iter(value.values()), None), list)
-    return _is_line(value if isinstance(value, dict) else content.first)
+    line = value if isinstance(value, dict) else content.first
+    return "image" in line and not {"options", "reply", "chosen"}.isdisjoint(line)
 
 
-def _is_line(value: Any) -> bool:
-    return isinstance(value, dict) and "image" in value and ("reply" in value or "chosen" in value)
+def _is_line(value: Mapping[str, Any]) -> bool:
+    """Tell a file of one line, which may lack keys, from one of images in the published layout."""
+    return any(not isinstance(value[key], dict) for key in KEYS & value.keys())
 
 
 def read_answers(
@@ -243,8 +245,8 @@ def _answer(where: str, line: Mapping[str, Any], question: Question, beyond: lis
         return _chosen(where, line["chosen"], question, beyond)
     if "reply" not in line:
         raise InputError(
-            f"{where}: the key 'reply' is missing{close_matches('reply', map(str, line))}; give "
-            "the reply of the model, or 'chosen' options"
+            f"{where}: the key 'reply' is missing{close_matches('reply', map(str, line))}; a line "
+            "holds image, options and reply, or image and chosen"
         )
     options = _shown(where, line.get("options"), question)
     reply = line["reply"]
@@ -253,7 +255,7 @@ def _answer(where: str, line: Mapping[str, Any], question: Question, beyond: lis
     reading = read_reply(reply or "", [option or FILLERS[0] for option in options])
     picked = {options[place] for place in reading.picked}
     return Answer(
-        picked=_in_order(question, picked),
+        picked=in_order(question, picked),
         shown=options,
         places=reading.picked,
         how=reading.how,
@@ -261,7 +263,8 @@ def _answer(where: str, line: Mapping[str, Any], question: Question, beyond: lis
     )
 
 
-def _in_order(question: Question, picked: set[str]) -> tuple[str, ...]:
+def in_order(question: Question, picked: set[str]) -> tuple[str, ...]:
+    """Return the options of a question that are picked, each once, in its order."""
     return tuple(option for option in dict.fromkeys(question.options) if option in picked)
 
 
@@ -271,7 +274,7 @@ def _chosen(where: str, value: Any, question: Question, beyond: list[str]) -> An
     texts = {text: _known(text, question) for text in value}
     beyond += [text for text, option in texts.items() if option is None and not _is_filler(text)]
     picked = {option for option in texts.values() if option is not None}
-    return Answer(picked=_in_order(question, picked), how=CHOSEN)
+    return Answer(picked=in_order(question, picked), how=CHOSEN)
 
 
 def _shown(where: str, value: Any, question: Question) -> tuple[str, ...]:
@@ -280,6 +283,11 @@ def _shown(where: str, value: Any, question: Question) -> tuple[str, ...]:
         raise InputError(
             f"{where}: options: {shown(value) if value is not None else 'missing'}; give the "
             "options in the order in which the model saw them"
+        )
+    if len(value) > MOST_OPTIONS:
+        raise InputError(
+            f"{where}: options: {len(value)} of them; give at most {MOST_OPTIONS}, one for each "
+            "letter"
         )
     if Counter(value) == Counter(question.options):
         return tuple(value)
@@ -293,7 +301,8 @@ def _shown(where: str, value: Any, question: Question) -> tuple[str, ...]:
     missing = [option for option in question.options if option not in known]
     if missing:
         raise InputError(
-            f"{where}: options: {shown(missing[0])} of {question.where} is not among those shown"
+            f"{where}: options: {shown(missing[0])} of {question.where} is not among those shown; "
+            "give all options that the model saw"
         )
     return tuple(option or "" for option in known)
 

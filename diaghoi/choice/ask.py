@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 from diaghoi.asking import LETTERS_A_TOKEN, Client, ask_all
@@ -25,7 +24,13 @@ from diaghoi.choice.boxes_first import (
 from diaghoi.choice.manner import OF_PEOPLE, Manner, answered_before, check_manner
 from diaghoi.choice.prompts import Frame, message, question_text, shown_order
 from diaghoi.choice.questions import Box, Question, Questions
-from diaghoi.choice.sent_pictures import SentPicture, picture_size, sent_picture
+from diaghoi.choice.sent_pictures import (
+    Find,
+    SentPicture,
+    check_pictures,
+    picture_size,
+    sent_picture,
+)
 from diaghoi.exceptions import InputError
 
 # Pixels beyond the picture by which boxes are passed over: annotations are not exact.
@@ -76,7 +81,7 @@ class Estimate:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked:
+class RunResult:
     """What became of a run.
 
     Parameters
@@ -133,7 +138,7 @@ class Asker:
     questions: Questions
     manner: Manner
     client: Client
-    find: Callable[[str], Path | None]
+    find: Find
     answers: AskedFile
     people: AskedFile | None = None
     detections: Detections | None = None
@@ -207,7 +212,7 @@ class Asker:
             outside=tuple(outside),
         )
 
-    def run(self) -> Asked:
+    def run(self) -> RunResult:
         """Ask; each answer is kept as it comes.
 
         Raises
@@ -216,7 +221,10 @@ class Asker:
             Where no picture is there, the server stays without replies or refuses, or nothing can
             be written; what was answered before is kept.
         """
-        self._check_pictures()
+        if not self.before:
+            names = [group.image for group in self.groups]
+            which = f"of {self.questions.file} that are to be asked about"
+            check_pictures(self.find, names, which)
         for file in (self.answers, self.people):
             if file is not None:
                 file.mend()
@@ -231,7 +239,7 @@ class Asker:
             self.progress(len(outcome.tag.places))
             done.append((outcome.tag.image, outcome.failure, outcome.value or ""))
         done.sort()
-        return Asked(
+        return RunResult(
             questions=len(self.asked),
             before=sum((each.image, each.name) in self.before for each in self.asked),
             answered=self.answers.kept,
@@ -241,21 +249,10 @@ class Asker:
             unread=tuple(name for name, reply in self.known.items() if _read(reply) is None),
         )
 
-    def _check_pictures(self) -> None:
-        names = [group.image for group in self.groups]
-        if names and not self.before and not any(self.find(name) is not None for name in names):
-            raise InputError(
-                f"--images: has none of the {len(names)} pictures of {self.questions.file} that "
-                f"are to be asked about; the first is {names[0]!r}"
-            )
-
     def _work(self, group: Group) -> str:
         """Ask the questions about an image, in a thread; return what is wrong with its picture."""
-        path = self.find(group.image)
-        if path is None:
-            return "not in the folder"
         try:
-            picture = sent_picture(path)
+            picture = sent_picture(self.find, group.image)
         except InputError as error:
             return str(error)
         frame = Frame(width=picture.width, height=picture.height, unit=self.manner.unit)

@@ -13,7 +13,6 @@ import json
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from diaghoi.answer_store import AnswerStore
@@ -23,7 +22,7 @@ from diaghoi.choice.classes import Interaction
 from diaghoi.choice.judges import Asked, Verdicts
 from diaghoi.choice.options import option_text
 from diaghoi.choice.prompts import Frame, message
-from diaghoi.choice.sent_pictures import SentPicture, sent_picture
+from diaghoi.choice.sent_pictures import Find, check_pictures, sent_picture
 from diaghoi.exceptions import InputError, some_of
 from diaghoi.thinking import after_thinking
 
@@ -75,8 +74,7 @@ def judge_text(
 
 
 def _worded(found: Interaction) -> str:
-    verb, article, thing = option_text(found).partition(" a/an ")
-    return f"{verb.replace('_', ' ')}{article}{thing.replace('_', ' ')}"
+    return option_text(found).replace("_", " ")
 
 
 def read_judgement(reply: str, candidates: int) -> list[bool | None]:
@@ -121,10 +119,14 @@ class AskedJudge:
         How often candidates are asked about while replies cannot be read.
     progress : callable
         Called with the number of candidates that are done.
+    problems, unanswered : dict of str
+        Why a picture cannot be shown, or has no reply, by image; filled in as they come.
+    unread : int
+        Candidates on which no reply can be read; counted as they come.
     """
 
     client: Client
-    find: Callable[[str], Path | None]
+    find: Find
     store: AnswerStore
     workers: int = 8
     asks: int = 3
@@ -186,11 +188,7 @@ class AskedJudge:
             if unknown:
                 left.append(Asked(one.target, unknown))
         names = [one.target.image for one in left]
-        if names and not any(self.find(name) is not None for name in names):
-            raise InputError(
-                f"--images: has none of the {len(names)} pictures that {self.name} is to judge; "
-                f"the first is {names[0]!r}"
-            )
+        check_pictures(self.find, names, f"that {self.name} is to judge")
         for outcome in ask_all(self._converse, left, self.client, workers=self.workers):
             self.progress(len(outcome.tag.candidates))
             if outcome.failure:
@@ -206,8 +204,10 @@ class AskedJudge:
 
     def _converse(self, one: Asked) -> None:
         """Ask about one target until all replies can be read; keep each as it comes."""
-        picture = self._picture(one.target.image)
-        if picture is None:
+        try:
+            picture = sent_picture(self.find, one.target.image)
+        except InputError as error:
+            self.problems[one.target.image] = str(error)
             return
         frame = Frame(width=picture.width, height=picture.height)
         left, reply = one.candidates, ""
@@ -220,17 +220,6 @@ class AskedJudge:
             if not left:
                 return
         self._keep(one.target, dict.fromkeys(left), reply)
-
-    def _picture(self, image: str) -> SentPicture | None:
-        path = self.find(image)
-        if path is None:
-            self.problems[image] = "is not in the folder"
-            return None
-        try:
-            return sent_picture(path)
-        except InputError as error:
-            self.problems[image] = str(error)
-            return None
 
     def _keep(self, target: Target, said: dict[Interaction, bool | None], reply: str) -> None:
         rows = (

@@ -18,14 +18,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from diaghoi.choice.answers import MISSING
+from diaghoi.choice.joining import by_name, check_named, strangers
 from diaghoi.choice.prompts import Frame
 from diaghoi.choice.questions import Box, Questions
 from diaghoi.exceptions import InputError, some_of
 from diaghoi.formats import read_predictions
 from diaghoi.formats.checks import shown
 from diaghoi.formats.content import load
-from diaghoi.formats.vcoco import image_number
 from diaghoi.overlap import iou
 from diaghoi.protocol import Protocol
 from diaghoi.robustness.files import content_hash
@@ -122,7 +121,7 @@ class Detections:
 
     def of(self, image: str) -> tuple[Box, ...]:
         """Return the boxes in an image; those of V-COCO may also go by number."""
-        return self.people.get(image, self.people.get(image_number(image), ()))
+        return by_name(image, self.people) or ()
 
 
 def read_detections(path: str | PathLike[str], questions: Questions) -> Detections:
@@ -137,18 +136,20 @@ def read_detections(path: str | PathLike[str], questions: Questions) -> Detectio
     questions : Questions
         Whose images they are.
 
+    Returns
+    -------
+    Detections
+        Images that the file does not tell of are named in the notes.
+
     Raises
     ------
     InputError
         For a file that is neither, or tells of none of the images.
     """
     people, notes = _read(Path(path), questions)
-    missing = [n for n in questions.images if n not in people and image_number(n) not in people]
+    missing = [name for name in questions.images if by_name(name, people) is None]
     if len(missing) == len(questions.images):
-        raise InputError(
-            f"{path}: none of the {len(people)} images is asked about in {questions.file}; the "
-            f"first is {shown(next(iter(people), MISSING))} here and {questions.images[0]!r} there"
-        )
+        raise strangers(path, list(people), questions)
     if missing:
         notes += (
             f"{path}: tells nothing of {len(missing)} of {len(questions.images)} images, in which "
@@ -182,29 +183,32 @@ def _is_plain(value: Any) -> bool:
 
 
 def _boxes(where: str, rows: list[Any]) -> tuple[Box, ...]:
+    numbers = [_numbers(f"{where}: boxes[{number}]", row) for number, row in enumerate(rows)]
+    return as_boxes(row[:4] for row in numbers if len(row) == 4 or row[4] >= SURE)
+
+
+def _numbers(where: str, row: Any) -> npt.NDArray[np.float64]:
+    """(4,) or (5,) a box, and its score where it has one."""
     try:
-        numbers = [np.array(row, dtype=np.float64) for row in rows]
-        if any(row.shape not in ((4,), (5,)) or not np.isfinite(row).all() for row in numbers):
-            raise ValueError
-    except (ValueError, TypeError):
+        numbers = np.array(row, dtype=np.float64)
+    except (ValueError, TypeError, OverflowError):
+        numbers = np.empty(0)
+    if numbers.shape not in ((4,), (5,)) or not np.isfinite(numbers).all():
         raise InputError(
-            f"{where}: {shown(rows)}: give boxes x1, y1, x2, y2, and possibly a score, all numbers"
-        ) from None
-    if any(row[0] > row[2] or row[1] > row[3] for row in numbers):
+            f"{where}: {shown(row)} is no box; give boxes x1, y1, x2, y2, and possibly a score, "
+            "all numbers"
+        )
+    if numbers[0] > numbers[2] or numbers[1] > numbers[3]:
         raise InputError(
-            f"{where}: {shown(rows)}: a box ends before it begins; boxes are left, top, right, "
+            f"{where}: {shown(row)}: the box ends before it begins; boxes are left, top, right, "
             "bottom"
         )
-    return as_boxes(row[:4] for row in numbers if len(row) == 4 or row[4] >= SURE)
+    return numbers
 
 
 def _people(scenes: Scenes) -> dict[str, tuple[Box, ...]]:
     """Take the boxes of people, by image."""
-    if not scenes.named:
-        raise InputError(
-            f"{scenes.source}: the images have no names, so questions cannot be joined to them; "
-            "add a 'filename' to each image"
-        )
+    check_named(scenes)
     taken = scenes.box_label == scenes.vocabulary.person
     taken[scenes.pair_human] = True
     if scenes.box_score is not None:

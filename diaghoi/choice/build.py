@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from diaghoi.choice.candidates import Subject, Target
+from diaghoi.choice.joining import check_named
 from diaghoi.choice.judges import Judge
 from diaghoi.choice.options import OPTIONS, options_of, seeded
 from diaghoi.choice.questions import FIRST, NAMES, Box, Question
@@ -149,11 +150,7 @@ def build_benchmark(
     InputError
         For images without names, judges that do not fit, and where no question can be made.
     """
-    if not annotations.named:
-        raise InputError(
-            f"{annotations.source}: the images have no names, and questions are asked by name; add "
-            "a 'filename' to each image"
-        )
+    check_named(annotations)
     asked = drawn_targets(subjects, seed=seed, everybody=everybody)
     targets = [target for found in asked.values() for target in found]
     screened = screen(targets, judges, told=told)

@@ -21,17 +21,18 @@ import numpy.typing as npt
 from diaghoi.choice.classes import (
     NO_INTERACTION,
     Interaction,
+    matching_name,
     predicted_interactions,
+    thing_names,
     verb_names,
 )
 from diaghoi.choice.people import apart, same_person, shows_several
 from diaghoi.choice.questions import Box
-from diaghoi.choice.time_sensitive import indistinct_from, spelt
+from diaghoi.choice.time_sensitive import indistinct_from
 from diaghoi.scenes import Scenes
 from diaghoi.vocabulary import Vocabulary
 
 FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.integer]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,7 +124,7 @@ def _named(annotations: Scenes) -> list[Interaction | None]:
     """Name the interaction of each triplet; None where it has no object or is no class."""
     words = annotations.vocabulary
     verbs = verb_names(words)
-    things = [thing.replace(" ", "_") for thing in words.objects]
+    things = thing_names(words)
     label = annotations.pair_label[annotations.triplet_pair]
     known = annotations.triplet_class >= 0
     return [
@@ -206,7 +207,7 @@ def _target(
     box: Box | None = None,
 ) -> Target:
     right, annotated = sorted(set(right)), frozenset(annotated)
-    barred = {spelt(each) for each in annotated} | indistinct_from(annotated)
+    barred = {matching_name(each) for each in annotated} | indistinct_from(annotated)
     things = dict.fromkeys(each.thing for each in right)
     return Target(
         image=image,
@@ -215,6 +216,9 @@ def _target(
         right=tuple(right),
         annotated=annotated,
         candidates=tuple(
-            each for thing in things for each in pool.get(thing, ()) if spelt(each) not in barred
+            each
+            for thing in things
+            for each in pool.get(thing, ())
+            if matching_name(each) not in barred
         ),
     )

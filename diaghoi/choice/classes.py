@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
 from diaghoi.vocabulary import Vocabulary, hico_det, swig_hoi, v_coco
@@ -70,6 +71,7 @@ def interaction(option: str, *, alone: str = PERSON) -> Interaction:
     return Interaction(verb, thing.replace(" ", "_"))
 
 
+@lru_cache(maxsize=1 << 16)
 def matching_name(found: Interaction) -> Interaction:
     """Return an interaction spelt so that slips of the pen match: no underscore too many."""
     verb, thing = ("_".join(filter(None, part.lower().split("_"))) for part in found)
@@ -104,35 +106,34 @@ def classes_of(vocabulary: Vocabulary) -> Classes:
         return Classes(dataset=vocabulary.name, known=verbs)
     known = frozenset(filter(None, predicted_interactions(hico_det())))
     if vocabulary.name == "v-coco":
-        own = {verb for verb in v_coco_verbs() if verb is not None}
-        things = [thing.replace(" ", "_") for thing in v_coco().objects]
-        known |= {Interaction(verb, thing) for verb in own for thing in things}
+        own = set(filter(None, verb_names(v_coco())))
+        known |= {Interaction(verb, thing) for verb in own for thing in thing_names(v_coco())}
     return Classes(dataset=vocabulary.name, known=known)
 
 
 def predicted_interactions(vocabulary: Vocabulary) -> Iterable[Interaction]:
     """Name the classes of a vocabulary that have an object of their own."""
+    things = thing_names(vocabulary)
     for thing, verb in zip(vocabulary.class_object, vocabulary.class_verb, strict=True):
         if thing >= 0:
-            yield Interaction(
-                vocabulary.verbs[verb].replace(" ", "_"),
-                vocabulary.objects[thing].replace(" ", "_"),
-            )
+            yield Interaction(vocabulary.verbs[verb].replace(" ", "_"), things[thing])
 
 
-def v_coco_verbs() -> list[str | None]:
-    """Word the verbs of V-COCO as the questions do; None for those that have no object."""
-    words = v_coco()
+def thing_names(vocabulary: Vocabulary) -> list[str]:
+    """Word the objects of a vocabulary as questions do."""
+    return [thing.replace(" ", "_") for thing in vocabulary.objects]
+
+
+def verb_names(vocabulary: Vocabulary) -> list[str | None]:
+    """Word the verbs of a vocabulary as questions do; None for those that no option names.
+
+    On V-COCO these are its roles without an object.
+    """
+    if vocabulary.name != "v-coco":
+        return [verb.replace(" ", "_") for verb in vocabulary.verbs]
     return [
         None
         if verb.endswith(" agent") or verb == V_COCO_LEFT_OUT
         else V_COCO_VERBS.get(verb, verb.split()[0])
-        for verb in words.verbs
+        for verb in vocabulary.verbs
     ]
-
-
-def verb_names(vocabulary: Vocabulary) -> list[str | None]:
-    """Word the verbs of a vocabulary as questions do; None for those that no option names."""
-    if vocabulary.name == "v-coco":
-        return v_coco_verbs()
-    return [verb.replace(" ", "_") for verb in vocabulary.verbs]

@@ -21,11 +21,11 @@ from typing import Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from diaghoi.choice.answers import MISSING, Answer, Answers
-from diaghoi.choice.classes import Interaction, matching_name, verb_names
+from diaghoi.choice.answers import MISSING, Answer, Answers, in_order
+from diaghoi.choice.classes import Interaction, matching_name, thing_names, verb_names
+from diaghoi.choice.joining import by_name, check_named, strangers
 from diaghoi.choice.questions import Questions
 from diaghoi.exceptions import InputError, close_matches, some_of
-from diaghoi.formats.vcoco import image_number
 from diaghoi.overlap import iou
 from diaghoi.ragged import expand, place_in_group, runs
 from diaghoi.ranking import descending
@@ -65,7 +65,7 @@ class Selection:
         if self.threshold is None and given[0] < 1:
             raise InputError(f"{given[0]} triplets are none; give at least 1")
         if self.threshold is not None and not isfinite(self.threshold):
-            raise InputError(f"threshold {self.threshold}: is no score")
+            raise InputError(f"threshold {self.threshold}: is no score; give a finite number")
 
     @property
     def words(self) -> str:
@@ -119,11 +119,8 @@ def detected_answers(
     picked = _picked(predictions, questions, question[taken], triplet[taken])
     found = np.bincount(question, minlength=len(questions)) > 0
     answers = tuple(
-        Answer(
-            picked=tuple(option for option in dict.fromkeys(each.options) if option in mine),
-            how=MISSING if row[place] < 0 else DETECTED,
-        )
-        for place, (each, mine) in enumerate(zip(questions.questions, picked, strict=True))
+        Answer(picked=in_order(each, mine), how=MISSING if image < 0 else DETECTED)
+        for each, mine, image in zip(questions.questions, picked, row.tolist(), strict=True)
     )
     return Answers(
         label=label,
@@ -158,26 +155,12 @@ def match_of(questions: Questions, match: str | None) -> Match:
 
 def _rows(predictions: Scenes, questions: Questions) -> IntArray:
     """(Q,) image of the predictions that each question is about, -1 where there is none."""
-    if not predictions.named:
-        raise InputError(
-            f"{predictions.source}: the images have no names, so questions cannot be joined to "
-            "them; add a 'filename' to each image"
-        )
+    check_named(predictions)
     place = {name: number for number, name in enumerate(predictions.names.tolist())}
-    row = np.array(
-        [
-            place.get(each.image, place.get(image_number(each.image), -1))
-            for each in questions.questions
-        ],
-        dtype=np.int64,
-    )
-    if (row < 0).all():
-        raise InputError(
-            f"{predictions.source}: none of the {len(place)} images is asked about in "
-            f"{questions.file}; the first is {some_of(list(place), 1) or 'missing'} here and "
-            f"{questions.images[0]} there"
-        )
-    return row
+    found = [by_name(each.image, place) for each in questions.questions]
+    if all(number is None for number in found):
+        raise strangers(predictions.source, list(place), questions)
+    return np.array([-1 if number is None else number for number in found], dtype=np.int64)
 
 
 def _reached(
@@ -254,13 +237,13 @@ def _code_table(predictions: Scenes, codes: Mapping[Interaction, int]) -> IntArr
             f"{predictions.source}: the predictions do not say what the objects are, and options "
             "name them; give predictions in a format that has object categories"
         )
-    table = np.full((len(words.objects) + 1, len(words.verbs)), -1, dtype=np.int64)
+    things = thing_names(words)
+    table = np.full((len(things) + 1, len(words.verbs)), -1, dtype=np.int64)
     for number, verb in enumerate(verb_names(words)):
         if verb is None:
             continue
-        for place, thing in enumerate(words.objects):
-            name = matching_name(Interaction(verb, thing.replace(" ", "_")))
-            table[place, number] = codes.get(name, -1)
+        for place, thing in enumerate(things):
+            table[place, number] = codes.get(matching_name(Interaction(verb, thing)), -1)
     return table
 
 

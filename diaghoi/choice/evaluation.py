@@ -11,6 +11,9 @@ from diaghoi._version import __version__
 from diaghoi.choice.answers import Answers
 from diaghoi.choice.score import SUBSETS, Tally, scores, subsets, tally
 
+REPLIES = "replies"
+"""How the answers of a model that was asked came about."""
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ChoiceEvaluation:
@@ -23,7 +26,7 @@ class ChoiceEvaluation:
     tallies : dict of Tally
         ``""`` for all questions, ``single`` and ``multi`` where that is known.
     how : str
-        How the answers came about: ``"replies"``, or how a detector's predictions were chosen.
+        How the answers came about: :data:`REPLIES`, or how a detector's predictions were chosen.
     notes : tuple of str
         What a reader of the figures has to know.
     """
@@ -60,7 +63,7 @@ def evaluate_answers(
     answers: Answers,
     *,
     people: Mapping[str, bool] | None = None,
-    how: str = "replies",
+    how: str = REPLIES,
     notes: tuple[str, ...] = (),
 ) -> ChoiceEvaluation:
     """Score the answers of a model.

@@ -104,7 +104,7 @@ def compare_choices(
     if mine.questions != theirs.questions:
         raise InputError(
             f"{mine.file} and {theirs.file}: models that answered different questions cannot be "
-            "compared"
+            "compared; give answers to the same questions"
         )
     one, other = first.tallies[""], second.tallies[""]
     return paired_differences(

@@ -12,8 +12,8 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from diaghoi.choice.candidates import Subject, Target
-from diaghoi.choice.classes import NO_INTERACTION, Interaction
-from diaghoi.choice.time_sensitive import spelt, time_sensitive
+from diaghoi.choice.classes import NO_INTERACTION, Interaction, matching_name
+from diaghoi.choice.time_sensitive import time_sensitive
 from diaghoi.exceptions import some_of
 from diaghoi.semantic.similarity import Similarity, fit
 
@@ -62,7 +62,7 @@ class TimeSensitive:
     def judge(self, asked: Sequence[Asked]) -> list[Verdicts]:
         """Give the verdicts on the candidates of each target."""
         listed = time_sensitive()
-        return [{each: spelt(each) in listed for each in one.candidates} for one in asked]
+        return [{each: matching_name(each) in listed for each in one.candidates} for one in asked]
 
 
 class Similar:

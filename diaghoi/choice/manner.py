@@ -143,18 +143,18 @@ def answered_before(
     for number, line in enumerate(file.lines, 1):
         where = f"{file.path}: line {number}"
         check_manner(where, line, manner.told, tuple(TOLD))
-        key = (line["image"], line.get("question"))
-        place = questions.place_of.get(_named(*key), -1)
-        question = questions.questions[place]
-        options = line.get("options")
-        if place < 0 or not isinstance(options, list) or not _same(options, question):
+        image: Any = line["image"]
+        name: Any = line.get("question")
+        named = isinstance(image, str) and isinstance(name, str)
+        place = questions.place_of.get((image, name)) if named else None
+        if place is None or not _same(line.get("options"), questions.questions[place]):
             raise InputError(
-                f"{where}: image {shown(key[0])}: {shown(key[1])} with these options is no "
-                f"question of {questions.file}; give another --out"
+                f"{where}: image {shown(image)}: {shown(name)} with these options is no question "
+                f"of {questions.file}; give another --out"
             )
-        if key in found:
-            raise InputError(f"{where}: image {key[0]!r}: {key[1]} is answered twice; keep one")
-        found.add((question.image, question.name))
+        if (image, name) in found:
+            raise InputError(f"{where}: image {image!r}: {name} is answered twice; keep one")
+        found.add((image, name))
     return frozenset(found)
 
 
@@ -182,14 +182,9 @@ def check_manner(
             )
 
 
-def _named(image: Any, name: Any) -> tuple[str, str]:
-    """Return image and name of a question; empty where they are no text."""
-    return (image, name) if isinstance(image, str) and isinstance(name, str) else ("", "")
-
-
-def _same(options: Sequence[Any], question: Question) -> bool:
+def _same(options: Any, question: Question) -> bool:
     """Whether these are the options of a question, and fillers; "None" may be either."""
-    if not all(isinstance(option, str) for option in options):
+    if not isinstance(options, list) or not all(isinstance(each, str) for each in options):
         return False
     given, own = Counter(options), Counter(question.options)
     return own <= given and (given - own).keys() <= set(FILLERS)

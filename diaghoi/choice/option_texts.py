@@ -9,6 +9,7 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
+from diaghoi.choice.classes import ARTICLE
 from diaghoi.choice.reply_words import words
 
 _TOKEN = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
@@ -63,7 +64,7 @@ def _denied(match: re.Match[str]) -> bool:
 
 @lru_cache(maxsize=4096)
 def _option(option: str) -> tuple[str, ...]:
-    return _spelled(option.replace("a/an", " "))
+    return _spelled(option.replace(ARTICLE.strip(), " "))
 
 
 def _spelled(text: str) -> tuple[str, ...]:
@@ -95,7 +96,7 @@ def _stem(word: str) -> str:
 @lru_cache(maxsize=4096)
 def _pattern(option: str) -> re.Pattern[str]:
     """Make the pattern of an option in a text of stems."""
-    verb, _, thing = option.partition(" a/an ")
+    verb, _, thing = option.partition(ARTICLE)
     parts = [" ".join(map(re.escape, _stems(part))) for part in (verb, thing) if part.strip()]
     between = rf" (?:\S+ ){{0,{BETWEEN}}}"
     said = between.join(part for part in parts if part)

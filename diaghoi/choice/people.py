@@ -17,17 +17,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from diaghoi.choice.joining import by_name, check_named
 from diaghoi.choice.questions import Questions
 from diaghoi.exceptions import InputError, some_of
 from diaghoi.formats import read_annotations
 from diaghoi.formats.checks import shown
-from diaghoi.formats.vcoco import image_number
 from diaghoi.overlap import iou
 from diaghoi.scenes import Scenes
 from diaghoi.vocabulary import Vocabulary
 
 FloatArray = npt.NDArray[np.float64]
 WORDS = {"single": False, "multi": True}
+# Of a number of people: more are none.
+DIGITS = 9
 SAME_PERSON = 0.5
 """IoU from which two boxes are one person: those drawn for several interactions differ a little."""
 
@@ -72,7 +74,7 @@ def read_people(
     if len(unknown) == len(questions.images):
         raise InputError(
             f"{path}: tells of none of the {len(unknown)} images of {questions.file}; the first is "
-            f"'{unknown[0]}' there"
+            f"{unknown[0]!r} there; give a file on these images"
         )
     if unknown:
         notes.append(
@@ -107,20 +109,31 @@ def _listed(path: Path) -> dict[str, bool] | None:
         return None
     if not _is_told(rows[0][1]):
         rows = rows[1:]
-    return {name: _several(f"{path}: {name}", value) for name, value in rows}
+    return _told_alike(path, ((name, _several(f"{path}: {name}", value)) for name, value in rows))
 
 
 def _mapped(path: Path, value: Mapping[str, Any]) -> dict[str, bool] | None:
     if value and value.keys() <= WORDS.keys():
-        pairs: Iterable[tuple[Any, bool]] = (
-            (name, WORDS[word])
+        pairs = (
+            (str(name), WORDS[word])
             for word, names in value.items()
             for name in (names if isinstance(names, list) else [names])
         )
-        return {str(name): several for name, several in pairs}
+        return _told_alike(path, pairs)
     if any(isinstance(each, dict | list) for each in value.values()):
         return None
     return {name: _several(f"{path}: {name}", each) for name, each in value.items()}
+
+
+def _told_alike(path: Path, pairs: Iterable[tuple[str, bool]]) -> dict[str, bool]:
+    """Collect what a file tells of each image; refuse one that contradicts itself."""
+    several: dict[str, bool] = {}
+    for name, value in pairs:
+        if several.setdefault(name, value) != value:
+            raise InputError(
+                f"{path}: {name}: one person in one place, several in another; leave one of them"
+            )
+    return several
 
 
 def _is_told(value: Any) -> bool:
@@ -130,7 +143,8 @@ def _is_told(value: Any) -> bool:
 def _several(where: str, value: Any) -> bool:
     if isinstance(value, str) and value in WORDS:
         return WORDS[value]
-    number = int(value) if isinstance(value, str) and value.isdecimal() else value
+    short = isinstance(value, str) and value.isdecimal() and len(value) <= DIGITS
+    number = int(value) if short else value
     if isinstance(number, bool) or not isinstance(number, int) or number < 1:
         raise InputError(f"{where}: {shown(value)}; give single, multi or the number of people")
     return number > 1
@@ -138,13 +152,14 @@ def _several(where: str, value: Any) -> bool:
 
 def _annotated(scenes: Scenes, questions: Questions) -> dict[str, bool]:
     """Tell where several people are annotated."""
+    check_named(scenes)
     row = {name: place for place, name in enumerate(scenes.names.tolist())}
     person = scenes.vocabulary.person
     margin = 1.0 if scenes.vocabulary.protocol.boxes == "inclusive" else 0.0
     found = {}
     for name in questions.images:
-        place = row.get(name, row.get(image_number(name), -1))
-        if place >= 0:
+        place = by_name(name, row)
+        if place is not None:
             image = scenes.between(place, place + 1)
             found[name] = shows_several(image.box_xyxy[image.box_label == person], margin)
     return found

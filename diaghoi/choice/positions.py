@@ -19,10 +19,10 @@ import numpy as np
 import numpy.typing as npt
 
 from diaghoi.choice.answers import Answers
+from diaghoi.choice.questions import LETTERS
 from diaghoi.significance import holm, shown_p
 
 FloatArray = npt.NDArray[np.float64]
-LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 LEVEL = 0.05
 ROUNDING = 1e-9
 

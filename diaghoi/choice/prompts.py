@@ -18,8 +18,7 @@ import numpy as np
 
 from diaghoi.choice.answers import FILLERS
 from diaghoi.choice.classes import ARTICLE, NO_INTERACTION, interaction
-from diaghoi.choice.positions import LETTERS
-from diaghoi.choice.questions import Box, Question
+from diaghoi.choice.questions import LETTERS, Box, Question
 
 VERSION = 1
 """Changes with the wording, so that answers to another wording are not taken for these."""

@@ -12,12 +12,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
+from string import ascii_uppercase
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from diaghoi.choice.classes import ARTICLE, Classes, Interaction, classes_of, interaction
+from diaghoi.choice.classes import ARTICLE, PERSON, Classes, Interaction, classes_of, interaction
 from diaghoi.exceptions import InputError, close_matches, some_of
 from diaghoi.formats.checks import shown
 from diaghoi.formats.content import load
@@ -26,7 +27,9 @@ from diaghoi.vocabulary import Vocabulary, vocabulary
 
 FIRST = "QA_0"
 RIGHT, WRONG = "gt_choices", "wrong_choices"
-MOST_OPTIONS = 26
+LETTERS = ascii_uppercase
+"""What options are called where they are shown."""
+MOST_OPTIONS = len(LETTERS)
 # No picture is so large; larger whole numbers are no floats.
 FARTHEST = 1e300
 Box = tuple[float, float, float, float]
@@ -130,14 +133,8 @@ class Questions:
 
     def named(self, option: str) -> Interaction:
         """Find what an option of these questions names."""
-        return self._named[option] if option in self._named else interaction(option)
-
-    @cached_property
-    def _named(self) -> dict[str, Interaction]:
-        options = dict.fromkeys(option for each in self.questions for option in each.options)
         # In a data set of one's own an option may name a verb alone, of no object.
-        alone = "person" if self.classes.known is not None else ""
-        return {option: interaction(option, alone=alone) for option in options}
+        return interaction(option, alone=PERSON if self.classes.known is not None else "")
 
 
 def read_questions(
@@ -169,14 +166,14 @@ def read_questions(
     found = [
         _question(f"{path}: image {image!r}", image, name, each)
         for image, value in content.value.items()
-        for name, each in _named(f"{path}: image {image!r}", value).items()
+        for name, each in _by_name(f"{path}: image {image!r}", value).items()
     ]
     words = vocabulary(dataset) if isinstance(dataset, str) else dataset or _recognised(found)
     classes = Classes(dataset="questions", known=None) if words is None else classes_of(words)
     return Questions(file=str(path), questions=tuple(found), classes=classes, vocabulary=words)
 
 
-def _named(where: str, value: Any) -> dict[str, Any]:
+def _by_name(where: str, value: Any) -> dict[str, Any]:
     """Return the questions of an image by name."""
     if not isinstance(value, dict) or not value:
         raise InputError(f"{where}: {shown(value)} is no question; give an object with {RIGHT!r}")

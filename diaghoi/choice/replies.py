@@ -25,13 +25,15 @@ from typing import Literal, NamedTuple
 
 from diaghoi.choice import reply_words as words
 from diaghoi.choice.option_texts import mentioned, same_text
+from diaghoi.choice.questions import MOST_OPTIONS
 from diaghoi.thinking import after_thinking
 
 How = Literal["letters", "text", "none", "refusal", "empty", "unreadable"]
 
 # Beginning and end of a longer reply are read: what a runaway model repeats between is passed over.
 BEGINNING, ENDING = 2_000, 18_000
-LAST_LETTER = 26
+# Ways of answering from which nothing is read: they count as empty, and are listed.
+UNREAD = ("refusal", "empty", "unreadable")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,7 +55,7 @@ class Reading:
     @property
     def read(self) -> bool:
         """Whether the reply says what is picked, and be it nothing."""
-        return self.how in ("letters", "text", "none")
+        return self.how not in UNREAD
 
 
 def read_reply(reply: str, options: Sequence[str]) -> Reading:
@@ -84,7 +86,7 @@ def _shortened(text: str) -> str:
 
 def _readings(text: str, options: Sequence[str]) -> Iterator[Reading | None]:
     """Give what each way of reading finds, the surest first."""
-    count = min(len(options), LAST_LETTER)
+    count = min(len(options), MOST_OPTIONS)
     if not re.search(r"[^\W_]", text):
         signs = text.strip(" \t\r\n.,;:!-–—")
         yield Reading(how="none" if signs in words.NOTHING_SIGNS else "empty")
@@ -163,7 +165,7 @@ def _bare(text: str, count: int, *, whole: bool = False) -> Reading | None:
         place = ord(small) - ord("a") if len(token) == 1 and small.isascii() else -1
         if token == "I" and count <= place:
             continue
-        if 0 <= place < LAST_LETTER:
+        if 0 <= place < MOST_OPTIONS:
             (upper if token.isupper() else lower).append(place)
         elif token.isdecimal() and whole:
             told.append(int(token) - 1 if len(token) < 3 else count)

@@ -143,7 +143,7 @@ class Tally:
         sums = self._by_image @ weights
         questions, instance, exact, right, picked, hit = sums
         present = weights[np.unique(self.image)].sum(axis=0)
-        f1 = _ratio(2 * self._class_hits(weights), self._class_sums(weights))
+        f1 = _ratio(2.0 * (self._hits @ weights), self._sums @ weights)
         counted = ~np.isnan(f1)
         classes = counted.sum(axis=0)
         return {
@@ -165,18 +165,14 @@ class Tally:
         sums = [np.bincount(self.image, weights=row, minlength=self.images) for row in rows]
         return csr_array(np.stack(sums))
 
-    def _class_hits(self, weights: IntArray) -> FloatArray:
-        return np.asarray(self._hits @ weights)
-
-    def _class_sums(self, weights: IntArray) -> FloatArray:
-        return np.asarray(self._sums @ weights)
-
     @cached_property
     def _hits(self) -> csr_array:
+        """(K, N) how often classes are picked where they are right."""
         return self._matrix((self.row_right & self.row_picked).astype(np.float64))
 
     @cached_property
     def _sums(self) -> csr_array:
+        """(K, N) how often classes are right, and how often they are picked, together."""
         return self._matrix(self.row_right.astype(np.float64) + self.row_picked)
 
     def _matrix(self, values: FloatArray) -> csr_array:
@@ -222,14 +218,14 @@ def tally(answers: Answers) -> Tally:
                 row = number.setdefault(named, len(number))
                 if option in right or option in picked:
                     rows.append((place, row, option in right, option in picked))
-    right_, picked_, hit = np.array(counts, dtype=np.int64).reshape(-1, 3).T
+    sums = np.array(counts, dtype=np.int64).reshape(-1, 3).T
     columns = np.array(rows, dtype=np.int64).reshape(-1, 4).T
     return Tally(
         images=len(questions.images),
         image=questions.image_of,
-        right=right_,
-        picked=picked_,
-        hit=hit,
+        right=sums[0],
+        picked=sums[1],
+        hit=sums[2],
         classes=tuple(number),
         row_question=columns[0],
         row_class=columns[1],

@@ -33,10 +33,10 @@ class Hearing:
         Its name.
     part : {"rules out", "groups", "confirms", "decides"}
         What it does in the filter.
-    verdicts : tuple of dict
-        Of each target.
     asked : tuple of tuple
         The candidates of each target that it was asked about.
+    verdicts : tuple of dict
+        Of each target.
     """
 
     judge: str

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from diaghoi.choice.answers import Answers
-from diaghoi.choice.score import Tally
+from diaghoi.choice.score import BoolArray, IntArray, Tally
 
 
 def selection(answers: Answers, counts: Tally) -> dict[str, Any]:
@@ -39,7 +39,8 @@ def selection(answers: Answers, counts: Tally) -> dict[str, Any]:
     return whole
 
 
-def _row(counts: Tally, options: Any, which: Any) -> dict[str, Any]:
+def _row(counts: Tally, options: IntArray, which: BoolArray) -> dict[str, Any]:
+    """Compare the numbers of (Q,) questions, of which those in the mask count."""
     right, picked, hit = (each[which] for each in (counts.right, counts.picked, counts.hit))
     wrong = (options[which] - right).sum()
     return {

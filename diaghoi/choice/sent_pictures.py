@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import io
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -31,8 +32,36 @@ class SentPicture:
     height: int
 
 
-def sent_picture(path: Path) -> SentPicture:
-    """Read a JPEG or PNG file for a message.
+Find = Callable[[str], Path | None]
+"""Gives the file of an image by its name, None where there is none."""
+
+
+def check_pictures(find: Find, images: Sequence[str], which: str) -> None:
+    """Refuse a folder that has no picture of some images.
+
+    Parameters
+    ----------
+    find : callable
+        As :data:`Find`.
+    images : sequence of str
+        Names.
+    which : str
+        Says in the message which pictures these are.
+
+    Raises
+    ------
+    InputError
+        Where there are images, and none of their pictures.
+    """
+    if images and not any(find(name) is not None for name in images):
+        raise InputError(
+            f"--images: has none of the {len(images)} pictures {which}; the first is "
+            f"{images[0]!r}; give the folder that holds them"
+        )
+
+
+def sent_picture(find: Find, image: str) -> SentPicture:
+    """Read the picture of an image, a JPEG or PNG file, for a message.
 
     The file is sent as it is. Only where it asks to be turned, it is sent anew, as stored: boxes
     are about the stored pixels, and some servers would turn the picture and others not.
@@ -40,9 +69,12 @@ def sent_picture(path: Path) -> SentPicture:
     Raises
     ------
     InputError
-        Where it is damaged, or of another kind; the message leaves the name of the file to the
-        caller.
+        Where it is missing, damaged, or of another kind; the message leaves the name of the image
+        to the caller.
     """
+    path = find(image)
+    if path is None:
+        raise InputError("not in the folder")
     try:
         file = read_picture(path)
         data, kind = path.read_bytes(), file.kind

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from diaghoi.choice.evaluation import ChoiceEvaluation
+from diaghoi.choice.evaluation import REPLIES, ChoiceEvaluation
 from diaghoi.choice.score import SUBSETS
 from diaghoi.choice.selection import selection
 from diaghoi.comparison import Comparison
@@ -68,7 +68,7 @@ def compare_choices_table(
             )
     groups = groups or [""] * len(evaluations)
     models = check_models([Model(label=each.answers.label, file=Path()) for each in evaluations])
-    ways = dict.fromkeys(each.how for each in evaluations if each.how != "replies")
+    ways = dict.fromkeys(each.how for each in evaluations if each.how != REPLIES)
     tables = (_scores(evaluations, groups), _selected(evaluations, groups))
     return Comparison(
         dataset=questions.dataset,

@@ -9,7 +9,7 @@ and object here, so that they hold for any data set that words a class alike.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import cache, lru_cache
+from functools import cache
 
 import numpy as np
 
@@ -17,15 +17,12 @@ from diaghoi.causes import counterparts
 from diaghoi.choice.classes import Interaction, matching_name, predicted_interactions
 from diaghoi.vocabulary import facts, hico_det
 
-spelt = lru_cache(maxsize=1 << 16)(matching_name)
-"""As :func:`diaghoi.choice.classes.matching_name`, for the many that are compared here."""
-
 
 @cache
 def time_sensitive() -> frozenset[Interaction]:
     """Return the 68 classes of appendix A, table 5."""
     rows = facts("hico_det_time_sensitive.csv")
-    return frozenset(spelt(Interaction(row["verb"], row["object"])) for row in rows)
+    return frozenset(matching_name(Interaction(row["verb"], row["object"])) for row in rows)
 
 
 def indistinct_from(annotated: Iterable[Interaction]) -> set[Interaction]:
@@ -43,10 +40,11 @@ def indistinct_from(annotated: Iterable[Interaction]) -> set[Interaction]:
     Returns
     -------
     set of Interaction
-        Their counterparts, of the same objects, spelt as :data:`spelt` does.
+        Their counterparts, of the same objects, spelt as by
+        :func:`diaghoi.choice.classes.matching_name`.
     """
     table = _counterparts()
-    return {other for each in annotated for other in table.get(spelt(each), ())}
+    return {other for each in annotated for other in table.get(matching_name(each), ())}
 
 
 @cache
@@ -55,7 +53,7 @@ def _counterparts() -> dict[Interaction, frozenset[Interaction]]:
     table = counterparts(words)
     if table is None:
         return {}
-    named = [spelt(each) for each in predicted_interactions(words)]
+    named = [matching_name(each) for each in predicted_interactions(words)]
     return {
         named[row]: frozenset(named[column] for column in np.flatnonzero(others).tolist())
         for row, others in enumerate(table | table.T)

@@ -30,11 +30,11 @@ from diaghoi.choice.classes import (
     ARTICLE,
     Interaction,
     interaction,
+    matching_name,
     predicted_interactions,
 )
 from diaghoi.choice.judges import Asked, Verdicts
 from diaghoi.choice.people import SAME_PERSON
-from diaghoi.choice.time_sensitive import spelt
 from diaghoi.exceptions import InputError, close_matches, some_of
 from diaghoi.formats.checks import shown
 from diaghoi.overlap import iou
@@ -93,7 +93,7 @@ class FileJudge:
                     "of them"
                 )
             said.setdefault(key, where.removeprefix(f"{path}: "))
-        self.notes = tuple(self._check(path, list(known), list(others)))
+        self.notes = tuple(self._notes(path, list(known), list(others)))
 
     def judge(self, asked: Sequence[Asked]) -> list[Verdicts]:
         """Give the verdicts on the candidates of each target."""
@@ -103,14 +103,15 @@ class FileJudge:
         self, target: Target, candidates: Sequence[Interaction]
     ) -> Iterator[tuple[Interaction, bool]]:
         for each in candidates:
-            name = spelt(each)
+            name = matching_name(each)
             for person in (target.person, None):
                 verdict = self._verdicts.get((target.image, person, name))
                 if verdict is not None:
                     yield each, verdict
                     break
 
-    def _check(self, path: Path, known: list[str], others: list[str]) -> Iterator[str]:
+    def _notes(self, path: Path, known: list[str], others: list[str]) -> Iterator[str]:
+        """Tell of images that are not asked about; refuse a file that is about no other."""
         if not self._verdicts:
             raise InputError(
                 f"{path}: has no verdict on any of the {len(known)} images that are asked about; "
@@ -158,7 +159,7 @@ def _names(subjects: Sequence[Subject], vocabulary: Vocabulary) -> dict[str, Int
     """Map the names of all classes, as :func:`_plain` writes them."""
     annotated = {each for one in subjects for each in one.scene.annotated}
     classes = [*predicted_interactions(vocabulary), *sorted(annotated)]
-    return {_plain(each): spelt(each) for each in classes}
+    return {_plain(each): matching_name(each) for each in classes}
 
 
 @lru_cache(maxsize=1 << 16)
@@ -238,6 +239,6 @@ def _numbers(value: Any) -> list[float]:
     parts = value if isinstance(value, list) else str(value).split()
     try:
         numbers = [float(part) for part in parts]
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return []
     return numbers if all(map(math.isfinite, numbers)) else []

@@ -120,9 +120,8 @@ class Files:
         read : Inputs
             What was diagnosed.
         """
-        notes = []
         self._check_sort(diagnosis)
-        self._write_tables(diagnosis)
+        notes = self._write_tables(diagnosis)
         if self.json not in (None, outputs.STDOUT):
             write_json(self.json, result)
         if self.figure is not None:
@@ -156,11 +155,14 @@ class Files:
                 f"{', '.join(known)}"
             )
 
-    def _write_tables(self, diagnosis: Diagnosis) -> None:
+    def _write_tables(self, diagnosis: Diagnosis) -> list[str]:
         from diaghoi.report.columns import write_table
 
+        notes = []
         column = None if self.sort is None else self.sort.removeprefix("-")
         for path, table in self._tables_of(diagnosis):
-            # A column of one of the tables leaves the other as it is.
             sort = column if column in table else None
             write_table(path, table, sort=sort, descending=column == self.sort)
+            if sort != column:
+                notes.append(f"{path}: has no column '{column}' and is not sorted")
+        return notes

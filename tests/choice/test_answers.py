@@ -109,6 +109,9 @@ def test_chosen_texts_beyond_the_options_count_neither_way(tmp_path: Path) -> No
     assert "1 chosen texts are no options of their question" in " ".join(answers.notes)
 
 
+NO_REPLY = (
+    "line 1: the key 'reply' is missing; a line holds image, options and reply, or image and chosen"
+)
 BAD = [
     ([[3]], r"line 1: 3 is no answer"),
     ([FIRST, FIRST], "line 2: image 'HICO_0.jpg': QA_0 is answered already, at line 1"),
@@ -120,6 +123,13 @@ BAD = [
         [FIRST, {"image": "HICO_1.jpg", "rply": "A"}],
         r"line 2: the key 'reply' is missing \(did you mean 'rply'",
     ),
+    ([{"image": "HICO_0.jpg"}], NO_REPLY),
+    ([{"image": "HICO_0.jpg", "options": list(OPTIONS)}], NO_REPLY),
+    ([{"image": "HICO_0.jpg", "options": list(OPTIONS)}] * 2, NO_REPLY),
+    ([{"imgae": "HICO_0.jpg", "reply": "A"}], r"line 1: image: missing \(did you mean 'imgae'"),
+    ([{"HICO_0.jpg": [RIDE]}], r"image 'HICO_0\.jpg': .*; give \{'QA_0': \[chosen options\]\}"),
+    ([{"image": {"QA_0": []}}], "answers none of the 2 questions .* here is of image QA_0; give"),
+    ([FIRST | {"options": [*OPTIONS, *["None"] * 23]}], "line 1: options: 27 of them; give at"),
     ([FIRST | {"options": "ABC"}], "line 1: options: 'ABC'; give the options in the order"),
     ([{"image": "HICO_0.jpg", "reply": "A"}], "line 1: options: missing; give the options"),
     ([FIRST | {"options": ["ride a/an bycicle"]}], r"did you mean 'ride a/an bicycle'"),

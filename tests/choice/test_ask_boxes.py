@@ -157,10 +157,17 @@ def test_v_coco_images_may_go_by_number(tmp_path: Path) -> None:
 
 
 BAD = [
-    ({"HICO_0.jpg": [[1, 2, 3, "x"]]}, "image 'HICO_0.jpg': .*give boxes x1, y1, x2, y2"),
-    ({"HICO_0.jpg": [[1, 2, 3, 4], [1, 2]]}, "give boxes x1, y1, x2, y2"),
+    (
+        {"HICO_0.jpg": [[1, 2, 3, "x"]]},
+        r"image 'HICO_0.jpg': boxes\[0\]: .*give boxes x1",
+    ),
+    (
+        {"HICO_0.jpg": [[1, 2, 3, 4], [1, 2]]},
+        r"boxes\[1\]: \[1, 2\] is no box; give boxes",
+    ),
     ({"HICO_0.jpg": [[1, 2, 3, 4], 5]}, "give boxes x1, y1, x2, y2"),
     ({"HICO_0.jpg": [[1, 2, 3, 1e999]]}, "all numbers"),
+    ({"HICO_0.jpg": [[1, 2, 3, 10**400]]}, "all numbers"),
     ({"HICO_0.jpg": [[9, 2, 3, 4]]}, "ends before it begins"),
     ({"x.jpg": [[1, 2, 3, 4]]}, "none of the 1 images is asked about .*'x.jpg' here and 'HICO_0"),
     ({}, "none of the 0 images"),

@@ -213,6 +213,11 @@ HEAD = "image,person,verb,object,verdict\n"
         ('{"image": "a.jpg"}\n[1]', "line 1: 'verdict' is missing"),
         ('{"image": "a.jpg", "class": "push bicycle", "verdict": "no"}\n[1]', "line 2: .1. is no"),
         ('{"image": "a.jpg", "class": "push bicycle", "verdict": 2}', "line 1: verdict 2"),
+        (
+            '{"image": "a.jpg", "person": [1%s], "verb": "push", "object": "bicycle", "verdict": 0}'
+            % ("0" * 400),
+            "is none of the 2 annotated people",
+        ),
     ],
 )
 def test_bad_files_of_verdicts_are_refused(tmp_path: Path, text: str, problem: str) -> None:

@@ -95,6 +95,17 @@ def test_annotations_and_the_file_of_a_benchmark_tell_the_same(
     assert 0 < sum(told.values()) < len(told)
 
 
+def test_annotations_without_names_tell_nothing(tmp_path: Path) -> None:
+    boxes = [(PERSON, (0, 0, 20, 20)), (PERSON, (30, 0, 50, 20))]
+    path = tmp_path / "annotations.pkl"
+    write_triplet_lists(path, scenes([image("", boxes, [(0, 1, HUG)])], scored=False))
+    about = replace(
+        QUESTIONS, questions=(replace(QUESTIONS.questions[0], image="HICO_street.jpg"),)
+    )
+    with pytest.raises(InputError, match=r"annotations\.pkl: the images have no names"):
+        read_people(path, about)
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -102,6 +113,12 @@ def test_annotations_and_the_file_of_a_benchmark_tell_the_same(
         ('{"HICO_0.jpg": 0}', "HICO_0.jpg: 0; give single, multi or the number"),
         ('{"HICO_0.jpg": true}', "HICO_0.jpg: True; give single"),
         ("HICO_0.jpg,1\nHICO_1.jpg,several\n", "HICO_1.jpg: 'several'; give single"),
+        (f"HICO_0.jpg,{'1' * 5000}\n", "HICO_0.jpg: '111.*; give single"),
+        ("HICO_0.jpg,1\nHICO_0.jpg,2\n", "HICO_0.jpg: one person in one place, several in"),
+        (
+            '{"single": ["HICO_0.jpg"], "multi": ["HICO_0.jpg"]}',
+            "HICO_0.jpg: one person in one place",
+        ),
         ('{"a.jpg": "single"}', "tells of none of the 3 images of questions.json"),
     ],
 )

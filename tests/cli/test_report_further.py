@@ -51,7 +51,8 @@ def test_tables_of_classes_and_images(report) -> None:
 
 def test_a_column_of_one_table_leaves_the_other_as_it_is(report) -> None:
     report("--image-table", "before.json")
-    report("--class-table", "c.csv", "--image-table", "i.json", "--sort", "ap")
+    _, _, notes = report("--class-table", "c.csv", "--image-table", "i.json", "--sort", "ap")
+    assert "i.json: has no column 'ap' and is not sorted" in notes
     with Path("c.csv").open(encoding="utf-8", newline="") as stream:
         found = [float(row["ap"]) for row in csv.DictReader(stream) if row["ap"]]
     assert found == sorted(found, reverse=True)

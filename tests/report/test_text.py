@@ -174,6 +174,14 @@ def test_v_coco(result) -> None:
     assert V_COCO in shown(result)
 
 
+def test_one_image_is_no_images(result) -> None:
+    result["counts"] |= {"images": 1, "predicted_triplets": 1, "predicted_pairs": 1}
+    text = shown(result)
+    assert "1 image, " in text
+    assert " 1 predicted triplet\n" in text
+    assert "1 predicted pair, " in text
+
+
 def test_no_label_no_pairs(result) -> None:
     result["label"] = ""
     result["pairs"] |= {"source": "triplets", "per_image": None}

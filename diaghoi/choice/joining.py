@@ -1,0 +1,57 @@
+"""Joining what a file tells of images to the questions about them: by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TypeVar
+
+from diaghoi.choice.questions import Questions
+from diaghoi.exceptions import InputError
+from diaghoi.formats.checks import shown
+from diaghoi.formats.vcoco import image_number
+from diaghoi.scenes import Scenes
+
+Found = TypeVar("Found")
+
+
+def by_name(image: str, known: Mapping[str, Found]) -> Found | None:
+    """Find what is known about an image; those of V-COCO may go by their number alone.
+
+    Parameters
+    ----------
+    image : str
+        Its name in the questions.
+    known : mapping
+        By the name in another file.
+
+    Returns
+    -------
+    object or None
+        None where the file does not have the image.
+    """
+    return known.get(image, known.get(image_number(image)))
+
+
+def check_named(scenes: Scenes) -> None:
+    """Refuse predictions or annotations whose images no question can be joined to.
+
+    Raises
+    ------
+    InputError
+        Where the images have no names.
+    """
+    if not scenes.named:
+        raise InputError(
+            f"{scenes.source}: the images have no names, so questions cannot be joined to them; "
+            "add a 'filename' to each image"
+        )
+
+
+def strangers(file: object, names: Sequence[str], questions: Questions) -> InputError:
+    """Make the error for a file on none of the images that questions are about."""
+    first = shown(names[0]) if names else "missing"
+    return InputError(
+        f"{file}: none of the {len(names)} images is asked about in {questions.file}; the first is "
+        f"{first} here and {questions.images[0]!r} there; give a file on the images of the "
+        "questions"
+    )
