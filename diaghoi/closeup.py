@@ -110,8 +110,7 @@ class CloseUp:
         """Find the annotated box that a predicted one overlaps most, whatever the categories."""
         boxes = np.flatnonzero(self.annotations.box_image == self.predictions.box_image[box])
         mine = np.repeat(self.predictions.box_xyxy[box][None], len(boxes), axis=0)
-        margin = 1.0 if self.protocol.boxes == "inclusive" else 0.0
-        return _largest(boxes, iou(mine, self.annotations.box_xyxy[boxes], margin))
+        return _largest(boxes, iou(mine, self.annotations.box_xyxy[boxes], self.protocol.margin))
 
     def closest_predicted(self, box: int, among: IntArray) -> Near:
         """Find the predicted box that an annotated one overlaps most, of those compared with it.

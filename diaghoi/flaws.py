@@ -105,7 +105,7 @@ def _twins(annotations: Scenes, protocol: Protocol) -> tuple[IntArray, IntArray]
     by_cell = np.argsort(cell, kind="stable")
     owner, position = expand(*runs(cell[by_cell], cell))
     other = by_cell[position]
-    xyxy, margin = annotations.box_xyxy, 1.0 if protocol.boxes == "inclusive" else 0.0
+    xyxy, margin = annotations.box_xyxy, protocol.margin
     twins = (owner != other) & (iou(xyxy[owner], xyxy[other], margin) > SAME_BOX)
     return owner[twins], other[twins]
 
@@ -254,7 +254,7 @@ def confident_people(judged: Judged) -> BoolArray:
     owner, position = expand(*runs(predictions.box_image[sure], predictions.box_image[strangers]))
     stranger, other = strangers[owner], sure[position]
     xyxy, protocol = predictions.box_xyxy, judged.protocol
-    value = iou(xyxy[stranger], xyxy[other], 1.0 if protocol.boxes == "inclusive" else 0.0)
+    value = iou(xyxy[stranger], xyxy[other], protocol.margin)
     agree = value > protocol.iou if protocol.strict else value >= protocol.iou
     agree |= stranger == other  # also a box without area
     return _of_triplets(judged, marked(stranger[agree], len(best)))

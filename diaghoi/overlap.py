@@ -139,7 +139,7 @@ def overlap(annotations: Scenes, predictions: Scenes, protocol: Protocol) -> Ove
     value = iou(
         predictions.box_xyxy[owner],
         annotations.box_xyxy[annotated],
-        margin=1.0 if protocol.boxes == "inclusive" else 0.0,
+        margin=protocol.margin,
     )
     return Overlap(
         cell_of_predicted=cell_of_predicted,

@@ -198,6 +198,11 @@ class Protocol:
         """Whether boxes are compared with boxes of their own category alone."""
         return self.pairing == "triplet"
 
+    @property
+    def margin(self) -> float:
+        """Pixels by which a box is wider than the distance of its edges: 1 for inclusive boxes."""
+        return 1.0 if self.boxes == "inclusive" else 0.0
+
     def counted(self, vocabulary: Vocabulary) -> BoolArray:
         """(C,) true for the HOI classes that count."""
         if self.classes == "interactions":

@@ -251,8 +251,7 @@ def _overlap_of_pairs(
     """``IoU_human * sqrt(IoU_object)``; 0 where the humans alone do not overlap ``enough``."""
     boxes = predictions.box_xyxy
     human, thing = predictions.pair_human, predictions.pair_object
-    convention = protocol(predictions.vocabulary.protocol).boxes
-    margin = 1.0 if convention == "inclusive" else 0.0
+    margin = protocol(predictions.vocabulary.protocol).margin
     overlap = box_iou(boxes[human[first]], boxes[human[second]], margin)
     near = np.flatnonzero(overlap > enough)
     things = box_iou(boxes[thing[first[near]]], boxes[thing[second[near]]], margin)

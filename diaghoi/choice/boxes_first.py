@@ -94,9 +94,8 @@ def found_person(person: Box, boxes: Sequence[Box], protocol: Protocol) -> Box |
     """
     if not boxes:
         return None
-    margin = 1.0 if protocol.boxes == "inclusive" else 0.0
     asked = np.full((len(boxes), 4), person, dtype=np.float64)
-    overlap = iou(asked, np.array(boxes, dtype=np.float64), margin)
+    overlap = iou(asked, np.array(boxes, dtype=np.float64), protocol.margin)
     best = int(np.argmax(overlap))
     return boxes[best] if overlap[best] >= protocol.iou else None
 

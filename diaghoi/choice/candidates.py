@@ -157,7 +157,7 @@ def _subject(
     pool: Mapping[str, Sequence[Interaction]],
 ) -> Subject:
     words, name = annotations.vocabulary, str(annotations.names[image])
-    margin = 1.0 if words.protocol.boxes == "inclusive" else 0.0
+    margin = words.protocol.margin
     everybody = annotations.box_xyxy[boxes][annotations.box_label[boxes] == words.person]
     size = None if annotations.sizes is None else annotations.sizes[image].tolist()
     annotated = [each for _, each in done]

@@ -171,7 +171,6 @@ def _reached(
     if match == "scene":
         return on
     protocol = questions.protocol(predictions.vocabulary)
-    margin = 1.0 if protocol.boxes == "inclusive" else 0.0
     pair = predictions.triplet_pair[triplet]
     named: tuple[tuple[Literal["human", "thing"], IntArray], ...] = (
         ("human", predictions.pair_human[pair]),
@@ -180,7 +179,7 @@ def _reached(
     for name, box in named[: 1 if match == "person" else 2]:
         asked = questions.boxes(name)[question]
         with np.errstate(invalid="ignore"):
-            reached = iou(predictions.box_xyxy[box], asked, margin) >= protocol.iou
+            reached = iou(predictions.box_xyxy[box], asked, protocol.margin) >= protocol.iou
         on &= reached & (box >= 0)
     return on
 

@@ -155,7 +155,7 @@ def _annotated(scenes: Scenes, questions: Questions) -> dict[str, bool]:
     check_named(scenes)
     row = {name: place for place, name in enumerate(scenes.names.tolist())}
     person = scenes.vocabulary.person
-    margin = 1.0 if scenes.vocabulary.protocol.boxes == "inclusive" else 0.0
+    margin = scenes.vocabulary.protocol.margin
     found = {}
     for name in questions.images:
         place = by_name(name, row)

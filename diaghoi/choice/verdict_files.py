@@ -73,7 +73,7 @@ class FileJudge:
         self, path: Path, subjects: Sequence[Subject], vocabulary: Vocabulary, origin: int = 0
     ) -> None:
         self.name = str(path)
-        self._margin = 1.0 if vocabulary.protocol.boxes == "inclusive" else 0.0
+        self._margin = vocabulary.protocol.margin
         self._origin = origin
         self._named = _names(subjects, vocabulary)
         self._verdicts: dict[_Key, bool] = {}

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from diaghoi.choice.detect import Selection
     from diaghoi.choice.evaluation import ChoiceEvaluation
     from diaghoi.choice.questions import Questions
-    from diaghoi.comparison import Comparison
-    from diaghoi.significance import Difference
 
 choice = typer.Typer(
     no_args_is_help=True,
@@ -150,6 +148,7 @@ def compare(
 ) -> None:
     """Set models that answer and detectors side by side, in the layout of the paper."""
     from diaghoi.choice.evaluation import evaluate_answers
+    from diaghoi.choice.intervals import compare_choices
     from diaghoi.choice.tables import compare_choices_table
 
     kind = comparing.table_kind(format, out)
@@ -167,7 +166,9 @@ def compare(
             evaluations.append(evaluate_answers(found, people=several, how=how, notes=notes))
         comparison = compare_choices_table(evaluations, _groups(evaluations, grouped))
         if tests is not None:
-            comparison = _tested(comparison, evaluations, tests, shown)
+            comparison = comparing.with_tests(
+                comparison, evaluations, compare_choices, tests, shown
+            )
         comparing.write_comparison(comparison, kind, out, json)
         if figure is not None:
             _draw_scores(evaluations, figure)
@@ -290,48 +291,6 @@ def _result(
         result["distractors"] = distractors(evaluation.answers)
         result["positions"] = None if bias is None else bias.to_dict()
     return result
-
-
-def _tested(
-    comparison: Comparison,
-    evaluations: Sequence[ChoiceEvaluation],
-    tests: comparing.Tests,
-    shown: Progress,
-) -> Comparison:
-    """Add the tests of each model against the first."""
-    from diaghoi.significance import level_of
-
-    differences = _differences(evaluations, tests, shown)
-    return replace(
-        comparison.with_differences(differences, level_of(tests.confidence)),
-        notes=(*comparing.too_few(len(differences), tests), *comparison.notes),
-    )
-
-
-def _differences(
-    evaluations: Sequence[ChoiceEvaluation],
-    tests: comparing.Tests,
-    shown: Progress,
-) -> list[Difference]:
-    """Test each model against the first, all together."""
-    from diaghoi.choice.intervals import compare_choices
-    from diaghoi.significance import corrected
-
-    if len(evaluations) < 2:
-        raise InputError("--significance: compares models, and there is one; give at least two")
-    first, *others = evaluations
-    found: list[Difference] = []
-    for other in others:
-        shown.start(f"testing {other.answers.label}", total=2 * tests.resamples)
-        found += compare_choices(
-            first,
-            other,
-            tests.resamples,
-            seed=tests.seed,
-            confidence=tests.confidence,
-            progress=shown.advance,
-        )
-    return corrected(found, tests.confidence)
 
 
 def _write(

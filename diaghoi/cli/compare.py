@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import cache
 from math import floor
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, NamedTuple, TypeVar
 
 import typer
 
@@ -35,6 +35,7 @@ from diaghoi.study import Model, Study, check_models, read_result, read_study
 from diaghoi.vocabulary import Vocabulary
 
 Reader = Callable[[Path], dict[str, Any] | None]
+Run = TypeVar("Run")
 FORMATS = ("text", "markdown", "latex", "csv", "json")
 ENDINGS = {".txt": "text", ".md": "markdown", ".tex": "latex", ".csv": "csv", ".json": "json"}
 
@@ -252,34 +253,52 @@ def _comparison(
             _check_saved(study, model, result)
         results.append(result)
     comparison = compared(study.models, results)
-    notes = [*located]
     if tests is not None:
-        differences = _differences(diagnoses, tests, bar)
-        notes += too_few(len(differences), tests)
-        comparison = comparison.with_differences(differences, level_of(tests.confidence))
-    return replace(comparison, notes=(*notes, *comparison.notes))
+        comparison = with_tests(comparison, diagnoses, compare_pair, tests, bar)
+    return replace(comparison, notes=(*located, *comparison.notes))
 
 
-def _differences(diagnoses: Sequence[Diagnosis], tests: Tests, bar: Progress) -> list[Difference]:
-    """Test each model against the first, all together."""
-    if len(diagnoses) < 2:
+def with_tests(
+    comparison: Comparison,
+    runs: Sequence[Run],
+    compare: Callable[..., list[Difference]],
+    tests: Tests,
+    bar: Progress,
+) -> Comparison:
+    """Test each model against the first, all together, and add what is found.
+
+    Parameters
+    ----------
+    comparison : Comparison
+        Of the models.
+    runs : sequence
+        What each model did.
+    compare : callable
+        Tests two of them, as :func:`diaghoi.significance.compare_pair` does diagnoses.
+    tests : Tests
+        The choices.
+    bar : Progress
+        Tells what is being done.
+    """
+    if len(runs) < 2:
         raise InputError("--significance: compares models, and there is one; give at least two")
-    first, *others = diagnoses
     found: list[Difference] = []
-    for other in others:
-        bar.start(f"testing {other.label}", total=2 * tests.resamples)
-        found += compare_pair(
-            first,
-            other,
+    for model, run in zip(comparison.models[1:], runs[1:], strict=True):
+        bar.start(f"testing {model.label}", total=2 * tests.resamples)
+        found += compare(
+            runs[0],
+            run,
             tests.resamples,
             seed=tests.seed,
             confidence=tests.confidence,
             progress=bar.advance,
         )
-    return corrected(found, tests.confidence)
+    differences = corrected(found, tests.confidence)
+    tested = comparison.with_differences(differences, level_of(tests.confidence))
+    return replace(tested, notes=(*_too_few(len(differences), tests), *comparison.notes))
 
 
-def too_few(comparisons: int, tests: Tests) -> list[str]:
+def _too_few(comparisons: int, tests: Tests) -> list[str]:
     """Tell where no model could be told apart, however much it differs."""
     level = level_of(tests.confidence)
     # The smallest p-value is 1 / (1 + resamples).

@@ -60,8 +60,8 @@ class Options:
         conventions = self.vocabulary.conventions
         if conventions is None or conventions.boxes == "xyxy":
             return boxes
-        inclusive = self.vocabulary.protocol.boxes == "inclusive"
-        return np.concatenate([boxes[:, :2], boxes[:, :2] + boxes[:, 2:] - inclusive], axis=1)
+        margin = self.vocabulary.protocol.margin
+        return np.concatenate([boxes[:, :2], boxes[:, :2] + boxes[:, 2:] - margin], axis=1)
 
 
 @dataclass(frozen=True, kw_only=True)

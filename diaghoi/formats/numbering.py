@@ -73,8 +73,8 @@ def numbers_of_files(scenes: Scenes) -> Scenes:
         return scenes
     box = scenes.box_xyxy + conventions.origin
     if conventions.boxes == "xywh":
-        inclusive = scenes.vocabulary.protocol.boxes == "inclusive"
-        box = np.concatenate([box[:, :2], box[:, 2:] - box[:, :2] + inclusive], axis=1)
+        margin = scenes.vocabulary.protocol.margin
+        box = np.concatenate([box[:, :2], box[:, 2:] - box[:, :2] + margin], axis=1)
     return replace(
         scenes,
         box_xyxy=box,

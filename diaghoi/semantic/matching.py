@@ -216,7 +216,6 @@ def _meeting(
     protocol: Protocol,
 ) -> tuple[IntArray, IntArray]:
     """List annotated and predicted triplets of an image whose boxes both meet."""
-    margin = 1.0 if protocol.boxes == "inclusive" else 0.0
     wanted, triplet_of = np.unique(annotated.pair[mine], return_inverse=True)
     offered, offer_of = np.unique(predicted.pair[theirs], return_inverse=True)
     truth, found = annotated.scenes, predicted.scenes
@@ -225,7 +224,7 @@ def _meeting(
     for role in ("pair_human", "pair_object"):
         one = found.box_xyxy[getattr(found, role)[offered[owner]]]
         other = truth.box_xyxy[getattr(truth, role)[wanted[position]]]
-        meeting = iou(one, other, margin) >= theta
+        meeting = iou(one, other, protocol.margin) >= theta
         owner, position = owner[meeting], position[meeting]
     # From pairs to the triplets of both pairs.
     by_offer = np.argsort(offer_of, kind="stable")
