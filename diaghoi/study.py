@@ -25,10 +25,10 @@ from typing import Any
 from diaghoi.diagnosing import diagnose
 from diaghoi.diagnosis import Diagnosis
 from diaghoi.exceptions import InputError, close_matches
-from diaghoi.formats import read_annotations, read_predictions
+from diaghoi.formats import open_predictions, read_annotations
 from diaghoi.formats.toml import check_keys, read_toml, text_of
 from diaghoi.protocol import Protocol
-from diaghoi.scenes import Scenes
+from diaghoi.scenes import Scenes, SceneSource
 from diaghoi.vocabulary import Vocabulary, vocabulary
 
 STAGES = {"one": "One-stage", "two": "Two-stage"}
@@ -112,10 +112,10 @@ class Study:
             self.annotations, dataset=self.vocabulary, instances=self.instances, ids=self.ids
         )
 
-    def read_predictions(self, model: Model) -> Scenes:
-        """Read the predictions of one of the models; see :func:`diaghoi.read_predictions`."""
+    def open_predictions(self, model: Model) -> SceneSource:
+        """Open the predictions of one of the models; see :func:`diaghoi.open_predictions`."""
         try:
-            return read_predictions(model.file, pairs=model.pairs, dataset=self.vocabulary)
+            return open_predictions(model.file, pairs=model.pairs, dataset=self.vocabulary)
         except InputError:
             refuse_result(model.file, "the predictions")
             raise
@@ -124,7 +124,7 @@ class Study:
         self, model: Model, annotations: Scenes, protocol: str | Protocol | None = None
     ) -> Diagnosis:
         """Diagnose one of the models under the protocol of the study, or another."""
-        predictions = self.read_predictions(model)
+        predictions = self.open_predictions(model)
         return diagnose(annotations, predictions, protocol or self.protocol, label=model.label)
 
 

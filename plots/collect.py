@@ -136,7 +136,7 @@ class _Reader:
         saved = read_result(model.file)
         if saved is not None:
             return Source(result=saved | {"label": model.label})
-        predictions = self.study.read_predictions(model)
+        predictions = self.study.open_predictions(model).load()
         annotations = self._annotations(predictions.vocabulary)
         diagnosis = diagnose(annotations, predictions, self.study.protocol, label=model.label)
         return Source(

@@ -29,7 +29,7 @@ from diaghoi.report.json import to_json, write_json
 from diaghoi.report.latex import to_latex
 from diaghoi.report.latex_letters import unknown_letters
 from diaghoi.report.markdown import to_markdown
-from diaghoi.scenes import Scenes
+from diaghoi.scenes import Scenes, SceneSource
 from diaghoi.significance import Difference, compare_pair, corrected, level_of
 from diaghoi.study import Model, Study, check_models, read_result, read_study
 from diaghoi.vocabulary import Vocabulary
@@ -237,7 +237,7 @@ def _comparison(
         result = read(model.file)
         if result is None:
             bar.start(f"reading {model.label}")
-            predictions = study.read_predictions(model)
+            predictions = study.open_predictions(model)
             if truth is None:
                 truth, located = _annotations(study, predictions.vocabulary, written)
             diagnosis, result = _diagnosed(study, model, truth, predictions, bar)
@@ -324,7 +324,7 @@ def _annotations(
 
 
 def _diagnosed(
-    study: Study, model: Model, truth: Scenes, predictions: Scenes, bar: Progress
+    study: Study, model: Model, truth: Scenes, predictions: SceneSource, bar: Progress
 ) -> tuple[Diagnosis, dict[str, Any]]:
     words, other = truth.vocabulary.name, predictions.vocabulary.name
     if words != other:
