@@ -201,8 +201,9 @@ def _lines(content: Content) -> Iterator[tuple[str, dict[str, Any]]]:
     if isinstance(value, dict) and not _is_line(value):
         yield from _published(file, value)
         return
-    for number, line in enumerate([value] if isinstance(value, dict) else value, 1):
-        where = f"{file}: line {number}"
+    lines, numbers = ([value], (1,)) if isinstance(value, dict) else (value, content.lines)
+    for place, line in enumerate(lines):
+        where = f"{file}: line {numbers[place]}" if numbers else f"{file}: entry {place + 1}"
         if not isinstance(line, dict):
             raise InputError(f"{where}: {shown(line)} is no answer; give a JSON object")
         yield where, line

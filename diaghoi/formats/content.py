@@ -47,11 +47,14 @@ class Content:
         The object in a pickle or JSON file; for ``npz`` the arrays by name, not read yet; for
         ``mat`` the names of the variables; for a folder ``{number: path}`` of its
         ``detections_XX.mat``.
+    lines : tuple of int
+        Of a JSON file with one value a line, the number of the line of each; else empty.
     """
 
     path: Path
     container: Container
     value: Any
+    lines: tuple[int, ...] = ()
 
     @property
     def file(self) -> str:
@@ -103,7 +106,7 @@ def load(path: str | os.PathLike[str]) -> Content:
         raise InputError(f"{path}: {error.strerror or error}; check the path") from error
     _refuse(path, head)
     if head.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in (b"[", b"{"):
-        return Content(path, "json", _json(path))
+        return Content(path, "json", *_json(path))
     return Content(path, "pickle", _pickle(path))
 
 
@@ -141,7 +144,8 @@ def _pickle(path: Path) -> Any:
     return value
 
 
-def _json(path: Path) -> Any:
+def _json(path: Path) -> tuple[Any, tuple[int, ...]]:
+    """Read a JSON file; also tell the lines of its values where it has one a line."""
     try:
         with collector_off(), path.open(encoding="utf-8-sig") as stream:
             text = stream.read()
@@ -150,7 +154,7 @@ def _json(path: Path) -> Any:
                     f"{path}: holds little but empty lists; write what they shall hold"
                 )
             try:
-                return json.loads(text)
+                return json.loads(text), ()
             except json.JSONDecodeError as error:
                 if not error.msg.startswith("Extra data"):
                     raise
@@ -166,20 +170,21 @@ def _json(path: Path) -> Any:
         raise InputError(f"{path}: not a readable JSON file ({what:.120})") from error
 
 
-def _json_lines(path: Path, lines: Iterable[str]) -> list[Any]:
+def _json_lines(path: Path, lines: Iterable[str]) -> tuple[list[Any], tuple[int, ...]]:
     """Read a file with one JSON value a line."""
-    values = []
+    values, numbers = [], []
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
         try:
             values.append(json.loads(line.lstrip("\ufeff")))
+            numbers.append(number)
         except json.JSONDecodeError as error:
             raise InputError(
                 f"{path}: line {number}: cut off or damaged JSON ({error!s:.120}); give one JSON "
                 "value for the whole file, or one a line"
             ) from None
-    return values
+    return values, tuple(numbers)
 
 
 def _folder(path: Path) -> Content:

@@ -113,7 +113,7 @@ NO_REPLY = (
     "line 1: the key 'reply' is missing; a line holds image, options and reply, or image and chosen"
 )
 BAD = [
-    ([[3]], r"line 1: 3 is no answer"),
+    ([[3]], r"entry 1: 3 is no answer"),
     ([FIRST, FIRST], "line 2: image 'HICO_0.jpg': QA_0 is answered already, at line 1"),
     ([FIRST, {"imgae": "x", "reply": "A"}], r"line 2: image: missing \(did you mean 'imgae'\?\)"),
     ([FIRST | {"image": 3}], "line 1: image: 3; give the name"),
@@ -145,6 +145,17 @@ def test_bad_answers_are_named(tmp_path: Path, lines: list[Any], message: str) -
     with pytest.raises(InputError, match=message) as caught:
         read(tmp_path, *lines)
     assert "model.jsonl" in str(caught.value)
+
+
+def test_a_message_counts_empty_lines_and_entries(tmp_path: Path) -> None:
+    path, bad = tmp_path / "model.jsonl", FIRST | {"reply": 3}
+    questions = asked([([RIDE, HOLD], [WASH, NOTHING])] * 2)
+    path.write_text(f"\n{json.dumps(FIRST)}\n\n{json.dumps(bad | {'image': 'HICO_1.jpg'})}\n")
+    with pytest.raises(InputError, match="line 4: reply: 3 is no text"):
+        read_answers(path, questions)
+    path.write_text(json.dumps([FIRST, bad | {"image": "HICO_1.jpg"}], indent=1))
+    with pytest.raises(InputError, match="entry 2: reply: 3 is no text"):
+        read_answers(path, questions)
 
 
 def test_several_questions_of_an_image_must_be_told_apart(tmp_path: Path) -> None:
