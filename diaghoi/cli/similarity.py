@@ -40,6 +40,10 @@ Human = Annotated[
     Path,
     typer.Option(help="What people said: CSV of pairs, one column a person.", readable=False),
 ]
+HumanScale = Annotated[
+    float | None,
+    typer.Option(help="Highest score of the scale of the people [1 or 4, by the scores]."),
+]
 Objects = Annotated[
     Path | None,
     typer.Option(help="Table of objects, where people compared interactions.", readable=False),
@@ -115,6 +119,7 @@ def subset(
     weight: Weight = 0.5,
     combine: Combine = "arithmetic",
     scale: Scale = None,
+    human_scale: HumanScale = None,
     json: options.Json = None,
     quiet: options.Quiet = False,
 ) -> None:
@@ -127,18 +132,11 @@ def subset(
     outputs.check_files([json], [table, human, objects])
     choices: Any = {"weight": weight, "combine": combine}
     measure = Measure(**choices)
-    judgements = read_judgements(human)
     found = rater_subsets(
-        judgements,
+        read_judgements(human, scale=human_scale),
         read_ratings(table, scale=scale),
         None if objects is None else read_ratings(objects, scale=scale),
         measure=measure,
     )
     result = found.to_dict()
-    result["notes"] = []
-    if found.missing:
-        result["notes"].append(
-            f"{len(found.missing)} words are not in the tables; their pairs count as not similar: "
-            f"{some_of(found.missing)}"
-        )
     show_sheets(result, json, quiet, subset_sheets(result))

@@ -139,8 +139,9 @@ def build(
 
 def _files(out: Path, verbs: bool, objects: bool) -> dict[str, Path]:
     """Name the file of each kind."""
-    if out.suffix.lower() not in (".csv", ".npz"):
-        raise InputError(f"{out}: tables of similarity are written as .csv or .npz")
+    from diaghoi.semantic.table_files import check_suffix
+
+    check_suffix(out)
     if not (verbs and objects):
         return {"verb" if verbs else "object": out}
     return {kind: out.with_name(f"{out.stem}_{kind}s{out.suffix}") for kind in ("verb", "object")}

@@ -259,8 +259,10 @@ class SemanticEvaluation:
             return None
         of_class, found = self._classes[1], self.matched.prediction
         extra = self._charged(self._free(self.matched))
-        # An annotated triplet that nothing found is listed with score 0 and without credit.
-        score = np.append(self.score, 0.0)[found]
+        # An annotated triplet that nothing found is listed with score 0 and without credit; among
+        # scores below 0, such as logarithms, that would be the first place instead of the last.
+        nothing = -np.inf if (self.score < 0).any() else 0.0
+        score = np.append(self.score, nothing)[found]
         # Algorithm 1 lists the annotated triplets of an image and then its unmatched predictions.
         place = np.concatenate([2 * self.annotated.image, 2 * self.predicted.image[extra] + 1])
         order = np.argsort(place, kind="stable")

@@ -16,7 +16,7 @@ from diaghoi.semantic.wordnet import Records, read_dict, read_extract, read_glos
 
 Pos = Literal["n", "v"]
 
-NAME = re.compile(r"(.+)\.([nv])\.(\d+)")
+NAME = re.compile(r"(.+)\.([nv])\.0*([0-9]{1,9})")
 # WordNet's rules of detachment: an ending, and what stands for it in the base form.
 ENDINGS: dict[str, tuple[tuple[str, str], ...]] = {
     "n": (

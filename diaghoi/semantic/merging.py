@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import csv
 import os
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
 from diaghoi.exceptions import InputError
-from diaghoi.formats.atomic import replacing
-from diaghoi.formats.cells import harmless
 from diaghoi.semantic.ratings import NAMELESS, Ratings
+from diaghoi.semantic.table_files import write_pairs
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.integer]
@@ -22,8 +19,9 @@ IntArray = npt.NDArray[np.integer]
 def merge_ratings(tables: Sequence[Ratings], *, name: str = "merged") -> Ratings:
     """Bring the raters of several tables together.
 
-    A pair that a table does not have counts 0 for its raters if the table has both words, and as
-    not rated if it lacks one of them. Columns that are called ``score`` get the name of their file.
+    A pair that a table does not have counts 0 for its raters if the table has both words (1 if
+    they are the same), and as not rated if it lacks one of them. Columns that are called ``score``
+    get the name of their file.
 
     Parameters
     ----------
@@ -44,7 +42,7 @@ def merge_ratings(tables: Sequence[Ratings], *, name: str = "merged") -> Ratings
     if twice:
         raise InputError(
             f"{', '.join(table.source for table in tables)}: rater '{twice[0]}' stands in two "
-            "tables; rename a column"
+            "tables; rename a column, or a file whose column is called score"
         )
     place: dict[str, int] = {}
     for table in tables:
@@ -60,7 +58,8 @@ def merge_ratings(tables: Sequence[Ratings], *, name: str = "merged") -> Ratings
         has = np.zeros(size, dtype=bool)
         has[row] = True
         known = has[first] & has[second]
-        column = np.where(known[:, None], 0.0, np.nan) + np.zeros((1, len(table.raters)))
+        left_out = np.where(known, first == second, np.nan)
+        column = np.repeat(left_out[:, None], len(table.raters), axis=1)
         column[np.searchsorted(pairs, key)] = table.scores
         columns.append(column)
     return Ratings(
@@ -117,34 +116,4 @@ def write_ratings(path: str | os.PathLike[str], ratings: Ratings) -> None:
     InputError
         For another ending, and a file that cannot be written.
     """
-    suffix = Path(path).suffix.lower()
-    if suffix not in (".csv", ".npz"):
-        raise InputError(f"{path}: tables of similarity are written as .csv or .npz")
-    names = ratings.names
-    if suffix == ".npz":
-        with replacing(path) as temporary:
-            np.savez_compressed(
-                temporary,
-                names=np.array(names, dtype=np.str_),
-                row=ratings.first,
-                column=ratings.second,
-                value=ratings.scores,
-                raters=np.array(ratings.raters, dtype=np.str_),
-            )
-        return
-    pairs = zip(ratings.first.tolist(), ratings.second.tolist(), strict=True)
-    rows = (
-        (
-            harmless(names[a]),
-            harmless(names[b]),
-            *("" if score != score else repr(score) for score in scores),
-        )
-        for (a, b), scores in zip(pairs, ratings.scores.tolist(), strict=True)
-    )
-    with (
-        replacing(path) as temporary,
-        temporary.open("w", encoding="utf-8", newline="") as stream,
-    ):
-        writer = csv.writer(stream, lineterminator="\n")
-        writer.writerow(("a", "b", *map(harmless, ratings.raters)))
-        writer.writerows(rows)
+    write_pairs(path, ratings.names, ratings.first, ratings.second, ratings.scores, ratings.raters)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,12 +10,23 @@ import numpy as np
 import numpy.typing as npt
 
 from diaghoi.exceptions import InputError, close_matches, some_of
+from diaghoi.semantic.csv_rows import (
+    Rows,
+    as_number,
+    check_names,
+    check_widths,
+    number_in,
+    read_rows,
+)
 from diaghoi.semantic.ratings import SCALES
 
 FloatArray = npt.NDArray[np.float64]
 
 METRICS = ("score", "similarity", "metric", "shoe", "model")
 """Columns that are taken as those of a metric, not of a person, where nobody says."""
+ITEMS = ("", "id", "image", "index", "item", "no", "number", "pair", "question")
+"""Columns that number the items, and are no ratings even where the numbers are as small."""
+MOST_LEVELS = 1000
 _PERSON = ("annotator", "rater", "person", "worker")
 _GIVEN = ("rating", "score", "value")
 
@@ -71,7 +80,7 @@ def read_people(path: Path, *, metrics: Sequence[str] = (), highest: int = 4) ->
     metrics : sequence of str
         Columns with the scores of metrics; by default those with a customary name.
     highest : int
-        Last number of the scale, which starts at 0.
+        Last number of the scale, which starts at 0; at most 1,000.
 
     Returns
     -------
@@ -82,34 +91,34 @@ def read_people(path: Path, *, metrics: Sequence[str] = (), highest: int = 4) ->
     InputError
         For a file that cannot be used: line and column, value and what to do.
     """
-    head, rows = _read(path)
-    small = [name.lower() for name in head]
-    person = next((small.index(name) for name in _PERSON if name in small), None)
-    given = next((small.index(name) for name in _GIVEN if name in small), None)
-    if person is not None and given is not None:
-        head, rows = _spread(path, head, rows, person, given)
+    if not 1 <= highest <= MOST_LEVELS:
+        raise InputError(f"scale {highest}: ends at a number from 1 to {MOST_LEVELS:,}")
+    columns, known = _columns(path)
     for name in metrics:
-        if name not in head:
-            raise InputError(f"{path}: has no column '{name}'{close_matches(name, head)}")
-    chosen = metrics or tuple(name for name in head if name.lower() in METRICS)
-    columns = {name: [row[at] for _, row in rows] for at, name in enumerate(head)}
-    people = [name for name in head if name not in chosen and _rates(columns[name], highest)]
+        if name not in columns:
+            raise InputError(f"{path}: has no column '{name}'{close_matches(name, columns)}")
+    chosen = metrics or tuple(
+        name for name in columns if name.lower() in METRICS and name not in known
+    )
+    people = [
+        name
+        for name, cells in columns.items()
+        if name not in chosen and (name in known if known else _rates(name, cells, highest))
+    ]
     if len(people) < 2:
         raise InputError(
             f"{path}: ratings of {len(people)} people ({some_of(people) or 'none'}); agreement "
             f"needs columns of two, with whole numbers from 0 to {highest}"
         )
-    lines = [line for line, _ in rows]
-    ratings = [_ratings(path, name, lines, columns[name], highest) for name in people]
+    ratings = [_ratings(path, columns[name], highest) for name in people]
     notes = [
         f"{path.name}: column '{name}' is no rating from 0 to {highest} and describes the items"
-        for name in head
-        if name not in people and name not in chosen and _numeric(columns[name])
+        for name, cells in columns.items()
+        if name not in people and name not in chosen and _numeric(cells)
     ]
     scores, told = {}, []
     for name in chosen:
-        values = _numbers(path, name, lines, columns[name])
-        scores[name], scale = _scaled(path, name, values, highest)
+        scores[name], scale = _scaled(path, name, _numbers(path, columns[name]), highest)
         told.append(f"{path.name}: '{name}' is read as a metric from 0 to {scale:g}")
     return People(
         annotators=tuple(people),
@@ -121,98 +130,97 @@ def read_people(path: Path, *, metrics: Sequence[str] = (), highest: int = 4) ->
     )
 
 
-_Rows = list[tuple[int, list[str]]]
+@dataclass(frozen=True)
+class _Cell:
+    """What stands in a file, and where."""
+
+    line: int
+    column: str
+    text: str
 
 
-def _read(path: Path) -> tuple[list[str], _Rows]:
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as stream:
-            lines = [(number, row) for number, row in enumerate(csv.reader(stream), 1) if any(row)]
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror or error}; check the path") from None
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise InputError(f"{path}: not a CSV file ({error}); give one column a person") from None
-    if len(lines) < 2:
+_Columns = dict[str, list[_Cell]]
+
+
+def _columns(path: Path) -> tuple[_Columns, list[str]]:
+    """Read the cells of each column, one an item, and the people where the file names them."""
+    rows = read_rows(path, "one column a person")
+    if len(rows) < 2:
         raise InputError(f"{path}: holds no ratings; give a header and one item a row")
-    head = [cell.strip() for cell in lines[0][1]]
-    twice = next((name for name in head if head.count(name) > 1), None)
-    if twice is not None:
-        raise InputError(f"{path}: two columns are called '{twice}'; give people two names")
-    for number, row in lines[1:]:
-        if len(row) != len(head):
-            raise InputError(
-                f"{path}: line {number}: {len(row)} columns where the header has {len(head)}"
-            )
-    return head, [(number, [cell.strip() for cell in row]) for number, row in lines[1:]]
+    head = rows[0][1]
+    check_widths(path, rows)
+    check_names(path, head, "people")
+    small = [name.lower() for name in head]
+    person = next((small.index(name) for name in _PERSON if name in small), None)
+    given = next((small.index(name) for name in _GIVEN if name in small), None)
+    if person is not None and given is not None:
+        return _spread(path, rows, person, given)
+    return {
+        name: [_Cell(line, name, row[at]) for line, row in rows[1:]] for at, name in enumerate(head)
+    }, []
 
 
-def _spread(
-    path: Path, head: list[str], rows: _Rows, person: int, given: int
-) -> tuple[list[str], _Rows]:
+def _spread(path: Path, rows: Rows, person: int, given: int) -> tuple[_Columns, list[str]]:
     """Turn one rating a row into one item a row."""
+    head = rows[0][1]
     others = [at for at in range(len(head)) if at not in (person, given)]
-    names = list(dict.fromkeys(row[person] for _, row in rows))
-    items: dict[tuple[str, ...], tuple[int, dict[str, str]]] = {}
-    for number, row in rows:
-        item = tuple(row[at] for at in others)
-        said = items.setdefault(item, (number, {}))[1]
-        if row[person] in said:
+    items: dict[tuple[str, ...], tuple[int, dict[str, _Cell]]] = {}
+    names: dict[str, None] = {}
+    for line, row in rows[1:]:
+        who, item = row[person], tuple(row[at] for at in others)
+        if not who:
+            raise InputError(f"{path}: line {line}: column '{head[person]}' is empty; say who")
+        if who in head:
             raise InputError(
-                f"{path}: line {number}: a second rating of {some_of(item)} by {row[person]}; "
-                "keep one"
+                f"{path}: line {line}: {head[person]} '{who}' is called like a column; rename one"
             )
-        said[row[person]] = row[given]
-    spread = [
-        (number, [*item, *(said.get(name, "") for name in names)])
-        for item, (number, said) in items.items()
-    ]
-    return [*(head[at] for at in others), *names], spread
+        said = items.setdefault(item, (line, {}))[1]
+        if who in said:
+            of = f" of {some_of(item)}" if item else ""
+            raise InputError(f"{path}: line {line}: a second rating{of} by {who}; keep one")
+        said[who] = _Cell(line, head[given], row[given])
+        names[who] = None
+    columns = {
+        head[at]: [_Cell(line, head[at], item[place]) for item, (line, _) in items.items()]
+        for place, at in enumerate(others)
+    }
+    columns |= {
+        name: [said.get(name, _Cell(line, name, "")) for line, said in items.values()]
+        for name in names
+    }
+    return columns, list(names)
 
 
-def _number(cell: str) -> float | None:
-    try:
-        value = float(cell)
-    except ValueError:
-        return None
-    return value if math.isfinite(value) else None
+def _numeric(cells: Sequence[_Cell]) -> bool:
+    said = [cell.text for cell in cells if cell.text]
+    return bool(said) and all(as_number(text) is not None for text in said)
 
 
-def _numeric(cells: Sequence[str]) -> bool:
-    said = [cell for cell in cells if cell]
-    return bool(said) and all(_number(cell) is not None for cell in said)
-
-
-def _rates(cells: Sequence[str], highest: int) -> bool:
+def _rates(name: str, cells: Sequence[_Cell], highest: int) -> bool:
     """Whether a column is mostly ratings: a slip in one of them shall be told, not hide it."""
-    said = [cell for cell in cells if cell]
-    within = [
-        v for v in map(_number, said) if v is not None and v.is_integer() and 0 <= v <= highest
-    ]
+    if name.lower() in ITEMS:
+        return False
+    said = [cell.text for cell in cells if cell.text]
+    values = (as_number(text) for text in said)
+    within = [v for v in values if v is not None and _on_scale(v, highest)]
     return 2 * len(within) > len(said)
 
 
-def _numbers(path: Path, name: str, lines: Sequence[int], cells: Sequence[str]) -> list[float]:
-    values = []
-    for line, cell in zip(lines, cells, strict=True):
-        value = _number(cell) if cell else math.nan
-        if value is None:
-            raise InputError(
-                f"{path}: line {line}, column '{name}': {cell!r:.40} is not a number; correct it, "
-                "or leave it empty"
-            )
-        values.append(value)
-    return values
+def _on_scale(value: float, highest: int) -> bool:
+    return value.is_integer() and 0 <= value <= highest
 
 
-def _ratings(
-    path: Path, name: str, lines: Sequence[int], cells: Sequence[str], highest: int
-) -> list[float]:
-    values = _numbers(path, name, lines, cells)
-    for line, value in zip(lines, values, strict=True):
-        if value == value and not (value.is_integer() and 0 <= value <= highest):
+def _numbers(path: Path, cells: Sequence[_Cell]) -> list[float]:
+    return [number_in(path, cell.line, cell.column, cell.text) for cell in cells]
+
+
+def _ratings(path: Path, cells: Sequence[_Cell], highest: int) -> list[float]:
+    values = _numbers(path, cells)
+    for cell, value in zip(cells, values, strict=True):
+        if value == value and not _on_scale(value, highest):
             raise InputError(
-                f"{path}: line {line}, column '{name}': {value:g} is no whole number from 0 to "
-                f"{highest}; correct it, or give another --scale"
+                f"{path}: line {cell.line}, column '{cell.column}': {value:g} is no whole number "
+                f"from 0 to {highest}; correct it, or give another --scale"
             )
     return values
 
@@ -222,11 +230,11 @@ def _scaled(
 ) -> tuple[FloatArray, float]:
     """Bring a metric to the scale of the people; 1 where no score is higher, else theirs."""
     scores = np.array(values)
-    most = float(np.nanmax(scores, initial=0.0))
+    least, most = float(np.nanmin(scores, initial=0.0)), float(np.nanmax(scores, initial=0.0))
     scale = SCALES[0] if most <= SCALES[0] else float(highest)
-    if most > scale or np.nanmin(scores, initial=0.0) < 0:
+    if most > scale or least < 0:
         raise InputError(
             f"{path}: column '{name}': a metric must lie between 0 and 1, or between 0 and "
-            f"{highest}; it reaches {most:g}"
+            f"{highest}; it reaches from {least:g} to {most:g}"
         )
     return scores * (highest / scale), scale

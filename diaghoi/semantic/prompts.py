@@ -33,7 +33,7 @@ _REPLY = {
 _RATING = r"([0-4])(?:\.0+)?(?:\s*(?:/|out of)\s*4)?"
 _WORD = r"(?:the|similarity|score|rating|answer|is)"
 _ALONE = re.compile(rf"(?:[\W_]*{_WORD}){{0,4}}[\W_]*(?<!-){_RATING}[\W_]*", re.IGNORECASE)
-_LINE = re.compile(rf"\W*(\d+)\s*[:.)]\s*{_RATING}\W*")
+_LINE = re.compile(rf"\W*([0-9]{{1,4}})\s*[:.)]\s*{_RATING}\W*")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,10 +8,10 @@ rater did not say. As ``.npz`` the arrays ``names`` (N,) and ``values`` (N, N), 
 
 from __future__ import annotations
 
-import csv
 import math
 import os
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ import numpy.typing as npt
 from diaghoi.exceptions import InputError, some_of
 from diaghoi.formats.cells import original
 from diaghoi.formats.npz import Member, members
+from diaghoi.semantic.csv_rows import as_number, check_names, check_widths, number_in, read_rows
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.integer]
@@ -119,8 +120,6 @@ def read_ratings(path: str | os.PathLike[str], *, scale: float | None = None) ->
         For a file that cannot be used: line and column, value and what to do.
     """
     path = Path(path)
-    if scale is not None and not (math.isfinite(scale) and scale > 0):
-        raise InputError(f"scale {scale:g}: must be a positive number, like 4")
     if not path.is_file():
         what = "is a folder" if path.is_dir() else "no such file"
         raise InputError(f"{path}: {what}; give a table of similarity, .csv or .npz")
@@ -143,73 +142,45 @@ class _Raw:
 
 
 def _read_csv(path: Path) -> _Raw:
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as stream:
-            lines = list(csv.reader(stream))
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise InputError(f"{path}: not a CSV file ({error}); give a,b,score") from None
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror}") from None
-    numbered = [(number, row) for number, row in enumerate(lines, 1) if any(map(str.strip, row))]
-    if not numbered:
+    rows = read_rows(path, "a,b,score")
+    if not rows:
         raise InputError(f"{path}: is empty; give rows of a,b,score")
-    head = [original(cell.strip()) for cell in numbered[0][1]]
+    head = [original(cell) for cell in rows[0][1]]
     if len(head) < 3:
         raise InputError(
-            f"{path}: line {numbered[0][0]}: {len(head)} columns; give a,b,score, or a,b and one "
+            f"{path}: line {rows[0][0]}: {len(head)} columns; give a,b,score, or a,b and one "
             "column a rater"
         )
+    check_widths(path, rows)
     raters = head[2:]
-    if all(map(_is_number, raters)):  # there is no header
-        raters = ["score"] if len(raters) == 1 else [f"rater {n + 1}" for n in range(len(raters))]
+    # Raters may be called by numbers, too.
+    if plain(head[0]) != "a" and all(as_number(rater) is not None for rater in raters):
+        raters = _numbered(len(raters))
     else:
-        numbered = numbered[1:]
+        rows = rows[1:]
     _check_raters(path, raters)
     place: dict[str, int] = {}
     first, second, scores = [], [], []
-    for number, row in numbered:
-        if len(row) != len(head):
-            raise InputError(
-                f"{path}: line {number}: {len(row)} columns where the first line has {len(head)}"
-            )
+    for line, row in rows:
         pair = plain(original(row[0])), plain(original(row[1]))
         if not all(pair):
-            raise InputError(f"{path}: line {number}: a word is missing; give two words")
+            raise InputError(f"{path}: line {line}: a word is missing; give two words")
         first.append(place.setdefault(pair[0], len(place)))
         second.append(place.setdefault(pair[1], len(place)))
-        scores.append([_score(path, number, *cell) for cell in zip(raters, row[2:], strict=True)])
+        cells = zip(raters, row[2:], strict=True)
+        scores.append([number_in(path, line, rater, cell) for rater, cell in cells])
     return _Raw(path, list(place), first, second, np.array(scores, dtype=np.float64), raters)
 
 
-def _is_number(cell: str) -> bool:
-    try:
-        float(cell)
-    except ValueError:
-        return False
-    return True
-
-
-def _score(path: Path, line: int, rater: str, cell: str) -> float:
-    if not cell.strip():
-        return math.nan
-    try:
-        score = float(cell)
-    except ValueError:
-        raise InputError(
-            f"{path}: line {line}, column '{rater}': {cell!r:.40} is not a number; give a score, "
-            "or nothing where there is none"
-        ) from None
-    if not math.isfinite(score):
-        raise InputError(f"{path}: line {line}, column '{rater}': {cell} is no score")
-    return score
+def _numbered(raters: int) -> list[str]:
+    """Name the raters of a file that does not."""
+    return ["score"] if raters == 1 else [f"rater {n + 1}" for n in range(raters)]
 
 
 def _check_raters(path: Path, raters: Sequence[str]) -> None:
     if not all(raters):
         raise InputError(f"{path}: column {raters.index('') + 3} has no name; name the rater")
-    twice = sorted({rater for rater in raters if raters.count(rater) > 1})
-    if twice:
-        raise InputError(f"{path}: two columns are called '{twice[0]}'; give raters two names")
+    check_names(path, raters, "raters")
 
 
 def _read_npz(path: Path) -> _Raw:
@@ -217,54 +188,73 @@ def _read_npz(path: Path) -> _Raw:
     if "names" not in arrays:
         raise InputError(f"{path}: has no array 'names'; it has {some_of(list(arrays))}")
     words = [plain(name) for name in _texts(path, "names", arrays["names"])]
-    twice = sorted({word for word in words if words.count(word) > 1}) if _repeats(words) else []
-    if twice:
-        raise InputError(f"{path}: names: '{twice[0]}' stands twice; give every word once")
+    if "" in words:
+        raise InputError(f"{path}: names: number {words.index('') + 1} is empty; give words")
+    if len(set(words)) < len(words):
+        twice = Counter(words).most_common(1)[0][0]
+        raise InputError(f"{path}: names: '{twice}' stands twice; give every word once")
     if {"row", "column", "value"} <= arrays.keys():
-        first, second = (arrays[key].read().ravel() for key in ("row", "column"))
-        scores = _floats(path, "value", arrays["value"])
-        scores = scores[:, None] if scores.ndim == 1 else scores
-        inside = scores.ndim == 2 and all(
-            len(rows) == len(scores) and rows.dtype.kind in "iu" and _within(rows, len(words))
-            for rows in (first, second)
-        )
-        if not inside:
-            raise InputError(
-                f"{path}: row, column and value do not fit {len(words)} names; give positions of "
-                "names and one score, or one score a rater, for each"
-            )
+        first, second, scores = _listed(path, arrays, len(words))
     elif "values" in arrays:
-        square = _floats(path, "values", arrays["values"])
-        shape = square.shape
-        square = square[None] if square.ndim == 2 else square
-        if square.ndim != 3 or square.shape[1:] != (len(words), len(words)):
-            raise InputError(
-                f"{path}: values: shape {shape} does not fit {len(words)} names; give "
-                f"({len(words)}, {len(words)})"
-            )
-        first, second = np.nonzero((square != 0).any(axis=0))
-        scores = square[:, first, second].T
+        first, second, scores = _squared(path, arrays["values"], len(words))
     else:
         raise InputError(
             f"{path}: has no array 'values', nor row, column and value; it has "
             f"{some_of(list(arrays))}"
         )
-    if np.isinf(scores).any():
-        raise InputError(f"{path}: holds infinite scores")
-    raters = ["score"] if scores.shape[1] == 1 else [f"rater {n + 1}" for n in range(len(scores.T))]
+    endless = np.flatnonzero(np.isinf(scores).any(axis=1))
+    if len(endless):
+        pair = " and ".join(f"'{words[rows[endless[0]]]}'" for rows in (first, second))
+        raise InputError(f"{path}: the score of {pair} is infinite; give a number, or NaN for none")
+    raters = _numbered(scores.shape[1])
     if "raters" in arrays:
         raters = _texts(path, "raters", arrays["raters"])
         if len(raters) != scores.shape[1]:
-            raise InputError(f"{path}: {len(raters)} raters for {scores.shape[1]} tables")
+            raise InputError(
+                f"{path}: {len(raters)} raters for {scores.shape[1]} tables; name each"
+            )
     _check_raters(path, raters)
     return _Raw(path, words, first.tolist(), second.tolist(), scores, raters)
+
+
+def _listed(
+    path: Path, arrays: Mapping[str, Member], words: int
+) -> tuple[IntArray, IntArray, FloatArray]:
+    """Read pairs that are listed: positions of both words, and the scores of each rater."""
+    first, second = (arrays[key].read().ravel() for key in ("row", "column"))
+    scores = _floats(path, "value", arrays["value"])
+    scores = scores[:, None] if scores.ndim == 1 else scores
+    fits = scores.ndim == 2 and scores.shape[1] > 0
+    if not fits or not all(
+        len(rows) == len(scores) and rows.dtype.kind in "iu" and _within(rows, words)
+        for rows in (first, second)
+    ):
+        raise InputError(
+            f"{path}: row, column and value do not fit {words} names; give positions of names and "
+            "one score, or one score a rater, for each"
+        )
+    return first, second, scores
+
+
+def _squared(path: Path, member: Member, words: int) -> tuple[IntArray, IntArray, FloatArray]:
+    """List the pairs of a square table, or of one a rater, that anybody gives a score above 0."""
+    square = _floats(path, "values", member)
+    shape = square.shape
+    square = square[None] if square.ndim == 2 else square
+    if square.ndim != 3 or square.shape[1:] != (words, words):
+        raise InputError(
+            f"{path}: values: shape {shape} does not fit {words} names; give ({words}, {words})"
+        )
+    first, second = np.nonzero((square != 0).any(axis=0))
+    return first, second, square[:, first, second].T
 
 
 def _floats(path: Path, name: str, member: Member) -> FloatArray:
     array = member.read()
     if array.dtype.kind not in "biuf":
         raise InputError(f"{path}: {name}: of type {array.dtype}; give numbers")
-    return array.astype(np.float64)
+    with np.errstate(over="ignore"):  # what is too large becomes infinite and is refused
+        return array.astype(np.float64)
 
 
 def _texts(path: Path, name: str, member: Member) -> list[str]:
@@ -272,10 +262,6 @@ def _texts(path: Path, name: str, member: Member) -> list[str]:
     if array.dtype.kind not in "UO" or not all(isinstance(each, str) for each in array.flat):
         raise InputError(f"{path}: {name}: of type {array.dtype}; give strings")
     return [str(each) for each in array.flat]
-
-
-def _repeats(words: list[str]) -> bool:
-    return len(set(words)) < len(words)
 
 
 def _within(rows: IntArray, stop: int) -> bool:
@@ -337,7 +323,7 @@ def _scale(raw: _Raw, given: float | None) -> float:
     """Find the highest score of the scale, and check that all scores lie in it."""
     said = raw.scores[~np.isnan(raw.scores)]
     highest = float(said.max(initial=0.0))
-    scale = given or next((scale for scale in SCALES if highest <= scale), None)
+    scale = end_of_scale(highest, given)
     if scale is None:
         raise InputError(
             f"{raw.path}: the highest score is {highest:g}; say with --scale what the scale ends at"
@@ -351,6 +337,21 @@ def _scale(raw: _Raw, given: float | None) -> float:
             f"{scale:g}; correct it, or give another --scale"
         )
     return scale
+
+
+def end_of_scale(highest: float, given: float | None = None) -> float | None:
+    """Tell where the scale of some scores ends; None where none is known that holds the highest.
+
+    Raises
+    ------
+    InputError
+        For a given end that is none.
+    """
+    if given is None:
+        return next((scale for scale in SCALES if highest <= scale), None)
+    if not (math.isfinite(given) and given > 0):
+        raise InputError(f"scale {given:g}: must be a positive number, like 4")
+    return given
 
 
 def _spread(

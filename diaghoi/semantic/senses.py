@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import csv
 import os
 from pathlib import Path
 
 from diaghoi.exceptions import InputError, close_matches
+from diaghoi.semantic.csv_rows import read_rows
 from diaghoi.semantic.ratings import plain
 
 # Columns of lists of the field, small letters: the word, and its sense.
@@ -34,21 +34,16 @@ def read_senses(path: str | os.PathLike[str]) -> dict[str, str]:
         For a file that cannot be used, and a word with two senses.
     """
     path = Path(path)
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as stream:
-            rows = [(number, row) for number, row in enumerate(csv.reader(stream), 1) if any(row)]
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror}") from None
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise InputError(f"{path}: not a CSV file ({error}); give word,synset") from None
+    rows = read_rows(path, "word,synset")
     if not rows:
         raise InputError(f"{path}: is empty; give rows of word,synset")
-    word, sense = _columns(path, [cell.strip().lower() for cell in rows[0][1]])
-    start = 1 if {cell.strip().lower() for cell in rows[0][1]} & {*WORDS, *SENSES} else 0
+    head = [cell.lower() for cell in rows[0][1]]
+    word, sense = _columns(path, head)
+    start = 1 if {*head} & {*WORDS, *SENSES} else 0
     senses: dict[str, str] = {}
     for number, row in rows[start:]:
-        if len(row) <= max(word, sense) or not row[word].strip() or not row[sense].strip():
-            raise InputError(f"{path}: line {number}: a word or its sense is missing")
+        if len(row) <= max(word, sense) or not row[word] or not row[sense]:
+            raise InputError(f"{path}: line {number}: a word or its sense is missing; give both")
         name, meant = plain(row[word]), plain(row[sense])
         if senses.setdefault(name, meant) != meant:
             raise InputError(

@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-import csv
 import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from diaghoi.exceptions import InputError, close_matches
-from diaghoi.formats.atomic import replacing
-from diaghoi.formats.cells import harmless
 from diaghoi.semantic.ratings import Ratings, plain, read_ratings
+from diaghoi.semantic.table_files import write_pairs
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.integer]
 
-SYNSET = re.compile(r"(.+)\.[nvasr]\.\d+")
+SYNSET = re.compile(r"(.+)\.[nvasr]\.[0-9]+")
 """How WordNet's senses are named: ``sit.v.01``."""
 # Tables of more words than this are kept by their pairs that are similar at all.
 DENSE = 2_000
@@ -263,33 +260,8 @@ def write_similarity(path: str | os.PathLike[str], similarity: Similarity) -> No
     InputError
         For another ending, and a file that cannot be written.
     """
-    suffix = Path(path).suffix.lower()
-    if suffix not in (".csv", ".npz"):
-        raise InputError(f"{path}: tables of similarity are written as .csv or .npz")
     one, other, value = similar_pairs(similarity)
-    if suffix == ".csv":
-        names = similarity.names
-        rows = [
-            (harmless(names[a]), harmless(names[b]), repr(score))
-            for a, b, score in zip(one.tolist(), other.tolist(), value.tolist(), strict=True)
-        ]
-        with (
-            replacing(path) as temporary,
-            temporary.open("w", encoding="utf-8", newline="") as stream,
-        ):
-            writer = csv.writer(stream, lineterminator="\n")
-            writer.writerow(("a", "b", harmless(similarity.name)))
-            writer.writerows(rows)
-        return
-    with replacing(path) as temporary:
-        np.savez_compressed(
-            temporary,
-            names=np.array(similarity.names, dtype=np.str_),
-            row=one,
-            column=other,
-            value=value,
-            raters=np.array([similarity.name], dtype=np.str_),
-        )
+    write_pairs(path, similarity.names, one, other, value, (similarity.name,))
 
 
 def similar_pairs(similarity: Similarity) -> tuple[IntArray, IntArray, FloatArray]:

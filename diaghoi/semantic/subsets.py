@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,8 +14,9 @@ import numpy.typing as npt
 
 from diaghoi.exceptions import InputError, some_of
 from diaghoi.semantic.agreement import closeness
+from diaghoi.semantic.csv_rows import check_names, check_widths, number_in, read_rows
 from diaghoi.semantic.measure import Measure
-from diaghoi.semantic.ratings import SCALES, Ratings, plain
+from diaghoi.semantic.ratings import Ratings, end_of_scale, plain
 from diaghoi.semantic.similarity import mean_similarity
 
 FloatArray = npt.NDArray[np.float64]
@@ -44,12 +44,15 @@ class Judgements:
         Whether interactions are compared.
     source : str
         The file.
+    notes : tuple of str
+        How the file was understood.
     """
 
     words: tuple[tuple[str, ...], ...]
     mean: FloatArray
     of_interactions: bool
     source: str
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -68,6 +71,8 @@ class Ablation:
         Pairs that were compared.
     missing : tuple of str
         Words that a table does not have; their pairs count as not similar.
+    notes : tuple of str
+        How the files were understood.
     """
 
     raters: tuple[str, ...]
@@ -75,9 +80,16 @@ class Ablation:
     agreement: FloatArray
     pairs: int
     missing: tuple[str, ...]
+    notes: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values: ``subsets``, ``sizes`` (mean and sample deviation), ``pairs``."""
+        """Plain values: ``subsets``, ``sizes`` (mean and sample deviation), ``pairs``, notes."""
+        notes = list(self.notes)
+        if self.missing:
+            notes.append(
+                f"{len(self.missing)} words are not in the tables; their pairs count as not "
+                f"similar: {some_of(self.missing)}"
+            )
         sizes = []
         for size in range(1, len(self.raters) + 1):
             of_size = [len(subset) == size for subset in self.subsets]
@@ -98,6 +110,7 @@ class Ablation:
                 for subset, value in zip(self.subsets, self.agreement, strict=True)
             ],
             "sizes": sizes,
+            "notes": notes,
         }
 
 
@@ -160,6 +173,7 @@ def rater_subsets(
         agreement=np.array(found),
         pairs=len(judgements.mean),
         missing=tuple(missing),
+        notes=judgements.notes + verbs.notes + (() if objects is None else objects.notes),
     )
 
 
@@ -209,55 +223,47 @@ def read_judgements(path: str | os.PathLike[str], *, scale: float | None = None)
         For a file that cannot be used.
     """
     path = Path(path)
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as stream:
-            rows = list(csv.DictReader(stream))
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror}") from None
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise InputError(f"{path}: not a CSV file ({error})") from None
-    if not rows:
+    rows = read_rows(path, "a header and one pair a row")
+    if len(rows) < 2:
         raise InputError(f"{path}: no ratings; give a header and one pair a row")
-    head = [name for name in rows[0] if name is not None]
+    head = rows[0][1]
     named = next((names for names in (*INTERACTIONS, *WORDS) if set(names) <= set(head)), None)
     if named is None:
         raise InputError(
             f"{path}: the columns are {some_of(head, 8)}; give a and b, or verb_a, object_a, "
             "verb_b and object_b, and one column of scores a person"
         )
-    people = ["similarity_level"] if "similarity_level" in head else _after(head, named)
+    check_widths(path, rows)
+    place = {name: head.index(name) for name in head}
+    last = max(place[name] for name in named)
+    people = (
+        ["similarity_level"] if "similarity_level" in head else list(filter(None, head[last + 1 :]))
+    )
     if not people:
         raise InputError(f"{path}: no column of scores after {named[-1]}")
-    scores = np.array([[_score(path, n, row, who) for who in people] for n, row in enumerate(rows)])
-    silent = np.flatnonzero(np.isnan(scores).all(axis=1))
-    if len(silent):
-        raise InputError(f"{path}: line {silent[0] + 2}: nobody gave a score; leave the row out")
-    highest = float(np.nanmax(scores))
-    scale = scale or next((each for each in SCALES if highest <= each), None)
-    if scale is None or highest > scale or np.nanmin(scores) < 0:
+    check_names(path, [name for name in head if name in (*named, *people)], "people")
+    words, scores = [], []
+    for line, row in rows[1:]:
+        empty = next((name for name in named if not row[place[name]]), None)
+        if empty is not None:
+            raise InputError(f"{path}: line {line}: column '{empty}' is empty; give a word")
+        words.append(tuple(plain(row[place[name]]) for name in named))
+        said = [number_in(path, line, who, row[place[who]]) for who in people]
+        if np.isnan(said).all():
+            raise InputError(f"{path}: line {line}: nobody gave a score; leave the row out")
+        scores.append(said)
+    lowest, highest = float(np.nanmin(scores)), float(np.nanmax(scores))
+    end = end_of_scale(highest, scale)
+    if end is None or highest > end or lowest < 0:
         raise InputError(
-            f"{path}: scores from {np.nanmin(scores):g} to {highest:g}; give the end of the scale "
-            "with --scale"
+            f"{path}: scores from {lowest:g} to {highest:g}; give the end of the scale with "
+            "--human-scale"
         )
+    guessed = f"{path.name}: read as scores from 0 to {end:g} (else give --human-scale)"
     return Judgements(
-        words=tuple(tuple(plain(row[name] or "") for name in named) for row in rows),
-        mean=np.nanmean(scores, axis=1) / scale,
+        words=tuple(words),
+        mean=np.nanmean(scores, axis=1) / end,
         of_interactions=len(named) > 2,
         source=path.name,
+        notes=(guessed,) if scale is None else (),
     )
-
-
-def _after(head: Sequence[str], named: Sequence[str]) -> list[str]:
-    last = max(head.index(name) for name in named)
-    return list(head[last + 1 :])
-
-
-def _score(path: Path, row: int, cells: dict[str, Any], who: str) -> float:
-    text = (cells[who] or "").strip()
-    try:
-        score = float(text) if text else np.nan
-    except ValueError:
-        score = np.inf
-    if np.isinf(score):
-        raise InputError(f"{path}: line {row + 2}, column '{who}': {text!r:.40} is not a number")
-    return score

@@ -67,7 +67,7 @@ def table_facts(
         "mean": float(mean.mean()) if len(mean) else None,
         "distribution": [
             {"from": float(low), "to": float(high), "pairs": int(count)}
-            for low, high, count in zip(edges, edges[1:], counts, strict=False)
+            for low, high, count in zip(edges[:-1], edges[1:], counts, strict=True)
         ],
         "raters": [
             {
@@ -102,4 +102,6 @@ def _correlations(raters: Sequence[str], scores: FloatArray) -> list[dict[str, A
 def _pearson(one: FloatArray, other: FloatArray) -> float | None:
     if len(one) < 2 or not np.ptp(one) or not np.ptp(other):
         return None
-    return float(np.corrcoef(one, other)[0, 1])
+    with np.errstate(divide="ignore", invalid="ignore"):  # the squares of tiny ones are 0
+        found = float(np.corrcoef(one, other)[0, 1])
+    return found if found == found else None

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Sequence
 from pathlib import Path
 
 from diaghoi.exceptions import InputError, close_matches, some_of
 from diaghoi.semantic.annotated_senses import annotated_senses
+from diaghoi.semantic.csv_rows import check_widths, read_rows
 from diaghoi.semantic.lexicon import Lexicon, Pos
 from diaghoi.semantic.prompts import Term
 from diaghoi.semantic.ratings import plain
 from diaghoi.semantic.senses import WORDS
+from diaghoi.semantic.similarity import SYNSET
 
 # Columns of lists of the field, small letters.
 SYNSETS = ("synset", "sense")
@@ -41,32 +42,32 @@ def read_terms(path: Path, pos: Pos, lexicon: Lexicon) -> tuple[Term, ...]:
     Raises
     ------
     InputError
-        For a file that cannot be used, an unknown synset, and words without a definition.
+        For a file that cannot be used, an unknown synset, a name with two meanings, and words
+        without a definition.
     """
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror or error}; check the path") from None
-    except UnicodeDecodeError:
-        raise InputError(f"{path}: is not a text file; give one word or synset a line") from None
-    rows = [row for row in csv.reader(text.splitlines()) if any(cell.strip() for cell in row)]
-    if not rows:
-        raise InputError(f"{path}: holds no words; give one word or synset a line")
-    columns = _columns(path, [cell.strip().lower() for cell in rows[0]])
+    rows = read_rows(path, "one word or synset a line")
+    columns = _columns(path, [cell.lower() for cell in rows[0][1]]) if rows else {}
+    if rows and not columns:
+        check_widths(path, rows)
     terms: dict[str, Term] = {}
     unknown: list[str] = []
-    for row in rows[1:] if columns else rows:
-        cells = {key: row[at].strip() for key, at in columns.items() if at < len(row)}
-        found = _term(path, cells or {"name": row[0].strip()}, pos, lexicon)
-        if found.gloss:
-            terms.setdefault(found.name, found)
-        else:
+    for line, row in rows[1:] if columns else rows:
+        cells = {key: row[at] for key, at in (columns or {"name": 0}).items() if at < len(row)}
+        found = _term(f"{path}: line {line}", cells, pos, lexicon)
+        if not found.gloss:
             unknown.append(found.name)
+        elif terms.setdefault(found.name, found) != found:
+            raise InputError(
+                f"{path}: line {line}: '{found.name}' stands there twice with different meanings; "
+                "give two names"
+            )
     if unknown:
         raise InputError(
             f"{path}: {lexicon.source} has no definition of {some_of(unknown)}; add a column "
             "'definition', or leave them out"
         )
+    if not terms:
+        raise InputError(f"{path}: holds no words; give one word or synset a line")
     return tuple(terms.values())
 
 
@@ -89,17 +90,17 @@ def _columns(path: Path, head: Sequence[str]) -> dict[str, int]:
     return found
 
 
-def _term(path: Path, cells: dict[str, str], pos: Pos, lexicon: Lexicon) -> Term:
+def _term(where: str, cells: dict[str, str], pos: Pos, lexicon: Lexicon) -> Term:
     name, synset = cells.get("name") or cells.get("synset", ""), cells.get("synset", "")
     if not name:
-        raise InputError(f"{path}: a row has neither name nor synset; give one of both")
+        raise InputError(f"{where}: neither name nor synset; give one of both")
     if not synset:
-        synset = name if lexicon.find(name) is not None else ""
-        synset = synset or annotated_senses([name], pos, lexicon).get(name, "")
+        named = SYNSET.fullmatch(name.lower()) is not None
+        synset = name if named else annotated_senses([name], pos, lexicon).get(name, "")
     gloss = cells.get("gloss", "")
     if synset and not gloss:
         try:
             gloss = lexicon.definition(lexicon.number(synset))
         except InputError as error:
-            raise InputError(f"{path}: {error}; or add a column 'definition'") from None
+            raise InputError(f"{where}: {error}; or add a column 'definition'") from None
     return Term(name=plain(name), gloss=gloss, synset=synset)

@@ -117,6 +117,8 @@ def _synset(line: str) -> _Synset:
     fields = head.split()
     count = int(fields[3], 16)
     words = fields[4 : 4 + 2 * count : 2]
+    if not words:
+        raise ValueError(f"a synset without words: {line}")
     start = 5 + 2 * count
     pointers = [fields[at : at + 2] for at in range(start, start + 4 * int(fields[start - 1]), 4)]
     above = [offset for symbol, offset in pointers if symbol in ("@", "@i")]
@@ -134,7 +136,7 @@ def _lines(path: Path) -> list[str]:
             f"{path}: {reason}; --wordnet needs WordNet's dict folder, with data.noun, index.noun, "
             "noun.exc and the same of verbs"
         ) from None
-    return [line for line in text.split("\n") if line and not line.startswith(" ")]
+    return [line for line in text.split("\n") if line.strip() and not line.startswith(" ")]
 
 
 def pack(records: dict[str, Records]) -> str:

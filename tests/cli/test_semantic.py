@@ -292,6 +292,21 @@ def test_subsets_of_raters(run, alone):
         run("similarity", "subset", "t.csv", "--human", "human.csv", "--json", "-").out
     )
     assert len(result["subsets"]) == 3
+    assert result["notes"][:2] == [
+        "human.csv: read as scores from 0 to 4 (else give --human-scale)",
+        "t.csv: read as scores from 0 to 4 (else give --scale)",
+    ]
+
+
+def test_people_may_have_a_scale_of_their_own(run, alone):
+    (alone / "t.csv").write_text("a,b,x\nride,hold,4\nride,walk,0\n")
+    (alone / "human.csv").write_text("a,b,anna\nride,hold,10\nride,walk,0\n")
+    words = ("similarity", "subset", "t.csv", "--human", "human.csv", "--json", "-")
+    assert "with --human-scale" in run(*words).err
+    for scale, agreement in ((10, 1.0), (20, 0.75)):
+        result = json.loads(run(*words, "--human-scale", scale).out)
+        assert result["subsets"][0]["agreement"] == agreement
+    assert "scale -1: must be a positive number" in run(*words, "--human-scale", -1).err
 
 
 @pytest.mark.parametrize(

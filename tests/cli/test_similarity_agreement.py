@@ -72,10 +72,16 @@ def test_the_figures_are_drawn(run, ratings: Path) -> None:
         ("item,ann\nx,1\n", "ratings of 1 people (ann)"),
         ("item,ann,bob\nx,1,2\ny,2,7\nz,1,1\n", "line 3, column 'bob': 7 is no whole number"),
         ("item,ann,bob\nx,1,2\ny,2,b\nz,1,1\n", "line 3, column 'bob': 'b' is not a number"),
-        ("item,ann,bob\nx,1\n", "line 2: 2 columns where the header has 3"),
+        ("item,ann,bob\nx,1\n", "line 2: 2 columns where the first line has 3"),
         ("item,ann,ann\nx,1,1\n", "two columns are called 'ann'"),
         ("item,ann,bob,score\nx,1,1,9\n", "a metric must lie between 0 and 1"),
+        ("item,ann,bob,score\nx,1,1,1\ny,1,1,-1\n", "it reaches from -1 to 1"),
         ("item,annotator,rating\nx,a,1\nx,a,2\n", "line 3: a second rating of x by a"),
+        ("annotator,rating\na,1\na,2\n", "line 3: a second rating by a"),
+        ("item,annotator,rating\nx,a,1\nx,,2\n", "line 3: column 'annotator' is empty"),
+        ("item,annotator,rating\nx,a,1\nx,item,2\n", "line 3: annotator 'item' is called like"),
+        ("item,annotator,rating\nx,a,1\nx,b,7\n", "line 3, column 'rating': 7 is no whole"),
+        ("item,annotator,rating\nx,a,1\nx,b,z\n", "line 3, column 'rating': 'z' is not a number"),
     ],
 )
 def test_bad_ratings(run, alone: Path, content: str, message: str) -> None:
@@ -84,6 +90,22 @@ def test_bad_ratings(run, alone: Path, content: str, message: str) -> None:
     assert done.code == 2
     assert message in done.err
     assert done.err.count("\n") == 1
+
+
+def test_numbered_items_are_no_people(run, alone: Path) -> None:
+    (alone / "r.csv").write_text("item,ann,bob\n1,1,2\n2,3,4\n3,0,0\n4,4,3\n")
+    done = run("similarity", "agreement", "r.csv", "--json", "-")
+    assert json.loads(done.out)["annotators"] == ["ann", "bob"]
+    (alone / "r.csv").write_text("n,annotator,rating\n1,score,1\n1,bob,1\n2,score,2\n2,bob,1\n")
+    result = json.loads(run("similarity", "agreement", "r.csv", "--json", "-").out)
+    assert (result["annotators"], result["metrics"]) == (["score", "bob"], [])
+
+
+@pytest.mark.parametrize("scale", ["1001", "9" * 25])
+def test_scales_beyond_any_real_one_are_refused(run, ratings: Path, scale: str) -> None:
+    done = run("similarity", "agreement", ratings, "--scale", scale)
+    assert done.code == 2
+    assert "scale" in done.err
 
 
 def test_an_unknown_metric_is_suggested(run, ratings: Path) -> None:

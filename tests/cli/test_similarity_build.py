@@ -386,6 +386,17 @@ def test_bad_options(run, verbs: Path, words: tuple[str, ...], message: str) -> 
     [
         ("ride\nfrobnicate\n", "has no definition of frobnicate"),
         ("", "holds no words"),
+        ("name\n", "holds no words"),
+        ("x" * 200_000, "not a CSV file (field larger than field limit"),
+        ("sit.v." + "1" * 5000, "line 1: WordNet 3.0 (without named individuals) has no synset"),
+        (
+            "ride\nsit.v.99",
+            "line 2: WordNet 3.0 (without named individuals) has no synset 'sit.v.99'",
+        ),
+        ("name,definition\nride,x\n,y\n", "line 3: neither name nor synset"),
+        ("id,name\n7\n", "line 2: neither name nor synset"),
+        ("ride\nhold,carry\n", "line 2: 2 columns where the first line has 1"),
+        ("name,synset\nbat,bat.n.01\nbat,bat.n.02\n", "line 3: 'bat' stands there twice"),
         ("name,synset\nride,ride.v.99\n", "has no synset 'ride.v.99'"),
         ("nam,definitio\nride,x\n", "the columns are nam, definitio (did you mean"),
     ],

@@ -155,6 +155,21 @@ def test_annotated_triplets_take_in_stored_order():
     assert other.matched.sigma.tolist() == [1.0, 0.0]
 
 
+def test_scores_below_zero_rank_what_was_missed_last_too():
+    annotated, boxes = [(0, 1, RIDE), (2, 1, RIDE)], [*TRUTH, (PERSON, FAR)]
+    truth = scenes([image("a.jpg", boxes, annotated)], scored=False)
+    found = [
+        evaluate(
+            truth,
+            scenes([image("a.jpg", TRUTH, [(0, 1, RIDE, score, score)])], scored=True),
+            VERBS,
+            OBJECTS,
+        ).soft_map
+        for score in (0.9, -0.1)
+    ]
+    assert found == [0.5, 0.5]
+
+
 def test_categories_of_boxes_do_not_count():
     boxes = [(PERSON, MAN), (CAR, BIKE)]
     found = run([(0, 1, RIDE)], [(0, 1, RIDE, 0.9, 0.9)], boxes=boxes)

@@ -20,3 +20,9 @@ def test_a_folder_holds_within_its_context(tmp_path: Path) -> None:
         with wordnet(None), pytest.raises(InputError, match="--wordnet"):
             lexicon()
     assert lexicon() is usual
+
+
+def test_numbers_of_senses_may_have_any_length() -> None:
+    words = lexicon()
+    assert words.find("sit.v.1") == words.find("sit.v.0001") == words.number("sit.v.01")
+    assert words.find("sit.v." + "1" * 5000) is None

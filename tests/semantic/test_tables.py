@@ -60,6 +60,11 @@ def test_the_header_may_be_missing(save):
     assert read_similarity(save("ride,hold,2\nride,walk,4\n")).of("hold", "ride") == 0.5
 
 
+def test_a_header_of_a_and_b_is_one_whatever_raters_are_called(save):
+    table = read_ratings(save("a,b,1,2\nride,hold,0,1\n"))
+    assert (table.names, table.raters) == (("ride", "hold"), ("1", "2"))
+
+
 def test_several_raters_give_their_mean_and_blanks_do_not_count(save):
     path = save("a,b,one,two\nride,hold,4,2\nride,walk,,1\nhold,walk,,\n")
     table = read_similarity(path)
@@ -127,7 +132,13 @@ def test_large_tables_are_kept_by_their_similar_pairs(save, monkeypatch):
         ("a,b,score\nride,hold\n", "line 2: 2 columns where the first line has 3"),
         ("a,b,score\nride,,1\n", "line 2: a word is missing"),
         ("a,b,score\nride,hold,x\n", "line 2, column 'score': 'x' is not a number"),
-        ("a,b,score\nride,hold,nan\n", "line 2, column 'score': nan is no score"),
+        ("a,b,score\nride,hold,nan\n", "line 2, column 'score': 'nan' is not a number"),
+        (
+            "a,b,score\nride,hold," + "9" * 500,
+            "column 'score': '99999999999999999999...99999999999999999999'",
+        ),
+        ('a,b,score\n"ri\nde",hold,1\n\nride,walk,x\n', "line 5, column 'score'"),
+        ("a,b,1,1\nride,hold,1,1\n", "two columns are called '1'"),
         ("a,b,score\nride,hold,-1\n", "'ride' and 'hold', column 'score': -1 lies outside 0 to 1"),
         ("a,b,score\nride,hold,7\n", "the highest score is 7; say with --scale"),
         ("a,b,one,one\nride,hold,1,1\n", "two columns are called 'one'"),
@@ -163,7 +174,16 @@ def test_missing_files_are_refused(tmp_path):
         ({"names": ["a", "b"], "values": np.eye(3)}, "does not fit 2 names"),
         ({"names": ["a", "A"], "values": np.eye(2)}, "'a' stands twice"),
         ({"names": ["a"], "row": [0], "column": [1], "value": [1.0]}, "do not fit 1 names"),
-        ({"names": ["a", "b"], "values": np.full((2, 2), np.inf)}, "infinite"),
+        ({"names": ["a", "b"], "values": np.full((2, 2), np.inf)}, "'a' and 'a' is infinite"),
+        (
+            {"names": ["a", "b"], "values": np.full((2, 2), np.longdouble("1e4000"))},
+            "'a' and 'a' is infinite",
+        ),
+        ({"names": ["a", ""], "values": np.eye(2)}, "names: number 2 is empty"),
+        (
+            {"names": ["a", "b"], "row": [0], "column": [1], "value": np.zeros((1, 0))},
+            "do not fit 2 names",
+        ),
     ],
 )
 def test_bad_archives_are_refused(tmp_path, arrays, words):
@@ -281,6 +301,21 @@ def test_a_pair_that_a_table_leaves_out_counts_zero_where_it_has_both_words(save
     assert merged.scores[pair].tolist() == [[0.25, 0.0]]
 
 
+def test_a_word_that_a_table_has_is_identical_to_itself_also_where_that_is_not_said(save):
+    first = read_ratings(save("a,b,x\nride,hold,4\n", "one.csv"))
+    second = read_ratings(save("a,b,y\nride,ride,4\nride,hold,2\nwalk,walk,4\n", "two.csv"))
+    merged = merge_ratings([first, second])
+    itself = merged.first == merged.second
+    assert [merged.names[word] for word in merged.first[itself]] == ["ride", "walk"]
+    np.testing.assert_array_equal(merged.scores[itself], [[1, 1], [np.nan, 1]])
+
+
+def test_what_is_merged_of_a_file_named_by_a_number_is_read_again(save, tmp_path):
+    table = read_ratings(save("a,b,score\nride,hold,1\n", "2024.csv"))
+    write_ratings(tmp_path / "m.csv", merge_ratings([table]))
+    assert read_ratings(tmp_path / "m.csv").raters == ("2024",)
+
+
 def test_raters_of_one_name_are_not_merged(save):
     table = read_ratings(save("a,b,x,y\nride,hold,4,2\n"))
     with pytest.raises(InputError, match="rater 'x' stands in two tables"):
@@ -300,6 +335,11 @@ def test_facts_of_a_table(save):
         {"raters": ["x", "y"], "pairs": 2, "pearson": pytest.approx(1.0)}
     ]
     assert [each["pairs"] for each in facts["distribution"]] == [1, 1, 0, 1, 0]
+
+
+def test_scores_that_hardly_differ_have_no_correlation_that_can_be_told(save):
+    table = read_ratings(save("a,b,x,y\nride,hold,1e-200,1e-200\nride,walk,2e-200,3e-200\n"))
+    assert table_facts(table, {})["correlation"][0]["pearson"] is None
 
 
 HUMAN = "a,b,anna,ben\nride,hold,4,2\nride,walk,0,0\n"
@@ -351,7 +391,13 @@ def test_the_user_study_of_shoe_is_read(shared):
         ("a,b\nx,y\n", "no column of scores after b"),
         ("a,b,anna\nx,y,z\n", "line 2, column 'anna': 'z' is not a number"),
         ("a,b,anna\nx,y,\n", "line 2: nobody gave a score"),
-        ("a,b,anna\nx,y,9\n", "give the end of the scale"),
+        ("a,b,anna\nx,y,9\n", "scores from 9 to 9; give the end of the scale with --human-scale"),
+        ("a,b,anna\n\n\nx,y,z\n", "line 4, column 'anna': 'z' is not a number"),
+        ("a,b,anna\nx,y,nan\n", "line 2, column 'anna': 'nan' is not a number"),
+        ("a,b,anna\nx,y,1,0\n", "line 2: 4 columns where the first line has 3"),
+        ("a,b,anna\nx\n", "line 2: 1 columns where the first line has 3"),
+        ("a,b,anna,anna\nx,y,1,0\n", "two columns are called 'anna'"),
+        ("a,b,anna\n,y,1\n", "line 2: column 'a' is empty"),
     ],
 )
 def test_bad_judgements_are_refused(save, text, words):

@@ -65,6 +65,11 @@ def test_a_dict_folder_is_read(folder: Path) -> None:
     assert str(folder) in found.source
 
 
+def test_lines_of_spaces_are_passed_over(folder: Path) -> None:
+    (folder / "noun.exc").write_text("dogge dog\n\t\n")
+    assert lexicon(folder).lemmas("dogge", "n") == ("dog",)
+
+
 def test_the_extract_leaves_individuals_out_and_nothing_else(folder: Path) -> None:
     records, glosses = read_dict(folder, individuals=False)
     assert [each for part in records.values() for each in part.words] == [
@@ -93,6 +98,7 @@ def test_the_extract_is_made_by_its_script(folder: Path, tmp_path: Path) -> None
         ("data.verb", None, "No such file"),
         ("index.noun", "dog n 2 1 @ 2 1 00000003\n", "do not fit WordNet's layout"),
         ("data.noun", "rubbish\n", "do not fit WordNet's layout"),
+        ("data.noun", "00000001 03 n 00 000 | nothing\n", "do not fit WordNet's layout"),
     ],
 )
 def test_a_folder_that_is_none_of_wordnets(folder: Path, name, content, message) -> None:
@@ -228,6 +234,7 @@ def test_phrases(words: Lexicon, text: str, phrase: tuple[str, str] | None) -> N
         ("2: 0", [None, 0]),
         ("1: 3\n1: 4\n2: 7", [None, None]),
         ("3\n4", [None, None]),
+        ("9" * 5000 + ": 3\n2: 1", [None, 1]),
     ],
 )
 def test_replies_of_raters(reply: str, scores: list[int | None]) -> None:
