@@ -85,7 +85,7 @@ def radar(
         circle = np.linspace(0, 2 * np.pi, 181)
         ax.plot(circle, np.full_like(circle, reference), "--", color="0.3", linewidth=0.7)
         highest = max(highest, reference)
-    ax.set_ylim(0, 1.05 * highest)
+    ax.set_ylim(0, 1.05 * (highest or 1.0))
     ax.set_rlabel_position(180 / max(len(names), 1))
 
 

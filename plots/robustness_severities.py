@@ -51,7 +51,7 @@ def robustness_severities_table(model: Mapping[str, Any]) -> list[Level]:
     Raises
     ------
     NotApplicable
-        For too few severities and corruptions.
+        For too few severities and corruptions, or without a drop from a clean score.
     """
     cells = {(cell["corruption"], cell["severity"]): cell["score"] for cell in model["cells"]}
     rows = []
@@ -68,6 +68,8 @@ def robustness_severities_table(model: Mapping[str, Any]) -> list[Level]:
             )
     if len(model["severities"]) < 2 or len(rows) < FEWEST:
         raise NotApplicable("it needs several severities and three conditions")
+    if all(row.drop is None for row in rows):
+        raise NotApplicable("without a score on clean pictures none can be said to cost most")
     return rows
 
 
@@ -115,7 +117,8 @@ def _most_costly(tables: Sequence[Sequence[Level]]) -> set[str]:
             found = drops.setdefault(row.corruption, {})
             if row.drop is not None:
                 found[number] = row.drop
-    order = sorted(drops, key=lambda name: -sum(drops[name].values()) / max(len(drops[name]), 1))
+    known = [name for name, found in drops.items() if found]
+    order = sorted(known, key=lambda name: -sum(drops[name].values()) / len(drops[name]))
     return set(order[:SHOWN])
 
 

@@ -15,7 +15,7 @@ from diaghoi.cli.compare import Format, Out, table_kind, written_as
 from diaghoi.cli.locate import find_annotations, in_folder
 from diaghoi.cli.present import print_notes
 from diaghoi.cli.progress import Progress, progress
-from diaghoi.exceptions import InputError, close_matches, some_of
+from diaghoi.exceptions import InputError, close_matches, number_of, some_of
 from diaghoi.formats.atomic import replacing
 from diaghoi.protocol import protocol as protocol_named
 from diaghoi.report.json import to_json, write_json
@@ -129,7 +129,6 @@ def robustness(
             advance=bar.advance,
         )
         found = replace(found, notes=(*located, *found.notes))
-        drawn = [] if figures is None else _draw(found, figures, bar)
     if json not in (None, outputs.STDOUT):
         write_json(json, found.to_dict())
     if out not in (None, outputs.STDOUT):
@@ -137,12 +136,19 @@ def robustness(
             text = _text(found, kind, errors)
             temporary.write_bytes(text.encode("utf-8", errors="replace"))
     _show(found, kind, errors, out, json, quiet)
-    if not quiet:
-        print_notes(drawn)
+    if figures is not None:
+        # Last, so that a folder that cannot be written to costs no figure in the files.
+        with progress(quiet) as bar:
+            drawn = _draw(found, figures, bar)
+        if not quiet:
+            print_notes(drawn)
     if found.failed:
-        names = some_of([run.file for run, _ in found.failed])
+        told = some_of(
+            [why if run.file in why else f"{run.file}: {why}" for run, why in found.failed]
+        )
         raise InputError(
-            f"{len(found.failed)} files could not be used: {names}; the figures are without them"
+            f"{number_of('file', len(found.failed))} could not be used: {told}; the figures are "
+            "without them"
         )
 
 

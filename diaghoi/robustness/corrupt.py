@@ -13,13 +13,15 @@ from dataclasses import dataclass, replace
 from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
+from stat import S_ISREG
 
 from diaghoi.exceptions import InputError
+from diaghoi.formats.atomic import remove_leftovers
 from diaghoi.robustness.corruptions.apply import corrupt, generator
 from diaghoi.robustness.corruptions.registry import CORRUPTIONS, SEVERITIES, find
 from diaghoi.robustness.libraries import opencv
 from diaghoi.robustness.picture_files import ENDINGS, read_picture, write_picture
-from diaghoi.robustness.resuming import claim, remove_leftovers
+from diaghoi.robustness.resuming import claim
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,7 +127,8 @@ def corrupt_folder(
     folders = [out / name / str(each) for name in job.corruptions for each in job.severities]
     _check_apart(images, out, folders)
     notes = claim(out, seed, folders)
-    remove_leftovers(folders)
+    # Programs could take the unfinished files of runs that were killed for pictures.
+    remove_leftovers(path for folder in folders for path in folder.rglob(".*"))
     written, kept = 0, 0
     damaged: dict[str, str] = {}
     for name, done in zip(
@@ -231,6 +234,7 @@ def _corrupt_picture(job: _Job, name: str) -> _Done:
 
 def _is_newer(target: Path, source: Path) -> bool:
     try:
-        return target.stat().st_mtime_ns >= source.stat().st_mtime_ns
+        made = target.stat()
+        return S_ISREG(made.st_mode) and made.st_mtime_ns >= source.stat().st_mtime_ns
     except OSError:
         return False

@@ -39,8 +39,8 @@ class Robustness:
         What they are scored by: a path in the JSON of a report.
     profiles : tuple of Profile
         One a detector, in the order of the study.
-    missing : tuple of Run
-        Runs without a file.
+    missing : tuple of (Run, str)
+        Runs of which a file is missing, and which.
     failed : tuple of (Run, str)
         Runs whose file cannot be used, and why.
     caveats : tuple of str
@@ -51,7 +51,7 @@ class Robustness:
 
     metric: str
     profiles: tuple[Profile, ...]
-    missing: tuple[Run, ...]
+    missing: tuple[tuple[Run, str], ...]
     failed: tuple[tuple[Run, str], ...]
     caveats: tuple[str, ...]
     notes: tuple[str, ...]
@@ -123,7 +123,7 @@ class Robustness:
             ],
             "severities": list(first.severities),
             "models": [_model(profile) for profile in self.profiles],
-            "missing": [_named(run) for run in self.missing],
+            "missing": [_named(run) | {"file": file} for run, file in self.missing],
             "failed": [_named(run) | {"error": why} for run, why in self.failed],
             **{key: told[key] for key in ("tables", "caveats", "notes")},
         }
@@ -203,12 +203,12 @@ def _gaps(study: RobustnessStudy, outcomes: Outcomes) -> list[str]:
     """Name what is not there."""
     notes = []
     for model in study.models:
-        runs = [run for run in outcomes.missing if run.label == model.label]
+        runs = [(run, file) for run, file in outcomes.missing if run.label == model.label]
         if runs:
-            titles = [run.condition.title for run in runs]
+            titles = [run.condition.title for run, _ in runs]
             notes.append(
                 f"{model.label}: {len(runs)} of {len(study.conditions)} files are missing: "
-                f"{some_of(titles)}; the first is {runs[0].file}"
+                f"{some_of(titles)}; the first is {runs[0][1]}"
             )
         if (model.label, CLEAN) not in outcomes.results:
             notes.append(

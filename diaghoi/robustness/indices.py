@@ -64,7 +64,8 @@ class Index:
     mri : float or None
         A fraction; None where no condition has a score.
     cri : float or None
-        None where it is not defined: for a single severity, and without a positive clean score.
+        Over the corruptions with scores at several severities; None without such, and without a
+        positive clean score.
     conditions, of : int
         Number of conditions that have a score, and of those that the study asks for.
     """
@@ -90,10 +91,11 @@ class Index:
         }
 
 
-def index_of(
-    scores: Mapping[str, Sequence[float | None]], clean: float | None, *, composite: bool = True
-) -> Index:
+def index_of(scores: Mapping[str, Sequence[float | None]], clean: float | None) -> Index:
     """Compute both indices over what is there.
+
+    A corruption with a single score has no part in CRI: nothing is known of how steady it is, and
+    its deviation of 0 would count as perfectly steady.
 
     Parameters
     ----------
@@ -101,15 +103,13 @@ def index_of(
         Fractions, for each corruption one a severity; None where there is no score.
     clean : float or None
         The score without corruption, a fraction.
-    composite : bool
-        Whether CRI makes sense: it needs several severities.
     """
     known = {name: [each for each in row if each is not None] for name, row in scores.items()}
-    percent = {name: [100 * each for each in row] for name, row in known.items()}
+    percent = {name: [100 * each for each in row] for name, row in known.items() if len(row) > 1}
     whole = None if clean is None else 100 * clean
     return Index(
         mri=mean_robustness_index(known),
-        cri=composite_robustness_index(percent, whole) if composite else None,
+        cri=composite_robustness_index(percent, whole),
         conditions=sum(map(len, known.values())),
         of=sum(map(len, scores.values())),
     )

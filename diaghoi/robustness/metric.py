@@ -52,7 +52,7 @@ def check_metric(metric: str, result: Result) -> None:
             f"--metric {metric}: is no score of which more is better; give one like map.full or "
             "pairs.recall"
         )
-    usual = [path for path in known if ".classes." not in path]
+    usual = [path for path in known if ".classes." not in path and not path.startswith("oracles.")]
     raise InputError(
         f"--metric {metric}: not in the report{close_matches(metric, known)}; known: "
         f"{', '.join(usual)}"

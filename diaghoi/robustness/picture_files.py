@@ -19,6 +19,7 @@ GREY = ("1", "L", "LA")
 COLOUR = ("RGB", "RGBA", "RGBX", "P", "PA", "CMYK", "YCbCr", "LAB", "HSV")
 # The EXIF tag that says how a picture is turned when it is shown.
 ORIENTATION = 0x0112
+TURNS = range(1, 9)
 # Pixels of the longest side that OpenCV can move about.
 LONGEST = 32766
 # So fine that the file adds next to nothing to the corruption: quality, and colours undivided.
@@ -36,7 +37,7 @@ class PictureFile:
     kind : {"JPEG", "PNG"}
         By content, whatever the name of the file says.
     orientation : int or None
-        Value of the EXIF tag.
+        Value of the EXIF tag, 1 to 8; None where it is missing, or none of these.
     profile : bytes or None
         The colour profile, where it fits the channels of ``image``.
     """
@@ -51,13 +52,13 @@ def read_picture(path: Path) -> PictureFile:
     """Read a JPEG or PNG file.
 
     Grey pictures stay grey; palettes and inks become red, green and blue; transparency is left
-    out, as detectors do.
+    out, and of colours of 16 bits the upper eight are taken, as detectors do.
 
     Raises
     ------
     InputError
-        Where the file is damaged, of another kind, of more than 8 bits or so large that it may be
-        an attack. The message says what is wrong, and leaves the name of the file to the caller.
+        Where the file is damaged, of another kind, grey of more than 8 bits or so large that it may
+        be an attack. The message says what is wrong, and leaves the name of the file to the caller.
     """
     from PIL import Image, UnidentifiedImageError
 
@@ -92,7 +93,7 @@ def _read(opened: Any) -> PictureFile:
         image=np.asarray(opened.convert("L" if grey else "RGB")),
         # Pictures of several frames, as some cameras write them, begin with a JPEG picture.
         kind="PNG" if opened.format == "PNG" else "JPEG",
-        orientation=orientation if isinstance(orientation, int) else None,
+        orientation=orientation if isinstance(orientation, int) and orientation in TURNS else None,
         profile=None if opened.mode == "CMYK" else opened.info.get("icc_profile"),
     )
 

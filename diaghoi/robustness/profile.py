@@ -57,7 +57,7 @@ class Profile:
         """Return MRI and CRI over some corruptions, by default all of the study."""
         chosen = self.corruptions if corruptions is None else corruptions
         scores = {name: [self.score(each) for each in self._of(name)] for name in chosen}
-        return index_of(scores, self.clean, composite=len(self.severities) > 1)
+        return index_of(scores, self.clean)
 
     def groups(self) -> dict[str, Index]:
         """Return the indices of each group that the study has corruptions of."""
@@ -70,7 +70,7 @@ class Profile:
     def at_severity(self, severity: int) -> Index:
         """Return MRI at one severity. CRI, which is about several, is undefined."""
         scores = {name: [self.score(Condition(name, severity))] for name in self.corruptions}
-        return index_of(scores, self.clean, composite=False)
+        return index_of(scores, self.clean)
 
     def drop(self, corruption: str) -> float | None:
         """Return the share of the clean score that a corruption costs, on average."""

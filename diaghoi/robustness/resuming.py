@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
-import time
 from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -16,11 +14,8 @@ from diaghoi.formats.atomic import replacing
 from diaghoi.robustness.corruptions.strengths import strengths_digest
 
 RECORD = "corruptions.json"
+NEEDED = frozenset({"seed", "strengths"})
 LIBRARIES = ("numpy", "opencv-python-headless", "opencv-python", "pillow")
-# Names of the temporary files of ``replacing``, and the age, in seconds, of those that nobody
-# writes any more.
-LEFTOVER = re.compile(r"\..+\.[0-9a-f]{8}\.\w+")
-ABANDONED = 60.0
 
 
 def claim(out: Path, seed: int, folders: Sequence[Path]) -> list[str]:
@@ -69,18 +64,6 @@ def claim(out: Path, seed: int, folders: Sequence[Path]) -> list[str]:
     return []
 
 
-def remove_leftovers(folders: Sequence[Path]) -> None:
-    """Remove the unfinished files of runs that were killed, which programs could take for pictures.
-
-    Those of the last minute stay: another run may be writing them.
-    """
-    latest = time.time() - ABANDONED
-    for folder in folders:
-        for path in folder.rglob(".*"):
-            if LEFTOVER.fullmatch(path.name) and path.stat().st_mtime < latest:
-                path.unlink(missing_ok=True)
-
-
 def _compared(file: Path, found: dict[str, Any], record: dict[str, Any]) -> list[str]:
     if found.get("seed") != record["seed"]:
         raise InputError(
@@ -108,7 +91,7 @@ def _loaded(file: Path) -> dict[str, Any]:
         raise InputError(
             f"{file}: cannot be read ({error}); remove it together with the pictures beside it"
         ) from None
-    if not isinstance(found, dict):
+    if not (isinstance(found, dict) and found.keys() >= NEEDED):
         raise InputError(f"{file}: is no record of corrupted pictures; give another folder")
     return found
 

@@ -189,7 +189,10 @@ def _known(level: Any) -> int:
 
 
 def _score(level: Any, score: Any) -> float:
-    value = float(score)
+    try:
+        value = float(score)
+    except (TypeError, ValueError):
+        value = math.nan
     if not (math.isfinite(value) and value >= 0):
         raise InputError(f"the score of level {level} is {score}; give a number that is 0 or more")
     return value

@@ -9,7 +9,7 @@ from diaghoi.robustness.profile import Profile
 from diaghoi.robustness.study import CLEAN, Condition
 from diaghoi.significance import Difference, shown_p
 
-# Points of ΔmAP below which an error is not said to grow.
+# ΔmAP, a fraction, below which an error is not said to grow.
 LEAST = 0.0005
 
 
@@ -58,8 +58,10 @@ def _fall(profile: Profile, condition: Condition) -> str:
 def _growth(profile: Profile, condition: Condition) -> str:
     grown = {error: profile.growth(condition, error) for error in ERRORS}
     known = {error: value for error, value in grown.items() if value is not None}
-    most = max(known, key=lambda error: known[error], default=None)
-    if most is None or known[most] < LEAST:
+    if not known:
+        return "the growth of errors is undefined"
+    most = max(known, key=lambda error: known[error])
+    if known[most] < LEAST:
         return "no error costs more than on clean pictures"
     before, after = profile.delta(CLEAN, most), profile.delta(condition, most)
     told = f"most grows {ORACLES[most].title.lower()}, whose ΔmAP goes from "

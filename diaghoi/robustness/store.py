@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from diaghoi._version import __version__
 from diaghoi.formats.atomic import replacing
@@ -13,6 +13,7 @@ from diaghoi.robustness.files import content_hash, is_remote, stamp
 
 # Of what is kept; another one makes everything anew.
 LAYOUT = 1
+Kept = TypeVar("Kept", dict[str, Any], list[Any])
 
 
 class Store:
@@ -47,9 +48,10 @@ class Store:
             self._hashes[path] = self._hash(self.folder, path)
         return self._hashes[path]
 
-    def get(self, key: str) -> Any:
-        """Return finished work, None where there is none."""
-        return None if self.folder is None else _read(self.folder / "results" / f"{key}.json")
+    def get(self, key: str, kind: type[Kept]) -> Kept | None:
+        """Return finished work of a kind; None where there is none, or it is damaged or empty."""
+        found = None if self.folder is None else _read(self.folder / "results" / f"{key}.json")
+        return found if isinstance(found, kind) and found else None
 
     def put(self, key: str, value: Any) -> None:
         """Keep finished work; it is there as a whole or not at all.
@@ -67,8 +69,10 @@ class Store:
         name = hashlib.sha256(path.encode("utf-8", "surrogateescape")).hexdigest()[:32]
         memo, now = folder / "hashes" / f"{name}.json", stamp(path)
         known = _read(memo)
-        if isinstance(known, dict) and known.get("path") == path and known.get("stamp") == now:
-            return str(known["sha256"])
+        if isinstance(known, dict) and (known.get("path"), known.get("stamp")) == (path, now):
+            found = known.get("sha256")
+            if isinstance(found, str):
+                return found
         found = content_hash(path)
         _write(memo, {"path": path, "stamp": now, "sha256": found})
         return found
@@ -78,7 +82,7 @@ def _read(path: Path) -> Any:
     """Read what was kept; None where it is not there, or damaged."""
     try:
         return json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return None
 
 

@@ -13,7 +13,7 @@ A study is written down in a TOML file::
     files = "qpic/{corruption}_{severity}.npz"     # on the others: motion_blur_1.npz and so on
     stage = "one"                                  # optional: one or two
     backbone = "ResNet-50"                         # optional
-    clean_pairs = "qpic/clean_pairs.pkl"           # optional, as the next
+    clean_pairs = "qpic/clean_pairs.pkl"           # optional, both or none
     pairs = "qpic/{corruption}_{severity}_pairs.pkl"
 
 Files of predictions may lie anywhere that fsspec can read (``s3://bucket/file.npz``), where it is
@@ -68,6 +68,7 @@ class Condition(NamedTuple):
 
 
 CLEAN = Condition("", 0)
+CONDITIONS = tuple(Condition(name, each) for name in CORRUPTIONS for each in SEVERITIES)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -228,6 +229,11 @@ def _model(path: Path, number: int, row: Mapping[str, Any]) -> RobustModel:
             raise InputError(f"{where}: {key}: missing; {_needed(key)}")
     for key in ("files", "pairs"):
         _check_pattern(where, key, texts[key])
+    if (texts["clean_pairs"] is None) != (texts["pairs"] is None):
+        raise InputError(
+            f"{where}: clean_pairs and pairs: give both or none, or clean and corrupted pictures "
+            "would be compared by different lists"
+        )
     folder = str(path.parent)
     # Braces of the folder are no fields.
     quoted = folder.replace("{", "{{").replace("}", "}}")
@@ -276,9 +282,19 @@ def _check_pattern(where: str, key: str, pattern: str | None) -> None:
             "conditions would share a file"
         )
     try:
-        _filled(pattern, Condition(next(iter(CORRUPTIONS)), 1))
+        files = {_filled(pattern, condition) for condition in CONDITIONS}
+    except LookupError:
+        raise InputError(
+            f"{where}: {key}: '{pattern}' has fields within fields; write {{corruption}} and "
+            "{severity} without more"
+        ) from None
     except ValueError as error:
         raise InputError(f"{where}: {key}: '{pattern}' is no pattern ({error})") from None
+    if len(files) < len(CONDITIONS):
+        raise InputError(
+            f"{where}: {key}: '{pattern}' gives several conditions the same file; write "
+            "{corruption} and {severity} without more"
+        )
 
 
 def _filled(pattern: str | None, condition: Condition) -> str | None:

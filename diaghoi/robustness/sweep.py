@@ -41,8 +41,8 @@ class Outcomes:
     ----------
     results : dict
         By detector and condition what :meth:`diaghoi.Diagnosis.to_dict` gives, and intervals.
-    missing : tuple of Run
-        Runs without a file.
+    missing : tuple of (Run, str)
+        Runs of which a file is missing, and which.
     failed : tuple of (Run, str)
         Runs whose file cannot be used, and why.
     tests : dict
@@ -53,7 +53,7 @@ class Outcomes:
     """
 
     results: Results
-    missing: tuple[Run, ...] = ()
+    missing: tuple[tuple[Run, str], ...] = ()
     failed: tuple[tuple[Run, str], ...] = ()
     tests: dict[tuple[str, Condition], list[Difference]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
@@ -96,18 +96,21 @@ def sweep(
     Raises
     ------
     InputError
-        Where the annotations cannot be used, no file of the study exists, or none can be used.
+        Where the annotations or the tables of similarity cannot be used, no file of the study
+        exists, or none can be used.
     """
     plan = _Plan(study, asked or Asked(), store or Store(None))
     start, advance = start or _silent, advance or _silent
     start("looking for files", 0)
     runs = list(study.runs())
-    there = [run for run in runs if exists(run.file) and (run.pairs is None or exists(run.pairs))]
+    missing = {run: file for run in runs for file in [_absent(run)] if file is not None}
+    there = [run for run in runs if run not in missing]
     if not there:
         raise InputError(
-            f"{study.source or 'the study'}: none of its {len(runs)} files exists; the first is "
-            f"{runs[0].file}"
+            f"{study.source or 'the study'}: none of its {len(runs)} runs has its files; the first "
+            f"that is missing is {missing[runs[0]]}"
         )
+    plan.check_similarity()
     results: Results = {}
     failures: dict[Run, str] = {}
     for run, outcome in plan.diagnosed(there, engine, block, start, advance):
@@ -126,12 +129,18 @@ def sweep(
             for run in runs
             if (run.label, run.condition) in results
         },
-        missing=tuple(run for run in runs if run not in there),
+        missing=tuple(missing.items()),
         failed=tuple((run, failures[run]) for run in runs if run in failures),
     )
     if exchanges is None:
         return outcomes
     return plan.tested(outcomes, engine, exchanges, start, advance)
+
+
+def _absent(run: Run) -> str | None:
+    """Name the first file of a run that does not exist."""
+    files = (run.file,) if run.pairs is None else (run.file, run.pairs)
+    return next((file for file in files if not exists(file)), None)
 
 
 def _silent(*_: Any) -> None:
@@ -157,6 +166,14 @@ class _Plan:
             protocol=study.protocol,
             sweep=secrets.token_hex(8),
         )
+
+    def check_similarity(self) -> None:
+        """Refuse tables of similarity that cannot be used, before every run fails by them."""
+        if self.asked.similarity is not None:
+            from diaghoi.semantic import read_similarity
+
+            for path in self.asked.similarity:
+                read_similarity(Path(path))
 
     def job(self, run: Run) -> Job:
         return Job(truth=self.truth, file=run.file, pairs=run.pairs)
@@ -196,7 +213,7 @@ class _Plan:
             except (InputError, OSError) as error:
                 yield run, Failure(str(error))
                 continue
-            kept = self.store.get(keys[name])
+            kept = self.store.get(keys[name], dict)
             if kept is None:
                 left[name] = run
             else:
@@ -237,7 +254,7 @@ class _Plan:
             labels = f"{label}, clean", f"{label}, {condition.title}"
             hashes = [self.store.hash_of(clean.file), self.store.hash_of(clean.pairs)]
             key = self.key(run, "test", hashes, labels, exchanges)
-            kept = self.store.get(key)
+            kept = self.store.get(key, list)
             if kept is not None:
                 found[label, condition] = kept
                 continue

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from diaghoi.model_tables import Cell, Row, Table, table_of
+from diaghoi.model_tables import Row, Section, Table, best_models, table_of
 from diaghoi.oracles import ERRORS, ORACLES
 from diaghoi.robustness.corruptions.registry import CORRUPTIONS, GROUPS
 from diaghoi.robustness.indices import Index
@@ -26,6 +26,8 @@ class Entry(NamedTuple):
 
 
 Figures = Sequence[tuple[Column, Callable[[Profile], Entry]]]
+# Of each figure of a model, whether it is partial, and whether it is the best of its column.
+Standing = Sequence[tuple[bool, bool]]
 
 
 def robustness_tables(
@@ -192,22 +194,32 @@ def _growth(profiles: Sequence[Profile], error: str) -> Table:
 
 
 def _made(profiles: Sequence[Profile], figures: Figures, **words: str) -> Table:
-    """Lay figures out like those of a comparison, and mark what is partial."""
+    """Lay figures out like those of a comparison, and mark what is partial, which is never best."""
     entries = [[value(profile) for _, value in figures] for profile in profiles]
     topic = Topic(
         columns=tuple(column for column, _ in figures),
         values=tuple(tuple(entry.value for entry in row) for row in entries),
         **words,
     )
-    table = table_of(topic, [profile.model for profile in profiles])
-    partial = {
-        profile.model.label: [entry.partial and entry.value is not None for entry in row]
-        for profile, row in zip(profiles, entries, strict=True)
-    }
-    if not any(map(any, partial.values())):
+    models = [profile.model for profile in profiles]
+    table = table_of(topic, models)
+    if not any(entry.partial and entry.value is not None for row in entries for entry in row):
         return table
+    best = [
+        best_models(column, [None if entry.partial else entry.value for entry in each])
+        for column, each in zip(topic.columns, zip(*entries, strict=True), strict=True)
+    ]
+    standing = {
+        model.label: [
+            (entry.partial, number in numbers) for entry, numbers in zip(row, best, strict=True)
+        ]
+        for number, (model, row) in enumerate(zip(models, entries, strict=True))
+    }
+    staged = [model.label for model in models if model.stage]
     sections = tuple(
-        replace(section, rows=tuple(_marked(row, partial) for row in section.rows))
+        replace(
+            section, rows=tuple(_marked(row, section, standing, staged) for row in section.rows)
+        )
         for section in table.sections
     )
     return replace(
@@ -217,12 +229,20 @@ def _made(profiles: Sequence[Profile], figures: Figures, **words: str) -> Table:
     )
 
 
-def _marked(row: Row, partial: dict[str, list[bool]]) -> Row:
-    if row.kind != "model":
-        return row
-    flags = partial[row.title]
-
-    def cell(found: Cell, flag: bool) -> Cell:
-        return replace(found, mark=PARTIAL if flag else found.mark)
-
-    return replace(row, cells=tuple(cell(*each) for each in zip(row.cells, flags, strict=True)))
+def _marked(
+    row: Row, section: Section, standing: Mapping[str, Standing], staged: Sequence[str]
+) -> Row:
+    """Mark the figures of a model, or of a row that is made of some, as partial and as best."""
+    members = {
+        "model": [row.title],
+        "mean": [each.title for each in section.rows if each.kind == "model"],
+        "difference": staged,
+    }[row.kind]
+    cells = []
+    for found, told in zip(
+        row.cells, zip(*(standing[name] for name in members), strict=True), strict=True
+    ):
+        partial = found.value is not None and any(each for each, _ in told)
+        best = row.kind == "model" and told[0][1]
+        cells.append(replace(found, mark=PARTIAL if partial else found.mark, best=best))
+    return replace(row, cells=tuple(cells))

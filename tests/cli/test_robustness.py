@@ -148,7 +148,7 @@ def test_damaged_files_are_named_at_the_end(run, study: Path) -> None:
     done = run("robustness", study, *ALONE, "--json", "all.json")
     assert done.code == 2
     last = done.err.splitlines()[-1]
-    assert last.startswith("diaghoi: error: 1 files could not be used: ")
+    assert last.startswith("diaghoi: error: 1 file could not be used: ")
     assert str(damaged) in last
     assert "Robustness, %" in done.out
     assert len(json.loads(Path("all.json").read_text())["models"][0]["cells"]) == 6
@@ -190,6 +190,20 @@ def test_what_cannot_be_used(run, study: Path, words: tuple[str, ...], message: 
         *("A", "B", "gt.npz"),
         "study.toml",
     ]
+
+
+def test_figures_that_cannot_be_written_cost_no_other_file(run, study: Path) -> None:
+    Path("f/robustness_drops.pdf").mkdir(parents=True)
+    done = run("robustness", study, *ALONE, "--figures", "f", "--json", "all.json", "--quiet")
+    assert done.code == 2
+    assert "f/robustness_drops.pdf: cannot be written: it is a folder" in done.err
+    assert Path("all.json").is_file()
+
+
+def test_an_unknown_metric_is_told_the_usual_ones(run, study: Path) -> None:
+    done = run("robustness", study, *ALONE, "--metric", "mAP")
+    assert "pairs.recall, pairs.precision" in done.err
+    assert "oracles." not in done.err
 
 
 def test_a_study_that_is_not_there(run) -> None:

@@ -242,6 +242,8 @@ def test_what_cannot_be_drawn() -> None:
     none["indices"] = {"groups": {name: {"mri": None} for name in GROUPS}}
     with pytest.raises(NotApplicable, match="without a score on clean pictures"):
         robustness_drops_table(none)
+    with pytest.raises(NotApplicable, match="without a score on clean pictures none can be said"):
+        robustness_severities_table(none)
     with pytest.raises(NotApplicable, match="without results on clean pictures"):
         robustness_errors_table(none)
     with pytest.raises(NotApplicable, match="no group has a score"):
@@ -273,3 +275,19 @@ def test_models_that_a_figure_cannot_show_are_left_out() -> None:
     told["models"].pop()
     with pytest.raises(NotApplicable, match="clean pictures"):
         models_of(kind, told)
+
+
+def test_corruptions_without_a_drop_are_not_the_most_costly() -> None:
+    model = model_of(study(1, corruptions=5))
+    model["drops"] = dict(zip(model["drops"], (-0.1, -0.2, None, -0.3, -0.4), strict=True))
+    ax = robustness_severities({"A": robustness_severities_table(model)})
+    names = {text.get_text().split()[0] for text in ax.get_xticklabels()}
+    assert names == {"MB", "DB", "GB"}
+
+
+def test_scores_of_zero_are_drawn_without_a_warning() -> None:
+    model = model_of(study(1))
+    for each in model["cells"]:
+        each["score"] = 0.0
+    ax = robustness_severities({"A": robustness_severities_table(model)})
+    assert ax.get_ylim() == (0, 1.05)

@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import time
@@ -153,6 +154,14 @@ class TestFiles:
         )
         assert np.abs(jpeg - png).mean() < 3
 
+    @pytest.mark.parametrize("turn", [0, 9, 70_000])
+    def test_an_orientation_that_is_none_is_left_out(self, tmp_path: Path, turn: int) -> None:
+        entry = struct.pack(">HHHII", 1, ORIENTATION, 4, 1, turn)  # one entry, a long number
+        save(tmp_path / "in" / "a.jpg", exif=b"Exif\0\0MM\0*\0\0\0\x08" + entry + bytes(4))
+        corrupt_folder(tmp_path / "in", tmp_path / "out", ["occlusion"], [1])
+        with Image.open(tmp_path / "out" / "occlusion" / "1" / "a.jpg") as made:
+            assert ORIENTATION not in made.getexif()
+
 
 class TestDamaged:
     def test_pictures_are_named_and_the_others_made(self, images: Path, tmp_path: Path) -> None:
@@ -277,7 +286,15 @@ class TestGoingOn:
             (note,) = corrupt_folder(images, tmp_path / "out", ["occlusion"], [1]).notes
             assert words in note
 
-    @pytest.mark.parametrize("text", ["{", "[]"])
+    def test_a_folder_in_the_place_of_a_picture_is_not_kept(self, images, tmp_path: Path) -> None:
+        corrupt_folder(images, tmp_path / "out", ["occlusion"], [1])
+        picture = tmp_path / "out" / "occlusion" / "1" / "one.jpg"
+        picture.unlink()
+        picture.mkdir()
+        with pytest.raises(InputError, match=r"one\.jpg: cannot be written: it is a folder"):
+            corrupt_folder(images, tmp_path / "out", ["occlusion"], [1])
+
+    @pytest.mark.parametrize("text", ["{", "[]", "{}"])
     def test_refuses_a_record_that_is_none(self, images: Path, tmp_path: Path, text) -> None:
         (tmp_path / "out").mkdir()
         (tmp_path / "out" / "corruptions.json").write_text(text)

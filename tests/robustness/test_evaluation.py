@@ -25,6 +25,7 @@ from diaghoi.robustness.metric import beside, check_metric, score_paths
 from diaghoi.robustness.profile import Profile
 from diaghoi.robustness.sentences import sentences
 from diaghoi.robustness.study import CLEAN, Condition, read_robustness_study
+from diaghoi.robustness.tables import robustness_tables
 from diaghoi.robustness.work import Asked
 from diaghoi.study import Model
 
@@ -78,10 +79,10 @@ BY_HAND = profile_of(
 
 
 def test_indices_by_hand() -> None:
-    """Means 30, 30 (of one severity) and 25; deviations 10, 0 and 0."""
+    """Means 30, 30 (of one severity, so not for CRI) and 25; deviations 10, none and 0."""
     index = BY_HAND.index()
     assert index.mri == pytest.approx(85 / 300)
-    assert index.cri == pytest.approx((0.6 / (math.log(11) + 1) + 0.6 + 0.5) / 3)
+    assert index.cri == pytest.approx((0.6 / (math.log(11) + 1) + 0.5) / 2)
     assert (index.conditions, index.of) == (5, 6)
     groups = BY_HAND.groups()
     assert list(groups) == ["optical", "environment"]
@@ -119,6 +120,39 @@ def test_each_corruption_has_a_sentence() -> None:
         "from +10.0 to +40.0 and whose share of the predictions from 50.0 to 50.0 %."
     )
     assert told["exposure"].startswith("Exposure, severity 2: ")
+
+
+def test_what_is_partial_is_never_the_best() -> None:
+    """B has the mild severity alone, and so the higher mean."""
+    one = replace(BY_HAND, model=Model(label="A", file=Path("a"), stage="one"))
+    few = {each: BY_HAND.results[each] for each in (CLEAN, Condition("motion_blur", 1))}
+    two = replace(BY_HAND, model=Model(label="B", file=Path("b"), stage="two"), results=few)
+    table = robustness_tables([one, two], one.metric)[1]
+    cells = {row.title: row.cells[0] for row in table.rows}
+    assert [(name, cell.mark, cell.best) for name, cell in cells.items()] == [
+        ("A", "", False),
+        ("B", "‡", False),
+        ("Difference", "‡", False),
+    ]
+    whole = replace(two, model=Model(label="C", file=Path("c")), results=BY_HAND.results)
+    table = robustness_tables([one, two, whole], one.metric)[1]
+    assert {row.title: row.cells[0].best for row in table.rows if row.kind == "model"} == {
+        "A": True,
+        "B": False,
+        "C": True,
+    }
+
+
+def test_sentences_say_that_growth_is_undefined() -> None:
+    before, after = result_of(0.5), result_of(0.4)
+    for result in (before, after):
+        result["map"]["full"] = None
+        for error in ERRORS:
+            result["oracles"][error]["delta_map"]["full"] = None
+    told = sentences(profile_of({CLEAN: before, Condition("exposure", 1): after}))
+    assert told == {
+        "exposure": "Exposure, severity 1: mAP is undefined; the growth of errors is undefined."
+    }
 
 
 def test_sentences_say_what_does_not_grow() -> None:

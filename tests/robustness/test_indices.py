@@ -60,7 +60,8 @@ def test_fractions_are_indexed_in_percent() -> None:
 def test_missing_scores_leave_what_is_there_and_say_so() -> None:
     index = index_of({"a": [0.2, None], "b": [None, None], "c": [0.4, 0.4]}, 0.4)
     assert index.mri == pytest.approx(0.3, rel=1e-15)
-    assert index.cri == pytest.approx(0.75, rel=1e-12)
+    # A single score says nothing of how steady a corruption is.
+    assert index.cri == pytest.approx(1.0, rel=1e-12)
     assert index.to_dict() == {
         "mri": index.mri,
         "cri": index.cri,
@@ -72,7 +73,7 @@ def test_missing_scores_leave_what_is_there_and_say_so() -> None:
 
 @pytest.mark.parametrize("clean", [None, 0.0])
 def test_cri_needs_a_clean_score(clean: float | None) -> None:
-    index = index_of({"a": [0.2]}, clean)
+    index = index_of({"a": [0.2, 0.2]}, clean)
     assert (index.mri, index.cri) == (0.2, None)
 
 
@@ -83,7 +84,7 @@ def test_nothing_has_no_index() -> None:
 
 
 def test_a_single_severity_has_no_cri() -> None:
-    assert index_of({"a": [0.2]}, 0.4, composite=False).cri is None
+    assert index_of({"a": [0.2]}, 0.4).cri is None
 
 
 @pytest.mark.parametrize("model", ["CDN-L", "GEN-VLKT-L", "MUREN", "SAMPL"])

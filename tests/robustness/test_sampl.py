@@ -117,6 +117,8 @@ class TestRefuses:
             ({2: 0.5}, r"no score of level 1 \(clean\)"),
             ({1: 0.5, 2: -0.1}, "the score of level 2 is -0.1; give a number that is 0 or more"),
             ({1: math.nan, 2: 0.1}, "the score of level 1 is nan"),
+            ({1: 0.5, 2: None}, "the score of level 2 is None; give a number"),
+            ({1: 0.5, 2: "high"}, "the score of level 2 is high; give a number"),
             ({1: 0.5, 2: 0.5, 7: 0.1}, "level 7: not known; give 1, 2, 3 or 4"),
         ],
     )

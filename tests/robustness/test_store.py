@@ -33,9 +33,9 @@ def test_of_a_folder_names_and_contents_decide(tmp_path: Path) -> None:
 def test_work_is_kept_and_found_again(tmp_path: Path) -> None:
     store = Store(tmp_path / "deep" / "cache")
     key = store.key("a", 1, None)
-    assert store.get(key) is None
+    assert store.get(key, dict) is None
     store.put(key, {"x": [0.1, None, "é\udcff"]})
-    assert Store(tmp_path / "deep" / "cache").get(key) == {"x": [0.1, None, "é\udcff"]}
+    assert Store(tmp_path / "deep" / "cache").get(key, dict) == {"x": [0.1, None, "é\udcff"]}
 
 
 def test_another_version_makes_all_anew(tmp_path: Path, monkeypatch) -> None:
@@ -49,13 +49,22 @@ def test_damaged_work_is_made_anew(tmp_path: Path) -> None:
     store = Store(tmp_path)
     store.put("k", {"a": 1})
     (tmp_path / "results" / "k.json").write_text('{"a"')
-    assert store.get("k") is None
+    assert store.get("k", dict) is None
+
+
+def test_a_hash_that_is_not_there_is_made_anew(tmp_path: Path) -> None:
+    file = tmp_path / "a"
+    file.write_bytes(b"1")
+    first = Store(tmp_path / "c").hash_of(str(file))
+    (memo,) = (tmp_path / "c" / "hashes").iterdir()
+    memo.write_text(memo.read_text().replace("sha256", "sha"))
+    assert Store(tmp_path / "c").hash_of(str(file)) == first
 
 
 def test_without_a_folder_nothing_is_kept_or_read(tmp_path: Path) -> None:
     store = Store(None)
     store.put("k", {})
-    assert store.get("k") is None
+    assert store.get("k", dict) is None
     assert store.hash_of(str(tmp_path / "none")) == ""
 
 

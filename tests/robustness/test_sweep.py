@@ -114,12 +114,46 @@ def test_missing_files_are_named(folder: Path) -> None:
     (folder / "A" / "occlusion_5.npz").unlink()
     (folder / "B" / "clean.npz").unlink()
     outcomes = swept(study_of(folder))
-    assert [(run.label, run.condition) for run in outcomes.missing] == [
-        ("A", Condition("occlusion", 5)),
-        ("B", CLEAN),
+    assert [(run.label, run.condition, file) for run, file in outcomes.missing] == [
+        ("A", Condition("occlusion", 5), str(folder / "A" / "occlusion_5.npz")),
+        ("B", CLEAN, str(folder / "B" / "clean.npz")),
     ]
     assert len(outcomes.results) == RUNS - 2
     assert outcomes.failed == ()
+
+
+def test_missing_pairs_are_what_is_missing(folder: Path) -> None:
+    study = study_of(folder)
+    models = tuple(
+        replace(model, clean_pairs="none.pkl", pairs="{corruption}_{severity}.pkl")
+        for model in study.models
+    )
+    with pytest.raises(InputError, match=r"none of its 14 runs .* is missing is none\.pkl"):
+        swept(replace(study, models=models))
+    outcomes = swept(replace(study, models=(models[0], study.models[1])))
+    assert outcomes.missing[0][1] == "none.pkl"
+
+
+def test_tables_of_similarity_are_looked_at_first(folder: Path) -> None:
+    study = replace(study_of(folder), similarity=(folder / "v.csv", folder / "o.csv"))
+    engine = _Counting()
+    with pytest.raises(InputError, match=r"v\.csv: no such file; give a table of similarity"):
+        sweep(study, engine)
+    assert engine.tasks == 0
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[]", "3", "null", "[" * 100_000, "{" * 100_000])
+def test_damaged_work_is_done_again(
+    folder: Path, tmp_path: Path, whole: Outcomes, text: str
+) -> None:
+    study = replace(study_of(folder), corruptions=("occlusion",), severities=(5,))
+    first = swept(study, store=Store(tmp_path / "kept"), exchanges=2)
+    for name in ("results", "hashes"):
+        for path in (tmp_path / "kept" / name).iterdir():
+            path.write_text(text)
+    again = swept(study, store=Store(tmp_path / "kept"), exchanges=2)
+    assert digits(again) == digits(first)
+    assert again.tests == first.tests != {}
 
 
 @pytest.mark.parametrize("block", [None, 9])
@@ -145,7 +179,7 @@ def test_nothing_to_evaluate(tmp_path: Path, folder: Path) -> None:
     study = study_of(folder)
     for path in folder.glob("?/*.npz"):
         path.unlink()
-    with pytest.raises(InputError, match=r"study\.toml: none of its 14 files exists; the first is"):
+    with pytest.raises(InputError, match=r"none of its 14 runs has its files; the first"):
         swept(study)
     (folder / "A" / "clean.npz").write_bytes(b"")
     with pytest.raises(InputError, match=r"no file of the study can be used: .*the file is empty"):
