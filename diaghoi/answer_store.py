@@ -35,7 +35,11 @@ class AnswerStore:
         self._lock = Lock()
         try:
             self._file = sqlite3.connect(path, timeout=0.2, check_same_thread=False)
-            self._open()
+            try:
+                self._open()
+            except sqlite3.Error:
+                self.close()
+                raise
         except sqlite3.Error as error:
             busy = "locked" in str(error)
             advice = "another run uses it; wait for its end" if busy else "give another --store"

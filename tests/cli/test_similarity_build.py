@@ -13,6 +13,7 @@ import threading
 import time
 from itertools import combinations
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support.rater_server import Model, error, serving, text
@@ -347,6 +348,25 @@ def test_a_store_that_another_run_uses(run, verbs: Path) -> None:
                    "--out", "t.csv", *QUICK)  # fmt: skip
     assert done.code == 2
     assert "another run uses it; wait for its end" in done.err
+
+
+def test_a_file_that_is_no_store_is_closed(alone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from diaghoi import InputError
+    from diaghoi.answer_store import AnswerStore
+
+    opened, connect = [], sqlite3.connect
+
+    def kept(*words: Any, **names: Any) -> sqlite3.Connection:
+        opened.append(connect(*words, **names))
+        return opened[-1]
+
+    monkeypatch.setattr(sqlite3, "connect", kept)
+    path = alone / "t.sqlite"
+    path.write_bytes(b"no store" * 100)
+    with pytest.raises(InputError, match="cannot hold the answers"):
+        AnswerStore(path)
+    with pytest.raises(sqlite3.ProgrammingError, match="closed"):
+        opened[0].execute("SELECT 1")
 
 
 def test_baselines_are_named_as_what_they_are(run, verbs: Path) -> None:
