@@ -142,6 +142,11 @@ def robustness(
             drawn = _draw(found, figures, bar)
         if not quiet:
             print_notes(drawn)
+    _check_failed(found)
+
+
+def _check_failed(found: Robustness) -> None:
+    """Say which files could not be used, after all else is written."""
     if found.failed:
         told = some_of(
             [why if run.file in why else f"{run.file}: {why}" for run, why in found.failed]

@@ -22,8 +22,10 @@ def test_indices_are_those_of_the_equations(
     table: dict[str, list[float | None]], clean: float | None
 ) -> None:
     found = index_of(table, clean)
+    # A corruption with a single score has no deviation, and no part in CRI.
+    several = {name: row for name, row in table.items() if len(row) - row.count(None) > 1}
     for value, expected in (
         (found.mri, mri_by_loops(table)),
-        (found.cri, cri_by_loops(table, clean)),
+        (found.cri, cri_by_loops(several, clean)),
     ):
         assert value == (None if expected is None else pytest.approx(expected, rel=1e-12))
