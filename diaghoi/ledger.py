@@ -271,7 +271,7 @@ class Ledger(Ranked):
     def labelled(self, classes: IntArray, labels: Sequence[int]) -> Self:
         """Return the same with only the rows of some classes that have some labels."""
         found = [self._rows_at(slice(0))]
-        for hoi in classes.tolist():
+        for hoi in classes[self.bounds[classes + 1] > self.bounds[classes]].tolist():
             first, stop = self.bounds[hoi : hoi + 2]
             rows = first + np.flatnonzero(np.isin(self.row_label[first:stop], labels))
             found.append(self._rows_at(rows))
