@@ -25,7 +25,7 @@ BoolArray = npt.NDArray[np.bool_]
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.integer]
 
-# Triplets and pairs worked through at once: few enough for arrays to stay in the cache.
+# Triplets, pairs and boxes worked through at once: few enough for arrays to stay in the cache.
 BLOCK = 50_000
 # Triplets beyond which what blocks leave behind lies on disk.
 LARGE = 2_000_000
@@ -79,7 +79,7 @@ def examine(
 def block_bounds(predictions: SceneSource) -> list[tuple[int, int]]:
     """Cut the images into runs of about ``BLOCK`` rows: first image, and one after the last."""
     bounds = predictions.bounds
-    runs = batches(bounds["triplet"] + bounds["pair"], BLOCK)
+    runs = batches(bounds["triplet"] + bounds["pair"] + bounds["box"], BLOCK)
     return [(run.start, run.stop) for run in runs] or [(0, 0)]
 
 

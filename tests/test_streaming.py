@@ -18,7 +18,7 @@ from diaghoi.vocabulary import hico_det
 
 resource = pytest.importorskip("resource", reason="memory can be limited on POSIX systems only")
 
-IMAGES, BOXES, PAIRS, TRIPLETS = 2_800, 2_600, 300, 60
+IMAGES, BOXES, PAIRS, TRIPLETS = 2_400, 2_600, 300, 60
 
 
 def _scenes(rng: np.random.Generator, boxes: int, pairs: int, triplets: int) -> dict[str, Any]:
