@@ -14,9 +14,12 @@ if not (_Path(__file__).parent / "oracles").is_dir():
     __path__.append(str(_Path(__file__).parents[1]))
 
 from diaghoi._version import __version__
-from diaghoi.accumulate import Accumulator
-from diaghoi.diagnosing import diagnose
-from diaghoi.diagnosis import Diagnosis
+from diaghoi.data.known_object import read_image_labels
+from diaghoi.data.protocol import PROTOCOLS, Protocol, protocol
+from diaghoi.data.scenes import Scenes
+from diaghoi.diagnosis.accumulator import Accumulator
+from diaghoi.diagnosis.diagnose import diagnose
+from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.exceptions import InputError
 from diaghoi.formats import (
     open_annotations,
@@ -24,10 +27,7 @@ from diaghoi.formats import (
     read_annotations,
     read_predictions,
 )
-from diaghoi.known_object import read_image_labels
 from diaghoi.oracles import ORACLES, Oracle
-from diaghoi.protocol import PROTOCOLS, Protocol, protocol
-from diaghoi.scenes import Scenes
 
 __all__ = [
     "ORACLES",

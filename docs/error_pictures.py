@@ -21,9 +21,9 @@ from matplotlib.patches import Circle
 
 import diaghoi
 from diaghoi import plots
-from diaghoi.cases import Case, worst_cases
+from diaghoi.cases.cases import Case, worst_cases
+from diaghoi.data.vocabulary import hico_det
 from diaghoi.plots.picture import card
-from diaghoi.vocabulary import hico_det
 
 Box = tuple[float, float, float, float]
 

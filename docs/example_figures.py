@@ -12,8 +12,8 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from diaghoi import plots, simulate
+from diaghoi.comparison.study import Model, Study
 from diaghoi.formats import write
-from diaghoi.study import Model, Study
 
 IMAGES = 600
 DETECTORS = {"one": simulate.ONE_STAGE, "two": simulate.TWO_STAGE}

@@ -18,12 +18,12 @@ from rich.console import Console
 
 import diaghoi
 from diaghoi import simulate
-from diaghoi.comparison import compare
-from diaghoi.report.csv import to_csv
+from diaghoi.comparison.comparison import compare
+from diaghoi.comparison.study import Model
 from diaghoi.report.json import write_json
 from diaghoi.report.latex import to_latex
+from diaghoi.report.spreadsheet import to_csv
 from diaghoi.report.tables import print_comparison
-from diaghoi.study import Model
 
 DETECTORS = {"one": simulate.ONE_STAGE, "two": simulate.TWO_STAGE}
 

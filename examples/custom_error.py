@@ -14,11 +14,11 @@ from rich.console import Console
 
 import diaghoi
 from diaghoi import simulate
-from diaghoi.errors import LABELS
-from diaghoi.ledger import Ledger
+from diaghoi.data.vocabulary import vocabulary
+from diaghoi.evaluation.errors import LABELS
+from diaghoi.evaluation.ledger import Ledger
 from diaghoi.oracles.oracle import oracle
 from diaghoi.report.text import percent, print_report
-from diaghoi.vocabulary import vocabulary
 
 HICO = vocabulary("hico-det")
 HOLD = HICO.verbs.index("hold")

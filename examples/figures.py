@@ -15,8 +15,8 @@ from pathlib import Path
 import numpy as np
 
 from diaghoi import plots, simulate
+from diaghoi.comparison.study import Study, read_study
 from diaghoi.formats import write
-from diaghoi.study import Study, read_study
 
 STUDY = """\
 annotations = "annotations.npz"

@@ -1,6 +1,6 @@
 """Repair of boxes that are right but do not belong together."""
 
-from diaghoi.ledger import Ledger
+from diaghoi.evaluation.ledger import Ledger
 from diaghoi.oracles.oracle import convert, oracle
 
 

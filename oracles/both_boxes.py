@@ -1,6 +1,6 @@
 """Removal of predictions with two wrong boxes."""
 
-from diaghoi.ledger import Ledger
+from diaghoi.evaluation.ledger import Ledger
 from diaghoi.oracles.oracle import oracle, remove
 
 

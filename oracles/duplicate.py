@@ -1,6 +1,6 @@
 """Removal of duplicates."""
 
-from diaghoi.ledger import Ledger
+from diaghoi.evaluation.ledger import Ledger
 from diaghoi.oracles.oracle import oracle, remove
 
 

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from diaghoi.ledger import Ledger
+from diaghoi.evaluation.ledger import Ledger
 from diaghoi.oracles.oracle import oracle
 
 

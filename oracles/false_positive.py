@@ -1,6 +1,6 @@
 """Removal of all that is wrong."""
 
-from diaghoi.ledger import Ledger
+from diaghoi.evaluation.ledger import Ledger
 from diaghoi.oracles.oracle import oracle
 
 

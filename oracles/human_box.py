@@ -1,6 +1,6 @@
 """Repair of wrong human boxes."""
 
-from diaghoi.ledger import Ledger
+from diaghoi.evaluation.ledger import Ledger
 from diaghoi.oracles.oracle import convert, oracle
 
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from diaghoi.errors import LABELS, TRUE_POSITIVE
-from diaghoi.ledger import Ledger
+from diaghoi.evaluation.errors import LABELS, TRUE_POSITIVE
+from diaghoi.evaluation.ledger import Ledger
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,8 +26,9 @@ class Oracle:
         What it repairs, for users.
     repair : callable
         From a ledger to the repaired one; pure. Large ledgers are repaired in parts (see
-        :meth:`diaghoi.ledger.Ledger.repairable_parts`), so that what becomes of a prediction may
-        depend on those of its class and of its annotated triplet, and on all annotated triplets.
+        :meth:`diaghoi.evaluation.ledger.Ledger.repairable_parts`), so that what becomes of a
+        prediction may depend on those of its class and of its annotated triplet, and on all
+        annotated triplets.
     """
 
     name: str

@@ -9,13 +9,11 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from diaghoi.diagnosis import Diagnosis
+from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.exceptions import InputError
-from diaghoi.plots.figure import FigureKind, ModelData, NotApplicable, shown_names
-from diaghoi.plots.legend import legend_above
-from diaghoi.plots.model_lines import model_lines
+from diaghoi.plots.figure import FigureKind, ModelData, NotApplicable, diagnosis_of, shown_names
+from diaghoi.plots.legend import legend_above, model_lines
 from diaghoi.plots.panels import one_panel
-from diaghoi.plots.sources import diagnosis_of
 from diaghoi.plots.style import model_style, paper
 
 VERBS = 25

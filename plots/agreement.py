@@ -27,7 +27,7 @@ def score_distribution(result: Result, *, ax: Axes | None = None) -> Axes:
     Parameters
     ----------
     result : mapping
-        Of :meth:`diaghoi.semantic.agreement.Agreement.to_dict`.
+        Of :meth:`diaghoi.semantic.tables.agreement.Agreement.to_dict`.
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default a new figure one paper column wide.
     """
@@ -46,7 +46,7 @@ def votes_by_majority(result: Result, level: int, *, ax: Axes | None = None) -> 
     Parameters
     ----------
     result : mapping
-        Of :meth:`diaghoi.semantic.agreement.Agreement.to_dict`.
+        Of :meth:`diaghoi.semantic.tables.agreement.Agreement.to_dict`.
     level : int
         The majority score.
     ax : matplotlib.axes.Axes, optional
@@ -69,7 +69,7 @@ def kappa_matrix(result: Result, *, ax: Axes | None = None) -> Axes:
     Parameters
     ----------
     result : mapping
-        Of :meth:`diaghoi.semantic.agreement.Agreement.to_dict`.
+        Of :meth:`diaghoi.semantic.tables.agreement.Agreement.to_dict`.
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default a new figure one paper column wide.
     """
@@ -97,7 +97,7 @@ def agreement_figure(result: Result) -> Figure:
     Parameters
     ----------
     result : mapping
-        Of :meth:`diaghoi.semantic.agreement.Agreement.to_dict`.
+        Of :meth:`diaghoi.semantic.tables.agreement.Agreement.to_dict`.
     """
     levels = result["scale"] + 1
     with paper():

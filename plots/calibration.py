@@ -12,12 +12,11 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import EngFormatter, LogLocator, NullLocator
 
-from diaghoi.calibration import calibration as calibration_of
 from diaghoi.exceptions import InputError
 from diaghoi.plots.figure import FigureKind, ModelData, NotApplicable, Source, shown_names
-from diaghoi.plots.legend import legend_above
-from diaghoi.plots.model_lines import MARK, model_lines
+from diaghoi.plots.legend import MARK, legend_above, model_lines
 from diaghoi.plots.style import SINGLE_COLUMN, model_style, paper
+from diaghoi.statistics.calibration import calibration as calibration_of
 
 HEIGHT = 2.9  # inches
 RATIOS = (3.0, 1.0)  # heights of diagram and histogram
@@ -57,7 +56,8 @@ def calibration_table(result: Mapping[str, Any]) -> Reliability:
     Parameters
     ----------
     result : mapping
-        With the key ``calibration``: see :meth:`diaghoi.calibration.Calibration.to_dict`.
+        With the key ``calibration``: see
+        :meth:`diaghoi.statistics.calibration.Calibration.to_dict`.
 
     Raises
     ------
@@ -84,7 +84,7 @@ def calibration_table(result: Mapping[str, Any]) -> Reliability:
     except (KeyError, IndexError, TypeError, ValueError) as error:
         raise InputError(
             f"{result.get('label') or 'result'}: 'calibration' cannot be drawn "
-            f"({type(error).__name__}: {error}); give what diaghoi.calibration writes"
+            f"({type(error).__name__}: {error}); give what diaghoi.statistics.calibration writes"
         ) from error
 
 

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from diaghoi.causes import CAUSES, annotation_causes
+from diaghoi.cases.causes import CAUSES, annotation_causes
 from diaghoi.exceptions import InputError
 from diaghoi.plots.bar_legend import EDGE, GREY, HATCHES, hatch, paleness
 from diaghoi.plots.delta_map import bar_figure
@@ -32,7 +32,7 @@ class CauseShare(NamedTuple):
     Parameters
     ----------
     cause : str
-        Name of the cause: see :data:`diaghoi.causes.CAUSES`.
+        Name of the cause: see :data:`diaghoi.cases.causes.CAUSES`.
     share : float
         Among false positives, in percent.
     delta : float or None
@@ -52,7 +52,7 @@ def causes_table(result: Mapping[str, Any], split: str = "full") -> list[CauseSh
     Parameters
     ----------
     result : mapping
-        With the key ``annotation_causes``: see :meth:`diaghoi.causes.Causes.to_dict`.
+        With the key ``annotation_causes``: see :meth:`diaghoi.cases.causes.Causes.to_dict`.
     split : str
         Which mean over classes.
 
@@ -79,7 +79,7 @@ def causes_table(result: Mapping[str, Any], split: str = "full") -> list[CauseSh
     except (KeyError, TypeError, ValueError) as error:
         raise InputError(
             f"{result.get('label') or 'result'}: 'annotation_causes' cannot be drawn "
-            f"({type(error).__name__}: {error}); give what diaghoi.causes writes"
+            f"({type(error).__name__}: {error}); give what diaghoi.cases.causes writes"
         ) from error
     if not any(row.share for row in rows):
         raise NotApplicable("no false positive has a cause in the annotations")

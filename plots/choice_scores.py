@@ -9,8 +9,7 @@ from matplotlib.axes import Axes
 
 from diaghoi.exceptions import InputError
 from diaghoi.plots.labels import model_names
-from diaghoi.plots.legend import legend_above
-from diaghoi.plots.model_lines import model_lines
+from diaghoi.plots.legend import legend_above, model_lines
 from diaghoi.plots.panels import one_panel
 from diaghoi.plots.style import model_style, paper
 

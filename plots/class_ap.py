@@ -13,13 +13,19 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
-from diaghoi.diagnosis import Diagnosis
+from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.exceptions import InputError
-from diaghoi.plots.figure import FigureKind, ModelData, NotApplicable, Source, shown_names
+from diaghoi.plots.figure import (
+    FigureKind,
+    ModelData,
+    NotApplicable,
+    Source,
+    diagnosis_of,
+    shown_names,
+)
 from diaghoi.plots.labels import split_title
 from diaghoi.plots.legend import legend_above
 from diaghoi.plots.panels import one_panel, panel_grid
-from diaghoi.plots.sources import diagnosis_of
 from diaghoi.plots.style import paper
 
 FloatArray = npt.NDArray[np.float64]

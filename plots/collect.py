@@ -7,16 +7,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from diaghoi.comparable import check_comparable, shared_notes
-from diaghoi.diagnosing import diagnose
-from diaghoi.groups import find_class
+from diaghoi.comparison.comparable import check_comparable, shared_notes
+from diaghoi.comparison.study import Model, Study, read_result
+from diaghoi.data.groups import find_class
+from diaghoi.data.scenes import Scenes
+from diaghoi.data.vocabulary import Vocabulary
+from diaghoi.diagnosis.diagnose import diagnose
 from diaghoi.plots.caption import protocol_of
-from diaghoi.plots.figure import FigureKind, ModelData, NotApplicable, Source
+from diaghoi.plots.figure import FigureKind, ModelData, NotApplicable, Source, diagnosis_of
 from diaghoi.plots.labels import model_names
-from diaghoi.plots.sources import diagnosis_of
-from diaghoi.scenes import Scenes
-from diaghoi.study import Model, Study, read_result
-from diaghoi.vocabulary import Vocabulary
 
 # Of a result, what comparing and captions need; the rest is freed.
 KEPT = ("dataset", "protocol", "counts", "official", "notes")

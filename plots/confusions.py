@@ -11,13 +11,19 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from diaghoi.errors import ACTION
+from diaghoi.evaluation.errors import ACTION
 from diaghoi.exceptions import InputError
-from diaghoi.plots.figure import FigureKind, ModelData, NotApplicable, Source, shown_names
+from diaghoi.plots.figure import (
+    FigureKind,
+    ModelData,
+    NotApplicable,
+    Source,
+    diagnosis_of,
+    shown_names,
+)
 from diaghoi.plots.labels import fitted
 from diaghoi.plots.legend import legend_above
 from diaghoi.plots.panels import one_panel
-from diaghoi.plots.sources import diagnosis_of
 from diaghoi.plots.style import colour, lighter, paper
 from diaghoi.semantic.confusions import confusions as find_confusions
 from diaghoi.semantic.repairs import Repairs

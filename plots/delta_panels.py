@@ -13,12 +13,12 @@ from typing import Any, NamedTuple
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from diaghoi.comparison.study import STAGES
 from diaghoi.oracles import ERRORS, ORACLES, TOTALS
 from diaghoi.plots.bar_legend import bar_legend
 from diaghoi.plots.delta_map import INCHES_FOR_FLAT_LABELS, delta_map_table, draw_bars
 from diaghoi.plots.figure import FigureKind, ModelData, NotApplicable, Source, shown_names
 from diaghoi.plots.labels import inches_of, model_names, split_title
-from diaghoi.study import STAGES
 
 ROOM_OF_SCALES = 1.0  # inches for scales and their labels, and between the panels
 SCALE = 0.45  # inches of the left scale with its label

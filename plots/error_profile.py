@@ -13,13 +13,12 @@ from matplotlib.collections import Collection
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from diaghoi.diagnosis import Diagnosis
-from diaghoi.errors import LABELS
+from diaghoi.diagnosis.diagnosis import Diagnosis
+from diaghoi.evaluation.errors import LABELS
 from diaghoi.oracles import error_title
-from diaghoi.plots.figure import FigureKind, ModelData, NotApplicable, shown_names
+from diaghoi.plots.figure import FigureKind, ModelData, NotApplicable, diagnosis_of, shown_names
 from diaghoi.plots.labels import fitted, text_width
 from diaghoi.plots.panels import one_panel
-from diaghoi.plots.sources import diagnosis_of
 from diaghoi.plots.style import colour, paper
 
 FloatArray = npt.NDArray[np.float64]
@@ -46,7 +45,7 @@ class ErrorProfile(NamedTuple):
     annotated : (G,) int array
         Number of annotated triplets.
     counts : (G, 7) int array
-        Number of predictions with each label of :data:`diaghoi.errors.LABELS`.
+        Number of predictions with each label of :data:`diaghoi.evaluation.errors.LABELS`.
     """
 
     names: tuple[str, ...]

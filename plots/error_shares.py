@@ -14,14 +14,13 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import EngFormatter
 
-from diaghoi.diagnosis import Diagnosis
-from diaghoi.errors import LABELS
+from diaghoi.diagnosis.diagnosis import Diagnosis
+from diaghoi.evaluation.errors import LABELS
 from diaghoi.oracles import error_title
-from diaghoi.plots.figure import FigureKind, ModelData, NotApplicable, shown_names
+from diaghoi.plots.figure import FigureKind, ModelData, NotApplicable, diagnosis_of, shown_names
 from diaghoi.plots.labels import inches_of
 from diaghoi.plots.legend import legend_above
 from diaghoi.plots.panels import one_panel, panel_grid
-from diaghoi.plots.sources import diagnosis_of
 from diaghoi.plots.style import HATCHES, colour, paper
 
 FloatArray = npt.NDArray[np.float64]
@@ -45,7 +44,7 @@ class ErrorShares(NamedTuple):
         Bin b holds the predictions of the ranks ``edges[b] + 1`` to ``edges[b + 1]``, where rank 1
         has the highest score; the first edge is 0.
     shares : (B, 7) float64 array
-        Share of each label of :data:`diaghoi.errors.LABELS` among them, in [0, 1].
+        Share of each label of :data:`diaghoi.evaluation.errors.LABELS` among them, in [0, 1].
     annotated : int
         Number of annotated triplets: a perfect detector has nothing but true positives up to this
         rank.

@@ -15,9 +15,9 @@ from typing import Any, Literal
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-from diaghoi.diagnosis import Diagnosis
+from diaghoi.data.scenes import Scenes
+from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.plots.style import paper
-from diaghoi.scenes import Scenes
 
 FOOT = 0.1  # inches below a figure for the name of the protocol
 FOOT_SIZE = 5.5  # points
@@ -165,3 +165,16 @@ def _sign(figure: Figure, words: str) -> None:
         color="0.35",
         parse_math=False,
     )
+
+
+def diagnosis_of(source: Source) -> Diagnosis:
+    """Return the diagnosis of a model.
+
+    Raises
+    ------
+    NotApplicable
+        For a model that is there as a saved result.
+    """
+    if source.diagnosis is None:
+        raise NotApplicable("a saved result is not enough for it; give the predictions")
+    return source.diagnosis

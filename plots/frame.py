@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from diaghoi.cases import Box, Case
+from diaghoi.cases.cases import Box, Case
 
 Image = npt.NDArray[np.uint8]
 

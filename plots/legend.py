@@ -10,8 +10,10 @@ from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.legend import Legend
+from matplotlib.lines import Line2D
 
 from diaghoi.plots.labels import fitted, inches_of, text_width
+from diaghoi.plots.style import model_style
 
 GAPS = 1.4  # widths of a letter m between mark and label, and between columns
 LINE = 0.125  # inches
@@ -70,3 +72,22 @@ def legend_above(
     for text in (*legend.get_texts(), legend.get_title()):
         text.set_parse_math(False)
     return legend
+
+
+MARK = 2.4  # widths of a letter m that a line takes in a legend, so that its dashes can be seen
+
+
+def model_lines(labels: Sequence[str], **style: Any) -> list[Line2D]:
+    """Make the marks that :func:`diaghoi.plots.legend.legend_above` explains.
+
+    Parameters
+    ----------
+    labels : sequence of str
+        What the legend says of each model, in the order of the study.
+    **style
+        What differs from :func:`diaghoi.plots.style.model_style`, for instance ``linestyle=""``.
+    """
+    return [
+        Line2D([], [], label=label, markersize=3.5, **(model_style(number) | style))
+        for number, label in enumerate(labels)
+    ]

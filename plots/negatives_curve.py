@@ -9,16 +9,14 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from diaghoi.curves import Curve
-from diaghoi.curves import negatives_curve as curve_of
-from diaghoi.diagnosis import Diagnosis
+from diaghoi.diagnosis.curves import Curve
+from diaghoi.diagnosis.curves import negatives_curve as curve_of
+from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.exceptions import InputError
-from diaghoi.plots.figure import FigureKind, ModelData, NotApplicable, shown_names
+from diaghoi.plots.figure import FigureKind, ModelData, NotApplicable, diagnosis_of, shown_names
 from diaghoi.plots.labels import fitted, inches_of, text_width
-from diaghoi.plots.legend import legend_above
-from diaghoi.plots.model_lines import MARK, model_lines
+from diaghoi.plots.legend import MARK, legend_above, model_lines
 from diaghoi.plots.panels import one_panel
-from diaghoi.plots.sources import diagnosis_of
 from diaghoi.plots.style import model_style, paper
 
 HEIGHT = 2.1  # inches

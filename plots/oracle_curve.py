@@ -10,14 +10,19 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from diaghoi.curves import Curve, class_curve
-from diaghoi.diagnosis import Diagnosis
+from diaghoi.diagnosis.curves import Curve, class_curve
+from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.oracles import ORACLES, TOTALS
-from diaghoi.plots.figure import FigureKind, ModelData, NotApplicable, Source, shown_names
-from diaghoi.plots.legend import legend_above
-from diaghoi.plots.model_lines import MARK
+from diaghoi.plots.figure import (
+    FigureKind,
+    ModelData,
+    NotApplicable,
+    Source,
+    diagnosis_of,
+    shown_names,
+)
+from diaghoi.plots.legend import MARK, legend_above
 from diaghoi.plots.panels import one_panel, panel_grid
-from diaghoi.plots.sources import diagnosis_of
 from diaghoi.plots.style import colour, paper
 
 HEIGHT = 2.1  # inches

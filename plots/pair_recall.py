@@ -10,16 +10,21 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
-from diaghoi.curves import DETECTION_THRESHOLDS, NMS_OVERLAPS, pair_sweeps
+from diaghoi.data.protocol import Protocol
+from diaghoi.data.scenes import Scenes
+from diaghoi.diagnosis.curves import DETECTION_THRESHOLDS, NMS_OVERLAPS, pair_sweeps
 from diaghoi.exceptions import InputError, close_matches
-from diaghoi.plots.figure import FigureKind, ModelData, NotApplicable, Source, shown_names
-from diaghoi.plots.legend import legend_above
-from diaghoi.plots.model_lines import MARK, model_lines
+from diaghoi.plots.figure import (
+    FigureKind,
+    ModelData,
+    NotApplicable,
+    Source,
+    diagnosis_of,
+    shown_names,
+)
+from diaghoi.plots.legend import MARK, legend_above, model_lines
 from diaghoi.plots.panels import one_panel, panel_grid
-from diaghoi.plots.sources import diagnosis_of
 from diaghoi.plots.style import model_style, paper
-from diaghoi.protocol import Protocol
-from diaghoi.scenes import Scenes
 
 HEIGHT = 2.0  # inches
 NARROWEST = 1.0  # inches, width of a panel
@@ -44,7 +49,7 @@ class KeptPairs(NamedTuple):
     Parameters
     ----------
     sweep : {"best", "detection", "nms"}
-        How pairs are dropped; see :func:`diaghoi.curves.pair_sweeps`.
+        How pairs are dropped; see :func:`diaghoi.diagnosis.curves.pair_sweeps`.
     setting : float or None
         Pairs an image, detection score or overlap; None for all pairs of the detector.
     per_image : float

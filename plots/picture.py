@@ -10,13 +10,13 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
-from diaghoi.cases import Box, Case
+from diaghoi.cases.cases import Box, Case
+from diaghoi.cases.sentences import shown_score
 from diaghoi.oracles import error_title
 from diaghoi.plots.frame import Frame, Image, frame_of
 from diaghoi.plots.labels import fitted, text_width
 from diaghoi.plots.style import SINGLE_COLUMN, colour, paper
 from diaghoi.plots.tags import DARK, HINTED, WHITE, Colour, Tags, in_a_line, ink_on, short
-from diaghoi.sentences import shown_score
 
 TALLEST = 1.25  # height of a picture over the width of its column; taller ones become narrower
 # In points, as all that follow:
@@ -54,7 +54,7 @@ def picture(
     Parameters
     ----------
     case : Case
-        From :func:`diaghoi.cases.worst_cases`.
+        From :func:`diaghoi.cases.cases.worst_cases`.
     image : (H, W, 3) uint8 array, optional
         The picture, of any resolution; without it the frame is empty.
     ax : matplotlib.axes.Axes, optional

@@ -14,7 +14,7 @@ from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
 from diaghoi.exceptions import InputError, close_matches
-from diaghoi.formats.atomic import replacing
+from diaghoi.formats.containers.atomic import replacing
 
 DRAWN = ("pdf", "svg", "png")
 """What figures are written as: what papers, pages and slides take, with equal files of equal

@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 
-from diaghoi.cases import Box
+from diaghoi.cases.cases import Box
 from diaghoi.plots.frame import Frame
 from diaghoi.plots.labels import fitted, text_width
 

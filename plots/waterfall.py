@@ -8,12 +8,18 @@ from typing import Any, NamedTuple
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from diaghoi.attribution import attribute
 from diaghoi.oracles import ERRORS, error_title
-from diaghoi.plots.figure import FigureKind, ModelData, NotApplicable, Source, shown_names
+from diaghoi.plots.figure import (
+    FigureKind,
+    ModelData,
+    NotApplicable,
+    Source,
+    diagnosis_of,
+    shown_names,
+)
 from diaghoi.plots.panels import one_panel, panel_grid
-from diaghoi.plots.sources import diagnosis_of
 from diaghoi.plots.style import colour, paper
+from diaghoi.statistics.attribution import attribute
 
 HEIGHT = 2.2  # inches of a panel
 NARROWEST = 1.7
@@ -48,7 +54,7 @@ def waterfall_table(attribution: Mapping[str, Any]) -> list[Step]:
     Parameters
     ----------
     attribution : mapping
-        As from :meth:`diaghoi.attribution.Attribution.to_dict`.
+        As from :meth:`diaghoi.statistics.attribution.Attribution.to_dict`.
     """
     start, end = 100 * attribution["map"], 100 * attribution["map_repaired"]
     steps = [Step("map", 0.0, start, start)]

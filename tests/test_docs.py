@@ -27,10 +27,10 @@ from support.rater_server import Model, Reply, serving, text
 import diaghoi
 from diaghoi import cli as command_line
 from diaghoi.cli.app import app
+from diaghoi.data.protocol import PROTOCOLS
 from diaghoi.formats import FORMATS
 from diaghoi.oracles import ERRORS
 from diaghoi.plots import FIGURES
-from diaghoi.protocol import PROTOCOLS
 from diaghoi.robustness.corruptions.registry import CORRUPTIONS
 
 pytestmark = pytest.mark.skipif(

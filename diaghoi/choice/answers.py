@@ -19,8 +19,8 @@ from diaghoi.choice.option_texts import same_text
 from diaghoi.choice.questions import FIRST, MOST_OPTIONS, Question, Questions
 from diaghoi.choice.replies import UNREAD, read_reply
 from diaghoi.exceptions import InputError, close_matches, some_of
-from diaghoi.formats.checks import shown
-from diaghoi.formats.content import Content, load
+from diaghoi.formats.columns.checks import shown
+from diaghoi.formats.containers.content import Content, load
 
 # Options that askers add where a question has fewer than four; picking one picks nothing.
 FILLERS = ("None", "None of the above", "None of these")

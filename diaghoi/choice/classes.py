@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
-from diaghoi.vocabulary import Vocabulary, hico_det, swig_hoi, v_coco
+from diaghoi.data.vocabulary import Vocabulary, hico_det, swig_hoi, v_coco
 
 ARTICLE = " a/an "
 NO_INTERACTION = "no_interaction"

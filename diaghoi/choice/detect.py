@@ -25,11 +25,11 @@ from diaghoi.choice.answers import MISSING, Answer, Answers, in_order
 from diaghoi.choice.classes import Interaction, matching_name, thing_names, verb_names
 from diaghoi.choice.joining import by_name, check_named, strangers
 from diaghoi.choice.questions import Questions
+from diaghoi.data.arrays.ragged import expand, place_in_group, runs
+from diaghoi.data.arrays.ranking import descending
+from diaghoi.data.scenes import Scenes
+from diaghoi.evaluation.overlap import iou
 from diaghoi.exceptions import InputError, close_matches, some_of
-from diaghoi.overlap import iou
-from diaghoi.ragged import expand, place_in_group, runs
-from diaghoi.ranking import descending
-from diaghoi.scenes import Scenes
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.integer]

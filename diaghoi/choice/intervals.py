@@ -1,7 +1,7 @@
 """How sure the figures of answers are, and whether two models differ.
 
-Images are what is drawn and exchanged, as for detectors (:mod:`diaghoi.uncertainty`,
-:mod:`diaghoi.significance`): questions on one image are not independent.
+Images are what is drawn and exchanged, as for detectors (:mod:`diaghoi.statistics.bootstrap`,
+:mod:`diaghoi.statistics.significance`): questions on one image are not independent.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ import numpy.typing as npt
 from diaghoi.choice.evaluation import ChoiceEvaluation
 from diaghoi.choice.score import METRICS, Tally
 from diaghoi.exceptions import InputError
-from diaghoi.significance import Difference, paired_differences
-from diaghoi.uncertainty import Bootstrap, bootstrap_of
+from diaghoi.statistics.bootstrap import Bootstrap, bootstrap_of
+from diaghoi.statistics.significance import Difference, paired_differences
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.integer]
@@ -46,7 +46,7 @@ def choice_bootstrap(
     evaluation : ChoiceEvaluation
         Of the model.
     resamples, seed, confidence, progress
-        As of :func:`diaghoi.uncertainty.bootstrap`.
+        As of :func:`diaghoi.statistics.bootstrap.bootstrap`.
 
     Returns
     -------
@@ -56,7 +56,7 @@ def choice_bootstrap(
     Raises
     ------
     InputError
-        As :func:`diaghoi.uncertainty.bootstrap`.
+        As :func:`diaghoi.statistics.bootstrap.bootstrap`.
     """
     tallies = evaluation.tallies
 
@@ -93,12 +93,13 @@ def compare_choices(
     first, second : ChoiceEvaluation
         Of the models.
     resamples, seed, confidence, progress
-        As of :func:`diaghoi.significance.compare_pair`.
+        As of :func:`diaghoi.statistics.significance.compare_pair`.
 
     Raises
     ------
     InputError
-        Where the questions are not the same, and as :func:`diaghoi.significance.compare_pair`.
+        Where the questions are not the same, and as
+        :func:`diaghoi.statistics.significance.compare_pair`.
     """
     mine, theirs = (each.answers.questions for each in (first, second))
     if mine.questions != theirs.questions:

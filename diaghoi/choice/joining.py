@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
 from diaghoi.choice.questions import Questions
+from diaghoi.data.scenes import Scenes
 from diaghoi.exceptions import InputError
-from diaghoi.formats.checks import shown
-from diaghoi.formats.vcoco import image_number
-from diaghoi.scenes import Scenes
+from diaghoi.formats.columns.checks import shown
+from diaghoi.formats.v_coco.keys import image_number
 
 Found = TypeVar("Found")
 

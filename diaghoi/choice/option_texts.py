@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from diaghoi.choice.classes import ARTICLE
-from diaghoi.choice.reply_words import words
+from diaghoi.choice.reply_patterns import words
 
 _TOKEN = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
 _CLAUSE = re.compile(r"[.;!?\n]|\bbut\b")

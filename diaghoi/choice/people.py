@@ -19,12 +19,12 @@ import numpy.typing as npt
 
 from diaghoi.choice.joining import by_name, check_named
 from diaghoi.choice.questions import Questions
+from diaghoi.data.scenes import Scenes
+from diaghoi.data.vocabulary import Vocabulary
+from diaghoi.evaluation.overlap import iou
 from diaghoi.exceptions import InputError, some_of
 from diaghoi.formats import read_annotations
-from diaghoi.formats.checks import shown
-from diaghoi.overlap import iou
-from diaghoi.scenes import Scenes
-from diaghoi.vocabulary import Vocabulary
+from diaghoi.formats.columns.checks import shown
 
 FloatArray = npt.NDArray[np.float64]
 WORDS = {"single": False, "multi": True}

@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from diaghoi.choice.answers import Answers
 from diaghoi.choice.questions import LETTERS
-from diaghoi.significance import holm, shown_p
+from diaghoi.statistics.significance import holm, shown_p
 
 FloatArray = npt.NDArray[np.float64]
 LEVEL = 0.05

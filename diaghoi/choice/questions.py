@@ -19,11 +19,11 @@ import numpy as np
 import numpy.typing as npt
 
 from diaghoi.choice.classes import ARTICLE, PERSON, Classes, Interaction, classes_of, interaction
+from diaghoi.data.protocol import HICO_DET, Protocol
+from diaghoi.data.vocabulary import Vocabulary, vocabulary
 from diaghoi.exceptions import InputError, close_matches, some_of
-from diaghoi.formats.checks import shown
-from diaghoi.formats.content import load
-from diaghoi.protocol import HICO_DET, Protocol
-from diaghoi.vocabulary import Vocabulary, vocabulary
+from diaghoi.formats.columns.checks import shown
+from diaghoi.formats.containers.content import load
 
 FIRST = "QA_0"
 RIGHT, WRONG = "gt_choices", "wrong_choices"

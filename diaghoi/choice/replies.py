@@ -23,10 +23,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from diaghoi.choice import reply_words as words
+from diaghoi.choice import reply_patterns as words
 from diaghoi.choice.option_texts import mentioned, same_text
 from diaghoi.choice.questions import MOST_OPTIONS
-from diaghoi.thinking import after_thinking
+from diaghoi.language.asking import after_thinking
 
 How = Literal["letters", "text", "none", "refusal", "empty", "unreadable"]
 

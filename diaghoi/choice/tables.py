@@ -13,11 +13,11 @@ from typing import Any
 from diaghoi.choice.evaluation import REPLIES, ChoiceEvaluation
 from diaghoi.choice.score import SUBSETS
 from diaghoi.choice.selection import selection
-from diaghoi.comparison import Comparison
+from diaghoi.comparison.comparison import Comparison
+from diaghoi.comparison.figures import Column
+from diaghoi.comparison.study import Model, check_models
+from diaghoi.comparison.tables import Cell, Row, Section, Table, best_models
 from diaghoi.exceptions import InputError
-from diaghoi.model_tables import Cell, Row, Section, Table, best_models
-from diaghoi.study import Model, check_models
-from diaghoi.topics import Column
 
 Named = Sequence[tuple[str, str]]
 

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from diaghoi._version import __version__
-from diaghoi.cli.choice import choice
+from diaghoi.cli.choice.score import choice
 from diaghoi.cli.compare import compare
 from diaghoi.cli.config import config
 from diaghoi.cli.convert import convert
@@ -20,7 +20,7 @@ from diaghoi.cli.inspect import inspect
 from diaghoi.cli.report import report
 from diaghoi.cli.robustness import robustness
 from diaghoi.cli.semantic import semantic
-from diaghoi.cli.similarity import similarity
+from diaghoi.cli.similarity.tables_of import similarity
 from diaghoi.cli.usage import HintingCommand
 
 app = typer.Typer(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from diaghoi.answer_store import AnswerStore
+    from diaghoi.language.answer_store import AnswerStore
 
 Yes = Annotated[bool, typer.Option("--yes", help="Start without asking, after the estimate.")]
 Tries = Annotated[int, typer.Option(min=1, help="Tries of a request that fails.")]
@@ -50,8 +50,8 @@ def goes_on(estimate: Iterable[str], yes: bool, quiet: bool) -> bool:
 def client_choices(
     tries: int, timeout: float, pause: float, max_tokens: int, temperature: float = 0.0
 ) -> dict[str, Any]:
-    """Collect what :class:`diaghoi.asking.Client` takes besides the endpoint."""
-    from diaghoi.asking import Patience
+    """Collect what :class:`diaghoi.language.asking.Client` takes besides the endpoint."""
+    from diaghoi.language.asking import Patience
 
     limits: dict[str, Any] = {} if temperature < 0 else {"temperature": temperature}
     return {
@@ -71,7 +71,7 @@ def _leaving(requests: int) -> None:
 
 def answer_store(path: Path, ask_again: bool) -> AnswerStore:
     """Open the file with the answers so far; without those that could not be read, on demand."""
-    from diaghoi.answer_store import AnswerStore
+    from diaghoi.language.answer_store import AnswerStore
 
     store = AnswerStore(path)
     if ask_again:

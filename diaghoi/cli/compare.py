@@ -15,24 +15,24 @@ from diaghoi.cli import options, outputs
 from diaghoi.cli.locate import find_annotations, in_folder
 from diaghoi.cli.present import print_notes
 from diaghoi.cli.progress import Progress, progress
-from diaghoi.comparison import Comparison
-from diaghoi.comparison import compare as compared
-from diaghoi.diagnosing import diagnose
-from diaghoi.diagnosis import Diagnosis
+from diaghoi.comparison.comparison import Comparison
+from diaghoi.comparison.comparison import compare as compared
+from diaghoi.comparison.study import Model, Study, check_models, read_result, read_study
+from diaghoi.data.protocol import protocol as protocol_named
+from diaghoi.data.scenes import Scenes, SceneSource
+from diaghoi.data.vocabulary import Vocabulary
+from diaghoi.diagnosis.diagnose import diagnose
+from diaghoi.diagnosis.diagnosis import Diagnosis
+from diaghoi.diagnosis.plausibility import sampled_warnings
 from diaghoi.exceptions import InputError, close_matches
 from diaghoi.formats import read_annotations
-from diaghoi.formats.atomic import replacing
-from diaghoi.meeting import sampled_warnings
-from diaghoi.protocol import protocol as protocol_named
-from diaghoi.report.csv import to_csv
+from diaghoi.formats.containers.atomic import replacing
 from diaghoi.report.json import to_json, write_json
 from diaghoi.report.latex import to_latex
 from diaghoi.report.latex_letters import unknown_letters
 from diaghoi.report.markdown import to_markdown
-from diaghoi.scenes import Scenes, SceneSource
-from diaghoi.significance import Difference, compare_pair, corrected, level_of
-from diaghoi.study import Model, Study, check_models, read_result, read_study
-from diaghoi.vocabulary import Vocabulary
+from diaghoi.report.spreadsheet import to_csv
+from diaghoi.statistics.significance import Difference, compare_pair, corrected, level_of
 
 Reader = Callable[[Path], dict[str, Any] | None]
 Run = TypeVar("Run")
@@ -274,7 +274,7 @@ def with_tests(
     runs : sequence
         What each model did.
     compare : callable
-        Tests two of them, as :func:`diaghoi.significance.compare_pair` does diagnoses.
+        Tests two of them, as :func:`diaghoi.statistics.significance.compare_pair` does diagnoses.
     tests : Tests
         The choices.
     bar : Progress

@@ -11,9 +11,9 @@ import typer
 from diaghoi.cli import options, outputs
 from diaghoi.cli.present import print_notes
 from diaghoi.cli.progress import progress
+from diaghoi.data.arrays.threads import cores
 from diaghoi.exceptions import InputError, some_of
 from diaghoi.robustness.corruptions.registry import CORRUPTIONS, GROUPS, SEVERITIES, find
-from diaghoi.threads import cores
 
 ABBREVIATIONS = ", ".join(
     f"{group.abbreviation} ("

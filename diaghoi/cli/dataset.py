@@ -9,11 +9,11 @@ import typer
 
 from diaghoi.cli import options, outputs
 from diaghoi.cli.progress import progress
+from diaghoi.data.vocabulary import Vocabulary, vocabulary
+from diaghoi.diagnosis.inspect import inspect
 from diaghoi.exceptions import printable, some_of
 from diaghoi.formats import read_annotations
-from diaghoi.inspection import inspect
 from diaghoi.report.json import to_json, write_json
-from diaghoi.vocabulary import Vocabulary, vocabulary
 
 dataset = typer.Typer(no_args_is_help=True, help="Check the description of a data set.")
 

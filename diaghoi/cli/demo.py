@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from diaghoi import diagnosing
 from diaghoi.cli import options
 from diaghoi.cli.outputs import check_folder
 from diaghoi.cli.present import draw, print_result, write_text
 from diaghoi.cli.progress import Progress, progress
 from diaghoi.cli.robustness import robustness as evaluate_robustness
 from diaghoi.cli.robustness_demo import write_robustness_study
+from diaghoi.data.scenes import Scenes
+from diaghoi.diagnosis import diagnose as diagnosing
 from diaghoi.formats import read_annotations, write, write_pair_lists, write_triplet_lists
 from diaghoi.report.json import write_json
-from diaghoi.scenes import Scenes
 
 if TYPE_CHECKING:
     import numpy as np

@@ -13,9 +13,9 @@ from diaghoi.cli import options, outputs
 from diaghoi.cli.locate import find_annotations
 from diaghoi.cli.present import print_notes
 from diaghoi.cli.progress import Progress, progress
+from diaghoi.comparison.study import Study, read_study
+from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.exceptions import InputError, close_matches, some_of
-from diaghoi.study import Study, read_study
-from diaghoi.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from diaghoi import plots

@@ -7,13 +7,13 @@ from typing import Any, cast, get_args
 
 from diaghoi.cli.progress import Progress
 from diaghoi.cli.reading import Inputs
-from diaghoi.diagnosing import diagnose
-from diaghoi.diagnosis import Diagnosis
+from diaghoi.data.known_object import ImageLabels
+from diaghoi.data.scenes import Scenes
+from diaghoi.diagnosis.diagnose import diagnose
+from diaghoi.diagnosis.diagnosis import Diagnosis
+from diaghoi.diagnosis.variants import check_overlap, check_threshold, variant_figures, variants_of
 from diaghoi.exceptions import InputError, close_matches
-from diaghoi.known_object import ImageLabels
-from diaghoi.scenes import Scenes
-from diaghoi.uncertainty import Method, bootstrap, check_settings
-from diaghoi.variants import check_overlap, check_threshold, variant_figures, variants_of
+from diaghoi.statistics.bootstrap import Method, bootstrap, check_settings
 
 # Of images and of resamples: enough for any interval.
 MANY = 1000
@@ -80,7 +80,7 @@ class Further:
             for variant in result["variants"].values():
                 result["notes"] += variant["notes"]
         if self.attribution:
-            from diaghoi.attribution import attribute
+            from diaghoi.statistics.attribution import attribute
 
             shown.start("attributing")
             found = {split: attribute(diagnosis, split) for split in diagnosis.splits}
@@ -89,12 +89,12 @@ class Further:
             }
             result["attribution"] = (figures.pop("full") or {}) | figures
         if self.causes:
-            from diaghoi.causes import annotation_causes
+            from diaghoi.cases.causes import annotation_causes
 
             shown.start("looking for causes")
             result["annotation_causes"] = annotation_causes(diagnosis, *read.scenes).to_dict()
         if self.calibration:
-            from diaghoi.calibration import calibration
+            from diaghoi.statistics.calibration import calibration
 
             shown.start("calibration")
             scores = calibration(diagnosis)

@@ -9,26 +9,26 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
-from diaghoi import diagnosing
-from diaghoi.cases import ERRORS, PER_IMAGE
+from diaghoi.cases.cases import ERRORS, PER_IMAGE
+from diaghoi.cases.similarities import COMPARED, KINDS
 from diaghoi.cli import options, outputs
-from diaghoi.cli import similarity_tables as similar
 from diaghoi.cli.present import print_notes
 from diaghoi.cli.progress import Progress, progress
 from diaghoi.cli.reading import Reading
 from diaghoi.cli.report_files import PAGES
-from diaghoi.errors import LABELS
+from diaghoi.cli.similarity import tables as similar
+from diaghoi.data.groups import find_class
+from diaghoi.data.protocol import PROTOCOLS
+from diaghoi.data.protocol import protocol as protocol_named
+from diaghoi.data.vocabulary import Vocabulary
+from diaghoi.diagnosis import diagnose as diagnosing
+from diaghoi.evaluation.errors import LABELS
 from diaghoi.exceptions import InputError, close_matches
-from diaghoi.groups import find_class
 from diaghoi.oracles import error_title
-from diaghoi.protocol import PROTOCOLS
-from diaghoi.protocol import protocol as protocol_named
-from diaghoi.similarities import COMPARED, KINDS
-from diaghoi.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
+    from diaghoi.formats.pictures.folder import Pictures
     from diaghoi.report.gallery import Gallery
-    from diaghoi.report.pictures import Pictures
 
 # Endings of files that are none of a folder.
 OTHERS = (".pdf", ".png", ".jpg", ".jpeg", ".svg", ".json", ".csv", ".zip")
@@ -92,7 +92,7 @@ def gallery(
     quiet: options.Quiet = False,
 ) -> None:
     """Draw the worst cases of each error over their pictures, with the error in words."""
-    from diaghoi.report.pictures import Pictures
+    from diaghoi.formats.pictures.folder import Pictures
     from diaghoi.semantic.measure import Measure
 
     tables = similar.tables_if_given(

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from diaghoi.cli.settings import setting_of, settings_file
+from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.exceptions import InputError
-from diaghoi.vocabulary import Vocabulary
 
 # Folders in which the code bases of the field keep a data set, below the working directory, and the
 # names of the annotation files there; the first that exists is taken.

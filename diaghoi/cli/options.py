@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from diaghoi.vocabulary import VOCABULARIES
+from diaghoi.data.vocabulary import VOCABULARIES
 
 # Headings of options in the help of commands that have many.
 READING, COUNTS, SURE = "How files are read", "What counts", "How sure"

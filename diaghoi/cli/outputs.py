@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from diaghoi.exceptions import InputError
-from diaghoi.formats.atomic import leftovers_of, remove_leftovers
+from diaghoi.formats.containers.atomic import leftovers_of, remove_leftovers
 
 STDOUT = Path("-")
 

@@ -11,7 +11,7 @@ import typer
 
 from diaghoi.cli import outputs
 from diaghoi.exceptions import printable
-from diaghoi.formats.atomic import replacing
+from diaghoi.formats.containers.atomic import replacing
 from diaghoi.report.json import to_json, write_json
 
 if TYPE_CHECKING:

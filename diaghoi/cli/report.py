@@ -8,7 +8,6 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 import typer
 
-from diaghoi import diagnosing
 from diaghoi.cli import options, outputs
 from diaghoi.cli.further import Further
 from diaghoi.cli.labels import read_labels
@@ -17,15 +16,16 @@ from diaghoi.cli.progress import Progress, progress
 from diaghoi.cli.reading import Reading
 from diaghoi.cli.report_files import Files
 from diaghoi.cli.settings import CHANGE, setting_of
+from diaghoi.data.groups import read_groups
+from diaghoi.data.groups import zero_shot as zero_shot_split
+from diaghoi.data.known_object import ImageLabels
+from diaghoi.data.protocol import PROTOCOLS, Group, Protocol
+from diaghoi.data.protocol import protocol as protocol_named
+from diaghoi.data.scenes import SceneSource
+from diaghoi.data.vocabulary import Vocabulary
+from diaghoi.diagnosis import diagnose as diagnosing
 from diaghoi.exceptions import InputError
-from diaghoi.groups import read_groups
-from diaghoi.groups import zero_shot as zero_shot_split
-from diaghoi.known_object import ImageLabels
-from diaghoi.protocol import PROTOCOLS, Group, Protocol
-from diaghoi.protocol import protocol as protocol_named
 from diaghoi.report.json import to_json
-from diaghoi.scenes import SceneSource
-from diaghoi.vocabulary import Vocabulary
 
 ProtocolName = Annotated[
     str | None,

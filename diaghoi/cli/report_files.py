@@ -10,10 +10,10 @@ from typing import Any
 from diaghoi.cli import outputs
 from diaghoi.cli.present import attribution_figure, draw_all, write_text
 from diaghoi.cli.reading import Inputs
-from diaghoi.diagnosis import Diagnosis
+from diaghoi.diagnosis.diagnosis import Diagnosis
+from diaghoi.diagnosis.tables import Table
 from diaghoi.exceptions import InputError, close_matches
 from diaghoi.report.json import write_json
-from diaghoi.tables import Table
 
 PAGES = (".html", ".htm")
 

@@ -15,12 +15,12 @@ from diaghoi.cli.compare import Format, Out, table_kind, written_as
 from diaghoi.cli.locate import find_annotations, in_folder
 from diaghoi.cli.present import print_notes
 from diaghoi.cli.progress import Progress, progress
+from diaghoi.data.arrays.threads import cores
+from diaghoi.data.protocol import protocol as protocol_named
+from diaghoi.data.vocabulary import vocabulary
 from diaghoi.exceptions import InputError, close_matches, number_of, some_of
-from diaghoi.formats.atomic import replacing
-from diaghoi.protocol import protocol as protocol_named
+from diaghoi.formats.containers.atomic import replacing
 from diaghoi.report.json import to_json, write_json
-from diaghoi.threads import cores
-from diaghoi.vocabulary import vocabulary
 
 if TYPE_CHECKING:
     from diaghoi.robustness.engine import Engine
@@ -103,7 +103,7 @@ def robustness(
     from diaghoi.robustness.store import Store
     from diaghoi.robustness.study import read_robustness_study
     from diaghoi.robustness.work import Asked
-    from diaghoi.uncertainty import check_settings
+    from diaghoi.statistics.bootstrap import check_settings
 
     kind = table_kind(format, out)
     _check_engine(engine, scheduler)
@@ -208,7 +208,7 @@ def _check_outputs(
 def _draw(found: Robustness, folder: Path, bar: Progress) -> list[str]:
     """Draw all figures; return notes on those that cannot be drawn."""
     from diaghoi import plots
-    from diaghoi.plots.robustness_figures import ROBUSTNESS_FIGURES, models_of
+    from diaghoi.plots.robustness.figures import ROBUSTNESS_FIGURES, models_of
 
     told = found.to_dict()
     folder.mkdir(parents=True, exist_ok=True)

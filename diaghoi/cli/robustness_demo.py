@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from diaghoi.cli.progress import Progress
+from diaghoi.data.scenes import Scenes
 from diaghoi.formats import write
-from diaghoi.scenes import Scenes
 
 IMAGES = 100  # that are taken of the annotations, or the files would fill the disk
 MODEL = """
@@ -41,7 +41,7 @@ def write_robustness_study(folder: Path, truth: Scenes, seed: int, shown: Progre
 
     from diaghoi import simulate
     from diaghoi.robustness.corruptions.registry import CORRUPTIONS, SEVERITIES
-    from diaghoi.simulate.corrupted import under_corruption
+    from diaghoi.robustness.simulated import under_corruption
 
     folder.mkdir(parents=True, exist_ok=True)
     truth = truth.between(0, min(IMAGES, len(truth)))

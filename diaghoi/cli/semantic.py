@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from diaghoi.cli import options, outputs
-from diaghoi.cli import similarity_tables as similar
 from diaghoi.cli.present import print_notes
 from diaghoi.cli.progress import Progress, progress
 from diaghoi.cli.reading import Inputs, Reading
 from diaghoi.cli.report_files import check_page
+from diaghoi.cli.similarity import tables as similar
+from diaghoi.data.protocol import PROTOCOLS
+from diaghoi.data.protocol import protocol as protocol_named
 from diaghoi.exceptions import InputError
-from diaghoi.protocol import PROTOCOLS
-from diaghoi.protocol import protocol as protocol_named
 from diaghoi.report.json import to_json, write_json
 
 if TYPE_CHECKING:
@@ -148,7 +148,7 @@ def semantic(
 
     By tables of similarity between verbs and between objects, as SHOE does.
     """
-    from diaghoi.semantic.lexicon import wordnet as using_wordnet
+    from diaghoi.language.lexicon import wordnet as using_wordnet
     from diaghoi.semantic.measure import Measure
 
     choices: Any = {"weight": weight, "combine": combine}
@@ -291,7 +291,7 @@ def _write_page(
     path: Path, result: dict[str, Any], meaning: SemanticDiagnosis, read: list[Path]
 ) -> None:
     """Write the page of the report, with what the semantic evaluation adds to it."""
-    from diaghoi.diagnosing import diagnose
+    from diaghoi.diagnosis.diagnose import diagnose
     from diaghoi.report.html import write_html
 
     evaluated = meaning.evaluation

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import typer
 
+from diaghoi.data.vocabulary import VOCABULARIES
 from diaghoi.exceptions import InputError, close_matches
-from diaghoi.formats.atomic import replacing
-from diaghoi.vocabulary import VOCABULARIES
+from diaghoi.formats.containers.atomic import replacing
 
 # Only HICO-DET has image labels.
 KEYS = (*(f"{name}.annotations" for name in VOCABULARIES), "hico-det.image-labels")

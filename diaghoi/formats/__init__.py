@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import os
 
+from diaghoi.data.scenes import Scenes, SceneSource
+from diaghoi.data.vocabulary import Vocabulary, vocabulary
 from diaghoi.exceptions import InputError
-from diaghoi.formats import columnar, vcoco_annotations, vcoco_results
+from diaghoi.formats import columnar
 from diaghoi.formats.base import Format, Kind, Options, Recognised
 from diaghoi.formats.columnar import write
-from diaghoi.formats.content import Content, load
+from diaghoi.formats.columns.merging import merge
+from diaghoi.formats.columns.numbering import numbering_told
+from diaghoi.formats.containers.content import Content, load
+from diaghoi.formats.containers.pickles import collector_off
 from diaghoi.formats.dense_arrays import write_dense_arrays
-from diaghoi.formats.merging import merge
-from diaghoi.formats.numbering import numbering_told
 from diaghoi.formats.pair_lists import write_pair_lists
-from diaghoi.formats.pickles import collector_off
 from diaghoi.formats.recognition import (
     FORMATS,
     described,
@@ -27,9 +29,9 @@ from diaghoi.formats.recognition import (
     vocabulary_of,
 )
 from diaghoi.formats.triplet_lists import write_triplet_lists
-from diaghoi.formats.vcoco_writing import write_v_coco
-from diaghoi.scenes import Scenes, SceneSource
-from diaghoi.vocabulary import Vocabulary, vocabulary
+from diaghoi.formats.v_coco import annotations as vcoco_annotations
+from diaghoi.formats.v_coco import results as vcoco_results
+from diaghoi.formats.v_coco.writing import write_v_coco
 
 __all__ = [
     "FORMATS",

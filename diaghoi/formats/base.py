@@ -10,9 +10,9 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from diaghoi.formats.content import Content
-from diaghoi.scenes import SceneSource
-from diaghoi.vocabulary import Vocabulary
+from diaghoi.data.scenes import SceneSource
+from diaghoi.data.vocabulary import Vocabulary
+from diaghoi.formats.containers.content import Content
 
 FloatArray = npt.NDArray[np.float64]
 Kind = Literal["annotations", "predictions", "pairs"]

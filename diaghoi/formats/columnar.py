@@ -1,4 +1,4 @@
-"""The package's own file: the columns of :class:`~diaghoi.scenes.Scenes` in an ``.npz``.
+"""The package's own file: the columns of :class:`~diaghoi.data.scenes.Scenes` in an ``.npz``.
 
 ``diaghoi_format`` holds the version of the layout, ``vocabulary`` the name of the data set,
 ``fingerprint`` that of its names and classes, ``notes`` the notes, and ``top`` how many triplets of
@@ -19,15 +19,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from diaghoi.columns import Column
+from diaghoi.data.arrays.scratch import Column
+from diaghoi.data.scenes import COLUMNS, Scenes
+from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.exceptions import InputError
-from diaghoi.formats.atomic import replacing
 from diaghoi.formats.base import Format, Kind, Options
-from diaghoi.formats.checks import check_names
-from diaghoi.formats.content import Content
-from diaghoi.formats.stored import StoredScenes
-from diaghoi.scenes import COLUMNS, Scenes
-from diaghoi.vocabulary import Vocabulary
+from diaghoi.formats.columns.checks import check_names
+from diaghoi.formats.columns.stored import StoredScenes
+from diaghoi.formats.containers.atomic import replacing
+from diaghoi.formats.containers.content import Content
 
 Array = npt.NDArray[Any]
 

@@ -4,7 +4,7 @@ A list of one dict an image, ``filename``, ``boxes`` (B, 4), ``labels`` (B,), ``
 (P, V), ``sub_ids`` and ``obj_ids`` (P,); optionally ``scores`` (B,) and ``action_scores`` (P, V).
 In a pickle, or in an ``.npz`` as one array a key (of objects, or with the images along the first
 axis) or as one array of dicts. ``verb_scores`` are triplet scores: human, object and verb
-multiplied; for those of V-COCO see :mod:`diaghoi.formats.vcoco_dense`. Boxes are xyxy counted from
+multiplied; for those of V-COCO see :mod:`diaghoi.formats.v_coco.dense`. Boxes are xyxy counted from
 zero; how objects are numbered is found from the human boxes.
 """
 
@@ -19,11 +19,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from diaghoi.data.arrays.ragged import runs
+from diaghoi.data.scenes import Scenes
+from diaghoi.data.vocabulary import Vocabulary, hico_det
 from diaghoi.exceptions import InputError
-from diaghoi.formats.atomic import replacing
 from diaghoi.formats.base import Format, Kind, Options
-from diaghoi.formats.checks import Rows, check_boxes, check_range, first_not_finite
-from diaghoi.formats.content import Content
+from diaghoi.formats.columns.checks import Rows, check_boxes, check_range, first_not_finite
+from diaghoi.formats.columns.numbering import check_labels, find_numbering, numbers_of_files
+from diaghoi.formats.containers.atomic import replacing
+from diaghoi.formats.containers.content import Content
 from diaghoi.formats.dense_columns import (
     KEYS,
     DenseColumns,
@@ -32,11 +36,7 @@ from diaghoi.formats.dense_columns import (
     only_member,
     shape_of,
 )
-from diaghoi.formats.numbering import check_labels, find_numbering, numbers_of_files
-from diaghoi.formats.vcoco_dense import WIDTHS, read_v_coco_arrays
-from diaghoi.ragged import runs
-from diaghoi.scenes import Scenes
-from diaghoi.vocabulary import Vocabulary, hico_det
+from diaghoi.formats.v_coco.dense import WIDTHS, read_v_coco_arrays
 
 Array = npt.NDArray[Any]
 IntArray = npt.NDArray[np.integer]

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from diaghoi.exceptions import InputError
-from diaghoi.formats.checks import (
+from diaghoi.formats.columns.checks import (
     EXACT,
     Rows,
     check_amount,
@@ -21,8 +21,8 @@ from diaghoi.formats.checks import (
     image_name,
     shown,
 )
-from diaghoi.formats.content import Content
-from diaghoi.formats.records import Images
+from diaghoi.formats.columns.records import Images
+from diaghoi.formats.containers.content import Content
 
 Array = npt.NDArray[Any]
 IntArray = npt.NDArray[np.integer]

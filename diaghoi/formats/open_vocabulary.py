@@ -18,18 +18,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from diaghoi.data.arrays.distinct import distinct, distinct_boxes
+from diaghoi.data.scenes import Scenes
 from diaghoi.exceptions import InputError, close_matches, some_of
 from diaghoi.formats.base import Format, Kind, Options
-from diaghoi.formats.checks import Rows, check_boxes, check_scores, names_array, shown
-from diaghoi.formats.content import Content
-from diaghoi.formats.distinct import distinct, distinct_boxes
-from diaghoi.formats.records import Table
-from diaghoi.scenes import Scenes
+from diaghoi.formats.columns.checks import Rows, check_boxes, check_scores, names_array, shown
+from diaghoi.formats.columns.records import Table
+from diaghoi.formats.containers.content import Content
 
 if TYPE_CHECKING:
-    from diaghoi.semantic.lexicon import Lexicon
-    from diaghoi.semantic.open_vocabulary import Words
-    from diaghoi.vocabulary import Vocabulary
+    from diaghoi.data.vocabulary import Vocabulary
+    from diaghoi.language.lexicon import Lexicon
+    from diaghoi.language.open_vocabulary import Words
 
 _KEYS = ("image", "human_box", "object_box", "verb", "object", "text", "score")
 # What others call the same; the names of this format come first.
@@ -50,8 +50,8 @@ def _recognise(content: Content) -> Kind | None:
 
 
 def _read(content: Content, kind: Kind, options: Options) -> Scenes:
-    from diaghoi.semantic.lexicon import lexicon
-    from diaghoi.semantic.open_vocabulary import open_vocabulary
+    from diaghoi.language.lexicon import lexicon
+    from diaghoi.language.open_vocabulary import open_vocabulary
 
     value = [content.value] if isinstance(content.value, dict) else list(content.value)
     grouped, names = _by_image(content.file, value)
@@ -99,8 +99,8 @@ def _phrases(
     rows: Rows, grouped: Sequence[Sequence[dict[str, Any]]], words: Lexicon, vocabulary: Vocabulary
 ) -> tuple[list[str], list[str], tuple[str, ...]]:
     """Verb and object of each line, and a note on the replies in which there are none."""
-    from diaghoi.semantic.open_vocabulary import known_verbs
-    from diaghoi.semantic.words import read_phrase
+    from diaghoi.language.open_vocabulary import known_verbs
+    from diaghoi.language.words import read_phrase
 
     known = known_verbs(vocabulary)
     verbs, objects, unread = [], [], []

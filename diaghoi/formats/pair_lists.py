@@ -6,7 +6,7 @@ and ``hoi_score_inter`` is the highest score of a real verb. Also read as JSON.
 
 For V-COCO the images are named by ``image_id``, boxes may stand in a list of one box, ``o_label``
 counts for nothing, and ``hoi_score_inter`` may be left out: then the triplets give the score
-(:mod:`diaghoi.formats.merging`).
+(:mod:`diaghoi.formats.columns.merging`).
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from diaghoi.data.arrays.distinct import distinct_boxes
+from diaghoi.data.arrays.ragged import runs
+from diaghoi.data.scenes import Scenes
 from diaghoi.exceptions import InputError
-from diaghoi.formats.atomic import replacing
 from diaghoi.formats.base import Format, Kind, Options
-from diaghoi.formats.checks import check_boxes, check_scores
-from diaghoi.formats.content import Content
-from diaghoi.formats.distinct import distinct_boxes
-from diaghoi.formats.numbering import check_labels, numbers_of_files
-from diaghoi.formats.records import Images, Table
-from diaghoi.formats.vcoco import image_number
-from diaghoi.ragged import runs
-from diaghoi.scenes import Scenes
+from diaghoi.formats.columns.checks import check_boxes, check_scores
+from diaghoi.formats.columns.numbering import check_labels, numbers_of_files
+from diaghoi.formats.columns.records import Images, Table
+from diaghoi.formats.containers.atomic import replacing
+from diaghoi.formats.containers.content import Content
+from diaghoi.formats.v_coco.keys import image_number
 
 
 def _recognise(content: Content) -> Kind | None:

@@ -5,25 +5,17 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
+from diaghoi.data.vocabulary import VOCABULARIES, Vocabulary, vocabulary
 from diaghoi.exceptions import InputError, close_matches, some_of
-from diaghoi.formats import (
-    anno_bbox,
-    cdn_json,
-    columnar,
-    dense_arrays,
-    hico_detections,
-    hico_instances,
-    open_vocabulary,
-    pair_lists,
-    swig,
-    triplet_lists,
-    vcoco_annotations,
-    vcoco_results,
-)
+from diaghoi.formats import columnar, dense_arrays, open_vocabulary, pair_lists, swig, triplet_lists
 from diaghoi.formats.base import Format, Kind, Recognised
-from diaghoi.formats.content import Content, load
-from diaghoi.formats.pickles import collector_off
-from diaghoi.vocabulary import VOCABULARIES, Vocabulary, vocabulary
+from diaghoi.formats.containers.content import Content, load
+from diaghoi.formats.containers.pickles import collector_off
+from diaghoi.formats.hico_det import anno_bbox, cdn_json
+from diaghoi.formats.hico_det import detections as hico_detections
+from diaghoi.formats.hico_det import instances as hico_instances
+from diaghoi.formats.v_coco import annotations as vcoco_annotations
+from diaghoi.formats.v_coco import results as vcoco_results
 
 FORMATS: dict[str, Format] = {
     module.FORMAT.name: module.FORMAT

@@ -19,9 +19,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from diaghoi.data.scenes import Scenes
 from diaghoi.exceptions import InputError
 from diaghoi.formats.base import Format, Kind, Options
-from diaghoi.formats.checks import (
+from diaghoi.formats.columns.checks import (
     EXACT,
     Rows,
     check_amount,
@@ -30,10 +31,9 @@ from diaghoi.formats.checks import (
     check_scores,
     shown,
 )
-from diaghoi.formats.content import Content
-from diaghoi.formats.listed import Layout, read_listed
-from diaghoi.formats.repeated import from_repeated
-from diaghoi.scenes import Scenes
+from diaghoi.formats.columns.listed import Layout, read_listed
+from diaghoi.formats.columns.repeated import from_repeated
+from diaghoi.formats.containers.content import Content
 
 FloatArray = npt.NDArray[np.float64]
 

@@ -15,13 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from diaghoi.formats.atomic import replacing
+from diaghoi.data.arrays.ragged import runs
+from diaghoi.data.scenes import Scenes
 from diaghoi.formats.base import Format, Kind, Options
-from diaghoi.formats.content import Content
-from diaghoi.formats.listed import Layout, read_listed
-from diaghoi.formats.numbering import numbers_of_files
-from diaghoi.ragged import runs
-from diaghoi.scenes import Scenes
+from diaghoi.formats.columns.listed import Layout, read_listed
+from diaghoi.formats.columns.numbering import numbers_of_files
+from diaghoi.formats.containers.atomic import replacing
+from diaghoi.formats.containers.content import Content
 
 _LAYOUTS = {
     "annotations": Layout(

@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from diaghoi.choice.build import SETTINGS, Benchmark
+from diaghoi.choice.build.build import SETTINGS, Benchmark
+from diaghoi.choice.build.screening import Screened
 from diaghoi.choice.questions import FIRST, RIGHT, WRONG, Question
-from diaghoi.choice.screening import Screened
 from diaghoi.exceptions import InputError
-from diaghoi.formats.atomic import replacing
+from diaghoi.formats.containers.atomic import replacing
 from diaghoi.report.json import write_json
 
 PEOPLE, VERDICTS, SUMMARY = "people.json", "verdicts.csv", "summary.json"

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from diaghoi.diagnosis.tables import Table, sorted_table
 from diaghoi.exceptions import InputError
-from diaghoi.formats.atomic import replacing
+from diaghoi.formats.containers.atomic import replacing
 from diaghoi.report.spreadsheet import csv_text
-from diaghoi.tables import Table, sorted_table
 
 SUFFIXES = (".csv", ".json")
 Row = tuple[Any, ...]

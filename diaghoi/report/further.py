@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from diaghoi.causes import CAUSES
+from diaghoi.cases.causes import CAUSES
 from diaghoi.oracles import ERRORS, ORACLES
 from diaghoi.report.numbers import UNDEFINED, shown
 

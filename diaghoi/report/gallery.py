@@ -9,15 +9,15 @@ from pathlib import Path, PurePath
 from typing import Any
 
 from diaghoi._version import __version__
-from diaghoi.cases import Case, rows_with, worst_cases
-from diaghoi.diagnosis import Diagnosis
+from diaghoi.cases.cases import Case, rows_with, worst_cases
+from diaghoi.cases.similarities import Similarities
+from diaghoi.data.scenes import Scenes
+from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.exceptions import InputError, some_of
-from diaghoi.formats.atomic import replacing
+from diaghoi.formats.containers.atomic import replacing
+from diaghoi.formats.pictures.folder import DAMAGED, MISSING, RESHAPED, UNSAFE, Picture, Pictures
 from diaghoi.report.json import write_json
-from diaghoi.report.pictures import DAMAGED, MISSING, RESHAPED, UNSAFE, Picture, Pictures
 from diaghoi.report.spreadsheet import Cell, csv_text
-from diaghoi.scenes import Scenes
-from diaghoi.similarities import Similarities
 
 INDEX = "index"
 CORNERS = ("left", "top", "right", "bottom")
@@ -33,7 +33,7 @@ class Section:
     Parameters
     ----------
     error : str
-        A label of :data:`diaghoi.errors.LABELS`, or ``missed_gt``.
+        A label of :data:`diaghoi.evaluation.errors.LABELS`, or ``missed_gt``.
     total : int
         How many predictions, or annotated triplets, have it; of the class and kinds asked for.
     cases : tuple of Case
@@ -58,7 +58,7 @@ class Gallery:
     hoi : str
         The HOI class that all cases are of; empty for any.
     kinds : tuple of str
-        The :data:`diaghoi.similarities.KINDS` that all cases are of; empty for any.
+        The :data:`diaghoi.cases.similarities.KINDS` that all cases are of; empty for any.
     similarities : Similarities or None
         What action and object errors were compared by; None where they were not.
     sections : tuple of Section
@@ -97,14 +97,14 @@ def gallery_of(
     Parameters
     ----------
     diagnosis, annotations, predictions, hoi, top, similarities, kinds
-        As for :func:`diaghoi.cases.worst_cases`.
+        As for :func:`diaghoi.cases.cases.worst_cases`.
     errors : sequence of str
         The errors to show, in their order.
 
     Raises
     ------
     InputError
-        As :func:`diaghoi.cases.worst_cases`.
+        As :func:`diaghoi.cases.cases.worst_cases`.
     """
     chosen: dict[str, Any] = {"hoi": hoi, "similarities": similarities, "kinds": kinds}
     return Gallery(

@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from diaghoi._version import __version__
-from diaghoi.cases import Case
-from diaghoi.formats.atomic import replacing
+from diaghoi.cases.cases import Case
+from diaghoi.cases.similarities import KINDS
+from diaghoi.formats.containers.atomic import replacing
+from diaghoi.formats.pictures.folder import Picture, Pictures
 from diaghoi.oracles import error_title
 from diaghoi.report.gallery import Gallery, Section, picture_notes, words_for
 from diaghoi.report.html.words import definition_of, meaning_of
-from diaghoi.report.pictures import Picture, Pictures
 from diaghoi.report.semantic import similarity_in_words
-from diaghoi.similarities import KINDS
 
 WIDTH = 640
 """Width in pixels of the widest picture of a page."""

@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from diaghoi._version import __version__
-from diaghoi.comparison import Comparison
-from diaghoi.model_tables import Row, Table
+from diaghoi.comparison.comparison import Comparison
+from diaghoi.comparison.figures import Column
+from diaghoi.comparison.tables import Row, Table
 from diaghoi.report.latex_letters import escaped
 from diaghoi.report.layout import blocks, group_runs, widened
 from diaghoi.report.numbers import shown_cell
-from diaghoi.topics import Column
 
 # Width of one column of the paper and of both, in points.
 COLUMN_WIDTH, TEXT_WIDTH = 234.9, 496.8

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from diaghoi.topics import Column
+from diaghoi.comparison.figures import Column
 
 
 def group_runs(columns: Sequence[Column]) -> Iterator[tuple[str, list[int]]]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from diaghoi.comparison import Comparison
-from diaghoi.model_tables import Table
+from diaghoi.comparison.comparison import Comparison
+from diaghoi.comparison.tables import Table
 from diaghoi.report.numbers import shown_cell
 
 SPECIAL = re.compile(r"([\\`*_\[\]<>|~&$#])")

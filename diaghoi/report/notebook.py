@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
+from diaghoi.data.protocol import Protocol
 from diaghoi.oracles import Oracle
-from diaghoi.protocol import Protocol
 from diaghoi.report.html.summary import Row, Summary, summaries
 from diaghoi.report.html.words import in_unicode
 from diaghoi.report.text import counts_line, heading, pairs_line

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from diaghoi.model_tables import Cell, Row
-from diaghoi.topics import SHOWN, Column, Unit
+from diaghoi.comparison.figures import SHOWN, Column, Unit
+from diaghoi.comparison.tables import Cell, Row
 
 UNDEFINED = "–"
 

@@ -13,15 +13,15 @@ from pathlib import Path
 from typing import Any
 
 from diaghoi._version import __version__
-from diaghoi.choice.build import Benchmark
-from diaghoi.choice.candidates import Subject
-from diaghoi.choice.options import seeded
+from diaghoi.choice.ask.sent_pictures import picture_size
+from diaghoi.choice.build.build import Benchmark
+from diaghoi.choice.build.candidates import Subject
+from diaghoi.choice.build.options import seeded
 from diaghoi.choice.questions import Box, Question
-from diaghoi.choice.sent_pictures import picture_size
 from diaghoi.exceptions import some_of
-from diaghoi.formats.atomic import replacing
+from diaghoi.formats.containers.atomic import replacing
+from diaghoi.formats.pictures.folder import Pictures
 from diaghoi.report.gallery_page import QUALITY, in_html
-from diaghoi.report.pictures import Pictures
 
 LONGEST = 640
 """Pixels of the longer side of a picture on the page."""

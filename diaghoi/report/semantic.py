@@ -7,7 +7,8 @@ from typing import Any
 
 from rich.console import Console
 
-from diaghoi.means import TITLES
+from diaghoi.cases.similarities import COMPARED, NEAR, PLAUSIBLE, Similarities
+from diaghoi.evaluation.means import TITLES
 from diaghoi.report.further import Sheet
 from diaghoi.report.numbers import shown
 from diaghoi.report.text import (
@@ -19,7 +20,6 @@ from diaghoi.report.text import (
     sheet_table,
     wrapped,
 )
-from diaghoi.similarities import COMPARED, NEAR, PLAUSIBLE, Similarities
 
 Result = Mapping[str, Any]
 # Confusions and classes that a report shows; all are in the JSON.

@@ -20,7 +20,7 @@ def table_sheets(result: Result) -> Iterator[Sheet]:
     Parameters
     ----------
     result : mapping
-        As from :func:`diaghoi.semantic.table_checks.table_facts`.
+        As from :func:`diaghoi.semantic.tables.table_checks.table_facts`.
 
     Yields
     ------
@@ -83,7 +83,7 @@ def subset_sheets(result: Result) -> Iterator[Sheet]:
     Parameters
     ----------
     result : mapping
-        As from :func:`diaghoi.semantic.subsets.rater_subsets`, as a dictionary.
+        As from :func:`diaghoi.semantic.tables.subsets.rater_subsets`, as a dictionary.
 
     Yields
     ------
@@ -112,7 +112,8 @@ def agreement_sheets(result: Result) -> Iterator[Sheet]:
     Parameters
     ----------
     result : mapping
-        As from :func:`diaghoi.semantic.agreement.agree`, as a dictionary, with ``confidence``.
+        As from :func:`diaghoi.semantic.tables.agreement.agree`, as a dictionary, with
+        ``confidence``.
 
     Yields
     ------

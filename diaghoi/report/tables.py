@@ -12,13 +12,13 @@ from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from diaghoi.comparison import Comparison
+from diaghoi.comparison.comparison import Comparison
+from diaghoi.comparison.figures import Column
+from diaghoi.comparison.tables import Table
 from diaghoi.exceptions import number_of
-from diaghoi.model_tables import Table
 from diaghoi.report.layout import blocks, group_runs, widened
 from diaghoi.report.numbers import shown_cell
 from diaghoi.report.text import print_line, print_table, wrapped
-from diaghoi.topics import Column
 
 # Longer names of models and backbones are broken.
 LONGEST_LABEL, LONGEST_BACKBONE = 28, 16

@@ -10,16 +10,16 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from diaghoi.comparison.results import error_count
+from diaghoi.diagnosis.notes import ONLY_INTERACTIONS
+from diaghoi.evaluation.means import TITLES as TITLES
+from diaghoi.evaluation.pairs import ratio
 from diaghoi.exceptions import number_of, printable
-from diaghoi.means import TITLES as TITLES
-from diaghoi.notes import ONLY_INTERACTIONS
 from diaghoi.oracles import ORACLES
-from diaghoi.pairs import ratio
 from diaghoi.report.further import Sheet, further_sheets
 from diaghoi.report.numbers import shown
 from diaghoi.report.variants import CAPTION, HEADS, variant_rows
 from diaghoi.report.verdict import verdict
-from diaghoi.results import error_count
 
 # Widths that make the splits of all tables stand below one another.
 NAME, COUNT, SPLIT, GAP = 40, 10, 9, 3

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from diaghoi.comparison.figures import Unit
 from diaghoi.report.numbers import shown
-from diaghoi.topics import Unit
 
 # Part of a result, key in it, heading in two lines, and unit.
 COLUMNS: tuple[tuple[str, str, str, Unit], ...] = (
@@ -26,7 +26,8 @@ def variant_rows(result: Mapping[str, Any]) -> list[tuple[str, ...]]:
     ----------
     result : mapping
         As from :meth:`diaghoi.Diagnosis.to_dict`, with what
-        :func:`diaghoi.variants.variant_figures` gives under ``variants``, by the name of each.
+        :func:`diaghoi.diagnosis.variants.variant_figures` gives under ``variants``, by the name of
+        each.
 
     Returns
     -------

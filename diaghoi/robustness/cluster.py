@@ -20,9 +20,9 @@ from collections.abc import Iterator, Sequence
 from types import TracebackType
 from typing import Any
 
+from diaghoi.data.arrays.threads import share
 from diaghoi.exceptions import InputError
 from diaghoi.robustness.engine import LOST, MOST_LOSSES, Failure, Task, guarded
-from diaghoi.threads import share
 
 PATIENCE = 30  # seconds until a scheduler that does not answer is given up
 SETTINGS = {

@@ -16,11 +16,11 @@ from pathlib import Path
 from stat import S_ISREG
 
 from diaghoi.exceptions import InputError
-from diaghoi.formats.atomic import remove_leftovers
+from diaghoi.formats.containers.atomic import remove_leftovers
+from diaghoi.formats.pictures.files import ENDINGS, read_picture, write_picture
 from diaghoi.robustness.corruptions.apply import corrupt, generator
 from diaghoi.robustness.corruptions.registry import CORRUPTIONS, SEVERITIES, find
 from diaghoi.robustness.libraries import opencv
-from diaghoi.robustness.picture_files import ENDINGS, read_picture, write_picture
 from diaghoi.robustness.resuming import claim
 
 

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, NamedTuple, Protocol
 
+from diaghoi.data.arrays.threads import share
 from diaghoi.exceptions import InputError
-from diaghoi.threads import share
 
 # How often a task may cost a worker its life until it is given up.
 MOST_LOSSES = 3

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from diaghoi._version import __version__
-from diaghoi.comparable import check_comparable
-from diaghoi.comparison import Comparison
+from diaghoi.comparison.comparable import check_comparable
+from diaghoi.comparison.comparison import Comparison
+from diaghoi.comparison.results import Result, figure, notes_of, words
 from diaghoi.exceptions import some_of
 from diaghoi.oracles import ERRORS
-from diaghoi.results import Result, figure, notes_of, words
 from diaghoi.robustness.corruptions.registry import CORRUPTIONS, GROUPS
 from diaghoi.robustness.engine import Engine
 from diaghoi.robustness.metric import check_metric, usual_metric

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from diaghoi.comparison.results import Result, figure
+from diaghoi.evaluation.means import TITLES
 from diaghoi.exceptions import InputError, close_matches
-from diaghoi.means import TITLES
-from diaghoi.results import Result, figure
 
 # What the RoHOI paper takes; on other data sets mAP under the protocol.
 USUAL = {"hico-det": "official.default.full", "v-coco": "official.scenario_2.ap"}

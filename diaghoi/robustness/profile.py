@@ -6,14 +6,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from diaghoi.comparison.results import Result, error_count, figure
+from diaghoi.comparison.study import Model
 from diaghoi.oracles import ERRORS
-from diaghoi.results import Result, error_count, figure
 from diaghoi.robustness.corruptions.registry import CORRUPTIONS, GROUPS
 from diaghoi.robustness.indices import Index, index_of
 from diaghoi.robustness.metric import score_of
 from diaghoi.robustness.study import CLEAN, Condition
-from diaghoi.significance import Difference
-from diaghoi.study import Model
+from diaghoi.statistics.significance import Difference
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,7 +10,7 @@ from typing import Any
 
 from diaghoi._version import __version__
 from diaghoi.exceptions import InputError
-from diaghoi.formats.atomic import replacing
+from diaghoi.formats.containers.atomic import replacing
 from diaghoi.robustness.corruptions.strengths import strengths_digest
 
 RECORD = "corruptions.json"

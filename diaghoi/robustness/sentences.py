@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from diaghoi.comparison.results import figure
 from diaghoi.oracles import ERRORS, ORACLES
-from diaghoi.results import figure
 from diaghoi.robustness.corruptions.registry import CORRUPTIONS
 from diaghoi.robustness.profile import Profile
 from diaghoi.robustness.study import CLEAN, Condition
-from diaghoi.significance import Difference, shown_p
+from diaghoi.statistics.significance import Difference, shown_p
 
 # ΔmAP, a fraction, below which an error is not said to grow.
 LEAST = 0.0005

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from diaghoi._version import __version__
-from diaghoi.formats.atomic import replacing
-from diaghoi.robustness.files import content_hash, is_remote, stamp
+from diaghoi.formats.containers.atomic import replacing
+from diaghoi.formats.containers.locations import content_hash, is_remote, stamp
 
 # Of what is kept; another one makes everything anew.
 LAYOUT = 1

@@ -30,11 +30,11 @@ from pathlib import Path
 from string import Formatter
 from typing import Any, NamedTuple
 
+from diaghoi.comparison.study import Model, check_models
 from diaghoi.exceptions import InputError, close_matches
-from diaghoi.formats.toml import check_keys, read_toml, text_of
+from diaghoi.formats.containers.locations import below, is_remote
+from diaghoi.formats.containers.toml import check_keys, read_toml, text_of
 from diaghoi.robustness.corruptions.registry import CORRUPTIONS, SEVERITIES, find
-from diaghoi.robustness.files import below, is_remote
-from diaghoi.study import Model, check_models
 
 TEXTS = (
     *("annotations", "instances", "ids", "dataset", "protocol"),
@@ -141,7 +141,7 @@ class RobustnessStudy:
     annotations, instances, ids : pathlib.Path or None
         The annotation file, and those that belong to V-COCO's.
     dataset, protocol : str or None
-        As in :class:`diaghoi.study.Study`.
+        As in :class:`diaghoi.comparison.study.Study`.
     similarity : tuple of pathlib.Path or None
         Tables of verbs and of objects for soft mAP and mF1.
     source : str

@@ -9,10 +9,11 @@ from math import ceil
 from pathlib import Path
 from typing import Any
 
+from diaghoi.data.vocabulary import vocabulary
 from diaghoi.exceptions import InputError
-from diaghoi.formats.vcoco_annotations import companions
+from diaghoi.formats.containers.locations import exists
+from diaghoi.formats.v_coco.annotations import companions
 from diaghoi.robustness.engine import Engine, Failure, Task
-from diaghoi.robustness.files import exists
 from diaghoi.robustness.store import Store
 from diaghoi.robustness.study import CLEAN, Condition, RobustnessStudy, Run
 from diaghoi.robustness.work import (
@@ -25,8 +26,7 @@ from diaghoi.robustness.work import (
     finish,
     read_truth,
 )
-from diaghoi.significance import Difference
-from diaghoi.vocabulary import vocabulary
+from diaghoi.statistics.significance import Difference
 
 Results = dict[tuple[str, Condition], dict[str, Any]]
 Start = Callable[[str, int], Any]

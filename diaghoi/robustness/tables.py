@@ -6,14 +6,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from diaghoi.model_tables import Row, Section, Table, best_models, table_of
+from diaghoi.comparison.figures import Column, Topic
+from diaghoi.comparison.tables import Row, Section, Table, best_models, table_of
 from diaghoi.oracles import ERRORS, ORACLES
 from diaghoi.robustness.corruptions.registry import CORRUPTIONS, GROUPS
 from diaghoi.robustness.indices import Index
 from diaghoi.robustness.metric import beside, score_of
 from diaghoi.robustness.profile import Profile
 from diaghoi.robustness.study import CLEAN
-from diaghoi.topics import Column, Topic
 
 PARTIAL = "‡"
 

@@ -11,16 +11,16 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from diaghoi.diagnosing import diagnose_images
-from diaghoi.diagnosis import Diagnosis
+from diaghoi.data.joining import Joined, join
+from diaghoi.data.protocol import check_protocol
+from diaghoi.data.protocol import protocol as protocol_named
+from diaghoi.data.scenes import Scenes, SceneSource
+from diaghoi.data.vocabulary import vocabulary
+from diaghoi.diagnosis.diagnose import diagnose_images
+from diaghoi.diagnosis.diagnosis import Diagnosis
+from diaghoi.diagnosis.plausibility import sampled_warnings
 from diaghoi.formats import open_predictions, read_annotations
-from diaghoi.joining import Joined, join
-from diaghoi.meeting import sampled_warnings
-from diaghoi.protocol import check_protocol
-from diaghoi.protocol import protocol as protocol_named
-from diaghoi.robustness.files import fetched, is_remote
-from diaghoi.scenes import Scenes, SceneSource
-from diaghoi.vocabulary import vocabulary
+from diaghoi.formats.containers.locations import fetched, is_remote
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -169,7 +169,7 @@ def finish(job: Job, asked: Asked, *blocks: Diagnosis) -> dict[str, Any]:
     diagnosis = blocks[0] if len(blocks) == 1 else Diagnosis.sum(blocks)
     result = diagnosis.to_dict()
     if asked.resamples is not None:
-        from diaghoi.uncertainty import bootstrap
+        from diaghoi.statistics.bootstrap import bootstrap
 
         settings: dict[str, Any] = {"seed": asked.seed, "confidence": asked.confidence}
         result |= bootstrap(diagnosis, asked.resamples, **settings).to_dict()
@@ -202,9 +202,9 @@ def compare_to_clean(
     Returns
     -------
     list of dict
-        As :meth:`diaghoi.significance.Difference.to_dict`.
+        As :meth:`diaghoi.statistics.significance.Difference.to_dict`.
     """
-    from diaghoi.significance import compare_pair
+    from diaghoi.statistics.significance import compare_pair
 
     first = replace(_clean(clean), label=labels[0])
     second = replace(diagnose_block(job, 0, 1), label=labels[1])

@@ -5,7 +5,7 @@ SHOE's soft mAP and mF1 by tables of similarity between verbs and between object
 
 from diaghoi.semantic.evaluation import SemanticEvaluation, evaluate
 from diaghoi.semantic.measure import Measure
-from diaghoi.semantic.similarity import Similarity, read_similarity, write_similarity
+from diaghoi.semantic.tables.similarity import Similarity, read_similarity, write_similarity
 
 __all__ = [
     "Measure",

@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from diaghoi.attribution import shapley
-from diaghoi.diagnosis import Diagnosis
+from diaghoi.cases.similarities import COMPARED, KINDS, NEAR, PLAUSIBLE, Similarities
+from diaghoi.diagnosis.diagnosis import Diagnosis
+from diaghoi.diagnosis.tables import Table
 from diaghoi.exceptions import InputError
 from diaghoi.semantic.confusions import Confusion, confusions
 from diaghoi.semantic.evaluation import SemanticEvaluation
@@ -23,8 +24,7 @@ from diaghoi.semantic.instances import class_names
 from diaghoi.semantic.meanings import Meanings, meanings
 from diaghoi.semantic.repairs import Repairs
 from diaghoi.semantic.results import table_names
-from diaghoi.similarities import COMPARED, KINDS, NEAR, PLAUSIBLE, Similarities
-from diaghoi.tables import Table
+from diaghoi.statistics.attribution import shapley
 
 IntArray = npt.NDArray[np.integer]
 BoolArray = npt.NDArray[np.bool_]

@@ -10,26 +10,25 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from diaghoi.diagnosing import diagnose
-from diaghoi.diagnosis import Diagnosis
+from diaghoi.data.arrays.ranking import descending
+from diaghoi.data.joining import Joined, join
+from diaghoi.data.protocol import Protocol, check_protocol
+from diaghoi.data.protocol import protocol as protocol_named
+from diaghoi.data.scenes import Scenes
+from diaghoi.data.vocabulary import Vocabulary
+from diaghoi.diagnosis.diagnose import diagnose
+from diaghoi.diagnosis.diagnosis import Diagnosis
+from diaghoi.diagnosis.tables import Table
 from diaghoi.exceptions import InputError
-from diaghoi.joining import Joined, join
-from diaghoi.protocol import Protocol, check_protocol
-from diaghoi.protocol import protocol as protocol_named
-from diaghoi.ranking import descending
-from diaghoi.scenes import Scenes
+from diaghoi.language.open_vocabulary import OpenVocabulary
 from diaghoi.semantic.fitting import fit_to, known_words
 from diaghoi.semantic.instances import Instances, class_names, instances
 from diaghoi.semantic.matching import Candidates, Matched, Tables, candidates
 from diaghoi.semantic.measure import Measure
-from diaghoi.semantic.mf1 import SoftF1, soft_f1
 from diaghoi.semantic.notes import semantic_notes
-from diaghoi.semantic.open_vocabulary import OpenVocabulary
 from diaghoi.semantic.results import semantic_result
-from diaghoi.semantic.similarity import Fitted, Similarity
-from diaghoi.semantic.soft_map import soft_average_precision
-from diaghoi.tables import Table
-from diaghoi.vocabulary import Vocabulary
+from diaghoi.semantic.soft_map import SoftF1, soft_average_precision, soft_f1
+from diaghoi.semantic.tables.similarity import Fitted, Similarity
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.integer]

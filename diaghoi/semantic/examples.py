@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from diaghoi.ragged import marked
+from diaghoi.data.arrays.ragged import marked
 from diaghoi.semantic.evaluation import SemanticEvaluation
 from diaghoi.semantic.instances import Instances, class_names
 

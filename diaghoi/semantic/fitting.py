@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from diaghoi.scenes import Scenes
-from diaghoi.semantic.annotated_senses import annotated_senses
+from diaghoi.data.scenes import Scenes
+from diaghoi.data.vocabulary import Vocabulary
+from diaghoi.language.open_vocabulary import OpenVocabulary
 from diaghoi.semantic.instances import verb_words
 from diaghoi.semantic.open_fitting import fit_open
-from diaghoi.semantic.open_vocabulary import OpenVocabulary
-from diaghoi.semantic.ratings import plain
-from diaghoi.semantic.similarity import SYNSET, Fitted, Similarity, fit
-from diaghoi.vocabulary import Vocabulary
+from diaghoi.semantic.tables.annotated_senses import annotated_senses
+from diaghoi.semantic.tables.ratings import plain
+from diaghoi.semantic.tables.similarity import SYNSET, Fitted, Similarity, fit
 
 IntArray = npt.NDArray[np.integer]
 
@@ -45,7 +45,7 @@ def fit_to(
         most frequent one.
     """
     if isinstance(predicted, OpenVocabulary):
-        from diaghoi.semantic.lexicon import lexicon
+        from diaghoi.language.lexicon import lexicon
 
         words = lexicon()
         return (
@@ -63,7 +63,7 @@ def _senses(similarity: Similarity, words: Sequence[str], pos: Any, given: Sense
     """Find the senses of words, where a table names senses and nobody says which."""
     if given is not None or not any(SYNSET.fullmatch(plain(name)) for name in similarity.names):
         return given
-    from diaghoi.semantic.lexicon import lexicon
+    from diaghoi.language.lexicon import lexicon
 
     found = annotated_senses(words, pos, lexicon())
     # A table may mix words and senses: a word that it has is meant as it stands.

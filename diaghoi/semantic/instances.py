@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from diaghoi.matching import match, score_order
-from diaghoi.protocol import Protocol
-from diaghoi.ragged import marked, place_in_group
-from diaghoi.scenes import Scenes
-from diaghoi.vocabulary import Vocabulary
+from diaghoi.data.arrays.ragged import marked, place_in_group
+from diaghoi.data.protocol import Protocol
+from diaghoi.data.scenes import Scenes
+from diaghoi.data.vocabulary import Vocabulary
+from diaghoi.evaluation.matching import match, score_order
 
 IntArray = npt.NDArray[np.integer]
 BoolArray = npt.NDArray[np.bool_]

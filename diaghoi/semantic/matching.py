@@ -15,14 +15,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from diaghoi.errors import choose_in_turn
-from diaghoi.overlap import iou
-from diaghoi.protocol import Protocol
-from diaghoi.ragged import expand, first_of_run, runs
+from diaghoi.data.arrays.ragged import expand, first_of_run, runs
+from diaghoi.data.arrays.threads import threads
+from diaghoi.data.protocol import Protocol
+from diaghoi.evaluation.errors import choose_in_turn
+from diaghoi.evaluation.overlap import iou
 from diaghoi.semantic.instances import Instances
 from diaghoi.semantic.measure import Measure
-from diaghoi.semantic.similarity import Similarity
-from diaghoi.threads import threads
+from diaghoi.semantic.tables.similarity import Similarity
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.integer]

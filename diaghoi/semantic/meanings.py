@@ -14,14 +14,14 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from diaghoi.diagnosis import Diagnosis
-from diaghoi.errors import LABELS
-from diaghoi.overlap import overlap
-from diaghoi.pairing import closest_person
-from diaghoi.ragged import expand, first_of_run, runs
-from diaghoi.scenes import Scenes
+from diaghoi.cases.similarities import NEAR, PLAUSIBLE
+from diaghoi.data.arrays.ragged import expand, first_of_run, runs
+from diaghoi.data.scenes import Scenes
+from diaghoi.diagnosis.diagnosis import Diagnosis
+from diaghoi.evaluation.errors import LABELS
+from diaghoi.evaluation.overlap import overlap
+from diaghoi.evaluation.pairing import closest_person
 from diaghoi.semantic.evaluation import SemanticEvaluation
-from diaghoi.similarities import NEAR, PLAUSIBLE
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.integer]
@@ -87,7 +87,7 @@ def meanings(evaluation: SemanticEvaluation, diagnosis: Diagnosis, error: str) -
     diagnosis : Diagnosis
         That of the evaluation.
     error : str
-        One of :data:`diaghoi.similarities.COMPARED`.
+        One of :data:`diaghoi.cases.similarities.COMPARED`.
     """
     ledger, truth, found = (
         diagnosis.ledger,

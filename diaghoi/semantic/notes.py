@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from diaghoi.exceptions import some_of
 from diaghoi.semantic.instances import verb_words
-from diaghoi.semantic.similarity import Fitted
+from diaghoi.semantic.tables.similarity import Fitted
 
 if TYPE_CHECKING:
     from diaghoi.semantic.evaluation import SemanticEvaluation

@@ -13,13 +13,13 @@ import numpy as np
 import numpy.typing as npt
 
 from diaghoi.exceptions import some_of
-from diaghoi.semantic.annotated_senses import annotated_senses, hico_synsets
+from diaghoi.language.lexicon import Lexicon, Pos
+from diaghoi.language.open_vocabulary import OpenVocabulary
+from diaghoi.language.words import Reading
 from diaghoi.semantic.instances import verb_words
-from diaghoi.semantic.lexicon import Lexicon, Pos
-from diaghoi.semantic.open_vocabulary import OpenVocabulary
-from diaghoi.semantic.ratings import plain
-from diaghoi.semantic.similarity import SYNSET, Fitted, Similarity, fit
-from diaghoi.semantic.words import Reading
+from diaghoi.semantic.tables.annotated_senses import annotated_senses, hico_synsets
+from diaghoi.semantic.tables.ratings import plain
+from diaghoi.semantic.tables.similarity import SYNSET, Fitted, Similarity, fit
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.integer]

@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from diaghoi.average_precision import ClassScores, class_scores
-from diaghoi.diagnosis import Diagnosis
-from diaghoi.errors import BOTH_BOXES, LABELS
-from diaghoi.means import split_means
+from diaghoi.data.arrays.ragged import marked
+from diaghoi.diagnosis.diagnosis import Diagnosis
+from diaghoi.evaluation.average_precision import ClassScores, class_scores
+from diaghoi.evaluation.errors import BOTH_BOXES, LABELS
+from diaghoi.evaluation.means import split_means
 from diaghoi.oracles import ORACLES
-from diaghoi.ragged import marked
 
 BoolArray = npt.NDArray[np.bool_]
 FloatArray = npt.NDArray[np.float64]

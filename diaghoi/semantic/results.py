@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from diaghoi._version import __version__
 from diaghoi.semantic.instances import verb_words
 from diaghoi.semantic.notes import missing_words
-from diaghoi.semantic.similarity import Fitted
+from diaghoi.semantic.tables.similarity import Fitted
 
 if TYPE_CHECKING:
     from diaghoi.semantic.evaluation import SemanticEvaluation

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from diaghoi.ragged import expand, place_in_group
-from diaghoi.scenes import Scenes
+from diaghoi.data.arrays.ragged import expand, place_in_group
+from diaghoi.data.scenes import Scenes
 from diaghoi.simulate.detector import Detector
 from diaghoi.simulate.sightings import Sightings
 

@@ -9,13 +9,20 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from diaghoi.ragged import expand, place_in_group
-from diaghoi.scenes import Scenes
-from diaghoi.simulate.arrays import sigmoid
+from diaghoi.data.arrays.ragged import expand, place_in_group
+from diaghoi.data.scenes import Scenes
+from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.simulate.candidates import Candidates, candidates, queries
 from diaghoi.simulate.detector import Detector
 from diaghoi.simulate.sightings import Sightings, jitter, sight, things
-from diaghoi.vocabulary import Vocabulary
+
+FloatArray = npt.NDArray[np.float64]
+
+
+def sigmoid(logit: FloatArray) -> FloatArray:
+    """Turn logits into scores that lie strictly between 0 and 1."""
+    return np.asarray(1.0 / (1.0 + np.exp(-np.clip(logit, -12.0, 12.0))))
+
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.integer]

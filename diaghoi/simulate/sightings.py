@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from diaghoi.overlap import iou
-from diaghoi.ragged import expand, place_in_group
-from diaghoi.scenes import Scenes
+from diaghoi.data.arrays.ragged import expand, place_in_group
+from diaghoi.data.scenes import Scenes
+from diaghoi.data.vocabulary import Vocabulary
+from diaghoi.evaluation.overlap import iou
 from diaghoi.simulate.detector import Detector
-from diaghoi.vocabulary import Vocabulary
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.integer]

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from diaghoi.formats.distinct import distinct
-from diaghoi.ragged import place_in_group
-from diaghoi.scenes import Scenes
-from diaghoi.vocabulary import v_coco
+from diaghoi.data.arrays.distinct import distinct
+from diaghoi.data.arrays.ragged import place_in_group
+from diaghoi.data.scenes import Scenes
+from diaghoi.data.vocabulary import v_coco
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.integer]

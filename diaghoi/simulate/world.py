@@ -5,10 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from diaghoi.data.arrays.ragged import expand, place_in_group
+from diaghoi.data.scenes import Scenes
+from diaghoi.data.vocabulary import Vocabulary, hico_det
 from diaghoi.exceptions import InputError
-from diaghoi.ragged import expand, place_in_group
-from diaghoi.scenes import Scenes
-from diaghoi.vocabulary import Vocabulary, hico_det
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.integer]

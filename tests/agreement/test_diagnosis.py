@@ -13,13 +13,14 @@ from support.cases import cases
 from support.reference import tell
 from support.scenes import problems
 
-from diaghoi import Diagnosis, diagnose, protocol
-from diaghoi.attribution import attribute
-from diaghoi.errors import LABELS
+from diaghoi import Diagnosis, diagnose
+from diaghoi.data import protocol
+from diaghoi.data.protocol import Protocol
+from diaghoi.data.scenes import Scenes
+from diaghoi.evaluation.errors import LABELS
 from diaghoi.oracles import ORACLES
-from diaghoi.protocol import Protocol
-from diaghoi.resampling import Resampler
-from diaghoi.scenes import Scenes
+from diaghoi.statistics.attribution import attribute
+from diaghoi.statistics.resampling import Resampler
 
 Problem = tuple[Scenes, Scenes]
 NAMES = st.sampled_from(["hico-det", "hico-det-520", "diag-hoi", "upt"])

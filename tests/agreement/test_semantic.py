@@ -25,7 +25,7 @@ from support.scenes import (
     problems,
 )
 
-from diaghoi.scenes import Scenes
+from diaghoi.data.scenes import Scenes
 from diaghoi.semantic import Measure, Similarity, evaluate
 
 Problem = tuple[Scenes, Scenes]

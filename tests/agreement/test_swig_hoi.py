@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from support import reference_figures, swig
 from support.cases import cases
 
-from diaghoi import Scenes, diagnose, protocol, read_annotations, read_predictions
+from diaghoi import Scenes, diagnose, read_annotations, read_predictions
+from diaghoi.data import protocol
 
 Problem = tuple[list[Any], dict[str, Any]]
 

@@ -17,6 +17,8 @@ import numpy as np
 from store import STEPS
 
 from diaghoi import simulate
+from diaghoi.data.scenes import COLUMNS, Scenes
+from diaghoi.data.vocabulary import vocabulary
 from diaghoi.formats import (
     write,
     write_dense_arrays,
@@ -24,8 +26,6 @@ from diaghoi.formats import (
     write_triplet_lists,
     write_v_coco,
 )
-from diaghoi.scenes import COLUMNS, Scenes
-from diaghoi.vocabulary import vocabulary
 
 # By the names of files or jobs: how many triplets, pictures or questions they hold or make.
 Counts = dict[str, int]
@@ -121,7 +121,7 @@ def _raised(rows: Any, by: int) -> Any:
 def sweep(images: int) -> Counts:
     """Write a study of three detectors under 101 conditions."""
     from diaghoi.robustness.corruptions.registry import CORRUPTIONS, SEVERITIES
-    from diaghoi.simulate.corrupted import under_corruption
+    from diaghoi.robustness.simulated import under_corruption
 
     truth = simulate.annotations(images, np.random.default_rng(0))
     write("annotations.npz", truth)

@@ -15,9 +15,9 @@ from diaghoi.choice.positions import position_bias
 from diaghoi.choice.tables import compare_choices_table
 from diaghoi.plots.choice_positions import choice_positions, choice_positions_table
 from diaghoi.plots.choice_scores import choice_scores, choice_scores_table
-from diaghoi.report.csv import to_csv
 from diaghoi.report.latex import to_latex
 from diaghoi.report.markdown import to_markdown
+from diaghoi.report.spreadsheet import to_csv
 from diaghoi.report.tables import to_text
 
 PEOPLE = {"HICO_0.jpg": False, "HICO_1.jpg": True, "HICO_2.jpg": True}

@@ -12,7 +12,7 @@ from support.scenes import BICYCLE, CAR, HOLD, NO_INTERACTION, PERSON, RIDE, WAS
 
 from diaghoi import InputError
 from diaghoi.choice.detect import Selection, detected_answers
-from diaghoi.vocabulary import swig_hoi, v_coco
+from diaghoi.data.vocabulary import swig_hoi, v_coco
 
 # Questions on HICO-DET count pixels from one, predictions from zero.
 PERSON_BOX = (1, 1, 20, 20)

@@ -411,7 +411,7 @@ def test_not_enough_memory(run, save, found, gt, monkeypatch) -> None:
     def hungry(*_: Any, **__: Any) -> None:
         raise MemoryError
 
-    monkeypatch.setattr("diaghoi.diagnosing.diagnose", hungry)
+    monkeypatch.setattr("diaghoi.diagnosis.diagnose.diagnose", hungry)
     done = run("report", save("preds.pkl", found), "--annotations", gt)
     assert (done.code, done.err) == (2, "diaghoi: error: not enough memory for this input\n")
 

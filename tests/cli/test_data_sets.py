@@ -15,9 +15,9 @@ import pytest
 from support.swig import CAR, CLASSES, WORDS
 
 from diaghoi import diagnose, read_annotations, read_predictions, simulate
+from diaghoi.data.vocabulary import vocabulary
 from diaghoi.formats import write_pair_lists, write_triplet_lists
 from diaghoi.oracles import ORACLES
-from diaghoi.vocabulary import vocabulary
 
 HOI_A = """
 name = "hoi-a"

@@ -13,7 +13,7 @@ import pytest
 
 from diaghoi import simulate
 from diaghoi.cli.figures import FORMATS
-from diaghoi.diagnosing import diagnose
+from diaghoi.diagnosis.diagnose import diagnose
 from diaghoi.formats import read_annotations, write
 from diaghoi.plots import FIGURES
 from diaghoi.report.json import write_json

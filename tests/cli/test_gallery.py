@@ -15,10 +15,10 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from diaghoi.cases import ERRORS
+from diaghoi.cases.cases import ERRORS
 from diaghoi.exceptions import InputError
+from diaghoi.formats.pictures.folder import Picture, Pictures
 from diaghoi.report.gallery import Gallery, words_for, write_folder
-from diaghoi.report.pictures import Picture, Pictures
 
 NAMES = ("one.jpg", "two.jpg")
 FAR = [400.0, 300.0, 450.0, 350.0]

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from diaghoi.vocabulary import hico_det, vocabulary
+from diaghoi.data.vocabulary import hico_det, vocabulary
 
 VERBS_OF_HICO = hico_det().verbs
 VERBS = "a,b,score\nride,hold,2\nride,straddle,3\nwash,clean,4\n"

@@ -12,7 +12,7 @@ import pytest
 from support.results import example
 
 from diaghoi import simulate
-from diaghoi.comparison import DIFFERS
+from diaghoi.comparison.comparison import DIFFERS
 from diaghoi.formats import write
 
 FAST = ("--significance", "--resamples", "300")

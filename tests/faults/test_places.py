@@ -12,7 +12,7 @@ import pytest
 from support.faults import Job, Left, command, everything, run, these, when_written
 
 from diaghoi import InputError
-from diaghoi.formats.atomic import replacing
+from diaghoi.formats.containers.atomic import replacing
 
 
 def refused(left: Left, *words: str) -> None:

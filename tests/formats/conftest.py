@@ -4,7 +4,7 @@ import pickle
 import numpy as np
 import pytest
 
-from diaghoi.scenes import COLUMNS
+from diaghoi.data.scenes import COLUMNS
 
 
 @pytest.fixture

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from scipy.io import savemat
 
+from diaghoi.data.vocabulary import hico_det
 from diaghoi.exceptions import InputError
 from diaghoi.formats import read, read_annotations, recognise
-from diaghoi.vocabulary import hico_det
 
 V = hico_det()
 

@@ -7,6 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from diaghoi.data.scenes import Scenes
+from diaghoi.data.vocabulary import hico_det
 from diaghoi.exceptions import InputError
 from diaghoi.formats import (
     read,
@@ -16,9 +18,7 @@ from diaghoi.formats import (
     write,
     write_triplet_lists,
 )
-from diaghoi.formats.atomic import replacing
-from diaghoi.scenes import Scenes
-from diaghoi.vocabulary import hico_det
+from diaghoi.formats.containers.atomic import replacing
 
 
 @pytest.fixture

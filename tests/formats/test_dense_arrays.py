@@ -4,9 +4,9 @@ import pickle
 import numpy as np
 import pytest
 
+from diaghoi.data.vocabulary import hico_det
 from diaghoi.exceptions import InputError
 from diaghoi.formats import read_predictions, recognise, write, write_dense_arrays
-from diaghoi.vocabulary import hico_det
 
 
 def check(scenes):

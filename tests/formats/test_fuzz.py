@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from scipy.io import savemat
 
+from diaghoi.data.vocabulary import hico_det
 from diaghoi.exceptions import InputError
 from diaghoi.formats import read, read_predictions, write
-from diaghoi.vocabulary import hico_det
 
 MUTATIONS = 300
 BELOW = 6

@@ -10,17 +10,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from diaghoi.comparison.study import read_study
+from diaghoi.data.groups import read_groups
+from diaghoi.data.vocabulary import hico_det, vocabulary
 from diaghoi.exceptions import LONGEST_MESSAGE, InputError, printable
-from diaghoi.formats import npz, read
-from diaghoi.formats.cells import harmless, original
-from diaghoi.formats.npz import members
-from diaghoi.groups import read_groups
-from diaghoi.semantic.lexicon import lexicon
-from diaghoi.semantic.merging import write_ratings
-from diaghoi.semantic.ratings import read_ratings
-from diaghoi.semantic.similarity import identity, read_similarity, write_similarity
-from diaghoi.study import read_study
-from diaghoi.vocabulary import hico_det, vocabulary
+from diaghoi.formats import read
+from diaghoi.formats.containers import npz
+from diaghoi.formats.containers.cells import harmless, original
+from diaghoi.formats.containers.npz import members
+from diaghoi.language.lexicon import lexicon
+from diaghoi.semantic.tables.merging import write_ratings
+from diaghoi.semantic.tables.ratings import read_ratings
+from diaghoi.semantic.tables.similarity import identity, read_similarity, write_similarity
 
 
 def refused(function, *given):

@@ -4,11 +4,11 @@ import pickle
 import numpy as np
 import pytest
 
+from diaghoi.data.arrays.distinct import _distinct_exactly, distinct_boxes
+from diaghoi.data.vocabulary import object_numberings
 from diaghoi.exceptions import InputError
 from diaghoi.formats import read, read_predictions, recognise, write, write_pair_lists
-from diaghoi.formats.distinct import _distinct_exactly, distinct_boxes
-from diaghoi.formats.merging import merge
-from diaghoi.vocabulary import object_numberings
+from diaghoi.formats.columns.merging import merge
 
 
 def pairs_of(scenes, image):
@@ -210,7 +210,7 @@ def test_equal_boxes_are_found_whatever_the_hash():
 
 
 def test_equal_hashes_do_not_join_boxes(monkeypatch):
-    monkeypatch.setattr("diaghoi.formats.distinct._MIX", (0, 0, 0, 0))
+    monkeypatch.setattr("diaghoi.data.arrays.distinct._MIX", (0, 0, 0, 0))
     image, label = np.array([0, 0, 0, 1]), np.array([0, 1, 0, 0])
     first, number = distinct_boxes(image, label, np.ones((4, 4)))
     assert first.tolist() == [0, 1, 3]

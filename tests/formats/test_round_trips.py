@@ -33,7 +33,7 @@ from support.scenes import (
 )
 
 from diaghoi import Scenes, diagnose, read_annotations, read_predictions, simulate
-from diaghoi.description import read_description
+from diaghoi.data.vocabulary import Vocabulary, hico_det, swig_hoi
 from diaghoi.formats import (
     write,
     write_dense_arrays,
@@ -42,7 +42,7 @@ from diaghoi.formats import (
     write_v_coco,
 )
 from diaghoi.formats.dense_arrays import TOP
-from diaghoi.vocabulary import Vocabulary, hico_det, swig_hoi
+from diaghoi.formats.description import read_description
 
 # Numbers in no order, boxes counted from one, with width and height: nothing as in the package.
 ODD = """

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from diaghoi.data.vocabulary import hico_det
 from diaghoi.exceptions import InputError
 from diaghoi.formats import (
     read,
@@ -14,7 +15,6 @@ from diaghoi.formats import (
     recognise,
     write_triplet_lists,
 )
-from diaghoi.vocabulary import hico_det
 
 
 def check(scenes):

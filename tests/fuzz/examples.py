@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from support.vcoco import result
 
-from diaghoi.vocabulary import hico_det
+from diaghoi.data.vocabulary import hico_det
 
 OPTIONS = ("ride a/an bicycle", "hold a/an bicycle", "wash a/an bicycle", "inspect a/an bicycle")
 

@@ -19,21 +19,21 @@ from diaghoi.choice.answers import load_answers, read_answers
 from diaghoi.choice.people import read_people as read_image_people
 from diaghoi.choice.questions import read_questions
 from diaghoi.cli.labels import read_labels
+from diaghoi.comparison.study import read_result, read_study
+from diaghoi.data.groups import read_groups
+from diaghoi.data.scenes import Scenes
+from diaghoi.data.vocabulary import hico_det, vocabulary
 from diaghoi.formats import read, write
-from diaghoi.groups import read_groups
-from diaghoi.robustness.picture_files import read_picture
+from diaghoi.formats.pictures.files import read_picture
+from diaghoi.language.lexicon import lexicon
+from diaghoi.language.words import read_phrase
 from diaghoi.robustness.study import read_robustness_study
-from diaghoi.scenes import Scenes
-from diaghoi.semantic.lexicon import lexicon
-from diaghoi.semantic.people import read_people
-from diaghoi.semantic.prompts import read_reply as read_rating
-from diaghoi.semantic.senses import read_senses
-from diaghoi.semantic.similarity import read_similarity
-from diaghoi.semantic.subsets import read_judgements
-from diaghoi.semantic.terms import read_terms
-from diaghoi.semantic.words import read_phrase
-from diaghoi.study import read_result, read_study
-from diaghoi.vocabulary import hico_det, vocabulary
+from diaghoi.semantic.tables.people import read_people
+from diaghoi.semantic.tables.prompts import read_reply as read_rating
+from diaghoi.semantic.tables.senses import read_senses
+from diaghoi.semantic.tables.similarity import read_similarity
+from diaghoi.semantic.tables.subsets import read_judgements
+from diaghoi.semantic.tables.terms import read_terms
 from fuzz.examples import (
     ANNO_BBOX,
     ANNOTATIONS,

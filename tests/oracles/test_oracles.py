@@ -8,10 +8,10 @@ from hypothesis import given
 from support.scenes import problems
 
 from diaghoi import ORACLES, diagnose
-from diaghoi.errors import LABELS
-from diaghoi.ledger import Ledger
-from diaghoi.ranking import ranking
-from diaghoi.scenes import Scenes
+from diaghoi.data.arrays.ranking import ranking
+from diaghoi.data.scenes import Scenes
+from diaghoi.evaluation.errors import LABELS
+from diaghoi.evaluation.ledger import Ledger
 
 
 def ledger(rows: list[tuple[int, str, float, int]], annotations: list[int]) -> Ledger:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from diaghoi import simulate
-from diaghoi.diagnosing import diagnose
+from diaghoi.diagnosis.diagnose import diagnose
 from diaghoi.plots import FigureKind, ModelData, Source
 
 

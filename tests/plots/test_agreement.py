@@ -13,8 +13,8 @@ from diaghoi.plots.agreement import (
     score_distribution,
     votes_by_majority,
 )
-from diaghoi.semantic.agreement import agree
-from diaghoi.semantic.people import People
+from diaghoi.semantic.tables.agreement import agree
+from diaghoi.semantic.tables.people import People
 
 RATINGS = np.array([[0, 4, 2, math.nan], [0, 4, 3, 1], [1, 4, 2, 1]], dtype=float)
 

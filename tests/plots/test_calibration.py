@@ -10,9 +10,9 @@ from matplotlib.figure import Figure
 from support.scenes import BICYCLE, HOLD, PERSON, RIDE, image, scenes
 
 from diaghoi import InputError, diagnose, plots
-from diaghoi.calibration import calibration as calibration_of
 from diaghoi.plots.calibration import CALIBRATION, FEW, calibration, calibration_table
 from diaghoi.plots.figure import ModelData, NotApplicable, Source, figure_of
+from diaghoi.statistics.calibration import calibration as calibration_of
 
 
 def result(ece: float = 0.25, counts: tuple[int, ...] = (1000, 0, 10)) -> dict[str, Any]:

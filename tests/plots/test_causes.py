@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from support.scenes import BICYCLE, HOLD, PERSON, RIDE, image, scenes
 
 from diaghoi import InputError, diagnose, plots
-from diaghoi.causes import CAUSES
+from diaghoi.cases.causes import CAUSES
 from diaghoi.plots.causes import ANNOTATION_CAUSES, CauseShare, causes, causes_table
 from diaghoi.plots.figure import ModelData, NotApplicable, Source, figure_of
 

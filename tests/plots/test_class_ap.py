@@ -12,7 +12,9 @@ from matplotlib.figure import Figure
 from support.figures import complaints
 from support.scenes import BICYCLE, PERSON, RIDE, image, scenes
 
-from diaghoi import InputError, diagnose, plots, protocol
+from diaghoi import InputError, diagnose, plots
+from diaghoi.data import protocol
+from diaghoi.data.protocol import Group
 from diaghoi.plots.class_ap import (
     CLASS_AP,
     ClassAP,
@@ -20,7 +22,6 @@ from diaghoi.plots.class_ap import (
     class_ap_table,
     running_median,
 )
-from diaghoi.protocol import Group
 
 ROWS = [
     ClassAP("ride bicycle", 100, 40.0, "non_rare"),

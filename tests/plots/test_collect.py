@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from diaghoi import simulate
-from diaghoi.diagnosing import diagnose
+from diaghoi.comparison.study import Model, Study
+from diaghoi.diagnosis.diagnose import diagnose
 from diaghoi.exceptions import InputError
 from diaghoi.formats import write
 from diaghoi.plots import (
@@ -20,7 +21,6 @@ from diaghoi.plots import (
     collect,
 )
 from diaghoi.report.json import write_json
-from diaghoi.study import Model, Study
 
 
 def kind(data, needs="diagnoses"):

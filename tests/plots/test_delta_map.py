@@ -10,7 +10,7 @@ from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
 from diaghoi import plots, simulate
-from diaghoi.diagnosing import diagnose
+from diaghoi.diagnosis.diagnose import diagnose
 from diaghoi.exceptions import InputError
 from diaghoi.oracles import ORACLES
 from diaghoi.plots.delta_map import Delta

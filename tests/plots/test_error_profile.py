@@ -5,8 +5,8 @@ import pytest
 from support.figures import complaints
 
 from diaghoi import simulate
-from diaghoi.diagnosing import diagnose
-from diaghoi.errors import LABELS
+from diaghoi.diagnosis.diagnose import diagnose
+from diaghoi.evaluation.errors import LABELS
 from diaghoi.plots import (
     DOUBLE_COLUMN,
     FIGURES,

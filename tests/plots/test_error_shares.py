@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.figures import complaints
 
-from diaghoi.errors import LABELS
+from diaghoi.evaluation.errors import LABELS
 from diaghoi.plots import (
     DOUBLE_COLUMN,
     FIGURES,

@@ -12,7 +12,7 @@ from support.figures import complaints
 from support.scenes import BICYCLE, PERSON, RIDE, image, scenes
 
 from diaghoi import InputError, diagnose, plots
-from diaghoi.curves import Curve
+from diaghoi.diagnosis.curves import Curve
 from diaghoi.plots.negatives_curve import (
     NEGATIVES_CURVE,
     NegativesCurve,

@@ -14,7 +14,7 @@ from support.figures import complaints
 from support.scenes import BICYCLE, EAT, HOLD, PERSON, RIDE, image, scenes
 
 from diaghoi import ORACLES, Diagnosis, diagnose, plots
-from diaghoi.curves import Curve
+from diaghoi.diagnosis.curves import Curve
 from diaghoi.plots.oracle_curve import (
     ORACLE_CURVE,
     ClassCurves,

@@ -12,7 +12,7 @@ from support.figures import complaints
 from support.scenes import image, scenes
 
 from diaghoi import diagnose, plots, simulate
-from diaghoi.vocabulary import vocabulary
+from diaghoi.data.vocabulary import vocabulary
 
 DESCRIPTION = """
 name = "zoo"

@@ -13,7 +13,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import same_color, to_rgb
 from matplotlib.figure import Figure
 
-from diaghoi.cases import ERRORS, Case
+from diaghoi.cases.cases import ERRORS, Case
 from diaghoi.plots import SINGLE_COLUMN
 from diaghoi.plots.frame import Frame, frame_of
 from diaghoi.plots.picture import DASHES, card, case_title, picture

@@ -12,15 +12,12 @@ from support.figures import complaints
 from diaghoi.exceptions import InputError
 from diaghoi.oracles import ERRORS
 from diaghoi.plots import DOUBLE_COLUMN, SINGLE_COLUMN, NotApplicable, figure_of
-from diaghoi.plots.robustness_curves import robustness_curves, robustness_curves_table
-from diaghoi.plots.robustness_drops import robustness_drops, robustness_drops_table
-from diaghoi.plots.robustness_errors import robustness_errors, robustness_errors_table
-from diaghoi.plots.robustness_figures import ROBUSTNESS_FIGURES, models_of
-from diaghoi.plots.robustness_groups import robustness_groups, robustness_groups_table
-from diaghoi.plots.robustness_severities import (
-    robustness_severities,
-    robustness_severities_table,
-)
+from diaghoi.plots.robustness.curves import robustness_curves, robustness_curves_table
+from diaghoi.plots.robustness.drops import robustness_drops, robustness_drops_table
+from diaghoi.plots.robustness.errors import robustness_errors, robustness_errors_table
+from diaghoi.plots.robustness.figures import ROBUSTNESS_FIGURES, models_of
+from diaghoi.plots.robustness.groups import robustness_groups, robustness_groups_table
+from diaghoi.plots.robustness.severities import robustness_severities, robustness_severities_table
 from diaghoi.robustness.corruptions.registry import CORRUPTIONS, GROUPS
 
 SEVERITIES = (1, 2, 3, 4, 5)

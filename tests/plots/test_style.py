@@ -9,7 +9,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from diaghoi import plots
-from diaghoi.errors import LABELS
+from diaghoi.evaluation.errors import LABELS
 from diaghoi.exceptions import InputError
 from diaghoi.oracles import ORACLES
 from diaghoi.plots.style import HATCHES, check_suffix, colour, lighter, model_style

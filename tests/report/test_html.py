@@ -19,11 +19,12 @@ from support.described import write_description
 from support.scenes import BICYCLE, CAR, HOLD, PERSON, RIDE, image, scenes
 
 from diaghoi import InputError, diagnose, simulate
-from diaghoi.cases import ERRORS, Case
-from diaghoi.diagnosis import Diagnosis
-from diaghoi.errors import LABELS
+from diaghoi.cases.cases import ERRORS, Case
+from diaghoi.data.protocol import Group, protocol
+from diaghoi.data.scenes import Scenes
+from diaghoi.diagnosis.diagnosis import Diagnosis
+from diaghoi.evaluation.errors import LABELS
 from diaghoi.oracles import ORACLES, Oracle
-from diaghoi.protocol import Group, protocol
 from diaghoi.report.html import check_installed, write_html
 from diaghoi.report.html.columns import Column, Sheet, class_sheet, image_sheet
 from diaghoi.report.html.figures import as_element
@@ -31,7 +32,6 @@ from diaghoi.report.html.sketches import HEIGHT, WIDTH, sketch
 from diaghoi.report.html.words import MEANINGS, meaning_of
 from diaghoi.report.text import report_tables
 from diaghoi.report.verdict import verdict
-from diaghoi.scenes import Scenes
 
 pytest.importorskip("jinja2", reason="jinja2 (the extra html) is not installed")
 
@@ -376,7 +376,7 @@ def test_names_are_no_markup(tmp_path: Path) -> None:
         needed='name = "zoo\\"><b>"\nobjects = ["person", "ball"]\n'
         f'verbs = ["{EVIL}", "</noscript><b>"]\n',
     )
-    from diaghoi.vocabulary import vocabulary
+    from diaghoi.data.vocabulary import vocabulary
 
     words = vocabulary(str(description))
     boxes = [(0, (0, 0, 9, 9)), (1, (20, 0, 29, 9))]

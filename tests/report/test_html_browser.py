@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 from diaghoi import Diagnosis, diagnose, simulate
-from diaghoi.cases import ERRORS
+from diaghoi.cases.cases import ERRORS
+from diaghoi.data.scenes import Scenes
+from diaghoi.data.vocabulary import hico_det
 from diaghoi.oracles import ORACLES
 from diaghoi.report.html import write_html
-from diaghoi.scenes import Scenes
-from diaghoi.vocabulary import hico_det
 
 pytest.importorskip("jinja2", reason="jinja2 (the extra html) is not installed")
 pytest.importorskip("selenium", reason="selenium is not installed")

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 from support.results import example
 
-from diaghoi.comparison import Comparison, compare
+from diaghoi.comparison.comparison import Comparison, compare
+from diaghoi.comparison.study import Model
 from diaghoi.oracles import ORACLES
 from diaghoi.report.latex import to_latex
 from diaghoi.report.latex_letters import escaped, unknown_letters
-from diaghoi.study import Model
 
 # Two columns of 3.25 inches, 0.375 inches apart.
 DOCUMENT = r"""\documentclass[10pt,twocolumn]{article}

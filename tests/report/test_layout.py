@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from diaghoi.comparison.figures import Column
 from diaghoi.report.layout import blocks, widened
-from diaghoi.topics import Column
 
 
 def columns(groups: str) -> list[Column]:

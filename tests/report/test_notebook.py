@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from diaghoi import ORACLES, diagnose, protocol, simulate
+from diaghoi import ORACLES, diagnose, simulate
+from diaghoi.data import protocol
 from diaghoi.oracles.oracle import Oracle
 from diaghoi.report.notebook import diagnosis_html, oracle_html, protocol_html
 

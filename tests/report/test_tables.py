@@ -12,13 +12,13 @@ import pytest
 from rich.console import Console
 from support.results import example
 
-from diaghoi.comparison import Comparison, compare
-from diaghoi.formats.cells import harmless
-from diaghoi.report.csv import to_csv
+from diaghoi.comparison.comparison import Comparison, compare
+from diaghoi.comparison.study import Model
+from diaghoi.formats.containers.cells import harmless
 from diaghoi.report.markdown import to_markdown
 from diaghoi.report.numbers import shown
+from diaghoi.report.spreadsheet import to_csv
 from diaghoi.report.tables import print_comparison, to_text
-from diaghoi.study import Model
 
 
 def comparison(*labels: str, stages: str = "", backbone: str = "", **changes: Any) -> Comparison:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from diaghoi.notes import ONLY_INTERACTIONS
+from diaghoi.diagnosis.notes import ONLY_INTERACTIONS
 from diaghoi.report.text import percent, print_report
 
 

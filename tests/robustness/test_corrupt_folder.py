@@ -19,11 +19,11 @@ import pytest
 from PIL import Image, ImageCms
 
 from diaghoi.exceptions import InputError
+from diaghoi.formats.pictures.files import ORIENTATION
 from diaghoi.robustness import corrupt as module
 from diaghoi.robustness import resuming
 from diaghoi.robustness.corrupt import Corrupted, corrupt_folder, picture_names
 from diaghoi.robustness.corruptions import CORRUPTIONS
-from diaghoi.robustness.picture_files import ORIENTATION
 
 pytest.importorskip("cv2", reason="OpenCV is not installed: pip install 'diaghoi[robustness]'")
 

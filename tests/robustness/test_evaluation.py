@@ -13,11 +13,12 @@ import pytest
 from support.results import example
 from support.robustness import CORRUPTIONS, SEVERITIES
 
+from diaghoi.comparison.study import Model
 from diaghoi.exceptions import InputError
 from diaghoi.oracles import ERRORS
-from diaghoi.report.csv import to_csv
 from diaghoi.report.latex import to_latex
 from diaghoi.report.markdown import to_markdown
+from diaghoi.report.spreadsheet import to_csv
 from diaghoi.report.tables import to_text
 from diaghoi.robustness.engine import LocalEngine
 from diaghoi.robustness.evaluation import Robustness, evaluate_study
@@ -27,7 +28,6 @@ from diaghoi.robustness.sentences import sentences
 from diaghoi.robustness.study import CLEAN, Condition, read_robustness_study
 from diaghoi.robustness.tables import robustness_tables
 from diaghoi.robustness.work import Asked
-from diaghoi.study import Model
 
 
 def evaluated(folder: Path, **choices: Any) -> Robustness:

@@ -99,7 +99,7 @@ def test_images_of_one_side_alone_are_noted_in_blocks_too(folder: Path) -> None:
 
 
 def test_intervals_are_those_of_the_report(written: Path) -> None:
-    from diaghoi.uncertainty import bootstrap
+    from diaghoi.statistics.bootstrap import bootstrap
 
     study = replace(study_of(written), corruptions=("occlusion",), severities=(5,))
     asked = Asked(resamples=20, seed=3, confidence=0.9)

@@ -23,14 +23,14 @@ from support.scenes import (
 )
 
 from diaghoi import diagnose, simulate
+from diaghoi.cases.similarities import KINDS
 from diaghoi.exceptions import InputError
 from diaghoi.report.examples import examples_text, write_examples
 from diaghoi.semantic import Measure, Similarity, evaluate
 from diaghoi.semantic.diagnosis import semantic_diagnosis
 from diaghoi.semantic.examples import examples_of
 from diaghoi.semantic.repairs import Repairs
-from diaghoi.semantic.similarity import identity
-from diaghoi.similarities import KINDS
+from diaghoi.semantic.tables.similarity import identity
 
 CARRY = VOCABULARY.verbs.index("carry")
 OBJECTS = identity(VOCABULARY.objects)

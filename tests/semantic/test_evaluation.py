@@ -30,7 +30,7 @@ from diaghoi import read_annotations, read_predictions
 from diaghoi.exceptions import InputError
 from diaghoi.semantic import Measure, Similarity, evaluate, read_similarity
 from diaghoi.semantic.evaluation import score_ranks
-from diaghoi.semantic.similarity import identity
+from diaghoi.semantic.tables.similarity import identity
 
 VERBS, OBJECTS = identity(VOCABULARY.verbs), identity(VOCABULARY.objects)
 
@@ -268,7 +268,7 @@ def test_combinations_that_are_no_class_take_part():
 
 
 def test_top_cuts_the_predictions_of_an_image():
-    from diaghoi.protocol import protocol
+    from diaghoi.data.protocol import protocol
 
     truth = scenes([image("a.jpg", TRUTH, [(0, 1, RIDE)])], scored=False)
     predicted = [(0, 1, RIDE, 0.1, 0.1), (0, 1, HOLD, 0.9, 0.9)]

@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 
 from diaghoi import diagnose
+from diaghoi.data.vocabulary import hico_det, swig_hoi, v_coco
 from diaghoi.exceptions import InputError
 from diaghoi.formats import read_annotations, read_predictions, recognise
-from diaghoi.semantic.lexicon import Lexicon, lexicon
+from diaghoi.language.lexicon import Lexicon, lexicon
+from diaghoi.language.open_vocabulary import open_vocabulary
 from diaghoi.semantic.open_fitting import OpenFit, fit_open
-from diaghoi.semantic.open_vocabulary import open_vocabulary
-from diaghoi.semantic.similarity import Similarity
-from diaghoi.vocabulary import hico_det, swig_hoi, v_coco
+from diaghoi.semantic.tables.similarity import Similarity
 
 LINE: dict[str, Any] = {
     "image": "one.jpg",
@@ -224,7 +224,7 @@ def test_a_damaged_line(tmp_path: Path) -> None:
 def test_written_in_words_a_detector_is_the_same_detector(shared: Path, tmp_path: Path) -> None:
     """Exact matching, soft mAP and mF1 of real boxes, from numbers and from words."""
     from diaghoi.semantic.evaluation import evaluate
-    from diaghoi.semantic.similarity import read_similarity
+    from diaghoi.semantic.tables.similarity import read_similarity
 
     folder = shared / "conformance"
     truth = read_annotations(folder / "hico_det_diagnosis" / "gt_wo_nointer.pkl")

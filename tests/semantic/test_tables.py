@@ -10,13 +10,13 @@ from scipy.sparse import csr_array
 
 from diaghoi.exceptions import InputError
 from diaghoi.semantic import Similarity, read_similarity, write_similarity
-from diaghoi.semantic import similarity as module
-from diaghoi.semantic.merging import mean_of, merge_ratings, write_ratings
-from diaghoi.semantic.ratings import plain, read_ratings
-from diaghoi.semantic.senses import read_senses
-from diaghoi.semantic.similarity import fit, identity
-from diaghoi.semantic.subsets import rater_subsets, read_judgements
-from diaghoi.semantic.table_checks import table_facts
+from diaghoi.semantic.tables import similarity as module
+from diaghoi.semantic.tables.merging import mean_of, merge_ratings, write_ratings
+from diaghoi.semantic.tables.ratings import plain, read_ratings
+from diaghoi.semantic.tables.senses import read_senses
+from diaghoi.semantic.tables.similarity import fit, identity
+from diaghoi.semantic.tables.subsets import rater_subsets, read_judgements
+from diaghoi.semantic.tables.table_checks import table_facts
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from typing import Any
 
 from diaghoi.choice import Answer, Answers, Question, Questions
 from diaghoi.choice.classes import Classes, classes_of
-from diaghoi.vocabulary import Vocabulary, hico_det
+from diaghoi.data.vocabulary import Vocabulary, hico_det
 
 RIDE, HOLD, WASH, NOTHING = (
     "ride a/an bicycle",

@@ -13,11 +13,11 @@ from PIL import Image
 
 import diaghoi
 from diaghoi import simulate
+from diaghoi.data.scenes import Scenes
+from diaghoi.data.vocabulary import hico_det, swig_hoi
 from diaghoi.formats import write, write_pair_lists, write_triplet_lists
 from diaghoi.report.json import write_json
-from diaghoi.scenes import Scenes
-from diaghoi.simulate.corrupted import under_corruption
-from diaghoi.vocabulary import hico_det, swig_hoi
+from diaghoi.robustness.simulated import under_corruption
 from support import vcoco
 
 IMAGES = 30

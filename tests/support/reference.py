@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from diaghoi.protocol import Protocol
-from diaghoi.scenes import Scenes
+from diaghoi.data.protocol import Protocol
+from diaghoi.data.scenes import Scenes
 
 CONVERTED = ("human_box", "object_box", "association", "action")
 REMOVED = ("both_boxes", "duplicate")

@@ -7,8 +7,8 @@ from dataclasses import replace
 from itertools import permutations
 from typing import Any
 
-from diaghoi.protocol import HICO_DET, Protocol
-from diaghoi.scenes import Scenes
+from diaghoi.data.protocol import HICO_DET, Protocol
+from diaghoi.data.scenes import Scenes
 from support.reference import (
     EMPTY,
     ERRORS,

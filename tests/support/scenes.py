@@ -8,8 +8,8 @@ import numpy as np
 from hypothesis import note
 from hypothesis import strategies as st
 
-from diaghoi.scenes import Scenes
-from diaghoi.vocabulary import hico_det
+from diaghoi.data.scenes import Scenes
+from diaghoi.data.vocabulary import hico_det
 
 VOCABULARY = hico_det()
 PERSON, BICYCLE, CAR = (VOCABULARY.objects.index(name) for name in ("person", "bicycle", "car"))

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from diaghoi.scenes import Scenes
+from diaghoi.data.scenes import Scenes
 from support.reference import iou
 
 EPSILON = 1e-8

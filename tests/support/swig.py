@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import note
 from hypothesis import strategies as st
 
-from diaghoi.vocabulary import swig_hoi
+from diaghoi.data.vocabulary import swig_hoi
 from support import reference
 from support.scenes import SCORES, XYXY, near
 

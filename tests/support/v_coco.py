@@ -16,8 +16,8 @@ import numpy as np
 from hypothesis import note
 from hypothesis import strategies as st
 
-from diaghoi.scenes import Scenes
-from diaghoi.vocabulary import v_coco
+from diaghoi.data.scenes import Scenes
+from diaghoi.data.vocabulary import v_coco
 from support import vcoco
 from support.scenes import SCORES, XYXY, near
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from diaghoi.protocol import Protocol, protocol
+from diaghoi.data.protocol import Protocol, protocol
 from support import reference
 from support.reference import average_precision, iou
 from support.v_coco import ACTIONS, NUMBER, WORDS, action_score, role_box

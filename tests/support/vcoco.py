@@ -2,7 +2,7 @@
 
 import json
 
-from diaghoi.formats.vcoco import roles
+from diaghoi.formats.v_coco.keys import roles
 
 KEYS = roles().keys
 INSTANCES = {

@@ -10,9 +10,9 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from diaghoi.cases import ERRORS
-from diaghoi.diagnosis import Diagnosis
-from diaghoi.errors import LABELS
+from diaghoi.cases.cases import ERRORS
+from diaghoi.diagnosis.diagnosis import Diagnosis
+from diaghoi.evaluation.errors import LABELS
 from diaghoi.oracles import ORACLES, TOTALS, error_title
 from diaghoi.report.html.words import definition_of, in_unicode, meaning_of
 from diaghoi.report.text import TITLES, percent

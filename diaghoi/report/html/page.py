@@ -12,10 +12,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from diaghoi._version import __version__
-from diaghoi.cases import ERRORS, worst_cases
-from diaghoi.diagnosis import Diagnosis
+from diaghoi.cases.cases import ERRORS, worst_cases
+from diaghoi.cases.sentences import shown_score
+from diaghoi.cases.similarities import Similarities
+from diaghoi.data.scenes import Scenes
+from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.exceptions import InputError
-from diaghoi.formats.atomic import replacing
+from diaghoi.formats.containers.atomic import replacing
 from diaghoi.oracles import error_title
 from diaghoi.report.html.columns import class_sheet, image_sheet
 from diaghoi.report.html.sketches import Sketch, sketch
@@ -24,9 +27,6 @@ from diaghoi.report.html.words import FIGURES, definition_of, meaning_of
 from diaghoi.report.semantic import similarity_in_words, table_lines
 from diaghoi.report.text import counts_line, heading, pairs_line
 from diaghoi.report.verdict import verdict
-from diaghoi.scenes import Scenes
-from diaghoi.sentences import shown_score
-from diaghoi.similarities import Similarities
 
 FIRST_CASES = 4
 """Cases of each error that are shown at once; the others are a click away."""

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from diaghoi.cases import Box, Case
+from diaghoi.cases.cases import Box, Case
 
 WIDTH, HEIGHT = 240.0, 180.0
 """Room of a drawing in its own units, which are about pixels of the page."""

@@ -1,0 +1,393 @@
+"""Single predictions and annotations to look at: the worst of each error, with boxes and words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from diaghoi.cases.closeup import CloseUp, Near
+from diaghoi.cases.sentences import (
+    closest_person,
+    joined_pair,
+    sentence,
+    sentence_of_missed,
+    shown_score,
+)
+from diaghoi.cases.similarities import COMPARED, KINDS, Similarities
+from diaghoi.data.arrays.ragged import place_in_group
+from diaghoi.data.joining import join
+from diaghoi.data.scenes import Scenes
+from diaghoi.diagnosis.diagnosis import Diagnosis
+from diaghoi.evaluation.errors import DUPLICATE, LABELS, TRUE_POSITIVE
+from diaghoi.evaluation.ledger import Ledger
+from diaghoi.exceptions import InputError, close_matches
+
+BoolArray = npt.NDArray[np.bool_]
+IntArray = npt.NDArray[np.integer]
+Box = tuple[float, float, float, float]
+
+MISSED = "missed_gt"
+ERRORS = (*LABELS[1:], MISSED)
+"""The errors of which there are cases, in the order of reports."""
+PER_IMAGE = 2
+"""Cases of one image: more of them show the same people again."""
+# Labels whose assigned predictions an oracle makes true positives.
+CONVERTED = ("human_box", "object_box", "association", "action")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """One prediction with an error, or one annotated triplet that was missed.
+
+    Boxes are left, top, right, bottom in pixels, counted from zero.
+
+    Parameters
+    ----------
+    error : str
+        A label of :data:`diaghoi.evaluation.errors.LABELS`, or ``missed_gt``.
+    image : str
+        Name of the image; empty where the files have no names.
+    size : (width, height) or None
+        Of the image in pixels, where known.
+    name : str or None
+        Predicted HOI class; None for a missed triplet.
+    score : float or None
+        Ranking score of the prediction; None for a missed triplet.
+    human, object : tuple of four floats, or None
+        Predicted boxes; None for a missed triplet, and where a role has no box (V-COCO).
+    annotated : str or None
+        HOI class of the annotated triplet that the prediction found, repeats or is assigned to;
+        None where there is none.
+    annotated_human, annotated_object : tuple of four floats, or None
+        Boxes of that triplet. Where there is none, the annotated boxes that the predicted ones
+        overlap most; they need not belong together, unless the error is ``action``.
+    sentence : str
+        The error in words.
+    repair : str
+        What the oracle of the error makes of it.
+    similarity : float or None
+        Sigma of what was predicted to what is annotated, where it was asked for and something is
+        annotated there.
+    kind : str or None
+        What that makes of the error, one of :data:`diaghoi.cases.similarities.KINDS`; None where it
+        is not compared.
+    meant : str or None
+        The annotated interaction that it was compared with.
+    """
+
+    error: str
+    image: str
+    size: tuple[int, int] | None
+    name: str | None
+    score: float | None
+    human: Box | None
+    object: Box | None
+    annotated: str | None
+    annotated_human: Box | None
+    annotated_object: Box | None
+    sentence: str
+    repair: str
+    similarity: float | None = None
+    kind: str | None = None
+    meant: str | None = None
+
+
+def worst_cases(
+    diagnosis: Diagnosis,
+    annotations: Scenes,
+    predictions: Scenes,
+    error: str,
+    *,
+    hoi: int | None = None,
+    top: int = 24,
+    similarities: Similarities | None = None,
+    kinds: Sequence[str] = (),
+) -> list[Case]:
+    """Choose the cases of an error that are worth looking at first.
+
+    These are the predictions with the highest scores, which cost most because they rank above true
+    positives. Of missed triplets, which have no score, those of the classes with the highest AP
+    come first, where a miss is least to be expected. Of one image there are at most
+    :data:`PER_IMAGE`.
+
+    Parameters
+    ----------
+    diagnosis : Diagnosis
+        Of these annotations and predictions; not a sum, because sums do not keep boxes.
+    annotations, predictions : Scenes
+        What was diagnosed.
+    error : str
+        A label of :data:`diaghoi.evaluation.errors.LABELS`, or ``missed_gt``.
+    hoi : int, optional
+        Only cases of this HOI class: predicted as it, or annotated with it where missed.
+    top : int
+        How many at most.
+    similarities : Similarities, optional
+        Of these predictions; action and object errors then tell how similar they are to what is
+        annotated.
+    kinds : sequence of str
+        Only errors of these :data:`diaghoi.cases.similarities.KINDS`; none for all.
+
+    Returns
+    -------
+    list of Case
+        The first is the worst; equal ones stand in the order of the input.
+
+    Raises
+    ------
+    InputError
+        For an unknown error or class, fewer than one case, a diagnosis that is a sum or of
+        something else, similarities of something else, or kinds of an error without them.
+    """
+    _check_question(diagnosis, error, hoi, top)
+    annotations, predictions, _ = join(annotations, predictions)
+    check_single(diagnosis, annotations, predictions)
+    _check_similarities(similarities, predictions, error, kinds)
+    ledger = diagnosis.ledger
+    make: Callable[[CloseUp, Ledger, int], Case]
+    if error == MISSED:
+        chosen = _missed(diagnosis, hoi, top)
+        images, make = ledger.annotation_image[chosen], _missed_case
+    else:
+        wanted = rows_with(ledger, error, hoi, similarities, kinds)
+        chosen = _most_confident(ledger, wanted, top)
+        images, make = ledger.row_image[chosen], _predicted_case
+    view = CloseUp.of(annotations, predictions, images, diagnosis.protocol)
+    cases = [make(view, ledger, row) for row in chosen.tolist()]
+    if similarities is None or error == MISSED:
+        return cases
+    triplets = ledger.row_input[chosen].tolist()
+    return [
+        _with_similarity(case, similarities, triplet)
+        for case, triplet in zip(cases, triplets, strict=True)
+    ]
+
+
+def rows_with(
+    ledger: Ledger,
+    error: str,
+    hoi: int | None = None,
+    similarities: Similarities | None = None,
+    kinds: Sequence[str] = (),
+) -> BoolArray:
+    """Mark the rows of a ledger with an error: predictions, or annotated triplets where missed.
+
+    Parameters
+    ----------
+    ledger : Ledger
+        Of a diagnosis.
+    error, hoi, similarities, kinds
+        As for :func:`worst_cases`.
+    """
+    if error == MISSED:
+        wanted, classes = ledger.missed, ledger.annotation_class
+    else:
+        wanted, classes = ledger.row_label == LABELS.index(error), ledger.row_class
+    if hoi is not None:
+        wanted = wanted & (classes == hoi)
+    if kinds and similarities is not None:
+        wanted = wanted & similarities.having(kinds)[ledger.row_input]
+    return np.asarray(wanted)
+
+
+def _check_similarities(
+    similarities: Similarities | None, predictions: Scenes, error: str, kinds: Sequence[str]
+) -> None:
+    for kind in kinds:
+        if kind not in KINDS:
+            raise InputError(
+                f"kind '{kind}': not known{close_matches(kind, KINDS)}; give some of "
+                f"{', '.join(KINDS)}"
+            )
+    if kinds and (similarities is None or error not in COMPARED):
+        raise InputError(
+            f"kinds {', '.join(kinds)}: only errors that are compared with what is annotated have "
+            f"one, {' and '.join(COMPARED)}; give one of these, with similarities"
+        )
+    if similarities is not None and len(similarities.kind) != len(predictions.triplet_pair):
+        raise InputError(
+            f"the similarities are of {len(similarities.kind):,} predicted triplets, and there "
+            f"are {len(predictions.triplet_pair):,}: give those of these predictions"
+        )
+
+
+def _with_similarity(case: Case, similarities: Similarities, triplet: int) -> Case:
+    """Add to a case what its prediction is compared with."""
+    found = similarities.of(triplet)
+    if found is None:
+        return case
+    if found.similarity is None:
+        words = "No annotated triplet has both boxes there to compare it with."
+    else:
+        words = f"Similarity to {found.meant} {found.similarity:.3f}: {found.kind}."
+    return replace(case, sentence=f"{case.sentence} {words}", **found._asdict())
+
+
+def _check_question(diagnosis: Diagnosis, error: str, hoi: int | None, top: int) -> None:
+    known = (*LABELS, MISSED)
+    if error not in known:
+        raise InputError(
+            f"error '{error}': there are no cases of it{close_matches(error, known)}; give one of "
+            f"{', '.join(known)}"
+        )
+    classes = len(diagnosis.vocabulary)
+    if hoi is not None and not 0 <= hoi < classes:
+        raise InputError(
+            f"hoi {hoi}: the classes of {diagnosis.vocabulary.name} are 0 to {classes - 1}"
+        )
+    if top < 1:
+        raise InputError(f"top {top}: the number of cases must be at least 1")
+
+
+def check_single(diagnosis: Diagnosis, annotations: Scenes, predictions: Scenes) -> None:
+    """Check that the rows of a diagnosis are rows of joined annotations and predictions.
+
+    Raises
+    ------
+    InputError
+        Where they are not, as those of a sum.
+    """
+    ledger = diagnosis.ledger
+    same = np.array_equal(diagnosis.names, annotations.names)
+    for scenes, rows, columns in (
+        (predictions, ledger.row_input, (ledger.row_image, ledger.row_class)),
+        (annotations, ledger.annotation_input, (ledger.annotation_image, ledger.annotation_class)),
+    ):
+        same = same and (not len(rows) or int(rows.max()) < len(scenes.triplet_pair))
+        theirs = (scenes.triplet_image, scenes.triplet_class)
+        same = same and all(
+            np.array_equal(column, other[rows])
+            for column, other in zip(columns, theirs, strict=True)
+        )
+    same = same and np.array_equal(ledger.row_score, predictions.scores[ledger.row_input])
+    if not same:
+        raise InputError(
+            "the diagnosis is not that of these annotations and predictions, or it is a sum; cases "
+            "need the result of one diagnose(annotations, predictions)"
+        )
+
+
+def _most_confident(ledger: Ledger, wanted: BoolArray, top: int) -> IntArray:
+    rows = np.flatnonzero(wanted)
+    rows = rows[np.lexsort((ledger.row_input[rows], -ledger.row_score[rows]))]
+    return _spread(rows, ledger.row_image)[:top]
+
+
+def _missed(diagnosis: Diagnosis, hoi: int | None, top: int) -> IntArray:
+    ledger = diagnosis.ledger
+    rows = np.flatnonzero(rows_with(ledger, MISSED, hoi))
+    scores = diagnosis.class_scores.average_precision[ledger.annotation_class[rows]]
+    return _spread(rows[np.argsort(-scores, kind="stable")], ledger.annotation_image)[:top]
+
+
+def _spread(rows: IntArray, image: IntArray) -> IntArray:
+    """Keep the first few rows of each image, in their order."""
+    by_image = np.argsort(image[rows], kind="stable")
+    few = by_image[place_in_group(image[rows][by_image]) < PER_IMAGE]
+    return rows[np.sort(few)]
+
+
+def _predicted_case(view: CloseUp, ledger: Ledger, row: int) -> Case:
+    label = int(ledger.row_label[row])
+    triplet = view.predicted(int(ledger.row_input[row]))
+    human, thing = view.boxes(view.predictions, triplet)
+    annotated, boxes = _meant(view, ledger, row, triplet)
+    return Case(
+        error=LABELS[label],
+        image=str(view.predictions.names[view.predictions.triplet_image[triplet]]),
+        size=_size(view, int(view.predictions.triplet_image[triplet])),
+        name=view.predictions.vocabulary.class_name(int(ledger.row_class[row])),
+        score=float(ledger.row_score[row]),
+        human=_box(view.predictions, human),
+        object=_box(view.predictions, thing),
+        annotated=annotated,
+        annotated_human=_box(view.annotations, boxes[0]),
+        annotated_object=_box(view.annotations, boxes[1]),
+        sentence=sentence(view, triplet, label),
+        repair=_repair(view, ledger, row),
+    )
+
+
+def _missed_case(view: CloseUp, ledger: Ledger, row: int) -> Case:
+    triplet = view.annotated(int(ledger.annotation_input[row]))
+    human, thing = view.boxes(view.annotations, triplet)
+    name = view.annotations.vocabulary.class_name(int(ledger.annotation_class[row]))
+    image = int(view.annotations.triplet_image[triplet])
+    return Case(
+        error=MISSED,
+        image=str(view.annotations.names[image]),
+        size=_size(view, image),
+        name=None,
+        score=None,
+        human=None,
+        object=None,
+        annotated=name,
+        annotated_human=_box(view.annotations, human),
+        annotated_object=_box(view.annotations, thing),
+        sentence=sentence_of_missed(view, triplet),
+        repair=f"no longer counts among the annotated triplets of {name}",
+    )
+
+
+def _meant(
+    view: CloseUp, ledger: Ledger, row: int, triplet: int
+) -> tuple[str | None, tuple[int, int]]:
+    """Name the annotated triplet that a prediction is about, and its boxes; or the boxes near."""
+    annotations = view.annotations
+    if ledger.row_label[row] == DUPLICATE:
+        meant = int(view.matched.pairing.candidate[triplet])
+    elif ledger.row_annotation[row] >= 0:
+        meant = view.annotated(int(ledger.annotation_input[ledger.row_annotation[row]]))
+    else:
+        return None, _boxes_near(view, triplet)
+    name = annotations.vocabulary.class_name(int(annotations.triplet_class[meant]))
+    return name, view.boxes(annotations, meant)
+
+
+def _boxes_near(view: CloseUp, triplet: int) -> tuple[int, int]:
+    human, thing = view.boxes(view.predictions, triplet)
+    if view.protocol.pairing == "person":
+        near = closest_person(view, human), view.closest(thing)
+    else:
+        pair = joined_pair(view, triplet)
+        if pair >= 0:
+            return int(view.annotations.pair_human[pair]), int(view.annotations.pair_object[pair])
+        near = view.closest(human), view.closest(thing)
+    return _overlapping(near[0]), _overlapping(near[1])
+
+
+def _overlapping(near: Near) -> int:
+    return near.box if near.iou > 0 else -1
+
+
+def _repair(view: CloseUp, ledger: Ledger, row: int) -> str:
+    """Say what the oracle of its error makes of a prediction."""
+    label, annotation = int(ledger.row_label[row]), int(ledger.row_annotation[row])
+    if label == TRUE_POSITIVE:
+        return "stays as it is"
+    if LABELS[label] not in CONVERTED or annotation < 0:
+        return "is removed"
+    hoi = int(ledger.annotation_class[annotation])
+    repaired = f"becomes a true positive of {view.annotations.vocabulary.class_name(hoi)}"
+    superseded = ledger.row_score[ledger.true & (ledger.row_annotation == annotation)]
+    if len(superseded):
+        repaired += f", in place of the one with score {shown_score(superseded[0])}"
+    return repaired
+
+
+def _box(scenes: Scenes, box: int) -> Box | None:
+    if box < 0:
+        return None
+    left, top, right, bottom = scenes.box_xyxy[box].tolist()
+    return left, top, right, bottom
+
+
+def _size(view: CloseUp, image: int) -> tuple[int, int] | None:
+    for scenes in (view.annotations, view.predictions):
+        if scenes.sizes is not None and (scenes.sizes[image] > 0).all():
+            width, height = scenes.sizes[image].tolist()
+            return width, height
+    return None

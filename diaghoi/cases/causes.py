@@ -1,0 +1,283 @@
+"""What may be wrong with the annotations and not with the model: a likely cause of false positives.
+
+Annotations and predictions show no picture, so no cause is proven. Each is a pattern that is common
+where annotations are incomplete, looked for in one image at a time:
+
+- People annotate one interaction after the other, and box the same person or object again. In the
+  test set of HICO-DET 58 % of the boxes overlap another one of their category by more than 0.7, so
+  that such a box alone explains nothing. It does where taking the boxes for one would make the
+  prediction find its triplet.
+- A still picture does not show which way things move. Table 5 of *Rethinking Human-Object
+  Interaction Evaluation for both Vision-Language Models and HOI-Specific Methods* lists the 68
+  classes of HICO-DET that this concerns. What they are mixed up with it does not list; the text
+  names catching and throwing a frisbee, boarding and leaving an airplane. The counterparts in
+  ``vocabularies/hico_det_time_sensitive.csv`` are a choice of this package: the HOI classes of the
+  same object that take turns with the class and can look the same in a picture, being its reverse,
+  another motion through the same pose, or what it begins or ends with. What may be true at the same
+  moment (hold a racket, swing it) is no counterpart. 26 of the 68 have none, because HICO-DET lacks
+  the class, such as closing what is opened.
+- Verbs and people are left out. That a pair has other verbs is weak evidence: all action errors of
+  HICO-DET but a few have it by definition, so that this share is an upper bound.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from diaghoi.cases.annotation_faults import (
+    APART,
+    SAME_BOX,
+    Judged,
+    annotated_again,
+    confident_people,
+    other_verbs,
+    unlabelled_people,
+)
+from diaghoi.cases.cases import check_single
+from diaghoi.data.arrays.ragged import marked
+from diaghoi.data.arrays.threads import threads
+from diaghoi.data.joining import join
+from diaghoi.data.scenes import Scenes
+from diaghoi.data.vocabulary import Vocabulary, facts
+from diaghoi.diagnosis.blocks import block_bounds
+from diaghoi.diagnosis.diagnosis import Diagnosis
+from diaghoi.evaluation.errors import ACTION, LABELS
+from diaghoi.evaluation.ledger import Ledger
+from diaghoi.evaluation.matching import match
+from diaghoi.evaluation.means import Split, split_means
+
+IntArray = npt.NDArray[np.integer]
+BoolArray = npt.NDArray[np.bool_]
+
+
+class Cause(NamedTuple):
+    """A likely cause of a false positive.
+
+    Parameters
+    ----------
+    name : str
+        Name in JSON.
+    title : str
+        Name in tables and figures.
+    definition : str
+        Which false positives have it, for users.
+    """
+
+    name: str
+    title: str
+    definition: str
+
+
+CAUSES: dict[str, Cause] = {
+    cause.name: cause
+    for cause in (
+        Cause(
+            "near_duplicate_annotation",
+            "Box annotated twice",
+            "It would find a triplet that nothing finds if annotated boxes of one category with "
+            f"IoU > {SAME_BOX} were one box.",
+        ),
+        Cause(
+            "time_sensitive",
+            "Time-sensitive",
+            "Its pair is annotated with a class that a still picture cannot tell from the "
+            "predicted one, as 'catch frisbee' from 'throw frisbee'.",
+        ),
+        Cause(
+            "other_verb",
+            "Other verb",
+            "Its pair is annotated with other verbs alone. Either a verb is missing there, or the "
+            "model is wrong: an upper bound.",
+        ),
+        Cause(
+            "person_without_triplet",
+            "Person without triplet",
+            "Its person is annotated, but in no triplet.",
+        ),
+        Cause(
+            "confident_person",
+            "Confident person",
+            f"Its person reaches IoU {APART} with nobody who is annotated, but predictions there "
+            "score as high as those of half of the annotated people of the image that are found.",
+        ),
+        Cause("model", "Model", "None of these."),
+    )
+}
+"""In order of precedence: a false positive has the first cause that applies."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Causes:
+    """The likely cause of each false positive of a diagnosis.
+
+    Parameters
+    ----------
+    names : tuple of str
+        The causes that the data set allows, in the order of :data:`CAUSES`. ``time_sensitive``
+        needs a list of classes, which there is for HICO-DET. Where predictions are matched by the
+        person (V-COCO), people without actions are annotated as such, and
+        ``person_without_triplet`` is no cause.
+    row_cause : (R,) int8 array
+        Position in ``names`` for the rows of the ledger; -1 for true positives.
+    row_label : (R,) int8 array
+        Their labels.
+    delta_map : dict of dict
+        For each cause and split, the mAP without the false positives of this cause less the mAP:
+        signed fractions, None where one is undefined.
+    """
+
+    names: tuple[str, ...]
+    row_cause: npt.NDArray[np.int8]
+    row_label: npt.NDArray[np.int8]
+    delta_map: dict[str, Split]
+
+    @cached_property
+    def table(self) -> npt.NDArray[np.int64]:
+        """(causes, labels) number of predictions with each cause and each label."""
+        false = self.row_cause >= 0
+        cell = self.row_cause[false].astype(np.int64) * len(LABELS) + self.row_label[false]
+        counts = np.bincount(cell, minlength=len(self.names) * len(LABELS))
+        return counts.reshape(-1, len(LABELS))
+
+    def to_dict(self) -> dict[str, dict[str, Any]]:
+        """By cause ``count``, ``share``, ``action_share`` and ``delta_map``.
+
+        ``share`` is that among false positives, ``action_share`` among action errors: fractions,
+        None where there are none.
+        """
+        counts = self.table.sum(axis=1)
+        actions = self.table[:, ACTION]
+        return {
+            name: {
+                "count": int(counts[row]),
+                "share": _share(counts[row], counts.sum()),
+                "action_share": _share(actions[row], actions.sum()),
+                "delta_map": self.delta_map[name],
+            }
+            for row, name in enumerate(self.names)
+        }
+
+
+def _share(part: np.int64, whole: np.int64) -> float | None:
+    return float(part / whole) if whole else None
+
+
+def annotation_causes(diagnosis: Diagnosis, annotations: Scenes, predictions: Scenes) -> Causes:
+    """Find the likely cause of every false positive.
+
+    A false positive that repeats, on nearly the same boxes, a triplet that was found has the cause
+    ``model``, and so has one of the verb `no_interaction` or on a pair that has no other verb.
+
+    Parameters
+    ----------
+    diagnosis : Diagnosis
+        Of these annotations and predictions; not a sum, because sums do not keep boxes.
+    annotations, predictions : Scenes
+        What was diagnosed.
+
+    Raises
+    ------
+    InputError
+        Where the diagnosis is a sum or of something else.
+    """
+    annotations, predictions, _ = join(annotations, predictions)
+    check_single(diagnosis, annotations, predictions)
+    ledger, counterpart = diagnosis.ledger, counterparts(diagnosis.vocabulary)
+    label = np.full(len(predictions.triplet_pair), -1, dtype=np.int8)
+    label[ledger.row_input] = ledger.row_label
+    sought, found = (
+        marked(ledger.annotation_input[which], len(annotations.triplet_pair))
+        for which in (ledger.annotation_counts, ledger.found)
+    )
+
+    def block(bounds: tuple[int, int]) -> npt.NDArray[np.int8]:
+        mine, theirs = annotations.between(*bounds), predictions.between(*bounds)
+        of_mine, of_theirs = (
+            slice(*np.searchsorted(image, np.array(bounds, dtype=image.dtype)).tolist())
+            for image in (annotations.triplet_image, predictions.triplet_image)
+        )
+        judged = Judged(
+            annotations=mine,
+            predictions=theirs,
+            matched=match(mine, theirs, diagnosis.protocol),
+            label=label[of_theirs],
+            sought=sought[of_mine],
+            found=found[of_mine],
+        )
+        return _block_causes(judged, counterpart)
+
+    with threads() as pool:
+        cause = np.concatenate(list(pool.map(block, block_bounds(predictions))))
+    return _causes(diagnosis, cause[ledger.row_input])
+
+
+def _causes(diagnosis: Diagnosis, row_cause: npt.NDArray[np.int8]) -> Causes:
+    """Leave out the causes that cannot be, and take the differences of mAP."""
+    impossible = {
+        "time_sensitive": counterparts(diagnosis.vocabulary) is None,
+        "person_without_triplet": diagnosis.protocol.pairing == "person",
+    }
+    kept = [n for n, name in enumerate(CAUSES) if not impossible.get(name, False)]
+    place = np.full(len(CAUSES) + 1, -1, dtype=np.int8)
+    place[kept] = np.arange(len(kept))
+    names = tuple(name for n, name in enumerate(CAUSES) if n in kept)
+    row_cause = place[row_cause]
+    delta_map = {
+        name: _delta_map(diagnosis, diagnosis.ledger.rows(row_cause != n))
+        for n, name in enumerate(names)
+    }
+    return Causes(
+        names=names,
+        row_cause=row_cause,
+        row_label=diagnosis.ledger.row_label,
+        delta_map=delta_map,
+    )
+
+
+def _delta_map(diagnosis: Diagnosis, ledger: Ledger) -> Split:
+    scores = ledger.scores(diagnosis.protocol)
+    after, _ = split_means(scores, diagnosis.protocol, diagnosis.splits)
+    delta: Split = {}
+    for split, before in diagnosis.mean_ap.items():
+        now = after[split]
+        delta[split] = None if now is None or before is None else now - before
+    return delta
+
+
+def counterparts(vocabulary: Vocabulary) -> BoolArray | None:
+    """(C, C) table of the classes that a still picture cannot tell from a time-sensitive one.
+
+    The row is a class of the list, the column one of its counterparts. None for data sets without
+    a list, which are all but HICO-DET.
+    """
+    if vocabulary.name != "hico-det":
+        return None
+    table = np.zeros((len(vocabulary), len(vocabulary)), dtype=bool)
+    for row in facts("hico_det_time_sensitive.csv"):
+        thing = vocabulary.objects.index(row["object"])
+        verbs = [vocabulary.verbs.index(v) for v in (row["verb"], *row["counterparts"].split())]
+        hoi, *others = vocabulary.class_of[thing, verbs]
+        table[hoi, others] = True
+    return table
+
+
+def _block_causes(judged: Judged, counterpart: BoolArray | None) -> npt.NDArray[np.int8]:
+    """(T,) position in ``CAUSES`` of each false positive of some images, -1 for the others."""
+    names = list(CAUSES)
+    fits, fits_missed = annotated_again(judged)
+    timed, other = other_verbs(judged, counterpart)
+    evidence = {
+        "near_duplicate_annotation": fits_missed,
+        "time_sensitive": timed & ~fits,
+        "other_verb": other & ~fits,
+        "person_without_triplet": unlabelled_people(judged),
+        "confident_person": confident_people(judged),
+        "model": judged.false,
+    }
+    cause = np.select([evidence[name] for name in names], list(range(len(names))), -1)
+    return cause.astype(np.int8)

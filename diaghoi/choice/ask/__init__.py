@@ -1,0 +1,1 @@
+"""Ask a vision-language model the questions, with the picture and resumably."""

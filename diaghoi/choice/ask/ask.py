@@ -1,0 +1,326 @@
+"""Asking a vision-language model the questions of a benchmark (paper 002, sections 2.3 and 3.1).
+
+Setting 1 asks about the whole picture, setting 2 about the person in a given box, setting 3 about
+that person where it is found first. Each answer is a JSON line of the layout that
+:mod:`diaghoi.choice.answers` reads, with the manner in which it was asked beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from diaghoi.choice.ask.answer_file import AskedFile
+from diaghoi.choice.ask.boxes_first import (
+    Detections,
+    as_boxes,
+    found_person,
+    people_text,
+    read_boxes,
+)
+from diaghoi.choice.ask.prompts import Frame, message, question_text, shown_order
+from diaghoi.choice.ask.sent_pictures import (
+    Find,
+    SentPicture,
+    check_pictures,
+    picture_size,
+    sent_picture,
+)
+from diaghoi.choice.ask.settings import OF_PEOPLE, Manner, answered_before, check_manner
+from diaghoi.choice.questions import Box, Question, Questions
+from diaghoi.exceptions import InputError
+from diaghoi.language.asking import LETTERS_A_TOKEN, Client, ask_all
+
+# Pixels beyond the picture by which boxes are passed over: annotations are not exact.
+SLACK = 2.0
+
+PIXELS_A_TOKEN = 28 * 28
+"""Of a picture: the patches of Qwen2.5-VL. Other models take from half to twice as many tokens."""
+TOKENS_A_REPLY = 4
+TOKENS_OF_PEOPLE = 80
+
+
+@dataclass(frozen=True, kw_only=True)
+class Group:
+    """The open questions about one image, which share its picture.
+
+    Parameters
+    ----------
+    image : str
+        Its name.
+    places : tuple of int
+        Of its questions.
+    """
+
+    image: str
+    places: tuple[int, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Estimate:
+    """What a run takes at most.
+
+    Parameters
+    ----------
+    questions, requests : int
+        To be asked, and to be sent.
+    tokens_in, tokens_out : int
+        About so many, without those of a model that thinks aloud.
+    outside : tuple of str
+        Images in which a person asked about does not lie in the picture, so that it may be another
+        one than was annotated.
+    """
+
+    questions: int
+    requests: int
+    tokens_in: int
+    tokens_out: int
+    outside: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunResult:
+    """What became of a run.
+
+    Parameters
+    ----------
+    questions, before, answered : int
+        That it is about, that were answered before, and that were answered now.
+    problems : tuple of (image, why)
+        Pictures that are missing or cannot be read, so that nothing was asked about them.
+    unanswered : tuple of (image, why)
+        That no reply came for; the next run asks again.
+    without_person : int
+        Questions of setting 3 that were not put, now or before, because the person was not found.
+    unread : tuple of str
+        Images whose reply about people holds no boxes that can be read.
+    """
+
+    questions: int
+    before: int
+    answered: int
+    problems: tuple[tuple[str, str], ...]
+    unanswered: tuple[tuple[str, str], ...]
+    without_person: int
+    unread: tuple[str, ...]
+
+
+@dataclass(kw_only=True)
+class Asker:
+    """Asks a model what is not answered yet.
+
+    Parameters
+    ----------
+    questions : Questions
+        What is asked.
+    manner : Manner
+        How.
+    client : Client
+        Whom.
+    find : callable
+        Gives the file of an image by its name, None where there is none.
+    answers : AskedFile
+        Where answers are kept.
+    people : AskedFile or None
+        Where the replies with the boxes of people are kept, in setting 3 without detections.
+    detections : Detections or None
+        The people whom a detector found, in setting 3.
+    limit : int or None
+        Only so many questions, the first of the file, are asked.
+    workers : int
+        Requests under way at a time.
+    progress : callable
+        Called with the number of questions that are done.
+    """
+
+    questions: Questions
+    manner: Manner
+    client: Client
+    find: Find
+    answers: AskedFile
+    people: AskedFile | None = None
+    detections: Detections | None = None
+    limit: int | None = None
+    workers: int = 8
+    progress: Callable[[int], Any] = field(default=lambda questions: None)
+
+    @cached_property
+    def before(self) -> frozenset[tuple[str, str]]:
+        """Image and name of the questions that were answered before."""
+        return answered_before(self.answers, self.questions, self.manner)
+
+    @cached_property
+    def asked(self) -> tuple[Question, ...]:
+        """The questions that the run is about."""
+        return self.questions.questions[: self.limit]
+
+    @cached_property
+    def known(self) -> dict[str, str]:
+        """What the model said about the people of images before."""
+        if self.people is None:
+            return {}
+        for number, line in enumerate(self.people.lines, 1):
+            where = f"{self.people.path}: line {number}"
+            check_manner(where, line, self.manner.told, OF_PEOPLE)
+        return {str(line["image"]): str(line.get("reply")) for line in self.people.lines}
+
+    @cached_property
+    def groups(self) -> tuple[Group, ...]:
+        """What is to be asked.
+
+        Those behind the last answer come first: what had no reply in an earlier run may have none
+        again, and must not keep the others waiting.
+        """
+        places: dict[str, list[int]] = {}
+        last = -1
+        for place, each in enumerate(self.asked):
+            if (each.image, each.name) in self.before:
+                last = place
+            else:
+                places.setdefault(each.image, []).append(place)
+        groups = [Group(image=name, places=tuple(mine)) for name, mine in places.items()]
+        return tuple(sorted(groups, key=lambda group: group.places[0] < last))
+
+    def estimate(self) -> Estimate:
+        """Estimate the cost; pictures that are missing cost nothing."""
+        questions = requests = 0
+        tokens = 0.0
+        outside = []
+        for group in self.groups:
+            path = self.find(group.image)
+            size = None if path is None else picture_size(path)
+            if size is None:
+                continue
+            frame = Frame(width=size[0], height=size[1], unit=self.manner.unit)
+            if any(self._reaches_out(place, frame) for place in group.places):
+                outside.append(group.image)
+            texts = [self._text(place, frame) for place in group.places]
+            questions += len(texts)
+            if self.manner.finds and group.image not in self.known:
+                texts.append(people_text(frame))
+            requests += len(texts)
+            tokens += len(texts) * size[0] * size[1] / PIXELS_A_TOKEN
+            tokens += sum(map(len, texts)) / LETTERS_A_TOKEN
+        finding = (requests - questions) * TOKENS_OF_PEOPLE
+        return Estimate(
+            questions=questions,
+            requests=requests,
+            tokens_in=round(tokens),
+            tokens_out=questions * TOKENS_A_REPLY + finding,
+            outside=tuple(outside),
+        )
+
+    def run(self) -> RunResult:
+        """Ask; each answer is kept as it comes.
+
+        Raises
+        ------
+        InputError
+            Where no picture is there, the server stays without replies or refuses, or nothing can
+            be written; what was answered before is kept.
+        """
+        if not self.before:
+            names = [group.image for group in self.groups]
+            which = f"of {self.questions.file} that are to be asked about"
+            check_pictures(self.find, names, which)
+        for file in (self.answers, self.people):
+            if file is not None:
+                file.mend()
+        done: list[tuple[str, str, str]] = []
+        for outcome in ask_all(
+            self._work,
+            self.groups,
+            self.client,
+            workers=self.workers,
+            proven=bool(self.before),
+        ):
+            self.progress(len(outcome.tag.places))
+            done.append((outcome.tag.image, outcome.failure, outcome.value or ""))
+        done.sort()
+        return RunResult(
+            questions=len(self.asked),
+            before=sum((each.image, each.name) in self.before for each in self.asked),
+            answered=self.answers.kept,
+            problems=tuple((image, problem) for image, _, problem in done if problem),
+            unanswered=tuple((image, failure) for image, failure, _ in done if failure),
+            without_person=sum("chosen" in line for line in self.answers.lines),
+            unread=tuple(name for name, reply in self.known.items() if _read(reply) is None),
+        )
+
+    def _work(self, group: Group) -> str:
+        """Ask the questions about an image, in a thread; return what is wrong with its picture."""
+        try:
+            picture = sent_picture(self.find, group.image)
+        except InputError as error:
+            return str(error)
+        frame = Frame(width=picture.width, height=picture.height, unit=self.manner.unit)
+        people = None
+        if self.manner.setting == 3:
+            people = self._found(group.image, picture, frame)
+        for place in group.places:
+            self._ask(place, picture, frame, people)
+        return ""
+
+    def _found(self, image: str, picture: SentPicture, frame: Frame) -> tuple[Box, ...]:
+        """Return the boxes of the people in an image."""
+        if self.detections is not None:
+            return self.detections.of(image)
+        reply = self.known.get(image)
+        if reply is None:
+            assert self.people is not None
+            reply = self.client.ask(message(picture.url, people_text(frame)))
+            told = {key: self.manner.told[key] for key in OF_PEOPLE}
+            self.people.keep({"image": image, "reply": reply, **told})
+            self.known[image] = reply
+        return read_boxes(reply, frame) or ()
+
+    def _ask(
+        self, place: int, picture: SentPicture, frame: Frame, people: Sequence[Box] | None
+    ) -> None:
+        """Ask one question, and keep the answer."""
+        question = self.asked[place]
+        options = shown_order(question, self.manner.seed)
+        line: dict[str, Any] = {
+            "image": question.image,
+            "question": question.name,
+            "options": options,
+        }
+        person = self._boxes[place] if self.manner.setting > 1 else None
+        if people is not None and person is not None:
+            person = found_person(person, people, self.questions.protocol())
+            line["box"] = None if person is None else [round(side, 2) for side in person]
+            if person is None:
+                self.answers.keep({**line, "chosen": [], **self.manner.told})
+                return
+        text = self._text(place, frame, person)
+        reply = self.client.ask(message(picture.url, text))
+        self.answers.keep({**line, "reply": reply, **self.manner.told})
+
+    def _text(self, place: int, frame: Frame, person: Box | None = None) -> str:
+        """Word a question; about the box in the file where no other is given."""
+        if person is None and self.manner.setting > 1:
+            person = self._boxes[place]
+        options = shown_order(self.asked[place], self.manner.seed)
+        thing = self._things[place] if self.manner.thing else None
+        return question_text(options, frame, person=person, thing=thing)
+
+    def _reaches_out(self, place: int, frame: Frame) -> bool:
+        if self.manner.setting == 1:
+            return False
+        left, top, right, bottom = self._boxes[place]
+        far = right > frame.width + SLACK or bottom > frame.height + SLACK
+        return far or min(left, top) < -SLACK
+
+    @cached_property
+    def _boxes(self) -> tuple[Box, ...]:
+        return as_boxes(self.questions.boxes("human").tolist())
+
+    @cached_property
+    def _things(self) -> tuple[Box, ...]:
+        return as_boxes(self.questions.boxes("thing").tolist())
+
+
+def _read(reply: str) -> tuple[Box, ...] | None:
+    return read_boxes(reply, Frame(width=1, height=1))

@@ -1,0 +1,190 @@
+"""The manner in which questions are asked, which is one for all answers of a file."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from diaghoi.choice.answers import FILLERS
+from diaghoi.choice.ask.answer_file import AskedFile
+from diaghoi.choice.ask.prompts import VERSION, Unit
+from diaghoi.choice.questions import Question, Questions
+from diaghoi.exceptions import InputError
+from diaghoi.formats.columns.checks import shown
+
+SETTINGS = (1, 2, 3)
+# Where the model itself finds the people.
+OWN = "model"
+# What must be the same for all answers of a file, and how each is given.
+TOLD = {
+    "model": "--model",
+    "setting": "--setting",
+    "seed": "--seed",
+    "prompt": "",
+    "object_box": "--object-box",
+    "coordinates": "--coordinates",
+    "people": "--detections",
+}
+OF_PEOPLE = ("model", "prompt", "coordinates")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Manner:
+    """How questions are asked: the same for all answers of a file.
+
+    Parameters
+    ----------
+    model : str
+        Whom.
+    setting : {1, 2, 3}
+        Of the paper.
+    seed : int
+        Of the order of the options.
+    thing : bool
+        Whether the box of the object is told, too, where that of a person is.
+    unit : {"pixels", "thousandths"}
+        How boxes are written.
+    people : str
+        In setting 3, who finds the people: "model", or the name of a file of detections.
+    """
+
+    model: str
+    setting: int
+    seed: int = 0
+    thing: bool = False
+    unit: Unit = "pixels"
+    people: str = ""
+
+    @property
+    def told(self) -> dict[str, Any]:
+        """What stands beside each answer."""
+        told: dict[str, Any] = {
+            "model": self.model,
+            "setting": self.setting,
+            "seed": self.seed,
+            "prompt": VERSION,
+        }
+        if self.setting > 1:
+            told |= {"object_box": self.thing, "coordinates": self.unit}
+        return told | ({"people": self.people} if self.people else {})
+
+    @property
+    def finds(self) -> bool:
+        """Whether the model is asked for people first."""
+        return self.people == OWN
+
+
+def setting_of(questions: Questions, setting: int | None, *, thing: bool = False) -> int:
+    """Choose the setting, and check that the questions have the boxes for it.
+
+    Parameters
+    ----------
+    questions : Questions
+        What is asked.
+    setting : {1, 2, 3}, optional
+        By default 2 where any question has the box of a person, else 1.
+    thing : bool
+        Whether boxes of objects are needed, too.
+
+    Raises
+    ------
+    InputError
+        For another setting, and a question without a box that is needed.
+    """
+    if setting is None:
+        setting = 2 if any(each.human for each in questions.questions) else 1
+    if setting not in SETTINGS:
+        raise InputError(f"--setting {setting}: give 1, 2 or 3")
+    if thing and setting != 2:
+        raise InputError(
+            f"--object-box: objects are told beside the person that is given, in setting 2, and "
+            f"this is setting {setting}; leave it out"
+        )
+    for each in questions.questions:
+        if setting > 1 and each.human is None:
+            raise InputError(
+                f"{questions.file}: {each.where} has no box of the person, which setting "
+                f"{setting} needs; give questions with boxes, or --setting 1"
+            )
+        if thing and each.thing is None:
+            raise InputError(
+                f"{questions.file}: {each.where} has no box of the object; leave --object-box out"
+            )
+    return setting
+
+
+def answered_before(
+    file: AskedFile, questions: Questions, manner: Manner
+) -> frozenset[tuple[str, str]]:
+    """Find which questions a file answers.
+
+    Parameters
+    ----------
+    file : AskedFile
+        Of answers.
+    questions : Questions
+        What is asked.
+    manner : Manner
+        How.
+
+    Returns
+    -------
+    frozenset of (image, name)
+        The questions.
+
+    Raises
+    ------
+    InputError
+        Where the answers are to other questions, or were asked in another manner.
+    """
+    found: set[tuple[str, str]] = set()
+    for number, line in enumerate(file.lines, 1):
+        where = f"{file.path}: line {number}"
+        check_manner(where, line, manner.told, tuple(TOLD))
+        image: Any = line["image"]
+        name: Any = line.get("question")
+        named = isinstance(image, str) and isinstance(name, str)
+        place = questions.place_of.get((image, name)) if named else None
+        if place is None or not _same(line.get("options"), questions.questions[place]):
+            raise InputError(
+                f"{where}: image {shown(image)}: {shown(name)} with these options is no question "
+                f"of {questions.file}; give another --out"
+            )
+        if (image, name) in found:
+            raise InputError(f"{where}: image {image!r}: {name} is answered twice; keep one")
+        found.add((image, name))
+    return frozenset(found)
+
+
+def check_manner(
+    where: str, line: Mapping[str, Any], told: Mapping[str, Any], keys: Sequence[str]
+) -> None:
+    """Refuse a line that was asked in another manner.
+
+    Raises
+    ------
+    InputError
+        The message says what differs.
+    """
+    if not {"model", "prompt"} <= line.keys():
+        raise InputError(f"{where}: was not written by this command; give another --out")
+    for key in keys:
+        if line.get(key) != told.get(key):
+            here, there = (shown(each.get(key, "none")) for each in (told, line))
+            advice = "give another --out"
+            if TOLD[key]:
+                advice += f", or the {TOLD[key]} of that run"
+            raise InputError(
+                f"{where}: was asked with {key.replace('_', ' ')} {there}, and this run has "
+                f"{here}; {advice}"
+            )
+
+
+def _same(options: Any, question: Question) -> bool:
+    """Whether these are the options of a question, and fillers; "None" may be either."""
+    if not isinstance(options, list) or not all(isinstance(each, str) for each in options):
+        return False
+    given, own = Counter(options), Counter(question.options)
+    return own <= given and (given - own).keys() <= set(FILLERS)

@@ -1,0 +1,1 @@
+"""Build multiple-choice questions from annotations."""

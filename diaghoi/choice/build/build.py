@@ -1,0 +1,287 @@
+"""Multiple-choice questions from any annotated HOI data set.
+
+The construction of section 2.2 and the settings of section 2.3 of the paper (002). One question an
+image, as there: the whole scene (setting 1), and one of its annotated people, drawn by the seed
+(settings 2 and 3). All settings stand on the same images. An image is left out, and counted, where
+one of its questions has fewer than four options; the paper leaves out 320 of the 9,658 images of
+HICO-DET and does not say why.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from diaghoi.choice.build.candidates import Subject, Target
+from diaghoi.choice.build.judges import Judge
+from diaghoi.choice.build.options import OPTIONS, options_of, seeded
+from diaghoi.choice.build.screening import Screened, screen
+from diaghoi.choice.joining import check_named
+from diaghoi.choice.questions import FIRST, NAMES, Box, Question
+from diaghoi.data.scenes import Scenes
+from diaghoi.data.vocabulary import Vocabulary, v_coco_images
+from diaghoi.exceptions import InputError
+
+SETTINGS = ("setting_1", "setting_2", "setting_3")
+"""Scene; person whose box is given; person who has to be found first."""
+NOTHING, POOL, FEW = "not_annotated", "few_actions", "few_negatives"
+REASONS = {
+    NOTHING: "no annotated interaction with an object",
+    POOL: "too few other actions of the objects",
+    FEW: "too few negatives by the judges",
+}
+"""Why images are left out."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Benchmark:
+    """Questions, and what became of the images.
+
+    Parameters
+    ----------
+    dataset : str
+        Name of the data set.
+    origin : {0, 1}
+        What the boxes of questions are counted from.
+    seed : int
+        What people and options were drawn by.
+    subjects : tuple of Subject
+        The images that are asked about.
+    scenes : tuple of Question
+        The question on each of them as a whole.
+    people : tuple of Question
+        Those on people.
+    screened : Screened
+        What the judges said, also on what was left out then.
+    left_out : dict of str to tuple of str
+        Images without questions, by the reasons of :data:`REASONS`.
+    people_left_out : int
+        People with too few negatives in images that are asked about.
+    notes : tuple of str
+        What a reader of the benchmark has to know.
+    """
+
+    dataset: str
+    origin: int
+    seed: int
+    subjects: tuple[Subject, ...]
+    scenes: tuple[Question, ...]
+    people: tuple[Question, ...]
+    screened: Screened
+    left_out: dict[str, tuple[str, ...]]
+    people_left_out: int
+    notes: tuple[str, ...]
+
+    @property
+    def several(self) -> dict[str, str]:
+        """``single`` or ``multi`` by image, as ``choice score --people`` reads it."""
+        return {
+            question.image: "multi" if each.several else "single"
+            for question, each in zip(self.scenes, self.subjects, strict=True)
+        }
+
+    def of_setting(self, setting: str) -> tuple[Question, ...]:
+        """Return the questions of a setting.
+
+        Those of setting 3 are those of setting 2: the box is what a detected person has to reach,
+        and is not shown.
+        """
+        return self.scenes if setting == SETTINGS[0] else self.people
+
+    def to_dict(self) -> dict[str, Any]:
+        """Count questions, right options, verdicts and what was left out."""
+        several = Counter(self.several.values())
+        return {
+            "dataset": self.dataset,
+            "seed": self.seed,
+            "images": len(self.subjects),
+            "single": several["single"],
+            "multi": several["multi"],
+            "questions": {setting: len(self.of_setting(setting)) for setting in SETTINGS},
+            "right_options": {
+                setting: _histogram(self.of_setting(setting)) for setting in SETTINGS
+            },
+            "left_out": {
+                reason: {"images": len(names), "first": list(names[:5])}
+                for reason, names in self.left_out.items()
+            },
+            "people_left_out": self.people_left_out,
+            "judges": [hearing.to_dict() for hearing in self.screened.hearings],
+            "notes": list(self.notes),
+        }
+
+
+def _histogram(questions: Sequence[Question]) -> dict[str, int]:
+    """Count questions by their number of right options."""
+    counts = Counter(len(each.right) for each in questions)
+    return {str(number): counts[number] for number in range(1, OPTIONS + 1)}
+
+
+def build_benchmark(
+    annotations: Scenes,
+    subjects: Sequence[Subject],
+    judges: Sequence[Judge],
+    *,
+    seed: int = 0,
+    everybody: bool = False,
+    told: Callable[[str, int], Any] = lambda judge, candidates: None,
+) -> Benchmark:
+    """Make questions of annotations.
+
+    Parameters
+    ----------
+    annotations : Scenes
+        Of any data set.
+    subjects : sequence of Subject
+        What :func:`diaghoi.choice.build.candidates.subjects_of` found in them.
+    judges : sequence of Judge
+        As in :func:`diaghoi.choice.build.screening.screen`.
+    seed : int
+        Decides, for each image by itself, which person is asked about and which options are shown.
+    everybody : bool
+        Whether every annotated person gets a question, as in the published ones on V-COCO.
+    told : callable
+        As in :func:`diaghoi.choice.build.screening.screen`.
+
+    Raises
+    ------
+    InputError
+        For images without names, judges that do not fit, and where no question can be made.
+    """
+    check_named(annotations)
+    asked = drawn_targets(subjects, seed=seed, everybody=everybody)
+    targets = [target for found in asked.values() for target in found]
+    screened = screen(targets, judges, told=told)
+    made = _made(screened, seed, annotations.vocabulary)
+    kept, scenes, people, lost = [], [], [], 0
+    left_out = {
+        NOTHING: [name for name in annotations.names.tolist() if name not in asked],
+        POOL: [image for image, found in asked.items() if not found],
+        FEW: [],
+    }
+    for subject in subjects:
+        scene, *others = made.get(subject.image, [None])
+        answerable = [each for each in others if each is not None]
+        if scene is not None and answerable:
+            kept.append(subject)
+            scenes.append(scene)
+            people += [replace(each, name=f"QA_{number}") for number, each in enumerate(answerable)]
+            lost += others.count(None)
+        elif asked[subject.image]:
+            left_out[FEW].append(subject.image)
+    _check(annotations, kept, left_out)
+    return Benchmark(
+        dataset=annotations.vocabulary.name,
+        origin=origin_of(annotations.vocabulary),
+        seed=seed,
+        subjects=tuple(kept),
+        scenes=tuple(scenes),
+        people=tuple(people),
+        screened=screened,
+        left_out={reason: tuple(names) for reason, names in left_out.items()},
+        people_left_out=lost,
+        notes=tuple(_notes(annotations, scenes, judges)),
+    )
+
+
+def drawn_targets(
+    subjects: Sequence[Subject], *, seed: int = 0, everybody: bool = False
+) -> dict[str, list[Target]]:
+    """Choose what is asked about in each image, the scene first.
+
+    Nothing is where the objects have too few other actions. Targets that need no negative have no
+    candidates, so that judges are spared them.
+
+    Parameters
+    ----------
+    subjects : sequence of Subject
+        All images.
+    seed : int
+        Draws the person of each image.
+    everybody : bool
+        Whether all people are asked about.
+    """
+    return {each.image: _drawn(each, seed, everybody) for each in subjects}
+
+
+def _drawn(subject: Subject, seed: int, everybody: bool) -> list[Target]:
+    people = subject.people
+    if not everybody:
+        rng = seeded(seed, "person", subject.image)
+        people = (people[int(rng.integers(len(people)))],)
+    possible = [
+        each if len(each.right) < OPTIONS else replace(each, candidates=())
+        for each in (subject.scene, *people)
+        if len(each.right) + len(each.candidates) >= OPTIONS
+    ]
+    return possible if len(possible) > 1 and possible[0].person is None else []
+
+
+def _made(
+    screened: Screened, seed: int, vocabulary: Vocabulary
+) -> dict[str, list[Question | None]]:
+    """Make the question of each target, by image; None where negatives are too few."""
+    made: dict[str, list[Question | None]] = {}
+    for target, negatives in zip(screened.targets, screened.negatives, strict=True):
+        options = options_of(target, negatives, seed=seed)
+        question = None
+        if options is not None:
+            question = Question(
+                image=published_name(target.image, vocabulary),
+                name=FIRST,
+                right=options[0],
+                wrong=options[1],
+                human=_shifted(target.box, origin_of(vocabulary)),
+            )
+        made.setdefault(target.image, []).append(question)
+    return made
+
+
+def origin_of(vocabulary: Vocabulary) -> int:
+    """Tell what questions on a data set count boxes from: HICO-DET's from one, as annotated."""
+    return 1 if vocabulary.name == "hico-det" else 0
+
+
+def _shifted(box: Box | None, shift: int) -> Box | None:
+    if box is None:
+        return None
+    x1, y1, x2, y2 = (side + shift for side in box)
+    return x1, y1, x2, y2
+
+
+def published_name(image: str, vocabulary: Vocabulary) -> str:
+    """Name an image as questions do: those of V-COCO, numbers here, by the names of COCO."""
+    if vocabulary.name != "v-coco" or not image.isdecimal():
+        return image
+    split = "val2014" if image in v_coco_images()["test"] else "train2014"
+    return f"COCO_{split}_{image.zfill(12)}.jpg"
+
+
+def _check(
+    annotations: Scenes, kept: Sequence[Subject], left_out: Mapping[str, Sequence[str]]
+) -> None:
+    if not kept:
+        why = "; ".join(
+            f"{len(names)} images have {REASONS[reason]}"
+            for reason, names in left_out.items()
+            if names
+        )
+        raise InputError(f"{annotations.source}: gives no question of {OPTIONS} options: {why}")
+
+
+def _notes(
+    annotations: Scenes, scenes: Sequence[Question], judges: Sequence[Judge]
+) -> Iterator[str]:
+    yield from annotations.notes
+    for judge in judges:
+        yield from judge.notes
+    words = annotations.vocabulary
+    told = {name for start, name in NAMES.items() if scenes[0].image.startswith(start)}
+    if words.name not in told and words.name != "swig-hoi":
+        what = f"--dataset {words.name}" if words.known else "--dataset and its description"
+        yield (
+            f"images like {scenes[0].image} do not tell the data set; give {what} where these "
+            "questions are scored"
+        )

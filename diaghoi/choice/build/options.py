@@ -1,0 +1,76 @@
+"""The options of a question: annotated interactions and negatives, four together.
+
+Section 2.2 of the paper (002): every question has four options; the annotated ones are right, and
+several may be. As in the published questions, four of more than four annotated interactions are
+taken, and then no option is wrong. The order of options is left to the evaluation, which shuffles
+them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+
+import numpy as np
+
+from diaghoi.choice.build.candidates import Target
+from diaghoi.choice.classes import ARTICLE, NO_INTERACTION, Interaction
+
+OPTIONS = 4
+
+
+def option_text(found: Interaction) -> str:
+    """Word an interaction as the published questions do: ``ride a/an bicycle``."""
+    verb = f"{found.verb} with" if found.verb == NO_INTERACTION else found.verb
+    return f"{verb}{ARTICLE}{found.thing}"
+
+
+def seeded(seed: int, *words: object) -> np.random.Generator:
+    """Give a random generator that depends on the seed and some words alone, and on no order.
+
+    Parameters
+    ----------
+    seed : int
+        Of the benchmark.
+    words : object
+        What is drawn, and for which image and person.
+    """
+    told = "\0".join(map(str, (seed, *words))).encode("utf-8", "surrogateescape")
+    return np.random.default_rng(int.from_bytes(hashlib.sha256(told).digest()[:16], "little"))
+
+
+def options_of(
+    target: Target, negatives: Sequence[Interaction], *, seed: int
+) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
+    """Draw the four options of a question.
+
+    Parameters
+    ----------
+    target : Target
+        What it is about.
+    negatives : sequence of Interaction
+        Those that judges left.
+    seed : int
+        Of the benchmark.
+
+    Returns
+    -------
+    right, wrong : tuple of str
+        Their texts; None where there are fewer than four.
+    """
+    rng = seeded(seed, "options", target.image, target.person)
+    right = _drawn(target.right, OPTIONS, rng)
+    missing = OPTIONS - len(right)
+    if len(negatives) < missing:
+        return None
+    wrong = _drawn(negatives, missing, rng)
+    return tuple(map(option_text, right)), tuple(map(option_text, wrong))
+
+
+def _drawn(
+    found: Sequence[Interaction], number: int, rng: np.random.Generator
+) -> list[Interaction]:
+    """Draw so many at most, and leave them in their order."""
+    if len(found) <= number:
+        return list(found)
+    return [found[place] for place in sorted(rng.permutation(len(found))[:number].tolist())]

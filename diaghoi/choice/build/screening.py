@@ -1,0 +1,170 @@
+"""The filter of negatives: what one judge after the other says, in the order of the paper.
+
+Section 2.2 of the paper (002). The first judge groups the candidates, and those that it calls
+inconsistent with the picture are retained. The second confirms them: what it calls negative is
+accepted. What it calls positive may be what it finds hard; leaving that out would make the
+benchmark easy for it, so a third judge decides on these. Judges that look at words alone rule out
+in the first stage what they call consistent. Who says nothing does not make a negative: a
+candidate is one only where judges say so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from diaghoi.choice.build.candidates import Target
+from diaghoi.choice.build.judges import Asked, Judge, Verdicts
+from diaghoi.choice.classes import Interaction
+from diaghoi.exceptions import InputError
+
+STAGES = 3
+"""Judges that look at pictures, at most."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Hearing:
+    """What one judge was asked and said.
+
+    Parameters
+    ----------
+    judge : str
+        Its name.
+    part : {"rules out", "groups", "confirms", "decides"}
+        What it does in the filter.
+    asked : tuple of tuple
+        The candidates of each target that it was asked about.
+    verdicts : tuple of dict
+        Of each target.
+    """
+
+    judge: str
+    part: str
+    asked: tuple[tuple[Interaction, ...], ...]
+    verdicts: tuple[Verdicts, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Count candidates: ``asked``, ``consistent``, ``inconsistent`` and ``silent``."""
+        said = [
+            verdicts.get(each)
+            for candidates, verdicts in zip(self.asked, self.verdicts, strict=True)
+            for each in candidates
+        ]
+        return {
+            "judge": self.judge,
+            "part": self.part,
+            "asked": len(said),
+            "consistent": said.count(True),
+            "inconsistent": said.count(False),
+            "silent": said.count(None),
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Screened:
+    """What the judges left.
+
+    Parameters
+    ----------
+    targets : tuple of Target
+        What was asked about.
+    negatives : tuple of tuple of Interaction
+        The candidates of each target that are negatives, in the order of the candidates.
+    hearings : tuple of Hearing
+        One for each judge, in the order in which they were asked.
+    """
+
+    targets: tuple[Target, ...]
+    negatives: tuple[tuple[Interaction, ...], ...]
+    hearings: tuple[Hearing, ...]
+
+
+def check_judges(judges: Sequence[Judge]) -> None:
+    """Refuse judges that the filter has no part for.
+
+    Raises
+    ------
+    InputError
+        Where there is none, or more than three look at pictures.
+    """
+    if not judges:
+        raise InputError(
+            "annotations do not mark all that people do; give at least one --judge to say which "
+            "other actions are not there"
+        )
+    looking = [judge.name for judge in judges if judge.looks]
+    if len(looking) > STAGES:
+        raise InputError(
+            f"{len(looking)} judges that go by pictures; give at most {STAGES}: one that groups "
+            "the candidates, one that confirms the negatives, and one for those it does not"
+        )
+
+
+def screen(
+    targets: Sequence[Target],
+    judges: Sequence[Judge],
+    *,
+    told: Callable[[str, int], Any] = lambda judge, candidates: None,
+) -> Screened:
+    """Let judges say which candidates are negatives.
+
+    Parameters
+    ----------
+    targets : sequence of Target
+        With their candidates.
+    judges : sequence of Judge
+        In the order of the stages.
+    told : callable
+        Called with the name of each judge and the number of candidates before it is asked.
+
+    Raises
+    ------
+    InputError
+        As :func:`check_judges`, or as a judge.
+    """
+    check_judges(judges)
+    left = [each.candidates for each in targets]
+    hearings: list[Hearing] = []
+
+    def hear(judge: Judge, part: str, asked: list[tuple[Interaction, ...]]) -> Hearing:
+        told(judge.name, sum(map(len, asked)))
+        items = [Asked(*each) for each in zip(targets, asked, strict=True) if each[1]]
+        said = iter(judge.judge(items))
+        found = tuple(next(said) if candidates else {} for candidates in asked)
+        hearing = Hearing(judge=judge.name, part=part, asked=tuple(asked), verdicts=found)
+        hearings.append(hearing)
+        return hearing
+
+    for judge in judges:
+        if not judge.looks:
+            left = _refuted(hear(judge, "rules out", left))
+    looking = [judge for judge in judges if judge.looks]
+    if looking:
+        left = _refuted(hear(looking[0], "groups", left))
+    if len(looking) > 1:
+        confirmed = _refuted(hear(looking[1], "confirms", left))
+        if len(looking) > 2:
+            doubted = [_less(*each) for each in zip(left, confirmed, strict=True)]
+            decided = _refuted(hear(looking[2], "decides", doubted))
+            kept = [{*one, *other} for one, other in zip(confirmed, decided, strict=True)]
+            confirmed = [
+                tuple(each for each in candidates if each in mine)
+                for candidates, mine in zip(left, kept, strict=True)
+            ]
+        left = confirmed
+    return Screened(targets=tuple(targets), negatives=tuple(left), hearings=tuple(hearings))
+
+
+def _refuted(hearing: Hearing) -> list[tuple[Interaction, ...]]:
+    """Return the candidates that a judge calls inconsistent."""
+    return [
+        tuple(each for each in candidates if verdicts.get(each) is False)
+        for candidates, verdicts in zip(hearing.asked, hearing.verdicts, strict=True)
+    ]
+
+
+def _less(
+    candidates: tuple[Interaction, ...], without: tuple[Interaction, ...]
+) -> tuple[Interaction, ...]:
+    return tuple(each for each in candidates if each not in without)

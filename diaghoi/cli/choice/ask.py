@@ -1,0 +1,294 @@
+"""``diaghoi choice ask``: a vision-language model answers the questions of a benchmark."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from diaghoi.cli import asking, options, outputs
+from diaghoi.cli.choice import options as given
+from diaghoi.cli.present import print_notes
+from diaghoi.cli.progress import progress
+from diaghoi.exceptions import InputError, close_matches, some_of
+from diaghoi.report.json import to_json, write_json
+
+if TYPE_CHECKING:
+    from diaghoi.choice.ask.ask import Asker, Estimate, RunResult
+    from diaghoi.choice.ask.boxes_first import Detections
+    from diaghoi.choice.ask.settings import Manner
+    from diaghoi.choice.questions import Questions
+    from diaghoi.language.asking import Client
+
+Images = Annotated[Path, typer.Option(help="Folder with the pictures.", readable=False)]
+Model = Annotated[
+    str,
+    typer.Option(
+        metavar="URL,MODEL[,VARIABLE]",
+        help="An OpenAI-compatible endpoint, the name of the model there, and the environment "
+        "variable with its API key [DIAGHOI_API_KEY].",
+    ),
+]
+Out = Annotated[
+    Path,
+    typer.Option(
+        help="The answers, JSON lines as `choice score` reads them; a run that was ended goes on "
+        "there.",
+        readable=False,
+    ),
+]
+Setting = Annotated[
+    int | None,
+    typer.Option(
+        help="1: the whole picture; 2: a given person; 3: a person that is found first [2 where "
+        "the questions have boxes of people, else 1; 3 with --detections]."
+    ),
+]
+DetectionFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--detections",
+        help="People found by a detector, not by the model: JSON of boxes by image, or a "
+        "prediction file.",
+        readable=False,
+    ),
+]
+ObjectBox = Annotated[
+    bool, typer.Option("--object-box", help="Tell the box of the object, too, in setting 2.")
+]
+Coordinates = Annotated[
+    str,
+    typer.Option(help="How the model writes boxes: pixels, or thousandths of the picture's sides."),
+]
+OptionSeed = Annotated[int, typer.Option(min=0, help="Seed of the order of the options.")]
+Limit = Annotated[
+    int | None, typer.Option(min=1, metavar="N", help="Ask the first N questions only.")
+]
+Price = Annotated[
+    str | None, typer.Option(metavar="IN,OUT", help="Price of a million tokens in and out.")
+]
+Temperature = Annotated[
+    float, typer.Option(help="Of sampling; a negative one leaves it to the server.")
+]
+
+
+def ask(
+    questions: given.QuestionFile,
+    images: Images,
+    model: Model,
+    out: Out,
+    setting: Setting = None,
+    detections: DetectionFile = None,
+    object_box: ObjectBox = False,
+    coordinates: Coordinates = "pixels",
+    dataset: given.Dataset = None,
+    seed: OptionSeed = 0,
+    limit: Limit = None,
+    concurrent: asking.Concurrent = 8,
+    yes: asking.Yes = False,
+    price: Price = None,
+    tries: asking.Tries = 6,
+    timeout: asking.Timeout = 120.0,
+    pause: asking.Pause = 1.0,
+    max_tokens: asking.MaxTokens = 1024,
+    temperature: Temperature = 0.0,
+    json: options.Json = None,
+    quiet: options.Quiet = False,
+) -> None:
+    """Ask a vision-language model behind any OpenAI-compatible endpoint.
+
+    Answers are kept as they come: a run that was ended goes on where it was.
+    """
+    from diaghoi.choice.ask.answer_file import AskedFile
+    from diaghoi.choice.ask.ask import Asker
+    from diaghoi.choice.questions import read_questions
+    from diaghoi.formats.pictures.folder import Pictures
+    from diaghoi.language.asking import PICTURE_REFUSED, Client
+    from diaghoi.language.endpoint import read_endpoint, read_prices
+
+    endpoint = read_endpoint(model, "--model")
+    prices = read_prices([] if price is None else [price], 1)
+    found_in = out.with_name(f"{out.stem}.people.jsonl")
+    outputs.check_files([out, found_in, json], [questions, detections])
+    find = Pictures(images).find
+    client = Client(
+        endpoint=endpoint,
+        single=PICTURE_REFUSED,
+        **asking.client_choices(tries, timeout, pause, max_tokens, temperature),
+    )
+    with progress(quiet) as shown:
+        shown.start("reading questions")
+        asked = read_questions(questions, dataset=dataset)
+        people = _detections(detections, asked, setting)
+        manner = _manner(client, asked, setting, seed, object_box, coordinates, people)
+    with ExitStack() as stack:
+        asker = Asker(
+            questions=asked,
+            manner=manner,
+            client=client,
+            find=find,
+            answers=stack.enter_context(AskedFile(out)),
+            people=stack.enter_context(AskedFile(found_in)) if manner.finds else None,
+            detections=people,
+            limit=limit,
+            workers=concurrent,
+        )
+        result = _run(asker, prices, yes, quiet)
+    if result is not None:
+        _present(result, json, quiet)
+
+
+def _detections(path: Path | None, asked: Questions, setting: int | None) -> Detections | None:
+    from diaghoi.choice.ask.boxes_first import read_detections
+
+    if path is None:
+        return None
+    if setting not in (None, 3):
+        raise InputError(
+            f"--detections: people are found first in setting 3, and this is setting {setting}; "
+            "leave one of the two out"
+        )
+    return read_detections(path, asked)
+
+
+def _manner(
+    client: Client,
+    asked: Questions,
+    setting: int | None,
+    seed: int,
+    object_box: bool,
+    coordinates: str,
+    people: Detections | None,
+) -> Manner:
+    from diaghoi.choice.ask.prompts import UNITS
+    from diaghoi.choice.ask.settings import OWN, Manner, setting_of
+
+    if coordinates not in UNITS:
+        raise InputError(
+            f"--coordinates {coordinates!r}{close_matches(coordinates, UNITS)}: give one of "
+            f"{', '.join(UNITS)}"
+        )
+    chosen = setting_of(asked, 3 if people is not None else setting, thing=object_box)
+    finder = (OWN if people is None else people.name) if chosen == 3 else ""
+    return Manner(
+        model=client.endpoint.model,
+        setting=chosen,
+        seed=seed,
+        thing=object_box,
+        unit="thousandths" if coordinates == "thousandths" else "pixels",
+        people=finder,
+    )
+
+
+def _run(
+    asker: Asker, prices: Sequence[tuple[float, float]], yes: bool, quiet: bool
+) -> dict[str, Any] | None:
+    """Estimate, and ask where that is wanted; None where it is not."""
+    with progress(quiet) as shown:
+        shown.start("estimating")
+        cost = asker.estimate()
+    price = (
+        (cost.tokens_in * prices[0][0] + cost.tokens_out * prices[0][1]) / 1e6 if prices else None
+    )
+    if not quiet:
+        print_notes(_beforehand(asker, cost))
+    if cost.questions and not asking.goes_on([_in_words(asker, cost, price)], yes, quiet):
+        return None
+    with progress(quiet) as shown:
+        shown.start(f"asking {asker.manner.model}", total=cost.questions)
+        asker.progress = shown.advance
+        done = asker.run()
+    return _result(asker, cost, price, done)
+
+
+def _beforehand(asker: Asker, cost: Estimate) -> list[str]:
+    """State what to know before anything is asked."""
+    notes = list(asker.detections.notes) if asker.detections is not None else []
+    if cost.outside:
+        notes.append(
+            f"{len(cost.outside)} pictures do not hold the boxes of the people asked about: "
+            f"{some_of(cost.outside)}; are these the pictures that were annotated?"
+        )
+    both = all(each.thing is not None for each in asker.asked)
+    if asker.manner.setting == 2 and both and not asker.manner.thing:
+        notes.append(
+            f"{asker.questions.file}: the questions have boxes of objects, too, which are not "
+            "told; --object-box does"
+        )
+    return notes
+
+
+def _in_words(asker: Asker, cost: Estimate, price: float | None) -> str:
+    """Tell what asking takes."""
+    before = f" ({len(asker.before):,} are answered)" if asker.before else ""
+    spent = "" if price is None else f", {price:,.2f} by the price given"
+    return (
+        f"{asker.manner.model}: {cost.questions:,} questions to ask in {cost.requests:,} "
+        f"requests{before}, about {cost.tokens_in:,} tokens in and {cost.tokens_out:,} out "
+        f"(models count pictures in their own ways, and some think aloud){spent}"
+    )
+
+
+def _result(asker: Asker, cost: Estimate, price: float | None, done: RunResult) -> dict[str, Any]:
+    return {
+        "answers": str(asker.answers.path),
+        **asker.manner.told,
+        "questions": done.questions,
+        "answered": done.before + done.answered,
+        "answered_before": done.before,
+        "without_person": done.without_person if asker.manner.setting == 3 else None,
+        "unread_people": list(done.unread),
+        "pictures": [{"image": image, "why": why} for image, why in done.problems],
+        "unanswered": [{"image": image, "why": why} for image, why in done.unanswered],
+        "estimate": {
+            "questions": cost.questions,
+            "requests": cost.requests,
+            "tokens_in": cost.tokens_in,
+            "tokens_out": cost.tokens_out,
+            "price": price,
+        },
+    }
+
+
+def _present(result: dict[str, Any], json: Path | None, quiet: bool) -> None:
+    if json == outputs.STDOUT:
+        typer.echo(to_json(result))
+    elif json is not None:
+        write_json(json, result)
+    if quiet:
+        return
+    if json != outputs.STDOUT:
+        now = result["answered"] - result["answered_before"]
+        typer.echo(
+            f"{result['answers']}: {result['answered']:,} of {result['questions']:,} questions "
+            f"answered, {now:,} now; {result['model']}, setting {result['setting']}, seed "
+            f"{result['seed']}"
+        )
+    print_notes(_afterwards(result))
+
+
+def _afterwards(result: dict[str, Any]) -> list[str]:
+    """State what was not asked or answered."""
+    notes = []
+    if result["without_person"]:
+        notes.append(
+            f"in {result['without_person']:,} questions the person was not found; nothing is "
+            "picked there"
+        )
+    unread = result["unread_people"]
+    if unread:
+        notes.append(
+            f"{len(unread)} replies about people hold no boxes that can be read: {some_of(unread)}"
+        )
+    told = {
+        "pictures": "pictures are missing or cannot be read; nothing was asked about them",
+        "unanswered": "images had no reply; the same command asks again",
+    }
+    for key, what in told.items():
+        rows = [f"{row['image']} ({row['why']:.160})" for row in result[key]]
+        if rows:
+            notes.append(f"{len(rows)} {what}: {some_of(rows)}")
+    return notes

@@ -1,0 +1,265 @@
+"""``diaghoi choice build``: multiple-choice questions from annotations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from diaghoi.cli import asking, options, outputs
+from diaghoi.cli.present import print_notes
+from diaghoi.cli.progress import Progress, progress
+from diaghoi.exceptions import InputError
+from diaghoi.report.json import to_json, write_json
+
+if TYPE_CHECKING:
+    from diaghoi.choice.build.asked_judge import AskedJudge
+    from diaghoi.choice.build.build import Benchmark
+    from diaghoi.choice.build.candidates import Subject
+    from diaghoi.choice.build.judges import Judge
+    from diaghoi.data.scenes import Scenes
+    from diaghoi.formats.pictures.folder import Pictures
+    from diaghoi.language.answer_store import AnswerStore
+    from diaghoi.language.asking import Client
+
+AnnotationFile = Annotated[
+    Path, typer.Argument(help="Annotations, in any format that is read.", readable=False)
+]
+Out = Annotated[Path, typer.Option(help="The folder to write.", readable=False)]
+Judges = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--judge",
+        metavar="JUDGE",
+        help="Who says what is not there: URL,MODEL[,VARIABLE] of a vision-language model and the "
+        "environment variable with its API key; a file of verdicts; similarity:TABLE[,THRESHOLD]; "
+        "time-sensitive. Of models and files the first groups, the second confirms, the third "
+        "decides on what the second does not confirm; the others rule out before.",
+    ),
+]
+Images = Annotated[
+    Path | None,
+    typer.Option(help="Folder of the pictures, for models and the quality sheet.", readable=False),
+]
+AllPeople = Annotated[
+    bool,
+    typer.Option(
+        "--all-people", help="Ask about every annotated person in settings 2 and 3, not about one."
+    ),
+]
+Sheet = Annotated[
+    int | None,
+    typer.Option(
+        "--quality-sheet",
+        metavar="N",
+        min=1,
+        help="Write a page with N random questions and their pictures for a person to check.",
+    ),
+]
+Store = Annotated[
+    Path | None,
+    typer.Option(help="Where verdicts of models are kept [--out and .sqlite].", readable=False),
+]
+
+SHEET = "quality_sheet.html"
+"""Name of the page in the folder."""
+
+
+def build(
+    annotations: AnnotationFile,
+    out: Out,
+    judge: Judges = None,
+    images: Images = None,
+    dataset: options.Dataset = None,
+    all_people: AllPeople = False,
+    quality_sheet: Sheet = None,
+    seed: options.Seed = 0,
+    store: Store = None,
+    concurrent: asking.Concurrent = 8,
+    yes: asking.Yes = False,
+    tries: asking.Tries = 6,
+    asks: asking.Asks = 3,
+    timeout: asking.Timeout = 120.0,
+    pause: asking.Pause = 1.0,
+    max_tokens: asking.MaxTokens = 1024,
+    ask_again: asking.AskAgain = False,
+    json: options.Json = None,
+    quiet: options.Quiet = False,
+) -> None:
+    """Build multiple-choice questions from annotations, with negatives that judges confirm.
+
+    Verdicts of models are kept as they come: a run that was ended goes on where it was.
+    """
+    from diaghoi.choice.build.candidates import subjects_of
+    from diaghoi.choice.build.judge_options import judge_files, read_models
+    from diaghoi.formats import read_annotations
+    from diaghoi.language.asking import PICTURE_REFUSED, Client
+
+    texts = judge or []
+    endpoints = read_models(texts)
+    kept = (store or out.with_name(f"{out.name}.sqlite")) if endpoints else None
+    _check(out, [json, kept], [annotations, *judge_files(texts)])
+    pictures = _pictures(images, bool(endpoints))
+    common = asking.client_choices(tries, timeout, pause, max_tokens)
+    with ExitStack() as stack:
+        with progress(quiet) as shown:
+            shown.start("reading annotations")
+            scenes = read_annotations(annotations, dataset=dataset)
+            subjects = subjects_of(scenes)
+            models = {}
+            if kept is not None and pictures is not None:
+                answers = stack.enter_context(asking.answer_store(kept, ask_again))
+                for text, endpoint in endpoints.items():
+                    client = Client(endpoint=endpoint, single=PICTURE_REFUSED, **common)
+                    models[text] = _model(client, pictures, answers, concurrent, asks)
+            judges = _judges(texts, scenes, subjects, models)
+        drawn = (seed, all_people)
+        requests = _requests(models.values(), subjects, drawn) if models else {}
+        if any(requests.values()) and not asking.goes_on(_in_words(requests), yes, quiet):
+            return
+        with progress(quiet) as shown:
+            for model in models.values():
+                model.progress = shown.advance
+            benchmark = _benchmark(scenes, subjects, judges, drawn, shown)
+            files, notes = _written(out, benchmark, pictures, quality_sheet, shown)
+    result = benchmark.to_dict()
+    result["files"] = [str(path) for path in files]
+    result["notes"] += notes
+    _present(result, json, quiet)
+
+
+def _check(out: Path, written: Sequence[Path | None], read: Sequence[Path]) -> None:
+    """Refuse what could not be written, before the work begins."""
+    from diaghoi.report.benchmark_files import FILES
+
+    outputs.check_folder(out)
+    inside = [out / name for name in (*FILES, SHEET)] if out.is_dir() else []
+    outputs.check_files([*inside, *written], read)
+
+
+def _pictures(images: Path | None, needed: bool) -> Pictures | None:
+    from diaghoi.formats.pictures.folder import Pictures
+
+    if images is None and needed:
+        raise InputError("models judge by pictures; give the folder with them as --images")
+    return None if images is None else Pictures(images)
+
+
+def _model(
+    client: Client, pictures: Pictures, store: AnswerStore, workers: int, asks: int
+) -> AskedJudge:
+    from diaghoi.choice.build.asked_judge import AskedJudge
+
+    return AskedJudge(client=client, find=pictures.find, store=store, workers=workers, asks=asks)
+
+
+def _judges(
+    texts: Sequence[str],
+    scenes: Scenes,
+    subjects: Sequence[Subject],
+    models: Mapping[str, AskedJudge],
+) -> list[Judge]:
+    from diaghoi.choice.build.build import origin_of
+    from diaghoi.choice.build.judge_options import read_judges
+    from diaghoi.choice.build.screening import check_judges
+
+    origin = origin_of(scenes.vocabulary)
+    judges = read_judges(texts, subjects, scenes.vocabulary, models, origin=origin)
+    check_judges(judges)
+    return judges
+
+
+def _requests(
+    models: Iterable[AskedJudge], subjects: Sequence[Subject], drawn: tuple[int, bool]
+) -> dict[str, int]:
+    """Count how often each model is asked at most."""
+    from diaghoi.choice.build.build import drawn_targets
+    from diaghoi.choice.build.judges import Asked
+
+    seed, everybody = drawn
+    targets = drawn_targets(subjects, seed=seed, everybody=everybody)
+    asked = [Asked(one, one.candidates) for found in targets.values() for one in found]
+    return {model.name: model.open(asked) for model in models}
+
+
+def _in_words(requests: Mapping[str, int]) -> Iterator[str]:
+    for name, number in requests.items():
+        yield f"{name}: at most {number:,} requests, each with a picture"
+
+
+def _benchmark(
+    scenes: Scenes,
+    subjects: Sequence[Subject],
+    judges: Sequence[Judge],
+    drawn: tuple[int, bool],
+    shown: Progress,
+) -> Benchmark:
+    from diaghoi.choice.build.build import build_benchmark
+
+    def told(judge: str, candidates: int) -> None:
+        shown.start(f"asking {judge}", total=candidates)
+
+    seed, everybody = drawn
+    return build_benchmark(scenes, subjects, judges, seed=seed, everybody=everybody, told=told)
+
+
+def _written(
+    out: Path, benchmark: Benchmark, pictures: Pictures | None, sheet: int | None, shown: Progress
+) -> tuple[list[Path], list[str]]:
+    """Write all files; also return notes on pictures."""
+    from diaghoi.report.benchmark_files import write_benchmark
+
+    shown.start("writing")
+    files = write_benchmark(out, benchmark)
+    if sheet is None:
+        return files, []
+    from diaghoi.report.quality_sheet import write_quality_sheet
+
+    shown.start("drawing", total=sheet)
+    notes = write_quality_sheet(out / SHEET, benchmark, pictures, sheet, progress=shown.advance)
+    return [*files, out / SHEET], notes
+
+
+def _present(result: dict[str, Any], json: Path | None, quiet: bool) -> None:
+    if json == outputs.STDOUT:
+        typer.echo(to_json(result))
+    elif json is not None:
+        write_json(json, result)
+    if quiet:
+        return
+    if json != outputs.STDOUT:
+        for line in _lines(result):
+            typer.echo(line)
+    from diaghoi.choice.build.build import REASONS
+
+    left_out = [
+        f"{found['images']:,} images with {REASONS[reason]}, such as {found['first'][0]}"
+        for reason, found in result["left_out"].items()
+        if found["images"]
+    ]
+    if result["people_left_out"]:
+        left_out.append(f"{result['people_left_out']:,} people with too few negatives")
+    if left_out:
+        print_notes([f"left out: {'; '.join(left_out)}"])
+    print_notes(result["notes"])
+
+
+def _lines(result: dict[str, Any]) -> Iterator[str]:
+    """Tell what was made, in words."""
+    yield (
+        f"{result['dataset']}: questions on {result['images']:,} images, {result['single']:,} with "
+        f"one person and {result['multi']:,} with several"
+    )
+    for setting, number in result["questions"].items():
+        right = result["right_options"][setting]
+        shares = ", ".join(f"{right[key]:,} with {key}" for key in right)
+        yield f"{setting.replace('_', ' ')}: {number:,} questions; right options: {shares}"
+    for each in result["judges"]:
+        yield (
+            f"{each['judge']} {each['part']}: {each['asked']:,} candidates, "
+            f"{each['inconsistent']:,} negative, {each['consistent']:,} positive, "
+            f"{each['silent']:,} without verdict"
+        )

@@ -1,0 +1,345 @@
+"""``diaghoi choice``: multiple-choice evaluation of models that answer, and of detectors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from diaghoi.cli import compare as comparing
+from diaghoi.cli import options, outputs
+from diaghoi.cli.choice import options as given
+from diaghoi.cli.choice.ask import ask
+from diaghoi.cli.choice.build import build
+from diaghoi.cli.present import print_notes
+from diaghoi.cli.progress import Progress, progress
+from diaghoi.exceptions import InputError
+from diaghoi.report.json import to_json, write_json
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from diaghoi.choice.answers import Answers
+    from diaghoi.choice.detect import Selection
+    from diaghoi.choice.evaluation import ChoiceEvaluation
+    from diaghoi.choice.questions import Questions
+
+choice = typer.Typer(
+    no_args_is_help=True,
+    help="Multiple-choice questions: score models that answer them, and detectors.",
+)
+
+VLM, DETECTOR = "VLM", "HOI-specific methods"
+DIAGNOSED = ("selection", "distractors", "positions")
+"""Keys of a result that ``--diagnose`` shows."""
+
+
+@choice.callback()
+def _group() -> None:
+    """Multiple-choice questions about interactions in images."""
+
+
+choice.command()(ask)
+choice.command()(build)
+
+
+@choice.command()
+def score(
+    questions: given.QuestionFile,
+    answers: given.AnswerFile,
+    people: given.People = None,
+    dataset: given.Dataset = None,
+    label: given.Label = None,
+    json: options.Json = None,
+    class_table: given.ClassTable = None,
+    bootstrap: given.Bootstrap = None,
+    confidence: options.Confidence = 0.95,
+    seed: options.Seed = 0,
+    diagnose: given.Diagnose = False,
+    figure: given.Figure = None,
+    quiet: options.Quiet = False,
+) -> None:
+    """Score the answers of a model: Instance-F1, Macro-F1, Micro-F1 and exact match."""
+    from diaghoi.choice.answers import read_answers
+    from diaghoi.choice.evaluation import evaluate_answers
+    from diaghoi.comparison.study import refuse_result
+
+    _check([questions, answers, people], json, class_table=class_table, figure=figure)
+    with progress(quiet) as shown:
+        asked, several, notes = _asked(questions, dataset, people, shown)
+        shown.start("reading answers")
+        try:
+            found = read_answers(answers, asked, label=label)
+        except InputError:
+            refuse_result(answers, "the answers")
+            raise
+        evaluation = evaluate_answers(found, people=several, notes=notes)
+        more = diagnose or figure is not None
+        result = _result(evaluation, (bootstrap, confidence, seed), more, shown)
+        if figure is not None:
+            _draw_positions(result, figure)
+        _write(result, json, class_table, shown)
+    _present(result, json, quiet, diagnose)
+
+
+@choice.command()
+def detect(
+    questions: given.QuestionFile,
+    predictions: options.Predictions,
+    people: given.People = None,
+    dataset: given.Dataset = None,
+    top: given.Top = None,
+    threshold: given.Threshold = None,
+    top_all: given.TopAll = None,
+    match: given.Match = None,
+    label: given.Label = None,
+    json: options.Json = None,
+    class_table: given.ClassTable = None,
+    bootstrap: given.Bootstrap = None,
+    confidence: options.Confidence = 0.95,
+    seed: options.Seed = 0,
+    diagnose: given.Diagnose = False,
+    format: options.Format = None,
+    origin: options.Origin = None,
+    objects: options.Objects = None,
+    image_id: options.ImageId = None,
+    quiet: options.Quiet = False,
+) -> None:
+    """Score a detector: its best triplets on the person asked about, matched to the options."""
+    from diaghoi.choice.evaluation import evaluate_answers
+
+    selected = _selection(top, threshold, top_all)
+    _check([questions, predictions, people], json, class_table=class_table)
+    reading = {"format": format, "origin": origin, "objects": objects, "image_id": image_id}
+    with progress(quiet) as shown:
+        asked, several, notes = _asked(questions, dataset, people, shown)
+        shown.start("reading predictions")
+        found = _detected(predictions, asked, selected, match, label, reading)
+        evaluation = evaluate_answers(found, people=several, how=selected.words, notes=notes)
+        result = _result(evaluation, (bootstrap, confidence, seed), diagnose, shown)
+        _write(result, json, class_table, shown)
+    _present(result, json, quiet, diagnose)
+
+
+@choice.command()
+def compare(
+    questions: given.QuestionFile,
+    files: given.Files,
+    labels: comparing.Labels = None,
+    groups: given.Groups = None,
+    people: given.People = None,
+    dataset: given.Dataset = None,
+    top: given.Top = None,
+    threshold: given.Threshold = None,
+    top_all: given.TopAll = None,
+    match: given.Match = None,
+    format: comparing.Format = None,
+    out: comparing.Out = None,
+    json: options.Json = None,
+    figure: given.ScoreFigure = None,
+    significance: comparing.Significance = False,
+    resamples: comparing.Resamples = 1000,
+    confidence: options.Confidence = 0.95,
+    seed: options.Seed = 0,
+    quiet: options.Quiet = False,
+) -> None:
+    """Set models that answer and detectors side by side, in the layout of the paper."""
+    from diaghoi.choice.evaluation import evaluate_answers
+    from diaghoi.choice.intervals import compare_choices
+    from diaghoi.choice.tables import compare_choices_table
+
+    kind = comparing.table_kind(format, out)
+    tests = comparing.tests_wanted(significance, resamples, confidence, seed)
+    selected = _selection(top, threshold, top_all)
+    _check([questions, people, *files], out, json, figure=figure)
+    named = comparing.listed("--labels", labels, len(files))
+    grouped = comparing.listed("--groups", groups, len(files))
+    with progress(quiet) as shown:
+        asked, several, notes = _asked(questions, dataset, people, shown)
+        evaluations = []
+        for file, label in zip(files, named, strict=True):
+            shown.start(f"reading {label or file.stem}")
+            found, how = _answered(file, asked, selected, match, label or None)
+            evaluations.append(evaluate_answers(found, people=several, how=how, notes=notes))
+        comparison = compare_choices_table(evaluations, _groups(evaluations, grouped))
+        if tests is not None:
+            comparison = comparing.with_tests(
+                comparison, evaluations, compare_choices, tests, shown
+            )
+        comparing.write_comparison(comparison, kind, out, json)
+        if figure is not None:
+            _draw_scores(evaluations, figure)
+    comparing.show_comparison(comparison, kind, out, json, quiet)
+
+
+def _check(
+    read: Sequence[Path | None],
+    *written: Path | None,
+    class_table: Path | None = None,
+    figure: Path | None = None,
+) -> None:
+    """Refuse what could not be written, before the work begins."""
+    outputs.check_files([*written, class_table, figure], read)
+    if class_table is not None:
+        from diaghoi.report.columns import check_table_file
+
+        check_table_file(class_table)
+    if figure is not None:
+        from diaghoi.plots.style import check_suffix
+
+        check_suffix(figure)
+
+
+def _selection(top: int | None, threshold: float | None, top_all: int | None) -> Selection:
+    from diaghoi.choice.detect import TOP, Selection
+
+    ways = {"--top": top, "--threshold": threshold, "--top-all": top_all}
+    named = [name for name, value in ways.items() if value is not None]
+    if len(named) > 1:
+        raise InputError(f"{' and '.join(named)}: are ways to choose triplets; give one of them")
+    return Selection(top=top if named else TOP, threshold=threshold, top_all=top_all)
+
+
+def _asked(
+    questions: Path, dataset: str | None, people: Path | None, shown: Progress
+) -> tuple[Questions, dict[str, bool] | None, tuple[str, ...]]:
+    """Read the questions, and which images show several people, with notes on these."""
+    from diaghoi.choice.people import read_people
+    from diaghoi.choice.questions import read_questions
+
+    shown.start("reading questions")
+    asked = read_questions(questions, dataset=dataset)
+    if people is None:
+        return asked, None, ()
+    return asked, *read_people(people, asked)
+
+
+def _detected(
+    path: Path,
+    asked: Questions,
+    selected: Selection,
+    match: str | None,
+    label: str | None,
+    reading: Mapping[str, Any],
+) -> Answers:
+    from diaghoi.choice.detect import detected_answers, match_of
+    from diaghoi.comparison.study import refuse_result
+    from diaghoi.formats import read_predictions
+
+    where = match_of(asked, match)
+    try:
+        found = read_predictions(path, dataset=asked.vocabulary, **reading)
+    except InputError:
+        refuse_result(path, "the predictions or answers")
+        raise
+    answers = detected_answers(
+        found, asked, selection=selected, match=where, label=label or path.stem
+    )
+    return replace(answers, notes=(*found.notes, *answers.notes))
+
+
+def _answered(
+    path: Path, asked: Questions, selected: Selection, match: str | None, label: str | None
+) -> tuple[Answers, str]:
+    """Read answers, or make them of predictions; also tell how they came about."""
+    from diaghoi.choice.answers import answers_of, load_answers
+    from diaghoi.choice.evaluation import REPLIES
+
+    content = load_answers(path)
+    if content is not None:
+        return answers_of(content, asked, label=label), REPLIES
+    return _detected(path, asked, selected, match, label, {}), selected.words
+
+
+def _groups(evaluations: Sequence[ChoiceEvaluation], told: Sequence[str]) -> list[str]:
+    """Group models as told, else by how they answered; none where all would be in one group."""
+    from diaghoi.choice.evaluation import REPLIES
+
+    chosen = [
+        group or (VLM if each.how == REPLIES else DETECTOR)
+        for group, each in zip(told, evaluations, strict=True)
+    ]
+    return chosen if len(set(chosen)) > 1 or any(told) else []
+
+
+def _result(
+    evaluation: ChoiceEvaluation,
+    resampling: tuple[int | None, float, int],
+    diagnose: bool,
+    shown: Progress,
+) -> dict[str, Any]:
+    """Give the figures, and what was asked for beyond them, as keys of the JSON."""
+    result = evaluation.to_dict()
+    resamples, confidence, seed = resampling
+    if resamples is not None:
+        from diaghoi.choice.intervals import choice_bootstrap
+
+        shown.start("resampling", total=resamples)
+        result |= choice_bootstrap(
+            evaluation, resamples, seed=seed, confidence=confidence, progress=shown.advance
+        ).to_dict()
+    if diagnose:
+        from diaghoi.choice.distractors import distractors
+        from diaghoi.choice.positions import position_bias
+        from diaghoi.choice.selection import selection
+
+        bias = position_bias(evaluation.answers)
+        result["selection"] = selection(evaluation.answers, evaluation.tallies[""])
+        result["distractors"] = distractors(evaluation.answers)
+        result["positions"] = None if bias is None else bias.to_dict()
+    return result
+
+
+def _write(
+    result: dict[str, Any], json: Path | None, class_table: Path | None, shown: Progress
+) -> None:
+    shown.start("writing")
+    if json not in (None, outputs.STDOUT):
+        write_json(json, result)
+    if class_table is not None:
+        import numpy as np
+
+        from diaghoi.report.columns import write_table
+
+        rows = result["classes"]
+        keys = ("class", "verb", "object", "right", "picked", "hit", "f1")
+        write_table(class_table, {key: np.array([row[key] for row in rows]) for key in keys})
+
+
+def _draw_positions(result: Mapping[str, Any], path: Path) -> None:
+    from diaghoi.plots.choice_positions import choice_positions
+
+    caption = f"{result['label']} on {result['dataset']}: picks by position"
+    _save(choice_positions(result), path, caption)
+
+
+def _draw_scores(evaluations: Sequence[ChoiceEvaluation], path: Path) -> None:
+    from diaghoi.plots.choice_scores import choice_scores
+
+    names = ", ".join(evaluation.answers.label for evaluation in evaluations)
+    ax = choice_scores([evaluation.to_dict() for evaluation in evaluations])
+    _save(ax, path, f"{names}: multiple-choice figures")
+
+
+def _save(ax: Axes, path: Path, caption: str) -> None:
+    from diaghoi import plots
+
+    figure = ax.get_figure(root=True)
+    assert figure is not None
+    plots.save(figure, path, caption=caption)
+
+
+def _present(result: dict[str, Any], json: Path | None, quiet: bool, diagnose: bool) -> None:
+    if json == outputs.STDOUT:
+        typer.echo(to_json(result))
+    elif not quiet:
+        from rich.console import Console
+
+        from diaghoi.report.choice import print_choice
+
+        kept = result if diagnose else {key: result[key] for key in result if key not in DIAGNOSED}
+        print_choice(kept, Console(highlight=False), notes=False)
+        print_notes(result["notes"])

@@ -1,0 +1,70 @@
+"""``diaghoi similarity agreement``: how far people agree, and metrics with them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from diaghoi.cli import options, outputs
+from diaghoi.cli.present import show_sheets
+
+Ratings = Annotated[
+    Path,
+    typer.Argument(
+        help="CSV: one item a row and one column a person, or columns annotator and rating.",
+        readable=False,
+    ),
+]
+Metric = Annotated[
+    list[str] | None,
+    typer.Option(help="A column with the scores of a metric [score, similarity, shoe, ...]."),
+]
+Scale = Annotated[int, typer.Option(min=1, help="Last number of the scale of the people.")]
+Resamples = Annotated[int, typer.Option(min=1, help="Shuffles of the permutation test.")]
+Figure = Annotated[
+    Path | None,
+    typer.Option(help="Draw distributions and kappa to this .pdf, .png or .svg.", readable=False),
+]
+
+
+def agreement(
+    ratings: Ratings,
+    metric: Metric = None,
+    scale: Scale = 4,
+    resamples: Resamples = 10_000,
+    confidence: options.Confidence = 0.95,
+    seed: options.Seed = 0,
+    figure: Figure = None,
+    json: options.Json = None,
+    quiet: options.Quiet = False,
+) -> None:
+    """Say how far people agree with each other, and metrics with them.
+
+    Quadratic weighted kappa, Krippendorff's alpha, agreement as SHOE states it, and Spearman's rank
+    correlation of each metric with the mean of the people.
+    """
+    import numpy as np
+
+    from diaghoi.exceptions import InputError
+    from diaghoi.report.similarity import agreement_sheets
+    from diaghoi.semantic.tables.agreement import agree
+    from diaghoi.semantic.tables.people import read_people
+
+    outputs.check_files([json, figure], [ratings])
+    if not 0 < confidence < 1:
+        raise InputError(f"--confidence {confidence:g}: must lie between 0 and 1")
+    if figure is not None:
+        from diaghoi.plots.style import check_suffix
+
+        check_suffix(figure)
+    people = read_people(ratings, metrics=tuple(metric or ()), highest=scale)
+    found = agree(people, np.random.default_rng(seed), resamples=resamples, confidence=confidence)
+    result = found.to_dict() | {"confidence": confidence, "seed": seed}
+    if figure is not None:
+        from diaghoi.plots.agreement import agreement_figure
+        from diaghoi.plots.style import save
+
+        save(agreement_figure(result), figure, caption=f"Agreement of people in {result['source']}")
+    show_sheets(result, json, quiet, agreement_sheets(result))

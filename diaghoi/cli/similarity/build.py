@@ -1,0 +1,284 @@
+"""``diaghoi similarity build``: a table of similarity from raters, or a baseline from WordNet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from diaghoi.cli import asking, options, outputs
+from diaghoi.cli.present import print_notes
+from diaghoi.cli.progress import Progress, progress
+from diaghoi.exceptions import InputError, some_of
+from diaghoi.report.json import to_json, write_json
+
+if TYPE_CHECKING:
+    from diaghoi.language.answer_store import AnswerStore
+    from diaghoi.semantic.tables.rater import Estimate, Question, Rated
+
+Terms = Annotated[
+    Path | None,
+    typer.Option(
+        help="Words or synsets, one a line, or CSV: name, synset, definition.", readable=False
+    ),
+]
+Candidates = Annotated[
+    Path | None,
+    typer.Option(help="Further ones that are compared with those alone.", readable=False),
+]
+Out = Annotated[
+    Path,
+    typer.Option(
+        help="The .csv or .npz to write; of verbs and objects both, NAME_verbs and NAME_objects.",
+        readable=False,
+    ),
+]
+Rater = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="URL,MODEL[,VARIABLE]",
+        help="An OpenAI-compatible endpoint, and the environment variable with its API key "
+        "[DIAGHOI_API_KEY]. The first rates all pairs, the others those that are not 0.",
+    ),
+]
+Baseline = Annotated[
+    str | None, typer.Option(help="No rater, but WordNet: path or wu-palmer. Not SHOE.")
+]
+Wordnet = Annotated[
+    Path | None,
+    typer.Option(help="WordNet's dict folder [what the package has of it].", readable=False),
+]
+Store = Annotated[
+    Path | None,
+    typer.Option(help="Where answers are kept [the name of --out, .sqlite].", readable=False),
+]
+Price = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="IN,OUT", help="Price of a million tokens, of all raters or of each in turn."
+    ),
+]
+Batch = Annotated[int, typer.Option(min=1, max=100, help="Pairs in a request.")]
+Workers = Annotated[int, typer.Option(min=1, max=256, help="Requests at a time.")]
+
+
+def build(
+    out: Out,
+    verbs: Terms = None,
+    objects: Terms = None,
+    verb_candidates: Candidates = None,
+    object_candidates: Candidates = None,
+    rater: Rater = None,
+    baseline: Baseline = None,
+    wordnet: Wordnet = None,
+    store: Store = None,
+    yes: asking.Yes = False,
+    price: Price = None,
+    batch: Batch = 1,
+    workers: Workers = 8,
+    tries: asking.Tries = 6,
+    asks: asking.Asks = 3,
+    timeout: asking.Timeout = 120.0,
+    pause: asking.Pause = 1.0,
+    max_tokens: asking.MaxTokens = 1024,
+    ask_again: asking.AskAgain = False,
+    json: options.Json = None,
+    quiet: options.Quiet = False,
+) -> None:
+    """Build a table of similarity by asking language models, or a baseline from WordNet.
+
+    Answers are kept as they come: a run that was ended goes on where it was.
+    """
+    inputs = [verbs, objects, verb_candidates, object_candidates]
+    if verbs is None and objects is None:
+        raise InputError("nothing to compare; give --verbs FILE, --objects FILE or both")
+    if bool(rater) == (baseline is not None):
+        raise InputError("give either --rater URL,MODEL or --baseline path|wu-palmer")
+    files = _files(out, verbs is not None, objects is not None)
+    store = store or out.with_suffix(".sqlite")
+    outputs.check_files([*files.values(), json, store if rater else None], inputs)
+    questions = _questions(
+        {"verb": (verbs, verb_candidates), "object": (objects, object_candidates)}, wordnet
+    )
+    if baseline is not None:
+        result = _build_baseline(questions, baseline, wordnet, files)
+        _present(result, json, quiet)
+        return
+
+    from diaghoi.language.asking import Client
+    from diaghoi.language.endpoint import read_endpoints, read_prices
+    from diaghoi.semantic.tables.rater import Raters, estimate
+
+    endpoints = read_endpoints(rater or [], "--rater")
+    prices = read_prices(price or [], len(endpoints))
+    with asking.answer_store(store, ask_again) as answers:
+        names = [each.model for each in endpoints]
+        with progress(quiet) as shown:
+            shown.start("estimating")
+            costs = estimate(questions, names, answers, batch=batch)
+        estimated = _estimated(costs, prices, answers)
+        rows = estimated["raters"]
+        open_ = any(row["pairs"] for row in rows)
+        if open_ and not asking.goes_on(_in_words(rows), yes, quiet):
+            return
+        common = asking.client_choices(tries, timeout, pause, max_tokens)
+        raters = Raters(
+            clients=[Client(endpoint=each, **common) for each in endpoints],
+            store=answers,
+            batch=batch,
+            workers=workers,
+            asks=asks,
+        )
+        with progress(quiet) as shown:
+            raters.progress = _told(shown)
+            found = [raters.rate(question) for question in questions]
+    _present(_written(found, files) | {"estimate": estimated}, json, quiet)
+
+
+def _files(out: Path, verbs: bool, objects: bool) -> dict[str, Path]:
+    """Name the file of each kind."""
+    from diaghoi.semantic.tables.table_files import check_suffix
+
+    check_suffix(out)
+    if not (verbs and objects):
+        return {"verb" if verbs else "object": out}
+    return {kind: out.with_name(f"{out.stem}_{kind}s{out.suffix}") for kind in ("verb", "object")}
+
+
+def _questions(
+    files: dict[Any, tuple[Path | None, Path | None]], wordnet: Path | None
+) -> list[Question]:
+    from diaghoi.language.lexicon import lexicon
+    from diaghoi.semantic.tables.rater import Question
+    from diaghoi.semantic.tables.terms import read_terms
+
+    found = []
+    for kind, (path, more) in files.items():
+        if path is None:
+            if more is not None:
+                raise InputError(f"--{kind}-candidates: compared with --{kind}s, which is missing")
+            continue
+        pos: Any = "v" if kind == "verb" else "n"
+        terms = read_terms(path, pos, lexicon(wordnet))
+        others = () if more is None else read_terms(more, pos, lexicon(wordnet))
+        known = {term.name for term in terms}
+        candidates = tuple(term for term in others if term.name not in known)
+        found.append(Question(kind=kind, terms=terms, candidates=candidates))
+    return found
+
+
+def _build_baseline(
+    questions: Sequence[Question], method: str, wordnet: Path | None, files: dict[str, Path]
+) -> dict[str, Any]:
+    from diaghoi.language.lexicon import lexicon
+    from diaghoi.semantic.tables.baselines import baseline
+    from diaghoi.semantic.tables.similarity import write_similarity
+
+    tables = []
+    for question in questions:
+        terms = question.terms + question.candidates
+        table = baseline(terms, method, lexicon(wordnet))
+        write_similarity(files[question.kind], table)
+        tables.append(
+            {
+                "kind": question.kind,
+                "file": str(files[question.kind]),
+                "words": len(terms),
+                "pairs": table.pairs,
+                "name": table.name,
+                "source": table.source,
+            }
+        )
+    return {"tables": tables, "unread": [], "unanswered": []}
+
+
+def _estimated(
+    costs: Sequence[Estimate], prices: Sequence[tuple[float, float]], store: AnswerStore
+) -> dict[str, Any]:
+    rows: list[dict[str, Any]] = [
+        {
+            "rater": cost.rater,
+            "pairs": cost.pairs,
+            "requests": cost.requests,
+            "tokens_in": cost.tokens_in,
+            "tokens_out": cost.tokens_out,
+            "price": cost.price(prices[number]) if prices else None,
+        }
+        for number, cost in enumerate(costs)
+    ]
+    return {"store": str(store.path), "raters": rows}
+
+
+def _in_words(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
+    """Tell what asking the raters takes."""
+    for number, row in enumerate(rows):
+        most = "at most " if number else ""
+        cost = "" if row["price"] is None else f", {row['price']:,.2f} by the prices given"
+        yield (
+            f"{row['rater']}: {most}{row['pairs']:,} pairs to rate in {row['requests']:,} "
+            f"requests, about {row['tokens_in']:,} tokens in and {row['tokens_out']:,} out "
+            f"(more where a model thinks aloud){cost}"
+        )
+    prices = [row["price"] for row in rows if row["price"] is not None]
+    if prices:
+        yield f"together at most {sum(prices):,.2f}"
+
+
+def _told(shown: Progress) -> Any:
+    def tell(task: str | None, pairs: int) -> None:
+        if task is None:
+            shown.advance(pairs)
+        else:
+            shown.start(task, pairs)
+
+    return tell
+
+
+def _written(found: Sequence[Rated], files: dict[str, Path]) -> dict[str, Any]:
+    from diaghoi.semantic.tables.merging import write_ratings
+
+    tables, unread, unanswered = [], [], []
+    for rated in found:
+        kind = rated.question.kind
+        ratings = rated.ratings(files[kind].stem)
+        write_ratings(files[kind], ratings)
+        tables.append(
+            {
+                "kind": kind,
+                "file": str(files[kind]),
+                "words": len(ratings.names),
+                "pairs": int((ratings.first != ratings.second).sum()),
+                "name": files[kind].stem,
+                "source": f"rated by {', '.join(rated.raters)}",
+            }
+        )
+        unread += [{"rater": rater, "a": a, "b": b} for rater, a, b in rated.unread]
+        unanswered += [
+            {"rater": rater, "a": a, "b": b, "why": why} for rater, a, b, why in rated.unanswered
+        ]
+    return {"tables": tables, "unread": unread, "unanswered": unanswered}
+
+
+def _present(result: dict[str, Any], json: Path | None, quiet: bool) -> None:
+    if json == outputs.STDOUT:
+        typer.echo(to_json(result))
+    elif json is not None:
+        write_json(json, result)
+    if quiet:
+        return
+    if json != outputs.STDOUT:
+        for table in result["tables"]:
+            typer.echo(
+                f"{table['file']}: {table['words']:,} words, {table['pairs']:,} pairs above 0; "
+                f"{table['source']}"
+            )
+    told = {
+        "unread": "have no valid reply and no score of that rater; --ask-again asks again",
+        "unanswered": "had no reply; the same command asks again",
+    }
+    for key, what in told.items():
+        rows = [f"{row['a']} and {row['b']} ({row['rater']})" for row in result[key]]
+        if rows:
+            print_notes([f"{len(rows)} pairs {what}: {some_of(rows)}"])

@@ -1,0 +1,149 @@
+"""Options of commands that compare meanings: tables of similarity, and how they are combined."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from diaghoi.cli import options
+from diaghoi.cli.progress import Progress
+from diaghoi.exceptions import InputError
+
+if TYPE_CHECKING:
+    from diaghoi.semantic.measure import Measure
+
+_VERBS = typer.Option(
+    "--verb-similarity",
+    help="Similarity of verbs: CSV a,b,score, or .npz.",
+    readable=False,
+    rich_help_panel=options.MEANING,
+)
+_OBJECTS = typer.Option(
+    "--object-similarity",
+    help="That of objects, likewise.",
+    readable=False,
+    rich_help_panel=options.MEANING,
+)
+
+VerbTable = Annotated[Path, _VERBS]
+ObjectTable = Annotated[Path, _OBJECTS]
+MaybeVerbTable = Annotated[Path | None, _VERBS]
+MaybeObjectTable = Annotated[Path | None, _OBJECTS]
+VerbSenses = Annotated[
+    Path | None,
+    typer.Option(
+        help="CSV of verbs and their names in the table, such as synsets.",
+        readable=False,
+        rich_help_panel=options.MEANING,
+    ),
+]
+ObjectSenses = Annotated[
+    Path | None,
+    typer.Option(help="The same of objects.", readable=False, rich_help_panel=options.MEANING),
+]
+Scale = Annotated[
+    float | None,
+    typer.Option(
+        help="Highest score of the scale of the tables [1 or 4, by their scores].",
+        rich_help_panel=options.MEANING,
+    ),
+]
+Weight = Annotated[
+    float,
+    typer.Option(
+        help="Weight of the verb; the object has the rest.", rich_help_panel=options.MEANING
+    ),
+]
+Combine = Annotated[
+    str, typer.Option(help="arithmetic, geometric or minimum.", rich_help_panel=options.MEANING)
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SimilarityTables:
+    """The tables that are given, and how similarity is measured by them.
+
+    Parameters
+    ----------
+    verbs, objects : pathlib.Path
+        The tables.
+    verb_senses, object_senses : pathlib.Path or None
+        Names of the words in the tables.
+    scale : float or None
+        Highest score of the tables.
+    measure : Measure
+        How similarity is measured.
+    """
+
+    verbs: Path
+    objects: Path
+    verb_senses: Path | None
+    object_senses: Path | None
+    scale: float | None
+    measure: Measure
+
+    @property
+    def inputs(self) -> list[Path | None]:
+        """The files that are given."""
+        return [self.verbs, self.objects, self.verb_senses, self.object_senses]
+
+    def read(self, shown: Progress) -> dict[str, Any]:
+        """Read the tables: what :func:`diaghoi.semantic.evaluate` takes by these names.
+
+        Raises
+        ------
+        InputError
+            Where they cannot be read.
+        """
+        from diaghoi.semantic.tables.senses import read_senses
+        from diaghoi.semantic.tables.similarity import read_similarity
+
+        shown.start("reading tables of similarity")
+        verbs, objects = (
+            read_similarity(path, scale=self.scale) for path in (self.verbs, self.objects)
+        )
+        verb_senses, object_senses = (
+            None if path is None else read_senses(path)
+            for path in (self.verb_senses, self.object_senses)
+        )
+        return {
+            "verbs": verbs,
+            "objects": objects,
+            "verb_senses": verb_senses,
+            "object_senses": object_senses,
+            "measure": self.measure,
+        }
+
+
+def tables_if_given(
+    verbs: Path | None, objects: Path | None, needed_by: Mapping[str, object], **choices: Any
+) -> SimilarityTables | None:
+    """Collect the tables of a command that can do without; None where they are not given.
+
+    Parameters
+    ----------
+    verbs, objects : pathlib.Path or None
+        The tables.
+    needed_by : mapping
+        Values of options that mean nothing without tables, by their names; None where not given.
+    **choices
+        Of :class:`SimilarityTables`.
+
+    Raises
+    ------
+    InputError
+        For one table without the other, and options that need them.
+    """
+    if verbs is not None and objects is not None:
+        return SimilarityTables(verbs=verbs, objects=objects, **choices)
+    both = "give both --verb-similarity and --object-similarity"
+    if verbs is not None or objects is not None:
+        raise InputError(f"similarity of verbs and of objects belong together: {both}")
+    for option, value in needed_by.items():
+        if value is not None:
+            raise InputError(f"{option}: goes by similarity; {both}")
+    return None

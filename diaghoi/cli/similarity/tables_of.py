@@ -1,0 +1,142 @@
+"""``diaghoi similarity``: tables of similarity between words."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from diaghoi.cli import options, outputs
+from diaghoi.cli.present import print_notes, show_sheets
+from diaghoi.cli.similarity.agreement import agreement
+from diaghoi.cli.similarity.build import build
+from diaghoi.data.vocabulary import vocabulary
+from diaghoi.exceptions import some_of
+
+similarity = typer.Typer(
+    no_args_is_help=True, help="Look at, join, build and judge tables of similarity."
+)
+
+Table = Annotated[
+    Path, typer.Argument(help="Table: CSV a,b,score or one column a rater; .npz.", readable=False)
+]
+Tables = Annotated[list[Path], typer.Argument(help="Tables to join.", readable=False)]
+Scale = Annotated[
+    float | None, typer.Option(help="Highest score of the scale [1 or 4, by the scores].")
+]
+Dataset = Annotated[
+    str, typer.Option(help="The data set whose verbs and objects the table is compared with.")
+]
+Synsets = Annotated[
+    Path | None,
+    typer.Option(
+        help="CSV of words and their names in the table, such as synsets.", readable=False
+    ),
+]
+Out = Annotated[Path, typer.Option(help="The .csv or .npz to write.", readable=False)]
+Mean = Annotated[bool, typer.Option("--mean", help="Write the mean of the raters alone.")]
+Human = Annotated[
+    Path,
+    typer.Option(help="What people said: CSV of pairs, one column a person.", readable=False),
+]
+HumanScale = Annotated[
+    float | None,
+    typer.Option(help="Highest score of the scale of the people [1 or 4, by the scores]."),
+]
+Objects = Annotated[
+    Path | None,
+    typer.Option(help="Table of objects, where people compared interactions.", readable=False),
+]
+Weight = Annotated[float, typer.Option(help="Weight of the verb; the object has the rest.")]
+Combine = Annotated[str, typer.Option(help="arithmetic, geometric or minimum.")]
+
+
+@similarity.callback()
+def _group() -> None:
+    """Tables of similarity between verbs, and between objects."""
+
+
+similarity.command()(build)
+similarity.command()(agreement)
+
+
+@similarity.command()
+def inspect(
+    table: Table,
+    dataset: Dataset = "hico-det",
+    scale: Scale = None,
+    synsets: Synsets = None,
+    json: options.Json = None,
+    quiet: options.Quiet = False,
+) -> None:
+    """Say what a table holds: coverage, symmetry, diagonal, distribution, raters."""
+    from diaghoi.report.similarity import table_sheets
+    from diaghoi.semantic.instances import verb_words
+    from diaghoi.semantic.tables.ratings import read_ratings
+    from diaghoi.semantic.tables.senses import read_senses
+    from diaghoi.semantic.tables.table_checks import table_facts
+
+    outputs.check_files([json], [table, synsets])
+    words = vocabulary(dataset)
+    result = table_facts(
+        read_ratings(table, scale=scale),
+        {f"verbs of {words.name}": verb_words(words), f"objects of {words.name}": words.objects},
+        None if synsets is None else read_senses(synsets),
+    )
+    show_sheets(result, json, quiet, table_sheets(result))
+
+
+@similarity.command()
+def merge(
+    tables: Tables,
+    out: Out,
+    mean: Mean = False,
+    scale: Scale = None,
+    quiet: options.Quiet = False,
+) -> None:
+    """Join several tables to one with all their raters, in [0, 1]."""
+    from diaghoi.semantic.tables.merging import mean_of, merge_ratings, write_ratings
+    from diaghoi.semantic.tables.ratings import read_ratings
+
+    outputs.check_files([out], tables)
+    merged = merge_ratings([read_ratings(path, scale=scale) for path in tables], name=out.stem)
+    written = mean_of(merged, "mean") if mean else merged
+    write_ratings(out, written)
+    if not quiet:
+        typer.echo(
+            f"{out}: {len(merged.names):,} words, {len(merged.first):,} pairs, "
+            f"{len(merged.raters)} raters: {some_of(merged.raters)}"
+        )
+        print_notes(merged.notes)
+
+
+@similarity.command()
+def subset(
+    table: Table,
+    human: Human,
+    objects: Objects = None,
+    weight: Weight = 0.5,
+    combine: Combine = "arithmetic",
+    scale: Scale = None,
+    human_scale: HumanScale = None,
+    json: options.Json = None,
+    quiet: options.Quiet = False,
+) -> None:
+    """Compare every subset of the raters of a table with people."""
+    from diaghoi.report.similarity import subset_sheets
+    from diaghoi.semantic.measure import Measure
+    from diaghoi.semantic.tables.ratings import read_ratings
+    from diaghoi.semantic.tables.subsets import rater_subsets, read_judgements
+
+    outputs.check_files([json], [table, human, objects])
+    choices: Any = {"weight": weight, "combine": combine}
+    measure = Measure(**choices)
+    found = rater_subsets(
+        read_judgements(human, scale=human_scale),
+        read_ratings(table, scale=scale),
+        None if objects is None else read_ratings(objects, scale=scale),
+        measure=measure,
+    )
+    result = found.to_dict()
+    show_sheets(result, json, quiet, subset_sheets(result))

@@ -1,0 +1,1 @@
+"""Several detectors side by side."""

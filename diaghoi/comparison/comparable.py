@@ -1,0 +1,111 @@
+"""Whether the figures of several results mean the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from diaghoi.comparison.results import Result, figure, notes_of, only_interactions, part, words
+from diaghoi.exceptions import InputError
+
+# The choice of a protocol on which the format of a file decides, and not the user.
+CUT = "triplets: "
+
+
+def check_comparable(results: Sequence[Result]) -> tuple[str, ...]:
+    """Check that the figures of some results mean the same.
+
+    Parameters
+    ----------
+    results : sequence of mapping
+        As from :meth:`diaghoi.Diagnosis.to_dict`, each with a label of its own.
+
+    Returns
+    -------
+    tuple of str
+        What keeps the figures from being comparable although data set and protocol are the same:
+        other numbers of images or annotations, other cuts, another source of Known Object.
+
+    Raises
+    ------
+    InputError
+        Where data sets or protocols differ; the message says in what. Only how many triplets of an
+        image are taken may differ, because dense arrays are always cut and lists are not.
+    """
+    first = results[0]
+    for other in results[1:]:
+        mine, its = (f"'{result.get('label')}'" for result in (first, other))
+        if words(first, "dataset") != words(other, "dataset"):
+            raise InputError(
+                f"results on different data sets do not compare: {mine} is on "
+                f"{first['dataset']}, {its} on {other['dataset']}"
+            )
+        here, there = _choices(first), _choices(other)
+        if here != there:
+            one, two = _only(here, there), _only(there, here)
+            raise InputError(
+                f"results under different protocols do not compare: {mine} has {one}, {its} has "
+                f"{two}; diagnose them again under one protocol"
+            )
+    asked: dict[str, Callable[[Result], str]] = {
+        "images": lambda result: _number(result, "images"),
+        "annotated triplets": lambda result: _number(result, "annotated_triplets"),
+        "triplets of an image": _cut,
+        "images of Known Object": _known_object,
+        "classes of the official means": lambda result: (
+            "interactions" if only_interactions(result) else "all"
+        ),
+    }
+    found = (_difference(what, results, ask) for what, ask in asked.items())
+    return tuple(caveat for caveat in found if caveat)
+
+
+def shared_notes(results: Sequence[Result]) -> tuple[str, ...]:
+    """Collect the notes of some results; each says whose it is, unless it is all of theirs."""
+    owners: dict[str, list[str]] = {}
+    for result in results:
+        for note in dict.fromkeys(notes_of(result)):
+            owners.setdefault(note, []).append(str(result.get("label")))
+    return tuple(
+        note if len(labels) == len(results) else f"{', '.join(labels)}: {note}"
+        for note, labels in owners.items()
+    )
+
+
+def _choices(result: Result) -> list[str]:
+    """List the choices of a protocol, without those of the format of the file."""
+    choices = words(result, "protocol", "signature").split(" | ")
+    name = f"protocol {words(result, 'protocol', 'name')}"
+    return [name, *(choice for choice in choices if not choice.startswith(CUT))]
+
+
+def _only(here: Sequence[str], there: Sequence[str]) -> str:
+    only = [choice for choice in here if choice not in there]
+    return " | ".join(only) or "none of that"
+
+
+def _number(result: Result, key: str) -> str:
+    number = figure(result, "counts", key)
+    return "unknown" if number is None else f"{number:,}"
+
+
+def _cut(result: Result) -> str:
+    choices = words(result, "protocol", "signature").split(" | ")
+    return next((each.removeprefix(CUT) for each in choices if each.startswith(CUT)), "as given")
+
+
+def _known_object(result: Result) -> str:
+    key = "known_object"
+    if not part(result, "official", key, needed=False):
+        return "none"
+    return f"by {words(result, 'official', key, 'source')}"
+
+
+def _difference(what: str, results: Sequence[Result], ask: Callable[[Result], str]) -> str:
+    """Say in what some results differ; empty where they do not."""
+    answers: dict[str, list[str]] = {}
+    for result in results:
+        answers.setdefault(ask(result), []).append(str(result.get("label")))
+    if len(answers) == 1:
+        return ""
+    told = "; ".join(f"{', '.join(labels)}: {answer}" for answer, labels in answers.items())
+    return f"{what} differ ({told})"

@@ -1,0 +1,243 @@
+"""Detectors side by side: one table of their results for each topic."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from diaghoi._version import __version__
+from diaghoi.comparison.comparable import check_comparable, shared_notes
+from diaghoi.comparison.figures import topics
+from diaghoi.comparison.results import Result, figure, words
+from diaghoi.comparison.study import Model, check_models
+from diaghoi.comparison.tables import Cell, Row, Table, means_of, stages, table_of
+from diaghoi.exceptions import InputError, number_of
+from diaghoi.statistics.significance import Difference
+
+DIFFERS = "†"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparison:
+    """Some detectors on one data set, under one protocol.
+
+    Parameters
+    ----------
+    dataset : str
+        Name of the data set.
+    protocol, signature : str
+        Name of the protocol and its choices.
+    images : int or None
+        Number of images; None where it is not the same for all.
+    models : tuple of Model
+        In the order in which they were given.
+    tables : tuple of Table
+        One for each topic.
+    caveats : tuple of str
+        What keeps the figures of the models from being comparable.
+    notes : tuple of str
+        What a reader of the single results has to know.
+    differences : tuple of Difference
+        Tests of models against the first, where they were asked for.
+    """
+
+    dataset: str
+    protocol: str
+    signature: str
+    images: int | None
+    models: tuple[Model, ...]
+    tables: tuple[Table, ...]
+    caveats: tuple[str, ...]
+    notes: tuple[str, ...]
+    differences: tuple[Difference, ...] = ()
+
+    @property
+    def subject(self) -> str:
+        """Data set and protocol in a few words."""
+        images = "" if self.images is None else f", {number_of('image', self.images)}"
+        return f"{self.dataset}{images}, protocol {self.protocol}"
+
+    @property
+    def has_backbones(self) -> bool:
+        """Whether any model has a backbone."""
+        return any(model.backbone for model in self.models)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All figures as plain Python values: the JSON of ``diaghoi compare --json``.
+
+        Returns
+        -------
+        dict
+            ``diaghoi`` (version), ``dataset``, ``protocol`` (``name``, ``signature``) and
+            ``images``; ``models``, each with ``label``, ``stage`` and ``backbone`` (None where not
+            told); ``groups``, the labels of the models of each stage; ``tables``, by topic:
+
+            - ``title`` and ``caption``, for people;
+            - ``columns``: ``key``, ``title``, ``group``, ``unit`` and ``better`` of each;
+            - ``models``: by label, the value under the key of each column, at full precision;
+              fractions for the units percent and points;
+            - ``best``: labels of the best models, by column that has a better direction;
+            - ``means``: of the models of each stage, and their ``difference``, two-stage less
+              one-stage, as ``models``; empty without stages;
+
+            and ``caveats``, ``notes`` and ``differences``
+            (:meth:`diaghoi.statistics.significance.Difference.to_dict`).
+        """
+        return {
+            "diaghoi": __version__,
+            "dataset": self.dataset,
+            "protocol": {"name": self.protocol, "signature": self.signature},
+            "images": self.images,
+            "models": [
+                {
+                    "label": model.label,
+                    "stage": model.stage or None,
+                    "backbone": model.backbone or None,
+                }
+                for model in self.models
+            ],
+            "groups": {
+                stage: [model.label for model in self.models if model.stage == stage]
+                for stage in stages(self.models)
+                if stage
+            },
+            "tables": {table.key: self._table(table) for table in self.tables},
+            "caveats": list(self.caveats),
+            "notes": list(self.notes),
+            "differences": [each.to_dict() for each in self.differences],
+        }
+
+    def with_differences(
+        self, differences: Sequence[Difference], level: float = 0.05
+    ) -> Comparison:
+        """Mark the figures that differ from those of another model.
+
+        Parameters
+        ----------
+        differences : sequence of Difference
+            Corrected together.
+        level : float
+            Figures with a lower corrected p are marked.
+        """
+        marked = {
+            (_place(each.path), each.labels[1]) for each in differences if each.p_holm < level
+        }
+        others = sorted({each.labels[0] for each in differences})
+        words = (
+            f" {DIFFERS}: differs from {', '.join(others)} (p < {level:g}, corrected for "
+            f"{len(differences)} comparisons)."
+        )
+        tables = tuple(_marked(table, marked, words) for table in self.tables)
+        return replace(self, tables=tables, differences=tuple(differences))
+
+    def _table(self, table: Table) -> dict[str, Any]:
+        keys = [column.key for column in table.columns]
+        models = {row.title: row for row in table.rows if row.kind == "model"}
+
+        def named(values: Iterable[float | None]) -> dict[str, float | None]:
+            return dict(zip(keys, values, strict=True))
+
+        rows = [tuple(cell.value for cell in models[model.label].cells) for model in self.models]
+        means = means_of(self.models, rows)
+        return {
+            "title": table.title,
+            "caption": table.caption,
+            "columns": [
+                {
+                    "key": column.key,
+                    "title": column.title,
+                    "group": column.group,
+                    "unit": column.unit,
+                    "better": column.better,
+                }
+                for column in table.columns
+            ],
+            "models": {
+                model.label: named(row) for model, row in zip(self.models, rows, strict=True)
+            },
+            "best": {
+                column.key: [
+                    model.label for model in self.models if models[model.label].cells[place].best
+                ]
+                for place, column in enumerate(table.columns)
+                if column.better is not None
+            },
+            "means": {name: named(values) for name, values in means.items()},
+        }
+
+
+def compare(models: Sequence[Model], results: Sequence[Result]) -> Comparison:
+    """Set the results of some detectors side by side.
+
+    Parameters
+    ----------
+    models : sequence of Model
+        Their labels, stages and backbones.
+    results : sequence of mapping
+        What :meth:`diaghoi.Diagnosis.to_dict` gives for each, or a file of ``diaghoi report
+        --json`` holds. The labels are those of ``models``.
+
+    Returns
+    -------
+    Comparison
+        Its tables have the models as rows, one-stage detectors first where stages are told. Group
+        means stand below groups of several models; they are undefined where the figure of a model
+        is.
+
+    Raises
+    ------
+    InputError
+        Where there is no model, labels stand there twice, data sets or protocols differ, or a
+        result cannot be used.
+    """
+    if not models:
+        raise InputError("there is no model to compare; give at least one result")
+    models = check_models(models)
+    results = [
+        {**result, "label": model.label} for model, result in zip(models, results, strict=True)
+    ]
+    caveats = check_comparable(results)
+    first = results[0]
+    images = {figure(result, "counts", "images") for result in results}
+    number = images.pop() if len(images) == 1 else None
+    return Comparison(
+        dataset=words(first, "dataset"),
+        protocol=words(first, "protocol", "name"),
+        signature=words(first, "protocol", "signature"),
+        images=None if number is None else int(number),
+        models=models,
+        tables=tuple(table_of(topic, models) for topic in topics(results)),
+        caveats=caveats,
+        notes=shared_notes(results),
+    )
+
+
+def _place(path: str) -> tuple[str, str]:
+    """Table and column of a figure by its path in a result."""
+    if path.startswith("oracles."):
+        _, oracle, _, split = path.split(".", 3)
+        return f"delta_map_{split}", oracle
+    if path.startswith("map."):
+        return "map", path
+    table, column = path.split(".", 1)
+    return table, column
+
+
+def _marked(table: Table, marked: set[tuple[tuple[str, str], str]], words: str) -> Table:
+    """Mark some cells of a table, and explain the mark where there is any."""
+
+    def cell(row: Row, place: int) -> Cell:
+        at = (table.key, table.columns[place].key), row.title
+        hit = row.kind == "model" and at in marked
+        return replace(row.cells[place], mark=DIFFERS if hit else "")
+
+    def row_of(row: Row) -> Row:
+        return replace(row, cells=tuple(cell(row, place) for place in range(len(row.cells))))
+
+    if not any(at[0] == table.key for at, _ in marked):
+        return table
+    sections = tuple(
+        replace(section, rows=tuple(map(row_of, section.rows))) for section in table.sections
+    )
+    return replace(table, sections=sections, caption=table.caption + words)

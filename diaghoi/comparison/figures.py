@@ -1,0 +1,315 @@
+"""What detectors are compared by: columns of figures from their results, topic by topic."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Literal
+
+from diaghoi.comparison.results import Result, error_count, figure, only_interactions, part, words
+from diaghoi.evaluation.means import TITLES
+from diaghoi.evaluation.pairs import ratio
+from diaghoi.oracles import ORACLES, TOTALS, error_title
+
+Better = Literal["higher", "lower"]
+Unit = Literal["percent", "points", "count", "number"]
+Value = Callable[[Result], float | None]
+# What every result has.
+PARTS = ("official", "map", "max_recall", "oracles", "errors", "pairs", "negatives", "actions")
+# Factor and decimals with which the values of each unit are shown.
+SHOWN: dict[str, tuple[int, int]] = {
+    "percent": (100, 2),
+    "points": (100, 2),
+    "count": (1, 0),
+    "number": (1, 1),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Column:
+    """One figure of every model.
+
+    Parameters
+    ----------
+    key : str
+        Its name for machines, for instance ``default.rare``; unique in the topic.
+    title : str
+        Its name for people.
+    unit : {"percent", "points", "count", "number"}
+        What is shown; ``percent`` and ``points`` (signed differences) are fractions in the values.
+    better : {"higher", "lower"} or None
+        Which values are better; None where that cannot be said.
+    group : str
+        Title that neighbouring columns share; empty for none.
+    """
+
+    key: str
+    title: str
+    unit: Unit = "percent"
+    better: Better | None = None
+    group: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Topic:
+    """The columns that make up one table, and the figures of the models.
+
+    Parameters
+    ----------
+    key : str
+        Its name for machines.
+    title : str
+        Its name for people, with the unit.
+    caption : str
+        What a reader has to know to understand the columns.
+    columns : tuple of Column
+        In the order in which they are shown.
+    values : tuple of tuple of (float or None)
+        For each model the value of each column; None where it is undefined.
+    best : str
+        What the best value of a column is, in words.
+    """
+
+    key: str
+    title: str
+    caption: str
+    columns: tuple[Column, ...]
+    values: tuple[tuple[float | None, ...], ...]
+    best: str = "best of its column"
+
+
+def topics(results: Sequence[Result]) -> tuple[Topic, ...]:
+    """Collect the topics by which some detectors can be compared.
+
+    Parameters
+    ----------
+    results : sequence of mapping
+        As from :meth:`diaghoi.Diagnosis.to_dict`, of one data set and protocol.
+
+    Returns
+    -------
+    tuple of Topic
+        ``official`` (where the data set has a benchmark), ``map``, ``delta_map_full`` and the same
+        for each other split, ``errors``, ``error_shares``, ``pairs`` and ``negatives_actions``.
+
+    Raises
+    ------
+    InputError
+        Where a result lacks a part, or holds something else than a number.
+    """
+    first = results[0]
+    for result in results:
+        for key in PARTS:
+            part(result, key)
+    splits = list(part(first, "map"))
+    found = [_mean_ap(results, splits)]
+    if part(first, "official"):
+        found.insert(0, _official(results))
+    found += [_delta_map(results, split) for split in splits]
+    found += [_errors(results), _error_shares(results)]
+    pairs = [split for split in splits if split != "harmonic"]
+    return (*found, _pairs(results, pairs), _negatives_actions(results, pairs))
+
+
+def split_title(split: str) -> str:
+    """Name a split for people."""
+    return TITLES.get(split, split)
+
+
+def _at(*keys: str) -> Value:
+    return lambda result: figure(result, *keys)
+
+
+def _topic(
+    results: Sequence[Result], columns: Sequence[tuple[Column, Value]], **words: str
+) -> Topic:
+    values = tuple(tuple(value(result) for _, value in columns) for result in results)
+    return Topic(columns=tuple(column for column, _ in columns), values=values, **words)
+
+
+def _of_split(key: str, title: str, split: str, splits: Sequence[str]) -> Column:
+    """Make the column of a mean over the classes of a split; a single split needs no name."""
+    if len(splits) == 1:
+        return Column(key=key, title=title, better="higher")
+    return Column(key=key, title=split_title(split), better="higher", group=title)
+
+
+def _official(results: Sequence[Result]) -> Topic:
+    official = part(results[0], "official")
+    if "agent" in official:
+        columns, caption = _v_coco(results[0]), "With one role less: without point."
+    else:
+        columns = [
+            (
+                Column(
+                    key=f"{key}.{split}", title=split_title(split), better="higher", group=title
+                ),
+                _at("official", key, split),
+            )
+            for key, title in (("default", "Default"), ("known_object", "Known Object"))
+            if key in official
+            for split in part(results[0], "official", key)
+            if split != "source"
+        ]
+        caption = "By the benchmark of the data set, whatever the protocol."
+        sources = {
+            words(result, "official", "known_object", "source")
+            for result in results
+            if "known_object" in official
+        }
+        if len(sources) == 1:
+            caption += f" Known Object: by {sources.pop()}."
+    of = " of the interactions" if all(map(only_interactions, results)) else ""
+    return _topic(results, columns, key="official", title=f"Official mAP{of}, %", caption=caption)
+
+
+def _v_coco(result: Result) -> list[tuple[Column, Value]]:
+    agent = Column(key="agent.ap", title="Agent", better="higher")
+    columns = [(agent, _at("official", "agent", "ap"))]
+    for number in (1, 2):
+        scenario = f"scenario_{number}"
+        roles = len(part(result, "official", scenario, "classes"))
+        for key, shown in (("ap", roles), ("ap_without_point", roles - 1)):
+            column = Column(
+                key=f"{scenario}.{key}",
+                title=f"{shown} roles",
+                better="higher",
+                group=f"Scenario {number}",
+            )
+            columns.append((column, _at("official", scenario, key)))
+    return columns
+
+
+def _mean_ap(results: Sequence[Result], splits: Sequence[str]) -> Topic:
+    columns = [
+        (_of_split(f"{key}.{split}", title, split, splits), _at(key, split))
+        for key, title in (("map", "mAP"), ("max_recall", "Mean max recall"))
+        for split in splits
+    ]
+    caption = "Mean over the classes of the protocol, of AP and of the highest recall."
+    return _topic(results, columns, key="map", title="mAP, %", caption=caption)
+
+
+def _delta_map(results: Sequence[Result], split: str) -> Topic:
+    columns = [
+        (
+            Column(key=name, title=error_title(name), unit="points", better="lower"),
+            _at("oracles", name, "delta_map", split),
+        )
+        for name in _oracles(results)
+    ]
+    classes = "" if split == "full" else f" ({split_title(split)})"
+    return _topic(
+        results,
+        columns,
+        key=f"delta_map_{split}",
+        title=f"ΔmAP{classes}, percentage points",
+        caption="What mAP gains when all errors of one kind are repaired: what they cost.",
+        best="smallest of its column: the error costs least",
+    )
+
+
+def _oracles(results: Sequence[Result]) -> list[str]:
+    """Name all oracles of the results, those of the package first and in their order."""
+    names = dict.fromkeys(name for result in results for name in part(result, "oracles"))
+    known = [name for name in ORACLES if name in names]
+    return known + [name for name in names if name not in ORACLES]
+
+
+def _errors(results: Sequence[Result]) -> Topic:
+    names = (*part(results[0], "errors"), *TOTALS)
+    columns = [
+        (Column(key=name, title=error_title(name), unit="count"), partial(_count, name=name))
+        for name in names
+    ]
+    caption = "Predicted triplets; annotated ones for missed and false negative."
+    if "ignored" in names:
+        caption += " Ignored: of people without annotated actions, not among the predictions."
+    return _topic(results, columns, key="errors", title="Number of errors", caption=caption)
+
+
+def _error_shares(results: Sequence[Result]) -> Topic:
+    columns = [
+        (Column(key=name, title=error_title(name)), partial(_share, name=name))
+        for name in (*part(results[0], "errors"), *TOTALS)
+        if name != "ignored"
+    ]
+    return _topic(
+        results,
+        columns,
+        key="error_shares",
+        title="Share of errors, %",
+        caption="Of the predicted triplets; of the annotated ones for missed and false negative.",
+    )
+
+
+def _count(result: Result, name: str) -> float | None:
+    counted = error_count(result, name)
+    return None if counted is None else counted[0]
+
+
+def _share(result: Result, name: str) -> float | None:
+    counted = error_count(result, name)
+    return None if counted is None else ratio(*counted)
+
+
+def _pairs(results: Sequence[Result], splits: Sequence[str]) -> Topic:
+    an_image = Column(key="per_image", title="Pairs/image", unit="number")
+    columns = [(an_image, _at("pairs", "per_image"))]
+    for split in splits:
+        inside = () if split == "full" else (split,)
+        for key in ("recall", "precision"):
+            column = Column(
+                key=".".join((*inside, key)),
+                title=key.capitalize(),
+                better="higher",
+                group=split_title(split) if len(splits) > 1 else "",
+            )
+            columns.append((column, _at("pairs", *inside, key)))
+    for key, title in (("human_recall", "Humans"), ("object_recall", "Objects")):
+        column = Column(key=key, title=title, better="higher", group="Recall of boxes")
+        columns.append((column, _at("pairs", key)))
+    columns.append((Column(key="map", title="mAP", better="higher"), _at("map", "full")))
+    return _topic(
+        results,
+        columns,
+        key="pairs",
+        title="Pairs, %",
+        caption=f"Recall and precision of predicted pairs, whatever they do. {_sources(results)}",
+    )
+
+
+def _sources(results: Sequence[Result]) -> str:
+    """Say where the pairs of each model come from."""
+    words = {"pairs": "as listed by", "triplets": "those of the triplets of"}
+    named: dict[str, list[str]] = {}
+    for result in results:
+        source = str(part(result, "pairs").get("source"))
+        named.setdefault(words.get(source, f"{source} of"), []).append(str(result.get("label")))
+    if len(named) == 1:
+        return f"Pairs: {next(iter(named))} the detectors."
+    told = "; ".join(f"{source} {', '.join(labels)}" for source, labels in named.items())
+    return f"Pairs: {told}."
+
+
+def _negatives_actions(results: Sequence[Result], splits: Sequence[str]) -> Topic:
+    columns = [
+        (
+            Column(key=f"negatives.{key}", title=title, better="higher", group="Negatives"),
+            _at("negatives", key),
+        )
+        for key, title in (("ap", "AP"), ("ap_published", "As published"))
+    ]
+    for split in splits:
+        keys = ("actions", "map") if split == "full" else ("actions", split, "map")
+        column = _of_split(".".join(keys), "Action mAP", split, splits)
+        columns.append((column, _at(*keys)))
+    return _topic(
+        results,
+        columns,
+        key="negatives_actions",
+        title="Negatives and actions, %",
+        caption="AP of rejecting pairs that do not interact (as published: at most 91.82); action "
+        "mAP on localised pairs.",
+    )

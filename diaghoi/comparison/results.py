@@ -1,0 +1,121 @@
+"""Reading figures out of results: of a diagnosis, or of a file that one was saved in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from diaghoi.diagnosis.notes import ONLY_INTERACTIONS
+from diaghoi.exceptions import InputError
+
+Result = Mapping[str, Any]
+
+
+def figure(result: Result, *keys: str) -> float | None:
+    """Look up a figure of a result; None where it is undefined, or not there.
+
+    Raises
+    ------
+    InputError
+        Where something else than a number stands there.
+    """
+    value: Any = part(result, *keys[:-1], needed=False).get(keys[-1])
+    if value is None:
+        return None
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    # This is false for NaN, too.
+    if not (number and abs(value) < 2**63):
+        raise _unusable(result, keys, f"is {value!r:.60}, which is no number")
+    return float(value) if isinstance(value, float) else int(value)
+
+
+def part(result: Result, *keys: str, needed: bool = True) -> Mapping[str, Any]:
+    """Look up a part of a result that has parts itself; empty where it need not be there.
+
+    Raises
+    ------
+    InputError
+        Where it is missing, or has no parts.
+    """
+    found: Mapping[str, Any] = result
+    for depth, key in enumerate(keys, 1):
+        below = found.get(key)
+        if below is None and not needed:
+            return {}
+        if not isinstance(below, Mapping):
+            what = "is missing" if below is None else f"is {below!r:.60}, which has no parts"
+            raise _unusable(result, keys[:depth], what)
+        found = below
+    return found
+
+
+def words(result: Result, *keys: str) -> str:
+    """Look up a name or a description in a result.
+
+    Raises
+    ------
+    InputError
+        Where it is missing, or something else stands there.
+    """
+    value = part(result, *keys[:-1]).get(keys[-1])
+    if not isinstance(value, str):
+        raise _unusable(result, keys, f"is {value!r:.60}, which is no text")
+    return value
+
+
+def notes_of(result: Result) -> tuple[str, ...]:
+    """List the notes of a result."""
+    notes = result.get("notes")
+    return tuple(map(str, notes)) if isinstance(notes, Sequence) else ()
+
+
+def error_count(result: Result, name: str) -> tuple[float, float] | None:
+    """Count an error, and what it is a share of.
+
+    Parameters
+    ----------
+    result : mapping
+        As from :meth:`diaghoi.Diagnosis.to_dict`.
+    name : str
+        A label of a prediction, or an oracle.
+
+    Returns
+    -------
+    part, whole : int
+        Of the annotated triplets for ``missed_gt`` and ``false_negative``, of the predicted ones
+        for all others. None for an oracle that is not about one label, such as a user's own.
+
+    Raises
+    ------
+    InputError
+        Where the result lacks a count.
+    """
+    predicted = _needed(result, "counts", "predicted_triplets")
+    annotated = _needed(result, "counts", "annotated_triplets")
+    true = _needed(result, "errors", "true_positive")
+    if name == "false_positive":
+        return predicted - true, predicted
+    if name == "false_negative":
+        return annotated - true, annotated
+    if name not in part(result, "errors"):
+        return None
+    return _needed(result, "errors", name), annotated if name == "missed_gt" else predicted
+
+
+def only_interactions(result: Result) -> bool:
+    """Tell whether the official means run over the classes of real interactions alone."""
+    return any(note.startswith(ONLY_INTERACTIONS) for note in notes_of(result))
+
+
+def _needed(result: Result, *keys: str) -> float:
+    value = figure(result, *keys)
+    if value is None:
+        raise _unusable(result, keys, "is missing")
+    return value
+
+
+def _unusable(result: Result, keys: Sequence[str], what: str) -> InputError:
+    return InputError(
+        f"result of '{result.get('label')}': {'.'.join(keys)} {what}; write it again with "
+        "'diaghoi report --json'"
+    )

@@ -1,0 +1,1 @@
+"""Index arithmetic, ranking, threads and temporary files: NumPy without a word of HOI."""

@@ -1,0 +1,87 @@
+"""Bringing annotations and predictions to one list of images."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import overload
+
+import numpy as np
+import numpy.typing as npt
+
+from diaghoi.data.scenes import Scenes, SceneSource, Source
+from diaghoi.exceptions import InputError
+
+
+@overload
+def join(annotations: Scenes, predictions: Source) -> tuple[Scenes, Source, Joined]: ...
+
+
+@overload
+def join(annotations: SceneSource, predictions: Source) -> tuple[SceneSource, Source, Joined]: ...
+
+
+def join(annotations: SceneSource, predictions: Source) -> tuple[SceneSource, Source, Joined]:
+    """Bring annotations and predictions to one common list of images.
+
+    The images of the predictions come first, in their order, then the annotated images without
+    predictions. Images are joined by name; where a file has no names, by position.
+
+    Returns
+    -------
+    annotations, predictions : Scenes or other source of scenes
+        With the same images.
+    joined : Joined
+        Which side each image comes from.
+
+    Raises
+    ------
+    InputError
+        Where no image is shared, or images without names differ in number.
+    """
+    if not (annotations.named and predictions.named):
+        if len(annotations) != len(predictions):
+            raise InputError(
+                f"{predictions.source or 'predictions'}: images can only be joined by position, "
+                f"because one of the files has no image names, but there are {len(predictions)} "
+                f"predicted and {len(annotations)} annotated images; add a 'filename' to each image"
+            )
+        everywhere = np.ones(len(annotations), dtype=bool)
+        names = annotations.names if annotations.named else predictions.names
+        joined = Joined(annotated=everywhere, predicted=everywhere)
+        return annotations.with_names(names), predictions.with_names(names), joined
+    if np.array_equal(annotations.names, predictions.names):
+        everywhere = np.ones(len(annotations), dtype=bool)
+        return annotations, predictions, Joined(annotated=everywhere, predicted=everywhere)
+
+    position = {name: row for row, name in enumerate(annotations.names.tolist())}
+    names = predictions.names.tolist()
+    rows = [position.pop(name, -1) for name in names]
+    if names and len(annotations) and max(rows) < 0:
+        raise InputError(
+            f"{predictions.source or 'predictions'}: none of the {len(names)} images is annotated "
+            f"in {annotations.source or 'the annotations'}; the first is '{names[0]}' here and "
+            f"'{annotations.names[0]}' there; are these predictions for another split or data set?"
+        )
+    unpredicted = list(position.values())
+    both = np.array(rows + unpredicted, dtype=np.int64)
+    predicted = np.arange(len(both)) < len(names)
+    everything = np.array([*names, *(annotations.names[unpredicted].tolist())], dtype=np.str_)
+    return (
+        annotations.load().take(both).with_names(everything),
+        predictions.with_names(everything),
+        Joined(annotated=both >= 0, predicted=predicted),
+    )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Joined:
+    """Where the images of a joined pair of scenes come from.
+
+    Parameters
+    ----------
+    annotated, predicted : (N,) bool array
+        Whether the image is in the annotation file, and in the prediction file.
+    """
+
+    annotated: npt.NDArray[np.bool_]
+    predicted: npt.NDArray[np.bool_]

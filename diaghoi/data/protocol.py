@@ -1,0 +1,354 @@
+"""Named, frozen evaluation protocols: every choice that moves a score, as data.
+
+Each table, figure and JSON file prints the name of its protocol and the one-line signature of its
+choices, so that two numbers are only compared when they mean the same.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from diaghoi.data.arrays.ragged import marked
+from diaghoi.exceptions import InputError, close_matches
+
+if TYPE_CHECKING:
+    from diaghoi.data.vocabulary import Vocabulary
+
+BoolArray = npt.NDArray[np.bool_]
+
+# The official evaluators build these levels in floating point, so that the fourth is
+# 0.30000000000000004 and a recall of exactly 3/10 does not reach it. Their figures need the same.
+ELEVEN_LEVELS: npt.NDArray[np.float64] = np.arange(11) * np.float64(0.1)
+
+
+class Group(NamedTuple):
+    """A named group of HOI classes that is reported beside the full mean.
+
+    Parameters
+    ----------
+    name : str
+        Key in results and title in tables.
+    classes : tuple of int
+        HOI classes, counted from zero.
+    """
+
+    name: str
+    classes: tuple[int, ...]
+
+
+# Keys of results, which the names of groups stand beside.
+RESERVED = (
+    *("full", "zero_shot", "rare", "non_rare", "harmonic"),
+    *("recall", "precision", "per_image", "source", "human_recall", "object_recall"),
+    *("map", "max_recall"),
+    # The costs of errors that add up, which stand beside those of groups.
+    *("human_box", "object_box", "both_boxes", "association", "action", "duplicate", "missed_gt"),
+    *("total", "map_repaired"),
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Protocol:
+    """One way to evaluate.
+
+    Parameters
+    ----------
+    name : str
+        The name that tables, figures and files print.
+    classes : {"all", "interactions", "roles", "evaluated"}
+        Which HOI classes count: all, those of real interactions (not of the verb
+        `no_interaction`), those with a role for an object, or those that the data set marks for
+        evaluation.
+    pairing : {"triplet", "person"}
+        How a prediction meets its annotation: by both boxes, categories included (HICO-DET), or by
+        the person it overlaps most, and then the role (V-COCO, where categories do not count).
+    missing_role : {"empty", "anything"}
+        With pairing by person, what fits an annotation without a box for the role: an empty
+        prediction (V-COCO's scenario 1) or anything (scenario 2).
+    considered : int or None
+        How many of the best predictions of an image may stand for annotated triplets that nothing
+        found; None for all.
+    average_precision : {"11-point", "area"}
+        Mean of the highest precision at recall 0, 0.1 ... 1, or area under the envelope of the
+        precision-recall curve.
+    class_without_true_positive : {"zero", "left out"}
+        What a class counts that has annotations but no true positive. "left out" is what the
+        published Diag-HOI code does: the class does not count when it has rows in the ranked list;
+        when it has none it counts 0 in the full mean and is left out of rare and non-rare.
+    iou : float
+        A box is found at an intersection over union of at least this.
+    strict : bool
+        More than ``iou`` is needed.
+    boxes : {"inclusive", "continuous"}
+        Whether a box covers whole pixels (width = x2 - x1 + 1) or not.
+    rare : {"train", "test", "described"}
+        Rare classes have fewer than ten instances in the training set (the benchmark) or in the
+        test set (the wording of the Diag-HOI paper), or are what the description of the data set
+        says.
+    groups : tuple of Group
+        Further groups of classes to report, for instance unseen and seen ones.
+    top : int or None
+        Only the best-scored triplets of each image count; None takes all that the file holds.
+    top_of_class : int or None
+        AP goes by this many of the best-scored triplets of each class in all images; None for all.
+        Errors are counted among all.
+    images_without_predictions : {"counted", "passed over"}
+        "passed over" is what the published Diag-HOI code does: annotated triplets of images without
+        any predicted triplet stay in the number of positives under every oracle and are not missed.
+    images_without_annotations : {"counted", "left out"}
+        Whether predictions on images without annotated triplets are false positives.
+    levels_from : {"zero", "both ends", "tenths"}
+        How the levels 0, 0.1 ... 1 are built in floating point: as multiples of 0.1, as MATLAB and
+        NumPy do in the official evaluators, from both ends, as ``torch.linspace`` does, or as
+        0/10, 1/10 ... 10/10.
+    single_precision_recall : bool
+        The published Diag-HOI code averages the pair recall in 32-bit numbers.
+    """
+
+    name: str
+    classes: Literal["all", "interactions", "roles", "evaluated"]
+    pairing: Literal["triplet", "person"] = "triplet"
+    missing_role: Literal["empty", "anything"] = "empty"
+    considered: int | None = None
+    average_precision: Literal["11-point", "area"] = "11-point"
+    class_without_true_positive: Literal["zero", "left out"] = "zero"
+    iou: float = 0.5
+    strict: bool = False
+    boxes: Literal["inclusive", "continuous"] = "inclusive"
+    rare: Literal["train", "test", "described"] = "train"
+    groups: tuple[Group, ...] = ()
+    top: int | None = None
+    top_of_class: int | None = None
+    images_without_predictions: Literal["counted", "passed over"] = "counted"
+    images_without_annotations: Literal["counted", "left out"] = "counted"
+    levels_from: Literal["zero", "both ends", "tenths"] = "zero"
+    single_precision_recall: bool = False
+
+    def _repr_html_(self) -> str:
+        # Only a notebook asks for it; the core works without the presentation.
+        from diaghoi.report.notebook import protocol_html
+
+        return protocol_html(self)
+
+    @property
+    def signature(self) -> str:
+        """All choices in one line."""
+        groups = ", ".join(f"{group.name} ({len(group.classes)})" for group in self.groups)
+        counted = {
+            "all": "all",
+            "interactions": "no_interaction left out",
+            "roles": "actions with a role",
+            "evaluated": "those marked for evaluation",
+        }
+        matching = {
+            "triplet": [],
+            "person": [
+                "matched by the person, then the role",
+                f"a role without annotated box fits: {self.missing_role}",
+            ],
+        }
+        return " | ".join(
+            [
+                f"classes: {counted[self.classes]}",
+                *matching[self.pairing],
+                f"AP: {self.average_precision}",
+                f"class without true positive: {self.class_without_true_positive}",
+                f"IoU {'>' if self.strict else '>='} {self.iou:g}, {self.boxes} boxes",
+                *(
+                    []
+                    if self.classes == "roles" or self.rare == "described"
+                    else [f"rare: < 10 {self.rare} instances"]
+                ),
+                f"triplets: {'as given' if self.top is None else f'top {self.top} an image'}",
+                *([f"AP by the best {self.top_of_class} of a class"] if self.top_of_class else []),
+                f"images without predictions: {self.images_without_predictions}",
+                *(
+                    ["images without annotations: left out"]
+                    if self.images_without_annotations == "left out"
+                    else []
+                ),
+                *([f"assigned: {self.considered} best of an image"] if self.considered else []),
+                *([f"groups: {groups}"] if groups else []),
+                *(
+                    [f"recall levels: {self.levels_from.replace('both', 'from both')}"]
+                    if self.levels_from != "zero"
+                    else []
+                ),
+                *(["pair recall: 32 bits"] if self.single_precision_recall else []),
+            ]
+        )
+
+    @property
+    def levels(self) -> npt.NDArray[np.float64] | None:
+        """Recall levels at which precision is read, None for the area."""
+        if self.average_precision == "area":
+            return None
+        if self.levels_from == "zero":
+            return ELEVEN_LEVELS
+        if self.levels_from == "tenths":
+            return np.arange(11) / 10
+        return np.where(np.arange(11) < 5, ELEVEN_LEVELS, 1 - ELEVEN_LEVELS[::-1])
+
+    @property
+    def categories_count(self) -> bool:
+        """Whether boxes are compared with boxes of their own category alone."""
+        return self.pairing == "triplet"
+
+    @property
+    def margin(self) -> float:
+        """Pixels by which a box is wider than the distance of its edges: 1 for inclusive boxes."""
+        return 1.0 if self.boxes == "inclusive" else 0.0
+
+    def counted(self, vocabulary: Vocabulary) -> BoolArray:
+        """(C,) true for the HOI classes that count."""
+        if self.classes == "interactions":
+            return vocabulary.interacting
+        if self.classes == "roles" and vocabulary.agents is not None:
+            return ~vocabulary.agents
+        if self.classes == "evaluated" and vocabulary.evaluated is not None:
+            return vocabulary.evaluated
+        return np.ones(len(vocabulary), dtype=bool)
+
+    def splits(self, vocabulary: Vocabulary) -> dict[str, BoolArray]:
+        """(C,) masks of the groups of classes that are reported.
+
+        ``full``; those of the data set, ``rare`` and ``non_rare`` for instance; the groups of the
+        protocol.
+        """
+        counted = self.counted(vocabulary)
+        splits = vocabulary.splits
+        if self.rare == "test" and vocabulary.test_instances is not None:
+            rare = vocabulary.test_instances < 10
+            splits = {"rare": rare, "non_rare": ~rare}
+        masks = {"full": counted} | {name: counted & members for name, members in splits.items()}
+        for group in self.groups:
+            masks[group.name] = counted & marked(np.array(group.classes), len(vocabulary))
+        return masks
+
+    def matches_like(self, other: Protocol) -> bool:
+        """Whether both protocols find the same true positives in every class."""
+        same_role = self.missing_role == other.missing_role
+        return self.overlaps_like(other) and same_role
+
+    def overlaps_like(self, other: Protocol) -> bool:
+        """Whether boxes meet the same boxes under both protocols."""
+        fields = ("pairing", "iou", "strict", "boxes")
+        return all(getattr(self, field) == getattr(other, field) for field in fields)
+
+
+HICO_DET = Protocol(name="hico-det", classes="all")
+V_COCO_1 = Protocol(
+    name="v-coco-s1",
+    classes="roles",
+    pairing="person",
+    missing_role="empty",
+    considered=100,
+    average_precision="area",
+)
+V_COCO_2 = replace(V_COCO_1, name="v-coco-s2", missing_role="anything")
+SWIG_HOI = Protocol(
+    name="swig-hoi",
+    classes="evaluated",
+    boxes="continuous",
+    top_of_class=19_999,
+    levels_from="tenths",
+)
+PROTOCOLS = {
+    protocol.name: protocol
+    for protocol in (
+        HICO_DET,
+        Protocol(name="hico-det-520", classes="interactions"),
+        Protocol(
+            name="diag-hoi",
+            classes="interactions",
+            class_without_true_positive="left out",
+            images_without_predictions="passed over",
+            single_precision_recall=True,
+        ),
+        Protocol(
+            name="upt",
+            classes="all",
+            strict=True,
+            boxes="continuous",
+            images_without_annotations="left out",
+            levels_from="both ends",
+        ),
+        V_COCO_1,
+        V_COCO_2,
+        SWIG_HOI,
+    )
+}
+
+
+def check_protocol(protocol: Protocol, vocabulary: Vocabulary) -> None:
+    """Check that a protocol can be used on a data set.
+
+    Raises
+    ------
+    InputError
+        Where the data set has roles of people and the protocol not, or the other way round.
+    """
+    if (protocol.pairing == "person") != (vocabulary.agents is not None):
+        fitting = [
+            each.name
+            for each in PROTOCOLS.values()
+            if (each.pairing == "person") == (vocabulary.agents is not None)
+        ]
+        raise InputError(
+            f"protocol {protocol.name} is not for {vocabulary.name}; choose {', '.join(fitting)}"
+        )
+    if protocol.rare == "test" and vocabulary.test_instances is None:
+        raise InputError(f"{vocabulary.name} has no rare classes by test instances")
+
+
+def protocol(name: str | Protocol, **changes: Any) -> Protocol:
+    """Return a protocol by name, with some choices changed.
+
+    Parameters
+    ----------
+    name : str or Protocol
+        One of ``PROTOCOLS``, or a protocol of your own.
+    **changes
+        Fields of :class:`Protocol` to set; None leaves a field as it is.
+
+    Raises
+    ------
+    InputError
+        For an unknown name or rare split, an IoU threshold outside (0, 1], or fewer than one
+        triplet an image.
+    """
+    if isinstance(name, str):
+        if name not in PROTOCOLS:
+            raise InputError(
+                f"unknown protocol '{name}'{close_matches(name, PROTOCOLS)}; "
+                f"known: {', '.join(PROTOCOLS)}"
+            )
+        name = PROTOCOLS[name]
+    rare = changes.get("rare")
+    if rare not in (None, "train", "test"):
+        raise InputError(f"rare classes go by the 'train' or the 'test' set, not by '{rare}'")
+    chosen = replace(name, **{key: value for key, value in changes.items() if value is not None})
+    _check_groups(chosen.groups)
+    if not 0 < chosen.iou <= 1:
+        raise InputError(f"the IoU threshold must lie in (0, 1], not {chosen.iou:g}")
+    for key, of in (("top", "an image"), ("top_of_class", "a class")):
+        number = getattr(chosen, key)
+        if number is not None and number < 1:
+            raise InputError(f"the number of triplets {of} ({key}) must be 1 or more: {number}")
+    return chosen
+
+
+def _check_groups(groups: tuple[Group, ...]) -> None:
+    """Refuse names that would hide other figures, in results or as titles."""
+    taken = {name.replace("_", "-") for name in RESERVED}
+    for group in groups:
+        key = group.name.lower().replace("_", "-")
+        if not key.strip():
+            raise InputError("a group of classes has no name; give it one")
+        if key in taken:
+            raise InputError(f"a group of classes cannot be called '{group.name}': that is taken")
+        taken.add(key)

@@ -1,0 +1,350 @@
+"""The one data structure of the package: images with boxes, pairs and triplets as columns.
+
+Annotations and predictions of every data set, format and detector are :class:`Scenes`. Boxes are
+kept once; a pair is two rows of the box table, a triplet is a row of the pair table and a verb. So
+overlap is computed box by box and looked up by pair and triplet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from typing import Any, Protocol, TypeVar, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+
+from diaghoi.data.arrays.ragged import expand
+from diaghoi.data.vocabulary import Vocabulary
+from diaghoi.exceptions import InputError
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.integer]
+
+
+@runtime_checkable
+class SceneSource(Protocol):
+    """Where scenes come from, some images at a time: :class:`Scenes` itself, or a file of them."""
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """What labels and verbs mean."""
+
+    @property
+    def names(self) -> npt.NDArray[np.str_]:
+        """(N,) image names."""
+
+    @property
+    def top(self) -> int | None:
+        """How many triplets of each image the reader kept."""
+
+    @property
+    def source(self) -> str:
+        """The file, for messages."""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """How the file was read."""
+
+    @property
+    def named(self) -> bool:
+        """Whether the images have names to be joined by."""
+
+    @property
+    def lists_pairs(self) -> bool:
+        """Whether the detector lists its pairs apart from the triplets."""
+
+    @property
+    def scored(self) -> bool:
+        """Whether these are predictions."""
+
+    @property
+    def bounds(self) -> dict[str, IntArray]:
+        """(N + 1,) first row of each image in the tables "box", "pair" and "triplet"."""
+
+    def __len__(self) -> int:
+        """Return the number of images."""
+
+    def between(self, first: int, stop: int) -> Scenes:
+        """Return the images ``first`` to ``stop - 1``."""
+
+    def take(self, images: npt.ArrayLike) -> Scenes:
+        """Return the scenes of the given images, in the given order."""
+
+    def with_names(self: Source, names: npt.NDArray[np.str_]) -> Source:
+        """Rename the images; where there are more names, empty images follow."""
+
+    def load(self) -> Scenes:
+        """Return all images."""
+
+
+Source = TypeVar("Source", bound=SceneSource)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Scenes:
+    """Images with their boxes, pairs and triplets.
+
+    All arrays are read-only. The rows of each table stand in the order of the images, and within
+    an image in the order in which the file stored them.
+
+    Parameters
+    ----------
+    vocabulary : Vocabulary
+        What labels and verbs mean.
+    names : (N,) str array
+        Image names; images are joined by them. Empty strings where the file has no names: then
+        images are joined by position.
+    sizes : (N, 2) int array or None
+        Width and height in pixels where known; 0 for an image of unknown size.
+    box_image : (B,) int array
+        Image of each box.
+    box_xyxy : (B, 4) float64 array
+        Left, top, right, bottom in pixels, counted from zero.
+    box_label : (B,) int array
+        Object category of each box; -1 where the file does not say.
+    box_ignored : (B,) bool array or None
+        People whose actions are not annotated, so that predictions on them count neither way.
+    box_score : (B,) float64 array or None
+        Detection score.
+    pair_human, pair_object : (P,) int array
+        Rows of the box table; object -1 where the pair has none.
+    pair_score : (P,) float64 array or None
+        How sure the detector is that the pair interacts: the highest score of a real verb. None
+        where the file does not list pairs; then the pairs are those of the triplets. NaN marks
+        a pair that the triplets mention but the list of pairs does not contain.
+    triplet_pair, triplet_verb : (T,) int array
+        Row of the pair table, and verb.
+    triplet_score : (T,) float64 array or None
+        Ranking score. Annotations have none.
+    triplet_action_score : (T,) float64 array or None
+        Score of the verb alone.
+    top : int or None
+        Where the reader kept only the best triplets of each image, how many.
+    source : str
+        The file, for messages.
+    notes : tuple of str
+        What a reader of the results has to know about how the file was read.
+    """
+
+    vocabulary: Vocabulary
+    names: npt.NDArray[np.str_]
+    sizes: IntArray | None = None
+    box_image: IntArray
+    box_xyxy: FloatArray
+    box_label: IntArray
+    box_ignored: npt.NDArray[np.bool_] | None = None
+    box_score: FloatArray | None = None
+    pair_human: IntArray
+    pair_object: IntArray
+    pair_score: FloatArray | None = None
+    triplet_pair: IntArray
+    triplet_verb: IntArray
+    triplet_score: FloatArray | None = None
+    triplet_action_score: FloatArray | None = None
+    top: int | None = None
+    source: str = ""
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for column in COLUMNS:
+            array = getattr(self, column)
+            if array is not None and array.flags.writeable:
+                array = array.view()
+                array.flags.writeable = False
+                object.__setattr__(self, column, array)
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def __repr__(self) -> str:
+        return (
+            f"<Scenes of {self.vocabulary.name}: {len(self)} images, {len(self.box_label)} boxes, "
+            f"{len(self.pair_human)} pairs, {len(self.triplet_pair)} triplets>"
+        )
+
+    @property
+    def named(self) -> bool:
+        """Whether the images have names to be joined by."""
+        return len(self.names) == 0 or bool(self.names[0] != "")
+
+    @property
+    def lists_pairs(self) -> bool:
+        """Whether the detector lists its pairs apart from the triplets."""
+        return self.pair_score is not None
+
+    @property
+    def scored(self) -> bool:
+        """Whether these are predictions."""
+        return self.triplet_score is not None
+
+    @cached_property
+    def bounds(self) -> dict[str, IntArray]:
+        """First row of each image in the table of boxes, pairs and triplets; (N + 1,) each."""
+        bounds: dict[str, IntArray] = {}
+        images = np.arange(len(self) + 1, dtype=self.box_image.dtype)
+        bounds["box"] = np.searchsorted(self.box_image, images)
+        # Rows of the other tables stand in the order of the images, not of what they refer to.
+        bounds["pair"] = _bounds(self.pair_human, bounds["box"])
+        bounds["triplet"] = _bounds(self.triplet_pair, bounds["pair"])
+        return bounds
+
+    @cached_property
+    def pair_image(self) -> IntArray:
+        """(P,) image of each pair."""
+        return self.box_image[self.pair_human]
+
+    @cached_property
+    def pair_label(self) -> IntArray:
+        """(P,) object category of each pair, -1 where it has no object."""
+        if len(self.box_label) == 0:
+            return np.full(len(self.pair_object), -1, dtype=np.int32)
+        return np.where(self.pair_object < 0, -1, self.box_label[self.pair_object])
+
+    @cached_property
+    def triplet_image(self) -> IntArray:
+        """(T,) image of each triplet."""
+        return self.pair_image[self.triplet_pair]
+
+    @cached_property
+    def triplet_class(self) -> IntArray:
+        """(T,) HOI class of each triplet, -1 where object and verb do not form one."""
+        return self.vocabulary.class_of[self.pair_label[self.triplet_pair], self.triplet_verb]
+
+    @property
+    def scores(self) -> FloatArray:
+        """(T,) ranking scores of predictions.
+
+        Raises
+        ------
+        InputError
+            Where the triplets have none.
+        """
+        if self.triplet_score is None:
+            raise InputError(f"{self.source or 'predictions'}: the triplets have no scores")
+        return self.triplet_score
+
+    @cached_property
+    def listed(self) -> npt.NDArray[np.bool_]:
+        """(P,) true for the pairs that the detector lists (where it lists none: with an object)."""
+        if self.pair_score is None:
+            return np.asarray(self.pair_object >= 0)
+        return ~np.isnan(self.pair_score)
+
+    def between(self, first: int, stop: int) -> Scenes:
+        """Return the images ``first`` to ``stop - 1``; most columns are views of this one's."""
+        ends = np.minimum([first, stop], len(self))
+        rows = {table: slice(*bounds[ends].tolist()) for table, bounds in self.bounds.items()}
+        shift = {table: rows[table].start for table in rows}
+        return self._select(slice(first, stop), rows, self.box_image[rows["box"]] - first, shift)
+
+    def take(self, images: npt.ArrayLike) -> Scenes:
+        """Return the scenes of the given images, in the given order; -1 gives an empty image."""
+        images = np.asarray(images, dtype=np.int64)
+        rows, copies, shift = {}, {}, {}
+        for table, bounds in self.bounds.items():
+            start = bounds[images]
+            count = np.where(images < 0, 0, bounds[images + 1] - start)
+            copies[table], rows[table] = expand(start, count)
+            shift[table] = start - (np.cumsum(count) - count)
+        by_row = {"box": shift["box"][copies["pair"]], "pair": shift["pair"][copies["triplet"]]}
+        return self._select(images, rows, copies["box"], by_row)
+
+    @classmethod
+    def concatenate(cls, parts: Sequence[Scenes]) -> Scenes:
+        """Join scenes of one file, in order; at least one."""
+        first = {"image": 0, "box": 0, "pair": 0}
+        columns: dict[str, list[Any]] = {name: [] for name in COLUMNS}
+        for part in parts:
+            changed = {
+                "box_image": part.box_image + first["image"],
+                "pair_human": part.pair_human + first["box"],
+                "pair_object": np.where(part.pair_object < 0, -1, part.pair_object + first["box"]),
+                "triplet_pair": part.triplet_pair + first["pair"],
+            }
+            for name in COLUMNS:
+                columns[name].append(changed.get(name, getattr(part, name)))
+            first["image"] += len(part)
+            first["box"] += len(part.box_image)
+            first["pair"] += len(part.pair_human)
+        joined: dict[str, Any] = {
+            name: None if column[0] is None else np.concatenate(column)
+            for name, column in columns.items()
+        }
+        return replace(parts[0], **joined)
+
+    def with_names(self, names: npt.NDArray[np.str_]) -> Scenes:
+        """Rename the images; where there are more names, empty images follow."""
+        sizes = self.sizes
+        if sizes is not None and len(names) > len(sizes):
+            sizes = np.concatenate([sizes, np.zeros((len(names) - len(sizes), 2), sizes.dtype)])
+        return replace(self, names=names, sizes=sizes)
+
+    def load(self) -> Scenes:
+        """Return these scenes: they are in memory."""
+        return self
+
+    def keep(self, pairs: npt.NDArray[np.bool_]) -> Scenes:
+        """Return the marked pairs with their triplets, and all images and boxes.
+
+        Parameters
+        ----------
+        pairs : (P,) bool array
+            The pairs to keep.
+        """
+        rows = {"pair": pairs, "triplet": pairs[self.triplet_pair]}
+        place = np.cumsum(pairs, dtype=self.triplet_pair.dtype) - 1
+        changed: dict[str, Any] = {"triplet_pair": place[self.triplet_pair[rows["triplet"]]]}
+        for column in COLUMNS:
+            table, array = column.split("_")[0], getattr(self, column)
+            if table in rows and column not in changed and array is not None:
+                changed[column] = array[rows[table]]
+        return replace(self, **changed)
+
+    def _select(self, images: Any, rows: Any, box_image: IntArray, shift: Any) -> Scenes:
+        """Cut all columns to ``rows``; references to boxes and pairs are lowered by ``shift``."""
+        objects = self.pair_object[rows["pair"]]
+        changed: dict[str, Any] = {
+            "names": _rows_or_empty(self.names, images, ""),
+            "sizes": None if self.sizes is None else _rows_or_empty(self.sizes, images, 0),
+            "box_image": box_image,
+            "pair_human": self.pair_human[rows["pair"]] - shift["box"],
+            "pair_object": np.where(objects < 0, -1, objects - shift["box"]),
+            "triplet_pair": self.triplet_pair[rows["triplet"]] - shift["pair"],
+        }
+        for column in COLUMNS:
+            array = getattr(self, column)
+            if column not in changed and array is not None:
+                changed[column] = array[rows[column.split("_")[0]]]
+        return replace(self, **changed)
+
+
+COLUMNS = tuple(
+    field.name
+    for field in fields(Scenes)
+    if field.name.split("_")[0] in ("names", "sizes", "box", "pair", "triplet")
+)
+
+
+def _bounds(reference: IntArray, bounds: IntArray) -> IntArray:
+    """First row of each image in a table that refers to another one, of which that is known.
+
+    All bounds are searched for at once, so that only few rows of a long table are looked at.
+    """
+    low = np.zeros(len(bounds), dtype=np.int64)
+    high = np.full(len(bounds), len(reference))
+    while (open_ := np.flatnonzero(low < high)).size:
+        middle = (low[open_] + high[open_]) // 2
+        before = reference[middle] < bounds[open_]
+        low[open_[before]] = middle[before] + 1
+        high[open_[~before]] = middle[~before]
+    return low
+
+
+def _rows_or_empty(array: npt.NDArray[Any], images: Any, empty: Any) -> npt.NDArray[Any]:
+    """Select rows, with ``empty`` in those whose image is -1."""
+    if isinstance(images, slice):
+        return array[images]
+    padded = np.concatenate([array, np.full_like(array, empty, shape=(1, *array.shape[1:]))])
+    return np.asarray(padded[images])

@@ -1,0 +1,1 @@
+"""Facts of data sets as CSV files; read by :mod:`diaghoi.data.vocabulary`."""

@@ -1,0 +1,312 @@
+"""What a data set is: objects, verbs, HOI classes, splits, and the protocols it is evaluated by.
+
+The facts of known data sets are the CSV files in ``diaghoi/data/vocabularies``; those of any other
+come from a description (:mod:`diaghoi.formats.description`). Inside the package objects, verbs and
+HOI classes are always the zero-based positions in a :class:`Vocabulary`; the numberings of files
+are translated when a file is read.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache, cached_property
+from importlib import resources
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from diaghoi.data.protocol import HICO_DET, PROTOCOLS, SWIG_HOI, V_COCO_1, V_COCO_2, Protocol
+from diaghoi.exceptions import InputError, close_matches
+
+IntArray = npt.NDArray[np.integer]
+BoolArray = npt.NDArray[np.bool_]
+
+
+# Ledgers keep the classes of predictions in 16 bits.
+MOST_CLASSES = 2**15 - 2
+
+
+@dataclass(frozen=True, kw_only=True)
+class Conventions:
+    """How the files of a data set number objects and verbs, and write boxes.
+
+    Parameters
+    ----------
+    objects, verbs : tuple of int
+        Number in the files of each object and verb.
+    origin : {0, 1}
+        Whether pixels are counted from zero or one.
+    boxes : {"xyxy", "xywh"}
+        Left and top, with right and bottom or with width and height.
+    """
+
+    objects: tuple[int, ...]
+    verbs: tuple[int, ...]
+    origin: Literal[0, 1] = 0
+    boxes: Literal["xyxy", "xywh"] = "xyxy"
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Vocabulary:
+    """Objects, verbs and HOI classes of a data set.
+
+    Parameters
+    ----------
+    name : str
+        Name of the data set, as in ``--dataset``.
+    objects, verbs : tuple of str
+        Names; their positions are the numbers used in the package.
+    class_object, class_verb : (C,) int array
+        Object and verb of each HOI class, in the official order of the classes; object -1 where
+        the class holds for every object and for none (V-COCO).
+    person : int
+        The object category of human boxes.
+    no_interaction : int
+        The verb that says "these two do not interact", -1 where the data set has none.
+    protocol : Protocol
+        What a diagnosis goes by where the user does not choose.
+    benchmarks : tuple of Protocol
+        The protocols of the data set's own benchmark, whose figures stand in every report.
+    splits : dict of (C,) bool array
+        Groups of classes that are reported beside the full mean, by their key in results. In
+        HICO-DET `rare` are the classes with fewer than ten visible training instances.
+    evaluated : (C,) bool array or None
+        The classes that the benchmark evaluates; None for all.
+    test_instances : (C,) int array or None
+        Visible annotated triplets in the complete test set, where known.
+    agents : (C,) bool array or None
+        Classes that say what a person does, without a role for an object; None where there are
+        none.
+    conventions : Conventions or None
+        How files number and measure, whatever their format; None where each format of the data set
+        has its own way.
+    annotations : pathlib.Path or None
+        The annotation file, where the data set names one.
+    """
+
+    name: str
+    objects: tuple[str, ...]
+    verbs: tuple[str, ...]
+    class_object: IntArray
+    class_verb: IntArray
+    person: int
+    protocol: Protocol
+    benchmarks: tuple[Protocol, ...] = ()
+    no_interaction: int = -1
+    splits: Mapping[str, BoolArray] = field(default_factory=dict)
+    evaluated: BoolArray | None = None
+    test_instances: IntArray | None = None
+    agents: BoolArray | None = None
+    conventions: Conventions | None = None
+    annotations: Path | None = None
+
+    def __len__(self) -> int:
+        return len(self.class_object)
+
+    def __repr__(self) -> str:
+        return (
+            f"<Vocabulary {self.name}: {len(self.objects)} objects, {len(self.verbs)} verbs, "
+            f"{len(self)} HOI classes>"
+        )
+
+    def __reduce__(self) -> Any:
+        # A known vocabulary is identified by its name: unpickling gives the one of this process.
+        if self.known:
+            return vocabulary, (self.name,)
+        return super().__reduce__()
+
+    @property
+    def known(self) -> bool:
+        """Whether the package itself knows the data set."""
+        return self.name in VOCABULARIES
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Eight hexadecimal digits that change with any name or class."""
+        classes = (self.class_object.tolist(), self.class_verb.tolist())
+        told = repr((self.objects, self.verbs, classes)).encode()
+        return hashlib.sha256(told).hexdigest()[:8]
+
+    @property
+    def rare(self) -> BoolArray | None:
+        """(C,) true for rare classes; None where the data set has no such split."""
+        return self.splits.get("rare")
+
+    @cached_property
+    def class_of(self) -> IntArray:
+        """(objects + 1, verbs) table of HOI classes; -1 where the combination is not a class.
+
+        The last row is that of object -1: no object, or one of unknown category.
+        """
+        table = np.full((len(self.objects) + 1, len(self.verbs)), -1, dtype=np.int32)
+        for hoi, (thing, verb) in enumerate(zip(self.class_object, self.class_verb, strict=True)):
+            table[slice(None) if thing < 0 else thing, verb] = hoi
+        table.flags.writeable = False
+        return table
+
+    @cached_property
+    def interacting(self) -> BoolArray:
+        """(C,) true for the classes whose verb is a real interaction."""
+        return np.asarray(self.class_verb != self.no_interaction)
+
+    @cached_property
+    def class_named(self) -> dict[str, int]:
+        """HOI class of each name; where classes share a name, the last one."""
+        return {self.class_name(hoi): hoi for hoi in range(len(self))}
+
+    def class_name(self, hoi: int) -> str:
+        """Name of an HOI class for people: ``ride bicycle``; in V-COCO ``cut instr``."""
+        verb, thing = self.verbs[self.class_verb[hoi]], self.class_object[hoi]
+        name = verb if thing < 0 else f"{verb} {self.objects[thing]}"
+        return name.replace("_", " ")
+
+
+def facts(table: str) -> list[dict[str, str]]:
+    """Read the rows of one of the CSV files of facts."""
+    with (resources.files("diaghoi.data.vocabularies") / table).open(encoding="utf-8") as lines:
+        return list(csv.DictReader(lines))
+
+
+@cache
+def hico_det() -> Vocabulary:
+    """HICO-DET: 80 objects in COCO-80 order (person = 0), 117 verbs, 600 HOI classes."""
+    objects = tuple(row["name"] for row in facts("coco_objects.csv"))
+    rows = facts("hico_det.csv")
+    verbs = tuple(sorted({row["verb"] for row in rows}))
+    object_number = {name: number for number, name in enumerate(objects)}
+    verb_number = {name: number for number, name in enumerate(verbs)}
+    return Vocabulary(
+        name="hico-det",
+        objects=objects,
+        verbs=verbs,
+        class_object=_frozen([object_number[row["object"]] for row in rows]),
+        class_verb=_frozen([verb_number[row["verb"]] for row in rows]),
+        person=object_number["person"],
+        no_interaction=verb_number["no_interaction"],
+        protocol=PROTOCOLS["hico-det-520"],
+        benchmarks=(HICO_DET,),
+        splits={
+            name: _where(rows, "rare", value) for name, value in (("rare", 1), ("non_rare", 0))
+        },
+        test_instances=_frozen([int(row["test_instances"]) for row in rows]),
+    )
+
+
+@cache
+def v_coco() -> Vocabulary:
+    """V-COCO: 80 objects in COCO-80 order, and 51 classes, each an action and a role of it.
+
+    26 classes say that a person does something (role ``agent``), 25 also with what (``obj``,
+    ``instr``). As verbs they are called ``cut agent``, ``cut instr``, ``cut obj``.
+    """
+    rows = facts("v_coco.csv")
+    objects = tuple(row["name"] for row in facts("coco_objects.csv"))
+    return Vocabulary(
+        name="v-coco",
+        objects=objects,
+        verbs=tuple(f"{row['action']} {row['role']}" for row in rows),
+        class_object=_frozen([-1] * len(rows)),
+        class_verb=_frozen(list(range(len(rows)))),
+        person=objects.index("person"),
+        protocol=V_COCO_1,
+        benchmarks=(V_COCO_1, V_COCO_2),
+        agents=np.array([row["role"] == "agent" for row in rows]),
+    )
+
+
+@cache
+def v_coco_images() -> dict[str, frozenset[str]]:
+    """Names of the images of V-COCO's val and test split, by split."""
+    rows = facts("v_coco_images.csv")
+    return {
+        split: frozenset(row["image"] for row in rows if row["split"] == split)
+        for split in ("val", "test")
+    }
+
+
+@cache
+def swig_hoi() -> Vocabulary:
+    """SWIG-HOI: 1,000 objects, 407 verbs and 14,130 HOI classes, of which 5,539 are evaluated.
+
+    Objects are told apart by their number: some have the same name.
+    """
+    objects = tuple(row["name"] for row in facts("swig_hoi_objects.csv"))
+    verbs = tuple(row["name"] for row in facts("swig_hoi_actions.csv"))
+    rows = facts("swig_hoi.csv")
+    names = ("zero_shot", "rare", "non_rare")
+    return Vocabulary(
+        name="swig-hoi",
+        objects=objects,
+        verbs=verbs,
+        class_object=_frozen([int(row["object"]) for row in rows]),
+        class_verb=_frozen([int(row["action"]) for row in rows]),
+        person=objects.index("person"),
+        protocol=SWIG_HOI,
+        benchmarks=(SWIG_HOI,),
+        splits={name: _where(rows, "frequency", n) for n, name in enumerate(names)},
+        evaluated=_where(rows, "evaluation", 1),
+        conventions=Conventions(objects=tuple(range(len(objects))), verbs=tuple(range(len(verbs)))),
+    )
+
+
+def _where(rows: list[dict[str, str]], column: str, value: int) -> BoolArray:
+    """(C,) true for the classes that have the value in a column."""
+    mask = np.array([int(row[column]) == value for row in rows])
+    mask.flags.writeable = False
+    return mask
+
+
+def _frozen(values: list[int]) -> IntArray:
+    array = np.asarray(values, dtype=np.int32)
+    array.flags.writeable = False
+    return array
+
+
+VOCABULARIES = {"hico-det": hico_det, "v-coco": v_coco, "swig-hoi": swig_hoi}
+
+
+def vocabulary(name: str) -> Vocabulary:
+    """Return the vocabulary of a data set by its name, or from the description of one.
+
+    Parameters
+    ----------
+    name : str
+        One of ``VOCABULARIES``, or the path of a ``.toml`` file
+        (:mod:`diaghoi.formats.description`).
+
+    Raises
+    ------
+    InputError
+        Where no data set of that name is known, or the description cannot be used.
+    """
+    if name.endswith(".toml"):
+        from diaghoi.formats.description import read_description
+
+        return read_description(name)
+    if name not in VOCABULARIES:
+        raise InputError(
+            f"unknown data set '{name}'{close_matches(name, VOCABULARIES)}; "
+            f"known: {', '.join(VOCABULARIES)}, and any that a .toml file describes"
+        )
+    return VOCABULARIES[name]()
+
+
+@cache
+def object_numberings() -> dict[str, dict[int, int]]:
+    """Object numbers of the field, each as ``{number in the file: position in COCO-80}``.
+
+    ``coco80`` counts 0-79 in COCO order, ``coco91`` is COCO's own category id (1-90 with gaps) and
+    ``hico80`` the zero-based position in HICO-DET's alphabetical list.
+    """
+    rows = facts("coco_objects.csv")
+    alphabetical = {name: n for n, name in enumerate(sorted(row["name"] for row in rows))}
+    return {
+        "coco80": {int(row["coco80"]): int(row["coco80"]) for row in rows},
+        "coco91": {int(row["coco91"]): int(row["coco80"]) for row in rows},
+        "hico80": {alphabetical[row["name"]]: int(row["coco80"]) for row in rows},
+    }

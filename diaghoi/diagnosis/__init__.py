@@ -1,0 +1,1 @@
+"""From scenes to a diagnosis: `diagnose()`, the `Diagnosis`, and what it is made of."""

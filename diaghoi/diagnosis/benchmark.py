@@ -1,0 +1,138 @@
+"""The figures of each data set's own benchmark, which stand in every report."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from diaghoi.data.arrays.scratch import let_go
+from diaghoi.data.protocol import HICO_DET, Protocol
+from diaghoi.data.scenes import SceneSource
+from diaghoi.data.vocabulary import Vocabulary
+from diaghoi.evaluation.average_precision import ClassScores, Evaluated, class_scores
+from diaghoi.evaluation.ledger import Benchmark
+from diaghoi.evaluation.means import split_means
+
+if TYPE_CHECKING:
+    from diaghoi.diagnosis.diagnosis import Diagnosis
+
+BoolArray = npt.NDArray[np.bool_]
+IntArray = npt.NDArray[np.integer]
+
+# Dense arrays are cut to this many triplets an image for the benchmark, whatever else is asked for.
+CUSTOMARY_TOP = 100
+# V-COCO is customarily reported without this role too: it has hardly any annotations.
+UNCOMMON_ROLE = "point instr"
+
+
+def benchmarks(predictions: SceneSource) -> list[Protocol]:
+    """List the protocols of the benchmark of a data set."""
+    protocols = predictions.vocabulary.benchmarks
+    top = None if predictions.top is None else CUSTOMARY_TOP
+    return [replace(each, top=top) if each.pairing == "triplet" else each for each in protocols]
+
+
+def official_figures(diagnosis: Diagnosis) -> dict[str, Any]:
+    """Give the figures of the benchmark as plain values.
+
+    Returns
+    -------
+    dict
+        HICO-DET: ``default`` and ``known_object``, each with ``full``, ``rare``, ``non_rare``, the
+        latter also with its ``source``. SWIG-HOI: ``default`` alone, also with ``zero_shot``. Empty
+        for data sets without a benchmark of their own. V-COCO: ``agent``, ``scenario_1`` and
+        ``scenario_2``, each with ``ap`` and ``classes``, the scenarios also with
+        ``ap_without_point``.
+    """
+    figures: dict[str, Any] = {}
+    agents = diagnosis.vocabulary.agents
+    for section in sections(diagnosis):
+        scores = section.scores(diagnosis.benchmark)
+        means: dict[str, Any] = dict(split_means(scores, section.protocol, section.splits)[0])
+        if section.name == "known_object":
+            means["source"] = diagnosis.known_object_source
+        if agents is not None:
+            means["classes"] = _by_class(scores, section.splits["ap"], diagnosis.vocabulary)
+        figures[section.name] = means
+    let_go(diagnosis.known_objects)
+    return figures
+
+
+class Section(NamedTuple):
+    """One setting of a benchmark.
+
+    Parameters
+    ----------
+    name : str
+        Its key among the figures.
+    of : callable
+        Gives the predictions and annotations of a benchmark that count.
+    protocol : Protocol
+        How average precision is taken.
+    splits : dict of (C,) bool array
+        The classes of each mean.
+    """
+
+    name: str
+    of: Callable[[Benchmark], Evaluated]
+    protocol: Protocol
+    splits: dict[str, BoolArray]
+
+    def scores(self, benchmark: Benchmark) -> ClassScores:
+        """Average precision of each class."""
+        return ClassScores.concatenate(
+            [
+                (run, class_scores(self.of(part), benchmark.classes, self.protocol))
+                for run, part in benchmark.parts()
+            ]
+        )
+
+
+def sections(diagnosis: Diagnosis) -> Iterator[Section]:
+    """List the settings of the benchmark of a data set."""
+    words, protocols = diagnosis.vocabulary, diagnosis.benchmark.protocols
+    if words.agents is not None:
+        common = ~words.agents & (np.array(words.verbs) != UNCOMMON_ROLE)
+        roles = {"ap": ~words.agents, "ap_without_point": common}
+        first, second = protocols
+        yield Section("agent", partial(_all, first), first, {"ap": words.agents})
+        yield Section("scenario_1", partial(_all, first), first, roles)
+        yield Section("scenario_2", partial(_all, second), second, roles)
+        return
+    for protocol in protocols:
+        splits = replace(protocol, groups=diagnosis.protocol.groups).splits(words)
+        yield Section("default", partial(_all, protocol), protocol, splits)
+        if protocol.name == HICO_DET.name:
+            shown = partial(_known, protocol, diagnosis.known_objects, words.class_object)
+            yield Section("known_object", shown, protocol, splits)
+
+
+def _all(protocol: Protocol, benchmark: Benchmark) -> Evaluated:
+    return benchmark.evaluated(protocol)
+
+
+def _known(
+    protocol: Protocol, known: BoolArray, thing: IntArray, benchmark: Benchmark
+) -> Evaluated:
+    """Take the images that show the object of a class, of which each has one ``thing``."""
+    return benchmark.evaluated(
+        protocol,
+        rows=known[benchmark.row_image, thing[benchmark.row_class]],
+        annotations=known[benchmark.annotation_image, thing[benchmark.annotation_class]],
+    )
+
+
+def _by_class(scores: ClassScores, members: BoolArray, words: Vocabulary) -> dict[str, Any]:
+    """Average precision of each class by its name; an agent's is that of the action."""
+    ap = scores.average_precision
+    return {
+        words.verbs[words.class_verb[hoi]].removesuffix(" agent"): None
+        if np.isnan(ap[hoi])
+        else float(ap[hoi])
+        for hoi in np.flatnonzero(members).tolist()
+    }

@@ -1,0 +1,130 @@
+"""From annotations and predictions to a diagnosis: :func:`diagnose`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from diaghoi.data.joining import join
+from diaghoi.data.known_object import ImageLabels
+from diaghoi.data.protocol import Protocol, check_protocol
+from diaghoi.data.protocol import protocol as protocol_named
+from diaghoi.data.scenes import SceneSource
+from diaghoi.diagnosis.benchmark import benchmarks
+from diaghoi.diagnosis.blocks import examine
+from diaghoi.diagnosis.diagnosis import Diagnosis
+from diaghoi.exceptions import InputError
+
+
+def diagnose(
+    annotations: SceneSource,
+    predictions: SceneSource,
+    protocol: str | Protocol | None = None,
+    *,
+    label: str = "",
+    image_labels: ImageLabels | None = None,
+    progress: Callable[[int], Any] | None = None,
+) -> Diagnosis:
+    """Diagnose a detector: official mAP, errors, oracles, pairs, negatives and actions.
+
+    Parameters
+    ----------
+    annotations, predictions : Scenes
+        As read by :func:`diaghoi.read_annotations` and :func:`diaghoi.read_predictions`, or opened
+        by :func:`diaghoi.open_annotations` and :func:`diaghoi.open_predictions`; images are joined
+        by name.
+    protocol : str or Protocol, optional
+        The choices; ``diaghoi.protocol(name, iou=...)`` changes some of them. By default
+        that of the data set: `hico-det-520` for HICO-DET, `v-coco-s1` for V-COCO, `swig-hoi` for
+        SWIG-HOI, and what its description says for any other.
+    label : str
+        Name of the detector in tables and figures.
+    image_labels : ImageLabels, optional
+        Image-level labels of HICO for Known Object. Without them the box annotations decide.
+    progress : callable, optional
+        Called with the number of images done since the last call.
+
+    Returns
+    -------
+    Diagnosis
+
+    Raises
+    ------
+    InputError
+        Where nothing is annotated, no image is shared, predictions have no scores, or annotations,
+        predictions and protocol are not of one data set.
+    """
+    for name, given in (("annotations", annotations), ("predictions", predictions)):
+        if not isinstance(given, SceneSource):
+            raise InputError(
+                f"{name}: expected Scenes, found {type(given).__name__}; read a file with "
+                f"diaghoi.read_{name}"
+            )
+    dataset, other = annotations.vocabulary.name, predictions.vocabulary.name
+    if dataset != other:
+        raise InputError(f"the annotations are of {dataset}, the predictions of {other}")
+    if annotations.vocabulary.fingerprint != predictions.vocabulary.fingerprint:
+        raise InputError(
+            f"annotations and predictions were read with different descriptions of {dataset}; read "
+            "both with the same one"
+        )
+    protocol = protocol_named(annotations.vocabulary.protocol if protocol is None else protocol)
+    check_protocol(protocol, annotations.vocabulary)
+    if annotations.scored and not predictions.scored:
+        raise InputError(
+            "annotations and predictions are swapped: diagnose(annotations, predictions)"
+        )
+    if not annotations.bounds["triplet"][-1]:
+        raise InputError(
+            f"{annotations.source or 'annotations'}: no annotated triplet, so there is nothing to "
+            "evaluate against"
+        )
+    return diagnose_images(
+        annotations,
+        predictions,
+        protocol,
+        label=label,
+        image_labels=image_labels,
+        progress=progress,
+    )
+
+
+def diagnose_images(
+    annotations: SceneSource,
+    predictions: SceneSource,
+    protocol: Protocol,
+    *,
+    label: str = "",
+    image_labels: ImageLabels | None = None,
+    progress: Callable[[int], Any] | None = None,
+) -> Diagnosis:
+    """Diagnose some images of a data set, of which none need be annotated.
+
+    The parameters are those of :func:`diagnose`.
+    """
+    annotations, predictions, joined = join(annotations, predictions)
+    cuts = [top for top in (protocol.top, predictions.top) if top is not None]
+    protocol = replace(protocol, top=min(cuts, default=None))
+    evidence = examine(annotations, predictions, protocol, benchmarks(predictions), progress)
+    return Diagnosis(
+        vocabulary=annotations.vocabulary,
+        protocol=protocol,
+        label=label,
+        names=annotations.names,
+        annotated=joined.annotated,
+        predicted=joined.predicted,
+        benchmark=evidence.benchmark,
+        ledger=evidence.ledger,
+        ignored=evidence.ignored,
+        known_objects=evidence.objects
+        if image_labels is None
+        else image_labels.objects(annotations),
+        known_object_source="box annotations" if image_labels is None else "image labels",
+        image_pairs=evidence.pairs,
+        pair_source="pairs" if predictions.lists_pairs else "triplets",
+        negative_pairs=evidence.negatives,
+        unknown_annotated=evidence.unknown_annotated,
+        unknown_predicted=evidence.unknown_predicted,
+        reading_notes=tuple(dict.fromkeys(annotations.notes + predictions.notes)),
+    )

@@ -1,0 +1,346 @@
+"""The result of a diagnosis, a sum over images."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from diaghoi._version import __version__
+from diaghoi.data.arrays.ragged import batches
+from diaghoi.data.arrays.threads import threads
+from diaghoi.data.protocol import Protocol
+from diaghoi.data.vocabulary import Vocabulary
+from diaghoi.diagnosis.benchmark import official_figures
+from diaghoi.diagnosis.notes import found_notes
+from diaghoi.diagnosis.tables import Table, class_table, image_table
+from diaghoi.evaluation.actions import action_rankings
+from diaghoi.evaluation.average_precision import ClassScores, Evaluated, class_scores
+from diaghoi.evaluation.errors import LABELS
+from diaghoi.evaluation.ledger import PART, Benchmark, Ledger
+from diaghoi.evaluation.means import Split, split_means
+from diaghoi.evaluation.negatives import Negatives, negative_scores
+from diaghoi.evaluation.pairs import ImagePairs, PairCounts, pair_scores
+from diaghoi.exceptions import InputError, some_of
+from diaghoi.oracles import ORACLES, Oracle
+
+BoolArray = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Diagnosis:
+    """What is wrong with a detector, and what each error costs.
+
+    Diagnoses of disjoint images under one protocol add up: ``a + b`` is exactly the diagnosis of
+    all their images. What is stored are rows and counts; rates, means and deltas are derived.
+
+    Parameters
+    ----------
+    vocabulary : Vocabulary
+        The data set.
+    protocol : Protocol
+        The choices behind all figures but ``official``.
+    label : str
+        Name of the detector.
+    names : (N,) str array
+        Images.
+    annotated, predicted : (N,) bool array
+        Whether each image is in the annotation file and in the prediction file.
+    benchmark : Benchmark
+        All predictions of all HOI classes, for the official figures.
+    ledger : Ledger
+        The predictions that the protocol counts.
+    ignored : int
+        Predictions that count neither way: of people whose actions are not annotated.
+    known_objects : (N, objects) bool array
+        For Known Object: which categories an image is labelled with.
+    known_object_source : str
+        "image labels" or "box annotations".
+    image_pairs : dict of ImagePairs
+        Counts of pairs, by split.
+    pair_source : str
+        "pairs" where the detector lists its pairs, "triplets" where they are those of the triplets.
+    negative_pairs : Negatives
+        The predicted pairs with their scores.
+    unknown_annotated, unknown_predicted : int
+        Triplets whose object and verb form no HOI class; they are left out.
+    reading_notes : tuple of str
+        From the readers.
+    """
+
+    vocabulary: Vocabulary
+    protocol: Protocol
+    label: str
+    names: npt.NDArray[np.str_]
+    annotated: BoolArray
+    predicted: BoolArray
+    benchmark: Benchmark
+    ledger: Ledger
+    ignored: int
+    known_objects: BoolArray
+    known_object_source: str
+    image_pairs: dict[str, ImagePairs]
+    pair_source: str
+    negative_pairs: Negatives
+    unknown_annotated: int
+    unknown_predicted: int
+    reading_notes: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        name = f" of {self.label}" if self.label else ""
+        mean_ap = self.mean_ap["full"]
+        shown = "undefined" if mean_ap is None else f"{100 * mean_ap:.2f} %"
+        return (
+            f"<Diagnosis{name} on {self.vocabulary.name}, {len(self.names)} images, protocol "
+            f"{self.protocol.name}: mAP {shown}>"
+        )
+
+    def _repr_html_(self) -> str:
+        # Only a notebook asks for it; the core works without the presentation.
+        from diaghoi.report.notebook import diagnosis_html
+
+        return diagnosis_html(self.to_dict())
+
+    def __add__(self, other: Diagnosis) -> Diagnosis:
+        return Diagnosis.sum([self, other])
+
+    @staticmethod
+    def sum(parts: Iterable[Diagnosis]) -> Diagnosis:
+        """Diagnosis of all images of the parts, in order.
+
+        Raises
+        ------
+        InputError
+            Where the parts differ in protocol or share an image, or there are none.
+        """
+        parts = list(parts)
+        if not parts:
+            raise InputError("there is no diagnosis to add up")
+        first = parts[0]
+        for part in parts[1:]:
+            if part.vocabulary.fingerprint != first.vocabulary.fingerprint:
+                raise InputError(
+                    f"diagnoses of different data sets do not add: {first.vocabulary.name}, "
+                    f"{part.vocabulary.name}"
+                )
+            for field in ("protocol", "known_object_source", "pair_source"):
+                mine, other = getattr(first, field), getattr(part, field)
+                if mine != other:
+                    raise InputError(
+                        f"diagnoses with different {field} do not add: {mine}, {other}"
+                    )
+        names = np.concatenate([part.names for part in parts])
+        unique, number = np.unique(names[names != ""], return_counts=True)
+        if (number > 1).any():
+            raise InputError(
+                "diagnoses that share images do not add: " + some_of(unique[number > 1].tolist())
+            )
+        images = [len(part.names) for part in parts]
+        return replace(
+            first,
+            names=names,
+            benchmark=Benchmark.concatenate([p.benchmark for p in parts], images),
+            ignored=sum(p.ignored for p in parts),
+            ledger=Ledger.concatenate([p.ledger for p in parts], images),
+            image_pairs={
+                split: ImagePairs.concatenate([p.image_pairs[split] for p in parts])
+                for split in first.image_pairs
+            },
+            negative_pairs=Negatives.concatenate([p.negative_pairs for p in parts], images),
+            unknown_annotated=sum(p.unknown_annotated for p in parts),
+            unknown_predicted=sum(p.unknown_predicted for p in parts),
+            reading_notes=tuple(dict.fromkeys(note for p in parts for note in p.reading_notes)),
+            annotated=np.concatenate([p.annotated for p in parts]),
+            predicted=np.concatenate([p.predicted for p in parts]),
+            known_objects=np.concatenate([p.known_objects for p in parts]),
+        )
+
+    @cached_property
+    def splits(self) -> dict[str, BoolArray]:
+        """(C,) masks of the classes of each split: see :meth:`diaghoi.Protocol.splits`."""
+        return self.protocol.splits(self.vocabulary)
+
+    @cached_property
+    def class_scores(self) -> ClassScores:
+        """AP and max recall of each HOI class before any repair."""
+        return self.ledger.scores(self.protocol)
+
+    @cached_property
+    def mean_ap(self) -> Split:
+        """MAP of each split under the protocol."""
+        return self._means(self.class_scores)[0]
+
+    @cached_property
+    def max_recall(self) -> Split:
+        """Mean of the highest recall of each class, for each split."""
+        return self._means(self.class_scores)[1]
+
+    @cached_property
+    def repaired_scores(self) -> dict[str, ClassScores]:
+        """AP and max recall of each HOI class after each oracle."""
+
+        def repaired(task: tuple[Oracle, Ledger]) -> ClassScores:
+            repair, part = task
+            return repair(part).scores(self.protocol)
+
+        scores: dict[str, list[tuple[range, ClassScores]]] = {name: [] for name in ORACLES}
+        with threads() as pool:
+            for classes, part in self.ledger.repairable_parts():
+                found = pool.map(repaired, [(oracle, part) for oracle in ORACLES.values()])
+                for name, each in zip(ORACLES, found, strict=True):
+                    scores[name].append((classes, each))
+        return {name: ClassScores.concatenate(parts) for name, parts in scores.items()}
+
+    @cached_property
+    def oracles(self) -> dict[str, dict[str, Split]]:
+        """For each oracle ``map``, ``delta_map`` (signed) and ``max_recall`` of each split."""
+        outcome = {}
+        for name, scores in self.repaired_scores.items():
+            mean_ap, max_recall = self._means(scores)
+            delta = {split: _difference(mean_ap[split], self.mean_ap[split]) for split in mean_ap}
+            outcome[name] = {"map": mean_ap, "delta_map": delta, "max_recall": max_recall}
+        return outcome
+
+    @cached_property
+    def errors(self) -> dict[str, int]:
+        """Number of predictions with each label, and of missed annotated triplets."""
+        counts = [
+            np.bincount(part.row_label, minlength=len(LABELS)) for _, part in self.ledger.parts()
+        ]
+        errors = dict(zip(LABELS, np.sum(counts, axis=0).tolist(), strict=True))
+        errors["missed_gt"] = int(self.ledger.missed.sum())
+        if self.protocol.pairing == "person":
+            errors["ignored"] = self.ignored
+        return errors
+
+    @cached_property
+    def official(self) -> dict[str, Any]:
+        """The benchmark's own figures; see :mod:`diaghoi.diagnosis.benchmark`."""
+        return official_figures(self)
+
+    @cached_property
+    def pair_counts(self) -> dict[str, PairCounts]:
+        """Counts of pairs of each split."""
+        return {split: pairs.total() for split, pairs in self.image_pairs.items()}
+
+    @cached_property
+    def pairs(self) -> dict[str, Any]:
+        """Pair recall and precision, pairs an image, recall of humans and of objects."""
+        single = self.protocol.single_precision_recall
+        scores = {
+            split: pair_scores(counts, single_precision=single)
+            for split, counts in self.pair_counts.items()
+        }
+        full = scores["full"]
+        return {
+            "recall": full["recall"],
+            "precision": full["precision"],
+            "per_image": full["per_image"],
+            "source": self.pair_source,
+            "human_recall": full["human_recall"],
+            "object_recall": full["object_recall"],
+        } | {
+            split: {key: scores[split][key] for key in ("recall", "precision")}
+            for split in scores
+            if split != "full"
+        }
+
+    @cached_property
+    def negatives(self) -> dict[str, Any]:
+        """AP of rejecting pairs that do not interact."""
+        return negative_scores(self.negative_pairs)
+
+    @property
+    def action_rankings(self) -> dict[str, Evaluated]:
+        """Predictions on localised pairs, ranked verb by verb, by split of the HOI classes."""
+        return action_rankings(self.ledger, self.vocabulary, self.splits)
+
+    @cached_property
+    def split_verb_scores(self) -> dict[str, ClassScores]:
+        """AP and max recall of each verb over localised pairs, by split of the HOI classes."""
+        # The limit on predictions of a class is one on HOI classes.
+        protocol = replace(self.protocol, top_of_class=None)
+        verb, verbs = self.vocabulary.class_verb, len(self.vocabulary.verbs)
+        scores: dict[str, list[tuple[range, ClassScores]]] = {split: [] for split in self.splits}
+        rows = np.bincount(verb, np.diff(self.ledger.bounds), verbs).astype(np.int64)
+        for run in batches(np.append(0, np.cumsum(rows)), PART):
+            rankings = action_rankings(self.ledger, self.vocabulary, self.splits, run)
+            for split, ranked in rankings.items():
+                scores[split].append((run, class_scores(ranked, verbs, protocol)))
+        return {split: ClassScores.concatenate(parts) for split, parts in scores.items()}
+
+    @property
+    def verb_scores(self) -> ClassScores:
+        """AP and max recall of each verb over localised pairs, ranked by the action score."""
+        return self.split_verb_scores["full"]
+
+    @cached_property
+    def actions(self) -> dict[str, Any]:
+        """Action mAP and mean max recall, the same in each other split.
+
+        None where the file has no action scores.
+        """
+        every_verb = np.ones(len(self.vocabulary.verbs), dtype=bool)
+        actions: dict[str, Any] = {}
+        for split, scores in self.split_verb_scores.items():
+            mean_ap, max_recall = split_means(scores, self.protocol, {split: every_verb})
+            means = {"map": mean_ap[split], "max_recall": max_recall[split]}
+            if not self.ledger.scores_actions:
+                means = dict.fromkeys(means)
+            actions |= means if split == "full" else {split: means}
+        return actions
+
+    @cached_property
+    def classes(self) -> Table:
+        """Table per HOI class: see :func:`diaghoi.diagnosis.tables.class_table`."""
+        return class_table(self)
+
+    @cached_property
+    def images(self) -> Table:
+        """Table per image: see :func:`diaghoi.diagnosis.tables.image_table`."""
+        return image_table(self)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Images, and the annotated triplets, predicted triplets and predicted pairs that count."""
+        return {
+            "images": len(self.names),
+            "annotated_triplets": int(self.ledger.annotation_counts.sum()),
+            "predicted_triplets": len(self.ledger.row_class),
+            "predicted_pairs": self.pair_counts["full"].predicted,
+        }
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader of the figures has to know."""
+        return (*self.reading_notes, *found_notes(self))
+
+    def to_dict(self) -> dict[str, Any]:
+        """All figures as plain Python values: the JSON of ``diaghoi report --json``."""
+        return {
+            "diaghoi": __version__,
+            "dataset": self.vocabulary.name,
+            "label": self.label,
+            "protocol": {"name": self.protocol.name, "signature": self.protocol.signature},
+            "counts": self.counts,
+            "official": self.official,
+            "map": self.mean_ap,
+            "max_recall": self.max_recall,
+            "errors": self.errors,
+            "oracles": self.oracles,
+            "pairs": self.pairs,
+            "negatives": self.negatives,
+            "actions": self.actions,
+            "notes": list(self.notes),
+        }
+
+    def _means(self, scores: ClassScores) -> tuple[Split, Split]:
+        return split_means(scores, self.protocol, self.splits)
+
+
+def _difference(after: float | None, before: float | None) -> float | None:
+    return None if after is None or before is None else after - before

@@ -1,0 +1,295 @@
+"""What all blocks of images leave behind, in ranking order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from diaghoi.data.arrays.ragged import batches
+from diaghoi.data.arrays.ranking import descending
+from diaghoi.data.arrays.scratch import Column, Scratch, let_go
+from diaghoi.data.protocol import Protocol
+from diaghoi.evaluation.ledger import Benchmark, Ledger
+from diaghoi.evaluation.negatives import Negatives
+from diaghoi.evaluation.pairs import COUNTED, ImagePairs
+
+Array = npt.NDArray[Any]
+IntArray = npt.NDArray[np.integer]
+BoolArray = npt.NDArray[np.bool_]
+OfName = Callable[[str], Array]
+_CLASS = np.empty(0, dtype=np.int16)
+
+# Rows of whole classes that a thread ranks, and that are in memory at once.
+_FEW, _MANY = 50_000, 1_000_000
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Evidence:
+    """What one pass over the images leaves behind.
+
+    Parameters
+    ----------
+    benchmark : Benchmark
+        All predictions and annotated triplets of all HOI classes.
+    ledger : Ledger
+        Those that the protocol counts, labelled and assigned.
+    ignored : int
+        Predictions of the protocol's classes that count neither way.
+    pairs : dict of ImagePairs
+        For the annotated pairs of each split.
+    objects : (N, objects) bool array
+        Which categories each image is annotated with: see
+        :func:`~diaghoi.data.known_object.annotated_objects`.
+    negatives : Negatives
+        The predicted pairs.
+    unknown_annotated, unknown_predicted : int
+        Triplets whose object and verb form no HOI class.
+    """
+
+    benchmark: Benchmark
+    ledger: Ledger
+    ignored: int
+    pairs: dict[str, ImagePairs]
+    objects: BoolArray
+    negatives: Negatives
+    unknown_annotated: int
+    unknown_predicted: int
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Sorted:
+    """Rows of a block in the order of the classes and, in a class, of the input.
+
+    Parameters
+    ----------
+    bounds : (C + 1,) int array
+        The first row of each class.
+    columns : dict of (R, ...) array or Column
+        By name.
+    """
+
+    bounds: IntArray
+    columns: Mapping[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Block:
+    """The evidence of a block of images; images and input rows are numbered as in all of them.
+
+    Parameters
+    ----------
+    images : dict of (N, ...) array or Column
+        ``pairs``: the columns of :class:`~diaghoi.evaluation.pairs.ImagePairs` of each split, as a
+        record; ``objects``: as those of the evidence.
+    rows : Sorted
+        Predictions of all HOI classes: ``image``, ``score``, ``verdict`` (see
+        :class:`~diaghoi.evaluation.ledger.Benchmark`) and ``counts``: whether the protocol counts
+        it.
+    labelled : Sorted
+        Those that it counts: ``input``, ``label``, ``annotation``, ``action_score`` (see
+        :class:`~diaghoi.evaluation.ledger.Ledger`).
+    annotations : dict of (A,) array or Column
+        Annotated triplets: ``class``, ``image``, ``counts``, ``examined``, ``attempted``,
+        ``reachable``.
+    negatives : dict of (P,) array or Column
+        The predicted pairs: ``score``, ``negative``, ``image`` (see
+        :class:`~diaghoi.evaluation.negatives.Negatives`).
+    ignored, unknown_annotated, unknown_predicted : int
+        As those of the evidence.
+    """
+
+    images: Mapping[str, Any]
+    rows: Sorted
+    labelled: Sorted
+    annotations: Mapping[str, Any]
+    negatives: Mapping[str, Any]
+    ignored: int
+    unknown_annotated: int
+    unknown_predicted: int
+
+    def kept(self, scratch: Scratch) -> Block:
+        """Put the rows away."""
+        rows, labelled = (
+            replace(table, columns=scratch.keep(table.columns))
+            for table in (self.rows, self.labelled)
+        )
+        return replace(
+            self,
+            rows=rows,
+            labelled=labelled,
+            images=scratch.keep(self.images),
+            annotations=scratch.keep(self.annotations),
+            negatives=scratch.keep(self.negatives),
+        )
+
+
+def collected(
+    blocks: Sequence[Block], protocols: tuple[Protocol, ...], pool: Executor, scratch: Scratch
+) -> Evidence:
+    """Join the evidence of consecutive blocks.
+
+    Parameters
+    ----------
+    blocks : sequence of Block
+        At least one, whose rows are kept by the scratch.
+    protocols : tuple of Protocol
+        Those of the benchmark.
+    pool : concurrent.futures.Executor
+        Threads that share the classes.
+    scratch : Scratch
+        Where the joined rows lie.
+    """
+    ledger, benchmark = _ranked(blocks, protocols, pool, scratch)
+    images = _joined([block.images for block in blocks], scratch)
+    pairs = images["pairs"]
+    return Evidence(
+        benchmark=benchmark,
+        ledger=ledger,
+        ignored=sum(block.ignored for block in blocks),
+        pairs={
+            split: ImagePairs({name: pairs[split][name] for name in COUNTED})
+            for split in pairs.dtype.names or ()
+        },
+        objects=images["objects"],
+        negatives=Negatives(**_joined([block.negatives for block in blocks], scratch)),
+        unknown_annotated=sum(block.unknown_annotated for block in blocks),
+        unknown_predicted=sum(block.unknown_predicted for block in blocks),
+    )
+
+
+def _joined(tables: Sequence[Mapping[str, Column]], scratch: Scratch) -> dict[str, Array]:
+    """Join the rows of tables of the same columns."""
+    joined = {}
+    for name, kind in tables[0].items():
+        rows, first = sum(table[name].shape[0] for table in tables), 0
+        joined[name] = scratch.empty((rows, *kind.shape[1:]), kind.dtype)
+        for table in tables:
+            stop = first + table[name].shape[0]
+            joined[name][first:stop] = table[name].rows(0, stop - first)
+            first = stop
+            let_go(joined[name])
+    return joined
+
+
+def _ranked(
+    blocks: Sequence[Block], protocols: tuple[Protocol, ...], pool: Executor, scratch: Scratch
+) -> tuple[Ledger, Benchmark]:
+    """Rank the rows of all blocks once, for the ledger and the benchmark."""
+    annotated = _joined([block.annotations for block in blocks], scratch)
+    counts, of_class = annotated["counts"], annotated["class"] >= 0
+    ledger, benchmark = _rank(blocks, counts, pool, scratch)
+    classes = len(blocks[0].rows.bounds) - 1
+    return (
+        Ledger(
+            classes=classes,
+            **{f"row_{name}": values for name, values in ledger.items()},
+            annotation_class=annotated["class"][counts],
+            annotation_image=annotated["image"][counts],
+            annotation_input=np.flatnonzero(counts).astype(np.int32),
+            annotation_counts=np.ones(counts.sum(), dtype=bool),
+            annotation_examined=annotated["examined"][counts],
+            annotation_attempted=annotated["attempted"][counts],
+            annotation_reachable=annotated["reachable"][counts],
+        ),
+        Benchmark(
+            classes=classes,
+            protocols=protocols,
+            **{f"row_{name}": values for name, values in benchmark.items()},
+            annotation_class=annotated["class"][of_class],
+            annotation_image=annotated["image"][of_class],
+        ),
+    )
+
+
+def _rank(
+    blocks: Sequence[Block], counts: BoolArray, pool: Executor, scratch: Scratch
+) -> tuple[dict[str, Array], dict[str, Array]]:
+    """Rank rows class by class; ``counts`` marks the annotated triplets of the ledger."""
+    # From a triplet among all to one that counts; -1, no triplet, stays.
+    position = np.append(np.cumsum(counts, dtype=np.int32) - 1, np.int32(-1))
+    rows = _Rows([block.rows for block in blocks])
+    labelled = _Rows([block.labelled for block in blocks])
+    benchmark = rows.empty(("class", "image", "score", "verdict"), scratch)
+    ledger = labelled.empty(("input", "label", "annotation", "action_score"), scratch)
+    ledger |= labelled.empty(("class", "image", "score"), scratch, like=rows)
+
+    def rank(
+        part: range, rows_of: Callable[[int], OfName], labelled_of: Callable[[int], OfName]
+    ) -> None:
+        some = np.diff(rows.bounds[part.start : part.stop + 1])
+        for hoi in (np.flatnonzero(some) + part.start).tolist():
+            row, label = rows_of(hoi), labelled_of(hoi)
+            order, counted = descending(row("score")), row("counts")
+            chosen = order[counted[order]]
+            place = (np.cumsum(counted, dtype=np.int32) - 1)[chosen]
+            every, those = rows.of_class(hoi), labelled.of_class(hoi)
+            benchmark["class"][every] = ledger["class"][those] = hoi
+            for name in ("image", "score", "verdict"):
+                values = row(name)
+                benchmark[name][every] = values[order]
+                if name in ledger:
+                    ledger[name][those] = values[chosen]
+            for name in ("input", "label", "action_score"):
+                ledger[name][those] = label(name)[place]
+            ledger["annotation"][those] = position[label("annotation")[place]]
+
+    for some in batches(rows.bounds, _MANY):
+        held = rows.read(some), labelled.read(some)
+        tasks = [pool.submit(rank, few, *held) for few in batches(rows.bounds, _FEW, some)]
+        for task in tasks:
+            task.result()
+        let_go(*benchmark.values(), *ledger.values())
+        del held  # before the next rows are read
+    return ledger, benchmark
+
+
+class _Rows:
+    """The rows of one table in all blocks, class by class."""
+
+    def __init__(self, tables: Sequence[Sorted]) -> None:
+        self._tables = tables
+        self.bounds: IntArray = np.sum([table.bounds for table in tables], axis=0)
+
+    def empty(
+        self, names: Sequence[str], scratch: Scratch, like: _Rows | None = None
+    ) -> dict[str, Array]:
+        """Return arrays for all rows: the classes, or like columns of this table or another."""
+        columns = (like or self)._tables[0].columns
+        kinds = {name: columns.get(name, _CLASS) for name in names}
+        return {
+            name: scratch.empty((self.bounds[-1], *kind.shape[1:]), kind.dtype)
+            for name, kind in kinds.items()
+        }
+
+    def of_class(self, hoi: int) -> slice:
+        """Where the rows of a class stand among all."""
+        return slice(*self.bounds[hoi : hoi + 2].tolist())
+
+    def read(self, classes: range) -> Callable[[int], OfName]:
+        """Read the rows of some classes; what is returned joins a column of one of them."""
+        bounds = np.array(
+            [table.bounds[classes.start : classes.stop + 1] for table in self._tables]
+        )
+        place = np.append(0, np.cumsum(bounds[:, -1] - bounds[:, 0])).tolist()
+        held = {
+            # In one piece, which gives its memory back as a whole.
+            name: np.empty((place[-1], *kind.shape[1:]), kind.dtype)
+            for name, kind in self._tables[0].columns.items()
+        }
+        for block, table in enumerate(self._tables):
+            for name, rows in held.items():
+                mine = table.columns[name].rows(*bounds[block, [0, -1]].tolist())
+                rows[place[block] : place[block + 1]] = mine
+        starts = (bounds - bounds[:, :1] + np.array(place[:-1])[:, None]).T
+
+        def of_class(hoi: int) -> OfName:
+            first, stop = starts[hoi - classes.start : hoi - classes.start + 2].tolist()
+            runs = list(map(slice, first, stop))
+            return lambda name: np.concatenate([held[name][run] for run in runs])
+
+        return of_class

@@ -1,0 +1,205 @@
+"""What a file holds, and what looks wrong with it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from diaghoi.data.joining import join
+from diaghoi.data.scenes import Scenes
+from diaghoi.data.vocabulary import v_coco_images
+from diaghoi.diagnosis.plausibility import constant_scores, meeting_warnings, one_based
+from diaghoi.exceptions import InputError, some_of
+
+# Boxes may reach over the edge of the image by this much (pixels) before it is called outside.
+EDGE = 1.0
+# Images whose boxes are compared with the annotated ones; more say the same, in much more memory.
+IMAGES = 2000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Inspection:
+    """What a file holds, and what looks wrong with it.
+
+    Parameters
+    ----------
+    facts : dict
+        Counts and ranges, by name.
+    warnings : tuple of str
+        What looks wrong, one sentence each.
+    """
+
+    facts: dict[str, Any]
+    warnings: tuple[str, ...]
+
+
+def inspect(scenes: Scenes, annotations: Scenes | None = None) -> Inspection:
+    """Inspect predictions or annotations.
+
+    Parameters
+    ----------
+    scenes : Scenes
+        What to inspect.
+    annotations : Scenes, optional
+        The annotations that predictions are meant for; more can be seen with them.
+    """
+    warnings = [
+        *_box_warnings(scenes),
+        *_class_warnings(scenes),
+        *_score_warnings(scenes),
+        *_split_warnings(scenes),
+    ]
+    if annotations is not None:
+        warnings += _joint_warnings(scenes, annotations)
+    return Inspection(facts=_facts(scenes), warnings=tuple(warnings))
+
+
+def _facts(scenes: Scenes) -> dict[str, Any]:
+    only_pairs = scenes.pair_score is not None and not len(scenes.triplet_pair)
+    rows, image = ("pairs", scenes.pair_image) if only_pairs else ("triplets", scenes.triplet_image)
+    listed = "pairs" if scenes.pair_score is not None else "pairs of the triplets"
+    facts: dict[str, Any] = {
+        "images": len(scenes),
+        f"images without {rows}": len(scenes) - len(np.unique(image)),
+        "boxes": len(scenes.box_label),
+        listed: int(scenes.listed.sum()),
+    }
+    if not only_pairs:
+        facts["triplets"] = len(scenes.triplet_pair)
+        facts["HOI classes"] = len(np.unique(scenes.triplet_class[scenes.triplet_class >= 0]))
+    for name, score in (
+        ("triplet score", scenes.triplet_score),
+        ("action score", scenes.triplet_action_score),
+        ("pair score", None if scenes.pair_score is None else scenes.pair_score[scenes.listed]),
+    ):
+        if score is not None and len(score):
+            facts[name] = [float(score.min()), float(score.max())]
+    return facts
+
+
+def _where(scenes: Scenes, images: npt.NDArray[np.integer]) -> str:
+    named = [scenes.names[i] or f"number {i}" for i in np.unique(images).tolist()]
+    return f"images {some_of(named)}"
+
+
+def _box_warnings(scenes: Scenes) -> list[str]:
+    warnings = one_based(scenes)
+    if scenes.sizes is not None:
+        warnings += _outside(scenes, scenes.sizes)
+    return warnings
+
+
+def _outside(scenes: Scenes, sizes: npt.NDArray[np.integer]) -> list[str]:
+    size = sizes[scenes.box_image]
+    beyond = (scenes.box_xyxy[:, 2:] > size + EDGE).any(axis=1)
+    outside = (size[:, 0] > 0) & (beyond | (scenes.box_xyxy[:, :2] < -EDGE).any(axis=1))
+    if not outside.any():
+        return []
+    first = int(np.argmax(outside))
+    width, height = size[first].tolist()
+    box = ", ".join(f"{value:g}" for value in scenes.box_xyxy[first].round(1).tolist())
+    return [
+        f"{int(outside.sum())} of {len(outside)} boxes reach outside their image, the first is "
+        f"[{box}] in a {width} x {height} image; are they in pixels of the original image? "
+        f"({_where(scenes, scenes.box_image[outside])})"
+    ]
+
+
+def _class_warnings(scenes: Scenes) -> list[str]:
+    warnings = []
+    vocabulary = scenes.vocabulary
+    unknown = scenes.triplet_class < 0
+    if unknown.any():
+        first = int(np.argmax(unknown))
+        label = int(scenes.pair_label[scenes.triplet_pair[first]])
+        thing = vocabulary.objects[label] if label >= 0 else "nothing"
+        warnings.append(
+            f"{int(unknown.sum())} of {len(unknown)} triplets have an object and a verb that form "
+            f"no HOI class, the first is {vocabulary.verbs[scenes.triplet_verb[first]]} {thing}; "
+            "they are left out of the evaluation; many of them hint at another numbering "
+            "(--objects)"
+        )
+    subject = scenes.box_label[scenes.pair_human]
+    if (subject != vocabulary.person).any():
+        other = subject[subject != vocabulary.person]
+        warnings.append(
+            f"the subject of {len(other)} of {len(subject)} pairs is no person but, first, a "
+            f"{vocabulary.objects[other[0]]}; such pairs match nothing"
+        )
+    key = scenes.triplet_pair.astype(np.int64) * len(vocabulary.verbs) + scenes.triplet_verb
+    repeated = len(key) - len(np.unique(key))
+    if repeated:
+        warnings.append(f"{repeated} triplets repeat another one of the same two boxes and verb")
+    return warnings
+
+
+def _score_warnings(scenes: Scenes) -> list[str]:
+    warnings = []
+    for name, score in (
+        ("triplet", scenes.triplet_score),
+        ("action", scenes.triplet_action_score),
+    ):
+        if score is None or not len(score):
+            continue
+        outside = (score < 0) | (score > 1)
+        if outside.any():
+            warnings.append(
+                f"{int(outside.sum())} {name} scores lie outside [0, 1], for instance "
+                f"{score[outside][0]:g}; ranking works, negatives and calibration do not"
+            )
+    warnings += constant_scores(scenes)
+    if scenes.triplet_score is not None and scenes.triplet_action_score is None:
+        warnings.append("no action scores: negatives and actions will be undefined")
+    return warnings
+
+
+def _split_warnings(scenes: Scenes) -> list[str]:
+    names = scenes.names.tolist()
+    if scenes.vocabulary.agents is not None:
+        return _v_coco_split(names)
+    train = ["train" in name for name in names]
+    if not any(train):
+        return []
+    return [
+        f"{sum(train)} of {len(train)} image names say 'train': the benchmark is evaluated on the "
+        "test split"
+    ]
+
+
+def _v_coco_split(names: list[str]) -> list[str]:
+    """Warn of images that are not of V-COCO's test split, and say of which they are."""
+    splits = v_coco_images()
+    other = [name for name in names if name not in splits["test"]]
+    if not other:
+        return []
+    val = sum(name in splits["val"] for name in other)
+    of = [
+        f"{count} of {split}"
+        for split, count in (("val", val), ("train or of no split at all", len(other) - val))
+        if count
+    ]
+    return [
+        f"{len(other)} of {len(names)} images are not of V-COCO's test split, on which the "
+        f"benchmark is evaluated, but {' and '.join(of)}: {some_of(other)}"
+    ]
+
+
+def _joint_warnings(scenes: Scenes, annotations: Scenes) -> list[str]:
+    try:
+        annotations, scenes, joined = join(annotations, scenes)
+    except InputError as error:
+        return [str(error)]
+    warnings = []
+    for side, images in (
+        ("annotated images are not in this file", joined.annotated & ~joined.predicted),
+        ("images of this file are not annotated", joined.predicted & ~joined.annotated),
+    ):
+        if images.any():
+            warnings.append(f"{int(images.sum())} {side}: {some_of(scenes.names[images].tolist())}")
+    if scenes.sizes is None and annotations.sizes is not None:
+        warnings += _outside(scenes, annotations.sizes)
+    some = np.unique(np.linspace(0, len(scenes) - 1, min(IMAGES, len(scenes))).astype(np.int64))
+    return warnings + meeting_warnings(annotations.take(some), scenes.take(some))

@@ -1,0 +1,212 @@
+"""Whether predicted boxes meet annotated ones at all, and why not: what makes every figure zero."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from diaghoi.data.arrays.ragged import first_of_run
+from diaghoi.data.protocol import HICO_DET
+from diaghoi.data.scenes import Scenes, SceneSource
+from diaghoi.data.vocabulary import Vocabulary
+from diaghoi.evaluation.matching import match
+from diaghoi.evaluation.overlap import overlap
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.integer]
+
+# How well boxes must overlap to compare their categories, and their corners; how many it takes.
+CLOSE, VERY_CLOSE = 0.75, 0.9
+ENOUGH = 20
+# Boxes are called far off where fewer than this share of those of either side are close to one of
+# the other: even a weak detector reaches half, swapped coordinates or images a tenth at most.
+MEETING = 0.15
+# Categories are called numbered otherwise where fewer than this share of close boxes agree.
+AGREEING = 0.2
+# Verbs are called numbered otherwise where, of the pairs that were found, fewer than this share
+# have an annotated verb for their best one, or this many times as many would after a shift by one.
+SENSIBLE, SHIFTED = 0.04, 3
+# Images that tell what is wrong with a whole file; fewer where they have very many boxes.
+SAMPLE, FEWEST, BOXES = 100, 20, 50_000
+# So many stand side by side, which is quicker to read.
+NEIGHBOURS = 5
+
+
+def sampled_warnings(annotations: SceneSource, predictions: SceneSource) -> list[str]:
+    """Warn of what makes all figures of a diagnosis meaningless, by a sample of the images.
+
+    Parameters
+    ----------
+    annotations, predictions : Scenes or other source of scenes
+        As they are read; images that only one of them has are passed over.
+
+    Returns
+    -------
+    list of str
+        One sentence each; empty where predictions meet annotations as they should.
+    """
+    named = annotations.named and predictions.named
+    if not named and len(annotations) != len(predictions):
+        return []
+    if not named or np.array_equal(predictions.names, annotations.names):
+        mine = theirs = np.arange(len(annotations))
+    else:
+        _, mine, theirs = np.intersect1d(predictions.names, annotations.names, return_indices=True)
+    in_image = predictions.bounds["box"][-1] // max(len(predictions), 1)
+    size = min(SAMPLE, max(FEWEST, BOXES // max(in_image, 1)), len(mine))
+    first = np.arange(0, len(mine), max(1, len(mine) * NEIGHBOURS // max(size, 1)))
+    chosen = np.unique(np.minimum(np.add.outer(first, np.arange(NEIGHBOURS)), len(mine) - 1))
+    sample = predictions.take(mine[chosen])
+    # Scores that are all the same are the same in a sample.
+    constant = constant_scores(sample) and constant_scores(predictions.load())
+    return (
+        meeting_warnings(annotations.take(theirs[chosen]), sample) or one_based(sample)
+    ) + constant
+
+
+def one_based(scenes: Scenes) -> list[str]:
+    """Warn where boxes look counted from one: many begin at 1, and none before."""
+    corner = scenes.box_xyxy[:, :2]
+    if len(corner) < ENOUGH or corner.min() != 1 or (corner == 1).sum() < ENOUGH / 4:
+        return []
+    return [
+        f"boxes look one-based: no left or top edge lies below 1, {int((corner == 1).sum())} "
+        "lie at exactly 1; read them with --origin 1"
+    ]
+
+
+def constant_scores(scenes: Scenes) -> list[str]:
+    """Warn where all triplets have the same score."""
+    columns = (("triplet", scenes.triplet_score), ("action", scenes.triplet_action_score))
+    return [
+        f"all {name} scores are {score[0]:g}: nothing can be ranked"
+        for name, score in columns
+        if score is not None and len(score) > 1 and score.min() == score.max()
+    ]
+
+
+def meeting_warnings(annotations: Scenes, predictions: Scenes) -> list[str]:
+    """Warn where predicted boxes miss the annotated ones, or are off by a pixel or a category.
+
+    Parameters
+    ----------
+    annotations, predictions : Scenes
+        With the same images.
+
+    Returns
+    -------
+    list of str
+        At most one sentence.
+    """
+    predicted, annotated, value = _close_boxes(annotations, predictions)
+    shares = [
+        len(np.unique(rows)) / len(scenes.box_label) if len(scenes.box_label) >= ENOUGH else 1.0
+        for scenes, rows in ((annotations, annotated), (predictions, predicted))
+    ]
+    if max(shares) < MEETING:
+        return [_far(predictions, shares[0])]
+    labels = annotations.box_label[annotated], predictions.box_label[predicted]
+    very = value >= VERY_CLOSE
+    corners = predictions.box_xyxy[predicted[very]] - annotations.box_xyxy[annotated[very]]
+    return (
+        _other_categories(*labels, annotations.vocabulary)
+        or _shift(corners)
+        or _other_verbs(annotations, predictions)
+    )
+
+
+def _close_boxes(annotations: Scenes, predictions: Scenes) -> tuple[IntArray, IntArray, FloatArray]:
+    """Find predicted and annotated boxes that overlap well, whatever their categories, and IoU."""
+    annotations, predictions = (
+        replace(scenes, box_label=np.zeros_like(scenes.box_label))
+        for scenes in (annotations, predictions)
+    )
+    boxes = overlap(annotations, predictions, HICO_DET)
+    close = np.flatnonzero(boxes.value >= CLOSE)
+    owner = np.repeat(np.arange(len(boxes.start)), boxes.count)
+    return owner[close], boxes.annotated[close], boxes.value[close]
+
+
+def _far(predictions: Scenes, share: float) -> str:
+    largest = float(predictions.box_xyxy.max())
+    what = (
+        f"no box reaches beyond {largest:.3g}, so they look divided by the image size"
+        if largest <= 2
+        else "are they x1, y1, x2, y2 in pixels of the original image, and of these images?"
+    )
+    return f"{100 * share:.1f} % of the annotated boxes have a predicted box close to them: {what}"
+
+
+def _other_categories(
+    annotated: IntArray, predicted: IntArray, vocabulary: Vocabulary
+) -> list[str]:
+    """Warn where close boxes have other categories than the annotated ones; people aside."""
+    things = (annotated != vocabulary.person) & (annotated >= 0) & (predicted >= 0)
+    annotated, predicted = annotated[things], predicted[things]
+    agreeing = annotated == predicted
+    if len(agreeing) < ENOUGH or agreeing.mean() >= AGREEING:
+        return []
+    labels = len(vocabulary.objects)
+    usual = int(np.bincount(annotated[~agreeing] * labels + predicted[~agreeing]).argmax())
+    names = [vocabulary.objects[label] for label in divmod(usual, labels)]
+    return [
+        f"only {int(agreeing.sum())} of {len(agreeing)} predicted objects that come close to an "
+        f"annotated one have its category (most often '{names[0]}' is called '{names[1]}'): the "
+        "categories may be numbered otherwise (--objects)"
+    ]
+
+
+def _other_verbs(annotations: Scenes, predictions: Scenes) -> list[str]:
+    """Warn where the best verb of the pairs that were found is hardly ever an annotated one."""
+    if predictions.triplet_score is None or not len(predictions.triplet_pair):
+        return []
+    hits = match(annotations, predictions, annotations.vocabulary.protocol).hits
+    order = np.lexsort((-predictions.scores, predictions.triplet_pair))
+    pair = predictions.triplet_pair[order]
+    first = first_of_run(pair)
+    best = np.full(len(predictions.pair_human), -1, dtype=np.int64)
+    best[pair[first]] = predictions.triplet_verb[order][first]
+    predicted, annotated = hits.predicted, hits.annotated
+    real = (best[predicted] >= 0) & (predictions.pair_object[predicted] >= 0)
+    predicted, annotated = predicted[real], annotated[real]
+    found = np.unique(predicted)
+    if len(found) < ENOUGH:
+        return []
+    verbs = len(annotations.vocabulary.verbs)
+    wanted = annotations.triplet_pair.astype(np.int64) * verbs + annotations.triplet_verb
+    share = {}
+    for shift in (0, 1, -1):
+        verb = best[predicted] + shift
+        inside = (verb >= 0) & (verb < verbs)
+        right = inside & np.isin(annotated * np.int64(verbs) + verb, wanted)
+        share[shift] = len(np.unique(predicted[right])) / len(found)
+    shift = max((1, -1), key=lambda each: share[each])
+    if share[shift] > max(SHIFTED * share[0], AGREEING):
+        return [
+            f"the best verb of {100 * share[0]:.1f} % of the pairs that were found is annotated, "
+            f"but that of {100 * share[shift]:.1f} % if verbs were one "
+            f"{'higher' if shift > 0 else 'lower'}: they look numbered one too "
+            f"{'low' if shift > 0 else 'high'}"
+        ]
+    if share[0] < SENSIBLE:
+        return [
+            f"the best verb of only {100 * share[0]:.1f} % of {len(found)} pairs that were found "
+            "is annotated: the verbs may be numbered otherwise"
+        ]
+    return []
+
+
+def _shift(difference: FloatArray) -> list[str]:
+    """Warn where boxes that overlap well are shifted by a pixel in all four coordinates."""
+    if len(difference) < ENOUGH:
+        return []
+    shift = np.median(difference, axis=0)
+    for pixels, reading in ((1, "--origin 1"), (-1, "--origin 0")):
+        if (np.abs(shift - pixels) < 0.3).all():
+            return [
+                f"boxes that overlap annotated ones well are shifted by {shift.round(2).tolist()} "
+                f"pixels (median): read them with {reading}"
+            ]
+    return []

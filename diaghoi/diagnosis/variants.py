@@ -1,0 +1,283 @@
+"""Other readings of one run: fewer pairs, by suppressing duplicates or by a detection threshold.
+
+The paper asks whether the number of pairs makes the difference between detectors, and evaluates
+each once more with duplicate pairs suppressed or another detection threshold (Diag-HOI paper,
+section 4.3 and appendix C, tables 5 and 6).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import pairwise
+from math import isfinite
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from diaghoi.data.arrays.ragged import expand, first_of_run, runs
+from diaghoi.data.protocol import protocol
+from diaghoi.data.scenes import Scenes
+from diaghoi.evaluation.overlap import iou as box_iou
+from diaghoi.exceptions import InputError
+
+if TYPE_CHECKING:
+    from diaghoi.diagnosis.diagnosis import Diagnosis
+
+BoolArray = npt.NDArray[np.bool_]
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.integer]
+
+# Pairs of pairs that are compared at once.
+BLOCK = 500_000
+
+
+def pair_nms(predictions: Scenes, iou: float) -> Scenes:
+    """Suppress pairs that repeat a better one.
+
+    This is the pair-wise suppression of CDN that GEN-VLKT and others took over (their default is
+    0.7). In each image, among the pairs with objects of one category, the best pair is kept, and
+    the pairs whose ``IoU_human * sqrt(IoU_object)`` with it is larger than ``iou`` are dropped;
+    then the best of the rest, and so on. The better pair is that with the higher score of its best
+    triplet, as in CDN; pairs without triplets, which CDN does not have, come after all others, by
+    their pair score; on ties the first.
+
+    Unlike CDN on HICO-DET, which suppresses the triplets of each class by themselves, whole pairs
+    go here (as in CDN on V-COCO), so that the number of pairs changes. A pair without an object
+    repeats nothing and stays. Boxes cover whole pixels or not as the data set has it.
+
+    Parameters
+    ----------
+    predictions : Scenes
+        The predictions.
+    iou : float
+        The largest overlap that two pairs may have, in (0, 1).
+
+    Returns
+    -------
+    Scenes
+        With fewer pairs and their triplets, the same images and boxes, and a note.
+
+    Raises
+    ------
+    InputError
+        For an ``iou`` outside (0, 1), and triplets without scores.
+    """
+    check_overlap("pair NMS", iou)
+    group, order = _best_first(predictions)
+    better, worse = [order[:0]], [order[:0]]
+    for first, second in _together(group):
+        close = _overlap_of_pairs(predictions, order[first], order[second], iou) > iou
+        better.append(first[close])
+        worse.append(second[close])
+    kept = np.ones(len(predictions.pair_human), dtype=bool)
+    dropped = _suppressed(len(order), np.concatenate(better), np.concatenate(worse))
+    kept[order[dropped]] = False
+    note = f"pair NMS at {iou:g}: drops {_share(predictions, kept)} that repeat a better one"
+    return _noted(predictions.keep(kept), note)
+
+
+def detection_threshold(predictions: Scenes, score: float) -> Scenes:
+    """Drop the pairs of boxes that are detected with less than a score.
+
+    A pair goes when its human or its object lies below the threshold. Where the file does not hold
+    the detection scores of boxes, the scores of its pairs stand in. Boxes and pairs of unknown
+    score stay.
+
+    Parameters
+    ----------
+    predictions : Scenes
+        The predictions.
+    score : float
+        The smallest detection score that counts.
+
+    Returns
+    -------
+    Scenes
+        With fewer pairs and their triplets, the same images and boxes, and a note. It never has
+        more than the file: a threshold below that of the detector changes nothing.
+
+    Raises
+    ------
+    InputError
+        For a ``score`` that is no number, and predictions with neither scores of boxes nor of
+        pairs.
+    """
+    check_threshold("detection threshold", score)
+    of_pair, kind = _detection_scores(predictions)
+    kept = ~(of_pair < score)
+    note = (
+        f"detection threshold {score:g}: drops {(~kept).sum():,} of {len(kept):,} pairs by {kind}"
+    )
+    known = of_pair[~np.isnan(of_pair)]
+    if len(known) and kept.all():
+        note += (
+            f"; the lowest is {known.min():.3g}, and what the detector left out before cannot be "
+            "brought back"
+        )
+    return _noted(predictions.keep(kept), note)
+
+
+def variants_of(
+    predictions: Scenes, *, nms: Sequence[float] = (), thresholds: Sequence[float] = ()
+) -> Iterator[tuple[str, Scenes]]:
+    """Make the variants of a run one after the other, each from the predictions as they are.
+
+    Parameters
+    ----------
+    predictions : Scenes
+        The predictions.
+    nms : sequence of float
+        IoU thresholds of :func:`pair_nms`.
+    thresholds : sequence of float
+        Scores of :func:`detection_threshold`.
+
+    Yields
+    ------
+    name : str
+        ``pair NMS 0.7`` or ``detection threshold 0.2``.
+    variant : Scenes
+        To be diagnosed under the protocol of the original.
+    """
+    for iou in nms:
+        yield f"pair NMS {iou:g}", pair_nms(predictions, iou)
+    for score in thresholds:
+        yield f"detection threshold {score:g}", detection_threshold(predictions, score)
+
+
+def variant_figures(original: Diagnosis, variant: Diagnosis) -> dict[str, Any]:
+    """Tell what a variant of a run changes: the columns of tables 5 and 6 of the paper.
+
+    Parameters
+    ----------
+    original, variant : Diagnosis
+        Of one detector, on the same annotations under the same protocol.
+
+    Returns
+    -------
+    dict
+        ``pairs`` and ``map`` of the variant as in :meth:`diaghoi.Diagnosis.to_dict`; in
+        ``difference`` both once more as variant - original, signed, None where one of the two is;
+        ``notes``: what was done to the predictions.
+    """
+    figures = {"pairs": variant.pairs, "map": variant.mean_ap}
+    return {
+        **figures,
+        "difference": _difference(figures, {"pairs": original.pairs, "map": original.mean_ap}),
+        "notes": [note for note in variant.reading_notes if note not in original.reading_notes],
+    }
+
+
+def _difference(after: Mapping[str, Any], before: Mapping[str, Any]) -> dict[str, Any]:
+    """Subtract the numbers of two mappings of the same keys; words are left out."""
+    difference: dict[str, Any] = {}
+    for key, value in after.items():
+        if isinstance(value, Mapping):
+            difference[key] = _difference(value, before[key])
+        elif not isinstance(value, str):
+            undefined = value is None or before[key] is None
+            difference[key] = None if undefined else value - before[key]
+    return difference
+
+
+def check_overlap(where: str, iou: float) -> None:
+    """Refuse what is no threshold of :func:`pair_nms`; the message begins with ``where``."""
+    if not 0 < iou < 1:
+        raise InputError(f"{where}: the IoU must lie between 0 and 1, not {iou:g}")
+
+
+def check_threshold(where: str, score: float) -> None:
+    """Refuse what is no score for :func:`detection_threshold`."""
+    if not isfinite(score):
+        raise InputError(f"{where}: {score} is no score")
+
+
+def _detection_scores(predictions: Scenes) -> tuple[FloatArray, str]:
+    """Lowest detection score of the boxes of each pair, NaN where unknown, and its source."""
+    boxes = predictions.box_score
+    if boxes is not None and not np.isnan(boxes).all():
+        of_object = np.append(boxes, np.nan)[predictions.pair_object]
+        of_human = boxes[predictions.pair_human]
+        return np.fmin(of_human, of_object), "the detection scores of their boxes"
+    if predictions.pair_score is not None:
+        kind = "their pair scores, because the file has no detection scores of boxes"
+        return predictions.pair_score, kind
+    raise InputError(
+        f"{predictions.source or 'predictions'}: no detection scores of boxes and no scores of "
+        "pairs, so there is nothing to hold against a detection threshold; give the pairs with "
+        "their scores (--pairs), or boxes with scores"
+    )
+
+
+def _share(predictions: Scenes, kept: BoolArray) -> str:
+    """Say how many of the pairs that the detector lists are not kept."""
+    listed = predictions.listed
+    return f"{(listed & ~kept).sum():,} of {listed.sum():,} pairs"
+
+
+def _noted(scenes: Scenes, note: str) -> Scenes:
+    return replace(scenes, notes=(*scenes.notes, note))
+
+
+def _best_first(predictions: Scenes) -> tuple[IntArray, IntArray]:
+    """Return the pairs with objects by image and category, best first, and the group of each."""
+    pairs = np.flatnonzero(predictions.pair_object >= 0)
+    best = np.full(len(predictions.pair_human), -np.inf)
+    np.maximum.at(best, predictions.triplet_pair, predictions.scores)
+    of_pair = np.zeros(len(best)) if predictions.pair_score is None else predictions.pair_score
+    group = predictions.pair_image.astype(np.int64) * (len(predictions.vocabulary.objects) + 1)
+    group += predictions.pair_label + 1
+    # NaN, the score of a pair that the detector does not list, sorts last.
+    rank = np.lexsort((-of_pair[pairs], -best[pairs], group[pairs]))
+    return group[pairs[rank]], pairs[rank]
+
+
+def _together(group: IntArray) -> Iterator[tuple[IntArray, IntArray]]:
+    """List all two rows of each group in blocks; the rows of a group stand together."""
+    after = np.arange(1, len(group) + 1)
+    start, size = runs(group, group)
+    count = start + size - after
+    block = np.cumsum(count) // BLOCK
+    bounds = np.flatnonzero(first_of_run(block))
+    for first, last in pairwise([*bounds.tolist(), len(group)]):
+        owner, other = expand(after[first:last], count[first:last])
+        yield owner + first, other
+
+
+def _overlap_of_pairs(
+    predictions: Scenes, first: IntArray, second: IntArray, enough: float
+) -> FloatArray:
+    """``IoU_human * sqrt(IoU_object)``; 0 where the humans alone do not overlap ``enough``."""
+    boxes = predictions.box_xyxy
+    human, thing = predictions.pair_human, predictions.pair_object
+    margin = protocol(predictions.vocabulary.protocol).margin
+    overlap = box_iou(boxes[human[first]], boxes[human[second]], margin)
+    near = np.flatnonzero(overlap > enough)
+    things = box_iou(boxes[thing[first[near]]], boxes[thing[second[near]]], margin)
+    together = np.zeros_like(overlap)
+    together[near] = overlap[near] * np.sqrt(things)
+    return together
+
+
+def _suppressed(rows: int, better: IntArray, worse: IntArray) -> BoolArray:
+    """Mark the rows that a better, kept row suppresses.
+
+    Row by row from the best this would be a loop; here each round keeps, of what is undecided, the
+    rows that nothing better disputes, and drops what they suppress.
+
+    Parameters
+    ----------
+    rows : int
+        Number of rows, best first.
+    better, worse : (K,) int array
+        Rows of which the first suppresses the second if it is itself kept.
+    """
+    suppressed = np.zeros(rows, dtype=bool)
+    while len(better):
+        disputed = np.zeros(rows, dtype=bool)
+        disputed[worse] = True
+        suppressed[worse[~disputed[better]]] = True
+        undecided = ~(suppressed[better] | suppressed[worse])
+        better, worse = better[undecided], worse[undecided]
+    return suppressed

@@ -1,0 +1,1 @@
+"""Overlap, pairing, matching, errors, ranking, average precision and means."""

@@ -1,0 +1,167 @@
+"""Average precision of each class, from ranked predictions and annotated instances."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from diaghoi.data.protocol import Protocol
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.integer]
+BoolArray = npt.NDArray[np.bool_]
+
+
+class Evaluated(NamedTuple):
+    """What average precision goes by.
+
+    Parameters
+    ----------
+    row_class, row_image : (R,) int array
+        Class and image of each prediction; sorted by class and descending score.
+    row_true : (R,) bool array
+        Whether it is a true positive.
+    annotation_class, annotation_image : (A,) int array
+        Class and image of each annotated instance.
+    """
+
+    row_class: IntArray
+    row_true: BoolArray
+    row_image: IntArray
+    annotation_class: IntArray
+    annotation_image: IntArray
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ClassScores:
+    """Scores of each class.
+
+    Parameters
+    ----------
+    average_precision, max_recall : (C,) float64 array
+        NaN where a class has no annotated triplet.
+    ranked, found : (C,) int array
+        Number of rows and of true positives.
+    """
+
+    average_precision: FloatArray
+    max_recall: FloatArray
+    ranked: IntArray
+    found: IntArray
+
+    @classmethod
+    def concatenate(cls, parts: Sequence[tuple[range, ClassScores]]) -> ClassScores:
+        """Join the scores of consecutive classes, each out of those of all classes."""
+        return cls(
+            **{
+                name: np.concatenate(
+                    [getattr(scores, name)[some.start : some.stop] for some, scores in parts]
+                )
+                for name in ("average_precision", "max_recall", "ranked", "found")
+            }
+        )
+
+
+def class_scores(evaluated: Evaluated, classes: int, protocol: Protocol) -> ClassScores:
+    """Average precision and max recall of each class as a protocol takes them."""
+    positives = np.bincount(evaluated.annotation_class, minlength=classes)
+    return average_precision(
+        evaluated.row_class,
+        evaluated.row_true,
+        positives,
+        protocol.levels,
+        protocol.top_of_class,
+    )
+
+
+def average_precision(
+    row_class: IntArray,
+    row_true: BoolArray,
+    positives: IntArray,
+    levels: FloatArray | None,
+    top: int | None = None,
+) -> ClassScores:
+    """Average precision of each class.
+
+    Parameters
+    ----------
+    row_class : (R,) int array
+        Class of each row; rows sorted by class and descending score.
+    row_true : (R,) bool array
+        Whether the row is a true positive.
+    positives : (C,) int array
+        Number of annotated instances.
+    levels : (L,) float64 array or None
+        Recall levels: AP is the mean over them of the highest precision at a recall >= the level,
+        0 where none is reached. None: the area under the envelope of the precision-recall curve.
+    top : int or None
+        Only so many of the best rows of each class count; None for all.
+
+    Notes
+    -----
+    The highest precision at or beyond a recall is always reached at a true positive, so only these
+    rows are visited. The mean is a sum divided by L, so that a perfect class scores exactly 1; the
+    widely copied sum of ``precision / 11`` gives 1.0000000000000002.
+    """
+    classes = len(positives)
+    bounds = np.searchsorted(row_class, np.arange(classes + 1, dtype=row_class.dtype))
+    ranked = np.diff(bounds)
+    true = np.flatnonzero(row_true)
+    if top is not None:
+        true = true[true - bounds[row_class[true]] < top]
+        ranked = np.minimum(ranked, top)
+    of_class = row_class[true]
+    found = np.bincount(of_class, minlength=classes)
+    start = np.cumsum(found) - found
+    precision = (np.arange(1, len(true) + 1) - start[of_class]) / (true + 1 - bounds[of_class])
+    envelope = envelope_of(precision, start, start + found)
+    score = np.zeros(classes)
+    max_recall = np.full(classes, np.nan)
+    np.divide(found, positives, out=max_recall, where=positives > 0)
+    if levels is None:
+        score += np.bincount(of_class, weights=envelope, minlength=classes)
+        np.divide(score, positives, out=score, where=positives > 0)
+    else:
+        for level in levels:
+            needed = needed_for(level, positives)
+            reached = (positives > 0) & (needed <= found)
+            score[reached] += envelope[(start + needed - 1)[reached]]
+        score /= len(levels)
+    return ClassScores(
+        average_precision=np.where(positives > 0, score, np.nan),
+        max_recall=max_recall,
+        ranked=ranked,
+        found=found,
+    )
+
+
+def envelope_of(precision: FloatArray, start: IntArray, stop: IntArray) -> FloatArray:
+    """Highest precision at each row or a later one of the same class."""
+    envelope: FloatArray = precision.copy()
+    for first, end in zip(start.tolist(), stop.tolist(), strict=True):
+        if end - first > 1:
+            backwards = envelope[first:end][::-1]
+            np.maximum.accumulate(backwards, out=backwards)
+    return np.asarray(envelope)
+
+
+def needed_for(level: float, positives: IntArray) -> IntArray:
+    """Smallest number of true positives, 1 or more, whose recall as a float is >= the level.
+
+    Parameters
+    ----------
+    level : float
+        Recall in [0, 1].
+    positives : int array
+        Number of annotated instances.
+    """
+    needed = np.maximum(np.floor(level * positives).astype(np.int64) - 1, 1)
+    # The product may be rounded to either side; the quotient decides, as in the evaluators.
+    with np.errstate(divide="ignore"):
+        for _ in range(3):
+            needed += needed / positives < level
+    return np.asarray(needed)

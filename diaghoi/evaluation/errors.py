@@ -1,0 +1,188 @@
+"""The one label of every predicted triplet, and the annotation it should have found.
+
+Diag-HOI paper, section 3.1, in the exact form of the project's specification.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from diaghoi.data.arrays.ragged import expand, place_in_group
+from diaghoi.data.scenes import Scenes
+from diaghoi.evaluation.matching import Match
+
+IntArray = npt.NDArray[np.integer]
+BoolArray = npt.NDArray[np.bool_]
+
+LABELS = (
+    "true_positive",
+    "human_box",
+    "object_box",
+    "both_boxes",
+    "association",
+    "action",
+    "duplicate",
+)
+(
+    TRUE_POSITIVE,
+    HUMAN_BOX,
+    OBJECT_BOX,
+    BOTH_BOXES,
+    ASSOCIATION,
+    ACTION,
+    DUPLICATE,
+) = range(len(LABELS))
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Errors:
+    """Labels of the predicted triplets of some images, and what they should have found.
+
+    Parameters
+    ----------
+    label : (T,) int8 array
+        Position in ``LABELS``.
+    annotation : (T,) int array
+        The annotated triplet that a true positive found or that a wrong prediction is assigned to;
+        -1 for none.
+    """
+
+    label: npt.NDArray[np.int8]
+    annotation: IntArray
+
+
+def explain(
+    annotations: Scenes,
+    predictions: Scenes,
+    match: Match,
+    annotated: BoolArray,
+    predicted: BoolArray,
+    considered: int | None = None,
+) -> Errors:
+    """Label every prediction and assign wrong ones to annotations.
+
+    Parameters
+    ----------
+    annotations, predictions : Scenes
+        With the same images.
+    match : Match
+        Their match.
+    annotated, predicted : (A,) and (T,) bool array
+        The annotated and the predicted triplets that belong to the classes of the protocol. Others
+        take no part in the assignment, and their labels mean nothing.
+    considered : int, optional
+        How many of the best predictions of an image may be assigned.
+    """
+    pairing = match.pairing
+    human_ok, object_ok = pairing.human_ok, pairing.object_ok
+    label = np.select(
+        [
+            match.found,
+            pairing.candidate >= 0,
+            human_ok & object_ok & pairing.joined,
+            human_ok & object_ok,
+            human_ok,
+            object_ok,
+        ],
+        [TRUE_POSITIVE, DUPLICATE, ACTION, ASSOCIATION, OBJECT_BOX, HUMAN_BOX],
+        BOTH_BOXES,
+    ).astype(np.int8)
+
+    ranked = match.order[predicted[match.order]]
+    if considered is not None:
+        ranked = ranked[place_in_group(predictions.triplet_image[ranked]) < considered]
+    attempts = ~match.found & (pairing.seeks_by_human | pairing.seeks_by_object)
+    annotation = np.where(match.found, pairing.candidate, -1)
+    assigned, to = _assign(
+        annotations, predictions, match, np.flatnonzero(annotated), ranked[attempts[ranked]]
+    )
+    annotation[assigned] = to
+    return Errors(label=label, annotation=annotation)
+
+
+def _assign(
+    annotations: Scenes, predictions: Scenes, match: Match, seekers: IntArray, wrong: IntArray
+) -> tuple[IntArray, IntArray]:
+    """Assign wrong predictions to annotated triplets; return both, row by row.
+
+    The annotated triplets, ``seekers``, choose in their stored order, each the best-ranked
+    prediction that fits, is not yet chosen and stands above its own true positive. ``wrong`` are
+    the predictions that can be chosen, in ranking order.
+    """
+    rank = np.empty(len(match.order), dtype=np.int64)
+    rank[match.order] = np.arange(len(match.order))
+    limit = np.full(len(annotations.triplet_pair), len(rank), dtype=np.int64)
+    limit[match.pairing.candidate[match.found]] = rank[match.found]
+
+    # The wrong predictions of an image are one run of `wrong`, cut at the own true positive.
+    image = annotations.triplet_image[seekers]
+    in_image = np.bincount(predictions.triplet_image[wrong], minlength=len(annotations))
+    start = (np.cumsum(in_image) - in_image)[image]
+    above = np.searchsorted(rank[wrong], limit[seekers])
+    stop = np.minimum(start + in_image[image], above)
+    seeker, position = expand(start, np.maximum(stop - start, 0))
+    fits = _fits(annotations, predictions, match, wrong[position], seekers[seeker])
+    seeker, position = seeker[fits], position[fits]
+
+    chosen = choose_in_turn(
+        np.bincount(seeker, minlength=len(seekers)), position, choices=len(wrong)
+    )
+    served = chosen >= 0
+    return wrong[chosen[served]], seekers[served]
+
+
+def _fits(
+    annotations: Scenes, predictions: Scenes, match: Match, wrong: IntArray, annotated: IntArray
+) -> BoolArray:
+    """Tell whether a wrong prediction may stand for an annotated triplet of its image."""
+    predicted_pair = predictions.triplet_pair[wrong]
+    annotated_pair = annotations.triplet_pair[annotated]
+    fits = np.zeros(len(wrong), dtype=bool)
+    for seeks, mine, theirs in (
+        (match.pairing.seeks_by_human, predictions.pair_human, annotations.pair_human),
+        (match.pairing.seeks_by_object, predictions.pair_object, annotations.pair_object),
+    ):
+        open_ = np.flatnonzero(seeks[wrong] & ~fits)
+        fits[open_] = match.overlap.reaches(
+            mine[predicted_pair[open_]], theirs[annotated_pair[open_]]
+        )
+    return fits
+
+
+def choose_in_turn(count: IntArray, wish: IntArray, choices: int) -> IntArray:
+    """Let each seeker in turn take the first of its wishes that is still free.
+
+    All seekers propose at once and the earliest keeps; whoever was refused proposes the next wish.
+    Since every choice prefers earlier seekers, the outcome is that of choosing one by one.
+
+    Parameters
+    ----------
+    count : (S,) int array
+        Number of wishes of each seeker; earlier seekers choose first.
+    wish : (sum(count),) int array
+        Their wishes, one seeker after the other, best first.
+    choices : int
+        Number of things to choose from.
+
+    Returns
+    -------
+    (S,) int array
+        What each seeker got, -1 for nothing.
+    """
+    stop = np.cumsum(count)
+    turn = stop - count
+    holder = np.empty(choices, dtype=np.int64)
+    seeking = np.flatnonzero(turn < stop)
+    refused = seeking
+    while len(refused):
+        proposal = wish[turn[seeking]]
+        holder[proposal[::-1]] = seeking[::-1]
+        refused = seeking[holder[proposal] != seeking]
+        turn[refused] += 1
+        seeking = seeking[turn[seeking] < stop[seeking]]
+    got = np.full(len(count), -1, dtype=np.int64)
+    got[seeking] = wish[turn[seeking]]
+    return got

@@ -1,0 +1,376 @@
+"""Ranked predictions against annotated triplets.
+
+A :class:`Ledger` is what matching leaves behind: one row per prediction, sorted by class and score,
+and the annotated triplets that make up the positives. An oracle turns one ledger into another; the
+average precision does not know which oracle ran. A :class:`Benchmark` keeps, of all predictions,
+what the official figures need.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from diaghoi.data.arrays.ragged import batches
+from diaghoi.data.arrays.ranking import ranking
+from diaghoi.data.arrays.scratch import let_go
+from diaghoi.data.protocol import Protocol
+from diaghoi.evaluation.average_precision import ClassScores, Evaluated, class_scores
+from diaghoi.evaluation.errors import TRUE_POSITIVE
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.integer]
+BoolArray = npt.NDArray[np.bool_]
+
+# Rows that are looked at or repaired at once, so that it takes little memory.
+PART = 500_000
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Ranked:
+    """Predictions in ranking order and the annotated triplets they are measured against.
+
+    Rows are sorted by class and, in a class, from the best to the worst rank; equal scores stand in
+    the order of the input.
+
+    Parameters
+    ----------
+    classes : int
+        Number of HOI classes C.
+    row_class : (R,) int array
+        HOI class under which the prediction is ranked.
+    row_image : (R,) int array
+        Image of the prediction.
+    row_score : (R,) float64 array
+        Ranking score.
+    annotation_class, annotation_image : (A,) int array
+        HOI class and image of each annotated triplet.
+    """
+
+    classes: int
+    row_class: IntArray
+    row_image: IntArray
+    row_score: FloatArray
+    annotation_class: IntArray
+    annotation_image: IntArray
+
+    @cached_property
+    def bounds(self) -> IntArray:
+        """(C + 1,) first row of each class, and the number of rows."""
+        classes = np.arange(self.classes + 1, dtype=np.int16)
+        bounds = np.searchsorted(self.row_class, classes)
+        self.let_go()
+        return bounds
+
+    def parts(self) -> Iterator[tuple[range, Self]]:
+        """Cut the classes into runs of about ``PART`` rows.
+
+        Yields
+        ------
+        classes, part
+            Consecutive classes, and the same with their rows alone.
+        """
+        runs = batches(self.bounds, PART)
+        if len(runs) < 2:
+            yield range(self.classes), self
+            return
+        for run in runs:
+            rows = slice(self.bounds[run.start], self.bounds[run.stop])
+            yield run, replace(self, **self._rows_at(rows))
+            self.let_go()
+
+    def rows(self, keep: BoolArray) -> Self:
+        """Return the same with only some of the rows."""
+        # Selecting by position is faster than by mask when many columns are selected.
+        return replace(self, **self._rows_at(np.flatnonzero(keep)))
+
+    def _rows_at(self, positions: IntArray | slice) -> dict[str, Any]:
+        return {name: getattr(self, name)[positions] for name in self._names("row")}
+
+    def _joined(self, rows: Sequence[Mapping[str, Any]]) -> Self:
+        joined: dict[str, Any] = {
+            name: np.concatenate([each[name] for each in rows]) for name in rows[0]
+        }
+        return replace(self, **joined)
+
+    def let_go(self) -> None:
+        """Free the memory of the rows that lie on disk; they are read again when needed."""
+        let_go(*(getattr(self, name) for name in self._names("row")))
+
+    @classmethod
+    def concatenate(cls, parts: Sequence[Self], images: Sequence[int]) -> Self:
+        """Join those of disjoint images, in order.
+
+        Parameters
+        ----------
+        parts : sequence
+            Of the same classes.
+        images : sequence of int
+            The number of images of each.
+        """
+        first_image = np.cumsum([0, *images])
+        first_row = np.cumsum([0, *(len(part.row_class) for part in parts)])
+        first_annotation = np.cumsum([0, *(len(part.annotation_class) for part in parts)])
+        joined: dict[str, Any] = {}
+        for name in (*cls._names("row"), *cls._names("annotation")):
+            columns = []
+            for number, part in enumerate(parts):
+                column = getattr(part, name)
+                if name.endswith("_image"):
+                    column = column + first_image[number]
+                elif name == "row_input":
+                    column = _dense(column) + first_row[number]
+                elif name == "annotation_input":
+                    column = _dense(column) + first_annotation[number]
+                elif name == "row_annotation":
+                    column = np.where(column < 0, -1, column + first_annotation[number])
+                columns.append(column)
+            joined[name] = np.concatenate(columns)
+        # Equal scores of one part stand in the order of its input, and the parts in that of images.
+        order = ranking(joined["row_class"], joined["row_score"])
+        for name in cls._names("row"):
+            joined[name] = joined[name][order]
+        return replace(parts[0], **joined)
+
+    @classmethod
+    def _names(cls, table: str) -> tuple[str, ...]:
+        return tuple(field.name for field in fields(cls) if field.name.startswith(table))
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Benchmark(Ranked):
+    """All predictions of all HOI classes with the verdicts of the data set's own benchmark.
+
+    Parameters
+    ----------
+    protocols : tuple of Protocol
+        The protocols of the benchmark.
+    row_verdict : (R, protocols) int8 array
+        1 for a true positive, 0 for a false one, -1 where the protocol does not rank the row.
+    """
+
+    protocols: tuple[Protocol, ...]
+    row_verdict: npt.NDArray[np.int8]
+
+    def evaluated(
+        self,
+        protocol: Protocol,
+        rows: BoolArray | None = None,
+        annotations: BoolArray | None = None,
+    ) -> Evaluated:
+        """Give what average precision goes by under one of the protocols.
+
+        Parameters
+        ----------
+        protocol : Protocol
+            One of ``protocols``.
+        rows, annotations : (R,) and (A,) bool array, optional
+            Those that count.
+        """
+        verdict = self.row_verdict[:, self.protocols.index(protocol)]
+        mask = verdict >= 0
+        if rows is not None:
+            mask &= rows
+        ranked = slice(None) if mask.all() else mask
+        counted = slice(None) if annotations is None else annotations
+        return Evaluated(
+            self.row_class[ranked],
+            verdict[ranked] == 1,
+            self.row_image[ranked],
+            self.annotation_class[counted],
+            self.annotation_image[counted],
+        )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Ledger(Ranked):
+    """The predictions that a protocol counts, labelled, and what they should have found.
+
+    Parameters
+    ----------
+    row_input : (R,) int array
+        Place of the prediction in the input, by which ties are broken: in a diagnosis that is not a
+        sum its row among the triplets of the joined predictions.
+    row_label : (R,) int8 array
+        Position in :data:`diaghoi.evaluation.errors.LABELS`.
+    row_annotation : (R,) int array
+        Annotated triplet that was found or is assigned, -1 for none.
+    row_action_score : (R,) float64 array
+        Score of the verb alone.
+    annotation_input : (A,) int array
+        Place of the annotated triplet in the input, as that of predictions.
+    annotation_counts : (A,) bool array
+        Whether the annotated triplet counts among the positives of its class.
+    annotation_examined : (A,) bool array
+        Whether the protocol asks if it was missed.
+    annotation_attempted : (A,) bool array
+        Whether a wrong prediction is assigned to it, be it one that counts or not.
+    annotation_reachable : (A,) bool array
+        Whether the pair of some predicted triplet localises its pair, or its image has none.
+    """
+
+    row_input: IntArray
+    row_label: npt.NDArray[np.int8]
+    row_annotation: IntArray
+    row_action_score: FloatArray
+    annotation_input: IntArray
+    annotation_counts: BoolArray
+    annotation_examined: BoolArray
+    annotation_attempted: BoolArray
+    annotation_reachable: BoolArray
+
+    @cached_property
+    def true(self) -> BoolArray:
+        """(R,) whether the row is a true positive."""
+        return np.asarray(self.row_label == TRUE_POSITIVE)
+
+    @property
+    def evaluated(self) -> Evaluated:
+        """What average precision goes by."""
+        counted = self.annotation_counts
+        return Evaluated(
+            self.row_class,
+            self.true,
+            self.row_image,
+            self.annotation_class[counted],
+            self.annotation_image[counted],
+        )
+
+    @cached_property
+    def scores_actions(self) -> bool:
+        """Whether every row has a score of the verb alone."""
+        return not any(np.isnan(part.row_action_score).any() for _, part in self.parts())
+
+    @cached_property
+    def positives(self) -> IntArray:
+        """(C,) number of annotated triplets of each class."""
+        counted = self.annotation_class[self.annotation_counts]
+        return np.bincount(counted, minlength=self.classes)
+
+    @cached_property
+    def found(self) -> BoolArray:
+        """(A,) whether the annotated triplet has a true positive."""
+        found = np.zeros(len(self.annotation_class), dtype=bool)
+        for _, part in self.parts():
+            found[part.row_annotation[part.true]] = True
+        return found
+
+    @cached_property
+    def missed(self) -> BoolArray:
+        """(A,) whether it has neither a true positive nor an assigned prediction."""
+        return self.annotation_examined & ~self.found & ~self.annotation_attempted
+
+    def labelled(self, classes: IntArray, labels: Sequence[int]) -> Self:
+        """Return the same with only the rows of some classes that have some labels."""
+        found = [self._rows_at(slice(0))]
+        for hoi in classes[self.bounds[classes + 1] > self.bounds[classes]].tolist():
+            first, stop = self.bounds[hoi : hoi + 2]
+            rows = first + np.flatnonzero(np.isin(self.row_label[first:stop], labels))
+            found.append(self._rows_at(rows))
+            self.let_go()
+        return self._joined(found)
+
+    def scores(self, protocol: Protocol) -> ClassScores:
+        """Average precision and max recall of each class; see :func:`class_scores`."""
+        return ClassScores.concatenate(
+            [
+                (classes, class_scores(part.evaluated, self.classes, protocol))
+                for classes, part in self.parts()
+            ]
+        )
+
+    def repairable_parts(self) -> Iterator[tuple[range, Self]]:
+        """Cut the classes into runs of about ``PART`` rows, each of which can be repaired alone.
+
+        Yields
+        ------
+        classes, part
+            Consecutive classes, and their rows with those that are assigned to a triplet of them.
+            What an oracle makes of the part is what it makes of the ledger, in these classes.
+        """
+        bounds = self.bounds
+        runs = batches(bounds, PART)
+        if len(runs) < 2:
+            yield range(self.classes), self
+            return
+        # The rows that are assigned to a triplet of another class.
+        moved = []
+        for classes, part in self.parts():
+            assigned = np.flatnonzero(part.row_annotation >= 0)
+            meant = self.annotation_class[part.row_annotation[assigned]]
+            elsewhere = meant != part.row_class[assigned]
+            moved.append((bounds[classes.start] + assigned[elsewhere], meant[elsewhere]))
+        strangers, meant = map(np.concatenate, zip(*moved, strict=True))
+        for classes in runs:
+            guests = strangers[(meant >= classes.start) & (meant < classes.stop)]
+            found = []
+            for others, part in self.parts():
+                first, stop = bounds[[others.start, others.stop]]
+                mine = guests[slice(*np.searchsorted(guests, [first, stop]))] - first
+                found.append(part._rows_at(slice(None) if others == classes else mine))
+            yield classes, self._joined(found)
+
+    def places(self, group: IntArray, score: FloatArray, input_: IntArray) -> IntArray:
+        """Find where other rows would stand among these.
+
+        Parameters
+        ----------
+        group, score, input_ : (N,) arrays
+            Class, score and place in the input of the other rows, which are ranked themselves.
+
+        Returns
+        -------
+        (N,) int array
+            The row before which each would stand.
+        """
+        places = np.empty(len(group), dtype=np.int64)
+        for hoi in np.unique(group).tolist():
+            mine = slice(*np.searchsorted(group, [hoi, hoi + 1]).tolist())
+            first, stop = self.bounds[hoi : hoi + 2]
+            rising = -self.row_score[first:stop]
+            before = first + np.searchsorted(rising, -score[mine], side="left")
+            tied = first + np.searchsorted(rising, -score[mine], side="right") - before
+            for n in np.flatnonzero(tied).tolist():
+                equal = self.row_input[before[n] : before[n] + tied[n]]
+                before[n] += np.searchsorted(equal, input_[mine][n])
+            places[mine] = before
+        return places
+
+    def edited(self, removed: BoolArray, moved: BoolArray, **columns: Any) -> Self:
+        """Return the ledger without some rows, and with others that change and find new places.
+
+        Parameters
+        ----------
+        removed, moved : (R,) bool array
+            The rows to remove, and the rows to change.
+        **columns
+            New values of row columns for the moved rows, ``row_class`` among them.
+        """
+        kept = ~(removed | moved)
+        movers = np.flatnonzero(moved)
+        group = columns["row_class"]
+        by_place = np.lexsort((self.row_input[movers], -self.row_score[movers], group))
+        movers, group = movers[by_place], group[by_place]
+        before = np.append(0, np.cumsum(kept, dtype=np.int32))
+        at = before[self.places(group, self.row_score[movers], self.row_input[movers])]
+        source = np.insert(np.flatnonzero(kept), at, movers)
+        at += np.arange(len(movers), dtype=np.int32)
+        edited = self._rows_at(source)
+        for name, values in columns.items():
+            edited[name][at] = values[by_place]
+        return replace(self, **edited)
+
+
+def _dense(places: IntArray) -> IntArray:
+    """Give distinct places new numbers from zero, in the same order."""
+    rank = np.empty(len(places), dtype=np.int64)
+    rank[np.argsort(places)] = np.arange(len(places))
+    return rank

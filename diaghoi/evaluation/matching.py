@@ -1,0 +1,128 @@
+"""Which prediction claims which annotation.
+
+How a prediction meets its annotation is a choice of the protocol (``pairing``); what follows is the
+same for all: a *candidate* is the one annotated triplet that a prediction may find, and a true
+positive is the best-ranked prediction of its candidate. A taken candidate is never replaced by
+another, so no loop over predictions is needed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from diaghoi.data.arrays.ragged import marked, place_in_group
+from diaghoi.data.arrays.ranking import ranking
+from diaghoi.data.protocol import Protocol
+from diaghoi.data.scenes import Scenes
+from diaghoi.evaluation.overlap import Overlap, overlap
+from diaghoi.evaluation.pairing import PairHits, Pairing, by_person, by_triplet, pair_hits
+
+IntArray = npt.NDArray[np.integer]
+BoolArray = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Match:
+    """What meets what in some images.
+
+    Parameters
+    ----------
+    protocol : Protocol
+        The choices.
+    overlap : Overlap
+        IoU of boxes.
+    hits : PairHits
+        Pairs that localise pairs.
+    pairing : Pairing
+        What each prediction has right, and its candidate.
+    image : (T,) int array
+        Image of each predicted triplet.
+    order : (T,) int array
+        Predicted triplets image by image, in each image from the highest to the lowest score; equal
+        scores keep the order of the input.
+    found : (T,) bool array
+        Whether the prediction is a true positive.
+    """
+
+    protocol: Protocol
+    overlap: Overlap
+    hits: PairHits
+    pairing: Pairing
+    image: IntArray
+    order: IntArray
+    found: BoolArray
+
+    def among_best(self, top: int | None) -> BoolArray:
+        """(T,) mark the ``top`` best-scored predictions of each image; all where it is None."""
+        return among_best(self.image, self.order, top)
+
+
+def among_best(image: IntArray, order: IntArray, top: int | None) -> BoolArray:
+    """(T,) mark the ``top`` best triplets of each image; all where it is None.
+
+    Parameters
+    ----------
+    image : (T,) int array
+        Image of each triplet.
+    order : (T,) int array
+        See :func:`score_order`.
+    top : int or None
+        How many.
+    """
+    if top is None:
+        return np.ones(len(order), dtype=bool)
+    return marked(order[place_in_group(image[order]) < top], len(order))
+
+
+def match(
+    annotations: Scenes, predictions: Scenes, protocol: Protocol, like: Match | None = None
+) -> Match:
+    """Match the predictions of all HOI classes to the annotations of the same images.
+
+    Parameters
+    ----------
+    annotations, predictions : Scenes
+        With the same images.
+    protocol : Protocol
+        How predictions meet annotations.
+    like : Match, optional
+        A match of the same scenes under another protocol, of which as much is used as is the same.
+    """
+    if like is not None and protocol.matches_like(like.protocol):
+        return like
+    if like is not None and protocol.overlaps_like(like.protocol):
+        boxes = like.overlap
+    else:
+        boxes = overlap(annotations, predictions, protocol)
+    hits = pair_hits(annotations, predictions, boxes, protocol)
+    pair = by_triplet if protocol.pairing == "triplet" else by_person
+    pairing = pair(annotations, predictions, boxes, hits, protocol)
+    order = score_order(predictions) if like is None else like.order
+    return Match(
+        protocol=protocol,
+        overlap=boxes,
+        hits=hits,
+        pairing=pairing,
+        image=predictions.triplet_image,
+        order=order,
+        found=_best_of_each(pairing.candidate, order),
+    )
+
+
+def score_order(predictions: Scenes) -> IntArray:
+    """Order the triplets of each image by descending score; equal scores keep their order."""
+    image, score = predictions.triplet_image, predictions.scores
+    in_order = (image[1:] != image[:-1]) | (score[1:] <= score[:-1])
+    return np.arange(len(score)) if in_order.all() else ranking(image, score)
+
+
+def _best_of_each(candidate: IntArray, order: IntArray) -> BoolArray:
+    """Mark the best-ranked prediction of every candidate."""
+    found = np.zeros(len(candidate), dtype=bool)
+    claimants = order[candidate[order] >= 0]
+    _, first = np.unique(candidate[claimants], return_index=True)
+    found[claimants[first]] = True
+    return found

@@ -1,0 +1,114 @@
+"""Means over classes: what a protocol makes of the scores of single classes."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from diaghoi.data.protocol import Protocol
+from diaghoi.evaluation.average_precision import ClassScores
+from diaghoi.evaluation.weighted_ap import WeightedScores
+
+BoolArray = npt.NDArray[np.bool_]
+FloatArray = npt.NDArray[np.float64]
+
+Split = dict[str, float | None]
+# Names of the splits for people; a group that a user names goes by that name.
+TITLES = {
+    "full": "Full",
+    "rare": "Rare",
+    "non_rare": "Non-rare",
+    "zero_shot": "Zero-shot",
+    "unseen": "Unseen",
+    "seen": "Seen",
+    "harmonic": "Harmonic",
+}
+
+
+def split_means(
+    scores: ClassScores, protocol: Protocol, splits: dict[str, BoolArray]
+) -> tuple[Split, Split]:
+    """Mean AP and mean max recall of each split.
+
+    Parameters
+    ----------
+    scores : ClassScores
+        Scores of the C classes.
+    protocol : Protocol
+        What a class without true positive counts.
+    splits : dict
+        (C,) mask of each split; "full" is the one in which, where classes without true positive are
+        left out, those without any row still count 0.
+
+    Returns
+    -------
+    mean_ap, max_recall : dict
+        Fractions; None for a split without classes. Where there are ``seen`` and ``unseen``, their
+        harmonic mean stands beside them as ``harmonic``.
+    """
+    mean_ap: Split = {}
+    max_recall: Split = {}
+    for name, members in splits.items():
+        counted = _counted(scores, protocol, name, members)
+        mean_ap[name] = _mean(scores.average_precision[counted])
+        max_recall[name] = _mean(scores.max_recall[counted])
+    for means in (mean_ap, max_recall):
+        if {"seen", "unseen"} <= means.keys():
+            means["harmonic"] = _harmonic(means["seen"], means["unseen"])
+    return mean_ap, max_recall
+
+
+def weighted_split_means(
+    scores: WeightedScores, protocol: Protocol, splits: dict[str, BoolArray]
+) -> tuple[dict[str, FloatArray], dict[str, FloatArray]]:
+    """Mean AP and mean max recall of each split under each of B weightings.
+
+    The parameters are those of :func:`split_means`.
+
+    Returns
+    -------
+    mean_ap, max_recall : dict of (B,) float64 array
+        NaN where :func:`split_means` has None.
+    """
+    mean_ap: dict[str, FloatArray] = {}
+    max_recall: dict[str, FloatArray] = {}
+    for name, members in splits.items():
+        counted = _counted(scores, protocol, name, members[:, None])
+        mean_ap[name] = _column_means(scores.average_precision, counted)
+        max_recall[name] = _column_means(scores.max_recall, counted)
+    for means in (mean_ap, max_recall):
+        if {"seen", "unseen"} <= means.keys():
+            seen, unseen = means["seen"], means["unseen"]
+            harmonic = np.where(seen + unseen == 0, 0.0, np.nan)
+            np.divide(2 * seen * unseen, seen + unseen, out=harmonic, where=seen + unseen > 0)
+            means["harmonic"] = harmonic
+    return mean_ap, max_recall
+
+
+def _counted(
+    scores: ClassScores | WeightedScores, protocol: Protocol, split: str, members: BoolArray
+) -> BoolArray:
+    """Mark the classes that count in a split."""
+    counted = members & ~np.isnan(scores.average_precision)
+    if protocol.class_without_true_positive == "left out":
+        unranked = scores.ranked == 0 if split == "full" else False
+        counted = counted & ((scores.found > 0) | unranked)
+    return counted
+
+
+def _column_means(values: FloatArray, counted: BoolArray) -> FloatArray:
+    total = np.where(counted, values, 0.0).sum(axis=0)
+    number = counted.sum(axis=0)
+    mean = np.full(len(total), np.nan)
+    np.divide(total, number, out=mean, where=number > 0)
+    return mean
+
+
+def _harmonic(one: float | None, other: float | None) -> float | None:
+    if one is None or other is None:
+        return None
+    return 2 * one * other / (one + other) if one + other else 0.0
+
+
+def _mean(values: npt.NDArray[np.float64]) -> float | None:
+    return float(values.mean()) if len(values) else None

@@ -1,0 +1,278 @@
+"""How a prediction meets its annotation: by both boxes at once, or by the person first."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from diaghoi.data.arrays.ragged import expand, first_of_run, runs
+from diaghoi.data.protocol import Protocol
+from diaghoi.data.scenes import Scenes
+from diaghoi.evaluation.overlap import Overlap
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.integer]
+BoolArray = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Pairing:
+    """What each predicted triplet has right.
+
+    Parameters
+    ----------
+    candidate : (T,) int array
+        The annotated triplet that it claims, -1 for none.
+    human_ok, object_ok : (T,) bool array
+        Whether each box is right.
+    joined : (T,) bool array
+        Whether an annotated triplet joins the two boxes.
+    ignored : (T,) bool array
+        Whether it counts neither way.
+    seeks_by_human, seeks_by_object : (T,) bool array
+        By which boxes it can be said to attempt an annotated triplet: it must reach the human, or
+        the object, of that triplet.
+    """
+
+    candidate: IntArray
+    human_ok: BoolArray
+    object_ok: BoolArray
+    joined: BoolArray
+    ignored: BoolArray
+    seeks_by_human: BoolArray
+    seeks_by_object: BoolArray
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class PairHits:
+    """Predicted pairs that localise annotated pairs: both boxes reach, categories are equal.
+
+    Categories are only compared where the protocol does so.
+
+    Parameters
+    ----------
+    predicted, annotated : (H,) int array
+        Rows of the two pair tables, ordered by predicted, then annotated pair.
+    value : (H,) float64 array
+        min(IoU_human, IoU_object).
+    """
+
+    predicted: IntArray
+    annotated: IntArray
+    value: FloatArray
+
+
+def pair_hits(
+    annotations: Scenes, predictions: Scenes, boxes: Overlap, protocol: Protocol
+) -> PairHits:
+    """Find the annotated pairs that each predicted pair localises.
+
+    An annotated pair without an object (V-COCO) is localised by its person, together with what fits
+    a missing role.
+    """
+    hits = [_hits_by_both(annotations, predictions, boxes)]
+    alone = np.flatnonzero(annotations.pair_object < 0)
+    if len(alone):
+        anything = protocol.missing_role == "anything"
+        fitting = np.flatnonzero((predictions.pair_object < 0) | anything)
+        hits.append(_hits_by_human(annotations, predictions, boxes, fitting, alone))
+    predicted, annotated, value = (np.concatenate(column) for column in zip(*hits, strict=True))
+    order = np.lexsort((annotated, predicted)) if len(alone) else slice(None)
+    return PairHits(predicted=predicted[order], annotated=annotated[order], value=value[order])
+
+
+def _hits_by_both(
+    annotations: Scenes, predictions: Scenes, boxes: Overlap
+) -> tuple[IntArray, IntArray, FloatArray]:
+    reaches = boxes.reaches_any
+    human, thing = predictions.pair_human, predictions.pair_object
+    possible = np.flatnonzero((thing >= 0) & reaches[human] & reaches[thing])
+    sought = np.flatnonzero(annotations.pair_object >= 0)
+    predicted, annotated = _sharing(
+        boxes.cell_of_predicted[thing],
+        boxes.cell_of_annotated[annotations.pair_object],
+        possible,
+        sought,
+    )
+    predicted, annotated, by_human = _by_human(
+        annotations, predictions, boxes, predicted, annotated
+    )
+    by_object = boxes.entry(thing[predicted], annotations.pair_object[annotated])
+    both = boxes.reached[by_human] & boxes.reached[by_object]
+    value = np.minimum(boxes.value[by_human[both]], boxes.value[by_object[both]])
+    return predicted[both], annotated[both], value
+
+
+def _hits_by_human(
+    annotations: Scenes,
+    predictions: Scenes,
+    boxes: Overlap,
+    possible: IntArray,
+    sought: IntArray,
+) -> tuple[IntArray, IntArray, FloatArray]:
+    predicted, annotated = _sharing(
+        predictions.pair_image, annotations.pair_image, possible, sought
+    )
+    predicted, annotated, by_human = _by_human(
+        annotations, predictions, boxes, predicted, annotated
+    )
+    reached = boxes.reached[by_human]
+    return predicted[reached], annotated[reached], boxes.value[by_human[reached]]
+
+
+def _sharing(
+    mine: IntArray, theirs: IntArray, possible: IntArray, sought: IntArray
+) -> tuple[IntArray, IntArray]:
+    """List all possible and sought pairs whose cells are the same."""
+    cell = theirs[sought]
+    by_cell = np.argsort(cell, kind="stable")
+    start, count = runs(cell[by_cell], mine[possible])
+    owner, position = expand(start, count)
+    return possible[owner], sought[by_cell[position]]
+
+
+def _by_human(
+    annotations: Scenes,
+    predictions: Scenes,
+    boxes: Overlap,
+    predicted: IntArray,
+    annotated: IntArray,
+) -> tuple[IntArray, IntArray, IntArray]:
+    """Keep the pairs whose humans are compared, with the entry of these."""
+    mine, theirs = predictions.pair_human[predicted], annotations.pair_human[annotated]
+    same = np.flatnonzero(boxes.cell_of_predicted[mine] == boxes.cell_of_annotated[theirs])
+    return predicted[same], annotated[same], boxes.entry(mine[same], theirs[same])
+
+
+def by_triplet(
+    annotations: Scenes, predictions: Scenes, boxes: Overlap, hits: PairHits, protocol: Protocol
+) -> Pairing:
+    """Pair as the official evaluator of HICO-DET does.
+
+    The candidate is the annotated triplet of the same HOI class with the largest
+    min(IoU_human, IoU_object), if that reaches the threshold. A box is right when it reaches any
+    annotated box of its category. Two boxes are joined by the annotated triplets of the classes
+    that the protocol counts.
+    """
+    reaches = boxes.reaches_any
+    pair = predictions.triplet_pair
+    thing = predictions.pair_object[pair]
+    human_ok = reaches[predictions.pair_human[pair]]
+    object_ok = reaches[thing] & (thing >= 0)
+
+    counted = np.append(protocol.counted(annotations.vocabulary), False)
+    joins = np.zeros(len(annotations.pair_human), dtype=bool)
+    joins[annotations.triplet_pair[counted[annotations.triplet_class]]] = True
+    joined = np.zeros(len(predictions.pair_human), dtype=bool)
+    joined[hits.predicted[joins[hits.annotated]]] = True
+    return Pairing(
+        candidate=_best_triplet(annotations, predictions, hits),
+        human_ok=human_ok,
+        object_ok=object_ok,
+        joined=joined[pair],
+        ignored=np.zeros(len(pair), dtype=bool),
+        seeks_by_human=human_ok,
+        seeks_by_object=object_ok & ~human_ok,
+    )
+
+
+def _best_triplet(annotations: Scenes, predictions: Scenes, hits: PairHits) -> IntArray:
+    """Find the annotated triplet of the same verb with the largest value; the first, on ties."""
+    candidate = np.full(len(predictions.triplet_pair), -1, dtype=np.int64)
+    verbs = np.int64(len(annotations.vocabulary.verbs))
+    key = annotations.triplet_pair * verbs + annotations.triplet_verb
+    by_key = np.argsort(key, kind="stable")
+    key = key[by_key]
+
+    in_hits = np.bincount(hits.predicted, minlength=len(predictions.pair_human))
+    triplets = np.flatnonzero(in_hits[predictions.triplet_pair])
+    pair = predictions.triplet_pair[triplets]
+    owner, hit = expand((np.cumsum(in_hits) - in_hits)[pair], in_hits[pair])
+    wanted = hits.annotated[hit] * verbs + predictions.triplet_verb[triplets[owner]]
+    start, count = runs(key, wanted)
+    same_verb = count > 0
+    claimant = triplets[owner[same_verb]]
+    claimed = by_key[start[same_verb]]
+    best = np.lexsort((claimed, -hits.value[hit[same_verb]], claimant))
+    best = best[first_of_run(claimant[best])]
+    candidate[claimant[best]] = claimed[best]
+    return candidate
+
+
+def by_person(
+    annotations: Scenes, predictions: Scenes, boxes: Overlap, hits: PairHits, protocol: Protocol
+) -> Pairing:
+    """Pair as the official evaluator of V-COCO does.
+
+    A prediction belongs to the annotated person that its person box overlaps most (the first, on
+    ties), and is ignored where the actions of that person are not annotated. Its candidate is what
+    that person does in its (action, role), if the person box reaches and the role fits: the role
+    boxes overlap, or, where the annotation has none, the prediction has none either (scenario 1) or
+    whatever it has (scenario 2).
+    """
+    human = predictions.pair_human[predictions.triplet_pair]
+    thing = predictions.pair_object[predictions.triplet_pair]
+    person, reaches_person = closest_person(annotations, boxes)
+    person, person_ok = person[human], reaches_person[human]
+
+    doing = np.full(
+        (len(annotations.box_label) + 1, len(annotations.vocabulary.verbs)), -1, dtype=np.int32
+    )
+    actor = annotations.pair_human[annotations.triplet_pair]
+    doing[actor, annotations.triplet_verb] = np.arange(len(actor))
+    done = doing[person, predictions.triplet_verb]
+    role = np.append(annotations.pair_object[annotations.triplet_pair], -1)[done]
+    role_ok = boxes.reaches(thing, role)
+    # Where the person does something else there is nothing to fit: only no box is right.
+    anything = (done >= 0) & (protocol.missing_role == "anything")
+    role_ok |= (role < 0) & ((thing < 0) | anything)
+
+    ignored = np.append(_ignored_people(annotations), True)[person]
+    found = (done >= 0) & person_ok & role_ok & ~ignored
+    reaches = boxes.reaches_any
+    everything = np.ones(len(human), dtype=bool)
+    return Pairing(
+        candidate=np.where(found, done, -1),
+        human_ok=person_ok | (role_ok & reaches[human]),
+        object_ok=role_ok | (person_ok & reaches[thing] & (thing >= 0)),
+        joined=person_ok & role_ok,
+        ignored=ignored,
+        seeks_by_human=everything,
+        seeks_by_object=everything,
+    )
+
+
+def closest_person(annotations: Scenes, boxes: Overlap) -> tuple[IntArray, BoolArray]:
+    """Find the annotated person that each predicted box overlaps most.
+
+    Parameters
+    ----------
+    annotations : Scenes
+        Of the same images.
+    boxes : Overlap
+        Of all categories together.
+
+    Returns
+    -------
+    person : (Bp,) int array
+        Row of the annotated box, the first on ties; -1 in images without people.
+    reaches : (Bp,) bool array
+        Whether the IoU reaches the threshold.
+    """
+    closest = np.full(len(boxes.start), -1, dtype=np.int64)
+    reaches = np.zeros(len(boxes.start), dtype=bool)
+    owner = np.repeat(np.arange(len(boxes.start)), boxes.count)
+    people = np.flatnonzero(annotations.box_label[boxes.annotated] == annotations.vocabulary.person)
+    best = people[np.lexsort((people, -boxes.value[people], owner[people]))]
+    best = best[first_of_run(owner[best])]
+    closest[owner[best]] = boxes.annotated[best]
+    reaches[owner[best]] = boxes.reached[best]
+    return closest, reaches
+
+
+def _ignored_people(annotations: Scenes) -> BoolArray:
+    if annotations.box_ignored is None:
+        return np.zeros(len(annotations.box_label), dtype=bool)
+    return annotations.box_ignored

@@ -1,0 +1,1 @@
+"""What readers share: columns of rows, numbering, checks, merging."""

@@ -1,0 +1,147 @@
+"""Images that list their boxes, and triplets that refer to them by index.
+
+The layout that CDN, QPIC and the Diag-HOI code share; the formats differ in names and numbers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from diaghoi.data.arrays.distinct import distinct
+from diaghoi.data.scenes import Scenes
+from diaghoi.data.vocabulary import Vocabulary
+from diaghoi.formats.base import Options
+from diaghoi.formats.columns.checks import Rows, check_boxes, check_range, check_scores
+from diaghoi.formats.columns.numbering import check_labels, file_verbs, find_numbering
+from diaghoi.formats.columns.records import Images, Table
+from diaghoi.formats.containers.content import Content
+
+IntArray = npt.NDArray[np.integer]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Layout:
+    """How a format calls and numbers things.
+
+    Parameters
+    ----------
+    name : str
+        Key of the image name.
+    boxes, triplets : str
+        Keys of the two lists.
+    verb : str
+        Key of the verb of a triplet.
+    scored : bool
+        Whether triplets have a ``score``, and may have an ``action_score``.
+    objects : str
+        Object numbering.
+    verb_origin : {0, 1}
+        Number of the first verb.
+    verbs : tuple of int or None
+        The verb of the vocabulary for each verb of the format; None where they are the same.
+    """
+
+    name: str
+    boxes: str
+    triplets: str
+    verb: str = "category_id"
+    scored: bool
+    objects: str
+    verb_origin: int
+    verbs: tuple[int, ...] | None = None
+
+
+def read_listed(content: Content, layout: Layout, options: Options) -> Scenes:
+    """Read images with listed boxes.
+
+    Boxes stay as they are listed. A pair is one row per distinct (subject, object) of an image,
+    in the order of first use; triplets keep their stored order.
+
+    Parameters
+    ----------
+    content : Content
+        A list of one dict an image.
+    layout : Layout
+        Names and numbers of the format.
+    options : Options
+        What the user says about the file.
+
+    Returns
+    -------
+    Scenes
+        With scores where the layout has them.
+
+    Raises
+    ------
+    InputError
+        For anything in the file that cannot be used, naming image, field and value.
+    """
+    images = Images.of(content, content.value, layout.name)
+    boxes, triplets = images.table(layout.boxes), images.table(layout.triplets)
+    vocabulary = options.vocabulary
+
+    corners = options.corners(boxes.boxes("bbox"))
+    xyxy = check_boxes(boxes.rows, corners, "bbox", origin=options.origin_or(0))
+    labels = boxes.integers("category_id")
+    score = _optional(boxes, "score")
+    human = _box_rows(triplets, "subject_id", boxes.rows)
+    alone = bool((vocabulary.class_object < 0).any())
+    thing = _box_rows(triplets, "object_id", boxes.rows, optional=alone)
+    numbering, notes = find_numbering(
+        content.file, labels[human], vocabulary, given=options.objects, fixed=layout.objects
+    )
+    first, pair = distinct(human * np.int64(len(boxes.rows) + 1) + thing + 1)
+    return Scenes(
+        vocabulary=vocabulary,
+        names=np.array(images.names, dtype=np.str_),
+        box_image=boxes.rows.image,
+        box_xyxy=xyxy,
+        box_label=check_labels(
+            boxes.rows, labels, vocabulary, "category_id", numbering, unknown=alone
+        ),
+        box_score=score,
+        pair_human=human[first],
+        pair_object=thing[first],
+        triplet_pair=pair,
+        triplet_verb=_verbs(triplets, layout, vocabulary),
+        triplet_score=_scores(triplets, "score") if layout.scored else None,
+        triplet_action_score=_optional(triplets, "action_score") if layout.scored else None,
+        source=content.file,
+        notes=images.notes + notes,
+    )
+
+
+def _box_rows(triplets: Table, key: str, boxes: Rows, *, optional: bool = False) -> IntArray:
+    """Turn indices into the boxes of an image into rows of the box table.
+
+    Where there need not be a box, -1 says so and stays.
+    """
+    image = triplets.rows.image
+    index = triplets.integers(key)
+    # The index of a missing box is replaced by one that no image lacks, for the check alone.
+    missing = (index == -1) & optional
+    stop = np.where(missing, 1, boxes.count[image])
+    index = check_range(
+        triplets.rows, np.where(missing, 0, index), stop, key, f"box in {boxes.field!r}"
+    )
+    return np.where(missing, -1, index + boxes.start[image])
+
+
+def _verbs(triplets: Table, layout: Layout, vocabulary: Vocabulary) -> IntArray:
+    """Translate the verbs of the format to those of the vocabulary."""
+    rows, verbs = triplets.rows, triplets.integers(layout.verb)
+    if layout.verbs is None:
+        return file_verbs(rows, verbs, vocabulary, layout.verb, origin=layout.verb_origin)
+    table = np.array(layout.verbs, dtype=np.int64)
+    return np.asarray(table[check_range(rows, verbs, len(table), layout.verb, "verb")])
+
+
+def _scores(table: Table, key: str) -> npt.NDArray[np.float64]:
+    return check_scores(table.rows, table.numbers(key), key)
+
+
+def _optional(table: Table, key: str) -> npt.NDArray[np.float64] | None:
+    return _scores(table, key) if table.has(key) else None

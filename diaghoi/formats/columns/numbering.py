@@ -1,0 +1,241 @@
+"""How files number objects and verbs, and how their numbers become those of the vocabulary.
+
+Each data set of the field is numbered in several ways, which a file shows by the number of its
+human boxes. Data sets with :class:`~diaghoi.data.vocabulary.Conventions` have one way for all
+files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from diaghoi.data.scenes import Scenes
+from diaghoi.data.vocabulary import Vocabulary, object_numberings
+from diaghoi.exceptions import InputError, some_of
+from diaghoi.formats.columns.checks import Rows
+
+IntArray = npt.NDArray[np.integer]
+
+
+def numberings(vocabulary: Vocabulary) -> Mapping[str, Mapping[int, int]]:
+    """Object numberings in which files of a data set may be, each ``{number: position}``."""
+    if vocabulary.conventions is None:
+        return object_numberings()
+    return {vocabulary.name: {n: row for row, n in enumerate(vocabulary.conventions.objects)}}
+
+
+def file_verbs(
+    rows: Rows, verbs: IntArray, vocabulary: Vocabulary, column: str, *, origin: int
+) -> IntArray:
+    """Return the verbs of a file as positions in the vocabulary.
+
+    The parameters are those of :func:`check_verbs`; ``origin`` counts where the data set has no
+    conventions.
+
+    Raises
+    ------
+    InputError
+        For a verb that the data set does not have.
+    """
+    if vocabulary.conventions is None:
+        return check_verbs(rows, verbs, vocabulary, column, origin=origin)
+    numbers = vocabulary.conventions.verbs
+    translated = _translated(verbs, {number: row for row, number in enumerate(numbers)})
+    if (translated < 0).any():
+        bad = int(np.argmax(translated < 0))
+        raise rows.error(
+            bad,
+            column,
+            f"unknown verb {int(verbs[bad])}; verbs of {vocabulary.name} are numbered "
+            f"{min(numbers)} to {max(numbers)}",
+        )
+    return translated
+
+
+def numbers_of_files(scenes: Scenes) -> Scenes:
+    """Return scenes as files of the data set number and measure them, for writers.
+
+    Parameters
+    ----------
+    scenes : Scenes
+        As in the package.
+
+    Returns
+    -------
+    Scenes
+        The same where the data set has no conventions of its own.
+    """
+    conventions = scenes.vocabulary.conventions
+    if conventions is None:
+        return scenes
+    box = scenes.box_xyxy + conventions.origin
+    if conventions.boxes == "xywh":
+        margin = scenes.vocabulary.protocol.margin
+        box = np.concatenate([box[:, :2], box[:, 2:] - box[:, :2] + margin], axis=1)
+    return replace(
+        scenes,
+        box_xyxy=box,
+        box_label=np.array(conventions.objects)[scenes.box_label],
+        triplet_verb=np.array(conventions.verbs)[scenes.triplet_verb],
+    )
+
+
+def check_verbs(
+    rows: Rows, verbs: IntArray, vocabulary: Vocabulary, column: str, *, origin: int = 0
+) -> IntArray:
+    """Return the verbs counted from zero.
+
+    Raises
+    ------
+    InputError
+        For a verb that the vocabulary does not have.
+    """
+    outside = (verbs < origin) | (verbs >= origin + len(vocabulary.verbs))
+    if outside.any():
+        bad = int(np.argmax(outside))
+        last = origin + len(vocabulary.verbs) - 1
+        raise rows.error(
+            bad,
+            column,
+            f"unknown verb {int(verbs[bad])}; verbs of {vocabulary.name} are numbered "
+            f"{origin} to {last} in this format",
+        )
+    return verbs - origin
+
+
+_NUMBERED = "objects are numbered as "
+
+
+def find_numbering(
+    file: str,
+    human_labels: IntArray,
+    vocabulary: Vocabulary,
+    *,
+    given: str | None,
+    fixed: str | None,
+) -> tuple[str, tuple[str, ...]]:
+    """Decide how a file numbers the object categories.
+
+    What the user gives wins; then the label that all human boxes carry tells (0, 1, 49); then
+    what the format prescribes. A data set with conventions of its own has one numbering.
+
+    Parameters
+    ----------
+    file : str
+        The file, for messages.
+    human_labels : (R,) int array
+        Labels of the human boxes of pairs.
+    vocabulary : Vocabulary
+        The data set.
+    given : str or None
+        Numbering that the user asks for.
+    fixed : str or None
+        Numbering that the format prescribes, None where it prescribes none.
+
+    Returns
+    -------
+    numbering : str
+        ``coco80``, ``coco91`` or ``hico80``, or the name of the data set.
+    notes : tuple of str
+        Says so, where the numbering is not that of the format.
+
+    Raises
+    ------
+    InputError
+        Where ``given`` is unknown, or nothing tells.
+    """
+    person = {
+        name: _number(table, vocabulary.person) for name, table in numberings(vocabulary).items()
+    }
+    if given is not None:
+        if given not in person:
+            raise InputError(
+                f"unknown object numbering {given!r} for --objects; known: {', '.join(person)}"
+            )
+        return given, ()
+    if len(person) == 1:
+        return next(iter(person)), ()
+    labels = np.unique(human_labels[:1])
+    uniform = len(labels) == 1 and bool((human_labels == labels[0]).all())
+    found = next((n for n, label in person.items() if uniform and label == labels[0]), None)
+    if found is not None and found != (fixed or "coco80"):
+        note = f"all human boxes have label {int(labels[0])}: {_NUMBERED}{found}"
+        return found, (f"{file}: {note}",)
+    if found or fixed or len(human_labels) == 0:
+        return found or fixed or "coco80", ()
+    kinds = some_of([str(label) for label in np.unique(human_labels).tolist()])
+    raise InputError(
+        f"{file}: how objects are numbered cannot be told: the human boxes of the pairs have "
+        f"labels {kinds}, and a person is {', '.join(f'{p} in {n}' for n, p in person.items())}; "
+        "say which with --objects"
+    )
+
+
+def numbering_told(notes: Sequence[str]) -> str | None:
+    """Return the numbering that :func:`find_numbering` says in a note, None where it says none."""
+    for note in notes:
+        numbering = note.rpartition(_NUMBERED)[2]
+        if numbering != note and numbering in object_numberings():
+            return numbering
+    return None
+
+
+def check_labels(
+    rows: Rows,
+    labels: IntArray,
+    vocabulary: Vocabulary,
+    column: str,
+    numbering: str,
+    *,
+    unknown: bool = False,
+) -> IntArray:
+    """Return the object categories as positions in the vocabulary.
+
+    Parameters
+    ----------
+    rows : Rows
+        Where they come from.
+    labels : (R,) int array
+        Categories as the file numbers them.
+    vocabulary : Vocabulary
+        The data set.
+    column : str
+        What the file calls them.
+    numbering : str
+        ``coco80``, ``coco91`` or ``hico80``, or the name of the data set.
+    unknown : bool
+        Whether -1 may say that a category is not known; it stays.
+
+    Raises
+    ------
+    InputError
+        For a category that the numbering does not have.
+    """
+    table = numberings(vocabulary)[numbering]
+    translated = _translated(labels, table)
+    wrong = (translated < 0) & ~((labels == -1) & unknown)
+    if wrong.any():
+        bad = int(np.argmax(wrong))
+        told = f"{vocabulary.name} objects are numbered {min(table)} to {max(table)}"
+        if vocabulary.conventions is None:
+            told += f" as {numbering}; if the file numbers them otherwise, say so with --objects"
+        elif not vocabulary.known:
+            told += "; if the file numbers them otherwise, say so in the description"
+        raise rows.error(bad, column, f"unknown object category {int(labels[bad])}; {told}")
+    return translated
+
+
+def _number(table: Mapping[int, int], sought: int) -> int:
+    return next(number for number, position in table.items() if position == sought)
+
+
+def _translated(numbers: IntArray, table: Mapping[int, int]) -> IntArray:
+    """Position of each number in a table; -1 for one that it does not have."""
+    known = np.array(sorted(table), dtype=np.int64)
+    position = np.array([table[number] for number in known.tolist()], dtype=np.int64)
+    row = np.minimum(np.searchsorted(known, numbers), len(known) - 1)
+    return np.where(known[row] == numbers, position[row], -1)

@@ -1,0 +1,231 @@
+"""Columns from lists of dicts, without a Python function call per row."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import chain, repeat
+from operator import contains, itemgetter
+from typing import Any, NoReturn
+
+import numpy as np
+import numpy.typing as npt
+
+from diaghoi.exceptions import InputError, close_matches, some_of
+from diaghoi.formats.columns.checks import Rows, check_amount, check_names, image_name, shown
+from diaghoi.formats.containers.content import Content
+
+IntArray = npt.NDArray[np.integer]
+FloatArray = npt.NDArray[np.float64]
+
+# What COCO and others call the name of an image; taken where there is no other.
+OTHER_NAME = "file_name"
+
+_BAD_ROW = (KeyError, TypeError, ValueError, IndexError, OverflowError, AttributeError, Warning)
+
+
+@dataclass(frozen=True, eq=False)
+class Images:
+    """The images of a file that is a list of one dict an image.
+
+    Parameters
+    ----------
+    file : str
+        The file, for messages.
+    rows : sequence of dict
+        One an image.
+    names : sequence of str
+        Image names; empty strings where the file has none.
+    size : int
+        Bytes of the file, which cannot hold more rows.
+    """
+
+    file: str
+    rows: Sequence[dict[str, Any]]
+    names: Sequence[str]
+    size: int
+
+    @classmethod
+    def of(cls, content: Content, value: Any, field: str) -> Images:
+        """Check the outline of a file and take its image names from ``field``.
+
+        Raises
+        ------
+        InputError
+            Where the content is not a list of dicts, a name is missing or used twice.
+        """
+        file, size = content.file, content.size
+        if not isinstance(value, list | tuple):
+            raise InputError(
+                f"{file}: holds a {type(value).__name__}; give a list of one dict an image"
+            )
+        bad = next((n for n, row in enumerate(value) if not isinstance(row, dict)), -1)
+        if bad >= 0:
+            raise InputError(
+                f"{file}: image {bad} (counted from 0): is {shown(value[bad])}; give a dict"
+            )
+        named = sum(map(contains, value, repeat(field)))
+        if named == 0 and field != OTHER_NAME and any(OTHER_NAME in row for row in value):
+            return cls.of(content, value, OTHER_NAME)
+        if named == 0:
+            return cls(file, value, [""] * len(value), size)
+        if named < len(value):
+            bad = next(n for n, row in enumerate(value) if field not in row)
+            raise _missing(file, f"image {bad} (counted from 0)", field, value[bad])
+        names = check_names(file, [row[field] for row in value], field)
+        return cls(file, value, names.tolist(), size)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Say so where the images have no names."""
+        if self.rows and not self.names[0]:
+            return (f"{self.file}: images have no names; they are joined by position",)
+        return ()
+
+    def table(self, field: str) -> Table:
+        """Return one table of the images: a list of rows in each.
+
+        Raises
+        ------
+        InputError
+            Where an image does not have it.
+        """
+        lists: list[Any] = [row.get(field) for row in self.rows]
+        try:
+            count = np.fromiter(map(len, lists), dtype=np.int64, count=len(lists))
+        except TypeError:
+            bad = next(n for n, part in enumerate(lists) if not _has_length(part))
+            where = image_name(self.names, bad)
+            if field not in self.rows[bad]:
+                raise _missing(self.file, where, field, self.rows[bad]) from None
+            raise InputError(
+                f"{self.file}: {where}: {field}: is {shown(lists[bad])}; give a list"
+            ) from None
+        check_amount(self.file, field, int(count.sum()), self.size)
+        return Table(lists, Rows(self.file, self.names, field, count))
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Rows in lists, one list an image.
+
+    Parameters
+    ----------
+    lists : sequence of sequence
+        The rows of each image: dicts, or values where the table has one column.
+    rows : Rows
+        Where they come from.
+    """
+
+    lists: Sequence[Sequence[Any]]
+    rows: Rows
+
+    def has(self, key: str) -> bool:
+        """Whether the rows have this column; all must, where the first or any other has it."""
+        first: Any = next(self._all(), {})
+        return key in first or any(map(contains, self._all(), repeat(key)))
+
+    def numbers(self, key: str | None = None) -> FloatArray:
+        """Return a column as float64.
+
+        Raises
+        ------
+        InputError
+            Where a row has no such column, or no number in it.
+        """
+        try:
+            with _strictly():
+                return np.fromiter(self._values(key), dtype=np.float64, count=len(self.rows))
+        except _BAD_ROW:
+            self._blame(key, float, "is not a number")
+
+    def integers(self, key: str | None = None) -> IntArray:
+        """Return a column of whole numbers as int64.
+
+        Raises
+        ------
+        InputError
+            Where a row has no such column, or no whole number in it.
+        """
+        values = self.numbers(key)
+        with np.errstate(invalid="ignore"):
+            whole = values.astype(np.int64)
+        if not np.array_equal(values, whole):
+            bad = int(np.argmax(values != whole))
+            raise self.rows.error(bad, key or "", f"{values[bad]} is not a whole number")
+        return whole
+
+    def boxes(self, key: str | None = None) -> FloatArray:
+        """Return a column of boxes as (rows, 4) float64.
+
+        Raises
+        ------
+        InputError
+            Where a row has no such column, or not four numbers in it.
+        """
+        total = len(self.rows)
+        try:
+            lengths = np.fromiter(map(len, self._values(key)), dtype=np.int64, count=total)
+            if (lengths != 4).any():
+                raise ValueError
+            flat = chain.from_iterable(self._values(key))
+            with _strictly():
+                return np.fromiter(flat, dtype=np.float64, count=4 * total).reshape(total, 4)
+        except _BAD_ROW:
+            self._blame(key, _four_numbers, "is not four numbers (x1, y1, x2, y2)")
+
+    def _all(self) -> Iterator[Any]:
+        return chain.from_iterable(self.lists)
+
+    def _values(self, key: str | None) -> Iterable[Any]:
+        return self._all() if key is None else map(itemgetter(key), self._all())
+
+    def _blame(self, key: str | None, convert: Callable[[Any], Any], problem: str) -> NoReturn:
+        """Find the first row that cannot be converted."""
+        for number, row in enumerate(self._all()):
+            if key is not None and not isinstance(row, dict):
+                raise self.rows.error(number, "", f"is {shown(row)}; give a dict")
+            if key is not None and key not in row:
+                known = [str(name) for name in row]
+                has = f"has: {some_of(known)}" if known else "is empty"
+                hint = close_matches(key, known)
+                raise self.rows.error(number, "", f"the key {key!r} is missing{hint}; {has}")
+            value = row if key is None else row[key]
+            try:
+                with _strictly():
+                    convert(value)
+            except Exception:
+                raise self.rows.error(number, key or "", f"{shown(value)} {problem}") from None
+        raise InputError(f"{self.rows.file}: {self.rows.field}.{key}: a value {problem}")
+
+
+def _has_length(value: Any) -> bool:
+    try:
+        len(value)
+    except TypeError:  # also arrays without a dimension, which do have __len__
+        return False
+    return True
+
+
+@contextmanager
+def _strictly() -> Iterator[None]:
+    """Refuse what NumPy converts to a number with a warning: complex numbers, arrays of one."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        yield
+
+
+def _four_numbers(value: Any) -> None:
+    if len(value) != 4:
+        raise ValueError
+    np.fromiter(value, dtype=np.float64, count=4)
+
+
+def _missing(file: str, where: str, field: str, found: dict[Any, Any]) -> InputError:
+    keys = [str(key) for key in found]
+    has = f"has: {some_of(keys, 8)}" if keys else "is empty"
+    return InputError(
+        f"{file}: {where}: the key {field!r} is missing{close_matches(field, keys)}; {has}"
+    )

@@ -1,0 +1,199 @@
+"""What a file holds before anyone knows its format: container and plain content."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from diaghoi.exceptions import InputError, some_of
+from diaghoi.formats.columns.checks import SMALL
+from diaghoi.formats.containers.matlab import variables
+from diaghoi.formats.containers.npz import members
+from diaghoi.formats.containers.pickles import collector_off, load_pickle
+
+Container = Literal["pickle", "json", "npz", "mat", "folder"]
+
+_BUFFER = 1 << 20
+# Python needs ten times as much for an empty list.
+_BYTES_A_LIST = 6
+_DETECTIONS = re.compile(r"detections_(\d+)\.mat")
+_OTHERS = (
+    (b"\x1f\x8b", "compressed with gzip; uncompress it first"),
+    (b"BZh", "compressed with bzip2; uncompress it first"),
+    (b"\xfd7zXZ", "compressed with xz; uncompress it first"),
+    (b"\x89HDF", "an HDF5 file, which is not read; in MATLAB, save it with '-v7'"),
+    (b"MATLAB 7.3", "a MATLAB 7.3 file, which is not read; in MATLAB, save it with '-v7'"),
+    (b"\x93NUMPY", "a single .npy array; save all arrays of the images together with numpy.savez"),
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Content:
+    """The content of a file as plain Python and NumPy objects.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+        The file or folder.
+    container : str
+        How it is stored: pickle, json, npz, mat or folder.
+    value : object
+        The object in a pickle or JSON file; for ``npz`` the arrays by name, not read yet; for
+        ``mat`` the names of the variables; for a folder ``{number: path}`` of its
+        ``detections_XX.mat``.
+    lines : tuple of int
+        Of a JSON file with one value a line, the number of the line of each; else empty.
+    """
+
+    path: Path
+    container: Container
+    value: Any
+    lines: tuple[int, ...] = ()
+
+    @property
+    def file(self) -> str:
+        """The path, for messages."""
+        return str(self.path)
+
+    @property
+    def size(self) -> int:
+        """Bytes of the file, unpacked; without a limit for batches, which are in memory."""
+        if not self.path.is_file():
+            return sys.maxsize
+        if self.container == "npz":
+            return sum(member.info.file_size for member in self.value.values())
+        return self.path.stat().st_size
+
+    @property
+    def benchmark(self) -> str | None:
+        """The data set that the first image belongs to by its file name, None for other names."""
+        name = str(self.first.get("filename", self.first.get("file_name", "")))
+        return "hico-det" if name.startswith("HICO_") else None
+
+    @property
+    def first(self) -> dict[str, Any]:
+        """The first image, where the content is a list of one dict an image; else empty."""
+        if isinstance(self.value, list | tuple) and self.value and isinstance(self.value[0], dict):
+            return self.value[0]
+        return {}
+
+
+def load(path: str | os.PathLike[str]) -> Content:
+    """Find out how a file is stored, by its content, and load it.
+
+    Raises
+    ------
+    InputError
+        Where there is no such file, it is empty or damaged, or of an unknown kind.
+    """
+    path = Path(path)
+    try:
+        if path.is_dir():
+            return _folder(path)
+        with path.open("rb") as stream:
+            head = stream.read(512)
+            if head.startswith(b"PK\x03\x04"):
+                return Content(path, "npz", members(path))
+            if head.startswith(b"MATLAB 5.0"):
+                return Content(path, "mat", list(variables(path)))
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror or error}; check the path") from error
+    _refuse(path, head)
+    if head.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in (b"[", b"{"):
+        return Content(path, "json", *_json(path))
+    return Content(path, "pickle", _pickle(path))
+
+
+def _refuse(path: Path, head: bytes) -> None:
+    """Say what a file is that is known and not read."""
+    if not head:
+        raise InputError(f"{path}: the file is empty; write or copy it again")
+    if path.suffix == ".toml":
+        raise InputError(
+            f"{path}: a TOML file; 'diaghoi compare' and 'diaghoi figures' take studies, --dataset "
+            "takes descriptions of data sets"
+        )
+    for magic, what in _OTHERS:
+        if head.startswith(magic):
+            raise InputError(f"{path}: {what}")
+    # The last four start pickles of protocols 0 and 1.
+    if head[:1] not in (b"\x80", b"(", b"]", b"}", b"c") and not head.lstrip().startswith(
+        (b"[", b"{", b"\xef\xbb\xbf")
+    ):
+        start = head[:16].decode("latin-1")
+        raise InputError(
+            f"{path}: starts with {start!r}, which is none of pickle, JSON, .npz and .mat; "
+            "give a file in one of these"
+        )
+
+
+def _pickle(path: Path) -> Any:
+    with path.open("rb", buffering=_BUFFER) as stream:
+        value = load_pickle(stream, str(path))
+        if stream.read(1):
+            raise InputError(
+                f"{path}: holds more after the first pickle; write all images as one list with "
+                "one pickle.dump"
+            )
+    return value
+
+
+def _json(path: Path) -> tuple[Any, tuple[int, ...]]:
+    """Read a JSON file; also tell the lines of its values where it has one a line."""
+    try:
+        with collector_off(), path.open(encoding="utf-8-sig") as stream:
+            text = stream.read()
+            if text.count("[") + text.count("{") > SMALL + len(text) // _BYTES_A_LIST:
+                raise InputError(
+                    f"{path}: holds little but empty lists; write what they shall hold"
+                )
+            try:
+                return json.loads(text), ()
+            except json.JSONDecodeError as error:
+                if not error.msg.startswith("Extra data"):
+                    raise
+                return _json_lines(path, text.split("\n"))
+    except InputError:
+        raise
+    except json.JSONDecodeError as error:
+        raise InputError(
+            f"{path}: cut off or damaged JSON ({error!s:.120}); copy or write it again"
+        ) from error
+    except (ValueError, RecursionError, MemoryError) as error:
+        what = " ".join(str(error).split()) or type(error).__name__
+        raise InputError(f"{path}: not a readable JSON file ({what:.120})") from error
+
+
+def _json_lines(path: Path, lines: Iterable[str]) -> tuple[list[Any], tuple[int, ...]]:
+    """Read a file with one JSON value a line."""
+    values, numbers = [], []
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            values.append(json.loads(line.lstrip("\ufeff")))
+            numbers.append(number)
+        except json.JSONDecodeError as error:
+            raise InputError(
+                f"{path}: line {number}: cut off or damaged JSON ({error!s:.120}); give one JSON "
+                "value for the whole file, or one a line"
+            ) from None
+    return values, tuple(numbers)
+
+
+def _folder(path: Path) -> Content:
+    names = sorted(entry.name for entry in path.iterdir())
+    matches = [match for match in map(_DETECTIONS.fullmatch, names) if match]
+    if not matches:
+        found = some_of(names) if names else "it is empty"
+        raise InputError(
+            f"{path}: a folder without detections_01.mat ... detections_80.mat ({found}); "
+            "give a file, or the folder with these 80"
+        )
+    return Content(path, "folder", {int(match[1]): path / match[0] for match in matches})

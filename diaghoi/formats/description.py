@@ -1,0 +1,305 @@
+"""Data sets that the package does not know, described in a small TOML file.
+
+``objects`` and ``verbs`` are lists of names in the order of their numbers; the README shows a whole
+file. Paths are relative to the description.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, replace
+from os import PathLike
+from pathlib import Path
+from typing import Any, Literal, get_args, get_type_hints
+
+import numpy as np
+import numpy.typing as npt
+
+from diaghoi.data.groups import find_class
+from diaghoi.data.protocol import PROTOCOLS, Protocol, check_protocol
+from diaghoi.data.protocol import protocol as protocol_named
+from diaghoi.data.vocabulary import MOST_CLASSES, VOCABULARIES, Conventions, Vocabulary
+from diaghoi.exceptions import InputError, close_matches, some_of
+from diaghoi.formats.columns.checks import EXACT
+from diaghoi.formats.containers.toml import check_keys, read_toml
+
+BoolArray = npt.NDArray[np.bool_]
+Pairs = list[tuple[int, int]]
+
+KEYS = (
+    *("name", "objects", "verbs", "person", "no_interaction", "classes"),
+    *("annotations", "numbers", "boxes", "rare", "protocol"),
+)
+# Choices of a protocol that make sense for any data set of pairs.
+CHOICES = (
+    *("classes", "average_precision", "class_without_true_positive", "iou", "strict", "boxes"),
+    *("top", "top_of_class", "images_without_predictions", "images_without_annotations"),
+    "levels_from",
+)
+
+
+def read_description(path: str | PathLike[str]) -> Vocabulary:
+    """Read the description of a data set.
+
+    Parameters
+    ----------
+    path : path
+        A TOML file with ``name``, ``objects`` and ``verbs``. Optional are ``person`` (an object, by
+        default `person`), ``no_interaction`` (a verb), ``classes`` (a table ``verb = [objects]``,
+        or the path of an ``.npy`` matrix of verbs x objects, one where they form a class; by
+        default every verb goes with every object), ``annotations`` (a path), ``numbers``
+        (``objects`` and ``verbs``: the number of the first one in files, by default 0, or a list of
+        all), ``boxes`` (``origin`` 0 or 1 and ``layout`` `xyxy` or `xywh`), ``rare`` (``classes``,
+        or ``counts`` of training instances and ``below``, by default 10) and ``protocol`` (a name,
+        or a table of ``CHOICES``).
+
+    Returns
+    -------
+    Vocabulary
+        Classes stand in the order of the verbs of ``classes`` and, for each, of its objects.
+
+    Raises
+    ------
+    InputError
+        For a file that cannot be read, a key that is unknown or missing, and any value that cannot
+        be used, with its key.
+    """
+    path = Path(path)
+    return _Description(path, read_toml(path)).vocabulary()
+
+
+class _Description:
+    """The content of one file, and where its values are looked up and checked."""
+
+    def __init__(self, path: Path, content: Mapping[str, Any]) -> None:
+        self.path, self.content = path, content
+        check_keys(str(path), content, KEYS)
+
+    def vocabulary(self) -> Vocabulary:
+        name = self.value("name", str, needed=True)
+        if name in VOCABULARIES:
+            raise self.error("name", f"'{name}' is known without a description; choose another")
+        if name in PROTOCOLS:
+            raise self.error("name", f"'{name}' is the name of a protocol; choose another")
+        objects, verbs = self.names("objects"), self.names("verbs")
+        pairs = self.classes(objects, verbs)
+        no_interaction = self.value("no_interaction", str)
+        words = Vocabulary(
+            name=name,
+            objects=objects,
+            verbs=verbs,
+            class_object=np.array([thing for _, thing in pairs], dtype=np.int32),
+            class_verb=np.array([verb for verb, _ in pairs], dtype=np.int32),
+            person=self.position("person", self.value("person", str) or "person", objects),
+            no_interaction=-1
+            if no_interaction is None
+            else self.position("no_interaction", no_interaction, verbs),
+            protocol=self.protocol(name, no_interaction is not None),
+            conventions=self.conventions(len(objects), len(verbs)),
+            annotations=self.file("annotations"),
+        )
+        try:
+            check_protocol(words.protocol, words)
+        except InputError as error:
+            raise self.error("protocol", str(error)) from None
+        return replace(words, splits=self.splits(words))
+
+    def error(self, key: str, problem: str) -> InputError:
+        return InputError(f"{self.path}: {key}: {problem}")
+
+    def value(self, key: str, kind: type, *, needed: bool = False) -> Any:
+        """Return a value of a type, None where there is none."""
+        if key not in self.content:
+            if needed:
+                raise InputError(
+                    f"{self.path}: the key '{key}' is missing; a description needs name, objects, "
+                    "verbs"
+                )
+            return None
+        value = self.content[key]
+        if not isinstance(value, kind) or value == "":
+            kinds = {"str": "a string", "list": "a list", "dict": "a table"}
+            raise self.error(key, f"is {value!r:.60}; give {kinds[kind.__name__]}")
+        if isinstance(value, str) and not value.isprintable():
+            raise self.error(key, f"{value!r:.60} holds what cannot be printed")
+        return value
+
+    def table(self, key: str, known: Sequence[str]) -> dict[str, Any]:
+        table: dict[str, Any] = self.value(key, dict) or {}
+        check_keys(f"{self.path}: {key}", table, known)
+        return table
+
+    def names(self, key: str) -> tuple[str, ...]:
+        names = self.value(key, list, needed=True)
+        bad = [
+            name for name in names if not (isinstance(name, str) and name.isprintable() and name)
+        ]
+        if bad or not names:
+            what = f"{bad[0]!r:.60} is no name" if bad else "is empty"
+            raise self.error(key, f"{what}; give a list of names")
+        twice = [name for n, name in enumerate(names) if name in names[:n]]
+        if twice:
+            raise self.error(key, f"{twice[0]!r} stands there twice; give each a name of its own")
+        return tuple(names)
+
+    def position(self, key: str, name: Any, names: tuple[str, ...]) -> int:
+        if name not in names:
+            raise self.error(
+                key,
+                f"{name!r:.60} is not in the list of names{close_matches(str(name), names)}: "
+                f"{some_of(names)}",
+            )
+        return names.index(name)
+
+    def file(self, key: str) -> Path | None:
+        name = self.value(key, str)
+        return None if name is None else self.path.parent / name
+
+    def classes(self, objects: tuple[str, ...], verbs: tuple[str, ...]) -> Pairs:
+        """List the verb and the object of each class."""
+        given = self.content.get("classes")
+        if given is None:
+            pairs = [(v, o) for v in range(len(verbs)) for o in range(len(objects))]
+        elif isinstance(given, str):
+            pairs = self.matrix(self.path.parent / given, (len(verbs), len(objects)))
+        elif isinstance(given, dict):
+            pairs = []
+            for verb, things in given.items():
+                number = self.position("classes", verb, verbs)
+                if not isinstance(things, list):
+                    raise self.error(
+                        f"classes.{verb}", f"is {things!r:.60}; give a list of objects"
+                    )
+                key = f"classes.{verb}"
+                pairs += [(number, self.position(key, thing, objects)) for thing in things]
+        else:
+            raise self.error(
+                "classes", "give a table of verb = [objects], or the path of an .npy matrix"
+            )
+        if not 0 < len(pairs) <= MOST_CLASSES:
+            raise self.error(
+                "classes", f"there are {len(pairs)} classes; give 1 to {MOST_CLASSES} of them"
+            )
+        if len(set(pairs)) < len(pairs):
+            verb, thing = next(pair for n, pair in enumerate(pairs) if pair in pairs[:n])
+            raise self.error("classes", f"'{verbs[verb]} {objects[thing]}' stands there twice")
+        return pairs
+
+    def matrix(self, path: Path, shape: tuple[int, int]) -> Pairs:
+        try:
+            with path.open("rb") as stream:
+                matrix = np.lib.format.read_array(stream, allow_pickle=False)
+        except OSError as error:
+            raise self.error("classes", f"{path}: {error.strerror or error}") from None
+        except Exception as error:  # NumPy fails in many ways on what is no array
+            what = " ".join(str(error).split()) or type(error).__name__
+            raise self.error("classes", f"{path}: no .npy array ({what:.80})") from None
+        if matrix.shape != shape or not np.isin(matrix, (0, 1)).all():
+            raise self.error(
+                "classes",
+                f"{path}: has shape {matrix.shape}; give a matrix of zeros and ones of the shape "
+                f"{shape}: verbs x objects",
+            )
+        return [(int(verb), int(thing)) for verb, thing in np.argwhere(matrix)]
+
+    def conventions(self, objects: int, verbs: int) -> Conventions:
+        numbers = self.table("numbers", ("objects", "verbs"))
+        boxes = self.table("boxes", ("origin", "layout"))
+        origin, layout = boxes.get("origin", 0), boxes.get("layout", "xyxy")
+        if isinstance(origin, bool | float) or origin not in (0, 1):
+            raise self.error("boxes.origin", f"is {origin!r:.60}; boxes are counted from 0 or 1")
+        if layout not in ("xyxy", "xywh"):
+            raise self.error("boxes.layout", f"is {layout!r:.60}; give 'xyxy' or 'xywh'")
+        return Conventions(
+            objects=self.numbers("objects", numbers.get("objects", 0), objects),
+            verbs=self.numbers("verbs", numbers.get("verbs", 0), verbs),
+            origin=origin,
+            boxes=layout,
+        )
+
+    def numbers(self, key: str, given: Any, count: int) -> tuple[int, ...]:
+        numbers = list(range(given, given + count)) if type(given) is int else given
+        whole = isinstance(numbers, list) and all(
+            type(n) is int and 0 <= n <= EXACT for n in numbers
+        )
+        if not whole or len(numbers) != count or len(set(numbers)) < count:
+            raise self.error(
+                f"numbers.{key}",
+                f"is {given!r:.60}; give the number of the first one, or a list of {count} "
+                "different whole numbers",
+            )
+        return tuple(numbers)
+
+    def splits(self, words: Vocabulary) -> dict[str, BoolArray]:
+        """Rare and other classes, where the description tells."""
+        table = self.table("rare", ("classes", "counts", "below"))
+        if not table:
+            return {}
+        if ("classes" in table) == ("counts" in table):
+            raise self.error("rare", "give either 'classes' or 'counts'")
+        where = f"{self.path}: rare"
+        if "classes" in table:
+            if not isinstance(table["classes"], list):
+                raise self.error("rare.classes", "give a list of classes, by number or name")
+            members = [find_class(where, one, words) for one in table["classes"]]
+            rare = np.isin(np.arange(len(words)), members)
+        else:
+            below = table.get("below", 10)
+            if type(below) is not int:
+                raise self.error("rare.below", f"is {below!r:.60}; give a whole number")
+            rare = self.counts(table["counts"], words) < below
+        return {"rare": rare, "non_rare": ~rare}
+
+    def counts(self, given: Any, words: Vocabulary) -> npt.NDArray[np.int64]:
+        """(C,) training instances of each class; those that are not named have none."""
+        if isinstance(given, list) and len(given) == len(words):
+            given = {hoi + 1: count for hoi, count in enumerate(given)}
+        if not isinstance(given, dict) or not all(
+            type(count) is int and 0 <= count <= EXACT for count in given.values()
+        ):
+            raise self.error(
+                "rare.counts",
+                f"give a list of {len(words)} whole numbers, one a class, or a table of "
+                '"verb object" = number',
+            )
+        counts = np.zeros(len(words), dtype=np.int64)
+        for one, count in given.items():
+            counts[find_class(f"{self.path}: rare.counts", one, words)] = count
+        return counts
+
+    def protocol(self, name: str, no_interaction: bool) -> Protocol:
+        given = self.content.get("protocol", {})
+        if not isinstance(given, str | dict):
+            raise self.error("protocol", f"give one of {', '.join(PROTOCOLS)}, or a table")
+        if isinstance(given, dict):
+            check_keys(f"{self.path}: protocol", given, CHOICES)
+            for key, value in given.items():
+                self.check_choice(key, value)
+            usual = "interactions" if no_interaction else "all"
+            choices: dict[str, Any] = {"name": name, "classes": usual} | given
+            given = Protocol(**choices)
+        try:
+            return replace(protocol_named(given), rare="described")
+        except InputError as error:
+            raise self.error("protocol", str(error)) from None
+
+    def check_choice(self, key: str, value: Any) -> None:
+        """Check a value by the type that the protocol declares for it."""
+        # A description tells neither roles nor classes that are evaluated.
+        declared = Literal["all", "interactions"] if key == "classes" else _declared()[key]
+        allowed = get_args(declared)
+        kinds = tuple(kind for kind in (allowed or (declared,)) if isinstance(kind, type))
+        if kinds:
+            wanted = " or ".join(kind.__name__ for kind in kinds if kind is not type(None))
+            right = type(value) in kinds or (float in kinds and type(value) is int)
+        else:
+            wanted = " or ".join(map(repr, allowed))
+            right = value in allowed
+        if not right:
+            raise self.error(f"protocol.{key}", f"is {value!r:.60}; give {wanted}")
+
+
+def _declared() -> dict[str, Any]:
+    """Types of the choices of a protocol."""
+    types = get_type_hints(Protocol, localns={"Vocabulary": Vocabulary})
+    return {field.name: types[field.name] for field in fields(Protocol)}

@@ -1,0 +1,55 @@
+"""The annotation JSON of CDN, QPIC and others: ``test_hico.json``.
+
+A list of one dict an image: ``file_name``, ``annotations`` (``{bbox, category_id}``) and
+``hoi_annotation`` (``{subject_id, object_id, category_id, hoi_category_id}``). Objects carry COCO's
+own ids (1-90 with gaps, person 1), verbs count from 1; boxes are xyxy counted from zero.
+``img_id`` and ``hoi_category_id`` are not needed. For V-COCO see
+:mod:`diaghoi.formats.v_coco.qpic`.
+"""
+
+from __future__ import annotations
+
+from diaghoi.data.scenes import Scenes
+from diaghoi.formats.base import Format, Kind, Options
+from diaghoi.formats.columns.listed import Layout, read_listed
+from diaghoi.formats.containers.content import Content
+from diaghoi.formats.v_coco.qpic import is_v_coco, read_qpic
+
+_LAYOUT = Layout(
+    name="file_name",
+    boxes="annotations",
+    triplets="hoi_annotation",
+    scored=False,
+    objects="coco91",
+    verb_origin=1,
+)
+
+
+def _recognise(content: Content) -> Kind | None:
+    if content.container not in ("pickle", "json"):
+        return None
+    first = content.first
+    return "annotations" if "file_name" in first and "hoi_annotation" in first else None
+
+
+def _dataset(content: Content) -> str | None:
+    if is_v_coco(content):
+        return "v-coco"
+    return content.benchmark
+
+
+def _read(content: Content, kind: Kind, options: Options) -> Scenes:
+    if options.vocabulary.name == "v-coco":
+        return read_qpic(content, options)
+    return read_listed(content, _LAYOUT, options)
+
+
+FORMAT = Format(
+    name="cdn-json",
+    title="annotation lists with COCO ids (CDN, QPIC)",
+    kinds=("annotations",),
+    keys=("file_name", "annotations", "hoi_annotation"),
+    recognise=_recognise,
+    read=_read,
+    dataset=_dataset,
+)

@@ -1,0 +1,181 @@
+"""HICO-DET annotations as one JSON: ``instances_test2015.json``.
+
+A dict of lists, one entry an image: ``filenames``, ``size`` ([width, height]) and ``annotation``
+with ``boxes_h``, ``boxes_o``, ``hoi`` (and ``object`` and ``verb``), one entry a triplet; beside
+them the names ``objects`` and ``verbs``, and ``correspondence``, the rows (HOI id, object id, verb
+id). Objects are numbered alphabetically (HICO-80). Boxes are xyxy counted from one, and repeated in
+every triplet: boxes with the same coordinates and category in one image are one box.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from diaghoi.data.scenes import Scenes
+from diaghoi.data.vocabulary import Vocabulary, hico_det
+from diaghoi.exceptions import InputError, close_matches
+from diaghoi.formats.base import Format, Kind, Options
+from diaghoi.formats.columns.checks import (
+    Rows,
+    check_boxes,
+    check_names,
+    image_name,
+    shown,
+    whole_number,
+)
+from diaghoi.formats.columns.records import Images, Table
+from diaghoi.formats.columns.repeated import from_repeated
+from diaghoi.formats.containers.content import Content
+
+IntArray = npt.NDArray[np.integer]
+
+_KEYS = ("annotation", "filenames", "objects", "verbs", "correspondence")
+
+
+def _recognise(content: Content) -> Kind | None:
+    if content.container not in ("pickle", "json") or not isinstance(content.value, dict):
+        return None
+    return "annotations" if {"annotation", "correspondence"} <= content.value.keys() else None
+
+
+def _dataset(content: Content) -> str | None:
+    verbs = content.value.get("verbs")
+    if not (isinstance(verbs, list) and all(isinstance(verb, str) for verb in verbs)):
+        return None
+    return "hico-det" if verbs == list(hico_det().verbs) else None
+
+
+def _read(content: Content, kind: Kind, options: Options) -> Scenes:
+    value, file = content.value, content.file
+    for key in _KEYS:
+        if not isinstance(value.get(key), list):
+            problem = "is not a list" if key in value else "is missing"
+            raise InputError(f"{file}: the key {key!r} {problem}; it belongs to this format")
+    names = check_names(file, value["filenames"], "filenames")
+    if len(names) != len(value["annotation"]):
+        raise InputError(
+            f"{file}: 'filenames' has {len(names)} images and 'annotation' "
+            f"{len(value['annotation'])}; both need one entry an image"
+        )
+    class_of = _classes(file, value, options.vocabulary)
+    images = _images(content, value["annotation"], names.tolist())
+    tables = {key: images.table(key) for key in ("boxes_h", "boxes_o", "hoi")}
+    _check_equal_counts(tables)
+    hoi = _hoi(tables["hoi"], class_of)
+    origin = options.origin_or(1)
+    human, thing = (
+        check_boxes(tables[key].rows, options.corners(tables[key].boxes()), "", origin=origin)
+        for key in ("boxes_h", "boxes_o")
+    )
+    return from_repeated(
+        options.vocabulary,
+        names=names,
+        sizes=_sizes(file, value.get("size"), names.tolist()),
+        image=tables["hoi"].rows.image,
+        human=human,
+        thing=thing,
+        hoi=hoi,
+        source=file,
+    )
+
+
+def _images(content: Content, rows: list[Any], names: list[str]) -> Images:
+    bad = next((n for n, row in enumerate(rows) if not isinstance(row, dict)), -1)
+    if bad >= 0:
+        raise InputError(
+            f"{content.file}: {image_name(names, bad)}: annotation: is {shown(rows[bad])}; give a "
+            "dict"
+        )
+    return Images(content.file, rows, names, content.size)
+
+
+def _check_equal_counts(tables: dict[str, Table]) -> None:
+    hoi = tables["hoi"].rows
+    for key, table in tables.items():
+        if (table.rows.count != hoi.count).any():
+            bad = int(np.argmax(table.rows.count != hoi.count))
+            raise InputError(
+                f"{hoi.file}: {image_name(hoi.names, bad)}: {key}: has "
+                f"{table.rows.count[bad]} entries, but 'hoi' has {hoi.count[bad]}; both need one "
+                "entry a triplet"
+            )
+
+
+def _positions(file: str, key: str, names: list[Any], known: tuple[str, ...]) -> IntArray:
+    """Position in the vocabulary of each name that the file lists."""
+    number = {name: n for n, name in enumerate(known)}
+    # A value that is no string may not be hashable.
+    unknown = [name for name in names if not (isinstance(name, str) and name in number)]
+    if unknown:
+        raise InputError(
+            f"{file}: {key}: unknown name {shown(unknown[0])}"
+            f"{close_matches(str(unknown[0]), known)}; the file belongs to another data set"
+        )
+    return np.array([number[name] for name in names], dtype=np.int64)
+
+
+def _classes(file: str, value: dict[str, Any], vocabulary: Vocabulary) -> dict[int, int]:
+    """HOI class of the vocabulary for each HOI id of the file, found by the names."""
+    things = _positions(file, "objects", value["objects"], vocabulary.objects)
+    verbs = _positions(file, "verbs", value["verbs"], vocabulary.verbs)
+    classes: dict[int, int] = {}
+    for row in value["correspondence"]:
+        try:
+            hoi, thing, verb = map(whole_number, row)
+            if thing < 0 or verb < 0:
+                raise IndexError
+            found = int(vocabulary.class_of[things[thing], verbs[verb]])
+        except (TypeError, ValueError, IndexError):
+            raise InputError(
+                f"{file}: correspondence: {shown(row)} is not an HOI id, an object id and a verb id"
+            ) from None
+        if found < 0:
+            raise InputError(
+                f"{file}: correspondence: {shown(row)}: {vocabulary.name} has no class "
+                f"{value['verbs'][verb]!r} {value['objects'][thing]!r}"
+            )
+        classes[hoi] = found
+    return classes
+
+
+def _hoi(table: Table, class_of: dict[int, int]) -> IntArray:
+    """Translate HOI ids to classes of the vocabulary."""
+    ids = table.integers()
+    known = np.array(sorted(class_of), dtype=np.int64)
+    position = np.minimum(np.searchsorted(known, ids), max(len(known) - 1, 0))
+    unknown = known[position] != ids if len(known) else np.ones(len(ids), dtype=bool)
+    if unknown.any():
+        bad = int(np.argmax(unknown))
+        raise table.rows.error(
+            bad, "", f"unknown HOI id {int(ids[bad])}; it is not in 'correspondence'"
+        )
+    classes = np.array([class_of[hoi] for hoi in known.tolist()], dtype=np.int64)
+    return classes[position]
+
+
+def _sizes(file: str, sizes: Any, names: list[str]) -> IntArray | None:
+    if sizes is None:
+        return None
+    if not isinstance(sizes, list) or len(sizes) != len(names):
+        raise InputError(f"{file}: size: is {shown(sizes)}; give [width, height] for each image")
+    for n, size in enumerate(sizes):
+        if not (isinstance(size, list) and len(size) == 2):
+            raise InputError(
+                f"{file}: {image_name(names, n)}: size: {shown(size)} is not [width, height]"
+            )
+    rows = Rows(file, names, "size", np.full(len(names), 2))
+    return Table(sizes, rows).integers().reshape(-1, 2)
+
+
+FORMAT = Format(
+    name="hico-instances",
+    title="HICO-DET annotations as one JSON",
+    kinds=("annotations",),
+    keys=_KEYS,
+    recognise=_recognise,
+    read=_read,
+    dataset=_dataset,
+)

@@ -1,0 +1,118 @@
+"""Pictures as files: read as they are stored, written as the same kind of file."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from diaghoi.exceptions import InputError
+from diaghoi.formats.containers.atomic import replacing
+
+ENDINGS = (".jpg", ".jpeg", ".png")
+KINDS = ("JPEG", "PNG")
+GREY = ("1", "L", "LA")
+COLOUR = ("RGB", "RGBA", "RGBX", "P", "PA", "CMYK", "YCbCr", "LAB", "HSV")
+# The EXIF tag that says how a picture is turned when it is shown.
+ORIENTATION = 0x0112
+TURNS = range(1, 9)
+# Pixels of the longest side that OpenCV can move about.
+LONGEST = 32766
+# So fine that the file adds next to nothing to the corruption: quality, and colours undivided.
+JPEG_OPTIONS = {"quality": 95, "subsampling": 0}
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class PictureFile:
+    """A picture and what a file says about it.
+
+    Parameters
+    ----------
+    image : (H, W) or (H, W, 3) uint8 array
+        As stored, not turned by the orientation that the file names.
+    kind : {"JPEG", "PNG"}
+        By content, whatever the name of the file says.
+    orientation : int or None
+        Value of the EXIF tag, 1 to 8; None where it is missing, or none of these.
+    profile : bytes or None
+        The colour profile, where it fits the channels of ``image``.
+    """
+
+    image: npt.NDArray[np.uint8]
+    kind: str
+    orientation: int | None
+    profile: bytes | None
+
+
+def read_picture(path: Path) -> PictureFile:
+    """Read a JPEG or PNG file.
+
+    Grey pictures stay grey; palettes and inks become red, green and blue; transparency is left
+    out, and of colours of 16 bits the upper eight are taken, as detectors do.
+
+    Raises
+    ------
+    InputError
+        Where the file is damaged, of another kind, grey of more than 8 bits or so large that it may
+        be an attack. The message says what is wrong, and leaves the name of the file to the caller.
+    """
+    from PIL import Image, UnidentifiedImageError
+
+    try:
+        with warnings.catch_warnings():
+            # Pillow also warns about what does not touch the pixels, such as odd EXIF entries.
+            warnings.simplefilter("ignore")
+            warnings.simplefilter("error", Image.DecompressionBombWarning)
+            with Image.open(path, formats=KINDS) as opened:
+                opened.load()
+                return _read(opened)
+    except InputError:
+        raise
+    except UnidentifiedImageError:
+        raise InputError("is neither JPEG nor PNG") from None
+    except Exception as error:  # Pillow fails in many ways on damaged files
+        what = " ".join(str(error).replace(repr(str(path)), "the file").split())
+        raise InputError(what[:160] or type(error).__name__) from None
+
+
+def _read(opened: Any) -> PictureFile:
+    if opened.mode not in GREY + COLOUR:
+        raise InputError(f"has pixels of the kind '{opened.mode}', not of 8 bits a channel")
+    if max(opened.size) > LONGEST:
+        raise InputError(f"is {opened.width} x {opened.height} pixels, more than {LONGEST} a side")
+    grey = opened.mode in GREY
+    try:
+        orientation = opened.getexif().get(ORIENTATION)
+    except Exception:  # a damaged header, which viewers pass over as well
+        orientation = None
+    return PictureFile(
+        image=np.asarray(opened.convert("L" if grey else "RGB")),
+        # Pictures of several frames, as some cameras write them, begin with a JPEG picture.
+        kind="PNG" if opened.format == "PNG" else "JPEG",
+        orientation=orientation if isinstance(orientation, int) and orientation in TURNS else None,
+        profile=None if opened.mode == "CMYK" else opened.info.get("icc_profile"),
+    )
+
+
+def write_picture(path: Path, picture: PictureFile) -> None:
+    """Write a picture whole or not at all, JPEG with quality 95 and undivided colours.
+
+    Raises
+    ------
+    InputError
+        Where it cannot be written.
+    """
+    from PIL import Image
+
+    options: dict[str, Any] = dict(JPEG_OPTIONS) if picture.kind == "JPEG" else {}
+    if picture.profile:
+        options["icc_profile"] = picture.profile
+    if picture.orientation is not None:
+        options["exif"] = Image.Exif()
+        options["exif"][ORIENTATION] = picture.orientation
+    with replacing(path) as temporary:
+        Image.fromarray(picture.image).save(temporary, format=picture.kind, **options)

@@ -1,0 +1,1 @@
+"""Words, senses, and the client for language models."""

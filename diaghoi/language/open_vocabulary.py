@@ -1,0 +1,156 @@
+"""Free words of a detector or language model beside the vocabulary of a data set.
+
+Words that are those of the data set get its numbers, so that exact matching works as ever; the
+others are numbered behind them and belong to no HOI class. What both are similar to is the business
+of :mod:`diaghoi.semantic.open_fitting`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from diaghoi.data.vocabulary import Vocabulary
+from diaghoi.language.lexicon import Lexicon
+from diaghoi.language.words import Reading, read_object, read_verb
+from diaghoi.semantic.instances import verb_words
+from diaghoi.semantic.tables.ratings import plain
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.integer]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class OpenVocabulary(Vocabulary):
+    """A data set with the free words of some predictions.
+
+    Parameters
+    ----------
+    base : Vocabulary
+        The data set; its objects, verbs and classes come first.
+    object_readings, verb_readings : tuple of Reading
+        What each object and verb can be called.
+    """
+
+    base: Vocabulary
+    object_readings: tuple[Reading, ...] = field(repr=False)
+    verb_readings: tuple[Reading, ...] = field(repr=False)
+
+    def __reduce__(self) -> Any:
+        # Not by its name, which is that of the data set without the free words.
+        return _restored, ({name: getattr(self, name) for name in self.__dataclass_fields__},)
+
+
+def _restored(columns: dict[str, Any]) -> OpenVocabulary:
+    return OpenVocabulary(**columns)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Words:
+    """Free words as numbers of a vocabulary.
+
+    Parameters
+    ----------
+    vocabulary : OpenVocabulary
+        What the numbers mean.
+    verb, object : (T,) int array
+        The numbers of the words given.
+    """
+
+    vocabulary: OpenVocabulary
+    verb: IntArray
+    object: IntArray
+
+
+def known_verbs(vocabulary: Vocabulary) -> frozenset[str]:
+    """First words of the verbs of a data set: base forms that a lexicon need not have."""
+    return frozenset(plain(verb).split("_")[0] for verb in verb_words(vocabulary))
+
+
+def open_vocabulary(
+    base: Vocabulary, verbs: Sequence[str], objects: Sequence[str], lexicon: Lexicon
+) -> Words:
+    """Give free words numbers: those of the data set as there, the others behind them.
+
+    Parameters
+    ----------
+    base : Vocabulary
+        The data set.
+    verbs, objects : sequence of str
+        The words of each triplet.
+    lexicon : Lexicon
+        Gives base forms: ``riding`` is the verb ``ride``.
+
+    Returns
+    -------
+    Words
+    """
+    heads = known_verbs(base)
+    base_verbs = [read_verb(name, lexicon, heads) for name in verb_words(base)]
+    base_objects = [read_object(name, lexicon) for name in base.objects]
+    if base.agents is not None:
+        # In V-COCO "ride" is what is done to an object, where there is one, not the agent alone.
+        order = np.argsort(base.agents, kind="stable").tolist()
+    else:
+        order = list(range(len(base.verbs)))
+    verb = _numbered(
+        verbs, {text: read_verb(text, lexicon, heads) for text in verbs}, base_verbs, order
+    )
+    thing = _numbered(
+        objects,
+        {text: read_object(text, lexicon) for text in objects},
+        base_objects,
+        list(range(len(base.objects))),
+    )
+    columns = {name: getattr(base, name) for name in base.__dataclass_fields__}
+    columns["verbs"] = base.verbs + verb.names
+    columns["objects"] = base.objects + thing.names
+    vocabulary = OpenVocabulary(
+        **columns,
+        base=base,
+        verb_readings=(*base_verbs, *verb.readings),
+        object_readings=(*base_objects, *thing.readings),
+    )
+    return Words(vocabulary=vocabulary, verb=verb.number, object=thing.number)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Numbered:
+    number: IntArray
+    names: tuple[str, ...]
+    readings: tuple[Reading, ...]
+
+
+def _numbered(
+    texts: Sequence[str],
+    readings: Mapping[str, Reading],
+    base: Sequence[Reading],
+    order: Sequence[int],
+) -> _Numbered:
+    """Give texts numbers by what they can be called; earlier names of a reading come first."""
+    place: dict[str, int] = {}
+    for rank in range(max((len(each.names) for each in base), default=0)):
+        for number in order:
+            if rank < len(base[number].names):
+                place.setdefault(base[number].names[rank], number)
+    of_text: dict[str, int] = {}
+    names: list[str] = []
+    free: list[Reading] = []
+    for text, reading in readings.items():
+        number = next((place[name] for name in reading.names if name in place), -1)
+        if number < 0:
+            number = len(base) + len(names)
+            names.append(reading.name or text)
+            free.append(reading)
+            for name in reading.names:
+                place.setdefault(name, number)
+        of_text[text] = number
+    return _Numbered(
+        number=np.array([of_text[text] for text in texts], dtype=np.int64),
+        names=tuple(names),
+        readings=tuple(free),
+    )

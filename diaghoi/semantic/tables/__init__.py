@@ -1,0 +1,1 @@
+"""Tables of similarity: building, rating, agreement."""

@@ -1,0 +1,240 @@
+"""Ratings by people: whom and what a file holds, as a table of items and annotators."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from diaghoi.exceptions import InputError, close_matches, some_of
+from diaghoi.semantic.tables.csv_rows import (
+    Rows,
+    as_number,
+    check_names,
+    check_widths,
+    number_in,
+    read_rows,
+)
+from diaghoi.semantic.tables.ratings import SCALES
+
+FloatArray = npt.NDArray[np.float64]
+
+METRICS = ("score", "similarity", "metric", "shoe", "model")
+"""Columns that are taken as those of a metric, not of a person, where nobody says."""
+ITEMS = ("", "id", "image", "index", "item", "no", "number", "pair", "question")
+"""Columns that number the items, and are no ratings even where the numbers are as small."""
+MOST_LEVELS = 1000
+_PERSON = ("annotator", "rater", "person", "worker")
+_GIVEN = ("rating", "score", "value")
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class People:
+    """What people, and possibly metrics, said of the same items.
+
+    Parameters
+    ----------
+    annotators : tuple of str
+        The A people.
+    ratings : (A, I) float64 array
+        Whole numbers from 0 to ``highest``; NaN where somebody did not say.
+    metrics : dict of str to (I,) float64 array
+        Scores of metrics on the scale of the people.
+    highest : int
+        Last number of the scale.
+    source : str
+        The file.
+    notes : tuple of str
+        How the file was understood.
+    """
+
+    annotators: tuple[str, ...]
+    ratings: FloatArray
+    metrics: dict[str, FloatArray]
+    highest: int
+    source: str
+    notes: tuple[str, ...] = ()
+
+    @property
+    def mean(self) -> FloatArray:
+        """(I,) mean of the people; NaN where nobody said."""
+        said = ~np.isnan(self.ratings)
+        mean = np.full(self.ratings.shape[1], np.nan)
+        total = np.where(said, self.ratings, 0.0).sum(axis=0)
+        np.divide(total, said.sum(axis=0), out=mean, where=said.any(axis=0))
+        return mean
+
+
+def read_people(path: Path, *, metrics: Sequence[str] = (), highest: int = 4) -> People:
+    """Read ratings by people.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+        CSV with a header: one item a row and one column a person, an empty cell where somebody did
+        not say; other columns describe the items. Or one rating a row, with a column
+        ``annotator``, one ``rating`` and the item in the others.
+    metrics : sequence of str
+        Columns with the scores of metrics; by default those with a customary name.
+    highest : int
+        Last number of the scale, which starts at 0; at most 1,000.
+
+    Returns
+    -------
+    People
+
+    Raises
+    ------
+    InputError
+        For a file that cannot be used: line and column, value and what to do.
+    """
+    if not 1 <= highest <= MOST_LEVELS:
+        raise InputError(f"scale {highest}: ends at a number from 1 to {MOST_LEVELS:,}")
+    columns, known = _columns(path)
+    for name in metrics:
+        if name not in columns:
+            raise InputError(f"{path}: has no column '{name}'{close_matches(name, columns)}")
+    chosen = metrics or tuple(
+        name for name in columns if name.lower() in METRICS and name not in known
+    )
+    people = [
+        name
+        for name, cells in columns.items()
+        if name not in chosen and (name in known if known else _rates(name, cells, highest))
+    ]
+    if len(people) < 2:
+        raise InputError(
+            f"{path}: ratings of {len(people)} people ({some_of(people) or 'none'}); agreement "
+            f"needs columns of two, with whole numbers from 0 to {highest}"
+        )
+    ratings = [_ratings(path, columns[name], highest) for name in people]
+    notes = [
+        f"{path.name}: column '{name}' is no rating from 0 to {highest} and describes the items"
+        for name, cells in columns.items()
+        if name not in people and name not in chosen and _numeric(cells)
+    ]
+    scores, told = {}, []
+    for name in chosen:
+        scores[name], scale = _scaled(path, name, _numbers(path, columns[name]), highest)
+        told.append(f"{path.name}: '{name}' is read as a metric from 0 to {scale:g}")
+    return People(
+        annotators=tuple(people),
+        ratings=np.array(ratings),
+        metrics=scores,
+        highest=highest,
+        source=path.name,
+        notes=(*notes, *told),
+    )
+
+
+@dataclass(frozen=True)
+class _Cell:
+    """What stands in a file, and where."""
+
+    line: int
+    column: str
+    text: str
+
+
+_Columns = dict[str, list[_Cell]]
+
+
+def _columns(path: Path) -> tuple[_Columns, list[str]]:
+    """Read the cells of each column, one an item, and the people where the file names them."""
+    rows = read_rows(path, "one column a person")
+    if len(rows) < 2:
+        raise InputError(f"{path}: holds no ratings; give a header and one item a row")
+    head = rows[0][1]
+    check_widths(path, rows)
+    check_names(path, head, "people")
+    small = [name.lower() for name in head]
+    person = next((small.index(name) for name in _PERSON if name in small), None)
+    given = next((small.index(name) for name in _GIVEN if name in small), None)
+    if person is not None and given is not None:
+        return _spread(path, rows, person, given)
+    return {
+        name: [_Cell(line, name, row[at]) for line, row in rows[1:]] for at, name in enumerate(head)
+    }, []
+
+
+def _spread(path: Path, rows: Rows, person: int, given: int) -> tuple[_Columns, list[str]]:
+    """Turn one rating a row into one item a row."""
+    head = rows[0][1]
+    others = [at for at in range(len(head)) if at not in (person, given)]
+    items: dict[tuple[str, ...], tuple[int, dict[str, _Cell]]] = {}
+    names: dict[str, None] = {}
+    for line, row in rows[1:]:
+        who, item = row[person], tuple(row[at] for at in others)
+        if not who:
+            raise InputError(f"{path}: line {line}: column '{head[person]}' is empty; say who")
+        if who in head:
+            raise InputError(
+                f"{path}: line {line}: {head[person]} '{who}' is called like a column; rename one"
+            )
+        said = items.setdefault(item, (line, {}))[1]
+        if who in said:
+            of = f" of {some_of(item)}" if item else ""
+            raise InputError(f"{path}: line {line}: a second rating{of} by {who}; keep one")
+        said[who] = _Cell(line, head[given], row[given])
+        names[who] = None
+    columns = {
+        head[at]: [_Cell(line, head[at], item[place]) for item, (line, _) in items.items()]
+        for place, at in enumerate(others)
+    }
+    columns |= {
+        name: [said.get(name, _Cell(line, name, "")) for line, said in items.values()]
+        for name in names
+    }
+    return columns, list(names)
+
+
+def _numeric(cells: Sequence[_Cell]) -> bool:
+    said = [cell.text for cell in cells if cell.text]
+    return bool(said) and all(as_number(text) is not None for text in said)
+
+
+def _rates(name: str, cells: Sequence[_Cell], highest: int) -> bool:
+    """Whether a column is mostly ratings: a slip in one of them shall be told, not hide it."""
+    if name.lower() in ITEMS:
+        return False
+    said = [cell.text for cell in cells if cell.text]
+    values = (as_number(text) for text in said)
+    within = [v for v in values if v is not None and _on_scale(v, highest)]
+    return 2 * len(within) > len(said)
+
+
+def _on_scale(value: float, highest: int) -> bool:
+    return value.is_integer() and 0 <= value <= highest
+
+
+def _numbers(path: Path, cells: Sequence[_Cell]) -> list[float]:
+    return [number_in(path, cell.line, cell.column, cell.text) for cell in cells]
+
+
+def _ratings(path: Path, cells: Sequence[_Cell], highest: int) -> list[float]:
+    values = _numbers(path, cells)
+    for cell, value in zip(cells, values, strict=True):
+        if value == value and not _on_scale(value, highest):
+            raise InputError(
+                f"{path}: line {cell.line}, column '{cell.column}': {value:g} is no whole number "
+                f"from 0 to {highest}; correct it, or give another --scale"
+            )
+    return values
+
+
+def _scaled(
+    path: Path, name: str, values: Sequence[float], highest: int
+) -> tuple[FloatArray, float]:
+    """Bring a metric to the scale of the people; 1 where no score is higher, else theirs."""
+    scores = np.array(values)
+    least, most = float(np.nanmin(scores, initial=0.0)), float(np.nanmax(scores, initial=0.0))
+    scale = SCALES[0] if most <= SCALES[0] else float(highest)
+    if most > scale or least < 0:
+        raise InputError(
+            f"{path}: column '{name}': a metric must lie between 0 and 1, or between 0 and "
+            f"{highest}; it reaches from {least:g} to {most:g}"
+        )
+    return scores * (highest / scale), scale

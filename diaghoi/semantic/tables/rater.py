@@ -1,0 +1,292 @@
+"""Tables of similarity from raters: what is asked of whom, and what became of it.
+
+The procedure of SHOE (papers 000 and 001): the first rater is asked about all pairs; the others
+about those that it did not rate as having nothing in common.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from diaghoi.language.answer_store import AnswerStore
+from diaghoi.language.asking import LETTERS_A_TOKEN, Client, ask_all
+from diaghoi.semantic.tables.prompts import HIGHEST, VERSION, Kind, Pair, Term, messages, read_reply
+from diaghoi.semantic.tables.ratings import Ratings
+
+TOKENS_A_RATING = 4
+
+
+@dataclass(frozen=True, kw_only=True)
+class Question:
+    """The pairs of one kind that are to be rated.
+
+    Parameters
+    ----------
+    kind : {"verb", "object"}
+        What they are.
+    terms : tuple of Term
+        Each is paired with each.
+    candidates : tuple of Term
+        Each is paired with each of the terms, and not with each other.
+    """
+
+    kind: Kind
+    terms: tuple[Term, ...]
+    candidates: tuple[Term, ...] = ()
+
+    def pairs(self, *, identical: bool = False) -> Iterator[Pair]:
+        """Give each pair once; those of the same sense and definition where ``identical``."""
+        everything = self.terms + self.candidates
+        for number, one in enumerate(self.terms):
+            for other in everything[number + 1 :]:
+                if identical or not same(one, other):
+                    yield one, other
+
+
+def same(one: Term, other: Term) -> bool:
+    """Whether two terms are the same sense, with the same definition."""
+    return bool(one.synset) and (one.synset, one.gloss) == (other.synset, other.gloss)
+
+
+def fingerprint(kind: Kind, pair: Pair) -> str:
+    """Identify a question by its wording, whichever term comes first; 32 hexadecimal digits."""
+    told = json.dumps([VERSION, kind, *sorted(each.shown for each in pair)])
+    return hashlib.sha256(told.encode()).hexdigest()[:32]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Estimate:
+    """What asking a rater takes at most, beyond what is in the store.
+
+    Parameters
+    ----------
+    rater : str
+        The model.
+    pairs, requests : int
+        To be rated, and to be sent.
+    tokens_in, tokens_out : int
+        About so many, without those of a model that thinks aloud.
+    """
+
+    rater: str
+    pairs: int
+    requests: int
+    tokens_in: int
+    tokens_out: int
+
+    def price(self, per_million: tuple[float, float]) -> float:
+        """Cost by the prices of a million tokens in and out."""
+        return (self.tokens_in * per_million[0] + self.tokens_out * per_million[1]) / 1e6
+
+
+def estimate(
+    questions: Sequence[Question], raters: Sequence[str], store: AnswerStore, *, batch: int
+) -> list[Estimate]:
+    """Estimate the cost of each rater; that of the later ones as if no pair was filtered out.
+
+    Parameters
+    ----------
+    questions : sequence of Question
+        What is to be rated.
+    raters : sequence of str
+        Models, the one for the filter first.
+    store : AnswerStore
+        With what was answered before.
+    batch : int
+        Pairs in a request.
+    """
+    first, found = store.answers(raters[0]), []
+    for rater in raters:
+        known, pairs, requests, letters = store.answers(rater), 0, 0, 0
+        for question in questions:
+            frame = sum(len(part["content"]) for part in messages(question.kind, _EMPTY * batch))
+            asked = 0
+            for pair in question.pairs():
+                key = fingerprint(question.kind, pair)
+                if key in known or (rater != raters[0] and first.get(key) == 0):
+                    continue
+                asked += 1
+                letters += sum(len(each.shown) for each in pair)
+            pairs += asked
+            requests += -(-asked // batch)
+            letters += -(-asked // batch) * frame
+        found.append(
+            Estimate(
+                rater=rater,
+                pairs=pairs,
+                requests=requests,
+                tokens_in=round(letters / LETTERS_A_TOKEN),
+                tokens_out=TOKENS_A_RATING * pairs,
+            )
+        )
+    return found
+
+
+_EMPTY: list[Pair] = [(Term(name="", gloss=""), Term(name="", gloss=""))]
+
+
+@dataclass(kw_only=True)
+class Raters:
+    """Several raters and the store of their answers.
+
+    Parameters
+    ----------
+    clients : sequence of Client
+        One for each rater, the one for the filter first.
+    store : AnswerStore
+        Where answers are kept.
+    batch : int
+        Pairs in a request.
+    workers : int
+        Requests under way at a time.
+    asks : int
+        How often a pair is asked while replies cannot be read.
+    progress : callable
+        Called with what is being done and the number of pairs when a rater begins, and with None
+        and the pairs done as they come.
+    """
+
+    clients: Sequence[Client]
+    store: AnswerStore
+    batch: int = 1
+    workers: int = 8
+    asks: int = 3
+    progress: Callable[[str | None, int], Any] = field(default=lambda task, pairs: None)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The models."""
+        return tuple(client.endpoint.model for client in self.clients)
+
+    def rate(self, question: Question) -> Rated:
+        """Ask all raters about what is not in the store.
+
+        Raises
+        ------
+        InputError
+            Where a server stays without replies or refuses; what it answered before is kept.
+        """
+        pairs = {fingerprint(question.kind, pair): pair for pair in question.pairs()}
+        unanswered: list[tuple[str, str, str, str]] = []
+        for number, client in enumerate(self.clients):
+            rater = client.endpoint.model
+            if number:
+                first = self.store.answers(self.names[0])
+                pairs = {key: pair for key, pair in pairs.items() if first.get(key) != 0}
+            for keys, why in self._ask(client, question.kind, pairs):
+                unanswered += [(rater, pairs[k][0].name, pairs[k][1].name, why) for k in keys]
+        answers = [self.store.answers(rater) for rater in self.names]
+        unread = [
+            (rater, one.name, other.name)
+            for rater, known in zip(self.names, answers, strict=True)
+            for key, (one, other) in pairs.items()
+            if key in known and known[key] is None
+        ]
+        return Rated(
+            question=question,
+            raters=self.names,
+            scores={key: tuple(known.get(key) for known in answers) for key in pairs},
+            unread=tuple(unread),
+            unanswered=tuple(unanswered),
+        )
+
+    def _ask(
+        self, client: Client, kind: Kind, pairs: dict[str, Pair]
+    ) -> Iterator[tuple[tuple[str, ...], str]]:
+        """Ask one rater; give the pairs that stay without any reply, and why."""
+        known = self.store.answers(client.endpoint.model)
+        open_ = [key for key in pairs if key not in known]
+        self.progress(f"asking {client.endpoint.model} about {kind}s", len(open_))
+
+        def work(keys: tuple[str, ...]) -> int:
+            return self._converse(client, kind, {key: pairs[key] for key in keys})
+
+        groups = [tuple(open_[n : n + self.batch]) for n in range(0, len(open_), self.batch)]
+        for outcome in ask_all(work, groups, client, workers=self.workers):
+            self.progress(None, len(outcome.tag))
+            if outcome.failure:
+                yield outcome.tag, outcome.failure
+
+    def _converse(self, client: Client, kind: Kind, pairs: dict[str, Pair]) -> int:
+        """Ask about some pairs until all replies can be read; keep each as it comes."""
+        rater, left, reply = client.endpoint.model, dict(pairs), ""
+        for attempt in range(self.asks):
+            reply = client.ask(messages(kind, list(left.values()), again=attempt > 0))
+            scores = dict(zip(left, read_reply(reply, len(left)), strict=True))
+            read = {key: score for key, score in scores.items() if score is not None}
+            self.store.keep(rater, (_row(kind, k, left[k], s, reply) for k, s in read.items()))
+            left = {key: pair for key, pair in left.items() if key not in read}
+            if not left:
+                break
+        self.store.keep(rater, (_row(kind, k, pair, None, reply) for k, pair in left.items()))
+        return len(pairs) - len(left)
+
+
+def _row(
+    kind: Kind, key: str, pair: Pair, score: int | None, reply: str
+) -> tuple[str, str, str, str, int | None, str]:
+    return key, kind, pair[0].name, pair[1].name, score, reply
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rated:
+    """What the raters said.
+
+    Parameters
+    ----------
+    question : Question
+        What they were asked.
+    raters : tuple of str
+        The R models.
+    scores : dict of str to tuple
+        R scores from 0 to 4 of each pair that the first rater did not rule out, by its fingerprint;
+        None where there is none.
+    unread : tuple of (rater, a, b)
+        Whose replies could not be read.
+    unanswered : tuple of (rater, a, b, why)
+        That no reply came for; the next run asks again.
+    """
+
+    question: Question
+    raters: tuple[str, ...]
+    scores: dict[str, tuple[int | None, ...]]
+    unread: tuple[tuple[str, str, str], ...]
+    unanswered: tuple[tuple[str, str, str, str], ...]
+
+    def ratings(self, name: str) -> Ratings:
+        """Make a table of every term with itself and of the pairs that are similar at all.
+
+        Parameters
+        ----------
+        name : str
+            What the table is called.
+        """
+        terms = self.question.terms + self.question.candidates
+        place = {term: number for number, term in enumerate(terms)}
+        rows = {(number, number): (float(HIGHEST),) * len(self.raters) for number in place.values()}
+        for pair in self.question.pairs(identical=True):
+            if same(*pair):
+                scores: tuple[int | None, ...] = (HIGHEST,) * len(self.raters)
+            else:
+                scores = self.scores.get(fingerprint(self.question.kind, pair), ())
+            if any(scores):
+                one, other = sorted(place[term] for term in pair)
+                rows[one, other] = tuple(math.nan if s is None else float(s) for s in scores)
+        first, second = np.array(list(rows), dtype=np.int64).reshape(-1, 2).T
+        return Ratings(
+            names=tuple(term.name for term in terms),
+            first=first,
+            second=second,
+            scores=np.array(list(rows.values())).reshape(len(rows), len(self.raters)) / HIGHEST,
+            raters=self.raters,
+            scale=float(HIGHEST),
+            stem=name,
+            source=name,
+        )

@@ -1,0 +1,377 @@
+"""What raters said of pairs of words: the tables that similarity is made of.
+
+As CSV a header and one pair a row, ``a,b,score`` or ``a,b,RATER,RATER,...``: an empty cell where a
+rater did not say. As ``.npz`` the arrays ``names`` (N,) and ``values`` (N, N), or (R, N, N) with
+``raters`` (R,); or, where few pairs are similar, ``row``, ``column`` (P,) and ``value`` (P,) or
+(P, R).
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from diaghoi.exceptions import InputError, some_of
+from diaghoi.formats.containers.cells import original
+from diaghoi.formats.containers.npz import Member, members
+from diaghoi.semantic.tables.csv_rows import (
+    as_number,
+    check_names,
+    check_widths,
+    number_in,
+    read_rows,
+)
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.integer]
+
+SCALES = (1.0, 4.0)
+"""Highest scores of the scales that are recognised."""
+NAMELESS = ("score", "similarity", "value", "values")
+# Words that differ by less than this were not rated in contradiction.
+ROUNDING = 1e-9
+
+
+def plain(word: str) -> str:
+    """Write a word in the way in which words are compared: small letters, single underscores."""
+    return "_".join(word.replace("_", " ").lower().split())
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Ratings:
+    """Scores of pairs of words by one or several raters.
+
+    Parameters
+    ----------
+    names : tuple of str
+        The N words, as :func:`plain` writes them.
+    first, second : (P,) int array
+        The two words of each pair, ``first <= second``; every pair stands once.
+    scores : (P, R) float64 array
+        In [0, 1]; NaN where a rater did not say.
+    raters : tuple of str
+        The R raters.
+    scale : float
+        Highest score of the scale in the file.
+    stem : str
+        Name of the file without its ending.
+    source : str
+        The file.
+    notes : tuple of str
+        Contradictions, and how the file was understood.
+    one_sided : int
+        Pairs that stand in the file in one order alone, (a, b) or (b, a).
+    contradictions : int
+        Pairs that stand more than once with different scores; their mean counts.
+    off_diagonal : int
+        Words that the file does not call identical to themselves.
+    """
+
+    names: tuple[str, ...]
+    first: IntArray
+    second: IntArray
+    scores: FloatArray
+    raters: tuple[str, ...]
+    scale: float
+    stem: str
+    source: str
+    notes: tuple[str, ...] = ()
+    one_sided: int = 0
+    contradictions: int = 0
+    off_diagonal: int = 0
+
+    @property
+    def provenance(self) -> str:
+        """The raters and the file, for results."""
+        if self.raters[0] in NAMELESS and len(self.raters) == 1:
+            return self.source
+        many = f"mean of {len(self.raters)} raters: " if len(self.raters) > 1 else "rated by "
+        return f"{many}{', '.join(self.raters)} ({self.source})"
+
+    def means(self, raters: Sequence[int] | None = None) -> FloatArray:
+        """(P,) mean score of each pair over some raters, or all; 0 where none of them said."""
+        chosen = self.scores if raters is None else self.scores[:, list(raters)]
+        said = ~np.isnan(chosen)
+        total = np.where(said, chosen, 0.0).sum(axis=1)
+        mean = np.zeros(len(chosen))
+        np.divide(total, said.sum(axis=1), out=mean, where=said.any(axis=1))
+        return mean
+
+
+def read_ratings(path: str | os.PathLike[str], *, scale: float | None = None) -> Ratings:
+    """Read a table of similarity with all its raters.
+
+    Parameters
+    ----------
+    path : path
+        A ``.csv`` or ``.npz`` file.
+    scale : float, optional
+        Highest score of the scale. By default 1 where no score is higher, else 4.
+
+    Returns
+    -------
+    Ratings
+
+    Raises
+    ------
+    InputError
+        For a file that cannot be used: line and column, value and what to do.
+    """
+    path = Path(path)
+    if not path.is_file():
+        what = "is a folder" if path.is_dir() else "no such file"
+        raise InputError(f"{path}: {what}; give a table of similarity, .csv or .npz")
+    raw = _read_npz(path) if path.suffix.lower() == ".npz" else _read_csv(path)
+    if not raw.first:
+        raise InputError(f"{path}: no pair of words; give rows of two words and their scores")
+    return _completed(raw, scale)
+
+
+@dataclass
+class _Raw:
+    """Pairs as they stand in a file, in the scale of the file."""
+
+    path: Path
+    words: list[str]
+    first: list[int]
+    second: list[int]
+    scores: Any
+    raters: list[str]
+
+
+def _read_csv(path: Path) -> _Raw:
+    rows = read_rows(path, "a,b,score")
+    if not rows:
+        raise InputError(f"{path}: is empty; give rows of a,b,score")
+    head = [original(cell) for cell in rows[0][1]]
+    if len(head) < 3:
+        raise InputError(
+            f"{path}: line {rows[0][0]}: {len(head)} columns; give a,b,score, or a,b and one "
+            "column a rater"
+        )
+    check_widths(path, rows)
+    raters = head[2:]
+    # Raters may be called by numbers, too.
+    if plain(head[0]) != "a" and all(as_number(rater) is not None for rater in raters):
+        raters = _numbered(len(raters))
+    else:
+        rows = rows[1:]
+    _check_raters(path, raters)
+    place: dict[str, int] = {}
+    first, second, scores = [], [], []
+    for line, row in rows:
+        pair = plain(original(row[0])), plain(original(row[1]))
+        if not all(pair):
+            raise InputError(f"{path}: line {line}: a word is missing; give two words")
+        first.append(place.setdefault(pair[0], len(place)))
+        second.append(place.setdefault(pair[1], len(place)))
+        cells = zip(raters, row[2:], strict=True)
+        scores.append([number_in(path, line, rater, cell) for rater, cell in cells])
+    return _Raw(path, list(place), first, second, np.array(scores, dtype=np.float64), raters)
+
+
+def _numbered(raters: int) -> list[str]:
+    """Name the raters of a file that does not."""
+    return ["score"] if raters == 1 else [f"rater {n + 1}" for n in range(raters)]
+
+
+def _check_raters(path: Path, raters: Sequence[str]) -> None:
+    if not all(raters):
+        raise InputError(f"{path}: column {raters.index('') + 3} has no name; name the rater")
+    check_names(path, raters, "raters")
+
+
+def _read_npz(path: Path) -> _Raw:
+    arrays = members(path)
+    if "names" not in arrays:
+        raise InputError(f"{path}: has no array 'names'; it has {some_of(list(arrays))}")
+    words = [plain(name) for name in _texts(path, "names", arrays["names"])]
+    if "" in words:
+        raise InputError(f"{path}: names: number {words.index('') + 1} is empty; give words")
+    if len(set(words)) < len(words):
+        twice = Counter(words).most_common(1)[0][0]
+        raise InputError(f"{path}: names: '{twice}' stands twice; give every word once")
+    if {"row", "column", "value"} <= arrays.keys():
+        first, second, scores = _listed(path, arrays, len(words))
+    elif "values" in arrays:
+        first, second, scores = _squared(path, arrays["values"], len(words))
+    else:
+        raise InputError(
+            f"{path}: has no array 'values', nor row, column and value; it has "
+            f"{some_of(list(arrays))}"
+        )
+    endless = np.flatnonzero(np.isinf(scores).any(axis=1))
+    if len(endless):
+        pair = " and ".join(f"'{words[rows[endless[0]]]}'" for rows in (first, second))
+        raise InputError(f"{path}: the score of {pair} is infinite; give a number, or NaN for none")
+    raters = _numbered(scores.shape[1])
+    if "raters" in arrays:
+        raters = _texts(path, "raters", arrays["raters"])
+        if len(raters) != scores.shape[1]:
+            raise InputError(
+                f"{path}: {len(raters)} raters for {scores.shape[1]} tables; name each"
+            )
+    _check_raters(path, raters)
+    return _Raw(path, words, first.tolist(), second.tolist(), scores, raters)
+
+
+def _listed(
+    path: Path, arrays: Mapping[str, Member], words: int
+) -> tuple[IntArray, IntArray, FloatArray]:
+    """Read pairs that are listed: positions of both words, and the scores of each rater."""
+    first, second = (arrays[key].read().ravel() for key in ("row", "column"))
+    scores = _floats(path, "value", arrays["value"])
+    scores = scores[:, None] if scores.ndim == 1 else scores
+    fits = scores.ndim == 2 and scores.shape[1] > 0
+    if not fits or not all(
+        len(rows) == len(scores) and rows.dtype.kind in "iu" and _within(rows, words)
+        for rows in (first, second)
+    ):
+        raise InputError(
+            f"{path}: row, column and value do not fit {words} names; give positions of names and "
+            "one score, or one score a rater, for each"
+        )
+    return first, second, scores
+
+
+def _squared(path: Path, member: Member, words: int) -> tuple[IntArray, IntArray, FloatArray]:
+    """List the pairs of a square table, or of one a rater, that anybody gives a score above 0."""
+    square = _floats(path, "values", member)
+    shape = square.shape
+    square = square[None] if square.ndim == 2 else square
+    if square.ndim != 3 or square.shape[1:] != (words, words):
+        raise InputError(
+            f"{path}: values: shape {shape} does not fit {words} names; give ({words}, {words})"
+        )
+    first, second = np.nonzero((square != 0).any(axis=0))
+    return first, second, square[:, first, second].T
+
+
+def _floats(path: Path, name: str, member: Member) -> FloatArray:
+    array = member.read()
+    if array.dtype.kind not in "biuf":
+        raise InputError(f"{path}: {name}: of type {array.dtype}; give numbers")
+    with np.errstate(over="ignore"):  # what is too large becomes infinite and is refused
+        return array.astype(np.float64)
+
+
+def _texts(path: Path, name: str, member: Member) -> list[str]:
+    array = member.read()
+    if array.dtype.kind not in "UO" or not all(isinstance(each, str) for each in array.flat):
+        raise InputError(f"{path}: {name}: of type {array.dtype}; give strings")
+    return [str(each) for each in array.flat]
+
+
+def _within(rows: IntArray, stop: int) -> bool:
+    return not len(rows) or bool(rows.min() >= 0 and rows.max() < stop)
+
+
+def _completed(raw: _Raw, scale: float | None) -> Ratings:
+    """Bring scores to [0, 1] and every pair to one row."""
+    highest = _scale(raw, scale)
+    scores = raw.scores / highest
+    one, other = np.array(raw.first, dtype=np.int64), np.array(raw.second, dtype=np.int64)
+    size = np.int64(len(raw.words))
+    key = np.minimum(one, other) * size + np.maximum(one, other)
+    pairs, row = np.unique(key, return_inverse=True)
+    low, high, mean = _spread(scores, row.ravel(), len(pairs))
+    first, second = pairs // size, pairs % size
+    apart = (np.nan_to_num(high - low) > ROUNDING).any(axis=1)
+    itself = first == second
+    with_itself = np.nan_to_num(mean[itself], nan=1.0)
+    off = (with_itself < 1 - ROUNDING).any(axis=1)
+    notes = []
+    if scale is None:
+        notes.append(f"{raw.path.name}: read as scores from 0 to {highest:g} (else give --scale)")
+    if apart.any():
+        named = [
+            f"{raw.words[first[n]]} and {raw.words[second[n]]} "
+            f"({np.nanmin(low[n]) * highest:g}, {np.nanmax(high[n]) * highest:g})"
+            for n in np.flatnonzero(apart).tolist()
+        ]
+        notes.append(
+            f"{raw.path.name}: {len(named)} pairs stand there more than once with different "
+            f"scores; their mean counts: {some_of(named)}"
+        )
+    if off.any():
+        named = [raw.words[word] for word in first[itself][off].tolist()]
+        notes.append(
+            f"{raw.path.name}: {len(named)} words are not rated as identical to themselves; they "
+            f"count as identical: {some_of(named)}"
+        )
+    order = np.zeros((len(pairs), 2), dtype=bool)
+    order[row.ravel(), (one > other).astype(np.intp)] = True
+    return Ratings(
+        names=tuple(raw.words),
+        first=first,
+        second=second,
+        scores=mean,
+        raters=tuple(raw.raters),
+        scale=highest,
+        stem=raw.path.stem,
+        source=raw.path.name,
+        notes=tuple(notes),
+        one_sided=int((~itself & ~order.all(axis=1)).sum()),
+        contradictions=int(apart.sum()),
+        off_diagonal=int(off.sum()),
+    )
+
+
+def _scale(raw: _Raw, given: float | None) -> float:
+    """Find the highest score of the scale, and check that all scores lie in it."""
+    said = raw.scores[~np.isnan(raw.scores)]
+    highest = float(said.max(initial=0.0))
+    scale = end_of_scale(highest, given)
+    if scale is None:
+        raise InputError(
+            f"{raw.path}: the highest score is {highest:g}; say with --scale what the scale ends at"
+        )
+    bad = np.argwhere((raw.scores < 0) | (raw.scores > scale))
+    if len(bad):
+        pair, rater = bad[0].tolist()
+        raise InputError(
+            f"{raw.path}: '{raw.words[raw.first[pair]]}' and '{raw.words[raw.second[pair]]}', "
+            f"column '{raw.raters[rater]}': {raw.scores[pair, rater]:g} lies outside 0 to "
+            f"{scale:g}; correct it, or give another --scale"
+        )
+    return scale
+
+
+def end_of_scale(highest: float, given: float | None = None) -> float | None:
+    """Tell where the scale of some scores ends; None where none is known that holds the highest.
+
+    Raises
+    ------
+    InputError
+        For a given end that is none.
+    """
+    if given is None:
+        return next((scale for scale in SCALES if highest <= scale), None)
+    if not (math.isfinite(given) and given > 0):
+        raise InputError(f"scale {given:g}: must be a positive number, like 4")
+    return given
+
+
+def _spread(
+    scores: FloatArray, row: IntArray, rows: int
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Lowest, highest and mean score of each pair and rater; NaN where there is none."""
+    low, high = np.full((2, rows, scores.shape[1]), np.nan)
+    np.fmin.at(low, row, scores)
+    np.fmax.at(high, row, scores)
+    said = ~np.isnan(scores)
+    total, number = np.zeros((2, rows, scores.shape[1]))
+    np.add.at(total, row, np.where(said, scores, 0.0))
+    np.add.at(number, row, said)
+    # What stands there once is not touched by the division of its sum.
+    mean = np.full_like(total, np.nan)
+    np.divide(total, number, out=mean, where=number > 0)
+    return low, high, mean

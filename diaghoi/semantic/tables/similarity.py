@@ -1,0 +1,340 @@
+"""Tables of similarity between words, and how they are brought to the words of a data set."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from diaghoi.exceptions import InputError, close_matches
+from diaghoi.semantic.tables.ratings import Ratings, plain, read_ratings
+from diaghoi.semantic.tables.table_files import write_pairs
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.integer]
+
+SYNSET = re.compile(r"(.+)\.[nvasr]\.[0-9]+")
+"""How WordNet's senses are named: ``sit.v.01``."""
+# Tables of more words than this are kept by their pairs that are similar at all.
+DENSE = 2_000
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Similarity:
+    """Similarity of the words of a list, symmetric, 1 of each word to itself.
+
+    Parameters
+    ----------
+    names : tuple of str
+        The N words.
+    values : (N, N) float64 array, or sparse array of SciPy
+        In [0, 1]; what a sparse one does not hold is 0.
+    name : str
+        What the table is called in results.
+    source : str
+        Where it comes from: raters and file, or the method.
+    notes : tuple of str
+        What a reader of the results has to know about it.
+
+    Raises
+    ------
+    InputError
+        For values that are not square, symmetric, in [0, 1] and 1 on the diagonal.
+    """
+
+    names: tuple[str, ...]
+    values: Any
+    name: str
+    source: str = ""
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        size = len(self.names)
+        if not self._sparse:
+            object.__setattr__(self, "values", np.asarray(self.values, dtype=np.float64).view())
+            self.values.flags.writeable = False
+        if self.values.shape != (size, size):
+            raise InputError(
+                f"similarity '{self.name}': values of shape {self.values.shape} for {size} words; "
+                f"give ({size}, {size})"
+            )
+        held = np.asarray(self.values.data if self._sparse else self.values)
+        if not ((held >= 0) & (held <= 1)).all():
+            raise InputError(f"similarity '{self.name}': values must lie in [0, 1]")
+        uneven = self.values != self.values.T
+        if uneven.sum() or (self.values.diagonal() != 1).any():
+            raise InputError(
+                f"similarity '{self.name}': values must be symmetric, and 1 on the diagonal"
+            )
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def __repr__(self) -> str:
+        return f"<Similarity {self.name}: {len(self)} words, {self.pairs:,} pairs above 0>"
+
+    @property
+    def _sparse(self) -> bool:
+        return hasattr(self.values, "tocoo")
+
+    @property
+    def pairs(self) -> int:
+        """Pairs of two words whose similarity is above 0."""
+        above = (self.values > 0).sum() - (self.values.diagonal() > 0).sum()
+        return int(above) // 2
+
+    @cached_property
+    def place(self) -> dict[str, int]:
+        """Position of each word, as :func:`diaghoi.semantic.tables.ratings.plain` writes it."""
+        return {plain(name): number for number, name in enumerate(self.names)}
+
+    @cached_property
+    def _entries(self) -> tuple[IntArray, FloatArray]:
+        """Key and value of each entry of a sparse table, by ascending key."""
+        held = self.values.tocoo()
+        key = held.row.astype(np.int64) * len(self) + held.col
+        order = np.argsort(key, kind="stable")
+        return key[order], np.asarray(held.data, dtype=np.float64)[order]
+
+    def at(self, first: IntArray, second: IntArray) -> FloatArray:
+        """Similarity of words by their positions, pair by pair.
+
+        Parameters
+        ----------
+        first, second : (K,) int array
+            Positions in ``names``.
+
+        Returns
+        -------
+        (K,) float64 array
+        """
+        if not self._sparse:
+            return np.asarray(self.values[first, second])
+        keys, values = self._entries
+        wanted = np.asarray(first, dtype=np.int64) * len(self) + second
+        if not len(keys):
+            return np.zeros(wanted.shape)
+        found = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+        return np.where(keys[found] == wanted, values[found], 0.0)
+
+    def of(self, a: str, b: str) -> float:
+        """Similarity of two words; spaces and underscores are the same.
+
+        Raises
+        ------
+        InputError
+            For a word that the table does not have.
+        """
+        for word in (a, b):
+            if plain(word) not in self.place:
+                raise InputError(
+                    f"similarity '{self.name}': does not have '{word}'"
+                    f"{close_matches(plain(word), self.place)}"
+                )
+        one, other = (np.array([self.place[plain(word)]]) for word in (a, b))
+        return float(self.at(one, other)[0])
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Fitted:
+    """A table brought to the words of a data set.
+
+    Parameters
+    ----------
+    similarity : Similarity
+        Of the words of the data set, by their numbers. A word that the table does not cover is
+        similar to itself alone.
+    missing : tuple of str
+        Words that the table does not have.
+    ambiguous : tuple of str
+        Those among them of which the table has several senses.
+    """
+
+    similarity: Similarity
+    missing: tuple[str, ...]
+    ambiguous: tuple[str, ...] = ()
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What else a reader of the results has to know about the words."""
+        return ()
+
+
+def identity(names: Sequence[str], name: str = "identity") -> Similarity:
+    """Return the table by which only equal words are similar: exact matching."""
+    return Similarity(
+        names=tuple(names), values=np.eye(len(names)), name=name, source="equal words alone"
+    )
+
+
+def read_similarity(
+    path: str | os.PathLike[str],
+    *,
+    scale: float | None = None,
+    raters: Sequence[str] | None = None,
+    name: str | None = None,
+) -> Similarity:
+    """Read a table of similarity: the mean over its raters, symmetric, 1 on the diagonal.
+
+    Parameters
+    ----------
+    path : path
+        ``.csv`` or ``.npz``: see :mod:`diaghoi.semantic.tables.ratings`.
+    scale : float, optional
+        Highest score of the scale in the file. By default 1 where no score is higher, else 4.
+    raters : sequence of str, optional
+        Only these columns; by default all.
+    name : str, optional
+        What the table is called; by default the name of the file.
+
+    Raises
+    ------
+    InputError
+        For a file that cannot be used, or an unknown rater.
+    """
+    return mean_similarity(read_ratings(path, scale=scale), raters=raters, name=name)
+
+
+def mean_similarity(
+    ratings: Ratings, *, raters: Sequence[str] | None = None, name: str | None = None
+) -> Similarity:
+    """Make a table of the mean over raters; pairs that nobody rated are not similar.
+
+    Raises
+    ------
+    InputError
+        For an unknown rater.
+    """
+    for rater in raters or ():
+        if rater not in ratings.raters:
+            raise InputError(
+                f"{ratings.source}: has no rater '{rater}'{close_matches(rater, ratings.raters)}; "
+                f"it has {', '.join(ratings.raters)}"
+            )
+    chosen = None if raters is None else [ratings.raters.index(rater) for rater in raters]
+    mean, size = ratings.means(chosen), len(ratings.names)
+    apart = (ratings.first != ratings.second) & (mean > 0)
+    one, other, value = ratings.first[apart], ratings.second[apart], mean[apart]
+    return Similarity(
+        names=ratings.names,
+        values=_symmetric(size, one, other, value),
+        name=name or ratings.stem,
+        source=ratings.provenance,
+        notes=ratings.notes,
+    )
+
+
+def _symmetric(size: int, one: IntArray, other: IntArray, value: FloatArray) -> Any:
+    if size <= DENSE:
+        values = np.eye(size)
+        values[one, other] = values[other, one] = value
+        return values
+    from scipy.sparse import coo_array
+
+    each = np.arange(size)
+    rows, columns = np.concatenate([one, other, each]), np.concatenate([other, one, each])
+    return coo_array(
+        (np.concatenate([value, value, np.ones(size)]), (rows, columns)), shape=(size, size)
+    ).tocsr()
+
+
+def write_similarity(path: str | os.PathLike[str], similarity: Similarity) -> None:
+    """Write a table as ``.csv`` or ``.npz``; the file appears whole or not at all.
+
+    Parameters
+    ----------
+    path : path
+        CSV has every pair of two words that are similar at all, once, and every word with itself,
+        so that none is lost; the column of scores, in [0, 1], is called like the table.
+    similarity : Similarity
+        What to write.
+
+    Raises
+    ------
+    InputError
+        For another ending, and a file that cannot be written.
+    """
+    one, other, value = similar_pairs(similarity)
+    write_pairs(path, similarity.names, one, other, value, (similarity.name,))
+
+
+def similar_pairs(similarity: Similarity) -> tuple[IntArray, IntArray, FloatArray]:
+    """List the pairs ``first <= second`` with a similarity above 0, and each word with itself."""
+    one, other = (part.astype(np.int64) for part in similarity.values.nonzero())
+    kept = one <= other
+    one, other = one[kept], other[kept]
+    return one, other, similarity.at(one, other)
+
+
+def fit(
+    similarity: Similarity, words: Sequence[str], senses: Mapping[str, str] | None = None
+) -> Fitted:
+    """Bring a table to the words of a data set.
+
+    Parameters
+    ----------
+    similarity : Similarity
+        Its names are words, or senses like ``sit.v.01``.
+    words : sequence of str
+        In the order of their numbers; some may be the same.
+    senses : mapping, optional
+        The name in the table of each word. Without it a word stands for the sense of its lemma, if
+        the table has only one.
+
+    Returns
+    -------
+    Fitted
+    """
+    by_lemma: dict[str, list[int]] = {}
+    for number, name in enumerate(similarity.names):
+        sense = SYNSET.fullmatch(plain(name))
+        if sense is not None:
+            by_lemma.setdefault(sense.group(1), []).append(number)
+    named = {plain(word): plain(sense) for word, sense in (senses or {}).items()}
+    rows, missing, ambiguous = [], [], []
+    for word in words:
+        key = named.get(plain(word), plain(word))
+        row = similarity.place.get(key, -1)
+        if row < 0 and len(by_lemma.get(key, ())) == 1:
+            row = by_lemma[key][0]
+        elif row < 0:
+            missing.append(word)
+            ambiguous += [word] if key in by_lemma else []
+        rows.append(row)
+    return Fitted(
+        similarity=Similarity(
+            names=tuple(words),
+            values=_selected(similarity, np.array(rows, dtype=np.int64), words),
+            name=similarity.name,
+            source=similarity.source,
+            notes=similarity.notes,
+        ),
+        missing=tuple(missing),
+        ambiguous=tuple(ambiguous),
+    )
+
+
+def _selected(similarity: Similarity, rows: IntArray, words: Sequence[str]) -> Any:
+    """Values of the words in some rows of a table, -1 for none; equal words are identical."""
+    number: dict[str, int] = {}
+    same = np.array([number.setdefault(plain(word), len(number)) for word in words], dtype=np.int64)
+    covered = np.flatnonzero(rows >= 0)
+    if len(words) <= DENSE:
+        values = (same[:, None] == same[None, :]).astype(np.float64)
+        one, other = np.meshgrid(covered, covered, indexing="ij")
+        found = similarity.at(rows[one.ravel()], rows[other.ravel()]).reshape(one.shape)
+        values[one, other] = np.maximum(found, values[one, other])
+        return values
+    from scipy.sparse import coo_array, csr_array
+
+    size = len(words)
+    picks = coo_array((np.ones(len(covered)), (covered, rows[covered])), (size, len(similarity)))
+    groups = coo_array((np.ones(size), (np.arange(size), same)), (size, len(number))).tocsr()
+    values = csr_array(picks @ csr_array(similarity.values) @ picks.T)
+    return values.maximum(groups @ groups.T)

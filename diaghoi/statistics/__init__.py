@@ -1,0 +1,1 @@
+"""How sure: bootstrap, paired tests, Shapley values, calibration."""

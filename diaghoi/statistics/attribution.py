@@ -1,0 +1,148 @@
+"""What each error costs when all costs are to add up: Shapley values of the oracles.
+
+The ΔmAP of single oracles do not add up to what repairing all errors gains, because repairing two
+errors at once gains more, or less, than repairing each alone. The Shapley value of an error is the
+mean of what its repair adds over all orders in which the seven errors can be repaired (Shapley, A
+value for n-person games, 1953); the values sum to what repairing all of them gains.
+
+Repairs combine without conflict: each oracle acts on the predictions with its own label, a
+prediction has one label and is assigned to at most one annotated triplet, and a triplet has at most
+one prediction assigned to it. So a triplet gains at most one true positive, no prediction is
+touched twice, and the order of repairs does not matter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from math import factorial
+from typing import Any
+
+from diaghoi.diagnosis.diagnosis import Diagnosis
+from diaghoi.evaluation.average_precision import class_scores
+from diaghoi.evaluation.ledger import Ledger
+from diaghoi.evaluation.means import split_means
+from diaghoi.exceptions import InputError, close_matches
+from diaghoi.oracles import ERRORS, ORACLES
+
+Coalition = frozenset[str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Attribution:
+    """Additive costs of the errors.
+
+    Parameters
+    ----------
+    start, end : float
+        mAP before any repair, and after all.
+    values : dict
+        Shapley value of each error: its share in ``end - start``. Fractions, signed.
+    coalitions : dict
+        mAP after repairing each set of errors.
+    """
+
+    start: float
+    end: float
+    values: dict[str, float]
+    coalitions: dict[Coalition, float]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values: one an error, ``total`` (their sum), ``map`` and ``map_repaired``."""
+        return self.values | {
+            "total": self.end - self.start,
+            "map": self.start,
+            "map_repaired": self.end,
+        }
+
+
+def repaired(ledger: Ledger, errors: Iterable[str]) -> Ledger:
+    """Repair several errors at once; the order does not matter.
+
+    Raises
+    ------
+    InputError
+        For an error that is not one of the seven.
+    """
+    for name in errors:
+        if name not in ERRORS:
+            raise InputError(
+                f"error '{name}': cannot be combined with others{close_matches(name, ERRORS)}; "
+                f"give some of {', '.join(ERRORS)}"
+            )
+        ledger = ORACLES[name](ledger)
+    return ledger
+
+
+def attribute(
+    diagnosis: Diagnosis,
+    split: str = "full",
+    *,
+    progress: Callable[[int], Any] | None = None,
+) -> Attribution | None:
+    """Compute the Shapley value of each of the seven errors.
+
+    Parameters
+    ----------
+    diagnosis : Diagnosis
+        The detector.
+    split : str
+        Which mean over classes.
+    progress : callable, optional
+        Called with the number of coalitions done since the last call; there are 128.
+
+    Returns
+    -------
+    Attribution or None
+        None where mAP is undefined, before a repair or after one.
+    """
+    worth: dict[Coalition, float | None] = {}
+    members = {split: diagnosis.splits[split]}
+    for coalition, ledger in _coalitions(diagnosis.ledger, frozenset(), list(ERRORS)):
+        scores = class_scores(ledger.evaluated, ledger.classes, diagnosis.protocol)
+        worth[coalition] = split_means(scores, diagnosis.protocol, members)[0][split]
+        if progress is not None:
+            progress(1)
+    defined = {errors: value for errors, value in worth.items() if value is not None}
+    if len(defined) < len(worth):
+        return None
+    return Attribution(
+        start=defined[frozenset()],
+        end=defined[frozenset(ERRORS)],
+        values={error: shapley(error, defined, ERRORS) for error in ERRORS},
+        coalitions=defined,
+    )
+
+
+def shapley(player: str, worth: dict[Coalition, float], players: tuple[str, ...]) -> float:
+    """Mean of what a player adds to the worth of a coalition, over all orders of the players.
+
+    Parameters
+    ----------
+    player : str
+        The player.
+    worth : dict
+        Worth of each set of players.
+    players : tuple of str
+        All players.
+    """
+    n = len(players)
+    value = 0.0
+    for others, before in worth.items():
+        if player not in others:
+            size = len(others)
+            orders = factorial(size) * factorial(n - size - 1)
+            value += orders / factorial(n) * (worth[others | {player}] - before)
+    return value
+
+
+def _coalitions(
+    ledger: Ledger, done: Coalition, left: list[str]
+) -> Iterator[tuple[Coalition, Ledger]]:
+    """Give the ledger after each set of repairs, each made from one with a repair less."""
+    if not left:
+        yield done, ledger
+        return
+    error, *rest = left
+    yield from _coalitions(ORACLES[error](ledger), done | {error}, rest)
+    yield from _coalitions(ledger, done, rest)

@@ -1,0 +1,305 @@
+"""Whether triplet scores can be read as probabilities of being a true positive.
+
+The predictions that a protocol counts are put into bins by their score. Where scores are calibrated
+the share of true positives in a bin, its *precision*, is its mean score; the *gap* of a bin is mean
+score - precision: above 0 the detector is too confident there. The expected calibration error (ECE)
+is the mean size of the gap over predictions, the maximum calibration error (MCE) the largest size
+in any bin, be there ever so few predictions (Guo et al., On Calibration of Modern Neural Networks,
+2017), and the Brier score the mean of (score - true)², which needs no bins.
+
+The gap of a bin is the mean of score - true over its predictions. So each error label has a part in
+it, that of the predictions with this label: an error adds its score, a true positive its score - 1,
+and the parts of all labels sum to the gap. Counted with the sign of the gap of their bin they also
+sum to the ECE.
+
+What this does not say: the ECE of few predictions is above 0 also where scores are calibrated, and
+most of the many predictions of a detector have low scores, where gaps are small. Compare detectors
+that keep equally many predictions an image.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from diaghoi.diagnosis.diagnosis import Diagnosis
+from diaghoi.evaluation.errors import LABELS
+from diaghoi.exceptions import InputError
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+MOST_BINS = 1000
+
+
+@dataclass(frozen=True, kw_only=True)
+class VerbCalibration:
+    """Calibration of the predictions of one verb.
+
+    Parameters
+    ----------
+    count : int
+        Number of predictions.
+    mean_score, precision : float
+        Mean score and share of true positives.
+    ece : float
+        Expected calibration error, in the bins of all predictions.
+    """
+
+    count: int
+    mean_score: float
+    precision: float
+    ece: float
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Calibration:
+    """Calibration of the triplet scores of a detector.
+
+    Parameters
+    ----------
+    edges : (B + 1,) float64 array
+        Bin b holds the scores above ``edges[b]`` up to ``edges[b + 1]``; the first one also holds
+        ``edges[0]``.
+    counts : (B, 7) int array
+        Predictions in each bin with each label of :data:`diaghoi.evaluation.errors.LABELS`.
+    score_sums : (B, 7) float64 array
+        Sums of their scores.
+    brier : float or None
+        Brier score.
+    verbs : dict of VerbCalibration
+        By name of the verb, for the verbs that are predicted.
+    equal_mass : bool
+        Whether the bins hold about equally many predictions instead of being equally wide.
+    note : str
+        Why there are no figures; empty where there are.
+    """
+
+    edges: FloatArray
+    counts: IntArray
+    score_sums: FloatArray
+    brier: float | None
+    verbs: dict[str, VerbCalibration]
+    equal_mass: bool
+    note: str = ""
+
+    @property
+    def bin_counts(self) -> IntArray:
+        """(B,) number of predictions in each bin."""
+        return np.asarray(self.counts.sum(axis=1))
+
+    @property
+    def mean_scores(self) -> FloatArray:
+        """(B,) mean score of each bin, NaN where it is empty."""
+        return _ratio(self.score_sums.sum(axis=1), self.bin_counts)
+
+    @property
+    def precisions(self) -> FloatArray:
+        """(B,) share of true positives of each bin, NaN where it is empty."""
+        return _ratio(self.counts[:, 0], self.bin_counts)
+
+    @property
+    def parts(self) -> FloatArray:
+        """(B, 7) part of each label in the gap of each bin, which is their sum.
+
+        NaN where the bin is empty.
+        """
+        surplus = self.score_sums.copy()
+        surplus[:, 0] -= self.counts[:, 0]
+        return _ratio(surplus, self.bin_counts[:, None])
+
+    @property
+    def gaps(self) -> FloatArray:
+        """(B,) mean score - precision of each bin, NaN where it is empty."""
+        return np.asarray(self.parts.sum(axis=1))
+
+    @property
+    def ece(self) -> float | None:
+        """Expected calibration error; None where there are no figures."""
+        return None if self.note else float(self.ece_parts.sum())
+
+    @property
+    def mce(self) -> float | None:
+        """Maximum calibration error; None where there are no figures."""
+        return None if self.note else float(np.nanmax(np.abs(self.gaps)))
+
+    @property
+    def ece_parts(self) -> FloatArray:
+        """(7,) part of each label in the expected calibration error, which is their sum.
+
+        Negative where the predictions with this label make gaps smaller.
+        """
+        share = self.bin_counts / max(int(self.bin_counts.sum()), 1)
+        signed = np.sign(self.gaps)[:, None] * self.parts
+        return np.asarray(np.nansum(share[:, None] * signed, axis=0))
+
+    def to_dict(self) -> dict[str, Any]:
+        """All values as plain Python: the JSON key ``calibration``.
+
+        ``ece``, ``mce``, ``brier``; ``bins`` with their bounds, ``count``, ``mean_score``,
+        ``precision`` and ``gap``; ``errors`` with, for each label, ``count``, ``mean_score``,
+        ``ece_part`` and for each bin ``counts`` and ``gap_parts``; ``verbs``. None stands for the
+        mean of nothing.
+        """
+        return {
+            "binning": "equal mass" if self.equal_mass else "equal width",
+            "count": int(self.counts.sum()),
+            "ece": self.ece,
+            "mce": self.mce,
+            "brier": self.brier,
+            "bins": [
+                {
+                    "low": float(self.edges[b]),
+                    "high": float(self.edges[b + 1]),
+                    "count": int(count),
+                    "mean_score": _plain(self.mean_scores[b]),
+                    "precision": _plain(self.precisions[b]),
+                    "gap": _plain(self.gaps[b]),
+                }
+                for b, count in enumerate(self.bin_counts)
+            ],
+            "errors": {} if self.note else self._errors(),
+            "verbs": {name: asdict(verb) for name, verb in self.verbs.items()},
+            "note": self.note,
+        }
+
+    def _errors(self) -> dict[str, Any]:
+        totals = self.counts.sum(axis=0)
+        means = _ratio(self.score_sums.sum(axis=0), totals)
+        return {
+            name: {
+                "count": int(totals[n]),
+                "mean_score": _plain(means[n]),
+                "ece_part": float(self.ece_parts[n]),
+                "counts": self.counts[:, n].tolist(),
+                "gap_parts": [_plain(part) for part in self.parts[:, n]],
+            }
+            for n, name in enumerate(LABELS)
+        }
+
+
+def calibration(diagnosis: Diagnosis, bins: int = 15, *, equal_mass: bool = False) -> Calibration:
+    """Measure how well triplet scores are calibrated.
+
+    Parameters
+    ----------
+    diagnosis : Diagnosis
+        The detector; a sum of diagnoses does as well.
+    bins : int
+        Number of bins.
+    equal_mass : bool
+        Cut the scores at their quantiles, so that bins hold about equally many predictions;
+        otherwise bins are equally wide in [0, 1]. Equal scores share a bin, so that there may be
+        fewer bins than asked for.
+
+    Returns
+    -------
+    Calibration
+        Without figures, and with a note that says why, where a score lies outside [0, 1] and so is
+        no probability, or nothing is predicted.
+
+    Raises
+    ------
+    InputError
+        For a number of bins outside 1 to 1000.
+    """
+    if not 1 <= bins <= MOST_BINS:
+        raise InputError(f"bins {bins}: give a number from 1 to {MOST_BINS}, usually 15")
+    ledger, vocabulary = diagnosis.ledger, diagnosis.vocabulary
+    score, label = ledger.row_score, ledger.row_label.astype(np.int64)
+    note = _note(score)
+    if note:
+        nothing = np.zeros((0, len(LABELS)))
+        return Calibration(
+            edges=np.zeros(1),
+            counts=nothing.astype(np.int64),
+            score_sums=nothing,
+            brier=None,
+            verbs={},
+            equal_mass=equal_mass,
+            note=note,
+        )
+    edges = np.linspace(0, 1, bins + 1)
+    if equal_mass:
+        edges = np.unique(np.quantile(score, edges))
+        edges = edges if len(edges) > 1 else np.repeat(edges, 2)
+    place = np.maximum(np.searchsorted(edges, score, side="left") - 1, 0)
+    count, total = _sums(place, label, score, (len(edges) - 1, len(LABELS)))
+    return Calibration(
+        edges=edges,
+        counts=count,
+        score_sums=total,
+        brier=float(np.mean((score - ledger.true) ** 2)),
+        verbs=_verbs(
+            vocabulary.verbs,
+            vocabulary.class_verb[ledger.row_class].astype(np.int64),
+            place,
+            score,
+            ledger.true.astype(np.float64),
+        ),
+        equal_mass=equal_mass,
+    )
+
+
+def _note(score: FloatArray) -> str:
+    """Say why scores are no probabilities."""
+    if not len(score):
+        return "calibration: nothing is predicted"
+    low, high = float(score.min()), float(score.max())
+    if low >= 0 and high <= 1:
+        return ""
+    return (
+        f"calibration: scores run from {low:.4g} to {high:.4g}, so that they are no probabilities; "
+        "give scores in [0, 1]"
+    )
+
+
+def _verbs(
+    names: tuple[str, ...],
+    verb: IntArray,
+    place: IntArray,
+    score: FloatArray,
+    true: FloatArray,
+) -> dict[str, VerbCalibration]:
+    """Calibration of each verb that is predicted; ``place`` is the bin of each prediction."""
+    shape = len(names), int(place.max()) + 1
+    count, score_sum = _sums(verb, place, score, shape)
+    _, true_sum = _sums(verb, place, true, shape)
+    total = count.sum(axis=1)
+    error = _ratio(np.abs(score_sum - true_sum).sum(axis=1), total)
+    mean, precision = (_ratio(sums.sum(axis=1), total) for sums in (score_sum, true_sum))
+    return {
+        names[n]: VerbCalibration(
+            count=int(total[n]),
+            mean_score=float(mean[n]),
+            precision=float(precision[n]),
+            ece=float(error[n]),
+        )
+        for n in np.flatnonzero(total).tolist()
+    }
+
+
+def _sums(
+    row: IntArray, column: IntArray, value: FloatArray, shape: tuple[int, int]
+) -> tuple[IntArray, FloatArray]:
+    """Count values, and add them up, in the cells of a table of this shape."""
+    cell = row * shape[1] + column
+    size = shape[0] * shape[1]
+    count = np.bincount(cell, minlength=size)
+    total = np.bincount(cell, weights=value, minlength=size)
+    return np.reshape(count, shape).astype(np.int64), np.reshape(total, shape)
+
+
+def _ratio(total: npt.ArrayLike, count: npt.ArrayLike) -> FloatArray:
+    """Divide, NaN where there is nothing to divide by."""
+    total, count = np.broadcast_arrays(np.asarray(total, dtype=np.float64), count)
+    ratio = np.full(total.shape, np.nan)
+    np.divide(total, count, out=ratio, where=count > 0)
+    return ratio
+
+
+def _plain(value: np.float64) -> float | None:
+    return None if np.isnan(value) else float(value)

@@ -1,0 +1,242 @@
+"""All figures of a diagnosis under weights of its images, prepared once for many weightings.
+
+Matching is never repeated: ledgers carry the image of each row
+(:mod:`diaghoi.evaluation.weighted_ap`), errors and pairs are counted per image.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from diaghoi.data.arrays.ranking import descending
+from diaghoi.data.protocol import Protocol
+from diaghoi.diagnosis.benchmark import Section, sections
+from diaghoi.diagnosis.diagnosis import Diagnosis
+from diaghoi.evaluation.average_precision import Evaluated
+from diaghoi.evaluation.errors import LABELS
+from diaghoi.evaluation.ledger import Ledger
+from diaghoi.evaluation.means import weighted_split_means
+from diaghoi.evaluation.negatives import PUBLISHED_LEVELS, Negatives
+from diaghoi.evaluation.weighted_ap import WeightedRanking
+from diaghoi.oracles import ORACLES
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.integer]
+BoolArray = npt.NDArray[np.bool_]
+Figures = dict[str, FloatArray]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class MeanPrecisions:
+    """Mean AP and mean max recall before any repair and after each oracle.
+
+    Parameters
+    ----------
+    rankings : dict of WeightedRanking
+        By oracle; "" before any repair.
+    protocol : Protocol
+        How AP is taken and which classes count.
+    splits : dict of (C,) bool array
+        The classes of each split.
+    """
+
+    rankings: dict[str, WeightedRanking]
+    protocol: Protocol
+    splits: dict[str, BoolArray]
+
+    @classmethod
+    def of(
+        cls,
+        ledger: Ledger,
+        images: int,
+        protocol: Protocol,
+        splits: dict[str, BoolArray],
+        oracles: Iterable[str] = tuple(ORACLES),
+    ) -> MeanPrecisions:
+        """Prepare a ledger of some images, and what some of the oracles make of it."""
+        classes = ledger.classes
+        rankings = {"": WeightedRanking.of(ledger.evaluated, classes, images)}
+        for name in oracles:
+            rankings[name] = WeightedRanking.of(ORACLES[name](ledger).evaluated, classes, images)
+        return cls(rankings=rankings, protocol=protocol, splits=splits)
+
+    def figures(self, weights: IntArray) -> Figures:
+        """Figures by their path in the JSON of a report, each under B weightings of N images.
+
+        Parameters
+        ----------
+        weights : (N, B) int32 array
+            How often each image counts.
+
+        Returns
+        -------
+        dict of (B,) float64 array
+            NaN where a figure is undefined.
+        """
+        found: Figures = {}
+        before: dict[str, FloatArray] = {}
+        for name, ranking in self.rankings.items():
+            scores = ranking.scores(weights, self.protocol.levels, self.protocol.top_of_class)
+            means = weighted_split_means(scores, self.protocol, self.splits)
+            before = before or means[0]
+            at = f"oracles.{name}." if name else ""
+            for key, split_means in zip(("map", "max_recall"), means, strict=True):
+                found |= {f"{at}{key}.{split}": mean for split, mean in split_means.items()}
+            if name:
+                found |= {
+                    f"{at}delta_map.{split}": mean - before[split]
+                    for split, mean in means[0].items()
+                }
+        return found
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Resampler:
+    """A diagnosis, prepared for weightings of its N images.
+
+    Parameters
+    ----------
+    means : MeanPrecisions
+        Of the protocol.
+    official : tuple of (Section, WeightedRanking)
+        The settings of the benchmark.
+    errors : (N, labels + 1) int array
+        Predictions with each label, and missed annotated triplets, of each image.
+    annotated : (N,) int array
+        Annotated triplets of each image.
+    pairs : dict of dict of (N,) int array
+        Counts of pairs of each image, by split and name.
+    negatives : WeightedRanking or None
+        The predicted pairs; None where they have no scores.
+    actions : dict of WeightedRanking
+        Verbs on localised pairs, by split; empty where there are no action scores.
+    """
+
+    means: MeanPrecisions
+    official: tuple[tuple[Section, WeightedRanking], ...]
+    errors: IntArray
+    annotated: IntArray
+    pairs: dict[str, Mapping[str, IntArray]]
+    negatives: WeightedRanking | None
+    actions: dict[str, WeightedRanking]
+
+    @classmethod
+    def of(cls, diagnosis: Diagnosis) -> Resampler:
+        """Prepare a diagnosis."""
+        images, ledger = len(diagnosis.names), diagnosis.ledger
+        labels = len(LABELS)
+        cell = ledger.row_image.astype(np.int64) * labels + ledger.row_label
+        errors = np.bincount(cell, minlength=images * labels).reshape(images, labels)
+        missed = np.bincount(ledger.annotation_image[ledger.missed], minlength=images)
+        counted = ledger.annotation_image[ledger.annotation_counts]
+        return cls(
+            means=MeanPrecisions.of(ledger, images, diagnosis.protocol, diagnosis.splits),
+            official=tuple(
+                (each, WeightedRanking.of(each.of(diagnosis.benchmark), ledger.classes, images))
+                for each in sections(diagnosis)
+            ),
+            errors=np.column_stack([errors, missed]),
+            annotated=np.bincount(counted, minlength=images),
+            pairs={split: counts.columns for split, counts in diagnosis.image_pairs.items()},
+            negatives=_of_negatives(diagnosis.negative_pairs, images)
+            if diagnosis.negative_pairs.scored
+            else None,
+            actions=_of_actions(diagnosis, images),
+        )
+
+    def figures(self, weights: IntArray) -> Figures:
+        """All figures of a report; see :meth:`MeanPrecisions.figures`.
+
+        ``shares`` are those of the errors among the predictions, of missed triplets among the
+        annotated ones.
+        """
+        found = self.means.figures(weights)
+        for section, ranking in self.official:
+            protocol = section.protocol
+            scores = ranking.scores(weights, protocol.levels, protocol.top_of_class)
+            means, _ = weighted_split_means(scores, protocol, section.splits)
+            found |= {f"official.{section.name}.{split}": mean for split, mean in means.items()}
+        return (
+            found
+            | self._errors(weights)
+            | self._pairs(weights)
+            | self._negatives(weights)
+            | self._actions(weights)
+        )
+
+    def _errors(self, weights: IntArray) -> Figures:
+        counts = self.errors.T @ weights
+        wholes = {"missed_gt": self.annotated @ weights}
+        predicted = counts[: len(LABELS)].sum(axis=0)
+        found: Figures = {}
+        for name, count in zip((*LABELS, "missed_gt"), counts, strict=True):
+            found[f"errors.{name}"] = count.astype(np.float64)
+            found[f"shares.{name}"] = _ratio(count, wholes.get(name, predicted))
+        return found
+
+    def _pairs(self, weights: IntArray) -> Figures:
+        found: Figures = {}
+        for split, columns in self.pairs.items():
+            total = {name: column @ weights for name, column in columns.items()}
+            at = "pairs." if split == "full" else f"pairs.{split}."
+            found[f"{at}recall"] = _ratio(total["localised"], total["annotated"])
+            found[f"{at}precision"] = _ratio(total["credited"], total["predicted"])
+            if split == "full":
+                found[f"{at}per_image"] = _ratio(total["predicted"], total["images"])
+                found[f"{at}human_recall"] = _ratio(total["humans_found"], total["humans"])
+                found[f"{at}object_recall"] = _ratio(total["objects_found"], total["objects"])
+        return found
+
+    def _negatives(self, weights: IntArray) -> Figures:
+        if self.negatives is None:
+            return {}
+        levels = {"ap": None, "ap_published": PUBLISHED_LEVELS}
+        return {
+            f"negatives.{key}": self.negatives.scores(weights, chosen).average_precision[0]
+            for key, chosen in levels.items()
+        }
+
+    def _actions(self, weights: IntArray) -> Figures:
+        found: Figures = {}
+        protocol = self.means.protocol
+        for split, ranking in self.actions.items():
+            scores = ranking.scores(weights, protocol.levels)
+            every_verb = {split: np.ones(len(scores.average_precision), dtype=bool)}
+            means = weighted_split_means(scores, protocol, every_verb)
+            at = "actions." if split == "full" else f"actions.{split}."
+            for key, mean in zip(("map", "max_recall"), means, strict=True):
+                found[f"{at}{key}"] = mean[split]
+        return found
+
+
+def _of_negatives(pairs: Negatives, images: int) -> WeightedRanking:
+    order = descending(pairs.score)
+    negative = np.flatnonzero(pairs.negative)
+    evaluated = Evaluated(
+        np.zeros(len(order), dtype=np.int64),
+        pairs.negative[order],
+        pairs.image[order],
+        np.zeros(len(negative), dtype=np.int64),
+        pairs.image[negative],
+    )
+    return WeightedRanking.of(evaluated, 1, images)
+
+
+def _of_actions(diagnosis: Diagnosis, images: int) -> dict[str, WeightedRanking]:
+    if not diagnosis.ledger.scores_actions:
+        return {}
+    verbs = len(diagnosis.vocabulary.verbs)
+    return {
+        split: WeightedRanking.of(ranked, verbs, images)
+        for split, ranked in diagnosis.action_rankings.items()
+    }
+
+
+def _ratio(part: IntArray, whole: IntArray) -> FloatArray:
+    ratio = np.full(len(part), np.nan)
+    np.divide(part, whole, out=ratio, where=whole > 0)
+    return ratio

@@ -1,0 +1,350 @@
+"""Whether two detectors differ: paired bootstrap and paired approximate randomisation.
+
+Both see the same images, so the difference is tested image by image. The bootstrap draws images and
+looks at the difference on each draw. Approximate randomisation exchanges what the two detectors
+predict on each image with probability one half: if they were equally good, the difference that was
+found would not stand out among those of the exchanged ones (Noreen, Computer-Intensive Methods for
+Testing Hypotheses, 1989).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from diaghoi.diagnosis.diagnosis import Diagnosis
+from diaghoi.evaluation.ledger import Ledger
+from diaghoi.exceptions import InputError
+from diaghoi.oracles import ORACLES
+from diaghoi.statistics.bootstrap import (
+    BLOCK,
+    away_from_mean,
+    check_settings,
+    draws,
+    groups_left_out,
+    resampled,
+)
+from diaghoi.statistics.resampling import MeanPrecisions
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.integer]
+Progress = Callable[[int], Any]
+Figured = Callable[[IntArray], Mapping[str, FloatArray]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Difference:
+    """One figure of two detectors.
+
+    Parameters
+    ----------
+    path : str
+        The figure in the JSON of a report, ``map.full`` for instance.
+    title : str
+        The figure in words.
+    labels : tuple of str
+        The two detectors.
+    first, second : float
+        Its values; fractions.
+    difference : float
+        Second less first.
+    interval : tuple of float
+        Bounds of the difference, by the centred paired bootstrap.
+    p : float
+        How often exchanged detectors differ at least as much, by approximate randomisation.
+    p_bootstrap : float
+        How often the difference strays as far from its mean among the resamples.
+    p_holm : float
+        ``p`` corrected for the number of figures compared (Holm, 1979).
+    sentence : str
+        All of this in plain words.
+    """
+
+    path: str
+    title: str
+    labels: tuple[str, str]
+    first: float
+    second: float
+    difference: float
+    interval: tuple[float, float]
+    p: float
+    p_bootstrap: float
+    p_holm: float
+    sentence: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """All values as plain Python."""
+        return asdict(self) | {"labels": list(self.labels), "interval": list(self.interval)}
+
+
+def compare_pair(
+    first: Diagnosis,
+    second: Diagnosis,
+    resamples: int = 1000,
+    *,
+    seed: int = 0,
+    confidence: float = 0.95,
+    split: str = "full",
+    oracles: Iterable[str] = tuple(ORACLES),
+    progress: Progress | None = None,
+) -> list[Difference]:
+    """Compare mAP and the ΔmAP of each error of two detectors on the same images.
+
+    Parameters
+    ----------
+    first, second : Diagnosis
+        Under one protocol, of the same data set.
+    resamples : int
+        Resamples of the bootstrap, and exchanges.
+    seed : int
+        The same seed gives the same digits.
+    confidence : float
+        Share of the resamples between the bounds of an interval.
+    split : str
+        Which mean over classes.
+    oracles : iterable of str
+        Which ΔmAP to compare beside mAP; p-values are corrected for their number.
+    progress : callable, optional
+        Called with the number of weightings done since the last call; there are twice
+        ``resamples``.
+
+    Returns
+    -------
+    list of Difference
+        mAP first; figures that are undefined for either detector are left out.
+
+    Raises
+    ------
+    InputError
+        Where the protocols or data sets differ, or the images are not annotated alike.
+    """
+    images = _check_pair(first, second, split)
+    splits = {split: first.splits[split]}
+    ledgers = first.ledger, _aligned(second, first)
+    oracles = tuple(oracles)
+    one, other = (
+        MeanPrecisions.of(each, images, first.protocol, splits, oracles) for each in ledgers
+    )
+    both = Ledger.concatenate(ledgers, [images, images])
+    mixed = MeanPrecisions.of(both, 2 * images, first.protocol, splits, oracles)
+    titles = {f"map.{split}": "mAP"} | {
+        f"oracles.{name}.delta_map.{split}": f"ΔmAP of {ORACLES[name].title.lower()}"
+        for name in ORACLES
+        if name in oracles
+    }
+    return paired_differences(
+        (one.figures, other.figures, mixed.figures),
+        images,
+        titles=titles,
+        labels=(first.label or "the first", second.label or "the second"),
+        resamples=resamples,
+        seed=seed,
+        confidence=confidence,
+        progress=progress,
+    )
+
+
+def paired_differences(
+    figures: tuple[Figured, Figured, Figured],
+    images: int,
+    *,
+    titles: Mapping[str, str],
+    labels: tuple[str, str],
+    resamples: int = 1000,
+    seed: int = 0,
+    confidence: float = 0.95,
+    progress: Progress | None = None,
+) -> list[Difference]:
+    """Compare figures of two models that are functions of weighted images.
+
+    Parameters
+    ----------
+    figures : tuple of callable
+        The figures of the first model and of the second, from (images, B) weights to (B,) values
+        by name; and those of both together, whose weights are of the images as the first sees
+        them, and then as the second does.
+    images : int
+        How many images there are.
+    titles : mapping of str
+        The figures to compare, in words, by their names.
+    labels : tuple of str
+        The two models.
+    resamples, seed, confidence, progress
+        As of :func:`compare_pair`.
+
+    Returns
+    -------
+    list of Difference
+        In the order of ``titles``; figures that are undefined for either model are left out.
+
+    Raises
+    ------
+    InputError
+        For fewer than two images or resamples, or a confidence outside (0, 1).
+    """
+    check_settings(images, resamples, confidence)
+    one, other, mixed = figures
+
+    def difference(weights: IntArray) -> dict[str, FloatArray]:
+        values, others = one(weights), other(weights)
+        return {path: others[path] - values[path] for path in titles}
+
+    def exchanged(swap: IntArray) -> dict[str, FloatArray]:
+        values = mixed(np.concatenate([1 - swap, swap]))
+        others = mixed(np.concatenate([swap, 1 - swap]))
+        return {path: others[path] - values[path] for path in titles}
+
+    whole = np.ones((images, 1), dtype=np.int32)
+    values, others = one(whole), other(whole)
+    drawn = resampled(difference, draws(images, resamples, seed), progress)
+    left_out = resampled(difference, groups_left_out(images))
+    chance = resampled(exchanged, _swaps(images, resamples, seed), progress)
+    found = [
+        _difference(
+            (path, title),
+            labels,
+            (float(values[path][0]), float(others[path][0])),
+            away_from_mean(drawn[path], left_out[path]),
+            chance[path],
+            confidence,
+        )
+        for path, title in titles.items()
+        if not np.isnan(values[path][0] + others[path][0])
+    ]
+    return corrected(found, confidence)
+
+
+def corrected(differences: Sequence[Difference], confidence: float = 0.95) -> list[Difference]:
+    """Correct the p-values of differences for their number, and say what comes of them.
+
+    Parameters
+    ----------
+    differences : sequence of Difference
+        All that are looked at together, for instance of several detectors with one.
+    confidence : float
+        Of their intervals; a detector differs where the corrected p is below the rest.
+    """
+    found = zip(differences, holm([each.p for each in differences]), strict=True)
+    together = [replace(each, p_holm=p) for each, p in found]
+    return [replace(each, sentence=_sentence(each, confidence)) for each in together]
+
+
+def holm(p: list[float]) -> list[float]:
+    """Correct p-values for their number (Holm, A simple sequentially rejective test, 1979)."""
+    order = np.argsort(p, kind="stable")
+    stepped = np.array(p)[order] * np.arange(len(p), 0, -1)
+    values = np.empty(len(p))
+    values[order] = np.minimum(np.maximum.accumulate(stepped), 1.0)
+    return [float(value) for value in values]
+
+
+def _check_pair(first: Diagnosis, second: Diagnosis, split: str) -> int:
+    """Refuse detectors that are not to be compared; return the number of images."""
+    if first.vocabulary.name != second.vocabulary.name:
+        raise InputError(
+            f"{first.vocabulary.name} and {second.vocabulary.name}: detectors on different data "
+            "sets cannot be compared"
+        )
+    if first.protocol != second.protocol:
+        raise InputError(
+            f"the detectors were diagnosed under different protocols, {first.protocol.name} "
+            f"({first.protocol.signature}) and {second.protocol.name} "
+            f"({second.protocol.signature}); diagnose both under one"
+        )
+    if split not in first.splits:
+        raise InputError(f"'{split}' is no split; known: {', '.join(first.splits)}")
+    if set(first.names.tolist()) != set(second.names.tolist()):
+        only = set(first.names.tolist()) ^ set(second.names.tolist())
+        raise InputError(
+            f"{len(only)} images are in one of the diagnoses alone, {sorted(only)[0]!r} for "
+            "instance; compare predictions on the same images"
+        )
+    mine, theirs = (np.sort(each.ledger.annotation_class) for each in (first, second))
+    if not np.array_equal(mine, theirs):
+        raise InputError("the detectors were diagnosed with different annotations")
+    return len(first.names)
+
+
+def _aligned(diagnosis: Diagnosis, like: Diagnosis) -> Ledger:
+    """Give the images of a ledger the numbers that they have in another diagnosis."""
+    place = {name: row for row, name in enumerate(like.names.tolist())}
+    image = np.array([place[name] for name in diagnosis.names.tolist()], dtype=np.int32)
+    ledger = diagnosis.ledger
+    return replace(
+        ledger,
+        row_image=image[ledger.row_image],
+        annotation_image=image[ledger.annotation_image],
+    )
+
+
+def _swaps(images: int, resamples: int, seed: int) -> Iterator[npt.NDArray[np.int32]]:
+    """Choose the images on which the detectors are exchanged, block by block."""
+    # Other numbers than the draws of the bootstrap.
+    starts = range(0, resamples, BLOCK)
+    seeds = np.random.SeedSequence([seed, 1]).spawn(len(starts))
+    for start, own in zip(starts, seeds, strict=True):
+        size = min(BLOCK, resamples - start)
+        yield np.random.default_rng(own).integers(0, 2, (images, size), dtype=np.int32)
+
+
+def _difference(
+    named: tuple[str, str],
+    labels: tuple[str, str],
+    values: tuple[float, float],
+    away: FloatArray,
+    chance: FloatArray,
+    confidence: float,
+) -> Difference:
+    difference = values[1] - values[0]
+    tail = (1 - confidence) / 2
+    low, high = difference + np.quantile(away, [tail, 1 - tail])
+    # Differences in the last digits are rounding, not chance.
+    least = abs(difference) * (1 - 1e-9)
+    chance = chance[~np.isnan(chance)]
+    return Difference(
+        path=named[0],
+        title=named[1],
+        labels=labels,
+        first=values[0],
+        second=values[1],
+        difference=difference,
+        interval=(float(low), float(high)),
+        p=float((1 + (np.abs(chance) >= least).sum()) / (1 + len(chance))),
+        p_bootstrap=float((1 + (np.abs(away) >= least).sum()) / (1 + len(away))),
+        p_holm=1.0,
+        sentence="",
+    )
+
+
+def _sentence(found: Difference, confidence: float) -> str:
+    labels = found.labels
+    points = 100 * found.difference
+    low, high = (100 * bound for bound in found.interval)
+    share = f"{100 * confidence:g} %"
+    if found.p_holm >= level_of(confidence):
+        return (
+            f"{found.title}: {labels[0]} and {labels[1]} cannot be told apart: {points:+.1f}, "
+            f"{share} {low:+.1f} to {high:+.1f} ({shown_p(found.p_holm)}, corrected)"
+        )
+    if points < 0:
+        # A bound beyond zero, where test and interval do not agree, keeps its sign.
+        low, high = -high, -low
+    return (
+        f"{labels[1]}'s {found.title} is {'higher' if points > 0 else 'lower'} than that of "
+        f"{labels[0]} by {abs(points):.1f}, {share} {low:.1f} to {high:.1f} "
+        f"({shown_p(found.p_holm)}, corrected)"
+    )
+
+
+def level_of(confidence: float) -> float:
+    """Return the level below which p-values tell models apart: 0.05 for a confidence of 0.95."""
+    return round(1 - confidence, 12)
+
+
+def shown_p(p: float) -> str:
+    """Show a p-value with as many digits as a reader needs."""
+    return f"p = {p:.3f}" if p >= 0.001 else "p < 0.001"

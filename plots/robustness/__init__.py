@@ -1,0 +1,1 @@
+"""Figures of robustness under corrupted pictures."""

@@ -1,0 +1,301 @@
+"""What each error costs, and how frequent it is, as pictures get worse: lines over the severity.
+
+A study of few models has a panel for each model and group of corruptions with a line for each
+error; one of many has a panel for each error and group with a line for each model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from math import ceil
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from diaghoi.exceptions import InputError, close_matches
+from diaghoi.oracles import ERRORS, error_title
+from diaghoi.plots.figure import FigureKind, ModelData, NotApplicable, Source, shown_names
+from diaghoi.plots.labels import fitted, text_width
+from diaghoi.plots.legend import MARK, legend_above, model_lines
+from diaghoi.plots.panels import one_panel
+from diaghoi.plots.robustness.groups import broken
+from diaghoi.plots.style import MODEL_MARKERS, colour, model_style, paper
+from diaghoi.robustness.corruptions.registry import GROUPS
+
+FloatArray = npt.NDArray[np.float64]
+Quantity = Literal["delta_map", "shares"]
+
+HEIGHT, TITLE, AROUND = 1.1, 0.11, 0.55  # inches: of a panel, of a line above it, of all labels
+LOW = 0.72  # inches, of a panel where there is one for each error
+NARROWEST = 1.2  # inches, width of a panel in which all errors can be told apart
+SCALE, WIDE_SCALE = 0.45, 0.7  # inches left of the first panel, without and with its error
+GAP = 0.06  # inches beside each panel
+LABEL_SIZE, NAME_SIZE, TICK_SIZE = 7.0, 6.0, 6.0  # points
+MOST_ROWS = 4  # of panels, where each model has its own
+WITH_BANDS = 5  # models whose bands can be told apart in one panel
+PALE = 0.16  # how much of its colour a band has
+SEVERITY, SHORT = "Severity (0: clean)", "Severity"
+AXES: dict[Quantity, str] = {"delta_map": "ΔmAP (points)", "shares": "Share of predictions (%)"}
+OF_ANNOTATED = "of annotated"  # what missed triplets are a share of
+
+
+class ErrorCurves(NamedTuple):
+    """Errors of one model, mean over the corruptions of each group.
+
+    Parameters
+    ----------
+    quantity : {"delta_map", "shares"}
+        What the errors cost, or how frequent they are.
+    errors : tuple of str
+        Names of E oracles.
+    groups : tuple of str
+        Labels of G groups of corruptions.
+    severities : tuple of int
+        S severities, 0 for clean pictures first.
+    values : (E, G, S) float64 array
+        Percent points, or percent; NaN where there is no result.
+    low, high : (E, G, S) float64 array
+        Interval of each value; NaN where there is none. It is the mean of the intervals of single
+        corruptions. That is the interval of the mean where all of them err together, and too wide
+        otherwise.
+    """
+
+    quantity: Quantity
+    errors: tuple[str, ...]
+    groups: tuple[str, ...]
+    severities: tuple[int, ...]
+    values: FloatArray
+    low: FloatArray
+    high: FloatArray
+
+
+def robustness_curves_table(
+    model: Mapping[str, Any], quantity: Quantity = "delta_map"
+) -> ErrorCurves:
+    """Take the data of :func:`robustness_curves` from the result of a model.
+
+    Parameters
+    ----------
+    model : mapping
+        As for :func:`diaghoi.plots.robustness.drops.robustness_drops_table`, also with the
+        ``severities`` of the study.
+    quantity : {"delta_map", "shares"}
+        What the errors cost, or how frequent they are.
+
+    Raises
+    ------
+    NotApplicable
+        Where there are results of a single severity at most.
+    """
+    cells = {(cell["corruption"], cell["severity"]): cell for cell in model["cells"]}
+    groups: dict[str, list[str]] = {}
+    for each in model["corruptions"]:
+        groups.setdefault(each["group"], []).append(each["name"])
+    severities = (0, *model["severities"])
+    rows = np.full((3, len(ERRORS), len(groups), len(severities)), np.nan)
+    for column, names in enumerate(groups.values()):
+        for place, severity in enumerate(severities):
+            conditions = [(name, severity) for name in names] if severity else [(None, 0)]
+            found = [cells[each] for each in conditions if each in cells]
+            for number, error in enumerate(ERRORS):
+                rows[:, number, column, place] = _mean(found, quantity, error)
+    if (~np.isnan(rows[0]).all(axis=(0, 1))).sum() < 2:
+        raise NotApplicable("it needs results of two severities, of which clean pictures are one")
+    return ErrorCurves(quantity, tuple(ERRORS), tuple(groups), severities, *rows)
+
+
+def _mean(cells: Sequence[Mapping[str, Any]], quantity: Quantity, error: str) -> FloatArray:
+    """Mean of an error over some conditions, and of its bounds where all of them have some."""
+    there = [cell for cell in cells if cell[quantity][error] is not None]
+    bounds = [cell.get("intervals", {}).get(quantity, {}).get(error) for cell in there]
+    if not there:
+        return np.full(3, np.nan)
+    value = np.mean([cell[quantity][error] for cell in there])
+    low, high = (np.nan, np.nan) if None in bounds else np.mean(bounds, axis=0)
+    return 100 * np.array([value, low, high])
+
+
+def robustness_curves(table: ErrorCurves, group: str, ax: Axes | None = None) -> Axes:
+    """Draw the errors of one model under one group of corruptions over the severity.
+
+    Parameters
+    ----------
+    table : ErrorCurves
+        Of the model.
+    group : str
+        Label of the group.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; by default in a new figure of the width of one column.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        Bands show intervals, where there are some. Nothing is shown or saved; see
+        :func:`diaghoi.plots.save`.
+
+    Raises
+    ------
+    InputError
+        Where the study has no such group.
+    """
+    if group not in table.groups:
+        raise InputError(
+            f"group: '{group}' is not in the study{close_matches(group, table.groups)}; give one "
+            f"of {', '.join(map(repr, table.groups))}"
+        )
+    with paper():
+        ax, target = one_panel(ax, 2 * HEIGHT)
+        _errors(ax, table, table.groups.index(group))
+        ax.set_xlabel(SEVERITY)
+        ax.set_ylabel(AXES[table.quantity])
+        legend_above(target, _error_marks(table), mark=MARK)
+    return ax
+
+
+def _errors(ax: Axes, table: ErrorCurves, group: int) -> None:
+    for number, error in enumerate(table.errors):
+        _line(ax, table, number, group, _error_style(error))
+    _scales(ax, table)
+
+
+def _models(ax: Axes, tables: Sequence[ErrorCurves], error: int, group: int) -> None:
+    for number, table in enumerate(tables):
+        _line(ax, table, error, group, model_style(number), banded=len(tables) <= WITH_BANDS)
+    _scales(ax, tables[0])
+
+
+def _line(
+    ax: Axes,
+    table: ErrorCurves,
+    error: int,
+    group: int,
+    style: Mapping[str, Any],
+    *,
+    banded: bool = True,
+) -> None:
+    values, low, high = (each[error, group] for each in (table.values, table.low, table.high))
+    if banded and not np.isnan(low).all():
+        ax.fill_between(table.severities, low, high, color=style["color"], alpha=PALE, linewidth=0)
+    ax.plot(table.severities, values, **style, linewidth=0.9, markersize=2.2)
+
+
+def _scales(ax: Axes, table: ErrorCurves) -> None:
+    ax.set_xticks(table.severities)
+    ax.tick_params(labelsize=TICK_SIZE, pad=2)
+    ax.grid(True, color="0.92", linewidth=0.5)
+    if table.quantity == "delta_map":
+        ax.axhline(0, color="0.5", linewidth=0.5, zorder=0.9)
+
+
+def _error_style(error: str) -> dict[str, Any]:
+    return {"color": colour(error), "marker": MODEL_MARKERS[ERRORS.index(error)]}
+
+
+def _error_marks(table: ErrorCurves) -> list[Line2D]:
+    return [
+        Line2D([], [], label=_title(error, table.quantity), markersize=3.0, **_error_style(error))
+        for error in table.errors
+    ]
+
+
+def _title(error: str, quantity: Quantity) -> str:
+    told = error_title(error)
+    return f"{told} ({OF_ANNOTATED})" if (quantity, error) == ("shares", "missed_gt") else told
+
+
+def _draw(figure: Figure, models: Sequence[ModelData]) -> None:
+    groups = len(models[0].data.groups)
+    few = len(models) * ceil(groups / _columns(figure, groups)) <= MOST_ROWS
+    draw = _draw_few if few else _draw_many
+    draw(figure, shown_names(models), [model.data for model in models])
+    figure.supylabel(AXES[models[0].data.quantity], fontsize=LABEL_SIZE)
+
+
+def _columns(figure: Figure, groups: int) -> int:
+    """Count the panels that stand side by side where each shows all errors."""
+    return max(1, min(groups, int((figure.get_figwidth() - SCALE) / NARROWEST)))
+
+
+def _draw_few(figure: Figure, names: Sequence[str], tables: Sequence[ErrorCurves]) -> None:
+    """Draw a panel for each model and group, one scale for all."""
+    columns = _columns(figure, len(tables[0].groups))
+    width = (figure.get_figwidth() - SCALE) / columns - GAP
+    titles = _titles(tables[0].groups, width)
+    each = ceil(len(titles) / columns)
+    rows = each * len(tables)
+    lines = _lines(titles) + (len(tables) > 1)
+    figure.set_figheight(AROUND + rows * (HEIGHT + TITLE * lines))
+    grid = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
+    for first, name, table in zip(range(0, rows, each), names, tables, strict=True):
+        panels: list[Axes] = grid[first : first + each].ravel().tolist()
+        for ax in panels[len(titles) :]:
+            ax.remove()
+        for number, (ax, title) in enumerate(zip(panels, titles, strict=False)):
+            _errors(ax, table, number)
+            above = f"{fitted(name, width, NAME_SIZE)}\n" if number == 0 and len(tables) > 1 else ""
+            ax.set_title(above + title, loc="left", fontsize=NAME_SIZE, parse_math=False)
+        for ax in panels[len(titles) - columns : len(titles)]:
+            ax.tick_params(labelbottom=True)
+    _name_severities(panels[len(titles) - columns : len(titles)], width)
+    legend_above(figure, _error_marks(tables[0]), mark=MARK)
+
+
+def _draw_many(figure: Figure, names: Sequence[str], tables: Sequence[ErrorCurves]) -> None:
+    """Draw a panel for each error and group, one scale for each error."""
+    errors, groups = tables[0].errors, tables[0].groups
+    width = (figure.get_figwidth() - WIDE_SCALE) / len(groups) - GAP
+    titles = _titles(groups, width)
+    figure.set_figheight(AROUND + TITLE * _lines(titles) + LOW * len(errors))
+    grid = figure.subplots(len(errors), len(groups), sharex=True, sharey="row", squeeze=False)
+    for row, error in enumerate(errors):
+        for column, ax in enumerate(grid[row]):
+            _models(ax, tables, row, column)
+        label = _title(error, tables[0].quantity).replace(" (", "\n(")
+        grid[row, 0].set_ylabel(label, fontsize=NAME_SIZE)
+    for ax, title in zip(grid[0], titles, strict=True):
+        ax.set_title(title, loc="left", fontsize=NAME_SIZE)
+    figure.align_ylabels()
+    _name_severities(grid[-1].tolist(), width)
+    legend_above(figure, model_lines(names), mark=MARK)
+
+
+def _titles(groups: Sequence[str], room: float) -> list[str]:
+    """Name groups, by the abbreviations of the paper where the room is too narrow for words."""
+    words = [broken(group, room, NAME_SIZE) for group in groups]
+    lines = [line for each in words for line in each.split("\n")]
+    if all(text_width(line, NAME_SIZE) <= room for line in lines):
+        return words
+    short = {each.label: each.abbreviation for each in GROUPS.values()}
+    return [short.get(group, group) for group in groups]
+
+
+def _lines(titles: Sequence[str]) -> int:
+    return 1 + max(title.count("\n") for title in titles)
+
+
+def _name_severities(panels: Sequence[Axes], room: float) -> None:
+    name = SEVERITY if text_width(SEVERITY, LABEL_SIZE) <= room else SHORT
+    for ax in panels:
+        ax.set_xlabel(name, fontsize=LABEL_SIZE, labelpad=2)
+
+
+def _data(quantity: Quantity) -> Callable[[Source], ErrorCurves]:
+    return lambda source: robustness_curves_table(source.result, quantity)
+
+
+_KIND = partial(FigureKind, needs="results", draw=_draw, height=AROUND + HEIGHT + TITLE)
+ROBUSTNESS_COSTS = _KIND(
+    name="robustness_costs",
+    title="What each error costs at each severity",
+    data=_data("delta_map"),
+)
+ROBUSTNESS_SHARES = _KIND(
+    name="robustness_shares",
+    title="How frequent each error is at each severity",
+    data=_data("shares"),
+)

@@ -1,0 +1,171 @@
+"""Which error each corruption makes cost more: a heatmap of errors and corruptions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.image import AxesImage
+
+from diaghoi.exceptions import InputError
+from diaghoi.oracles import error_title
+from diaghoi.plots.figure import FigureKind, ModelData, NotApplicable, shown_names
+from diaghoi.plots.labels import fitted, inches_of
+from diaghoi.plots.panels import one_panel
+from diaghoi.plots.style import paper
+
+FloatArray = npt.NDArray[np.float64]
+
+ROW, FRAME = 0.14, 0.45  # inches, of an error and of what stands above and below a panel
+CELL = 0.2  # inches, width from which the figure is written into a cell
+BESIDE = 1.35  # inches, of the names of errors and of the scale
+FIGURE_SIZE, NAME_SIZE, TITLE_SIZE = 5.5, 6.0, 7.0  # points
+COLOURS = "RdBu_r"
+SCALE = "Growth of ΔmAP (points)"
+
+
+class Growth(NamedTuple):
+    """By how much errors cost more than on clean pictures.
+
+    Parameters
+    ----------
+    errors : tuple of str
+        Names of E oracles.
+    corruptions : tuple of str
+        Abbreviations of C corruptions.
+    growth : (E, C) float64 array
+        Mean over the severities, in percent points; NaN where it is undefined.
+    """
+
+    errors: tuple[str, ...]
+    corruptions: tuple[str, ...]
+    growth: FloatArray
+
+
+def robustness_errors_table(model: Mapping[str, Any]) -> Growth:
+    """Take the data of :func:`robustness_errors` from the result of a model.
+
+    Parameters
+    ----------
+    model : mapping
+        As for :func:`diaghoi.plots.robustness.drops.robustness_drops_table`.
+
+    Raises
+    ------
+    NotApplicable
+        Where nothing can be compared to clean pictures.
+    """
+    grown, names = model["growth"], [each["name"] for each in model["corruptions"]]
+    values = [
+        [np.nan if row[name] is None else 100 * row[name] for name in names]
+        for row in grown.values()
+    ]
+    growth = np.array(values, dtype=np.float64).reshape(len(grown), len(names))
+    if np.isnan(growth).all():
+        raise NotApplicable("without results on clean pictures no error can be said to grow")
+    return Growth(
+        tuple(grown), tuple(each["abbreviation"] for each in model["corruptions"]), growth
+    )
+
+
+def robustness_errors(table: Growth, ax: Axes | None = None) -> Axes:
+    """Draw the growth of each error under each corruption: red where it costs more.
+
+    Parameters
+    ----------
+    table : Growth
+        Of one model.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; by default in a new figure of the width of one column.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        Nothing is shown or saved; see :func:`diaghoi.plots.save`.
+
+    Raises
+    ------
+    InputError
+        Where there is no error or corruption.
+    """
+    if not table.growth.size:
+        raise InputError("table: there is nothing to draw; give errors and corruptions")
+    with paper():
+        ax, _ = one_panel(ax, FRAME + ROW * len(table.errors))
+        width = inches_of(ax) - BESIDE
+        image = _fill(ax, table, _largest([table]), width / len(table.corruptions))
+        _scale(image, [ax])
+    return ax
+
+
+def _largest(tables: Sequence[Growth]) -> float:
+    """Find the end of the scale, the same on both sides of zero."""
+    largest = max(float(np.nanmax(np.abs(table.growth))) for table in tables)
+    return largest or 1.0
+
+
+def _fill(ax: Axes, table: Growth, largest: float, cell: float) -> AxesImage:
+    image = ax.imshow(table.growth, cmap=COLOURS, vmin=-largest, vmax=largest, aspect="auto")
+    errors = [error_title(name) for name in table.errors]
+    ax.set_yticks(range(len(errors)), errors, fontsize=NAME_SIZE)
+    turned = 90 if cell < CELL else 0
+    ax.set_xticks(
+        range(len(table.corruptions)), table.corruptions, fontsize=NAME_SIZE, rotation=turned
+    )
+    ax.tick_params(length=0, pad=2)
+    for spine in ax.spines.values():
+        spine.set_visible(False)
+    if cell >= CELL:
+        _write(ax, table, largest)
+    return image
+
+
+def _write(ax: Axes, table: Growth, largest: float) -> None:
+    """Write the figures into the cells, white on dark ones."""
+    for (row, column), value in np.ndenumerate(table.growth):
+        if not np.isnan(value):
+            ax.text(
+                column,
+                row,
+                f"{value:.0f}".replace("-0", "0").replace("-", "−"),
+                ha="center",
+                va="center",
+                fontsize=FIGURE_SIZE,
+                color="white" if abs(value) > 0.6 * largest else "black",
+            )
+
+
+def _scale(image: AxesImage, panels: Sequence[Axes]) -> None:
+    figure = image.get_figure(root=True)
+    if figure is not None:
+        bar = figure.colorbar(image, ax=list(panels), pad=0.01, aspect=12)
+        bar.set_label(SCALE, fontsize=NAME_SIZE)
+        bar.ax.tick_params(labelsize=FIGURE_SIZE)
+        bar.outline.set_visible(False)
+
+
+def _draw(figure: Figure, models: Sequence[ModelData]) -> None:
+    tables = [model.data for model in models]
+    rows = sum(FRAME + ROW * len(table.errors) for table in tables)
+    figure.set_figheight(rows)
+    panels = figure.subplots(len(models), 1, sharex=True, squeeze=False).ravel().tolist()
+    largest, width = _largest(tables), figure.get_figwidth() - BESIDE
+    for ax, name, table in zip(panels, shown_names(models), tables, strict=True):
+        image = _fill(ax, table, largest, width / len(table.corruptions))
+        title = fitted(name, width, TITLE_SIZE)
+        ax.set_title(title, loc="left", fontsize=TITLE_SIZE, parse_math=False)
+    _scale(image, panels)
+
+
+ROBUSTNESS_ERRORS = FigureKind(
+    name="robustness_errors",
+    title="Which errors grow under which corruption",
+    needs="results",
+    data=lambda source: robustness_errors_table(source.result),
+    draw=_draw,
+    height=FRAME + 7 * ROW,
+)

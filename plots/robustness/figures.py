@@ -1,0 +1,69 @@
+"""The figures of a robustness study by name, and their data from its result."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from diaghoi.plots.figure import FigureKind, ModelData, NotApplicable, Source
+from diaghoi.plots.robustness.curves import ROBUSTNESS_COSTS, ROBUSTNESS_SHARES
+from diaghoi.plots.robustness.drops import ROBUSTNESS_DROPS
+from diaghoi.plots.robustness.errors import ROBUSTNESS_ERRORS
+from diaghoi.plots.robustness.groups import ROBUSTNESS_GROUPS
+from diaghoi.plots.robustness.severities import ROBUSTNESS_SEVERITIES
+
+ROBUSTNESS_FIGURES: dict[str, FigureKind] = {
+    kind.name: kind
+    for kind in (
+        ROBUSTNESS_DROPS,
+        ROBUSTNESS_GROUPS,
+        ROBUSTNESS_SEVERITIES,
+        ROBUSTNESS_ERRORS,
+        ROBUSTNESS_COSTS,
+        ROBUSTNESS_SHARES,
+    )
+}
+"""In the order in which they are drawn."""
+
+
+def models_of(kind: FigureKind, result: Mapping[str, Any]) -> list[ModelData]:
+    """Make the data of a figure from the result of a study.
+
+    Parameters
+    ----------
+    kind : FigureKind
+        One of :data:`ROBUSTNESS_FIGURES`.
+    result : mapping
+        As from :meth:`diaghoi.robustness.evaluation.Robustness.to_dict`, or a saved one.
+
+    Returns
+    -------
+    list of ModelData
+        Of the models that the figure can show.
+
+    Raises
+    ------
+    NotApplicable
+        Where it can show none; the reason is that of the last one.
+    """
+    shared = {key: result[key] for key in ("corruptions", "severities")}
+    found: list[ModelData] = []
+    reason = NotApplicable("there is no model")
+    for model in result["models"]:
+        try:
+            data = kind.data(Source(result={**model, **shared}))
+        except NotApplicable as error:
+            reason = error
+            continue
+        found.append(
+            ModelData(
+                label=model["label"],
+                data=data,
+                stage=model["stage"] or "",
+                backbone=model["backbone"] or "",
+                protocol=result["protocol"]["name"],
+            )
+        )
+    if not found:
+        raise reason
+    return found

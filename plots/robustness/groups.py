@@ -1,0 +1,159 @@
+"""Mean scores of detectors under each group of corruptions: grouped bars."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from diaghoi.exceptions import InputError
+from diaghoi.plots.bar_legend import EDGE, GREY, bar_legend, hatch, paleness
+from diaghoi.plots.figure import FigureKind, ModelData, NotApplicable, shown_names
+from diaghoi.plots.labels import inches_of, text_width
+from diaghoi.plots.panels import one_panel
+from diaghoi.plots.style import lighter, paper
+
+HEIGHT = 2.2  # inches
+GROUP = 0.84  # width of the bars of one group, as a share of the distance between groups
+NAME_SIZE = 7.0  # points
+CLEAN = "Clean"
+
+
+class Group(NamedTuple):
+    """One bar of one model.
+
+    Parameters
+    ----------
+    name : str
+        Group of corruptions, or clean pictures.
+    score : float or None
+        In percent.
+    """
+
+    name: str
+    score: float | None
+
+
+def robustness_groups_table(model: Mapping[str, Any]) -> list[Group]:
+    """Take the data of :func:`robustness_groups` from the result of a model.
+
+    Parameters
+    ----------
+    model : mapping
+        As for :func:`diaghoi.plots.robustness.drops.robustness_drops_table`.
+
+    Raises
+    ------
+    NotApplicable
+        Where no group has a score.
+    """
+    labels = list(dict.fromkeys(each["group"] for each in model["corruptions"]))
+    found = model["indices"]["groups"].values()
+    rows = [
+        Group(label, _percent(index["mri"])) for label, index in zip(labels, found, strict=True)
+    ]
+    if all(row.score is None for row in rows):
+        raise NotApplicable("no group has a score")
+    return [Group(CLEAN, _percent(model["clean"])), *rows]
+
+
+def robustness_groups(models: Mapping[str, Sequence[Group]], ax: Axes | None = None) -> Axes:
+    """Draw the scores on clean pictures and MRI of each group of corruptions, a bar a model.
+
+    Parameters
+    ----------
+    models : mapping
+        For the label of each model its :func:`robustness_groups_table`.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; by default in a new figure of the width of one column.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        Nothing is shown or saved; see :func:`diaghoi.plots.save`.
+
+    Raises
+    ------
+    InputError
+        Where there is no model.
+    """
+    if not models:
+        raise InputError("models: there is nothing to draw; give at least one")
+    with paper():
+        ax, target = one_panel(ax, HEIGHT)
+        _bars(ax, list(models.values()))
+        bar_legend(target, list(models))
+    return ax
+
+
+def _percent(value: float | None) -> float | None:
+    return None if value is None else 100 * value
+
+
+def _bars(ax: Axes, tables: Sequence[Sequence[Group]]) -> None:
+    names = [row.name for row in tables[0]]
+    width = GROUP / len(tables)
+    for number, table in enumerate(tables):
+        for place, row in enumerate(table):
+            if row.score is not None:
+                ax.bar(
+                    place + (number + 0.5) * width - GROUP / 2,
+                    row.score,
+                    width,
+                    color=lighter(GREY, paleness(number, len(tables))),
+                    edgecolor=EDGE,
+                    hatch=hatch(number, len(tables)),
+                )
+    _label_groups(ax, names, 0.9 * inches_of(ax) / len(names))
+    ax.tick_params(axis="x", length=0)
+    ax.axvline(0.5, color="0.6", linewidth=0.6, linestyle=":")
+    ax.yaxis.grid(True, color="0.88", linewidth=0.5)
+    ax.set_ylabel("Mean score (%)")
+
+
+def _label_groups(ax: Axes, names: Sequence[str], room: float) -> None:
+    """Write the names below the bars, in several lines; turned where a word is too long."""
+    longest = max(text_width(word, NAME_SIZE) for name in names for word in name.split())
+    lines = [broken(name, max(room, longest), NAME_SIZE) for name in names]
+    turn = 0 if longest <= room else 90
+    ax.set_xticks(range(len(names)), lines, fontsize=NAME_SIZE, rotation=turn)
+
+
+def broken(name: str, room: float, size: float) -> str:
+    """Break a name into lines that fit.
+
+    Parameters
+    ----------
+    name : str
+        Words with spaces between.
+    room : float
+        Inches; a longer word has a line of its own.
+    size : float
+        Of the type, in points.
+    """
+    lines: list[str] = []
+    for word in name.split():
+        longer = f"{lines[-1]} {word}" if lines else word
+        if lines and text_width(longer, size) <= room:
+            lines[-1] = longer
+        else:
+            lines.append(word)
+    return "\n".join(lines)
+
+
+def _draw(figure: Figure, models: Sequence[ModelData]) -> None:
+    ax = figure.add_subplot()
+    _bars(ax, [model.data for model in models])
+    bar_legend(figure, shown_names(models))
+
+
+ROBUSTNESS_GROUPS = FigureKind(
+    name="robustness_groups",
+    title="Mean scores under each group of corruptions",
+    needs="results",
+    data=lambda source: robustness_groups_table(source.result),
+    draw=_draw,
+    height=HEIGHT,
+)

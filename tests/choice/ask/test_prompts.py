@@ -1,0 +1,149 @@
+"""How multiple-choice questions are put to a model."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.choice import HOLD, RIDE, WASH, asked
+
+from diaghoi.choice import read_questions, read_reply
+from diaghoi.choice.answers import _shown
+from diaghoi.choice.ask.prompts import Frame, message, question_text, shown_order
+from diaghoi.choice.questions import Question
+
+FRAME = Frame(width=640, height=480)
+OPTIONS = (RIDE, HOLD, WASH, "no_interaction with a/an bicycle")
+
+
+def question(image: str = "a.jpg", name: str = "QA_0", count: int = 4) -> Question:
+    options = tuple(f"option {number}" for number in range(count))
+    return Question(image=image, name=name, right=options[:1], wrong=options[1:])
+
+
+def test_the_order_depends_on_seed_image_and_question_alone() -> None:
+    first = shown_order(question(), 0)
+    for seed in (1, 0, 2, 0):
+        shown_order(question("other.jpg"), seed)
+    assert shown_order(question(), 0) == first
+    assert Counter(first) == Counter(question().options)
+    for differs in (
+        lambda n: shown_order(question(), n),
+        lambda n: shown_order(question(f"{n}.jpg"), 0),
+        lambda n: shown_order(question(name=f"QA_{n}"), 0),
+    ):
+        assert len({differs(number) for number in range(200)}) == 24
+
+
+def test_every_option_comes_to_every_place_equally_often() -> None:
+    runs = 2400
+    places = np.array([shown_order(question(f"{n}.jpg"), 0).index("option 0") for n in range(runs)])
+    counts = np.bincount(places, minlength=4)
+    assert ((counts - runs / 4) ** 2 / (runs / 4)).sum() < 16.3  # chi-square, p = 0.001
+
+
+@pytest.mark.parametrize(("count", "fillers"), [(1, 3), (3, 1), (4, 0), (7, 0)])
+def test_missing_options_are_filled_up_behind_the_others(count: int, fillers: int) -> None:
+    shown = shown_order(question(count=count), 5)
+    assert len(shown) == count + fillers
+    assert shown[count:] == ("None",) * fillers
+    assert _shown("here", list(shown), question(count=count))[:count] == shown[:count]
+
+
+def test_setting_1_asks_about_the_picture() -> None:
+    text = question_text(OPTIONS, FRAME)
+    assert text.startswith("Which of these interactions of people with objects does the picture")
+    assert text.splitlines()[1:5] == [
+        "(A) ride a/an bicycle",
+        "(B) hold a/an bicycle",
+        "(C) wash a/an bicycle",
+        "(D) no_interaction with a/an bicycle",
+    ]
+    assert "write A,B" in text
+    assert "box" not in text
+
+
+def test_setting_2_tells_the_box_and_what_its_numbers_are() -> None:
+    text = question_text(OPTIONS, FRAME, person=(9.6, 20, 300, 400))
+    assert "about the person in the box [10, 20, 300, 400]; boxes are [left, top, right" in text
+    assert "in pixels of the picture, which is 640 wide and 480 high" in text
+    assert "does this person have with objects?" in text
+    both = question_text(OPTIONS, FRAME, person=(10, 20, 300, 400), thing=(1, 2, 3, 4))
+    assert "and the object in the box [1, 2, 3, 4]" in both
+    assert "with this object?" in both
+
+
+def test_thousandths_are_of_the_sides() -> None:
+    frame = Frame(width=640, height=480, unit="thousandths")
+    assert frame.told((64, 48, 640, 240)) == "[100, 100, 1000, 500]"
+    assert frame.read([100, 100, 1000, 500]) == (64, 48, 640, 240)
+    assert "in thousandths of the width and height" in frame.words
+
+
+def test_verbs_alone_are_about_other_people() -> None:
+    text = question_text(("hug", "kiss"), FRAME, person=(1, 2, 3, 4))
+    assert "have with other people?" in text
+    assert "objects" not in text
+
+
+@pytest.mark.parametrize(
+    "option",
+    ["no_interaction a/an sports ball", "no_interaction with a/an sports ball",
+     "no interaction with a/an sports ball", "no_interaction with a/an sports_ball"],
+)  # fmt: skip
+def test_no_interaction_is_written_in_one_way(option: str) -> None:
+    text = question_text((option,), FRAME)
+    wanted = "no interaction with a/an sports ball" if " inter" in option else None
+    assert wanted in text if wanted else "(A) no_interaction with a/an sports ball\n" in text
+
+
+def test_right_options_are_not_told_from_wrong_ones() -> None:
+    """Exchanging right and wrong changes the order at most."""
+    one, other = asked([(OPTIONS[:2], OPTIONS[2:]), (OPTIONS[2:], OPTIONS[:2])]).questions
+    texts = [question_text(shown_order(each, 0), FRAME) for each in (one, other)]
+    lines = [sorted(line.partition(") ")[2] for line in text.splitlines()[1:5]) for text in texts]
+    assert lines[0] == lines[1]
+
+
+def test_a_message_holds_the_picture_and_the_text() -> None:
+    assert message("data:x", "Why?") == [
+        {
+            "role": "user",
+            "content": [
+                {"type": "image_url", "image_url": {"url": "data:x"}},
+                {"type": "text", "text": "Why?"},
+            ],
+        }
+    ]
+
+
+@given(
+    box=st.tuples(*[st.floats(0, 2000)] * 4),
+    size=st.tuples(*[st.integers(1, 4000)] * 2),
+)
+def test_what_is_told_is_read_to_half_a_unit(
+    box: tuple[float, float, float, float], size: tuple[int, int]
+) -> None:
+    for unit, step in (("pixels", 1.0), ("thousandths", max(size) / 1000)):
+        frame = Frame(width=size[0], height=size[1], unit=unit)  # type: ignore[arg-type]
+        numbers = [float(each) for each in frame.told(box)[1:-1].split(",")]
+        assert np.abs(np.subtract(frame.read(numbers), box)).max() <= step / 2 + 1e-6
+
+
+@pytest.mark.parametrize("folder", ["hicodet", "vcoco", "swighoi"])
+def test_all_published_questions_can_be_put_and_their_letters_read(
+    shared: Path, folder: str
+) -> None:
+    for path in sorted((shared / "data" / "choice" / folder).glob("*.json")):
+        for each in read_questions(path).questions:
+            options = shown_order(each, 3)
+            text = question_text(options, FRAME, person=each.human)
+            assert text.count("\n(") == len(options)
+            kept = _shown("line 1", list(options), each)
+            letters = ",".join("ABCDEFG"[place] for place, o in enumerate(kept) if o in each.right)
+            read = read_reply(letters or "none", [option or "None" for option in kept])
+            assert {kept[place] for place in read.picked} == set(each.right)

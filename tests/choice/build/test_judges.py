@@ -1,0 +1,307 @@
+"""Judges, and what the filter makes of what they say."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support.scenes import BICYCLE, PERSON, RIDE, VOCABULARY, WASH, image, scenes
+
+from diaghoi.choice.ask.prompts import Frame
+from diaghoi.choice.build.asked_judge import judge_text, read_judgement
+from diaghoi.choice.build.candidates import Subject, Target, subjects_of
+from diaghoi.choice.build.judge_options import judge_files, read_judges, read_models
+from diaghoi.choice.build.judges import Asked, Similar, TimeSensitive, Verdicts
+from diaghoi.choice.build.screening import screen
+from diaghoi.choice.build.verdict_files import FileJudge
+from diaghoi.choice.classes import Interaction
+from diaghoi.exceptions import InputError
+from diaghoi.semantic.tables.similarity import Similarity
+
+A, B, C, D = (Interaction(verb, "cup") for verb in "abcd")
+CUP = Target(
+    image="a.jpg",
+    right=(Interaction("hold", "cup"),),
+    annotated=frozenset({Interaction("hold", "cup")}),
+    candidates=(A, B, C, D),
+)
+YES, NO = True, False
+
+
+class Says:
+    """A judge that says what it is told to, and keeps what it was asked."""
+
+    def __init__(self, verdicts: Verdicts, looks: bool = True) -> None:
+        self.verdicts, self.looks, self.name, self.notes = verdicts, looks, "says", ()
+        self.asked: list[tuple[Interaction, ...]] = []
+
+    def judge(self, asked: Sequence[Asked]) -> list[Verdicts]:
+        self.asked += [each.candidates for each in asked]
+        return [
+            {each: self.verdicts[each] for each in one.candidates if each in self.verdicts}
+            for one in asked
+        ]
+
+
+def left(*judges: Says) -> str:
+    (negatives,) = screen([CUP], judges).negatives
+    return "".join(each.verb for each in negatives)
+
+
+def test_the_first_judge_retains_what_it_calls_inconsistent() -> None:
+    assert left(Says({A: NO, B: YES, C: NO})) == "ac"
+
+
+def test_the_second_judge_confirms_and_without_a_third_its_doubt_rules_out() -> None:
+    second = Says({A: NO, C: YES})
+    assert left(Says({A: NO, B: YES, C: NO, D: NO}), second) == "a"
+    assert second.asked == [(A, C, D)]
+
+
+def test_the_third_judge_decides_on_what_the_second_calls_positive() -> None:
+    third = Says({B: NO, C: YES, D: NO})
+    assert (
+        left(Says(dict.fromkeys((A, B, C, D), NO)), Says({A: NO, B: YES, C: YES}), third) == "abd"
+    )
+    assert third.asked == [(B, C, D)]
+
+
+def test_silence_makes_no_negative() -> None:
+    assert left(Says({})) == ""
+    assert left(Says({A: NO}), Says({}), Says({})) == ""
+
+
+def test_judges_of_words_rule_out_wherever_they_stand() -> None:
+    words = Says({A: YES, B: NO, C: NO, D: NO}, looks=False)
+    first, second, third = (Says(dict.fromkeys((A, B, C, D), verdict)) for verdict in (NO, YES, NO))
+    assert left(first, second, third, words) == "bcd"
+    assert words.asked == [(A, B, C, D)]
+    assert first.asked == [(B, C, D)]
+
+
+def test_what_judges_said_is_counted() -> None:
+    found = screen([CUP], [Says({A: NO, B: YES})]).hearings[0].to_dict()
+    assert found == {
+        "judge": "says",
+        "part": "groups",
+        "asked": 4,
+        "consistent": 1,
+        "inconsistent": 1,
+        "silent": 2,
+    }
+
+
+def test_targets_without_candidates_are_not_asked_about() -> None:
+    judge = Says({})
+    bare = Target(image="b.jpg", right=CUP.right, annotated=CUP.annotated, candidates=())
+    screened = screen([bare, CUP], [judge])
+    assert judge.asked == [CUP.candidates]
+    assert screened.negatives == ((), ())
+
+
+def test_no_judge_is_refused() -> None:
+    with pytest.raises(InputError, match="at least one --judge"):
+        screen([CUP], [])
+
+
+def test_a_fourth_judge_of_pictures_is_refused() -> None:
+    with pytest.raises(InputError, match="4 judges that go by pictures; give at most 3"):
+        screen([CUP], [Says({})] * 4)
+
+
+def test_time_sensitive_classes_are_ruled_out() -> None:
+    open_, clean = (Interaction(verb, "refrigerator") for verb in ("open", "clean"))
+    (said,) = TimeSensitive().judge([Asked(CUP, (open_, clean))])
+    assert said == {open_: YES, clean: NO}
+
+
+def bicycles() -> list[Subject]:
+    boxes = [(PERSON, (0, 0, 19, 39)), (PERSON, (50, 0, 69, 39)), (BICYCLE, (30, 30, 49, 49))]
+    found = [image(f"{name}.jpg", boxes, [(0, 2, RIDE), (1, 2, WASH)]) for name in "ab"]
+    return subjects_of(scenes(found, scored=False))
+
+
+def bicycle(*verbs: str) -> tuple[Interaction, ...]:
+    return tuple(Interaction(verb, "bicycle") for verb in verbs)
+
+
+def test_similar_actions_are_consistent_from_the_threshold_on() -> None:
+    names = ("ride", "wash", "push", "walk", "hold")
+    values = np.eye(5)
+    values[0, 2] = values[2, 0] = 0.5
+    values[0, 3] = values[3, 0] = 0.49
+    judge = Similar(Similarity(names=names, values=values, name="t"), bicycles())
+    rider = bicycles()[0].people[0]
+    (said,) = judge.judge([Asked(rider, bicycle("push", "walk", "no_interaction", "jump"))])
+    assert said == dict(zip(bicycle("push", "walk", "no_interaction"), (YES, NO, NO), strict=True))
+    assert judge.notes[-1].startswith("t: does not have")
+    assert "jump" in judge.notes[-1]
+
+
+def verdicts(path: Path, text: str) -> FileJudge:
+    path.write_text(text)
+    return FileJudge(path, bicycles(), VOCABULARY, 1)
+
+
+def said(judge: FileJudge, person: int | None, *verbs: str) -> dict[str, bool]:
+    subject = bicycles()[0]
+    about = subject.scene if person is None else subject.people[person]
+    (found,) = judge.judge([Asked(about, bicycle(*verbs))])
+    return {each.verb: verdict for each, verdict in found.items()}
+
+
+def test_a_csv_of_verdicts_is_read(tmp_path: Path) -> None:
+    judge = verdicts(
+        tmp_path / "v.csv",
+        "image,person,verb,object,verdict,why\n"
+        "a.jpg,0,push,bicycle,negative,x\n"
+        "a.jpg,1,push,bicycle,Positive,\n"
+        "a.jpg,,walk,bicycle,no,\n"
+        "a.jpg,1,walk,bicycle,,\n"
+        "b.jpg,0,hold,bicycle,negative,\n"
+        "z.jpg,0,hold,bicycle,negative,\n",
+    )
+    assert said(judge, 0, "push", "walk", "hold") == {"push": NO, "walk": NO}
+    assert said(judge, 1, "push", "walk") == {"push": YES, "walk": NO}
+    assert said(judge, None, "push", "walk") == {"walk": NO}
+    assert judge.notes == (f"{tmp_path / 'v.csv'}: 1 images in it are not asked about: z.jpg",)
+
+
+def test_json_lines_of_verdicts_are_read(tmp_path: Path) -> None:
+    rows = [
+        {"image": "a.jpg", "person": 0, "class": "push bicycle", "verdict": "negative"},
+        {"image": "a.jpg", "person": 0, "class": "sit_on a/an bicycle", "verdict": True},
+        {"image": "a.jpg", "person": [2, 1, 20, 41], "verb": "walk", "object": "bicycle",
+         "verdict": False},
+        {"image": "a.jpg", "person": "51 1 70 40", "class": "no_interaction with a/an bicycle",
+         "verdict": 0},
+        {"image": "a.jpg", "person": 0, "class": "hop on bicycle", "verdict": None},
+    ]  # fmt: skip
+    judge = verdicts(tmp_path / "v.jsonl", "\n\n".join(map(json.dumps, rows)))
+    asked = ("push", "sit_on", "walk", "no_interaction", "hop_on")
+    assert said(judge, 0, *asked) == {"push": NO, "sit_on": YES, "walk": NO}
+    assert said(judge, 1, *asked) == {"no_interaction": NO}
+
+
+HEAD = "image,person,verb,object,verdict\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("", "'image' is missing"),
+        ("image,person,verb,object,veredict\n", "'verdict' is missing .did you mean 'veredict'"),
+        (f"{HEAD}a.jpg,0,push,bicycle,maybe\n", "line 2: verdict 'maybe'.*positive or negative"),
+        (f"{HEAD}a.jpg,0,push,bycicle,no\n", "'push bycicle' is no class.*did you mean 'push bic"),
+        (f"{HEAD}a.jpg,0,,bicycle,no\n", "line 2: 'verb' is missing"),
+        (f"{HEAD},0,push,bicycle,no\n", "line 2: 'image' is missing"),
+        (f"{HEAD}a.jpg,2,push,bicycle,no\n", "'2' is none of the 2 annotated people of a.jpg"),
+        (f"{HEAD}a.jpg,0.5,push,bicycle,no\n", "'0.5' is none of the 2 annotated people"),
+        (f"{HEAD}a.jpg,-1,push,bicycle,no\n", "'-1' is none of the 2 annotated people"),
+        (f"{HEAD}a.jpg,nan,push,bicycle,no\n", "'nan' is none of the 2 annotated people"),
+        (f"{HEAD}a.jpg,90 1 99 9,push,bicycle,no\n", "is none of the 2 annotated people"),
+        (
+            f"{HEAD}a.jpg,0,push,bicycle,no\na.jpg,0,push,bicycle,yes\n",
+            "line 3: says the contrary of line 2 about 'push bicycle'",
+        ),
+        (f"{HEAD}z.jpg,0,push,bicycle,no\n", "no verdict on any of the 2 images.*a.jpg.*z.jpg"),
+        (HEAD, "no verdict on any of the 2 images.*none here"),
+        ('{"image": "a.jpg"', "line 1: .* is no JSON"),
+        ('{"image": "a.jpg"}\n[1]', "line 1: 'verdict' is missing"),
+        ('{"image": "a.jpg", "class": "push bicycle", "verdict": "no"}\n[1]', "line 2: .1. is no"),
+        ('{"image": "a.jpg", "class": "push bicycle", "verdict": 2}', "line 1: verdict 2"),
+        (
+            '{"image": "a.jpg", "person": [1%s], "verb": "push", "object": "bicycle", "verdict": 0}'
+            % ("0" * 400),
+            "is none of the 2 annotated people",
+        ),
+    ],
+)
+def test_bad_files_of_verdicts_are_refused(tmp_path: Path, text: str, problem: str) -> None:
+    with pytest.raises(InputError, match=problem):
+        verdicts(tmp_path / "v.txt", text)
+
+
+def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "v").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(InputError, match="is no text; give verdicts as CSV or JSON lines"):
+        FileJudge(tmp_path / "v", bicycles(), VOCABULARY)
+
+
+@pytest.mark.parametrize(
+    ("reply", "found"),
+    [
+        ("1: yes\n2: no", [YES, NO]),
+        ("<think>1: no\n2: yes</think>\n1. Yes\n2) NO.", [YES, NO]),
+        # Servers leave the opening tag out, or end a reply that is too long.
+        ("1: no\n2: yes</think>\n1. Yes\n2) NO.", [YES, NO]),
+        ("<think>1: no\n2: yes", [None, None]),
+        ("**1**: yes\n- 2: no, because she sits", [YES, NO]),
+        ("1: yes\n1: no\n2: no", [None, NO]),
+        ("yes\nno", [None, None]),
+        ("1: nobody\n2: yesterday", [None, None]),
+        ("3: yes", [None, None]),
+        ("", [None, None]),
+    ],
+)
+def test_judgements_are_read(reply: str, found: list[bool | None]) -> None:
+    assert read_judgement(reply, 2) == found
+
+
+def test_a_model_is_told_the_person_the_annotations_and_the_candidates() -> None:
+    person = bicycles()[0].people[0]
+    asked = judge_text(person, bicycle("push", "hop_on"), Frame(width=90, height=60))
+    assert "the person in the box [0, 0, 19, 39]" in asked
+    assert "90 wide and 60 high" in asked
+    assert "Annotated: ride a/an bicycle." in asked
+    assert "\n1. push a/an bicycle\n2. hop on a/an bicycle\n" in asked
+    scene = judge_text(bicycles()[0].scene, bicycle("push"), Frame(width=90, height=60))
+    assert "box" not in scene
+    assert "anybody in the picture" in scene
+
+
+def test_judges_are_told_apart_by_their_text(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("v.csv").write_text(f"{HEAD}a.jpg,0,push,bicycle,no\n")
+    Path("t,1.csv").write_text("a,b,score\nride,push,1\n")
+    model = Says({})
+    texts = [
+        "http://x/v1,m",
+        "v.csv",
+        "time-sensitive",
+        "similarity:t,1.csv",
+        "similarity:t,1.csv,1",
+    ]
+    found = read_judges(texts, bicycles(), VOCABULARY, {"http://x/v1,m": model})
+    kinds = [type(each) for each in found]
+    assert kinds == [Says, FileJudge, TimeSensitive, Similar, Similar]
+    assert found[-1].threshold == 1
+    assert judge_files(texts) == [Path("v.csv"), Path("t,1.csv"), Path("t,1.csv")]
+
+
+@pytest.mark.parametrize(
+    ("texts", "problem"),
+    [
+        (["time-sensitve"], "no such file .did you mean 'time-sensitive'"),
+        (["time-sensitive"] * 2, "--judge time-sensitive: is named twice"),
+        (["similarity:t.csv,1.5"], "the threshold lies above 0, up to 1"),
+    ],
+)
+def test_judges_that_are_none_are_refused(texts: list[str], problem: str) -> None:
+    with pytest.raises(InputError, match=problem):
+        read_judges(texts, bicycles(), VOCABULARY, {})
+
+
+def test_one_model_is_one_judge_and_one_key_goes_to_one_server(monkeypatch) -> None:
+    with pytest.raises(InputError, match="--judge: m is named twice"):
+        read_models(["http://x/v1,m", "http://y/v1,m"])
+    monkeypatch.setenv("DIAGHOI_API_KEY", "secret-secret-secret")
+    with pytest.raises(InputError, match="would go to x and y; name the variable of each model"):
+        read_models(["http://x/v1,m", "http://y/v1,n"])
+    assert list(read_models(["http://x/v1,m", "http://x/v1,n", "v.csv"])) == [
+        "http://x/v1,m",
+        "http://x/v1,n",
+    ]

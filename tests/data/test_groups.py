@@ -1,0 +1,126 @@
+"""Groups of classes: zero-shot splits and a user's own."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from support.scenes import problems
+
+from diaghoi import InputError, diagnose
+from diaghoi.data import protocol
+from diaghoi.data.groups import read_groups, zero_shot, zero_shot_splits
+from diaghoi.data.protocol import Group
+from diaghoi.data.scenes import Scenes
+from diaghoi.data.vocabulary import hico_det, v_coco
+
+WORDS = hico_det()
+
+
+def test_splits_equal_the_published_lists(shared: Path) -> None:
+    published = json.loads((shared / "data/hico_det/zero_shot.json").read_text())["unseen"]
+    known = zero_shot_splits(WORDS)
+    assert {name: sorted(classes) for name, classes in published.items()} == {
+        name: list(classes) for name, classes in known.items()
+    }
+    assert [len(known[name]) for name in ("RF-UC", "NF-UC", "UO", "UV")] == [120, 120, 100, 84]
+
+
+def test_seen_is_all_the_rest() -> None:
+    unseen, seen = zero_shot("UO", WORDS)
+    assert (unseen.name, seen.name) == ("unseen", "seen")
+    assert sorted(unseen.classes + seen.classes) == list(range(600))
+
+
+@given(problems())
+def test_groups_are_columns_with_their_harmonic_mean(problem: tuple[Scenes, Scenes]) -> None:
+    chosen = protocol("hico-det", groups=zero_shot("RF-UC", WORDS))
+    assert "groups: unseen (120), seen (480)" in chosen.signature
+    result = diagnose(*problem, chosen).to_dict()
+    columns = ["full", "rare", "non_rare", "unseen", "seen", "harmonic"]
+    assert list(result["map"]) == columns
+    for outcome in result["oracles"].values():
+        assert list(outcome["delta_map"]) == columns
+    seen, unseen, both = (result["map"][key] for key in ("seen", "unseen", "harmonic"))
+    if seen is None or unseen is None:
+        assert both is None
+    else:
+        assert both == (pytest.approx(2 / (1 / seen + 1 / unseen)) if seen and unseen else 0)
+
+
+def test_groups_follow_the_classes_of_the_protocol() -> None:
+    chosen = protocol("hico-det-520", groups=zero_shot("UV", WORDS))
+    masks = chosen.splits(WORDS)
+    assert not (masks["unseen"] & masks["seen"]).any()
+    assert np.array_equal(masks["unseen"] | masks["seen"], masks["full"])
+
+
+def groups_file(path: Path, content: Any) -> Path:
+    path.write_text(content if isinstance(content, str) else json.dumps(content))
+    return path
+
+
+def test_a_file_names_classes_by_number_or_name(tmp_path: Path) -> None:
+    content = {"wheels": ["ride bicycle", "ride_motorcycle", 1], "last": [600]}
+    wheels, last = read_groups(groups_file(tmp_path / "g.json", content), WORDS)
+    names = [WORDS.class_name(hoi) for hoi in wheels.classes]
+    assert names == ["board airplane", "ride bicycle", "ride motorcycle"]
+    assert (last.name, last.classes) == ("last", (599,))
+
+
+def test_unseen_alone_brings_the_seen(tmp_path: Path) -> None:
+    groups = read_groups(groups_file(tmp_path / "ua.json", {"unseen": [1, 2]}), WORDS)
+    assert [group.name for group in groups] == ["unseen", "seen"]
+    assert len(groups[1].classes) == 598
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("{", "not valid JSON"),
+        ([1, 2], 'expected {"group"'),
+        ({}, 'expected {"group"'),
+        ({"mine": []}, "group 'mine': expected a list of classes"),
+        ({"mine": [601]}, "unknown class 601; give a number from 1 to 600"),
+        ({"mine": [0]}, "unknown class 0"),
+        ({"mine": [0]}, "or a name like 'board airplane'"),
+        ({"mine": [True]}, "unknown class True"),
+        ({"mine": ["ride bycicle"]}, "unknown class 'ride bycicle' (did you mean 'ride bicycle'"),
+    ],
+)
+def test_bad_files(tmp_path: Path, content: Any, message: str) -> None:
+    with pytest.raises(InputError) as caught:
+        read_groups(groups_file(tmp_path / "g.json", content), WORDS)
+    assert message in str(caught.value)
+    assert "g.json" in str(caught.value)
+
+
+def test_unknown_splits_and_files(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"'RFUC' .did you mean 'RF-UC'.*--groups FILE"):
+        zero_shot("RFUC", WORDS)
+    with pytest.raises(InputError, match="known for v-coco: none"):
+        zero_shot("UO", v_coco())
+    with pytest.raises(InputError, match=r"none\.json: No such file"):
+        read_groups(tmp_path / "none.json", WORDS)
+
+
+@pytest.mark.parametrize(
+    "name", ["full", "Rare", "non-rare", "harmonic", "recall", "source", "map", "action", "total"]
+)
+def test_names_that_would_hide_other_figures_are_refused(name: str) -> None:
+    with pytest.raises(InputError, match=f"cannot be called '{name}': that is taken"):
+        protocol("hico-det", groups=(Group(name, (0,)),))
+
+
+def test_a_group_has_a_name() -> None:
+    with pytest.raises(InputError, match="a group of classes has no name"):
+        protocol("hico-det", groups=(Group(" ", (0,)),))
+
+
+def test_two_groups_cannot_have_one_name() -> None:
+    with pytest.raises(InputError, match="cannot be called 'Mine'"):
+        protocol("hico-det", groups=(Group("mine", (0,)), Group("Mine", (1,))))

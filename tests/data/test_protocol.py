@@ -1,0 +1,64 @@
+"""Protocols are frozen choices with a name and a signature."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from diaghoi import PROTOCOLS, InputError
+from diaghoi.data import protocol
+from diaghoi.data.vocabulary import hico_det
+
+
+def test_a_changed_protocol_shows_it_in_its_signature() -> None:
+    standard = protocol("hico-det-520")
+    changed = protocol("hico-det-520", iou=0.75, top=50, rare="test")
+    assert changed.name == standard.name
+    for words in ("IoU >= 0.75", "top 50 an image", "rare: < 10 test instances"):
+        assert words in changed.signature
+        assert words not in standard.signature
+    assert protocol(changed) == changed
+
+
+def test_every_choice_moves_the_signature() -> None:
+    signatures = {each.signature for each in PROTOCOLS.values()}
+    assert len(signatures) == len(PROTOCOLS)
+
+
+@pytest.mark.parametrize(
+    ("name", "splits"),
+    [
+        ("hico-det", (600, 138, 462)),
+        ("hico-det-520", (520, 132, 388)),
+        ("diag-hoi", (520, 132, 388)),
+    ],
+)
+def test_sizes_of_the_splits(name: str, splits: tuple[int, int, int]) -> None:
+    sizes = [int(members.sum()) for members in protocol(name).splits(hico_det()).values()]
+    assert tuple(sizes) == splits
+
+
+def test_the_rare_split_by_test_instances() -> None:
+    splits = protocol("hico-det-520", rare="test").splits(hico_det())
+    assert int(splits["rare"].sum()) == 185
+
+
+def test_protocols_are_frozen() -> None:
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        protocol("hico-det").iou = 0.6
+
+
+@pytest.mark.parametrize(
+    ("name", "changes", "message"),
+    [
+        ("hico-dett", {}, "unknown protocol 'hico-dett' .did you mean 'hico-det'"),
+        ("hico-det", {"iou": 0}, r"IoU threshold must lie in \(0, 1\], not 0"),
+        ("hico-det", {"iou": 50}, r"IoU threshold must lie in \(0, 1\], not 50"),
+        ("hico-det", {"top": 0}, "must be 1 or more: 0"),
+        ("hico-det", {"rare": "val"}, "'train' or the 'test' set, not by 'val'"),
+    ],
+)
+def test_bad_choices_are_refused(name: str, changes: dict, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        protocol(name, **changes)

@@ -1,0 +1,103 @@
+"""Rows on disk: the same figures as in memory, whatever the disk does."""
+
+from __future__ import annotations
+
+import errno
+import tempfile
+from contextlib import ExitStack, closing, nullcontext
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.scenes import problems
+
+from diaghoi import diagnose, diagnosis
+from diaghoi.data.arrays import scratch
+from diaghoi.data.arrays.ragged import batches
+from diaghoi.data.arrays.scratch import Scratch, let_go
+from diaghoi.data.scenes import Scenes
+from diaghoi.diagnosis import blocks as examine
+from diaghoi.diagnosis import evidence
+from diaghoi.evaluation import ledger, negatives
+
+
+def _full(*_: Any, **__: Any) -> Any:
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def _small() -> Any:
+    """Put everything on disk, and look at few rows at a time."""
+    return (
+        patch.object(examine, "LARGE", -1),
+        patch.object(examine, "BLOCK", 3),
+        patch.object(evidence, "_MANY", 5),
+        patch.object(evidence, "_FEW", 2),
+        patch.object(ledger, "PART", 4),
+        patch.object(diagnosis, "PART", 4),
+        patch.object(negatives, "_SORTED", 3),
+    )
+
+
+@pytest.mark.parametrize("disk", ["free", "full", "full later"])
+@settings(max_examples=25)
+@given(problem=problems())
+def test_figures_do_not_depend_on_where_rows_lie(disk: str, problem: tuple[Scenes, Scenes]) -> None:
+    expected = diagnose(*problem)
+    full = {
+        "free": nullcontext(),
+        "full": patch.object(tempfile, "TemporaryFile", _full),
+        "full later": patch.object(scratch.os, "posix_fallocate", _full, create=True),
+    }[disk]
+    with ExitStack() as stack:
+        for each in (*_small(), full):
+            stack.enter_context(each)
+        found = diagnose(*problem)
+        assert found.to_dict() == expected.to_dict()
+    for name in ("row_class", "row_input", "row_annotation", "row_score"):
+        assert np.array_equal(getattr(found.ledger, name), getattr(expected.ledger, name))
+
+
+def test_values_stay_when_their_memory_is_freed() -> None:
+    values = Scratch(on_disk=True).empty((1000, 3), np.dtype(np.float64))
+    values[:] = np.arange(3000).reshape(1000, 3)
+    part = values[10:20]
+    let_go(values, part, np.arange(3))
+    assert values.sum() == 2999 * 1500
+    assert part[0, 0] == 30
+
+
+@pytest.mark.parametrize("on_disk", [True, False])
+def test_tables_come_back(on_disk: bool) -> None:
+    tables = [
+        {"wide": np.arange(12.0).reshape(6, 2)[::2], "flag": np.array([True, False, True])},
+        {"wide": np.empty((0, 2)), "flag": np.empty(0, dtype=bool)},
+    ]
+    with closing(Scratch(on_disk=on_disk)) as kept:
+        columns = [kept.keep(table) for table in tables]
+        for table, mine in zip(tables, columns, strict=True):
+            for name, values in table.items():
+                assert mine[name].shape == values.shape
+                assert np.array_equal(mine[name].rows(0, len(values)), values)
+        assert columns[0]["wide"].rows(1, 3).tolist() == [[4, 5], [8, 9]]
+
+
+@given(st.lists(st.integers(0, 9), max_size=20), st.integers(1, 30))
+def test_runs_hold_all_groups_and_about_so_many_rows(sizes: list[int], size: int) -> None:
+    bounds = np.append(0, np.cumsum(sizes, dtype=np.int64))
+    runs = batches(bounds, size)
+    assert [group for run in runs for group in run] == list(range(len(sizes)))
+    for run in runs:
+        # The last group may lie across the end.
+        assert bounds[run[-1]] - bounds[run.start] < size
+
+
+def test_rows_that_are_gone_are_not_made_up() -> None:
+    with closing(Scratch(on_disk=True)) as kept:
+        column = kept.keep({"score": np.arange(1000.0)})["score"]
+        assert kept._file is not None
+        kept._file.truncate(100)
+        with pytest.raises(OSError, match="cannot be read back"):
+            column.rows(0, 1000)

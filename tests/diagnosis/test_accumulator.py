@@ -1,0 +1,337 @@
+"""Batch by batch gives exactly what all images at once give."""
+
+from __future__ import annotations
+
+import pickle
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import diaghoi
+from diaghoi import Accumulator, Diagnosis, InputError, Scenes, simulate
+from diaghoi.data.known_object import ImageLabels
+from diaghoi.formats import write_dense_arrays, write_triplet_lists
+
+BOXES = np.array([[10.0, 10, 60, 120], [40, 60, 110, 130]])
+PAIR = {"boxes": BOXES, "labels": [0, 1], "sub_ids": [0], "obj_ids": [1]}
+ANNOTATION = PAIR | {"verbs": [76]}
+PREDICTION = ANNOTATION | {"scores": [0.9], "action_scores": [0.8]}
+
+Batch = list[dict[str, Any]]
+
+
+class Tensor:
+    """What the tensors of deep learning libraries share, and nothing else."""
+
+    def __init__(self, values: Any, narrow: bool = False) -> None:
+        self.values, self.narrow, self.steps = np.asarray(values), narrow, ""
+
+    def detach(self) -> Tensor:
+        self.steps += "d"
+        return self
+
+    def cpu(self) -> Tensor:
+        assert self.steps == "d"
+        self.steps += "c"
+        return self
+
+    def float(self) -> Tensor:
+        self.narrow = False
+        return self
+
+    def numpy(self) -> np.ndarray:
+        assert self.steps == "dc"
+        if self.narrow:
+            raise TypeError("Got unsupported ScalarType BFloat16")
+        return self.values
+
+    def __array__(self, *_: Any, **__: Any) -> np.ndarray:
+        raise TypeError("can't convert a tensor that requires grad")
+
+
+def lists(scenes: Scenes) -> Batch:
+    """Give each image as the arrays that a training loop has."""
+    images = []
+    for number in range(len(scenes)):
+        one = scenes.between(number, number + 1)
+        pair = one.triplet_pair
+        row = {
+            "boxes": one.box_xyxy,
+            "labels": one.box_label,
+            "sub_ids": one.pair_human[pair],
+            "obj_ids": one.pair_object[pair],
+            "verbs": one.triplet_verb,
+        }
+        if one.triplet_score is not None:
+            row |= {"scores": one.triplet_score, "action_scores": one.triplet_action_score}
+        images.append(row)
+    return images
+
+
+@pytest.fixture(scope="module")
+def truth() -> Scenes:
+    return simulate.annotations(24, np.random.default_rng(0))
+
+
+@pytest.fixture(scope="module")
+def found(truth: Scenes, tmp_path_factory: pytest.TempPathFactory) -> Scenes:
+    """Predictions whose pairs are those of the triplets, one image of them empty."""
+    scenes = simulate.detect(truth, simulate.ONE_STAGE, np.random.default_rng(0))
+    order = np.arange(len(scenes))
+    order[5] = -1
+    path = tmp_path_factory.mktemp("found") / "preds.pkl"
+    write_triplet_lists(path, replace(scenes.take(order), names=scenes.names))
+    return diaghoi.read_predictions(path)
+
+
+@pytest.fixture(scope="module")
+def batches(truth: Scenes, found: Scenes) -> list[tuple[list[str], Batch, Batch]]:
+    names, annotations, predictions = truth.names.tolist(), lists(truth), lists(found)
+    cuts = [(0, 1), (1, 8), (8, 8), (8, 24)]
+    return [(names[a:b], predictions[a:b], annotations[a:b]) for a, b in cuts]
+
+
+def assert_same(one: Diagnosis, other: Diagnosis) -> None:
+    """Compare all figures exactly; notes name their sources."""
+    assert {**one.to_dict(), "notes": []} == {**other.to_dict(), "notes": []}
+    for name in ("classes", "images"):
+        for key, column in getattr(one, name).items():
+            np.testing.assert_array_equal(column, getattr(other, name)[key], err_msg=key)
+
+
+@pytest.mark.parametrize("protocol", ["hico-det", "hico-det-520", "diag-hoi"])
+def test_triplets_equal_all_at_once(truth, found, batches, protocol: str) -> None:
+    accumulator = Accumulator(protocol, label="model")
+    for batch in batches:
+        accumulator.update(*batch)
+    expected = diaghoi.diagnose(truth, found, protocol, label="model")
+    assert expected.mean_ap["full"] > 0.2
+    assert_same(accumulator.compute(), expected)
+
+
+def test_tensors_equal_arrays(truth, found, batches) -> None:
+    accumulator = Accumulator()
+    for names, *sides in batches:
+        tensors = [
+            [{key: Tensor(value) for key, value in row.items()} for row in side] for side in sides
+        ]
+        accumulator.update(names, *tensors)
+    assert_same(accumulator.compute(), diaghoi.diagnose(truth, found))
+
+
+def test_tensors_that_numpy_does_not_know() -> None:
+    accumulator = Accumulator()
+    scores = Tensor([0.9], narrow=True)
+    accumulator.update(["a"], [PREDICTION | {"scores": scores}], [ANNOTATION])
+    assert accumulator.compute().mean_ap["full"] == 1.0
+
+
+def test_dense_equals_all_at_once(truth, tmp_path: Path) -> None:
+    scenes = simulate.detect(truth, simulate.TWO_STAGE, np.random.default_rng(0))
+    write_dense_arrays(tmp_path / "dense.pkl", scenes)
+    dense = pickle.loads((tmp_path / "dense.pkl").read_bytes())
+    expected = diaghoi.diagnose(
+        truth,
+        diaghoi.read_predictions(tmp_path / "dense.pkl"),
+        diaghoi.protocol("hico-det", top=20),
+    )
+    accumulator = Accumulator("hico-det", top=20)
+    annotations = lists(truth)
+    for first in range(0, len(truth), 5):
+        part = slice(first, first + 5)
+        rows = [{k: v for k, v in row.items() if k != "filename"} for row in dense[part]]
+        accumulator.update(truth.names[part].tolist(), rows, annotations[part])
+    assert_same(accumulator.compute(), expected)
+    assert accumulator.compute().pair_source == "pairs"
+
+
+def test_parts_of_other_processes_add_up(truth, found, batches) -> None:
+    """Each process of a distributed run diagnoses its share; pickled diagnoses add."""
+    parts = []
+    for names, predictions, truths in batches:
+        if names:
+            accumulator = Accumulator()
+            accumulator.update(names, predictions, truths)
+            parts.append(pickle.loads(pickle.dumps(accumulator.compute())))
+    assert_same(Diagnosis.sum(parts), diaghoi.diagnose(truth, found))
+
+
+def test_without_action_scores() -> None:
+    accumulator = Accumulator()
+    bare = {key: value for key, value in PREDICTION.items() if key != "action_scores"}
+    accumulator.update(["a"], [bare], [ANNOTATION])
+    undefined = {"map": None, "max_recall": None}
+    actions = accumulator.compute().actions
+    assert actions == undefined | {"rare": undefined, "non_rare": undefined}
+
+
+def test_reset_forgets(batches) -> None:
+    accumulator = Accumulator()
+    accumulator.update(["a"], [PREDICTION], [ANNOTATION])
+    accumulator.reset()
+    with pytest.raises(InputError, match="there is nothing to diagnose"):
+        accumulator.compute()
+    accumulator.update(["a"], [PREDICTION], [ANNOTATION])
+    assert accumulator.compute().counts["images"] == 1
+
+
+def test_inputs_are_not_changed() -> None:
+    boxes = BOXES.copy()
+    prediction, annotation = PREDICTION | {"boxes": boxes}, ANNOTATION | {"boxes": boxes}
+    Accumulator().update(["a"], [prediction], [annotation])
+    np.testing.assert_array_equal(boxes, BOXES)
+    assert prediction["labels"] == [0, 1]
+
+
+def test_numbering_is_decided_by_the_first_boxes() -> None:
+    """HICO-DET's own numbering is alphabetical: person 49, bicycle 9."""
+    own = {"labels": [49, 9]}
+    accumulator = Accumulator()
+    accumulator.update(["a"], [PREDICTION | own], [ANNOTATION | own])
+    nothing = {key: np.zeros((0, 4)) if key == "boxes" else [] for key in PREDICTION}
+    accumulator.update(["b"], [nothing], [ANNOTATION | own])
+    # All human boxes of this batch are called what is a person in another numbering.
+    accumulator.update(["c"], [PREDICTION | {"labels": [0, 9]}], [ANNOTATION | own])
+    diagnosis = accumulator.compute()
+    assert diagnosis.errors["true_positive"] == 1
+    assert diagnosis.counts["annotated_triplets"] == 3
+
+
+def test_numbering_can_be_given() -> None:
+    accumulator = Accumulator(objects="coco91")
+    labels = {"labels": [1, 2]}
+    accumulator.update(["a"], [PREDICTION | labels], [ANNOTATION | labels])
+    assert accumulator.compute().mean_ap["full"] == 1.0
+
+
+def test_image_labels() -> None:
+    positive = np.zeros((600, 1), dtype=bool)
+    labels = ImageLabels(names=np.array(["a"]), positive=positive, source="anno.mat")
+    accumulator = Accumulator(image_labels=labels)
+    accumulator.update(["a"], [PREDICTION], [ANNOTATION])
+    known = accumulator.compute().official["known_object"]
+    assert known["source"] == "image labels"
+    assert known["full"] is None
+
+
+def bad(change: dict[str, Any], *, annotation: bool = False) -> tuple[Any, Batch, Batch]:
+    prediction, truth = dict(PREDICTION), dict(ANNOTATION)
+    (truth if annotation else prediction).update(change)
+    return ["a"], [prediction], [truth]
+
+
+BATCHES: dict[str, tuple[tuple[Any, Any, Any], str]] = {
+    "lengths of the batch": (
+        (["a", "b"], [PREDICTION], [ANNOTATION]),
+        "a batch needs one entry an image: 2 images, 1 predictions, 1 annotations",
+    ),
+    "name": (([7], [PREDICTION], [ANNOTATION]), "images of the batch: 7 is not a name"),
+    "same name": (
+        (["a", "a"], [PREDICTION] * 2, [ANNOTATION] * 2),
+        "annotations of the batch: image 'a': filename: used for two images, numbers 0 and 1",
+    ),
+    "no dict": ((["a"], [[1]], [ANNOTATION]), "predictions of the batch: image 'a': is a list"),
+    "no key": (
+        (["a"], [PAIR], [ANNOTATION]),
+        "predictions of the batch: image 'a': no verbs, scores",
+    ),
+    "no verbs": ((["a"], [PREDICTION], [PAIR]), "annotations of the batch: image 'a': no verbs"),
+    "ragged": (
+        bad({"boxes": [[1, 2, 3, 4], [1, 2]]}),
+        "predictions of the batch: image 'a': boxes: is no array",
+    ),
+    "single value": (
+        bad({"labels": 0}),
+        "predictions of the batch: image 'a': labels: is a single value; give an array",
+    ),
+    "lengths": (
+        bad({"scores": [0.9, 0.8]}),
+        "predictions of the batch: image 'a': lengths do not fit: sub_ids 1, obj_ids 1, verbs 1, "
+        "scores 2, action_scores 1, boxes 2, labels 2",
+    ),
+    "labels": (bad({"labels": [0]}, annotation=True), "lengths do not fit: sub_ids 1"),
+    "index": (
+        bad({"obj_ids": [2]}),
+        "predictions of the batch: image 'a': obj_ids[0]: there is no box in 'boxes' 2; there are: "
+        "0 to 1",
+    ),
+    "annotated index": (
+        bad({"sub_ids": [-1]}, annotation=True),
+        "annotations of the batch: image 'a': sub_ids[0]: there is no box in 'boxes' -1",
+    ),
+    "score": (
+        bad({"scores": [np.nan]}),
+        "predictions of the batch: image 'a': scores[0]: the score is nan",
+    ),
+    "box": (
+        bad({"boxes": [[1, 2, 3, 4], [9, 2, 3, 4]]}),
+        "predictions of the batch: image 'a': boxes[1]: the box [9.0, 2.0, 3.0, 4.0] ends before",
+    ),
+    "label": (
+        bad({"labels": [0, 80]}, annotation=True),
+        "annotations of the batch: image 'a': labels[1]: unknown object category 80",
+    ),
+    "verb": (
+        bad({"verbs": [117]}),
+        "predictions of the batch: image 'a': verbs[0]: unknown verb 117",
+    ),
+    "dense shape": (
+        (["a"], [PAIR | {"verb_scores": np.zeros((1, 5))}], [ANNOTATION]),
+        "predictions of the batch: image 'a': verb_scores: has shape (1, 5)",
+    ),
+    "half dense": (
+        (["a", "b"], [PAIR | {"verb_scores": np.zeros((1, 117))}, PREDICTION], [ANNOTATION] * 2),
+        "predictions of the batch: image 'b': verb_scores: the key is missing",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", BATCHES)
+def test_bad_batches_are_refused_and_not_added(case: str) -> None:
+    batch, message = BATCHES[case]
+    accumulator = Accumulator()
+    accumulator.update(["before"], [PREDICTION], [ANNOTATION])
+    with pytest.raises(InputError) as error:
+        accumulator.update(*batch)
+    assert str(error.value).startswith(message) or message in str(error.value)
+    assert "\n" not in str(error.value)
+    assert accumulator.compute().counts["images"] == 1
+    accumulator.update(["a"], [PREDICTION], [ANNOTATION])
+
+
+def test_no_image_twice() -> None:
+    accumulator = Accumulator()
+    accumulator.update(["a"], [PREDICTION], [ANNOTATION])
+    with pytest.raises(InputError, match="came in an earlier batch: a; give every image once, and"):
+        accumulator.update(["a"], [PREDICTION], [ANNOTATION])
+    assert accumulator.compute().counts["images"] == 1
+
+
+def test_one_form_of_predictions() -> None:
+    accumulator = Accumulator()
+    accumulator.update(["a"], [PREDICTION], [ANNOTATION])
+    dense = PAIR | {"verb_scores": np.full((1, 117), 0.5)}
+    with pytest.raises(InputError, match="have verb_scores, earlier batches did not"):
+        accumulator.update(["b"], [dense], [ANNOTATION])
+    accumulator.reset()
+    accumulator.update(["b"], [dense], [ANNOTATION])
+    with pytest.raises(InputError, match="have single triplets, earlier batches did not"):
+        accumulator.update(["a"], [PREDICTION], [ANNOTATION])
+
+
+def test_nothing_annotated() -> None:
+    accumulator = Accumulator()
+    nothing = {key: np.zeros((0, 4)) if key == "boxes" else [] for key in ANNOTATION}
+    accumulator.update(["a"], [PREDICTION], [nothing])
+    with pytest.raises(InputError, match="no annotated triplet in any batch"):
+        accumulator.compute()
+
+
+def test_bad_choices() -> None:
+    with pytest.raises(InputError, match="unknown protocol 'x'"):
+        Accumulator("x")
+    with pytest.raises(InputError, match="unknown data set 'x'"):
+        Accumulator(dataset="x")

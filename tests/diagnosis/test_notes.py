@@ -1,0 +1,89 @@
+"""What is missing is counted, named and shown."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from support.scenes import BICYCLE, EAT, NO_INTERACTION, PERSON, RIDE, image, scenes
+
+from diaghoi import diagnose
+from diaghoi.diagnosis.notes import found_notes
+
+BOXES = [(PERSON, (0, 0, 9, 9)), (BICYCLE, (10, 0, 19, 9))]
+NO_PAIR_FILE = "no pair file: the predicted pairs are those of the triplets"
+ONLY_REAL = (
+    "the annotations contain no triplets of `no_interaction`: the official means run over the 520 "
+    "classes of real interactions"
+)
+
+
+def annotated(*names: str, verbs: tuple[int, ...] = (RIDE,)):
+    return scenes(
+        [image(name, BOXES, [(0, 1, verb) for verb in verbs]) for name in names], scored=False
+    )
+
+
+def predicted(*names: str, verbs: tuple[int, ...] = (RIDE,), **more):
+    triplets = [(0, 1, verb, 0.5, 0.5) for verb in verbs]
+    return scenes([image(name, BOXES, triplets, **more) for name in names], scored=True)
+
+
+def test_usual_notes() -> None:
+    assert diagnose(annotated("a"), predicted("a")).notes == (NO_PAIR_FILE, ONLY_REAL)
+
+
+def test_listed_pairs_need_no_note() -> None:
+    with_pairs = predicted("a", pairs=[(0, 1, 0.5)])
+    assert diagnose(annotated("a"), with_pairs).notes == (ONLY_REAL,)
+
+
+def test_missing_images_are_named_up_to_five() -> None:
+    truth = annotated(*(f"{n}.jpg" for n in range(8)))
+    notes = diagnose(truth, predicted("0.jpg", "x.jpg", "y.jpg")).notes
+    assert notes[0] == (
+        "7 annotated images are not in the prediction file; their annotations count as not found: "
+        "1.jpg, 2.jpg, 3.jpg, 4.jpg, 5.jpg and 2 more"
+    )
+    assert notes[1] == (
+        "2 predicted images are not in the annotation file; their predictions are false positives: "
+        "x.jpg, y.jpg"
+    )
+
+
+def test_triplets_that_are_no_class() -> None:
+    notes = diagnose(
+        annotated("a", verbs=(RIDE, EAT)), predicted("a", verbs=(RIDE, EAT, EAT))
+    ).notes
+    for count, side in ((1, "annotated"), (2, "predicted")):
+        assert (
+            f"{count} {side} triplets are left out because their object and verb form no HOI class "
+            "of hico-det"
+        ) in notes
+
+
+def test_no_action_scores() -> None:
+    bare = replace(predicted("a"), triplet_action_score=None)
+    notes = diagnose(annotated("a"), bare).notes
+    assert "the file has no action scores: negatives and actions are undefined" in notes
+
+
+def test_no_interaction_triplets() -> None:
+    both = (RIDE, NO_INTERACTION)
+    without = diagnose(annotated("a", verbs=both), predicted("a")).notes
+    assert without[-1] == (
+        "the predictions contain no triplets of `no_interaction`: these classes count AP 0 in the "
+        "official means"
+    )
+    assert diagnose(annotated("a", verbs=both), predicted("a", verbs=both)).notes == (NO_PAIR_FILE,)
+
+
+def test_notes_of_the_readers_come_first() -> None:
+    truth = replace(annotated("a"), notes=("from the file", "twice"))
+    found = replace(predicted("a"), notes=("twice",))
+    assert diagnose(truth, found).notes[:3] == ("from the file", "twice", NO_PAIR_FILE)
+
+
+def test_a_data_set_without_no_interaction() -> None:
+    diagnosis = diagnose(annotated("a"), predicted("a"))
+    every_class = replace(diagnosis.vocabulary, no_interaction=-1)
+    assert found_notes(replace(diagnosis, vocabulary=every_class)) == [NO_PAIR_FILE]

@@ -1,0 +1,116 @@
+"""Whether predictions meet the annotations at all."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from diaghoi import simulate
+from diaghoi.data.scenes import Scenes
+from diaghoi.data.vocabulary import object_numberings
+from diaghoi.diagnosis.plausibility import SAMPLE, sampled_warnings
+
+
+@pytest.fixture(scope="module")
+def truth() -> Scenes:
+    return simulate.annotations(2 * SAMPLE, np.random.default_rng(0))
+
+
+@pytest.fixture(scope="module", params=["ONE_STAGE", "TWO_STAGE", "WEAK"])
+def found(request: pytest.FixtureRequest, truth: Scenes) -> Scenes:
+    detector = getattr(simulate, request.param)
+    return simulate.detect(truth, detector, np.random.default_rng(1))
+
+
+def widths(found: Scenes) -> np.ndarray:
+    boxes = found.box_xyxy.copy()
+    boxes[:, 2:] -= boxes[:, :2]
+    return boxes
+
+
+def warned(truth: Scenes, found: Scenes) -> str:
+    (warning,) = sampled_warnings(truth, found)
+    return warning
+
+
+def test_nothing_is_wrong_with_good_files(truth, found) -> None:
+    assert sampled_warnings(truth, found) == []
+
+
+def test_images_are_joined_by_name(truth, found) -> None:
+    assert sampled_warnings(truth, found.take(np.arange(len(found))[::-1])) == []
+    assert sampled_warnings(truth, found.take(np.arange(0, len(found), 3))) == []
+    swapped = replace(found, names=np.roll(found.names, 1))
+    assert warned(truth, swapped).endswith(
+        "are they x1, y1, x2, y2 in pixels of the original image, and of these images?"
+    )
+
+
+def test_images_without_names(truth, found) -> None:
+    nameless = replace(found, names=np.full(len(found), ""))
+    assert sampled_warnings(truth, nameless) == []
+    assert sampled_warnings(truth, nameless.take(np.arange(5))) == []
+
+
+def test_no_image_in_common(truth, found) -> None:
+    assert sampled_warnings(truth, replace(found, names=np.char.add(found.names, "x"))) == []
+
+
+def test_boxes_divided_by_the_image_size(truth, found) -> None:
+    size = np.array([700.0, 700.0, 700.0, 700.0])
+    message = warned(truth, replace(found, box_xyxy=found.box_xyxy / size))
+    assert message.startswith("0.0 % of the annotated boxes have a predicted box close to them: no")
+    assert message.endswith(", so they look divided by the image size")
+
+
+def test_boxes_in_other_pixels_or_orders(truth, found) -> None:
+    for boxes in (found.box_xyxy / 2, widths(found), found.box_xyxy[:, [1, 0, 3, 2]]):
+        assert "are they x1, y1, x2, y2 in pixels" in warned(truth, replace(found, box_xyxy=boxes))
+
+
+@pytest.mark.parametrize("people_too", [True, False])
+def test_objects_numbered_otherwise(truth, found, people_too: bool) -> None:
+    numbers = {coco: other for other, coco in object_numberings()["hico80"].items()}
+    label = np.array([numbers[coco] for coco in range(80)])[found.box_label]
+    if not people_too:
+        label = np.where(found.box_label == 0, 0, label)
+    message = warned(truth, replace(found, box_label=label))
+    assert message.startswith("only ")
+    assert "have its category (most often '" in message
+    assert message.endswith("the categories may be numbered otherwise (--objects)")
+
+
+def test_boxes_counted_from_one(truth, found) -> None:
+    assert "read them with --origin 1" in warned(truth, replace(found, box_xyxy=found.box_xyxy + 1))
+
+
+def test_a_shift_by_one_pixel(truth) -> None:
+    exact = replace(
+        truth,
+        box_xyxy=truth.box_xyxy - 1,
+        triplet_score=np.linspace(0, 1, len(truth.triplet_pair)),
+    )
+    assert warned(truth, exact) == (
+        "boxes that overlap annotated ones well are shifted by [-1.0, -1.0, -1.0, -1.0] pixels "
+        "(median): read them with --origin 0"
+    )
+
+
+def test_constant_scores(truth, found) -> None:
+    same = replace(found, triplet_score=np.full(len(found.triplet_pair), 0.5))
+    assert warned(truth, same) == "all triplet scores are 0.5: nothing can be ranked"
+
+
+def test_boxes_without_categories(truth, found) -> None:
+    """As the role boxes of V-COCO."""
+    label = np.where(found.box_label == 0, 0, -1)
+    assert sampled_warnings(truth, replace(found, box_label=label)) == []
+
+
+def test_too_few_boxes_say_nothing(truth, found) -> None:
+    divided = replace(found, box_xyxy=found.box_xyxy / 700)
+    assert sampled_warnings(truth.take([0]), divided.take([0])) == []
+    empty = simulate.detect(truth.take([]), simulate.WEAK, np.random.default_rng(0))
+    assert sampled_warnings(truth, empty) == []

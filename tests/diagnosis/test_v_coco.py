@@ -1,0 +1,57 @@
+"""What a result on V-COCO holds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from support import v_coco
+
+from diaghoi.data import protocol
+from diaghoi.diagnosis.diagnose import diagnose_images
+
+
+def test_both_scenarios_and_point_stand_in_every_result() -> None:
+    person = {"box": (0, 0, 9, 9), "doing": {"hold": [-1], "stand": []}, "ignored": False}
+    annotated = [{"people": [person], "things": []}]
+    held = {"hold obj": ((30, 0, 39, 9), 0.9), "hold agent": (None, 0.9)}
+    predicted = [[{"box": (0, 0, 9, 9), "scores": held}]]
+    result = diagnose_images(
+        v_coco.annotations(annotated), v_coco.predictions(predicted), protocol("v-coco-s1")
+    ).to_dict()
+    official = result["official"]
+    assert list(official) == ["agent", "scenario_1", "scenario_2"]
+    assert official["agent"]["ap"] == pytest.approx(1 / 2)  # holding found, standing not
+    assert len(official["agent"]["classes"]) == 26
+    assert (official["scenario_1"]["ap"], official["scenario_2"]["ap"]) == (0, 1)
+    assert official["scenario_2"]["ap_without_point"] == 1
+    assert len(official["scenario_1"]["classes"]) == 25
+    assert result["map"] == {"full": 0}
+    assert result["errors"]["ignored"] == 0
+    assert result["oracles"]["action"]["delta_map"].keys() == {"full"}
+
+
+@given(v_coco.problems())
+def test_pairs_and_negatives_are_those_of_a_person_and_a_box_in_both_scenarios(
+    problem: tuple[list[Any], list[Any]],
+) -> None:
+    truth, found = v_coco.annotations(problem[0]), v_coco.predictions(problem[1])
+    first, second = (
+        diagnose_images(truth, found, protocol(f"v-coco-s{scenario}")) for scenario in (1, 2)
+    )
+    assert first.negatives == second.negatives
+    assert first.pairs == second.pairs
+
+
+def test_images_outside_the_split_change_nothing() -> None:
+    person = {"box": (0, 0, 9, 9), "doing": {"hold": [0]}, "ignored": False}
+    annotated = [{"people": [person], "things": [(20, 0, 29, 9)]}, {"people": [], "things": []}]
+    row = {"box": (0, 0, 9, 9), "scores": {"hold obj": ((20, 0, 29, 9), 0.9)}}
+    results = []
+    for images in (1, 2):
+        truth = v_coco.annotations(annotated[:images])
+        found = v_coco.predictions([[row]] * images)
+        result = diagnose_images(truth, found, protocol("v-coco-s1")).to_dict()
+        results.append({key: result[key] for key in ("errors", "map", "pairs", "negatives")})
+    assert results[0] == results[1]

@@ -1,0 +1,104 @@
+"""Average precision under image weights: that of the data set in which images are repeated."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+from support.scenes import problems
+
+from diaghoi import diagnose
+from diaghoi.data import protocol
+from diaghoi.data.protocol import Protocol
+from diaghoi.evaluation.average_precision import Evaluated, average_precision, class_scores
+from diaghoi.evaluation.ledger import Ledger
+from diaghoi.evaluation.weighted_ap import WeightedRanking
+
+AREA = Protocol(name="area", classes="all", average_precision="area")
+PROTOCOLS = st.sampled_from(
+    [
+        protocol("hico-det"),
+        protocol("diag-hoi"),
+        AREA,
+        protocol(AREA, top_of_class=3),
+        protocol("hico-det", top_of_class=2),
+    ]
+)
+CLASSES, IMAGES = 3, 4
+
+
+@st.composite
+def rankings(draw: st.DrawFn) -> Evaluated:
+    """Draw a ranked list of three classes on four images."""
+    row = st.tuples(st.integers(0, CLASSES - 1), st.booleans(), st.integers(0, IMAGES - 1))
+    rows = sorted(draw(st.lists(row, max_size=25)), key=lambda each: each[0])
+    annotated = draw(
+        st.lists(st.tuples(st.integers(0, CLASSES - 1), st.integers(0, IMAGES - 1)), max_size=8)
+    )
+    # Each true positive found an annotated instance of its image.
+    annotated += [(hoi, image) for hoi, true, image in rows if true]
+    columns = np.array(rows, dtype=int).reshape(-1, 3).T
+    instances = np.array(annotated, dtype=int).reshape(-1, 2).T
+    return Evaluated(columns[0], columns[1] == 1, columns[2], *instances)
+
+
+def repeated(evaluated: Evaluated, weights: np.ndarray) -> Evaluated:
+    """Write the rows and annotations of each image out as often as it counts."""
+    rows = np.repeat(np.arange(len(evaluated.row_class)), weights[evaluated.row_image])
+    annotated = np.repeat(
+        np.arange(len(evaluated.annotation_class)), weights[evaluated.annotation_image]
+    )
+    return Evaluated(
+        *(column[rows] for column in evaluated[:3]),
+        *(column[annotated] for column in evaluated[3:]),
+    )
+
+
+@given(rankings(), st.lists(st.integers(0, 3), min_size=IMAGES, max_size=IMAGES), PROTOCOLS)
+def test_weights_repeat_images(evaluated: Evaluated, weights: list[int], chosen: Protocol) -> None:
+    weight = np.array(weights, dtype=np.int32)
+    expected = class_scores(repeated(evaluated, weight), CLASSES, chosen)
+    found = WeightedRanking.of(evaluated, CLASSES, IMAGES).scores(
+        weight[:, None], chosen.levels, chosen.top_of_class
+    )
+    for name in ("average_precision", "max_recall"):
+        np.testing.assert_allclose(getattr(found, name)[:, 0], getattr(expected, name), atol=1e-15)
+    assert found.ranked[:, 0].tolist() == expected.ranked.tolist()
+    assert found.found[:, 0].tolist() == expected.found.tolist()
+
+
+@given(rankings(), PROTOCOLS)
+def test_columns_do_not_depend_on_one_another(evaluated: Evaluated, chosen: Protocol) -> None:
+    weights = np.random.default_rng(0).integers(0, 3, (IMAGES, 5)).astype(np.int32)
+    ranking = WeightedRanking.of(evaluated, CLASSES, IMAGES)
+    together = ranking.scores(weights, chosen.levels, chosen.top_of_class)
+    for column in range(5):
+        alone = ranking.scores(weights[:, [column]], chosen.levels, chosen.top_of_class)
+        np.testing.assert_array_equal(
+            alone.average_precision[:, 0], together.average_precision[:, column]
+        )
+
+
+@given(problems(), st.sampled_from(["hico-det", "diag-hoi"]))
+def test_equal_weights_give_the_scores_to_the_last_digit(problem: tuple, name: str) -> None:
+    diagnosis = diagnose(*problem, name)
+    ledger: Ledger = diagnosis.ledger
+    images = len(diagnosis.names)
+    ranking = WeightedRanking.of(ledger.evaluated, ledger.classes, images)
+    weights = np.full((images, 1), 1, dtype=np.int32)
+    found = ranking.scores(weights, diagnosis.protocol.levels)
+    for key in ("average_precision", "max_recall", "ranked", "found"):
+        np.testing.assert_array_equal(
+            getattr(found, key)[:, 0], getattr(diagnosis.class_scores, key)
+        )
+
+
+def test_a_row_that_the_limit_cuts_counts_in_part() -> None:
+    # One true positive in an image of weight three, of which two fit under the limit.
+    one = np.zeros(1, dtype=int)
+    evaluated = Evaluated(one, one == 0, one, one, one)
+    ranking = WeightedRanking.of(evaluated, 1, 1)
+    found = ranking.scores(np.array([[3]], dtype=np.int32), None, top=2)
+    expected = average_precision(np.zeros(3, int), np.ones(3, bool), np.array([3]), None, top=2)
+    assert found.average_precision[0, 0] == expected.average_precision[0] == 2 / 3
+    assert found.max_recall[0, 0] == expected.max_recall[0] == 2 / 3

@@ -1,0 +1,328 @@
+"""Pickles that call nothing forbidden, and would yet crash, block or fill the machine."""
+
+import io
+import pickle
+import pickletools
+import struct
+import tracemalloc
+
+import numpy as np
+import pytest
+
+from diaghoi.exceptions import InputError
+from diaghoi.formats import read
+from diaghoi.formats.containers import opcodes
+from diaghoi.formats.containers.opcodes import check_opcodes
+from diaghoi.formats.containers.pickles import load_pickle
+
+START, STOP = b"\x80\x04", b"."
+
+
+def load(body):
+    return load_pickle(io.BytesIO(START + body + STOP), "file.pkl")
+
+
+def refused(body):
+    with pytest.raises(InputError) as error:
+        load(body)
+    message = str(error.value)
+    assert message.startswith("file.pkl: ")
+    assert "\n" not in message
+    return message
+
+
+def text(value):
+    return b"\x8c" + bytes([len(value)]) + value.encode()
+
+
+def name(module, attribute):
+    return text(module) + text(attribute) + b"\x93"
+
+
+def number(value):
+    return b"\x8a\x08" + struct.pack("<q", value)
+
+
+def dtype(code):
+    state = b"(K\x03" + text("<") + b"NNNJ\xff\xff\xff\xffJ\xff\xff\xff\xffK\x00tb"
+    return name("numpy", "dtype") + text(code) + b"\x89\x88\x87R" + state
+
+
+START_OF_ARRAY = (
+    name("numpy.core.multiarray", "_reconstruct")
+    + name("numpy", "ndarray")
+    + b"K\x00\x85C\x01b\x87R"
+)
+
+
+def array(shape, code, data):
+    return START_OF_ARRAY + b"(K\x01" + shape + dtype(code) + b"\x89" + data + b"tb"
+
+
+KEY_OF = {
+    "a dict": (b"}", b"K\x01s"),
+    "several": (b"}(", b"K\x01u"),
+    "a set": (b"\x8f(", b"\x90"),
+    "a frozen set": (b"(", b"\x91"),
+    "a dict of protocol 0": (b"(", b"K\x01d"),
+}
+NESTED = {
+    "deep": b")" + b"\x85" * 2_000_000,
+    "deep and memorised": b")" + b"\x85\x94" * 200_000,
+    "deep by marks": b"(" * 200_000 + b"t" * 200_000,
+    "twice in itself": b")" + b"2\x86" * 100,
+    "twice from the memo": b")" + b"".join(b"\x94h" + bytes([n]) + b"\x86" for n in range(100)),
+    "wide in wide": b"(" + b"K\x01" * 3000 + b"t\x94(" + b"h\x00" * 3000 + b"t",
+    "through an empty state": b")" + b"2\x86" * 20 + b"N}\x86b" + b"2\x86" * 30,
+    "behind a long text": b"X" + struct.pack("<I", 3_000_000) + b"x" * 3_000_000 + b"0)"
+    + b"2\x86" * 60,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("key", KEY_OF.values(), ids=KEY_OF)
+@pytest.mark.parametrize("nested", NESTED.values(), ids=NESTED)
+def test_tuples_that_cannot_be_hashed_in_time_are_refused(nested, key):
+    message = refused(key[0] + nested + key[1])
+    assert "tuples hold tuples too deep or too often" in message
+
+
+def test_one_tuple_is_not_hashed_again_and_again():
+    wide = b"(" + b"K\x01" * 2000 + b"t\x940"
+    assert "too often" in refused(wide + b"}(" + b"h\x00N" * 100_000 + b"u")
+
+
+ORDINARY = {
+    "tuples of numbers": [(640, 480)] * 300,
+    "boxes": [{"bbox": (1.5, 2.5, 3.5, 4.5), "category_id": n} for n in range(300)],
+    "long tuples": [tuple(range(100))] * 10 + [tuple(map(float, range(50)))],
+    "tuples of tuples": tuple((n, (str(n), (n, n + 0.5))) for n in range(300)),
+    "tuples of texts": [("one", "two", "one")] * 300,
+    "tuples as keys": {(n, str(n)): (n,) for n in range(300)},
+    "arrays": [np.arange(6.0).reshape(2, 3), np.zeros((0, 4)), np.float32(0.5)] * 100,
+    "arrays in tuples": tuple((np.arange(n), np.float64(n), f"{n}.jpg") for n in range(300)),
+    "numbers of any width": [2**n for n in range(0, 900, 7)] + [-(10**400), 10**5000],
+    "all that is empty": [(), [], {}, set(), frozenset(), "", b"", np.zeros(0)],
+}
+
+
+@pytest.mark.parametrize("protocol", range(6))
+@pytest.mark.parametrize("value", ORDINARY.values(), ids=ORDINARY)
+def test_ordinary_pickles_are_read_as_python_reads_them(value, protocol):
+    if protocol < 2 and value is ORDINARY["numbers of any width"]:
+        value = value[:-1]  # Python does not write longer numbers as text
+    data = pickle.dumps(value, protocol)
+    found = load_pickle(io.BytesIO(data), "file.pkl")
+    assert comparable(found) == comparable(value)
+
+
+def comparable(value):
+    """Write arrays as lists, which compare as a whole."""
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    return type(value)(map(comparable, value)) if isinstance(value, list | tuple) else value
+
+
+@pytest.mark.parametrize("protocol", range(6))
+@pytest.mark.parametrize("chunk", [1100, 1 << 18])
+def test_what_is_read_ahead_does_not_change_what_is_found(protocol, chunk, monkeypatch):
+    monkeypatch.setattr(opcodes, "CHUNK", chunk)
+    value = [ORDINARY[key] for key in ("boxes", "tuples of texts", "arrays", "long tuples")]
+    data = pickle.dumps(value, protocol)
+    stream = io.BytesIO(b"before" + data + b"behind")
+    stream.seek(6)
+    check_opcodes(stream)
+    assert stream.tell() == 6
+    hostile = START + b"(" + data[: data.rindex(b".")] + KEY_OF["a dict"][0] + NESTED[
+        "twice in itself"
+    ] + KEY_OF["a dict"][1] + b"l."  # fmt: skip
+    with pytest.raises(pickle.UnpicklingError, match="too often"):
+        check_opcodes(io.BytesIO(hostile))
+
+
+def test_lists_of_numbers_and_arrays_are_passed_over_at_once(monkeypatch):
+    monkeypatch.setattr(opcodes, "_follow", None)
+    for key in ("tuples of numbers", "boxes", "arrays"):
+        for protocol in (2, 4, 5):
+            check_opcodes(io.BytesIO(pickle.dumps(ORDINARY[key], protocol)))
+
+
+@pytest.mark.parametrize(
+    "body", [b"N" + code.code.encode("latin1") for code in pickletools.opcodes]
+)
+def test_every_opcode_cut_off_is_an_input_error(body):
+    for behind in (b"", b"\xff", b"\xff" * 8, b"\n", b"1\n", b"x\ny\n"):
+        if body != b"N.":
+            with pytest.raises(InputError):
+                load_pickle(io.BytesIO(START + body + behind), "file.pkl")
+
+
+ANNOUNCED = {
+    "a text": b"\x8d" + struct.pack("<Q", 1 << 40) + b"x",
+    "bytes": b"\x8e" + struct.pack("<Q", 1 << 62) + b"x",
+    "a byte array": b"\x96" + struct.pack("<Q", 1 << 33) + b"x",
+    "a frame": b"\x95" + struct.pack("<Q", 1 << 33) + b"N",
+    "a text of protocol 2": b"X" + b"\xff" * 4 + b"x",
+    "a place in the memo": b"Nr" + struct.pack("<I", 1 << 30),
+    "a place in the memo of protocol 0": b"Np1000000000\n",
+    "a place in the memo behind which there is more": b"Np777777777\x0b\0\0x\n",
+    "a whole number": b"\x8b" + struct.pack("<I", 1 << 30) + b"x",
+    "a whole number as text": b"L" + b"9" * 10_000 + b"L\n",
+    "an array": array(number(10**12) + b"\x85", "f8", b"C\x08" + b"x" * 8),
+    "an array of objects": array(number(10**9) + b"\x85", "O8", b"]"),
+    "an array that holds nothing": array(number(10**12) + b"K\x00\x86", "f8", b"C\x00"),
+    "an array of empty texts": array(number(10**12) + b"\x85", "S0", b"C\x00"),
+    "an array of 100 dimensions": array(b"(" + b"K\x01" * 100 + b"t", "f8", b"C\x08" + b"x" * 8),
+    "an array of negative length": array(b"J\xff\xff\xff\xff\x85", "f8", b"C\x00"),
+    "an array of a wide type": array(b"K\x01\x85", "U999999999", b"C\x04abcd"),
+    "a scalar of a wide type": name("numpy.core.multiarray", "scalar") + dtype("S999999999")
+    + b"C\x01x\x86R",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("before", [b"", b")\x85\x850", b"(NNt0"])
+@pytest.mark.parametrize("body", ANNOUNCED.values(), ids=ANNOUNCED)
+def test_announced_lengths_take_no_memory(body, before):
+    tracemalloc.start()
+    try:
+        refused(before + body)
+        assert tracemalloc.get_traced_memory()[1] < 1 << 24
+    finally:
+        tracemalloc.stop()
+
+
+REPEATED = {
+    "arrays": b"B" + struct.pack("<I", 1 << 20) + b"x" * (1 << 20) + b"\x940"
+    + dtype("i1") + b"\x940"
+    + (START_OF_ARRAY + b"(K\x01J\x00\x00\x10\x00\x85h\x01\x89h\x00tb0") * 50 + b"N",
+    "sets": b"](" + b"K\x01" * 100_000 + b"e\x940" + name("builtins", "set") + b"\x940"
+    + b"h\x01h\x00\x85R0" * 1000 + b"N",
+    "lists": b"](" + b"K\x01" * 100_000 + b"e\x940" + name("builtins", "list") + b"\x940"
+    + b"h\x01h\x00\x85R0" * 1000 + b"N",
+    "bytes": b"X" + struct.pack("<I", 1 << 20) + b"x" * (1 << 20) + b"\x940"
+    + name("_codecs", "encode") + b"\x940" + (b"h\x01h\x00" + text("latin1") + b"\x86R0") * 50
+    + b"N",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("body", REPEATED.values(), ids=REPEATED)
+def test_what_stands_there_once_is_not_built_again_and_again(body):
+    assert "hold more than the file does" in refused(body)
+
+
+def test_arrays_of_objects_take_no_more_than_their_list_holds():
+    for held in (0, 1, 3):
+        body = array(b"K\x02\x85", "O8", b"](" + b"K\x07" * held + b"e")
+        assert "no list of as many" in refused(body)
+    found = load(array(b"K\x02\x85", "O8", b"](K\x07K\x08e"))
+    assert found.tolist() == [7, 8]
+
+
+def test_arrays_of_text_hold_characters():
+    assert "no character" in refused(array(b"K\x01\x85", "U1", b"C\x04\xff\xff\xff\xff"))
+    assert load(array(b"K\x01\x85", "U1", b"C\x04\xff\xff\x10\x00")).tolist() == ["\U0010ffff"]
+
+
+@pytest.mark.parametrize("kind", ["defaultdict", "CacheTemplate", "arrays", "lists", "dicts"])
+def test_a_million_values_in_one_another_end_well(kind):
+    made = {
+        "defaultdict": (name("collections", "defaultdict"), b"q\x010h\x00)RK\x00h\x01s"),
+        "CacheTemplate": (name("x", "CacheTemplate"), b"q\x010h\x00)RK\x00h\x01s"),
+        "arrays": (
+            START_OF_ARRAY.replace(b"K\x00\x85C\x01b\x87R", b"0"),
+            b"q\x010" + array(b"K\x01\x85", "O8", b"]h\x01a"),
+        ),
+        "lists": (b"N", b"q\x010]h\x01a"),
+        "dicts": (b"N", b"q\x010}K\x00h\x01s"),
+    }[kind]
+    times = 3000 if kind == "arrays" else 300_000
+    load(made[0] + b"\x940N" + made[1] * times)
+
+
+def test_names_of_modules_in_collections_are_not_followed():
+    for body in (
+        name("collections", "defaultdict") + name("numpy", "dtype") + b"\x85R",
+        name("builtins", "tuple") + b"]\x85R",
+        name("builtins", "set") + b"](K\x01K\x01\x86e\x85R",
+        name("builtins", "int") + b"X" + struct.pack("<I", 4000) + b"9" * 4000 + b"\x85R",
+        name("builtins", "bool") + b")\x85\x85R",
+        name("collections", "OrderedDict") + b"](](K\x01K\x02\x86K\x03ee\x85R",
+        name("builtins", "list") + b")\x81",
+        name("builtins", "dict") + b")}\x92",
+    ):
+        refused(body)
+
+
+def nested_twice(depth):
+    value = [0.5, 0.5]
+    for _ in range(depth):
+        value = [value, value]
+    return value
+
+
+def images(count, **shared):
+    """Return images that all name the same lists."""
+    return [{"filename": f"{n}.jpg"} | shared for n in range(count)]
+
+
+def dense(**changes):
+    image = {"filename": "a.jpg", "boxes": [[1, 2, 3, 4]], "labels": [0], "sub_ids": [0]}
+    return [image | {"obj_ids": [0], "verb_scores": [[0.5] * 117]} | changes]
+
+
+BOX = {"bbox": [1.0, 2.0, 3.0, 4.0], "category_id": 0}
+HOI = {"subject_id": 0, "object_id": 0, "category_id": 0, "score": 0.5}
+ROW = [1, 0.5] + [1.0] * 8
+SHARING = {
+    "lists of rows": images(3000, predictions=[BOX] * 3000, hoi_prediction=[HOI] * 3000),
+    "boxes in boxes": dense(boxes=nested_twice(60)),
+    "scores in scores": dense(verb_scores=nested_twice(60)),
+    "equal rows of scores": dense(verb_scores=[[0.5] * 117] * 100_000),
+    "equal scores": images(3000, **dense(verb_scores=[[0.5] * 117] * 100)[0] | {"filename": ""}),
+    "rows of SWIG-HOI": dict.fromkeys(map(str, range(3000)), [ROW] * 3000),
+    "rows in rows of SWIG-HOI": {"a.jpg": [ROW, [nested_twice(60)] * 10]},
+    "dicts of V-COCO": [
+        dict.fromkeys(map(str, range(100)), 0.5) | {"image_id": 7, "person_box": [1, 2, 3, 4]}
+    ]
+    * 100_000,
+    "annotations of CDN": [
+        {"file_name": str(n), "annotations": []} | {"hoi_annotation": rows}
+        for rows in [[{}] * 3000]
+        for n in range(3000)
+    ],
+}
+
+
+@pytest.mark.parametrize("value", SHARING.values(), ids=SHARING)
+def test_lists_that_are_named_again_and_again_are_not_written_out(value, tmp_path):
+    path = tmp_path / "x.pkl"
+    path.write_bytes(pickle.dumps(value, protocol=4))
+    assert path.stat().st_size < 1 << 20
+    tracemalloc.start()
+    try:
+        with pytest.raises(InputError) as error:
+            read(path)
+        assert tracemalloc.get_traced_memory()[1] < 1 << 26
+    finally:
+        tracemalloc.stop()
+    assert str(error.value).startswith(f"{path}: ")
+
+
+def frame(length, content):
+    return b"\x95" + struct.pack("<Q", length) + content
+
+
+CROSSING = {
+    "a number": frame(4, b"G" + b"\0" * 8),
+    "a text": frame(4, text("a longer text")),
+    "a run of opcodes": frame(5, b"K\x01K\x02K\x03K\x04") + b"000",
+    "a line": frame(3, b"I12345\n"),
+    "another frame": frame(20, b"N" + frame(4, b"N" * 20)),
+    "two opcodes in a pattern": frame(5, b"]\x94h\x00K\x01aa"),
+}
+
+
+@pytest.mark.parametrize("body", CROSSING.values(), ids=CROSSING)
+def test_opcodes_do_not_cross_the_end_of_a_frame(body):
+    # Behind it Python's unpickler reads other opcodes than stand there.
+    assert "frame" in refused(body)
+    assert load(frame(4, b"N0N0") + b"K\x07") == 7

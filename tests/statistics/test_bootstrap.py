@@ -1,0 +1,234 @@
+"""Bootstrap intervals."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from support.scenes import BICYCLE, PERSON, RIDE, image, problems, scenes
+
+from diaghoi import Diagnosis, InputError, diagnose, simulate
+from diaghoi.data import protocol
+from diaghoi.statistics.bootstrap import (
+    bootstrap,
+    bounds_of,
+    draws,
+    resampled,
+    shift_of,
+    stretch_of,
+)
+from diaghoi.statistics.resampling import MeanPrecisions, Resampler
+
+
+@pytest.fixture(scope="module")
+def diagnosis() -> Diagnosis:
+    rng = np.random.default_rng(0)
+    truth = simulate.annotations(60, rng)
+    return diagnose(truth, simulate.detect(truth, simulate.ONE_STAGE, rng))
+
+
+def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    """List the numbers of a result by their path."""
+    if isinstance(value, dict):
+        for key, part in value.items():
+            yield from leaves(part, f"{path}.{key}".lstrip("."))
+    else:
+        yield path, value
+
+
+def assert_figures(diagnosis: Diagnosis) -> None:
+    """Compare the figures under equal weights with those of the report."""
+    result = dict(leaves(diagnosis.to_dict()))
+    ones = np.ones((len(diagnosis.names), 1), dtype=np.int32)
+    figures = Resampler.of(diagnosis).figures(ones)
+    for path, values in figures.items():
+        if not path.startswith("shares."):
+            expected = result[path]
+            wanted = np.nan if expected is None else pytest.approx(expected, abs=1e-7)
+            assert np.isnan(values[0]) if expected is None else values[0] == wanted, path
+    # Everything that is a figure of the images has an interval.
+    parts = ("map.", "max_recall.", "oracles.", "errors.", "pairs.", "actions.")
+    left_out = {"pairs.source", "errors.ignored"}
+    undefined = {path for path, value in result.items() if value is None}
+    for path in set(result) - set(figures) - left_out - undefined:
+        assert not path.startswith(parts), path
+
+
+@settings(max_examples=40)
+@given(problems())
+def test_equal_weights_give_the_figures_of_the_report(problem: tuple) -> None:
+    for name in ("hico-det-520", "diag-hoi"):
+        assert_figures(diagnose(*problem, name))
+
+
+def test_equal_weights_give_the_figures_of_v_coco() -> None:
+    rng = np.random.default_rng(0)
+    truth = simulate.v_coco_annotations(20, rng)
+    assert_figures(diagnose(truth, simulate.v_coco_detect(truth, rng)))
+
+
+def test_groups_of_classes_have_intervals(diagnosis: Diagnosis) -> None:
+    rng = np.random.default_rng(0)
+    truth = simulate.annotations(20, rng)
+    found = simulate.detect(truth, simulate.ONE_STAGE, rng)
+    from diaghoi.data.groups import zero_shot
+
+    groups = zero_shot("RF-UC", truth.vocabulary)
+    intervals = bootstrap(diagnose(truth, found, protocol("hico-det", groups=groups)), 10).intervals
+    assert {"map.unseen", "map.seen", "map.harmonic", "official.default.unseen"} <= set(intervals)
+
+
+def test_a_figure_is_that_of_the_images_drawn(diagnosis: Diagnosis) -> None:
+    (weights,) = draws(len(diagnosis.names), 3, seed=0)
+    figures = Resampler.of(diagnosis).figures(weights)
+    total = diagnosis.image_pairs["full"].columns["predicted"] @ weights
+    assert (weights.sum(axis=0) == len(diagnosis.names)).all()
+    np.testing.assert_allclose(figures["pairs.per_image"], total / len(diagnosis.names))
+
+
+def test_the_seed_alone_decides(diagnosis: Diagnosis, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = bootstrap(diagnosis, 150, seed=3)
+    monkeypatch.setattr(os, "cpu_count", lambda: 1)
+    assert bootstrap(diagnosis, 150, seed=3) == first
+    assert bootstrap(diagnosis, 150, seed=4) != first
+
+
+def test_more_resamples_begin_with_the_same_ones() -> None:
+    few = next(draws(7, 128, seed=1))
+    many = next(draws(7, 300, seed=1))
+    np.testing.assert_array_equal(few, many)
+
+
+@pytest.mark.parametrize("method", ["centred", "percentile", "bca"])
+def test_bounds_are_ordered_and_wider_with_more_confidence(
+    diagnosis: Diagnosis, method: Any
+) -> None:
+    usual = bootstrap(diagnosis, 200, method=method)
+    wide = bootstrap(diagnosis, 200, method=method, confidence=0.99)
+    for path, bounds in usual.intervals.items():
+        if bounds is not None:
+            low, high = bounds
+            assert wide.intervals[path][0] <= low <= high <= wide.intervals[path][1], path
+    assert usual.to_dict()["bootstrap"]["method"] == method
+
+
+def test_a_centred_interval_holds_the_figure(diagnosis: Diagnosis) -> None:
+    result = diagnosis.to_dict()
+    intervals = bootstrap(diagnosis, 200).intervals
+    low, high = intervals["map.full"]
+    assert low < result["map"]["full"] < high
+    low, high = intervals["oracles.action.delta_map.full"]
+    assert low < result["oracles"]["action"]["delta_map"]["full"] < high
+
+
+def test_bca_of_a_symmetric_mean_is_near_the_percentiles() -> None:
+    # Share of images with pairs: a mean, for which both methods agree.
+    boxes = [(PERSON, (0, 0, 9, 9)), (BICYCLE, (10, 0, 19, 9))]
+    images = [image(str(n), boxes, [(0, 1, RIDE)]) for n in range(80)]
+    found = [image(str(n), boxes, [(0, 1, RIDE, 0.5, 0.5)][: n % 2]) for n in range(80)]
+    diagnosis = diagnose(scenes(images, scored=False), scenes(found, scored=True))
+    plain = bootstrap(diagnosis, 2000, method="percentile").intervals["pairs.recall"]
+    corrected = bootstrap(diagnosis, 2000, method="bca").intervals["pairs.recall"]
+    assert corrected == pytest.approx(plain, abs=0.02)
+    # The normal interval of a share of one half among 80 images.
+    assert plain == pytest.approx((0.5 - 1.96 * 0.0559, 0.5 + 1.96 * 0.0559), abs=0.02)
+
+
+def test_figures_that_are_undefined_in_resamples_are_told() -> None:
+    boxes = [(PERSON, (0, 0, 9, 9)), (BICYCLE, (10, 0, 19, 9))]
+    annotated = [image("a", boxes, [(0, 1, RIDE)]), image("b", boxes, [])]
+    found = [image(name, boxes, [(0, 1, RIDE, 0.5, 0.5)]) for name in "ab"]
+    diagnosis = diagnose(scenes(annotated, scored=False), scenes(found, scored=True))
+    result = bootstrap(diagnosis, 100)
+    # A resample without the annotated image has no class with annotations.
+    assert 10 < result.undefined["map.full"] < 50
+    assert result.intervals["map.rare"] is None
+    assert result.undefined["map.rare"] == 100
+
+
+def test_intervals_cover_the_expected_figure() -> None:
+    """A 95 % interval holds what other sets of the same size give, near 95 times in a hundred."""
+    rng = np.random.default_rng(1)
+    truth = simulate.annotations(600, rng)
+    diagnosis = diagnose(truth, simulate.detect(truth, simulate.ONE_STAGE, rng))
+    splits = {"full": diagnosis.splits["full"]}
+    means = MeanPrecisions.of(diagnosis.ledger, 600, diagnosis.protocol, splits, ["action"])
+    size, sets, paths = 100, 30, ("map.full", "oracles.action.delta_map.full")
+    points, intervals = [], []
+    for _ in range(sets):
+        chosen = rng.choice(600, size, replace=False)
+        whole = np.zeros((600, 1), dtype=np.int32)
+        whole[chosen] = 1
+        point = means.figures(whole)
+        weights = np.zeros((600, 128), dtype=np.int32)
+        weights[chosen] = next(draws(size, 128, seed=int(rng.integers(1000))))
+        values = means.figures(weights)
+        without = np.repeat(whole, size, axis=1)
+        without[chosen, np.arange(size)] = 0
+        left_out = means.figures(without)
+        points.append([point[path][0] for path in paths])
+        intervals.append(
+            [
+                bounds_of(
+                    values[path],
+                    np.array([0.025, 0.975]),
+                    shift_of(values[path], float(point[path][0])),
+                    stretch_of(values[path], left_out[path]),
+                )
+                for path in paths
+            ]
+        )
+    expected = np.mean(points, axis=0)
+    for n, path in enumerate(paths):
+        held = np.mean([low <= expected[n] <= high for low, high in (i[n] for i in intervals)])
+        assert 0.83 <= held <= 1.0, (path, held)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"resamples": 1}, "--bootstrap 1: give at least two resamples"),
+        ({"confidence": 1.0}, "--confidence 1: must lie between 0 and 1"),
+        ({"confidence": 0.0}, "--confidence 0: must lie between 0 and 1"),
+        ({"method": "normal"}, "--interval normal: give one of centred, percentile, bca"),
+    ],
+)
+def test_bad_settings(diagnosis: Diagnosis, changes: dict, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        bootstrap(diagnosis, **changes)
+
+
+def test_one_image_is_too_few() -> None:
+    boxes = [(PERSON, (0, 0, 9, 9)), (BICYCLE, (10, 0, 19, 9))]
+    one = diagnose(
+        scenes([image("a", boxes, [(0, 1, RIDE)])], scored=False),
+        scenes([image("a", boxes, [(0, 1, RIDE, 0.5, 0.5)])], scored=True),
+    )
+    with pytest.raises(InputError, match="at least two images to draw from, and there is 1"):
+        bootstrap(one)
+
+
+def test_progress_counts_resamples(diagnosis: Diagnosis) -> None:
+    done: list[int] = []
+    resampled(Resampler.of(diagnosis).figures, draws(len(diagnosis.names), 130, 0), done.append)
+    assert done == [128, 2]
+
+
+def test_the_spread_is_stretched_to_that_between_bootstrap_and_jackknife() -> None:
+    values, left_out = np.array([0.4, 0.6]), np.array([0.3, 0.5, 0.7])
+    jackknife = np.sqrt(2 / 3 * 0.08)
+    assert stretch_of(values, left_out) == pytest.approx(np.sqrt(jackknife / 0.1))
+    assert stretch_of(values, np.array([0.5, 0.5])) == 1
+    assert stretch_of(np.array([0.5, 0.5]), left_out) == 1
+    assert stretch_of(np.array([np.nan, 0.5]), left_out) == 1
+
+
+def test_bounds_of_shares_stay_shares() -> None:
+    values = np.linspace(0.9, 1, 11)
+    ends = np.array([0.0, 1.0])
+    assert bounds_of(values, ends, 0.02, 2.0) == pytest.approx((0.87, 1.0))
+    assert bounds_of(values + 1, ends, 0.0, 2.0) == pytest.approx((1.85, 2.05))

@@ -1,0 +1,193 @@
+"""Paired tests of two detectors."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from diaghoi import Diagnosis, InputError, diagnose, simulate
+from diaghoi.data import protocol
+from diaghoi.data.scenes import Scenes
+from diaghoi.statistics.significance import Difference, compare_pair, corrected, holm, shown_p
+
+
+def simulated(images: int, seed: int, *detectors: simulate.Detector) -> list[Diagnosis]:
+    """Diagnose detectors on simulated images."""
+    rng = np.random.default_rng(seed)
+    truth = simulate.annotations(images, rng)
+    return [
+        diagnose(truth, simulate.detect(truth, detector, rng), "hico-det", label=label)
+        for label, detector in zip("AB", detectors, strict=True)
+    ]
+
+
+@pytest.fixture(scope="module")
+def pair() -> list[Diagnosis]:
+    return simulated(150, 0, simulate.ONE_STAGE, simulate.TWO_STAGE)
+
+
+def test_a_comparison_holds_the_figures_of_both(pair: list[Diagnosis]) -> None:
+    first, second = pair
+    found = compare_pair(first, second, 128)
+    assert [each.path for each in found[:2]] == ["map.full", "oracles.human_box.delta_map.full"]
+    assert len(found) == 10
+    assert found[0].first == pytest.approx(first.mean_ap["full"], abs=1e-12)
+    assert found[0].second == pytest.approx(second.mean_ap["full"], abs=1e-12)
+    for each in found:
+        assert each.interval[0] <= each.difference <= each.interval[1]
+        assert 1 / 129 <= each.p <= each.p_holm <= 1
+        assert each.to_dict()["interval"] == list(each.interval)
+
+
+def test_the_other_way_round_the_signs_change(pair: list[Diagnosis]) -> None:
+    one, other = compare_pair(*pair, 128), compare_pair(*pair[::-1], 128)
+    for mine, theirs in zip(one, other, strict=True):
+        assert mine.difference == pytest.approx(-theirs.difference, abs=1e-12)
+        assert mine.interval == pytest.approx([-bound for bound in theirs.interval[::-1]])
+
+
+def test_the_order_of_images_does_not_matter(pair: list[Diagnosis]) -> None:
+    rng = np.random.default_rng(0)
+    truth = simulate.annotations(40, rng)
+    found = [simulate.detect(truth, each, rng) for each in (simulate.ONE_STAGE, simulate.WEAK)]
+    mixed = found[1].take(rng.permutation(40))
+    first = diagnose(truth, found[0])
+    for each, again in zip(
+        compare_pair(first, diagnose(truth, found[1]), 50),
+        compare_pair(first, diagnose(truth, mixed), 50),
+        strict=True,
+    ):
+        assert each.difference == pytest.approx(again.difference, abs=1e-12)
+        assert each.interval == pytest.approx(again.interval, abs=1e-12)
+
+
+def test_equal_detectors_do_not_differ(pair: list[Diagnosis]) -> None:
+    for each in compare_pair(pair[0], pair[0], 64):
+        assert (each.difference, each.p, each.p_holm) == (0, 1, 1)
+        assert "cannot be told apart: +0.0" in each.sentence
+
+
+def test_the_seed_alone_decides(pair: list[Diagnosis], monkeypatch: pytest.MonkeyPatch) -> None:
+    first = compare_pair(*pair, 150, seed=5)
+    monkeypatch.setattr(os, "cpu_count", lambda: 1)
+    assert compare_pair(*pair, 150, seed=5) == first
+
+
+def test_a_plain_sentence(pair: list[Diagnosis]) -> None:
+    found = {each.path: each for each in compare_pair(*pair, 300)}
+    mean = found["map.full"]
+    assert mean.p_holm < 0.05
+    points, low, high = 100 * mean.difference, *(100 * bound for bound in mean.interval)
+    assert mean.sentence == (
+        f"B's mAP is higher than that of A by {points:.1f}, 95 % {low:.1f} to {high:.1f} "
+        f"({shown_p(mean.p_holm)}, corrected)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("difference", "interval", "words"),
+    [
+        (0.02, (-0.001, 0.05), "is higher than that of A by 2.0, 95 % -0.1 to 5.0 (p"),
+        (-0.02, (-0.05, 0.001), "is lower than that of A by 2.0, 95 % -0.1 to 5.0 (p"),
+        (-0.02, (-0.05, -0.01), "is lower than that of A by 2.0, 95 % 1.0 to 5.0 (p"),
+    ],
+)
+def test_a_bound_beyond_zero_keeps_its_sign(
+    difference: float, interval: tuple[float, float], words: str
+) -> None:
+    found = Difference(
+        path="map.full",
+        title="mAP",
+        labels=("A", "B"),
+        first=0.5,
+        second=0.5 + difference,
+        difference=difference,
+        interval=interval,
+        p=0.01,
+        p_bootstrap=0.06,
+        p_holm=1.0,
+        sentence="",
+    )
+    assert words in corrected([found])[0].sentence
+
+
+def halves(count: int, seed: int, better: float) -> list[Diagnosis]:
+    """Make two detectors that find annotated triplets at random, the second more by ``better``."""
+    rng = np.random.default_rng(seed)
+    truth = simulate.annotations(count, rng)
+    scored = replace(
+        truth, triplet_score=rng.random(len(truth.triplet_pair)), pair_score=None, sizes=None
+    )
+    diagnoses = []
+    for chance in (0.5, 0.5 + better):
+        kept = rng.random(len(truth.triplet_pair)) < chance
+        # What is not found is claimed of another image, so that it is a false positive there.
+        verb = np.where(kept, truth.triplet_verb, truth.vocabulary.no_interaction)
+        diagnoses.append(diagnose(truth, _with_verbs(scored, verb), "hico-det"))
+    return diagnoses
+
+
+def _with_verbs(scenes: Scenes, verb: np.ndarray) -> Scenes:
+    return replace(scenes, triplet_verb=verb, triplet_action_score=scenes.triplet_score)
+
+
+def rejected(better: float, images: int, trials: int) -> float:
+    """Share of trials in which the mAP of two detectors differs at 5 %."""
+    hits = 0
+    for trial in range(trials):
+        first, second = halves(images, trial, better)
+        hits += compare_pair(first, second, 100, seed=trial, oracles=())[0].p <= 0.05
+    return hits / trials
+
+
+def test_without_a_difference_one_in_twenty_is_rejected() -> None:
+    # Of 60 trials at 5 %, fewer than 9 are rejected with a probability of 99.7 %.
+    assert rejected(0.0, 30, 60) < 9 / 60
+
+
+def test_power_rises_with_the_number_of_images() -> None:
+    few, many = rejected(0.12, 15, 20), rejected(0.12, 120, 20)
+    assert many > few + 0.2
+    assert many >= 0.7
+
+
+@given(st.lists(st.floats(0, 1), max_size=8))
+def test_holm(p: list[float]) -> None:
+    corrected = holm(p)
+    ordered = sorted(range(len(p)), key=lambda n: p[n])
+    highest = 0.0
+    for rank, n in enumerate(ordered):
+        highest = min(max(highest, (len(p) - rank) * p[n]), 1.0)
+        assert corrected[n] == pytest.approx(highest)
+
+
+def test_holm_by_hand() -> None:
+    assert holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
+
+
+@pytest.mark.parametrize(("p", "shown"), [(0.0009, "p < 0.001"), (0.0412, "p = 0.041")])
+def test_p_values_are_shown_short(p: float, shown: str) -> None:
+    assert shown_p(p) == shown
+
+
+def test_what_cannot_be_compared(pair: list[Diagnosis]) -> None:
+    first, second = pair
+    other = replace(second, protocol=protocol("hico-det-520"))
+    with pytest.raises(InputError, match=r"different protocols, hico-det .* and hico-det-520"):
+        compare_pair(first, other)
+    names = second.names.astype("U40")
+    names[0] = "elsewhere.jpg"
+    with pytest.raises(InputError, match="2 images are in one of the diagnoses alone"):
+        compare_pair(first, replace(second, names=names))
+    with pytest.raises(InputError, match="'unseen' is no split; known: full, rare, non_rare"):
+        compare_pair(first, second, split="unseen")
+    with pytest.raises(InputError, match="--bootstrap 1: give at least two"):
+        compare_pair(first, second, 1)
+    less = replace(second.ledger, annotation_class=second.ledger.annotation_class[:-1])
+    with pytest.raises(InputError, match="different annotations"):
+        compare_pair(first, replace(second, ledger=less))
