@@ -7,6 +7,7 @@
 >>> diagnosis.mean_ap["full"], diagnosis.errors["association"]  # doctest: +SKIP
 """
 
+import sys as _sys
 from pathlib import Path as _Path
 
 # In a source tree, the oracles and the plots stand beside the package.
@@ -14,7 +15,6 @@ if not (_Path(__file__).parent / "oracles").is_dir():
     __path__.append(str(_Path(__file__).parents[1]))
 
 from diaghoi._version import __version__
-from diaghoi.data.known_object import read_image_labels
 from diaghoi.data.protocol import PROTOCOLS, Protocol, protocol
 from diaghoi.data.scenes import Scenes
 from diaghoi.diagnosis.accumulator import Accumulator
@@ -27,6 +27,7 @@ from diaghoi.formats import (
     read_annotations,
     read_predictions,
 )
+from diaghoi.formats.hico_det.image_labels import read_image_labels
 from diaghoi.oracles import ORACLES, Oracle
 
 __all__ = [
@@ -47,3 +48,9 @@ __all__ = [
     "read_image_labels",
     "read_predictions",
 ]
+
+# The classes know nothing of their presentation, so a notebook is told how to show them here.
+if (_shell := getattr(_sys.modules.get("IPython"), "get_ipython", lambda: None)()) is not None:
+    from diaghoi.report.notebook import load_ipython_extension as _load
+
+    _load(_shell)

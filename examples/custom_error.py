@@ -14,9 +14,9 @@ from rich.console import Console
 
 import diaghoi
 from diaghoi import simulate
-from diaghoi.data.vocabulary import vocabulary
 from diaghoi.evaluation.errors import LABELS
 from diaghoi.evaluation.ledger import Ledger
+from diaghoi.formats.datasets import vocabulary
 from diaghoi.oracles.oracle import oracle
 from diaghoi.report.text import percent, print_report
 

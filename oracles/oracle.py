@@ -36,12 +36,6 @@ class Oracle:
     definition: str
     repair: Callable[[Ledger], Ledger]
 
-    def _repr_html_(self) -> str:
-        # Only a notebook asks for it; the core works without the presentation.
-        from diaghoi.report.notebook import oracle_html
-
-        return oracle_html(self)
-
     def __call__(self, ledger: Ledger) -> Ledger:
         """Return the repaired ledger."""
         return self.repair(ledger)

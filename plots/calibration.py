@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import EngFormatter, LogLocator, NullLocator
 
+from diaghoi.data.arrays.types import FloatArray
 from diaghoi.exceptions import InputError
 from diaghoi.plots.figure import FigureKind, ModelData, NotApplicable, Source, shown_names
 from diaghoi.plots.legend import MARK, legend_above, model_lines
@@ -24,8 +25,6 @@ LABELS = ("Triplet score (%)", "True positives (%)", "Predictions")
 FEW = 100  # predictions of a bin, below which its share of true positives is uncertain by points
 THOUSANDS = EngFormatter(sep="")  # 10, 1k, 100k
 CALIBRATED: dict[str, Any] = {"color": "0.5", "linewidth": 0.7, "linestyle": (0, (1, 1.5))}
-
-FloatArray = npt.NDArray[np.float64]
 
 
 class Reliability(NamedTuple):

@@ -7,12 +7,12 @@ from itertools import cycle
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
+from diaghoi.data.arrays.types import FloatArray
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.exceptions import InputError
 from diaghoi.plots.figure import (
@@ -27,8 +27,6 @@ from diaghoi.plots.labels import split_title
 from diaghoi.plots.legend import legend_above
 from diaghoi.plots.panels import one_panel, panel_grid
 from diaghoi.plots.style import paper
-
-FloatArray = npt.NDArray[np.float64]
 
 HEIGHT = 2.1  # inches
 FURTHER_ROW = 1.3  # inches

@@ -13,6 +13,7 @@ from matplotlib.collections import Collection
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
+from diaghoi.data.arrays.types import FloatArray
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.evaluation.errors import LABELS
 from diaghoi.oracles import error_title
@@ -20,8 +21,6 @@ from diaghoi.plots.figure import FigureKind, ModelData, NotApplicable, diagnosis
 from diaghoi.plots.labels import fitted, text_width
 from diaghoi.plots.panels import one_panel
 from diaghoi.plots.style import colour, paper
-
-FloatArray = npt.NDArray[np.float64]
 
 MOST = 25  # rows, by default
 PAGE = 8.5  # inches, the most that all panels may be high

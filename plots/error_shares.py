@@ -14,6 +14,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import EngFormatter
 
+from diaghoi.data.arrays.types import FloatArray
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.evaluation.errors import LABELS
 from diaghoi.oracles import error_title
@@ -22,8 +23,6 @@ from diaghoi.plots.labels import inches_of
 from diaghoi.plots.legend import legend_above
 from diaghoi.plots.panels import one_panel, panel_grid
 from diaghoi.plots.style import HATCHES, colour, paper
-
-FloatArray = npt.NDArray[np.float64]
 
 BINS = 6  # a decade of ranks
 BEST = 100  # predictions of the first bin, where there are many

@@ -11,15 +11,12 @@ import numpy as np
 import numpy.typing as npt
 
 from diaghoi.data.arrays.ragged import expand, first_of_run, marked, runs
+from diaghoi.data.arrays.types import BoolArray, FloatArray, IntArray
+from diaghoi.data.boxes import iou
 from diaghoi.data.protocol import Protocol
 from diaghoi.data.scenes import Scenes
 from diaghoi.evaluation.errors import DUPLICATE, TRUE_POSITIVE
 from diaghoi.evaluation.matching import Match
-from diaghoi.evaluation.overlap import iou
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.integer]
-BoolArray = npt.NDArray[np.bool_]
 
 SAME_BOX = 0.7
 """IoU beyond which two annotated boxes of one category are taken for one thing."""

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
 from diaghoi.cases.closeup import CloseUp, Near
 from diaghoi.cases.sentences import (
@@ -18,6 +17,7 @@ from diaghoi.cases.sentences import (
 )
 from diaghoi.cases.similarities import COMPARED, KINDS, Similarities
 from diaghoi.data.arrays.ragged import place_in_group
+from diaghoi.data.arrays.types import BoolArray, IntArray
 from diaghoi.data.joining import join
 from diaghoi.data.scenes import Scenes
 from diaghoi.diagnosis.diagnosis import Diagnosis
@@ -25,8 +25,6 @@ from diaghoi.evaluation.errors import DUPLICATE, LABELS, TRUE_POSITIVE
 from diaghoi.evaluation.ledger import Ledger
 from diaghoi.exceptions import InputError, close_matches
 
-BoolArray = npt.NDArray[np.bool_]
-IntArray = npt.NDArray[np.integer]
 Box = tuple[float, float, float, float]
 
 MISSED = "missed_gt"

@@ -41,6 +41,7 @@ from diaghoi.cases.annotation_faults import (
 from diaghoi.cases.cases import check_single
 from diaghoi.data.arrays.ragged import marked
 from diaghoi.data.arrays.threads import threads
+from diaghoi.data.arrays.types import BoolArray
 from diaghoi.data.joining import join
 from diaghoi.data.scenes import Scenes
 from diaghoi.data.vocabulary import Vocabulary, facts
@@ -50,9 +51,6 @@ from diaghoi.evaluation.errors import ACTION, LABELS
 from diaghoi.evaluation.ledger import Ledger
 from diaghoi.evaluation.matching import match
 from diaghoi.evaluation.means import Split, split_means
-
-IntArray = npt.NDArray[np.integer]
-BoolArray = npt.NDArray[np.bool_]
 
 
 class Cause(NamedTuple):

@@ -5,16 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from diaghoi.data.arrays.ragged import marked
+from diaghoi.data.arrays.types import BoolArray, FloatArray, IntArray
+from diaghoi.data.boxes import iou
 from diaghoi.data.protocol import Protocol
 from diaghoi.data.scenes import Scenes
 from diaghoi.evaluation.matching import Match, match
-from diaghoi.evaluation.overlap import iou
-
-IntArray = npt.NDArray[np.integer]
-BoolArray = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -137,7 +134,7 @@ class CloseUp:
         return value > self.protocol.iou if self.protocol.strict else value >= self.protocol.iou
 
 
-def _largest(boxes: IntArray, values: npt.NDArray[np.float64]) -> Near:
+def _largest(boxes: IntArray, values: FloatArray) -> Near:
     if not len(boxes):
         return Near()
     best = int(np.argmax(values))

@@ -9,6 +9,7 @@ import numpy as np
 
 from diaghoi.cases.closeup import CloseUp, Near
 from diaghoi.data.scenes import Scenes
+from diaghoi.data.splits import counted_classes
 from diaghoi.evaluation.errors import LABELS
 from diaghoi.exceptions import some_of
 
@@ -111,7 +112,7 @@ def joined_pair(view: CloseUp, triplet: int) -> int:
         Row of the annotated pairs; -1 where it localises none.
     """
     hits, annotations = view.matched.hits, view.annotations
-    counted = np.append(view.protocol.counted(annotations.vocabulary), False)
+    counted = np.append(counted_classes(view.protocol, annotations.vocabulary), False)
     pairs = annotations.triplet_pair[counted[annotations.triplet_class]]
     mine = hits.predicted == view.predictions.triplet_pair[triplet]
     mine &= np.isin(hits.annotated, pairs)
@@ -326,7 +327,7 @@ def _verb(view: CloseUp, triplet: int) -> str:
 def _verbs(view: CloseUp, of: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> str:
     """Name the counted verbs of some annotated triplets."""
     annotations = view.annotations
-    counted = np.append(view.protocol.counted(annotations.vocabulary), False)
+    counted = np.append(counted_classes(view.protocol, annotations.vocabulary), False)
     of = of & counted[annotations.triplet_class]
     verbs = dict.fromkeys(annotations.triplet_verb[of].tolist())
     names = [repr(annotations.vocabulary.verbs[verb].replace("_", " ")) for verb in verbs]

@@ -10,11 +10,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.integer]
-BoolArray = npt.NDArray[np.bool_]
+from diaghoi.data.arrays.types import BoolArray, FloatArray, IntArray
 
 NEAR, PLAUSIBLE = 0.75, 0.5
 """Similarity from which an error is near, and above which it is plausible: a wrong action on the

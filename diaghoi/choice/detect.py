@@ -19,7 +19,6 @@ from math import isfinite
 from typing import Literal, get_args
 
 import numpy as np
-import numpy.typing as npt
 
 from diaghoi.choice.answers import MISSING, Answer, Answers, in_order
 from diaghoi.choice.classes import Interaction, matching_name, thing_names, verb_names
@@ -27,13 +26,11 @@ from diaghoi.choice.joining import by_name, check_named, strangers
 from diaghoi.choice.questions import Questions
 from diaghoi.data.arrays.ragged import expand, place_in_group, runs
 from diaghoi.data.arrays.ranking import descending
+from diaghoi.data.arrays.types import BoolArray, FloatArray, IntArray
+from diaghoi.data.boxes import iou
 from diaghoi.data.scenes import Scenes
-from diaghoi.evaluation.overlap import iou
 from diaghoi.exceptions import InputError, close_matches, some_of
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.integer]
-BoolArray = npt.NDArray[np.bool_]
 Match = Literal["scene", "person", "pair"]
 MATCHES: tuple[str, ...] = get_args(Match)
 TOP = 5

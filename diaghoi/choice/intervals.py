@@ -9,17 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
 from diaghoi.choice.evaluation import ChoiceEvaluation
 from diaghoi.choice.score import METRICS, Tally
+from diaghoi.data.arrays.types import FloatArray, IntArray
 from diaghoi.exceptions import InputError
 from diaghoi.statistics.bootstrap import Bootstrap, bootstrap_of
 from diaghoi.statistics.significance import Difference, paired_differences
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.integer]
 SHARES = (*METRICS, "micro_precision", "micro_recall")
 TITLES = {
     "instance_f1": "Instance-F1",

@@ -15,18 +15,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from diaghoi.choice.joining import by_name, check_named
 from diaghoi.choice.questions import Questions
+from diaghoi.data.arrays.types import BoolArray, FloatArray
+from diaghoi.data.boxes import iou
 from diaghoi.data.scenes import Scenes
 from diaghoi.data.vocabulary import Vocabulary
-from diaghoi.evaluation.overlap import iou
 from diaghoi.exceptions import InputError, some_of
 from diaghoi.formats import read_annotations
 from diaghoi.formats.columns.checks import shown
 
-FloatArray = npt.NDArray[np.float64]
 WORDS = {"single": False, "multi": True}
 # Of a number of people: more are none.
 DIGITS = 9
@@ -185,7 +184,7 @@ def apart(boxes: FloatArray, margin: float) -> FloatArray:
     return ordered[kept]
 
 
-def same_person(people: FloatArray, boxes: FloatArray, margin: float) -> npt.NDArray[np.bool_]:
+def same_person(people: FloatArray, boxes: FloatArray, margin: float) -> BoolArray:
     """(N, B) tell which boxes are those of each person; boxes without area are so if equal."""
     first, second = np.repeat(people, len(boxes), axis=0), np.tile(boxes, (len(people), 1))
     same = (iou(first, second, margin) >= SAME_PERSON) | (first == second).all(axis=1)

@@ -16,13 +16,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from diaghoi.choice.answers import Answers
 from diaghoi.choice.questions import LETTERS
+from diaghoi.data.arrays.types import FloatArray
 from diaghoi.statistics.significance import holm, shown_p
 
-FloatArray = npt.NDArray[np.float64]
 LEVEL = 0.05
 ROUNDING = 1e-9
 

@@ -19,11 +19,13 @@ import numpy as np
 import numpy.typing as npt
 
 from diaghoi.choice.classes import ARTICLE, PERSON, Classes, Interaction, classes_of, interaction
+from diaghoi.data.arrays.types import FloatArray
 from diaghoi.data.protocol import HICO_DET, Protocol
-from diaghoi.data.vocabulary import Vocabulary, vocabulary
+from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.exceptions import InputError, close_matches, some_of
 from diaghoi.formats.columns.checks import shown
 from diaghoi.formats.containers.content import load
+from diaghoi.formats.datasets import vocabulary
 
 FIRST = "QA_0"
 RIGHT, WRONG = "gt_choices", "wrong_choices"
@@ -125,7 +127,7 @@ class Questions:
         """Place of each question by image and name."""
         return {(each.image, each.name): place for place, each in enumerate(self.questions)}
 
-    def boxes(self, name: Literal["human", "thing"]) -> npt.NDArray[np.float64]:
+    def boxes(self, name: Literal["human", "thing"]) -> FloatArray:
         """(Q, 4) boxes of the questions counted from zero, NaN where there is none."""
         boxes = [getattr(each, name) or (np.nan,) * 4 for each in self.questions]
         # The questions on HICO-DET have its boxes as they are annotated: counted from one.

@@ -24,15 +24,11 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.sparse import csr_array
 
 from diaghoi.choice.answers import Answers
 from diaghoi.choice.classes import Interaction
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.integer]
-BoolArray = npt.NDArray[np.bool_]
+from diaghoi.data.arrays.types import BoolArray, FloatArray, IntArray
 
 METRICS = ("instance_f1", "macro_f1", "micro_f1", "exact_match")
 FIGURES = (

@@ -17,9 +17,9 @@ from diaghoi.cli.settings import (
     read_settings,
     settings_file,
 )
-from diaghoi.data.vocabulary import vocabulary
 from diaghoi.exceptions import InputError
 from diaghoi.formats import read_annotations
+from diaghoi.formats.datasets import vocabulary
 
 config = typer.Typer(no_args_is_help=True, help="Show and change the settings of this user.")
 

@@ -9,10 +9,12 @@ import typer
 
 from diaghoi.cli import options, outputs
 from diaghoi.cli.progress import progress
-from diaghoi.data.vocabulary import Vocabulary, vocabulary
+from diaghoi.data.splits import split_classes
+from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.diagnosis.inspect import inspect
 from diaghoi.exceptions import printable, some_of
 from diaghoi.formats import read_annotations
+from diaghoi.formats.datasets import vocabulary
 from diaghoi.report.json import to_json, write_json
 
 dataset = typer.Typer(no_args_is_help=True, help="Check the description of a data set.")
@@ -73,7 +75,7 @@ def _understood(words: Vocabulary) -> dict[str, Any]:
         "boxes": None if files is None else {"origin": files.origin, "layout": files.boxes},
         "splits": {
             name: int(members.sum())
-            for name, members in words.protocol.splits(words).items()
+            for name, members in split_classes(words.protocol, words).items()
             if name != "full"
         },
         "protocol": {"name": words.protocol.name, "signature": words.protocol.signature},

@@ -7,12 +7,12 @@ from typing import Any, cast, get_args
 
 from diaghoi.cli.progress import Progress
 from diaghoi.cli.reading import Inputs
-from diaghoi.data.known_object import ImageLabels
 from diaghoi.data.scenes import Scenes
 from diaghoi.diagnosis.diagnose import diagnose
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.diagnosis.variants import check_overlap, check_threshold, variant_figures, variants_of
 from diaghoi.exceptions import InputError, close_matches
+from diaghoi.formats.hico_det.image_labels import ImageLabels
 from diaghoi.statistics.bootstrap import Method, bootstrap, check_settings
 
 # Of images and of resamples: enough for any interval.

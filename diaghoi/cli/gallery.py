@@ -169,7 +169,7 @@ def _choose(
     similarities = None
     if tables is not None:
         from diaghoi.semantic.diagnosis import semantic_diagnosis
-        from diaghoi.semantic.evaluation import evaluate
+        from diaghoi.semantic.evaluate import evaluate
 
         shown.start("finding out what errors mean", total=len(read.annotations))
         evaluated = evaluate(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from diaghoi.data.known_object import ImageLabels, read_image_labels
 from diaghoi.exceptions import InputError
 from diaghoi.formats import recognise
+from diaghoi.formats.hico_det.image_labels import ImageLabels, read_image_labels
 
 
 def read_labels(path: Path) -> ImageLabels:

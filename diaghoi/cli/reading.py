@@ -13,10 +13,11 @@ from diaghoi.cli.locate import find_annotations, in_folder
 from diaghoi.cli.progress import Progress
 from diaghoi.comparison.study import refuse_result
 from diaghoi.data.scenes import Scenes, SceneSource
-from diaghoi.data.vocabulary import Vocabulary, vocabulary
+from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.diagnosis.plausibility import sampled_warnings
 from diaghoi.exceptions import InputError
 from diaghoi.formats import open_annotations, open_predictions
+from diaghoi.formats.datasets import vocabulary
 
 
 class Inputs(NamedTuple):

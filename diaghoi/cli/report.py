@@ -18,13 +18,13 @@ from diaghoi.cli.report_files import Files
 from diaghoi.cli.settings import CHANGE, setting_of
 from diaghoi.data.groups import read_groups
 from diaghoi.data.groups import zero_shot as zero_shot_split
-from diaghoi.data.known_object import ImageLabels
 from diaghoi.data.protocol import PROTOCOLS, Group, Protocol
 from diaghoi.data.protocol import protocol as protocol_named
 from diaghoi.data.scenes import SceneSource
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.diagnosis import diagnose as diagnosing
 from diaghoi.exceptions import InputError
+from diaghoi.formats.hico_det.image_labels import ImageLabels
 from diaghoi.report.json import to_json
 
 ProtocolName = Annotated[

@@ -17,9 +17,9 @@ from diaghoi.cli.present import print_notes
 from diaghoi.cli.progress import Progress, progress
 from diaghoi.data.arrays.threads import cores
 from diaghoi.data.protocol import protocol as protocol_named
-from diaghoi.data.vocabulary import vocabulary
 from diaghoi.exceptions import InputError, close_matches, number_of, some_of
 from diaghoi.formats.containers.atomic import replacing
+from diaghoi.formats.datasets import vocabulary
 from diaghoi.report.json import to_json, write_json
 
 if TYPE_CHECKING:

@@ -197,7 +197,7 @@ def _evaluated(
     no_scores: bool,
     shown: Progress,
 ) -> SemanticEvaluation:
-    from diaghoi.semantic.evaluation import evaluate
+    from diaghoi.semantic.evaluate import evaluate
 
     shown.start("matching", total=len(read.annotations))
     return evaluate(

@@ -24,12 +24,13 @@ from typing import Any
 
 from diaghoi.data.protocol import Protocol
 from diaghoi.data.scenes import Scenes, SceneSource
-from diaghoi.data.vocabulary import Vocabulary, vocabulary
+from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.diagnosis.diagnose import diagnose
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.exceptions import InputError, close_matches
 from diaghoi.formats import open_predictions, read_annotations
 from diaghoi.formats.containers.toml import check_keys, read_toml, text_of
+from diaghoi.formats.datasets import vocabulary
 
 STAGES = {"one": "One-stage", "two": "Two-stage"}
 KEYS = ("annotations", "instances", "ids", "dataset", "protocol", "model")

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import overload
 
 import numpy as np
-import numpy.typing as npt
 
+from diaghoi.data.arrays.types import BoolArray
 from diaghoi.data.scenes import Scenes, SceneSource, Source
 from diaghoi.exceptions import InputError
 
@@ -83,5 +83,5 @@ class Joined:
         Whether the image is in the annotation file, and in the prediction file.
     """
 
-    annotated: npt.NDArray[np.bool_]
-    predicted: npt.NDArray[np.bool_]
+    annotated: BoolArray
+    predicted: BoolArray

@@ -7,22 +7,16 @@ choices, so that two numbers are only compared when they mean the same.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from diaghoi.data.arrays.ragged import marked
+from diaghoi.data.arrays.types import FloatArray
 from diaghoi.exceptions import InputError, close_matches
-
-if TYPE_CHECKING:
-    from diaghoi.data.vocabulary import Vocabulary
-
-BoolArray = npt.NDArray[np.bool_]
 
 # The official evaluators build these levels in floating point, so that the fourth is
 # 0.30000000000000004 and a recall of exactly 3/10 does not reach it. Their figures need the same.
-ELEVEN_LEVELS: npt.NDArray[np.float64] = np.arange(11) * np.float64(0.1)
+ELEVEN_LEVELS: FloatArray = np.arange(11) * np.float64(0.1)
 
 
 class Group(NamedTuple):
@@ -128,12 +122,6 @@ class Protocol:
     levels_from: Literal["zero", "both ends", "tenths"] = "zero"
     single_precision_recall: bool = False
 
-    def _repr_html_(self) -> str:
-        # Only a notebook asks for it; the core works without the presentation.
-        from diaghoi.report.notebook import protocol_html
-
-        return protocol_html(self)
-
     @property
     def signature(self) -> str:
         """All choices in one line."""
@@ -183,7 +171,7 @@ class Protocol:
         )
 
     @property
-    def levels(self) -> npt.NDArray[np.float64] | None:
+    def levels(self) -> FloatArray | None:
         """Recall levels at which precision is read, None for the area."""
         if self.average_precision == "area":
             return None
@@ -202,32 +190,6 @@ class Protocol:
     def margin(self) -> float:
         """Pixels by which a box is wider than the distance of its edges: 1 for inclusive boxes."""
         return 1.0 if self.boxes == "inclusive" else 0.0
-
-    def counted(self, vocabulary: Vocabulary) -> BoolArray:
-        """(C,) true for the HOI classes that count."""
-        if self.classes == "interactions":
-            return vocabulary.interacting
-        if self.classes == "roles" and vocabulary.agents is not None:
-            return ~vocabulary.agents
-        if self.classes == "evaluated" and vocabulary.evaluated is not None:
-            return vocabulary.evaluated
-        return np.ones(len(vocabulary), dtype=bool)
-
-    def splits(self, vocabulary: Vocabulary) -> dict[str, BoolArray]:
-        """(C,) masks of the groups of classes that are reported.
-
-        ``full``; those of the data set, ``rare`` and ``non_rare`` for instance; the groups of the
-        protocol.
-        """
-        counted = self.counted(vocabulary)
-        splits = vocabulary.splits
-        if self.rare == "test" and vocabulary.test_instances is not None:
-            rare = vocabulary.test_instances < 10
-            splits = {"rare": rare, "non_rare": ~rare}
-        masks = {"full": counted} | {name: counted & members for name, members in splits.items()}
-        for group in self.groups:
-            masks[group.name] = counted & marked(np.array(group.classes), len(vocabulary))
-        return masks
 
     def matches_like(self, other: Protocol) -> bool:
         """Whether both protocols find the same true positives in every class."""
@@ -282,27 +244,6 @@ PROTOCOLS = {
         SWIG_HOI,
     )
 }
-
-
-def check_protocol(protocol: Protocol, vocabulary: Vocabulary) -> None:
-    """Check that a protocol can be used on a data set.
-
-    Raises
-    ------
-    InputError
-        Where the data set has roles of people and the protocol not, or the other way round.
-    """
-    if (protocol.pairing == "person") != (vocabulary.agents is not None):
-        fitting = [
-            each.name
-            for each in PROTOCOLS.values()
-            if (each.pairing == "person") == (vocabulary.agents is not None)
-        ]
-        raise InputError(
-            f"protocol {protocol.name} is not for {vocabulary.name}; choose {', '.join(fitting)}"
-        )
-    if protocol.rare == "test" and vocabulary.test_instances is None:
-        raise InputError(f"{vocabulary.name} has no rare classes by test instances")
 
 
 def protocol(name: str | Protocol, **changes: Any) -> Protocol:

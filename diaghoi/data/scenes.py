@@ -16,11 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 from diaghoi.data.arrays.ragged import expand
+from diaghoi.data.arrays.types import Array, BoolArray, FloatArray, IntArray, StrArray
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.exceptions import InputError
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.integer]
 
 
 @runtime_checkable
@@ -32,7 +30,7 @@ class SceneSource(Protocol):
         """What labels and verbs mean."""
 
     @property
-    def names(self) -> npt.NDArray[np.str_]:
+    def names(self) -> StrArray:
         """(N,) image names."""
 
     @property
@@ -72,7 +70,7 @@ class SceneSource(Protocol):
     def take(self, images: npt.ArrayLike) -> Scenes:
         """Return the scenes of the given images, in the given order."""
 
-    def with_names(self: Source, names: npt.NDArray[np.str_]) -> Source:
+    def with_names(self: Source, names: StrArray) -> Source:
         """Rename the images; where there are more names, empty images follow."""
 
     def load(self) -> Scenes:
@@ -129,12 +127,12 @@ class Scenes:
     """
 
     vocabulary: Vocabulary
-    names: npt.NDArray[np.str_]
+    names: StrArray
     sizes: IntArray | None = None
     box_image: IntArray
     box_xyxy: FloatArray
     box_label: IntArray
-    box_ignored: npt.NDArray[np.bool_] | None = None
+    box_ignored: BoolArray | None = None
     box_score: FloatArray | None = None
     pair_human: IntArray
     pair_object: IntArray
@@ -226,7 +224,7 @@ class Scenes:
         return self.triplet_score
 
     @cached_property
-    def listed(self) -> npt.NDArray[np.bool_]:
+    def listed(self) -> BoolArray:
         """(P,) true for the pairs that the detector lists (where it lists none: with an object)."""
         if self.pair_score is None:
             return np.asarray(self.pair_object >= 0)
@@ -274,7 +272,7 @@ class Scenes:
         }
         return replace(parts[0], **joined)
 
-    def with_names(self, names: npt.NDArray[np.str_]) -> Scenes:
+    def with_names(self, names: StrArray) -> Scenes:
         """Rename the images; where there are more names, empty images follow."""
         sizes = self.sizes
         if sizes is not None and len(names) > len(sizes):
@@ -285,7 +283,7 @@ class Scenes:
         """Return these scenes: they are in memory."""
         return self
 
-    def keep(self, pairs: npt.NDArray[np.bool_]) -> Scenes:
+    def keep(self, pairs: BoolArray) -> Scenes:
         """Return the marked pairs with their triplets, and all images and boxes.
 
         Parameters
@@ -342,7 +340,7 @@ def _bounds(reference: IntArray, bounds: IntArray) -> IntArray:
     return low
 
 
-def _rows_or_empty(array: npt.NDArray[Any], images: Any, empty: Any) -> npt.NDArray[Any]:
+def _rows_or_empty(array: Array, images: Any, empty: Any) -> Array:
     """Select rows, with ``empty`` in those whose image is -1."""
     if isinstance(images, slice):
         return array[images]

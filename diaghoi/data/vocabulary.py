@@ -18,14 +18,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from diaghoi.data.arrays.types import BoolArray, IntArray
 from diaghoi.data.protocol import HICO_DET, PROTOCOLS, SWIG_HOI, V_COCO_1, V_COCO_2, Protocol
-from diaghoi.exceptions import InputError, close_matches
-
-IntArray = npt.NDArray[np.integer]
-BoolArray = npt.NDArray[np.bool_]
-
 
 # Ledgers keep the classes of predictions in 16 bits.
 MOST_CLASSES = 2**15 - 2
@@ -117,7 +112,7 @@ class Vocabulary:
     def __reduce__(self) -> Any:
         # A known vocabulary is identified by its name: unpickling gives the one of this process.
         if self.known:
-            return vocabulary, (self.name,)
+            return VOCABULARIES[self.name], ()
         return super().__reduce__()
 
     @property
@@ -268,32 +263,6 @@ def _frozen(values: list[int]) -> IntArray:
 
 
 VOCABULARIES = {"hico-det": hico_det, "v-coco": v_coco, "swig-hoi": swig_hoi}
-
-
-def vocabulary(name: str) -> Vocabulary:
-    """Return the vocabulary of a data set by its name, or from the description of one.
-
-    Parameters
-    ----------
-    name : str
-        One of ``VOCABULARIES``, or the path of a ``.toml`` file
-        (:mod:`diaghoi.formats.description`).
-
-    Raises
-    ------
-    InputError
-        Where no data set of that name is known, or the description cannot be used.
-    """
-    if name.endswith(".toml"):
-        from diaghoi.formats.description import read_description
-
-        return read_description(name)
-    if name not in VOCABULARIES:
-        raise InputError(
-            f"unknown data set '{name}'{close_matches(name, VOCABULARIES)}; "
-            f"known: {', '.join(VOCABULARIES)}, and any that a .toml file describes"
-        )
-    return VOCABULARIES[name]()
 
 
 @cache

@@ -10,11 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from diaghoi.data.known_object import ImageLabels
-from diaghoi.data.protocol import Protocol, check_protocol
+from diaghoi.data.protocol import Protocol
 from diaghoi.data.protocol import protocol as protocol_named
 from diaghoi.data.scenes import Scenes
-from diaghoi.data.vocabulary import vocabulary
+from diaghoi.data.splits import check_protocol
 from diaghoi.diagnosis.diagnose import diagnose_images
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.exceptions import InputError, some_of
@@ -22,6 +21,8 @@ from diaghoi.formats import dense_arrays, triplet_lists
 from diaghoi.formats.base import Kind, Options
 from diaghoi.formats.columns.numbering import find_numbering
 from diaghoi.formats.containers.content import Content
+from diaghoi.formats.datasets import vocabulary
+from diaghoi.formats.hico_det.image_labels import ImageLabels
 
 # What the triplet lists call the arrays of a batch.
 COLUMNS = {

@@ -5,24 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from diaghoi.data.arrays.scratch import let_go
-from diaghoi.data.protocol import HICO_DET, Protocol
+from diaghoi.data.arrays.types import BoolArray, IntArray
+from diaghoi.data.protocol import HICO_DET, Group, Protocol
 from diaghoi.data.scenes import SceneSource
+from diaghoi.data.splits import split_classes
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.evaluation.average_precision import ClassScores, Evaluated, class_scores
 from diaghoi.evaluation.ledger import Benchmark
 from diaghoi.evaluation.means import split_means
-
-if TYPE_CHECKING:
-    from diaghoi.diagnosis.diagnosis import Diagnosis
-
-BoolArray = npt.NDArray[np.bool_]
-IntArray = npt.NDArray[np.integer]
 
 # Dense arrays are cut to this many triplets an image for the benchmark, whatever else is asked for.
 CUSTOMARY_TOP = 100
@@ -37,8 +32,36 @@ def benchmarks(predictions: SceneSource) -> list[Protocol]:
     return [replace(each, top=top) if each.pairing == "triplet" else each for each in protocols]
 
 
-def official_figures(diagnosis: Diagnosis) -> dict[str, Any]:
+class KnownObjects(NamedTuple):
+    """Which images count for the classes of an object in the setting Known Object.
+
+    Parameters
+    ----------
+    images : (N, objects) bool array
+        Whether each image is labelled with the category.
+    source : str
+        "image labels" or "box annotations".
+    """
+
+    images: BoolArray
+    source: str
+
+
+def official_figures(
+    vocabulary: Vocabulary, benchmark: Benchmark, groups: tuple[Group, ...], known: KnownObjects
+) -> dict[str, Any]:
     """Give the figures of the benchmark as plain values.
+
+    Parameters
+    ----------
+    vocabulary : Vocabulary
+        The data set.
+    benchmark : Benchmark
+        All predictions and annotated triplets.
+    groups : tuple of Group
+        Groups of classes to report beside those of the benchmark.
+    known : KnownObjects
+        For the setting Known Object.
 
     Returns
     -------
@@ -50,16 +73,15 @@ def official_figures(diagnosis: Diagnosis) -> dict[str, Any]:
         ``ap_without_point``.
     """
     figures: dict[str, Any] = {}
-    agents = diagnosis.vocabulary.agents
-    for section in sections(diagnosis):
-        scores = section.scores(diagnosis.benchmark)
+    for section in sections(vocabulary, benchmark, groups, known.images):
+        scores = section.scores(benchmark)
         means: dict[str, Any] = dict(split_means(scores, section.protocol, section.splits)[0])
         if section.name == "known_object":
-            means["source"] = diagnosis.known_object_source
-        if agents is not None:
-            means["classes"] = _by_class(scores, section.splits["ap"], diagnosis.vocabulary)
+            means["source"] = known.source
+        if vocabulary.agents is not None:
+            means["classes"] = _by_class(scores, section.splits["ap"], vocabulary)
         figures[section.name] = means
-    let_go(diagnosis.known_objects)
+    let_go(known.images)
     return figures
 
 
@@ -93,22 +115,24 @@ class Section(NamedTuple):
         )
 
 
-def sections(diagnosis: Diagnosis) -> Iterator[Section]:
-    """List the settings of the benchmark of a data set."""
-    words, protocols = diagnosis.vocabulary, diagnosis.benchmark.protocols
-    if words.agents is not None:
-        common = ~words.agents & (np.array(words.verbs) != UNCOMMON_ROLE)
-        roles = {"ap": ~words.agents, "ap_without_point": common}
-        first, second = protocols
-        yield Section("agent", partial(_all, first), first, {"ap": words.agents})
+def sections(
+    vocabulary: Vocabulary, benchmark: Benchmark, groups: tuple[Group, ...], known: BoolArray
+) -> Iterator[Section]:
+    """List the settings of the benchmark of a data set; parameters as for the figures."""
+    agents = vocabulary.agents
+    if agents is not None:
+        common = ~agents & (np.array(vocabulary.verbs) != UNCOMMON_ROLE)
+        roles = {"ap": ~agents, "ap_without_point": common}
+        first, second = benchmark.protocols
+        yield Section("agent", partial(_all, first), first, {"ap": agents})
         yield Section("scenario_1", partial(_all, first), first, roles)
         yield Section("scenario_2", partial(_all, second), second, roles)
         return
-    for protocol in protocols:
-        splits = replace(protocol, groups=diagnosis.protocol.groups).splits(words)
+    for protocol in benchmark.protocols:
+        splits = split_classes(replace(protocol, groups=groups), vocabulary)
         yield Section("default", partial(_all, protocol), protocol, splits)
         if protocol.name == HICO_DET.name:
-            shown = partial(_known, protocol, diagnosis.known_objects, words.class_object)
+            shown = partial(_known, protocol, known, vocabulary.class_object)
             yield Section("known_object", shown, protocol, splits)
 
 

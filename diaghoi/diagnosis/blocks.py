@@ -12,18 +12,15 @@ import numpy.typing as npt
 from diaghoi.data.arrays.ragged import batches, marked
 from diaghoi.data.arrays.scratch import Scratch
 from diaghoi.data.arrays.threads import threads
+from diaghoi.data.arrays.types import Array, BoolArray, FloatArray
 from diaghoi.data.known_object import annotated_objects
 from diaghoi.data.protocol import Protocol
 from diaghoi.data.scenes import Scenes, SceneSource
+from diaghoi.data.splits import counted_classes, split_classes
 from diaghoi.diagnosis.evidence import Block, Evidence, Sorted, collected
 from diaghoi.evaluation.errors import Errors, explain
 from diaghoi.evaluation.matching import Match, match
 from diaghoi.evaluation.pairs import COUNTED, count_pairs
-
-Array = npt.NDArray[Any]
-BoolArray = npt.NDArray[np.bool_]
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.integer]
 
 # Triplets, pairs and boxes worked through at once: few enough for arrays to stay in the cache.
 BLOCK = 50_000
@@ -93,7 +90,7 @@ def _examine_block(
     """Examine some images; ``first`` numbers their first image, annotation and input row."""
     vocabulary = annotations.vocabulary
     matched = match(annotations, predictions, protocol)
-    counted = np.append(protocol.counted(vocabulary), False)
+    counted = np.append(counted_classes(protocol, vocabulary), False)
     best = matched.among_best(protocol.top)
     image_counts = counted_images(annotations, protocol)
     of_protocol = counted[predictions.triplet_class] & best
@@ -273,7 +270,7 @@ def _pair_counts(
         found = annotated_box[of_pairs[predicted_box]]
         reached.append(marked(found, len(annotations.box_label)))
 
-    splits = protocol.splits(annotations.vocabulary)
+    splits = split_classes(protocol, annotations.vocabulary)
     record = [(name, np.int32) for name in COUNTED]
     counts = np.empty(len(images), dtype=[(split, record) for split in splits])
     for split, classes in splits.items():

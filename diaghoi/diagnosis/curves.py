@@ -7,14 +7,15 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from diaghoi.data.arrays.ragged import place_in_group
 from diaghoi.data.arrays.ranking import descending, ranking
 from diaghoi.data.arrays.threads import threads
+from diaghoi.data.arrays.types import BoolArray, FloatArray, IntArray
 from diaghoi.data.joining import join
 from diaghoi.data.protocol import Protocol
 from diaghoi.data.scenes import Scenes
+from diaghoi.data.splits import counted_classes
 from diaghoi.diagnosis.blocks import annotated_pairs, counted_images, listed_pairs
 from diaghoi.diagnosis.variants import detection_threshold, pair_nms
 from diaghoi.evaluation.ledger import Ledger
@@ -23,9 +24,6 @@ from diaghoi.evaluation.negatives import Negatives
 from diaghoi.evaluation.overlap import Overlap, overlap
 from diaghoi.evaluation.pairing import pair_hits
 from diaghoi.evaluation.pairs import count_pairs, pair_scores
-
-BoolArray = npt.NDArray[np.bool_]
-FloatArray = npt.NDArray[np.float64]
 
 BEST_PAIRS = (1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100)
 """Pairs an image that the sweep ``best`` keeps."""
@@ -185,7 +183,7 @@ def pair_sweeps(
     return sweeps
 
 
-def _best_pairs(predictions: Scenes) -> npt.NDArray[np.integer]:
+def _best_pairs(predictions: Scenes) -> IntArray:
     """Place of each listed pair among those of its image by score, from 0; then the others."""
     score = predictions.pair_score
     if score is None:
@@ -201,7 +199,7 @@ def _recall_precision(
     annotations: Scenes, predictions: Scenes, boxes: Overlap, protocol: Protocol
 ) -> tuple[float | None, float | None, float | None]:
     """Pairs per image, pair recall and precision, as :mod:`~diaghoi.diagnosis.blocks` counts."""
-    counted = np.append(protocol.counted(annotations.vocabulary), False)
+    counted = np.append(counted_classes(protocol, annotations.vocabulary), False)
     image_counts = counted_images(annotations, protocol)
     order = score_order(predictions)
     best = among_best(predictions.triplet_image, order, protocol.top)

@@ -7,14 +7,15 @@ from dataclasses import replace
 from typing import Any
 
 from diaghoi.data.joining import join
-from diaghoi.data.known_object import ImageLabels
-from diaghoi.data.protocol import Protocol, check_protocol
+from diaghoi.data.protocol import Protocol
 from diaghoi.data.protocol import protocol as protocol_named
 from diaghoi.data.scenes import SceneSource
+from diaghoi.data.splits import check_protocol
 from diaghoi.diagnosis.benchmark import benchmarks
 from diaghoi.diagnosis.blocks import examine
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.exceptions import InputError
+from diaghoi.formats.hico_det.image_labels import ImageLabels
 
 
 def diagnose(

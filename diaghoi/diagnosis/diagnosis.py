@@ -8,15 +8,16 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from diaghoi._version import __version__
 from diaghoi.data.arrays.ragged import batches
 from diaghoi.data.arrays.threads import threads
+from diaghoi.data.arrays.types import BoolArray, StrArray
 from diaghoi.data.protocol import Protocol
+from diaghoi.data.splits import split_classes
 from diaghoi.data.vocabulary import Vocabulary
-from diaghoi.diagnosis.benchmark import official_figures
-from diaghoi.diagnosis.notes import found_notes
+from diaghoi.diagnosis.benchmark import KnownObjects, official_figures
+from diaghoi.diagnosis.notes import class_notes, image_notes, no_interaction_notes, source_notes
 from diaghoi.diagnosis.tables import Table, class_table, image_table
 from diaghoi.evaluation.actions import action_rankings
 from diaghoi.evaluation.average_precision import ClassScores, Evaluated, class_scores
@@ -27,8 +28,6 @@ from diaghoi.evaluation.negatives import Negatives, negative_scores
 from diaghoi.evaluation.pairs import ImagePairs, PairCounts, pair_scores
 from diaghoi.exceptions import InputError, some_of
 from diaghoi.oracles import ORACLES, Oracle
-
-BoolArray = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -75,7 +74,7 @@ class Diagnosis:
     vocabulary: Vocabulary
     protocol: Protocol
     label: str
-    names: npt.NDArray[np.str_]
+    names: StrArray
     annotated: BoolArray
     predicted: BoolArray
     benchmark: Benchmark
@@ -98,12 +97,6 @@ class Diagnosis:
             f"<Diagnosis{name} on {self.vocabulary.name}, {len(self.names)} images, protocol "
             f"{self.protocol.name}: mAP {shown}>"
         )
-
-    def _repr_html_(self) -> str:
-        # Only a notebook asks for it; the core works without the presentation.
-        from diaghoi.report.notebook import diagnosis_html
-
-        return diagnosis_html(self.to_dict())
 
     def __add__(self, other: Diagnosis) -> Diagnosis:
         return Diagnosis.sum([self, other])
@@ -161,8 +154,8 @@ class Diagnosis:
 
     @cached_property
     def splits(self) -> dict[str, BoolArray]:
-        """(C,) masks of the classes of each split: see :meth:`diaghoi.Protocol.splits`."""
-        return self.protocol.splits(self.vocabulary)
+        """(C,) masks of the classes of each split: see :mod:`diaghoi.data.splits`."""
+        return split_classes(self.protocol, self.vocabulary)
 
     @cached_property
     def class_scores(self) -> ClassScores:
@@ -220,7 +213,8 @@ class Diagnosis:
     @cached_property
     def official(self) -> dict[str, Any]:
         """The benchmark's own figures; see :mod:`diaghoi.diagnosis.benchmark`."""
-        return official_figures(self)
+        known = KnownObjects(self.known_objects, self.known_object_source)
+        return official_figures(self.vocabulary, self.benchmark, self.protocol.groups, known)
 
     @cached_property
     def pair_counts(self) -> dict[str, PairCounts]:
@@ -297,12 +291,14 @@ class Diagnosis:
     @cached_property
     def classes(self) -> Table:
         """Table per HOI class: see :func:`diaghoi.diagnosis.tables.class_table`."""
-        return class_table(self)
+        return class_table(
+            self.vocabulary, self.ledger, self.splits, self.class_scores, self.repaired_scores
+        )
 
     @cached_property
     def images(self) -> Table:
         """Table per image: see :func:`diaghoi.diagnosis.tables.image_table`."""
-        return image_table(self)
+        return image_table(self.names, self.ledger)
 
     @property
     def counts(self) -> dict[str, int]:
@@ -317,7 +313,18 @@ class Diagnosis:
     @property
     def notes(self) -> tuple[str, ...]:
         """What a reader of the figures has to know."""
-        return (*self.reading_notes, *found_notes(self))
+        unknown = {"annotated": self.unknown_annotated, "predicted": self.unknown_predicted}
+        scored = {
+            "negatives": self.negative_pairs.scored,
+            "actions": self.ledger.scores_actions,
+        }
+        return (
+            *self.reading_notes,
+            *image_notes(self.names, self.annotated, self.predicted, self.protocol),
+            *class_notes(self.vocabulary, unknown),
+            *source_notes(self.pair_source, scored),
+            *no_interaction_notes(self.vocabulary, self.benchmark),
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """All figures as plain Python values: the JSON of ``diaghoi report --json``."""

@@ -8,19 +8,16 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from diaghoi.data.arrays.ragged import batches
 from diaghoi.data.arrays.ranking import descending
 from diaghoi.data.arrays.scratch import Column, Scratch, let_go
+from diaghoi.data.arrays.types import Array, BoolArray, IntArray
 from diaghoi.data.protocol import Protocol
 from diaghoi.evaluation.ledger import Benchmark, Ledger
 from diaghoi.evaluation.negatives import Negatives
 from diaghoi.evaluation.pairs import COUNTED, ImagePairs
 
-Array = npt.NDArray[Any]
-IntArray = npt.NDArray[np.integer]
-BoolArray = npt.NDArray[np.bool_]
 OfName = Callable[[str], Array]
 _CLASS = np.empty(0, dtype=np.int16)
 

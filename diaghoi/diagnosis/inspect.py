@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from diaghoi.data.arrays.types import IntArray
 from diaghoi.data.joining import join
 from diaghoi.data.scenes import Scenes
 from diaghoi.data.vocabulary import v_coco_images
@@ -80,7 +80,7 @@ def _facts(scenes: Scenes) -> dict[str, Any]:
     return facts
 
 
-def _where(scenes: Scenes, images: npt.NDArray[np.integer]) -> str:
+def _where(scenes: Scenes, images: IntArray) -> str:
     named = [scenes.names[i] or f"number {i}" for i in np.unique(images).tolist()]
     return f"images {some_of(named)}"
 
@@ -92,7 +92,7 @@ def _box_warnings(scenes: Scenes) -> list[str]:
     return warnings
 
 
-def _outside(scenes: Scenes, sizes: npt.NDArray[np.integer]) -> list[str]:
+def _outside(scenes: Scenes, sizes: IntArray) -> list[str]:
     size = sizes[scenes.box_image]
     beyond = (scenes.box_xyxy[:, 2:] > size + EDGE).any(axis=1)
     outside = (size[:, 0] > 0) & (beyond | (scenes.box_xyxy[:, :2] < -EDGE).any(axis=1))

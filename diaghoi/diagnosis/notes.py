@@ -2,65 +2,89 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 import numpy as np
 
+from diaghoi.data.arrays.types import BoolArray, StrArray
 from diaghoi.data.protocol import Protocol
+from diaghoi.data.vocabulary import Vocabulary
+from diaghoi.evaluation.ledger import Benchmark
 from diaghoi.exceptions import some_of
-
-if TYPE_CHECKING:
-    from diaghoi.diagnosis.diagnosis import Diagnosis
 
 ONLY_INTERACTIONS = "the annotations contain no triplets of `no_interaction`"
 """How the note begins that says which classes the official means run over."""
 
 
-def found_notes(diagnosis: Diagnosis) -> list[str]:
-    """State in one sentence each what the data of a diagnosis say about its figures."""
+def image_notes(
+    names: StrArray, annotated: BoolArray, predicted: BoolArray, protocol: Protocol
+) -> list[str]:
+    """Name the images that are in one file alone.
+
+    Parameters
+    ----------
+    names : (N,) str array
+        Images.
+    annotated, predicted : (N,) bool array
+        Whether each image is in the annotation file and in the prediction file.
+    protocol : Protocol
+        What becomes of the predictions of images that are not annotated.
+    """
     notes = []
-    names = diagnosis.names
-    unpredicted = names[diagnosis.annotated & ~diagnosis.predicted].tolist()
+    unpredicted = names[annotated & ~predicted].tolist()
     if unpredicted:
         notes.append(
             f"{len(unpredicted)} annotated images are not in the prediction file; their "
             f"annotations count as not found: {some_of(unpredicted)}"
         )
-    unannotated = names[diagnosis.predicted & ~diagnosis.annotated].tolist()
+    unannotated = names[predicted & ~annotated].tolist()
     if unannotated:
         notes.append(
             f"{len(unannotated)} predicted images are not in the annotation file; their "
-            f"predictions are {_fate(diagnosis.protocol)}: {some_of(unannotated)}"
+            f"predictions are {_fate(protocol)}: {some_of(unannotated)}"
         )
-    for side in ("annotated", "predicted"):
-        unknown = getattr(diagnosis, f"unknown_{side}")
-        if unknown:
-            notes.append(
-                f"{unknown} {side} triplets are left out because their object and verb form no HOI "
-                f"class of {diagnosis.vocabulary.name}"
-            )
-    if diagnosis.pair_source == "triplets":
+    return notes
+
+
+def class_notes(vocabulary: Vocabulary, unknown: Mapping[str, int]) -> list[str]:
+    """Count the ``annotated`` and ``predicted`` triplets that belong to no HOI class."""
+    return [
+        f"{number} {side} triplets are left out because their object and verb form no HOI "
+        f"class of {vocabulary.name}"
+        for side, number in unknown.items()
+        if number
+    ]
+
+
+def source_notes(pair_source: str, scored: Mapping[str, bool]) -> list[str]:
+    """Say where the pairs come from, and which figures are undefined for want of scores.
+
+    Parameters
+    ----------
+    pair_source : {"pairs", "triplets"}
+        Whether the detector lists its pairs.
+    scored : mapping of bool
+        For each figure that needs action scores whether they are there.
+    """
+    notes = []
+    if pair_source == "triplets":
         notes.append("no pair file: the predicted pairs are those of the triplets")
-    without = {
-        "negatives": not diagnosis.negative_pairs.scored,
-        "actions": not diagnosis.ledger.scores_actions,
-    }
-    undefined = [what for what, missing in without.items() if missing]
+    undefined = [figure for figure, there in scored.items() if not there]
     if undefined:
         notes.append(f"the file has no action scores: {' and '.join(undefined)} are undefined")
-    return notes + _no_interaction_notes(diagnosis)
+    return notes
 
 
-def _no_interaction_notes(diagnosis: Diagnosis) -> list[str]:
-    vocabulary = diagnosis.vocabulary
+def no_interaction_notes(vocabulary: Vocabulary, benchmark: Benchmark) -> list[str]:
+    """Say which classes the official means run over where one file lacks `no_interaction`."""
     if not vocabulary.benchmarks or vocabulary.interacting.all():
         return []
-    if vocabulary.interacting[diagnosis.benchmark.annotation_class].all():
+    if vocabulary.interacting[benchmark.annotation_class].all():
         return [
             f"{ONLY_INTERACTIONS}: the official means run over the "
             f"{int(vocabulary.interacting.sum())} classes of real interactions"
         ]
-    if vocabulary.interacting[np.diff(diagnosis.benchmark.bounds) > 0].all():
+    if vocabulary.interacting[np.diff(benchmark.bounds) > 0].all():
         return [
             "the predictions contain no triplets of `no_interaction`: these classes count AP 0 in "
             "the official means"

@@ -5,17 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 
 from diaghoi.data.arrays.ragged import first_of_run
+from diaghoi.data.arrays.types import FloatArray, IntArray
 from diaghoi.data.protocol import HICO_DET
 from diaghoi.data.scenes import Scenes, SceneSource
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.evaluation.matching import match
 from diaghoi.evaluation.overlap import overlap
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.integer]
 
 # How well boxes must overlap to compare their categories, and their corners; how many it takes.
 CLOSE, VERY_CLOSE = 0.75, 0.9

@@ -2,25 +2,41 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
 
 import numpy as np
-import numpy.typing as npt
 
+from diaghoi.data.arrays.types import Array, BoolArray, FloatArray, IntArray, StrArray
+from diaghoi.data.vocabulary import Vocabulary
+from diaghoi.evaluation.average_precision import ClassScores
 from diaghoi.evaluation.errors import LABELS
+from diaghoi.evaluation.ledger import Ledger
 from diaghoi.exceptions import InputError, close_matches
-from diaghoi.oracles import ORACLES
 
-if TYPE_CHECKING:
-    from diaghoi.diagnosis.diagnosis import Diagnosis
-
-Table = dict[str, npt.NDArray[Any]]
-IntArray = npt.NDArray[np.integer]
-FloatArray = npt.NDArray[np.float64]
+Table = dict[str, Array]
 
 
-def class_table(diagnosis: Diagnosis) -> Table:
+def class_table(
+    vocabulary: Vocabulary,
+    ledger: Ledger,
+    splits: Mapping[str, BoolArray],
+    scores: ClassScores,
+    repaired: Mapping[str, ClassScores],
+) -> Table:
     """Everything that is known of each HOI class that the protocol counts.
+
+    Parameters
+    ----------
+    vocabulary : Vocabulary
+        The data set, with C classes.
+    ledger : Ledger
+        The predictions that count.
+    splits : mapping of (C,) bool arrays
+        The groups of classes that are reported, ``full`` among them.
+    scores : ClassScores
+        Of each class.
+    repaired : mapping of ClassScores
+        Of each class after each oracle.
 
     Returns
     -------
@@ -32,30 +48,35 @@ def class_table(diagnosis: Diagnosis) -> Table:
         ``missed_gt``, and ``delta_<oracle>`` (change of AP, signed, NaN without annotations before
         or after the oracle).
     """
-    vocabulary, ledger = diagnosis.vocabulary, diagnosis.ledger
-    counted = np.flatnonzero(diagnosis.splits["full"])
-    scores = diagnosis.class_scores
+    counted = np.flatnonzero(splits["full"])
     table: Table = {
         "class": counted + 1,
         "name": np.array([vocabulary.class_name(hoi) for hoi in counted.tolist()], dtype=str),
         "verb": np.array(vocabulary.verbs)[vocabulary.class_verb[counted]],
         "object": np.array([*vocabulary.objects, ""])[vocabulary.class_object[counted]],
-        "splits": _splits(diagnosis)[counted],
+        "splits": _split_names(splits)[counted],
         "annotated": ledger.positives[counted],
         "predicted": np.bincount(ledger.row_class, minlength=len(vocabulary))[counted],
         "ap": scores.average_precision[counted],
         "max_recall": scores.max_recall[counted],
     }
-    counts = _error_counts(diagnosis, ledger.row_class, ledger.annotation_class, len(vocabulary))
+    counts = _error_counts(ledger, ledger.row_class, ledger.annotation_class, len(vocabulary))
     table |= {name: count[counted] for name, count in counts.items()}
-    for name in ORACLES:
-        repaired = diagnosis.repaired_scores[name].average_precision
-        table[f"delta_{name}"] = (repaired - scores.average_precision)[counted]
+    for name, after in repaired.items():
+        delta = after.average_precision - scores.average_precision
+        table[f"delta_{name}"] = delta[counted]
     return table
 
 
-def image_table(diagnosis: Diagnosis) -> Table:
+def image_table(names: StrArray, ledger: Ledger) -> Table:
     """Count annotations, predictions and errors of each image.
+
+    Parameters
+    ----------
+    names : (N,) str array
+        Images.
+    ledger : Ledger
+        The predictions that count.
 
     Returns
     -------
@@ -66,16 +87,16 @@ def image_table(diagnosis: Diagnosis) -> Table:
         ``best_false`` (highest score of a true and of a false positive, NaN without any), one
         count per error label, and ``missed_gt``.
     """
-    ledger, images = diagnosis.ledger, len(diagnosis.names)
+    images = len(names)
     annotated = np.bincount(ledger.annotation_image, minlength=images)
     predicted = np.bincount(ledger.row_image, minlength=images)
-    counts = _error_counts(diagnosis, ledger.row_image, ledger.annotation_image, images)
+    counts = _error_counts(ledger, ledger.row_image, ledger.annotation_image, images)
     found = counts["true_positive"]
     recall = np.full(images, np.nan)
     np.divide(found, annotated, out=recall, where=annotated > 0)
     numbered = np.array([f"image {number}" for number in range(1, images + 1)], dtype=str)
     return {
-        "image": np.where(diagnosis.names == "", numbered, diagnosis.names),
+        "image": np.where(names == "", numbered, names),
         "annotated": annotated,
         "predicted": predicted,
         "recall": recall,
@@ -114,21 +135,20 @@ def sorted_table(table: Table, column: str, *, descending: bool = False) -> Tabl
     return {name: each[order] for name, each in table.items()}
 
 
-def _splits(diagnosis: Diagnosis) -> npt.NDArray[np.str_]:
-    """(C,) the groups of each class, apart from all."""
-    groups = {name: mask for name, mask in diagnosis.splits.items() if name != "full"}
+def _split_names(splits: Mapping[str, BoolArray]) -> StrArray:
+    """(C,) names of the splits of each class, apart from all."""
+    names = [name for name in splits if name != "full"]
+    members = np.transpose([splits[name] for name in ("full", *names)])[:, 1:]
     return np.array(
         [
-            "; ".join(name for name, mask in groups.items() if mask[hoi])
-            for hoi in range(len(diagnosis.vocabulary))
+            "; ".join(name for name, inside in zip(names, row, strict=True) if inside)
+            for row in members
         ],
         dtype=str,
     )
 
 
-def _highest(
-    score: FloatArray, group: IntArray, of: npt.NDArray[np.bool_], groups: int
-) -> FloatArray:
+def _highest(score: FloatArray, group: IntArray, of: BoolArray, groups: int) -> FloatArray:
     """Highest score in each group among some rows, NaN where it has none."""
     highest = np.full(groups, np.nan)
     np.fmax.at(highest, group[of], score[of])
@@ -136,9 +156,8 @@ def _highest(
 
 
 def _error_counts(
-    diagnosis: Diagnosis, row_group: IntArray, annotation_group: IntArray, groups: int
+    ledger: Ledger, row_group: IntArray, annotation_group: IntArray, groups: int
 ) -> Table:
-    ledger = diagnosis.ledger
     cell = row_group.astype(np.int64) * len(LABELS) + ledger.row_label
     counts = np.bincount(cell, minlength=groups * len(LABELS)).reshape(groups, len(LABELS))
     missed = np.bincount(annotation_group[ledger.missed], minlength=groups)

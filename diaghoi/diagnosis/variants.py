@@ -14,20 +14,17 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from diaghoi.data.arrays.ragged import expand, first_of_run, runs
+from diaghoi.data.arrays.types import BoolArray, FloatArray, IntArray
+from diaghoi.data.boxes import iou as box_iou
 from diaghoi.data.protocol import protocol
 from diaghoi.data.scenes import Scenes
-from diaghoi.evaluation.overlap import iou as box_iou
 from diaghoi.exceptions import InputError
 
 if TYPE_CHECKING:
     from diaghoi.diagnosis.diagnosis import Diagnosis
 
-BoolArray = npt.NDArray[np.bool_]
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.integer]
 
 # Pairs of pairs that are compared at once.
 BLOCK = 500_000

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-import numpy.typing as npt
 
 from diaghoi.data.arrays.ranking import ranking
+from diaghoi.data.arrays.types import BoolArray
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.evaluation.average_precision import Evaluated
 from diaghoi.evaluation.errors import ACTION, DUPLICATE, TRUE_POSITIVE
 from diaghoi.evaluation.ledger import Ledger
-
-BoolArray = npt.NDArray[np.bool_]
 
 
 def action_rankings(

@@ -7,13 +7,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from diaghoi.data.arrays.types import BoolArray, FloatArray, IntArray
 from diaghoi.data.protocol import Protocol
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.integer]
-BoolArray = npt.NDArray[np.bool_]
 
 
 class Evaluated(NamedTuple):

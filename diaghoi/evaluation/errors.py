@@ -11,11 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from diaghoi.data.arrays.ragged import expand, place_in_group
+from diaghoi.data.arrays.types import BoolArray, IntArray
 from diaghoi.data.scenes import Scenes
 from diaghoi.evaluation.matching import Match
-
-IntArray = npt.NDArray[np.integer]
-BoolArray = npt.NDArray[np.bool_]
 
 LABELS = (
     "true_positive",

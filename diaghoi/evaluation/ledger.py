@@ -19,6 +19,7 @@ import numpy.typing as npt
 from diaghoi.data.arrays.ragged import batches
 from diaghoi.data.arrays.ranking import ranking
 from diaghoi.data.arrays.scratch import let_go
+from diaghoi.data.arrays.types import BoolArray, FloatArray, IntArray
 from diaghoi.data.protocol import Protocol
 from diaghoi.evaluation.average_precision import ClassScores, Evaluated, class_scores
 from diaghoi.evaluation.errors import TRUE_POSITIVE
@@ -26,9 +27,6 @@ from diaghoi.evaluation.errors import TRUE_POSITIVE
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.integer]
-BoolArray = npt.NDArray[np.bool_]
 
 # Rows that are looked at or repaired at once, so that it takes little memory.
 PART = 500_000

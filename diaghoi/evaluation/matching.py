@@ -11,17 +11,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from diaghoi.data.arrays.ragged import marked, place_in_group
 from diaghoi.data.arrays.ranking import ranking
+from diaghoi.data.arrays.types import BoolArray, IntArray
 from diaghoi.data.protocol import Protocol
 from diaghoi.data.scenes import Scenes
 from diaghoi.evaluation.overlap import Overlap, overlap
 from diaghoi.evaluation.pairing import PairHits, Pairing, by_person, by_triplet, pair_hits
-
-IntArray = npt.NDArray[np.integer]
-BoolArray = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from diaghoi.data.arrays.types import BoolArray, FloatArray
 from diaghoi.data.protocol import Protocol
 from diaghoi.evaluation.average_precision import ClassScores
 from diaghoi.evaluation.weighted_ap import WeightedScores
-
-BoolArray = npt.NDArray[np.bool_]
-FloatArray = npt.NDArray[np.float64]
 
 Split = dict[str, float | None]
 # Names of the splits for people; a group that a user names goes by that name.
@@ -110,5 +107,5 @@ def _harmonic(one: float | None, other: float | None) -> float | None:
     return 2 * one * other / (one + other) if one + other else 0.0
 
 
-def _mean(values: npt.NDArray[np.float64]) -> float | None:
+def _mean(values: FloatArray) -> float | None:
     return float(values.mean()) if len(values) else None

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from diaghoi.data.arrays.ranking import descending
 from diaghoi.data.arrays.scratch import let_go
+from diaghoi.data.arrays.types import BoolArray, FloatArray
 from diaghoi.evaluation.average_precision import needed_for
 
 # The published code samples the precision at these 110 recalls, of which nine lie beyond 1, so
@@ -35,8 +36,8 @@ class Negatives:
         Image of the pair.
     """
 
-    score: npt.NDArray[np.float64]
-    negative: npt.NDArray[np.bool_]
+    score: FloatArray
+    negative: BoolArray
     image: npt.NDArray[np.int32]
 
     @cached_property
@@ -44,7 +45,7 @@ class Negatives:
         """Whether every pair has a score."""
         return not any(np.isnan(part.score).any() for part in self.parts())
 
-    def ranked(self) -> npt.NDArray[np.bool_]:
+    def ranked(self) -> BoolArray:
         """Return ``negative`` in the order of falling scores."""
         ranges = len(self.score) // _SORTED + 1
         sample = np.sort(np.concatenate([part.score[::ranges].copy() for part in self.parts()]))
@@ -105,7 +106,7 @@ def negative_scores(pairs: Negatives) -> dict[str, float | int | None]:
     }
 
 
-def _areas(ranked: npt.NDArray[np.bool_], negatives: int) -> tuple[float, float]:
+def _areas(ranked: BoolArray, negatives: int) -> tuple[float, float]:
     """Area under the envelope of precision, and that of the published code, from the last rank."""
     needed = np.array([needed_for(level, np.array(negatives)) for level in PUBLISHED_LEVELS])
     needed = needed[needed <= negatives]

@@ -5,16 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from diaghoi.data.arrays.ragged import expand, first_of_run, runs
+from diaghoi.data.arrays.types import BoolArray, FloatArray, IntArray
 from diaghoi.data.protocol import Protocol
 from diaghoi.data.scenes import Scenes
+from diaghoi.data.splits import counted_classes
 from diaghoi.evaluation.overlap import Overlap
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.integer]
-BoolArray = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -162,7 +159,7 @@ def by_triplet(
     human_ok = reaches[predictions.pair_human[pair]]
     object_ok = reaches[thing] & (thing >= 0)
 
-    counted = np.append(protocol.counted(annotations.vocabulary), False)
+    counted = np.append(counted_classes(protocol, annotations.vocabulary), False)
     joins = np.zeros(len(annotations.pair_human), dtype=bool)
     joins[annotations.triplet_pair[counted[annotations.triplet_class]]] = True
     joined = np.zeros(len(predictions.pair_human), dtype=bool)

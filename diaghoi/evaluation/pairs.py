@@ -11,11 +11,9 @@ import numpy.typing as npt
 
 from diaghoi.data.arrays.ragged import first_of_run
 from diaghoi.data.arrays.scratch import let_go
+from diaghoi.data.arrays.types import BoolArray
 from diaghoi.data.scenes import Scenes
 from diaghoi.evaluation.pairing import PairHits
-
-IntArray = npt.NDArray[np.integer]
-BoolArray = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,14 +12,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from diaghoi.data.arrays.ragged import first_of_run, runs
+from diaghoi.data.arrays.types import FloatArray, IntArray
 from diaghoi.evaluation.average_precision import Evaluated, needed_for
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.integer]
-BoolArray = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

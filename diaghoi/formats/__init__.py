@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 
 from diaghoi.data.scenes import Scenes, SceneSource
-from diaghoi.data.vocabulary import Vocabulary, vocabulary
+from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.exceptions import InputError
 from diaghoi.formats import columnar
 from diaghoi.formats.base import Format, Kind, Options, Recognised
@@ -18,6 +18,7 @@ from diaghoi.formats.columns.merging import merge
 from diaghoi.formats.columns.numbering import numbering_told
 from diaghoi.formats.containers.content import Content, load
 from diaghoi.formats.containers.pickles import collector_off
+from diaghoi.formats.datasets import vocabulary
 from diaghoi.formats.dense_arrays import write_dense_arrays
 from diaghoi.formats.pair_lists import write_pair_lists
 from diaghoi.formats.recognition import (

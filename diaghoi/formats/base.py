@@ -8,13 +8,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from diaghoi.data.arrays.types import FloatArray
 from diaghoi.data.scenes import SceneSource
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.formats.containers.content import Content
 
-FloatArray = npt.NDArray[np.float64]
 Kind = Literal["annotations", "predictions", "pairs"]
 
 

@@ -17,9 +17,9 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from diaghoi.data.arrays.scratch import Column
+from diaghoi.data.arrays.types import Array
 from diaghoi.data.scenes import COLUMNS, Scenes
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.exceptions import InputError
@@ -28,8 +28,6 @@ from diaghoi.formats.columns.checks import check_names
 from diaghoi.formats.columns.stored import StoredScenes
 from diaghoi.formats.containers.atomic import replacing
 from diaghoi.formats.containers.content import Content
-
-Array = npt.NDArray[Any]
 
 VERSION = 1
 _HEADER = ("diaghoi_format", "vocabulary", "notes", "top")

@@ -17,9 +17,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from diaghoi.data.arrays.ragged import runs
+from diaghoi.data.arrays.types import Array, IntArray
 from diaghoi.data.scenes import Scenes
 from diaghoi.data.vocabulary import Vocabulary, hico_det
 from diaghoi.exceptions import InputError
@@ -37,9 +37,6 @@ from diaghoi.formats.dense_columns import (
     shape_of,
 )
 from diaghoi.formats.v_coco.dense import WIDTHS, read_v_coco_arrays
-
-Array = npt.NDArray[Any]
-IntArray = npt.NDArray[np.integer]
 
 TOP = 100
 

@@ -10,8 +10,8 @@ from itertools import chain
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from diaghoi.data.arrays.types import Array, IntArray
 from diaghoi.exceptions import InputError
 from diaghoi.formats.columns.checks import (
     EXACT,
@@ -23,9 +23,6 @@ from diaghoi.formats.columns.checks import (
 )
 from diaghoi.formats.columns.records import Images
 from diaghoi.formats.containers.content import Content
-
-Array = npt.NDArray[Any]
-IntArray = npt.NDArray[np.integer]
 
 _WIDEST = 8  # bytes of a number
 

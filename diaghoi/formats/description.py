@@ -15,15 +15,16 @@ from typing import Any, Literal, get_args, get_type_hints
 import numpy as np
 import numpy.typing as npt
 
+from diaghoi.data.arrays.types import BoolArray
 from diaghoi.data.groups import find_class
-from diaghoi.data.protocol import PROTOCOLS, Protocol, check_protocol
+from diaghoi.data.protocol import PROTOCOLS, Protocol
 from diaghoi.data.protocol import protocol as protocol_named
+from diaghoi.data.splits import check_protocol
 from diaghoi.data.vocabulary import MOST_CLASSES, VOCABULARIES, Conventions, Vocabulary
 from diaghoi.exceptions import InputError, close_matches, some_of
 from diaghoi.formats.columns.checks import EXACT
 from diaghoi.formats.containers.toml import check_keys, read_toml
 
-BoolArray = npt.NDArray[np.bool_]
 Pairs = list[tuple[int, int]]
 
 KEYS = (

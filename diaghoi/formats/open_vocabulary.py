@@ -16,9 +16,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from diaghoi.data.arrays.distinct import distinct, distinct_boxes
+from diaghoi.data.arrays.types import FloatArray
 from diaghoi.data.scenes import Scenes
 from diaghoi.exceptions import InputError, close_matches, some_of
 from diaghoi.formats.base import Format, Kind, Options
@@ -90,7 +90,7 @@ def _by_image(file: str, value: Sequence[Any]) -> tuple[list[list[dict[str, Any]
     return list(images.values()), list(images)
 
 
-def _boxes(table: Table, key: str, options: Options) -> npt.NDArray[np.float64]:
+def _boxes(table: Table, key: str, options: Options) -> FloatArray:
     corners = options.corners(table.boxes(key))
     return check_boxes(table.rows, corners, key, origin=options.origin_or(0))
 
@@ -136,10 +136,10 @@ def _text(rows: Rows, number: int, line: dict[str, Any], key: str) -> str:
 
 def _scenes(
     rows: Rows,
-    human: npt.NDArray[np.float64],
-    thing: npt.NDArray[np.float64],
+    human: FloatArray,
+    thing: FloatArray,
     words: Words,
-    score: npt.NDArray[np.float64] | None,
+    score: FloatArray | None,
     notes: tuple[str, ...],
 ) -> Scenes:
     """Give equal boxes of an image one row, and equal pairs of boxes."""

@@ -17,10 +17,10 @@ from itertools import chain
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from diaghoi.data.arrays.distinct import distinct_boxes
 from diaghoi.data.arrays.ragged import runs
+from diaghoi.data.arrays.types import FloatArray, IntArray
 from diaghoi.data.scenes import Scenes
 from diaghoi.exceptions import InputError
 from diaghoi.formats.base import Format, Kind, Options
@@ -63,7 +63,7 @@ def _nested(row: Any, key: str) -> bool:
     return isinstance(value, list | tuple) and len(value) == 1 and hasattr(value[0], "__len__")
 
 
-def _boxes(pairs: Table, key: str, options: Options) -> npt.NDArray[np.float64]:
+def _boxes(pairs: Table, key: str, options: Options) -> FloatArray:
     """Read boxes, also those that stand in a list of one."""
     try:
         boxes = pairs.boxes(key)
@@ -78,7 +78,7 @@ def _boxes(pairs: Table, key: str, options: Options) -> npt.NDArray[np.float64]:
     return check_boxes(pairs.rows, options.corners(boxes), key, origin=options.origin_or(0))
 
 
-def _labels(pairs: Table, options: Options) -> npt.NDArray[np.integer]:
+def _labels(pairs: Table, options: Options) -> IntArray:
     """Read the object categories; V-COCO does not compare them, and files number them variously."""
     if options.vocabulary.name == "v-coco" and options.objects is None:
         return np.full(len(pairs.rows), -1, dtype=np.int64)
@@ -92,7 +92,7 @@ def _labels(pairs: Table, options: Options) -> npt.NDArray[np.integer]:
     )
 
 
-def _scores(pairs: Table, options: Options) -> npt.NDArray[np.float64] | None:
+def _scores(pairs: Table, options: Options) -> FloatArray | None:
     if options.vocabulary.name == "v-coco" and not pairs.has("hoi_score_inter"):
         return None
     return check_scores(pairs.rows, pairs.numbers("hoi_score_inter"), "hoi_score_inter")

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-from diaghoi.data.vocabulary import VOCABULARIES, Vocabulary, vocabulary
+from diaghoi.data.vocabulary import VOCABULARIES, Vocabulary
 from diaghoi.exceptions import InputError, close_matches, some_of
 from diaghoi.formats import columnar, dense_arrays, open_vocabulary, pair_lists, swig, triplet_lists
 from diaghoi.formats.base import Format, Kind, Recognised
 from diaghoi.formats.containers.content import Content, load
 from diaghoi.formats.containers.pickles import collector_off
+from diaghoi.formats.datasets import vocabulary
 from diaghoi.formats.hico_det import anno_bbox, cdn_json
 from diaghoi.formats.hico_det import detections as hico_detections
 from diaghoi.formats.hico_det import instances as hico_instances

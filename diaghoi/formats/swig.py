@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from diaghoi.data.arrays.types import FloatArray
 from diaghoi.data.scenes import Scenes
 from diaghoi.exceptions import InputError
 from diaghoi.formats.base import Format, Kind, Options
@@ -34,8 +35,6 @@ from diaghoi.formats.columns.checks import (
 from diaghoi.formats.columns.listed import Layout, read_listed
 from diaghoi.formats.columns.repeated import from_repeated
 from diaghoi.formats.containers.content import Content
-
-FloatArray = npt.NDArray[np.float64]
 
 _ROW = 10
 _KEYS = ("img_id", "box_annotations", "hoi_annotations")

@@ -12,16 +12,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from diaghoi.data.arrays.types import IntArray
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.language.lexicon import Lexicon
-from diaghoi.language.words import Reading, read_object, read_verb
-from diaghoi.semantic.instances import verb_words
-from diaghoi.semantic.tables.ratings import plain
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.integer]
+from diaghoi.language.words import Reading, plain, read_object, read_verb, verb_words
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

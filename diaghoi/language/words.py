@@ -12,6 +12,7 @@ import unicodedata
 from collections.abc import Collection
 from dataclasses import dataclass
 
+from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.language.lexicon import ENDINGS, Lexicon
 
 _TOKEN = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
@@ -176,3 +177,15 @@ def _verb_place(words: list[str], lexicon: Lexicon, known: Collection[str]) -> i
         if likely > best and word not in _NO_VERBS and _verbs(word, lexicon, known):
             best, place = likely, at
     return place
+
+
+def plain(word: str) -> str:
+    """Write a word in the way in which words are compared: small letters, single underscores."""
+    return "_".join(word.replace("_", " ").lower().split())
+
+
+def verb_words(vocabulary: Vocabulary) -> tuple[str, ...]:
+    """Words that the verbs of a data set are compared by; in V-COCO the action without the role."""
+    if vocabulary.agents is None:
+        return vocabulary.verbs
+    return tuple(verb.rsplit(" ", 1)[0] for verb in vocabulary.verbs)

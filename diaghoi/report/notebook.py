@@ -11,6 +11,7 @@ from html import escape
 from typing import Any
 
 from diaghoi.data.protocol import Protocol
+from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.oracles import Oracle
 from diaghoi.report.html.summary import Row, Summary, summaries
 from diaghoi.report.html.words import in_unicode
@@ -23,6 +24,20 @@ NAME = "text-align:left;font-weight:normal"
 INDENTED = f"{NAME};padding-left:2em"
 NUMBER = "text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap"
 RULE = "border-top:1px solid"
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """Let a notebook show diagnoses, protocols and oracles as HTML; importing diaghoi does it.
+
+    Parameters
+    ----------
+    shell : IPython.core.interactiveshell.InteractiveShell
+        The shell of the notebook.
+    """
+    html = shell.display_formatter.formatters["text/html"]
+    html.for_type(Diagnosis, lambda diagnosis: diagnosis_html(diagnosis.to_dict()))
+    html.for_type(Protocol, protocol_html)
+    html.for_type(Oracle, oracle_html)
 
 
 def diagnosis_html(result: Mapping[str, Any]) -> str:

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from diaghoi.data.arrays.types import BoolArray
 from diaghoi.exceptions import InputError
 from diaghoi.robustness.libraries import scikit_image
 
@@ -30,7 +31,7 @@ COVER: Mapping[int, tuple[float, float]] = {
 # The most by which an instance is dilated, as a share of its longer side; the radius is drawn.
 EXPANSION = 0.05
 
-Mask = npt.NDArray[np.bool_]
+Mask = BoolArray
 Pixels = TypeVar("Pixels", bound=np.generic)
 
 

@@ -9,9 +9,9 @@ from math import ceil
 from pathlib import Path
 from typing import Any
 
-from diaghoi.data.vocabulary import vocabulary
 from diaghoi.exceptions import InputError
 from diaghoi.formats.containers.locations import exists
+from diaghoi.formats.datasets import vocabulary
 from diaghoi.formats.v_coco.annotations import companions
 from diaghoi.robustness.engine import Engine, Failure, Task
 from diaghoi.robustness.store import Store

@@ -12,15 +12,15 @@ from pathlib import Path
 from typing import Any
 
 from diaghoi.data.joining import Joined, join
-from diaghoi.data.protocol import check_protocol
 from diaghoi.data.protocol import protocol as protocol_named
 from diaghoi.data.scenes import Scenes, SceneSource
-from diaghoi.data.vocabulary import vocabulary
+from diaghoi.data.splits import check_protocol
 from diaghoi.diagnosis.diagnose import diagnose_images
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.diagnosis.plausibility import sampled_warnings
 from diaghoi.formats import open_predictions, read_annotations
 from diaghoi.formats.containers.locations import fetched, is_remote
+from diaghoi.formats.datasets import vocabulary
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,7 +3,8 @@
 SHOE's soft mAP and mF1 by tables of similarity between verbs and between objects.
 """
 
-from diaghoi.semantic.evaluation import SemanticEvaluation, evaluate
+from diaghoi.semantic.evaluate import evaluate
+from diaghoi.semantic.evaluation import SemanticEvaluation
 from diaghoi.semantic.measure import Measure
 from diaghoi.semantic.tables.similarity import Similarity, read_similarity, write_similarity
 

@@ -12,9 +12,9 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from diaghoi.cases.similarities import COMPARED, KINDS, NEAR, PLAUSIBLE, Similarities
+from diaghoi.data.arrays.types import BoolArray, IntArray
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.diagnosis.tables import Table
 from diaghoi.exceptions import InputError
@@ -23,11 +23,7 @@ from diaghoi.semantic.evaluation import SemanticEvaluation
 from diaghoi.semantic.instances import class_names
 from diaghoi.semantic.meanings import Meanings, meanings
 from diaghoi.semantic.repairs import Repairs
-from diaghoi.semantic.results import table_names
 from diaghoi.statistics.attribution import shapley
-
-IntArray = npt.NDArray[np.integer]
-BoolArray = npt.NDArray[np.bool_]
 
 
 def semantic_diagnosis(evaluation: SemanticEvaluation) -> SemanticDiagnosis:
@@ -223,7 +219,7 @@ class SemanticDiagnosis:
             sigma=evaluation.measure.signature.split(" | ")[0]
             if evaluation.compares_objects
             else "sigma = S_v",
-            tables=table_names(evaluation),
+            tables=_table_names(evaluation),
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -261,3 +257,12 @@ class SemanticDiagnosis:
 
 def _ratio(part: float | None, whole: float | None) -> float | None:
     return None if part is None or not whole else part / whole
+
+
+def _table_names(evaluation: SemanticEvaluation) -> dict[str, dict[str, str]]:
+    """Name and source of the tables of ``verbs`` and, where they are compared, ``objects``."""
+    return {
+        what: {"name": fitted.similarity.name, "source": fitted.similarity.source}
+        for what, fitted in (("verbs", evaluation.verbs), ("objects", evaluation.objects))
+        if what == "verbs" or evaluation.compares_objects
+    }

@@ -2,149 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from diaghoi.data.arrays.ranking import descending
-from diaghoi.data.joining import Joined, join
-from diaghoi.data.protocol import Protocol, check_protocol
-from diaghoi.data.protocol import protocol as protocol_named
-from diaghoi.data.scenes import Scenes
+from diaghoi._version import __version__
+from diaghoi.data.arrays.types import BoolArray, FloatArray, IntArray
+from diaghoi.data.joining import Joined
+from diaghoi.data.protocol import Protocol
+from diaghoi.data.splits import split_classes
 from diaghoi.data.vocabulary import Vocabulary
-from diaghoi.diagnosis.diagnose import diagnose
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.diagnosis.tables import Table
-from diaghoi.exceptions import InputError
 from diaghoi.language.open_vocabulary import OpenVocabulary
-from diaghoi.semantic.fitting import fit_to, known_words
-from diaghoi.semantic.instances import Instances, class_names, instances
-from diaghoi.semantic.matching import Candidates, Matched, Tables, candidates
+from diaghoi.language.words import verb_words
+from diaghoi.semantic.instances import Instances, class_names
+from diaghoi.semantic.matching import Candidates, Matched, Tables
 from diaghoi.semantic.measure import Measure
-from diaghoi.semantic.notes import semantic_notes
-from diaghoi.semantic.results import semantic_result
+from diaghoi.semantic.notes import missing_words, semantic_notes
 from diaghoi.semantic.soft_map import SoftF1, soft_average_precision, soft_f1
-from diaghoi.semantic.tables.similarity import Fitted, Similarity
+from diaghoi.semantic.tables.similarity import Fitted
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.integer]
-BoolArray = npt.NDArray[np.bool_]
 Split = dict[str, float | None]
-
-
-def evaluate(
-    annotations: Scenes,
-    predictions: Scenes,
-    verbs: Similarity,
-    objects: Similarity,
-    *,
-    measure: Measure | None = None,
-    protocol: str | Protocol | None = None,
-    scores: bool = True,
-    verb_senses: Mapping[str, str] | None = None,
-    object_senses: Mapping[str, str] | None = None,
-    label: str = "",
-    progress: Callable[[int], Any] | None = None,
-) -> SemanticEvaluation:
-    """Evaluate predictions with graded credit for what comes close in meaning.
-
-    Parameters
-    ----------
-    annotations, predictions : Scenes
-        As read by :func:`diaghoi.read_annotations` and :func:`diaghoi.read_predictions`; images are
-        joined by name.
-    verbs, objects : Similarity
-        Of verbs and of objects, by words or senses.
-    measure : Measure, optional
-        How similarity is measured and what it takes.
-    protocol : str or Protocol, optional
-        Which classes count, how boxes are measured, and how the standard mAP is taken; by default
-        that of the data set.
-    scores : bool
-        False for the confidence-free mode, which takes every prediction and has no soft mAP; it is
-        also the mode of predictions without scores.
-    verb_senses, object_senses : mapping, optional
-        The name in the table of words of the data set.
-    label : str
-        Name of the detector.
-    progress : callable, optional
-        Called with the number of images done since the last call.
-
-    Returns
-    -------
-    SemanticEvaluation
-
-    Raises
-    ------
-    InputError
-        Where nothing is annotated, no image is shared, or annotations, predictions and protocol are
-        not of one data set.
-    """
-    measure = Measure() if measure is None else measure
-    words = annotations.vocabulary
-    if words.name != predictions.vocabulary.name:
-        raise InputError(
-            f"the annotations are of {words.name}, the predictions of {predictions.vocabulary.name}"
-        )
-    protocol = protocol_named(words.protocol if protocol is None else protocol)
-    check_protocol(protocol, words)
-    fitted = fit_to(predictions.vocabulary, words, verbs, objects, verb_senses, object_senses)
-    scored = scores and predictions.triplet_score is not None
-    truth, found, joined = join(annotations, predictions)
-    if scored:
-        known, known_rows = known_words(found, words)
-        diagnosis = diagnose(truth, known, protocol)
-    else:
-        diagnosis, known_rows = None, np.arange(0)
-    annotated, predicted = instances(truth, found, protocol)
-    if not len(annotated):
-        raise InputError(
-            f"{annotations.source or 'annotations'}: no annotated triplet takes part, so there is "
-            "nothing to evaluate against"
-        )
-    score = found.scores[predicted.rows] if scored else None
-    met = candidates(
-        annotated,
-        predicted,
-        score,
-        Tables(verbs=fitted[0].similarity, objects=fitted[1].similarity, measure=measure),
-        protocol,
-        progress,
-    )
-    taking_part = None if score is None else score_ranks(score) >= measure.tau
-    matched = met.matched()
-    return SemanticEvaluation(
-        label=label,
-        measure=measure,
-        protocol=protocol,
-        verbs=fitted[0],
-        objects=fitted[1],
-        annotated=annotated,
-        predicted=predicted,
-        joined=joined,
-        score=score,
-        taking_part=taking_part,
-        candidates=met,
-        matched=matched,
-        matched_in_part=matched if taking_part is None else met.matched(taking_part),
-        diagnosis=diagnosis,
-        diagnosed_rows=known_rows,
-    )
-
-
-def score_ranks(score: FloatArray) -> FloatArray:
-    """Rank scores from 0, the lowest, to 1, the highest.
-
-    Equal scores rank in the order of the input, the earlier one higher. A single one has rank 1.
-    """
-    rank = np.ones(len(score))
-    if len(score) > 1:
-        rank[descending(score)] = np.arange(len(score) - 1, -1, -1) / (len(score) - 1)
-    return rank
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -289,7 +171,7 @@ class SemanticEvaluation:
     def splits(self) -> dict[str, BoolArray]:
         """(K,) masks of the groups of interactions that are reported; "full" are all."""
         everything = np.ones(len(self.positives), dtype=bool)
-        masks = self.protocol.splits(self.annotated.scenes.vocabulary)
+        masks = split_classes(self.protocol, self.annotated.scenes.vocabulary)
         return {
             name: everything if name == "full" else np.append(mask, False)[self.class_number]
             for name, mask in masks.items()
@@ -370,7 +252,12 @@ class SemanticEvaluation:
     @property
     def notes(self) -> tuple[str, ...]:
         """What a reader of the figures has to know."""
-        return semantic_notes(self)
+        tables = [("verbs", self.verbs, verb_words(self.words))]
+        if self.compares_objects:
+            tables.append(("objects", self.objects, self.words.objects))
+        return semantic_notes(
+            self.annotated, self.predicted, self.joined, tables, scored=self.score is not None
+        )
 
     @property
     def words(self) -> Vocabulary:
@@ -384,9 +271,69 @@ class SemanticEvaluation:
         return bool((self.class_object >= 0).any())
 
     def to_dict(self) -> dict[str, Any]:
-        """All figures as plain Python values: the JSON of ``diaghoi semantic --json``."""
-        return semantic_result(self)
+        """All figures as plain Python values: the JSON of ``diaghoi semantic --json``.
+
+        Returns
+        -------
+        dict
+            ``soft_map``, ``mf1``, the miss rates (``..._all_predictions``: without tau) and
+            ``map``, the standard mAP, each over all classes; ``splits`` (the same of each split),
+            ``classes``, ``similarity`` (name, source and coverage of both tables), ``measure``,
+            ``protocol``, ``counts`` and ``notes``. None where undefined.
+        """
+        scored, signature = self.score is not None, self.measure.signature
+        columns = {name: values.tolist() for name, values in self.classes.items()}
+        rows = zip(*columns.values(), strict=True)
+        return {
+            "diaghoi": __version__,
+            "dataset": self.annotated.scenes.vocabulary.name,
+            "label": self.label,
+            "protocol": {"name": self.protocol.name, "signature": self.protocol.signature},
+            "measure": {
+                **asdict(self.measure),
+                "scores": scored,
+                "signature": signature if scored else signature.rsplit(" | ", 1)[0],
+            },
+            "similarity": {
+                "verbs": _coverage(self.verbs, verb_words(self.words)),
+                "objects": _coverage(self.objects, self.words.objects),
+            },
+            "counts": {
+                "images": len(self.joined.annotated),
+                "annotated_triplets": len(self.annotated),
+                "predicted_triplets": len(self.predicted),
+                "predicted_triplets_of_mf1": len(self.predicted)
+                if self.taking_part is None
+                else int(self.taking_part.sum()),
+                "classes": len(self.positives),
+            },
+            "soft_map": self.soft_map,
+            "mf1": self.mf1,
+            **self.miss_rates,
+            "map": self.standard_map,
+            "splits": self.split_figures,
+            "classes": [
+                {
+                    key: None if cell != cell else cell
+                    for key, cell in zip(columns, row, strict=True)
+                }
+                for row in rows
+            ],
+            "notes": list(self.notes),
+        }
 
 
 def _mean(values: FloatArray | None, mask: BoolArray) -> float | None:
     return None if values is None or not mask.any() else float(values[mask].mean())
+
+
+def _coverage(fitted: Fitted, names: Sequence[str]) -> dict[str, Any]:
+    """Name and source of a table, and which words of the data set it lacks."""
+    words, missing = len(set(names)), missing_words(fitted)
+    return {
+        "name": fitted.similarity.name,
+        "source": fitted.similarity.source,
+        "words": words,
+        "covered": words - len(missing),
+        "missing": missing,
+    }

@@ -5,14 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from diaghoi.data.arrays.ragged import marked
 from diaghoi.semantic.evaluation import SemanticEvaluation
 from diaghoi.semantic.instances import Instances, class_names
-
-IntArray = npt.NDArray[np.integer]
-FloatArray = npt.NDArray[np.float64]
 
 UNMATCHED = 3
 """Unmatched predictions of an image that are shown: those of the highest scores."""

@@ -7,18 +7,15 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from diaghoi.data.arrays.types import IntArray
 from diaghoi.data.scenes import Scenes
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.language.open_vocabulary import OpenVocabulary
-from diaghoi.semantic.instances import verb_words
+from diaghoi.language.words import plain, verb_words
 from diaghoi.semantic.open_fitting import fit_open
 from diaghoi.semantic.tables.annotated_senses import annotated_senses
-from diaghoi.semantic.tables.ratings import plain
 from diaghoi.semantic.tables.similarity import SYNSET, Fitted, Similarity, fit
-
-IntArray = npt.NDArray[np.integer]
 
 Senses = Mapping[str, str] | None
 

@@ -6,16 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
 from diaghoi.data.arrays.ragged import marked, place_in_group
+from diaghoi.data.arrays.types import BoolArray, IntArray
 from diaghoi.data.protocol import Protocol
 from diaghoi.data.scenes import Scenes
+from diaghoi.data.splits import counted_classes
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.evaluation.matching import match, score_order
-
-IntArray = npt.NDArray[np.integer]
-BoolArray = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -48,13 +46,6 @@ class Instances:
         return len(self.rows)
 
 
-def verb_words(vocabulary: Vocabulary) -> tuple[str, ...]:
-    """Words that the verbs of a data set are compared by; in V-COCO the action without the role."""
-    if vocabulary.agents is None:
-        return vocabulary.verbs
-    return tuple(verb.rsplit(" ", 1)[0] for verb in vocabulary.verbs)
-
-
 def compares_objects(predictions: Scenes) -> bool:
     """Whether predictions say what their objects are; those of V-COCO need not."""
     things = predictions.pair_object[predictions.pair_object >= 0]
@@ -70,7 +61,7 @@ def instances(
     combinations of verb and object that are no class of the data set stay. Of V-COCO the roles with
     an object box take part.
     """
-    counted = np.append(protocol.counted(annotations.vocabulary), True)
+    counted = np.append(counted_classes(protocol, annotations.vocabulary), True)
     best = _best(predictions, protocol.top)
     if annotations.vocabulary.no_interaction >= 0 and protocol.classes == "interactions":
         unreal = annotations.vocabulary.no_interaction

@@ -13,20 +13,16 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from diaghoi.data.arrays.ragged import expand, first_of_run, runs
 from diaghoi.data.arrays.threads import threads
+from diaghoi.data.arrays.types import BoolArray, FloatArray, IntArray
+from diaghoi.data.boxes import iou
 from diaghoi.data.protocol import Protocol
 from diaghoi.evaluation.errors import choose_in_turn
-from diaghoi.evaluation.overlap import iou
 from diaghoi.semantic.instances import Instances
 from diaghoi.semantic.measure import Measure
 from diaghoi.semantic.tables.similarity import Similarity
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.integer]
-BoolArray = npt.NDArray[np.bool_]
 
 # Predictions worked through at once: few enough for the arrays to stay in the processor's cache.
 BLOCK = 50_000

@@ -12,20 +12,17 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
 from diaghoi.cases.similarities import NEAR, PLAUSIBLE
 from diaghoi.data.arrays.ragged import expand, first_of_run, runs
+from diaghoi.data.arrays.types import BoolArray, FloatArray, IntArray
 from diaghoi.data.scenes import Scenes
+from diaghoi.data.splits import counted_classes
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.evaluation.errors import LABELS
 from diaghoi.evaluation.overlap import overlap
 from diaghoi.evaluation.pairing import closest_person
 from diaghoi.semantic.evaluation import SemanticEvaluation
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.integer]
-BoolArray = npt.NDArray[np.bool_]
 
 AT_BOTH_BOXES = "other classes that are annotated at both boxes"
 OF_THE_PERSON = "other actions of the annotated person"
@@ -148,7 +145,7 @@ def _done_by_the_person(
     """List what the annotated person does whom a prediction is on, by place in ``triplet``."""
     truth, found = evaluation.annotated.scenes, evaluation.predicted.scenes
     person, _ = closest_person(truth, overlap(truth, found, evaluation.protocol))
-    counted = evaluation.protocol.counted(truth.vocabulary)[truth.triplet_class]
+    counted = counted_classes(evaluation.protocol, truth.vocabulary)[truth.triplet_class]
     actor = truth.pair_human[truth.triplet_pair]
     doing = np.flatnonzero(counted)
     doing = doing[np.argsort(actor[doing], kind="stable")]

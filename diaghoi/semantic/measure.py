@@ -6,11 +6,9 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 import numpy as np
-import numpy.typing as npt
 
+from diaghoi.data.arrays.types import FloatArray
 from diaghoi.exceptions import InputError, close_matches
-
-FloatArray = npt.NDArray[np.float64]
 
 Combination = Literal["arithmetic", "geometric", "minimum"]
 COMBINATIONS: tuple[str, ...] = get_args(Combination)

@@ -3,26 +3,46 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
+from diaghoi.data.arrays.types import StrArray
+from diaghoi.data.joining import Joined
 from diaghoi.exceptions import some_of
-from diaghoi.semantic.instances import verb_words
+from diaghoi.semantic.instances import Instances
 from diaghoi.semantic.tables.similarity import Fitted
 
-if TYPE_CHECKING:
-    from diaghoi.semantic.evaluation import SemanticEvaluation
 
+def semantic_notes(
+    annotated: Instances,
+    predicted: Instances,
+    joined: Joined,
+    tables: Sequence[tuple[str, Fitted, Sequence[str]]],
+    *,
+    scored: bool,
+) -> tuple[str, ...]:
+    """State in one sentence each what tables and files say about the figures.
 
-def semantic_notes(evaluation: SemanticEvaluation) -> tuple[str, ...]:
-    """State in one sentence each what tables and files say about the figures."""
-    truth, found, words = evaluation.annotated, evaluation.predicted, evaluation.words
-    notes = [*dict.fromkeys(truth.scenes.notes + found.scenes.notes)]
-    tables = [("verbs", evaluation.verbs, verb_words(words))]
-    if evaluation.compares_objects:
-        tables.append(("objects", evaluation.objects, words.objects))
+    Parameters
+    ----------
+    annotated, predicted : Instances
+        The triplets that take part.
+    joined : Joined
+        Which file each image is in.
+    tables : sequence of (str, Fitted, sequence of str)
+        Of ``verbs`` and, where they are compared, of ``objects``: the table, and the words of the
+        data set that it should cover.
+    scored : bool
+        Whether the predictions are taken with their scores.
+    """
+    notes = [*dict.fromkeys(annotated.scenes.notes + predicted.scenes.notes)]
     for what, fitted, names in tables:
         notes += [*fitted.similarity.notes, *_uncovered(what, fitted, names)]
-    return (*notes, *_about_images(evaluation), *_about_triplets(evaluation))
+    notes += _about_images(joined, annotated.scenes.names)
+    notes += _about_triplets(annotated, predicted)
+    if all(what != "objects" for what, _, _ in tables):
+        notes.append("the predictions do not name their objects: only verbs are compared")
+    if not scored:
+        notes.append("without scores: every prediction counts, and no mAP is defined")
+    return tuple(notes)
 
 
 def missing_words(fitted: Fitted) -> list[str]:
@@ -48,8 +68,7 @@ def _uncovered(what: str, fitted: Fitted, names: Sequence[str]) -> list[str]:
     return notes
 
 
-def _about_images(evaluation: SemanticEvaluation) -> list[str]:
-    joined, names = evaluation.joined, evaluation.annotated.scenes.names
+def _about_images(joined: Joined, names: StrArray) -> list[str]:
     notes = []
     for mask, what in (
         (
@@ -66,16 +85,10 @@ def _about_images(evaluation: SemanticEvaluation) -> list[str]:
     return notes
 
 
-def _about_triplets(evaluation: SemanticEvaluation) -> list[str]:
-    notes = []
-    for side, of in (("annotated", evaluation.annotated), ("predicted", evaluation.predicted)):
-        if of.left_out:
-            notes.append(
-                f"{of.left_out} {side} triplets are left out: they have no object box, or are on "
-                "people whose actions are not annotated"
-            )
-    if not evaluation.compares_objects:
-        notes.append("the predictions do not name their objects: only verbs are compared")
-    if evaluation.score is None:
-        notes.append("without scores: every prediction counts, and no mAP is defined")
-    return notes
+def _about_triplets(annotated: Instances, predicted: Instances) -> list[str]:
+    return [
+        f"{of.left_out} {side} triplets are left out: they have no object box, or are on people "
+        "whose actions are not annotated"
+        for side, of in (("annotated", annotated), ("predicted", predicted))
+        if of.left_out
+    ]

@@ -10,19 +10,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from diaghoi.data.arrays.types import FloatArray, IntArray
 from diaghoi.exceptions import some_of
 from diaghoi.language.lexicon import Lexicon, Pos
 from diaghoi.language.open_vocabulary import OpenVocabulary
-from diaghoi.language.words import Reading
-from diaghoi.semantic.instances import verb_words
+from diaghoi.language.words import Reading, plain, verb_words
 from diaghoi.semantic.tables.annotated_senses import annotated_senses, hico_synsets
-from diaghoi.semantic.tables.ratings import plain
 from diaghoi.semantic.tables.similarity import SYNSET, Fitted, Similarity, fit
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.integer]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -5,17 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
 from diaghoi.data.arrays.ragged import marked
+from diaghoi.data.arrays.types import BoolArray
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.evaluation.average_precision import ClassScores, class_scores
 from diaghoi.evaluation.errors import BOTH_BOXES, LABELS
 from diaghoi.evaluation.means import split_means
 from diaghoi.oracles import ORACLES
-
-BoolArray = npt.NDArray[np.bool_]
-FloatArray = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -1,17 +1,14 @@
-"""Soft average precision: algorithm 1 of the SHOE supplement, after matching."""
+"""Soft average precision and soft F1: algorithms 1 and 2 of the SHOE supplement, after matching."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from diaghoi.data.arrays.ranking import ranking
+from diaghoi.data.arrays.types import BoolArray, FloatArray, IntArray
 from diaghoi.evaluation.average_precision import envelope_of
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.integer]
 
 
 def soft_average_precision(
@@ -55,10 +52,6 @@ def soft_average_precision(
     area = np.bincount(of_class, weights=credit * envelope, minlength=len(positives))
     return np.asarray(area / positives)
 
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.integer]
-BoolArray = npt.NDArray[np.bool_]
 
 EPSILON = 1e-8
 """What the paper adds to divisors; the published figures hold it."""

@@ -5,16 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from diaghoi.data.arrays.ragged import expand, place_in_group
+from diaghoi.data.arrays.types import BoolArray, FloatArray, IntArray
 from diaghoi.data.scenes import Scenes
 from diaghoi.simulate.detector import Detector
 from diaghoi.simulate.sightings import Sightings
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.integer]
-BoolArray = npt.NDArray[np.bool_]
 
 # How much queries are drawn to pairs that do not interact, with 0, 1 and 2 boxes of background.
 APPEAL = (1.0, 0.65, 0.13)

@@ -7,25 +7,15 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from diaghoi.data.arrays.ragged import expand, place_in_group
+from diaghoi.data.arrays.types import FloatArray, IntArray
 from diaghoi.data.scenes import Scenes
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.simulate.candidates import Candidates, candidates, queries
 from diaghoi.simulate.detector import Detector
 from diaghoi.simulate.sightings import Sightings, jitter, sight, things
 
-FloatArray = npt.NDArray[np.float64]
-
-
-def sigmoid(logit: FloatArray) -> FloatArray:
-    """Turn logits into scores that lie strictly between 0 and 1."""
-    return np.asarray(1.0 / (1.0 + np.exp(-np.clip(logit, -12.0, 12.0))))
-
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.integer]
 Columns = dict[str, Any]
 
 IMAGES_AT_ONCE = 512  # bounds the memory; another number gives other random draws
@@ -38,6 +28,11 @@ LESS_CONFUSED, LESS_MISTAKEN, LESS_IDLE = 0.4, 0.4, 0.9
 LEAST_PAIR_SCORE = 1e-4  # where the object is of no HOI class with a real verb
 OWN_JITTER = 0.5  # of a pair's own boxes, besides that of the sighting
 OWN_NOISE = 0.4  # of a query's own scores, besides that of the candidate pair
+
+
+def sigmoid(logit: FloatArray) -> FloatArray:
+    """Turn logits into scores that lie strictly between 0 and 1."""
+    return np.asarray(1.0 / (1.0 + np.exp(-np.clip(logit, -12.0, 12.0))))
 
 
 def detect(annotations: Scenes, detector: Detector, rng: np.random.Generator) -> Scenes:

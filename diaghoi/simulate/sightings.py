@@ -5,16 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
 from diaghoi.data.arrays.ragged import expand, place_in_group
+from diaghoi.data.arrays.types import FloatArray, IntArray
+from diaghoi.data.boxes import iou
 from diaghoi.data.scenes import Scenes
 from diaghoi.data.vocabulary import Vocabulary
-from diaghoi.evaluation.overlap import iou
 from diaghoi.simulate.detector import Detector
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.integer]
 
 SAME_THING = 0.6  # IoU from which two annotated boxes of a category show one and the same thing
 FAR_OFF = 0.6  # shift of a misplaced box, in widths and heights

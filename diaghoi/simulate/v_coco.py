@@ -3,15 +3,12 @@
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from diaghoi.data.arrays.distinct import distinct
 from diaghoi.data.arrays.ragged import place_in_group
+from diaghoi.data.arrays.types import BoolArray, FloatArray, IntArray
 from diaghoi.data.scenes import Scenes
 from diaghoi.data.vocabulary import v_coco
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.integer]
 
 WIDTH, HEIGHT = 640, 480
 PEOPLE = (0.45, 0.30, 0.15, 0.10)  # shares of images with 1, 2, 3 and 4 people
@@ -150,7 +147,7 @@ def v_coco_detect(
 
 
 def _pick(
-    annotations: Scenes, image: IntArray, eligible: npt.NDArray[np.bool_], rng: np.random.Generator
+    annotations: Scenes, image: IntArray, eligible: BoolArray, rng: np.random.Generator
 ) -> IntArray:
     """Pick one of the eligible annotated boxes of each image."""
     boxes = np.flatnonzero(eligible)

@@ -32,11 +32,11 @@ import numpy as np
 import numpy.typing as npt
 
 from diaghoi.data.arrays.threads import threads
+from diaghoi.data.arrays.types import FloatArray
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.exceptions import InputError
 from diaghoi.statistics.resampling import Figures, Resampler
 
-FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int32]
 Method = Literal["centred", "percentile", "bca"]
 

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from diaghoi.data.arrays.ranking import descending
+from diaghoi.data.arrays.types import BoolArray, FloatArray, IntArray
 from diaghoi.data.protocol import Protocol
 from diaghoi.diagnosis.benchmark import Section, sections
 from diaghoi.diagnosis.diagnosis import Diagnosis
@@ -24,9 +24,6 @@ from diaghoi.evaluation.negatives import PUBLISHED_LEVELS, Negatives
 from diaghoi.evaluation.weighted_ap import WeightedRanking
 from diaghoi.oracles import ORACLES
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.integer]
-BoolArray = npt.NDArray[np.bool_]
 Figures = dict[str, FloatArray]
 
 
@@ -137,7 +134,12 @@ class Resampler:
             means=MeanPrecisions.of(ledger, images, diagnosis.protocol, diagnosis.splits),
             official=tuple(
                 (each, WeightedRanking.of(each.of(diagnosis.benchmark), ledger.classes, images))
-                for each in sections(diagnosis)
+                for each in sections(
+                    diagnosis.vocabulary,
+                    diagnosis.benchmark,
+                    diagnosis.protocol.groups,
+                    diagnosis.known_objects,
+                )
             ),
             errors=np.column_stack([errors, missed]),
             annotated=np.bincount(counted, minlength=images),

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from diaghoi.data.arrays.types import FloatArray, IntArray
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.evaluation.ledger import Ledger
 from diaghoi.exceptions import InputError
@@ -30,8 +31,6 @@ from diaghoi.statistics.bootstrap import (
 )
 from diaghoi.statistics.resampling import MeanPrecisions
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.integer]
 Progress = Callable[[int], Any]
 Figured = Callable[[IntArray], Mapping[str, FloatArray]]
 

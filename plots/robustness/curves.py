@@ -12,11 +12,11 @@ from math import ceil
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from diaghoi.data.arrays.types import FloatArray
 from diaghoi.exceptions import InputError, close_matches
 from diaghoi.oracles import ERRORS, error_title
 from diaghoi.plots.figure import FigureKind, ModelData, NotApplicable, Source, shown_names
@@ -25,9 +25,7 @@ from diaghoi.plots.legend import MARK, legend_above, model_lines
 from diaghoi.plots.panels import one_panel
 from diaghoi.plots.robustness.groups import broken
 from diaghoi.plots.style import MODEL_MARKERS, colour, model_style, paper
-from diaghoi.robustness.corruptions.registry import GROUPS
 
-FloatArray = npt.NDArray[np.float64]
 Quantity = Literal["delta_map", "shares"]
 
 HEIGHT, TITLE, AROUND = 1.1, 0.11, 0.55  # inches: of a panel, of a line above it, of all labels
@@ -41,6 +39,13 @@ WITH_BANDS = 5  # models whose bands can be told apart in one panel
 PALE = 0.16  # how much of its colour a band has
 SEVERITY, SHORT = "Severity (0: clean)", "Severity"
 AXES: dict[Quantity, str] = {"delta_map": "ΔmAP (points)", "shares": "Share of predictions (%)"}
+# The paper's short names of its groups of corruptions, by the labels that results carry.
+ABBREVIATIONS = {
+    "Optical system": "OS",
+    "Sensor, compression, transmission": "SCT",
+    "Environment": "EI",
+    "Geometry and scene": "G&S",
+}
 OF_ANNOTATED = "of annotated"  # what missed triplets are a share of
 
 
@@ -270,8 +275,7 @@ def _titles(groups: Sequence[str], room: float) -> list[str]:
     lines = [line for each in words for line in each.split("\n")]
     if all(text_width(line, NAME_SIZE) <= room for line in lines):
         return words
-    short = {each.label: each.abbreviation for each in GROUPS.values()}
-    return [short.get(group, group) for group in groups]
+    return [ABBREVIATIONS.get(group, group) for group in groups]
 
 
 def _lines(titles: Sequence[str]) -> int:

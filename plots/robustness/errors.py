@@ -6,19 +6,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
 
+from diaghoi.data.arrays.types import FloatArray
 from diaghoi.exceptions import InputError
 from diaghoi.oracles import error_title
 from diaghoi.plots.figure import FigureKind, ModelData, NotApplicable, shown_names
 from diaghoi.plots.labels import fitted, inches_of
 from diaghoi.plots.panels import one_panel
 from diaghoi.plots.style import paper
-
-FloatArray = npt.NDArray[np.float64]
 
 ROW, FRAME = 0.14, 0.45  # inches, of an error and of what stands above and below a panel
 CELL = 0.2  # inches, width from which the figure is written into a cell

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
@@ -15,7 +14,6 @@ from diaghoi.exceptions import InputError
 from diaghoi.plots.legend import legend_above
 from diaghoi.plots.style import SINGLE_COLUMN, model_style
 
-FloatArray = npt.NDArray[np.float64]
 NAME_SIZE, SCALE_SIZE = 6.5, 5.5  # points
 HEIGHT = 3.1  # inches
 

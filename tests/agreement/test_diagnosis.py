@@ -13,8 +13,7 @@ from support.cases import cases
 from support.reference import tell
 from support.scenes import problems
 
-from diaghoi import Diagnosis, diagnose
-from diaghoi.data import protocol
+from diaghoi import Diagnosis, diagnose, protocol
 from diaghoi.data.protocol import Protocol
 from diaghoi.data.scenes import Scenes
 from diaghoi.evaluation.errors import LABELS

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from support import reference_figures, swig
 from support.cases import cases
 
-from diaghoi import Scenes, diagnose, read_annotations, read_predictions
-from diaghoi.data import protocol
+from diaghoi import Scenes, diagnose, protocol, read_annotations, read_predictions
 
 Problem = tuple[list[Any], dict[str, Any]]
 

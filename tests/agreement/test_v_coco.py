@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from support import v_coco, v_coco_reference
 from support.cases import cases
 
-from diaghoi import Diagnosis, Scenes, read_annotations, read_predictions
-from diaghoi.data import protocol
+from diaghoi import Diagnosis, Scenes, protocol, read_annotations, read_predictions
 from diaghoi.diagnosis.diagnose import diagnose_images
 from diaghoi.evaluation.errors import LABELS
 from diaghoi.oracles import ORACLES

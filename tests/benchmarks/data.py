@@ -18,7 +18,6 @@ from store import STEPS
 
 from diaghoi import simulate
 from diaghoi.data.scenes import COLUMNS, Scenes
-from diaghoi.data.vocabulary import vocabulary
 from diaghoi.formats import (
     write,
     write_dense_arrays,
@@ -26,6 +25,7 @@ from diaghoi.formats import (
     write_triplet_lists,
     write_v_coco,
 )
+from diaghoi.formats.datasets import vocabulary
 
 # By the names of files or jobs: how many triplets, pictures or questions they hold or make.
 Counts = dict[str, int]

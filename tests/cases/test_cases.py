@@ -26,10 +26,9 @@ from support.scenes import (
     scenes,
 )
 
-from diaghoi import Diagnosis, InputError, diagnose
+from diaghoi import Diagnosis, InputError, diagnose, protocol
 from diaghoi.cases.cases import ERRORS, PER_IMAGE, Case, worst_cases
 from diaghoi.cases.similarities import KINDS, Similarities
-from diaghoi.data import protocol
 from diaghoi.data.scenes import Scenes
 from diaghoi.data.vocabulary import swig_hoi
 from diaghoi.diagnosis.diagnose import diagnose_images

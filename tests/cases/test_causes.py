@@ -29,9 +29,8 @@ from support.scenes import (
     scenes,
 )
 
-from diaghoi import Diagnosis, InputError, diagnose
+from diaghoi import Diagnosis, InputError, diagnose, protocol
 from diaghoi.cases.causes import CAUSES, Causes, annotation_causes, counterparts
-from diaghoi.data import protocol
 from diaghoi.data.joining import join
 from diaghoi.data.scenes import Scenes
 from diaghoi.data.vocabulary import facts

@@ -9,7 +9,7 @@ import pytest
 
 from diaghoi.choice import read_questions
 from diaghoi.choice.classes import Interaction, classes_of, interaction, matching_name
-from diaghoi.data.vocabulary import vocabulary
+from diaghoi.formats.datasets import vocabulary
 
 
 @pytest.mark.parametrize(

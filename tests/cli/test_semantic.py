@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from diaghoi.data.vocabulary import hico_det, vocabulary
+from diaghoi.data.vocabulary import hico_det
+from diaghoi.formats.datasets import vocabulary
 
 VERBS_OF_HICO = hico_det().verbs
 VERBS = "a,b,score\nride,hold,2\nride,straddle,3\nwash,clean,4\n"

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from support.scenes import problems
 
-from diaghoi import InputError, diagnose
-from diaghoi.data import protocol
+from diaghoi import InputError, diagnose, protocol
 from diaghoi.data.groups import read_groups, zero_shot, zero_shot_splits
 from diaghoi.data.protocol import Group
 from diaghoi.data.scenes import Scenes
+from diaghoi.data.splits import split_classes
 from diaghoi.data.vocabulary import hico_det, v_coco
 
 WORDS = hico_det()
@@ -54,7 +54,7 @@ def test_groups_are_columns_with_their_harmonic_mean(problem: tuple[Scenes, Scen
 
 def test_groups_follow_the_classes_of_the_protocol() -> None:
     chosen = protocol("hico-det-520", groups=zero_shot("UV", WORDS))
-    masks = chosen.splits(WORDS)
+    masks = split_classes(chosen, WORDS)
     assert not (masks["unseen"] & masks["seen"]).any()
     assert np.array_equal(masks["unseen"] | masks["seen"], masks["full"])
 

@@ -6,8 +6,8 @@ import dataclasses
 
 import pytest
 
-from diaghoi import PROTOCOLS, InputError
-from diaghoi.data import protocol
+from diaghoi import PROTOCOLS, InputError, protocol
+from diaghoi.data.splits import split_classes
 from diaghoi.data.vocabulary import hico_det
 
 
@@ -35,12 +35,12 @@ def test_every_choice_moves_the_signature() -> None:
     ],
 )
 def test_sizes_of_the_splits(name: str, splits: tuple[int, int, int]) -> None:
-    sizes = [int(members.sum()) for members in protocol(name).splits(hico_det()).values()]
+    sizes = [int(members.sum()) for members in split_classes(protocol(name), hico_det()).values()]
     assert tuple(sizes) == splits
 
 
 def test_the_rare_split_by_test_instances() -> None:
-    splits = protocol("hico-det-520", rare="test").splits(hico_det())
+    splits = split_classes(protocol("hico-det-520", rare="test"), hico_det())
     assert int(splits["rare"].sum()) == 185
 
 

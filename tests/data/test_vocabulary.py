@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from diaghoi import InputError
-from diaghoi.data.vocabulary import hico_det, object_numberings, vocabulary
+from diaghoi.data.vocabulary import hico_det, object_numberings
+from diaghoi.formats.datasets import vocabulary
 
 
 def test_sizes_and_landmarks() -> None:

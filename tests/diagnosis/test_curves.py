@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from support import v_coco
 from support.scenes import BICYCLE, PERSON, RIDE, image, problems, scenes
 
-from diaghoi import ORACLES, simulate
-from diaghoi.data import protocol
+from diaghoi import ORACLES, protocol, simulate
 from diaghoi.data.protocol import ELEVEN_LEVELS, Protocol
 from diaghoi.data.scenes import Scenes
 from diaghoi.diagnosis.curves import (

@@ -14,8 +14,7 @@ from support.scenes import problems
 
 import diaghoi
 import diaghoi.data.scenes
-from diaghoi import InputError, diagnose
-from diaghoi.data import protocol
+from diaghoi import InputError, diagnose, protocol
 from diaghoi.data.scenes import Scenes
 from diaghoi.diagnosis.diagnose import diagnose_images
 from diaghoi.oracles import ORACLES

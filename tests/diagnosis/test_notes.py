@@ -7,7 +7,6 @@ from dataclasses import replace
 from support.scenes import BICYCLE, EAT, NO_INTERACTION, PERSON, RIDE, image, scenes
 
 from diaghoi import diagnose
-from diaghoi.diagnosis.notes import found_notes
 
 BOXES = [(PERSON, (0, 0, 9, 9)), (BICYCLE, (10, 0, 19, 9))]
 NO_PAIR_FILE = "no pair file: the predicted pairs are those of the triplets"
@@ -86,4 +85,4 @@ def test_notes_of_the_readers_come_first() -> None:
 def test_a_data_set_without_no_interaction() -> None:
     diagnosis = diagnose(annotated("a"), predicted("a"))
     every_class = replace(diagnosis.vocabulary, no_interaction=-1)
-    assert found_notes(replace(diagnosis, vocabulary=every_class)) == [NO_PAIR_FILE]
+    assert replace(diagnosis, vocabulary=every_class).notes == (NO_PAIR_FILE,)

@@ -12,10 +12,11 @@ import numpy as np
 import pytest
 from support.swig import CAR, CLASSES, WORDS
 
-from diaghoi import InputError, Scenes, diagnose
-from diaghoi.data import protocol
+from diaghoi import InputError, Scenes, diagnose, protocol
 from diaghoi.data.groups import find_class
-from diaghoi.data.vocabulary import swig_hoi, vocabulary
+from diaghoi.data.splits import split_classes
+from diaghoi.data.vocabulary import swig_hoi
+from diaghoi.formats.datasets import vocabulary
 
 FIRST = CLASSES[0]
 VERB = int(WORDS.class_verb[FIRST])
@@ -26,7 +27,7 @@ def test_sizes_and_landmarks() -> None:
     assert (len(WORDS.objects), len(WORDS.verbs), len(WORDS)) == (1000, 407, 14_130)
     assert WORDS.objects[WORDS.person] == "person"
     assert (WORDS.no_interaction, WORDS.interacting.all()) == (-1, True)
-    splits = protocol("swig-hoi").splits(WORDS)
+    splits = split_classes(protocol("swig-hoi"), WORDS)
     sizes = {name: int(members.sum()) for name, members in splits.items()}
     assert sizes == {"full": 5539, "zero_shot": 1391, "rare": 2841, "non_rare": 1307}
     assert vocabulary("swig-hoi") is WORDS

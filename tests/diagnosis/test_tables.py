@@ -10,8 +10,7 @@ from hypothesis import given
 from support.reference import by_image
 from support.scenes import BICYCLE, CAR, HOLD, PERSON, RIDE, WASH, image, problems, scenes
 
-from diaghoi import ORACLES, InputError, diagnose, simulate
-from diaghoi.data import protocol
+from diaghoi import ORACLES, InputError, diagnose, protocol, simulate
 from diaghoi.data.groups import zero_shot
 from diaghoi.data.protocol import Group
 from diaghoi.data.scenes import Scenes

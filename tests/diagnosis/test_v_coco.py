@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from support import v_coco
 
-from diaghoi.data import protocol
+from diaghoi import protocol
 from diaghoi.diagnosis.diagnose import diagnose_images
 
 

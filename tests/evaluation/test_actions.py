@@ -6,7 +6,7 @@ import pytest
 from support.scenes import BICYCLE, CAR, PERSON, WASH, image, scenes
 
 from diaghoi import diagnose
-from diaghoi.data.vocabulary import vocabulary
+from diaghoi.formats.datasets import vocabulary
 
 ANN, ANNS = (0, 0, 9, 19), (10, 10, 29, 29)
 HICO = vocabulary("hico-det")

@@ -19,10 +19,9 @@ from support.scenes import (
     scenes,
 )
 
-from diaghoi import Diagnosis, InputError, diagnose
-from diaghoi.data import protocol
-from diaghoi.data.vocabulary import vocabulary
+from diaghoi import Diagnosis, InputError, diagnose, protocol
 from diaghoi.evaluation.errors import LABELS
+from diaghoi.formats.datasets import vocabulary
 
 # Two people with a bicycle each, and a car of nobody's.
 ANN, BOB = (0, 0, 9, 19), (100, 0, 109, 19)

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.scenes import problems
 
-from diaghoi import diagnose
-from diaghoi.data import protocol
+from diaghoi import diagnose, protocol
 from diaghoi.data.protocol import Protocol
 from diaghoi.evaluation.average_precision import Evaluated, average_precision, class_scores
 from diaghoi.evaluation.ledger import Ledger

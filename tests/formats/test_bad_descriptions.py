@@ -14,7 +14,8 @@ import pytest
 from support.described import write_description
 
 from diaghoi import InputError
-from diaghoi.data.vocabulary import MOST_CLASSES, vocabulary
+from diaghoi.data.vocabulary import MOST_CLASSES
+from diaghoi.formats.datasets import vocabulary
 from diaghoi.formats.description import read_description
 
 Describe = Callable[..., Path]

@@ -12,8 +12,15 @@ import numpy as np
 import pytest
 from support.described import NEEDED, write_description
 
-from diaghoi import Accumulator, InputError, Scenes, diagnose, read_annotations, read_predictions
-from diaghoi.data import protocol
+from diaghoi import (
+    Accumulator,
+    InputError,
+    Scenes,
+    diagnose,
+    protocol,
+    read_annotations,
+    read_predictions,
+)
 from diaghoi.data.vocabulary import Vocabulary, swig_hoi
 from diaghoi.formats import read, write
 from diaghoi.formats.description import read_description

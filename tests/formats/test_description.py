@@ -15,10 +15,11 @@ import numpy as np
 import pytest
 from support.described import NEEDED, write_description
 
-from diaghoi import InputError
-from diaghoi.data import protocol
+from diaghoi import InputError, protocol
 from diaghoi.data.protocol import Protocol
-from diaghoi.data.vocabulary import Conventions, Vocabulary, vocabulary
+from diaghoi.data.splits import counted_classes, split_classes
+from diaghoi.data.vocabulary import Conventions, Vocabulary
+from diaghoi.formats.datasets import vocabulary
 from diaghoi.formats.description import CHOICES, KEYS, read_description
 
 Describe = Callable[..., Path]
@@ -134,7 +135,7 @@ def test_rare_classes(text: str, rare: list[int] | None, describe: Describe) -> 
     assert list(words.splits) == ["rare", "non_rare"]
     assert np.flatnonzero(words.splits["rare"]).tolist() == expected
     assert (words.splits["non_rare"] == ~words.splits["rare"]).all()
-    assert list(words.protocol.splits(words)) == ["full", "rare", "non_rare"]
+    assert list(split_classes(words.protocol, words)) == ["full", "rare", "non_rare"]
 
 
 def test_classes_of_one_name_have_a_number_each(describe: Describe) -> None:
@@ -188,9 +189,9 @@ def test_a_protocol_by_its_name(name: str, describe: Describe) -> None:
 def test_interactions_count_where_there_is_a_verb_for_none(describe: Describe) -> None:
     words = read_description(describe('no_interaction = "throw"'))
     assert words.protocol.classes == "interactions"
-    assert words.protocol.counted(words).tolist() == [True] * 3 + [False] * 3
+    assert counted_classes(words.protocol, words).tolist() == [True] * 3 + [False] * 3
     words = read_description(describe('no_interaction = "throw"\nprotocol = { classes = "all" }'))
-    assert words.protocol.counted(words).all()
+    assert counted_classes(words.protocol, words).all()
 
 
 def test_unknown_data_sets_are_told_of_descriptions() -> None:

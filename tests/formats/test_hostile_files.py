@@ -12,12 +12,13 @@ import pytest
 
 from diaghoi.comparison.study import read_study
 from diaghoi.data.groups import read_groups
-from diaghoi.data.vocabulary import hico_det, vocabulary
+from diaghoi.data.vocabulary import hico_det
 from diaghoi.exceptions import LONGEST_MESSAGE, InputError, printable
 from diaghoi.formats import read
 from diaghoi.formats.containers import npz
 from diaghoi.formats.containers.cells import harmless, original
 from diaghoi.formats.containers.npz import members
+from diaghoi.formats.datasets import vocabulary
 from diaghoi.language.lexicon import lexicon
 from diaghoi.semantic.tables.merging import write_ratings
 from diaghoi.semantic.tables.ratings import read_ratings

@@ -22,8 +22,9 @@ from diaghoi.cli.labels import read_labels
 from diaghoi.comparison.study import read_result, read_study
 from diaghoi.data.groups import read_groups
 from diaghoi.data.scenes import Scenes
-from diaghoi.data.vocabulary import hico_det, vocabulary
+from diaghoi.data.vocabulary import hico_det
 from diaghoi.formats import read, write
+from diaghoi.formats.datasets import vocabulary
 from diaghoi.formats.pictures.files import read_picture
 from diaghoi.language.lexicon import lexicon
 from diaghoi.language.words import read_phrase

@@ -12,8 +12,7 @@ from matplotlib.figure import Figure
 from support.figures import complaints
 from support.scenes import BICYCLE, PERSON, RIDE, image, scenes
 
-from diaghoi import InputError, diagnose, plots
-from diaghoi.data import protocol
+from diaghoi import InputError, diagnose, plots, protocol
 from diaghoi.data.protocol import Group
 from diaghoi.plots.class_ap import (
     CLASS_AP,

@@ -12,7 +12,7 @@ from support.figures import complaints
 from support.scenes import image, scenes
 
 from diaghoi import diagnose, plots, simulate
-from diaghoi.data.vocabulary import vocabulary
+from diaghoi.formats.datasets import vocabulary
 
 DESCRIPTION = """
 name = "zoo"

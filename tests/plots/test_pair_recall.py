@@ -10,8 +10,7 @@ from matplotlib.figure import Figure
 from support.figures import complaints
 from support.scenes import BICYCLE, PERSON, RIDE, image, scenes
 
-from diaghoi import InputError, diagnose, plots
-from diaghoi.data import protocol
+from diaghoi import InputError, diagnose, plots, protocol
 from diaghoi.diagnosis.curves import DETECTION_THRESHOLDS, NMS_OVERLAPS
 from diaghoi.plots.pair_recall import PAIR_RECALL, KeptPairs, pair_recall, pair_recall_table
 

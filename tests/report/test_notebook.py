@@ -10,11 +10,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+from IPython.core.interactiveshell import InteractiveShell
 
-from diaghoi import ORACLES, diagnose, simulate
-from diaghoi.data import protocol
+from diaghoi import ORACLES, diagnose, protocol, simulate
 from diaghoi.oracles.oracle import Oracle
-from diaghoi.report.notebook import diagnosis_html, oracle_html, protocol_html
+from diaghoi.report.notebook import (
+    diagnosis_html,
+    load_ipython_extension,
+    oracle_html,
+    protocol_html,
+)
 
 VOID = {"br"}
 
@@ -105,15 +110,31 @@ def test_result_objects_show_themselves() -> None:
     annotations = simulate.annotations(5, rng)
     predictions = simulate.detect(annotations, simulate.ONE_STAGE, rng)
     diagnosis = diagnose(annotations, predictions, label="one")
-    assert diagnosis._repr_html_() == diagnosis_html(diagnosis.to_dict())
-    assert diagnosis.protocol._repr_html_() == protocol_html(diagnosis.protocol)
-    assert ORACLES["action"]._repr_html_() == oracle_html(ORACLES["action"])
+    shell = InteractiveShell()
+    load_ipython_extension(shell)
+    shown = shell.display_formatter.formatters["text/html"]
+    assert shown(diagnosis) == diagnosis_html(diagnosis.to_dict())
+    assert shown(diagnosis.protocol) == protocol_html(diagnosis.protocol)
+    assert shown(ORACLES["action"]) == oracle_html(ORACLES["action"])
+
+
+def test_a_notebook_needs_no_more_than_the_import() -> None:
+    script = (
+        "from IPython.core.interactiveshell import InteractiveShell\n"
+        "shell = InteractiveShell.instance()\n"
+        "import diaghoi\n"
+        "print(shell.display_formatter.format(diaghoi.protocol('diag-hoi'))[0]['text/html'])"
+    )
+    shown = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert "Protocol diag-hoi" in shown.stdout, shown.stderr
 
 
 def test_v_coco_has_its_own_rows() -> None:
     rng = np.random.default_rng(0)
     annotations = simulate.v_coco_annotations(5, rng)
-    page = Page(diagnose(annotations, simulate.v_coco_detect(annotations, rng))._repr_html_())
+    page = Page(
+        diagnosis_html(diagnose(annotations, simulate.v_coco_detect(annotations, rng)).to_dict())
+    )
     names = [row[0] for table in page.tables for row in table]
     assert {"Official, agent", "without point (24 roles)", "Ignored"} <= set(names)
 

@@ -29,7 +29,7 @@ from support.shoe import KEYS
 from diaghoi import read_annotations, read_predictions
 from diaghoi.exceptions import InputError
 from diaghoi.semantic import Measure, Similarity, evaluate, read_similarity
-from diaghoi.semantic.evaluation import score_ranks
+from diaghoi.semantic.evaluate import score_ranks
 from diaghoi.semantic.tables.similarity import identity
 
 VERBS, OBJECTS = identity(VOCABULARY.verbs), identity(VOCABULARY.objects)

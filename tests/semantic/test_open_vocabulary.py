@@ -223,7 +223,7 @@ def test_a_damaged_line(tmp_path: Path) -> None:
 
 def test_written_in_words_a_detector_is_the_same_detector(shared: Path, tmp_path: Path) -> None:
     """Exact matching, soft mAP and mF1 of real boxes, from numbers and from words."""
-    from diaghoi.semantic.evaluation import evaluate
+    from diaghoi.semantic.evaluate import evaluate
     from diaghoi.semantic.tables.similarity import read_similarity
 
     folder = shared / "conformance"

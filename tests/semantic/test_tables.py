@@ -9,10 +9,11 @@ import pytest
 from scipy.sparse import csr_array
 
 from diaghoi.exceptions import InputError
+from diaghoi.language.words import plain
 from diaghoi.semantic import Similarity, read_similarity, write_similarity
 from diaghoi.semantic.tables import similarity as module
 from diaghoi.semantic.tables.merging import mean_of, merge_ratings, write_ratings
-from diaghoi.semantic.tables.ratings import plain, read_ratings
+from diaghoi.semantic.tables.ratings import read_ratings
 from diaghoi.semantic.tables.senses import read_senses
 from diaghoi.semantic.tables.similarity import fit, identity
 from diaghoi.semantic.tables.subsets import rater_subsets, read_judgements

@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.scenes import BICYCLE, PERSON, RIDE, image, problems, scenes
 
-from diaghoi import Diagnosis, InputError, diagnose, simulate
-from diaghoi.data import protocol
+from diaghoi import Diagnosis, InputError, diagnose, protocol, simulate
 from diaghoi.data.protocol import Group
 from diaghoi.evaluation.average_precision import class_scores
 from diaghoi.evaluation.means import split_means

@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given, settings
 from support.scenes import BICYCLE, PERSON, RIDE, image, problems, scenes
 
-from diaghoi import Diagnosis, InputError, diagnose, simulate
-from diaghoi.data import protocol
+from diaghoi import Diagnosis, InputError, diagnose, protocol, simulate
 from diaghoi.statistics.bootstrap import (
     bootstrap,
     bounds_of,

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from support import v_coco
 from support.scenes import BICYCLE, HOLD, PERSON, RIDE, WASH, image, problems, scenes
 
-from diaghoi import Diagnosis, InputError, diagnose
-from diaghoi.data import protocol
+from diaghoi import Diagnosis, InputError, diagnose, protocol
 from diaghoi.data.arrays.ranking import ranking
 from diaghoi.data.joining import join
 from diaghoi.data.scenes import Scenes

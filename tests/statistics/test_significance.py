@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from diaghoi import Diagnosis, InputError, diagnose, simulate
-from diaghoi.data import protocol
+from diaghoi import Diagnosis, InputError, diagnose, protocol, simulate
 from diaghoi.data.scenes import Scenes
 from diaghoi.statistics.significance import Difference, compare_pair, corrected, holm, shown_p
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from diaghoi.data.protocol import Protocol
 from diaghoi.data.scenes import Scenes
+from diaghoi.data.splits import split_classes
 
 CONVERTED = ("human_box", "object_box", "association", "action")
 REMOVED = ("both_boxes", "duplicate")
@@ -105,7 +106,7 @@ def tell(annotations: Scenes, predictions: Scenes, protocol: Protocol) -> Story:
     vocabulary = annotations.vocabulary
     splits = {
         split: {int(c) for c in np.flatnonzero(members)}
-        for split, members in protocol.splits(vocabulary).items()
+        for split, members in split_classes(protocol, vocabulary).items()
     }
     story = Story(protocol, vocabulary, splits)
     truth, found = by_image(annotations), by_image(predictions)

@@ -16,14 +16,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from diaghoi.choice.ask.prompts import Frame
 from diaghoi.choice.joining import by_name, check_named, strangers
 from diaghoi.choice.questions import Box, Questions
+from diaghoi.data.arrays.types import FloatArray
+from diaghoi.data.boxes import iou
 from diaghoi.data.protocol import Protocol
 from diaghoi.data.scenes import Scenes
-from diaghoi.evaluation.overlap import iou
 from diaghoi.exceptions import InputError, some_of
 from diaghoi.formats import read_predictions
 from diaghoi.formats.columns.checks import shown
@@ -186,7 +186,7 @@ def _boxes(where: str, rows: list[Any]) -> tuple[Box, ...]:
     return as_boxes(row[:4] for row in numbers if len(row) == 4 or row[4] >= SURE)
 
 
-def _numbers(where: str, row: Any) -> npt.NDArray[np.float64]:
+def _numbers(where: str, row: Any) -> FloatArray:
     """(4,) or (5,) a box, and its score where it has one."""
     try:
         numbers = np.array(row, dtype=np.float64)
@@ -213,7 +213,7 @@ def _people(scenes: Scenes) -> dict[str, tuple[Box, ...]]:
     if scenes.box_score is not None:
         taken &= ~(scenes.box_score < SURE)
     names = scenes.names.tolist()
-    boxes: dict[str, list[npt.NDArray[np.float64]]] = {name: [] for name in names}
+    boxes: dict[str, list[FloatArray]] = {name: [] for name in names}
     for place in np.flatnonzero(taken).tolist():
         boxes[names[scenes.box_image[place]]].append(scenes.box_xyxy[place])
     return {name: as_boxes(mine) for name, mine in boxes.items()}

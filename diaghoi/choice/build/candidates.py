@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-import numpy.typing as npt
 
 from diaghoi.choice.build.time_sensitive import indistinct_from
 from diaghoi.choice.classes import (
@@ -29,10 +28,9 @@ from diaghoi.choice.classes import (
 )
 from diaghoi.choice.people import apart, same_person, shows_several
 from diaghoi.choice.questions import Box
+from diaghoi.data.arrays.types import FloatArray
 from diaghoi.data.scenes import Scenes
 from diaghoi.data.vocabulary import Vocabulary
-
-FloatArray = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -35,8 +35,8 @@ from diaghoi.choice.classes import (
     predicted_interactions,
 )
 from diaghoi.choice.people import SAME_PERSON
+from diaghoi.data.boxes import iou
 from diaghoi.data.vocabulary import Vocabulary
-from diaghoi.evaluation.overlap import iou
 from diaghoi.exceptions import InputError, close_matches, some_of
 from diaghoi.formats.columns.checks import shown
 

@@ -11,8 +11,8 @@ from diaghoi.cli import options, outputs
 from diaghoi.cli.present import print_notes, show_sheets
 from diaghoi.cli.similarity.agreement import agreement
 from diaghoi.cli.similarity.build import build
-from diaghoi.data.vocabulary import vocabulary
 from diaghoi.exceptions import some_of
+from diaghoi.formats.datasets import vocabulary
 
 similarity = typer.Typer(
     no_args_is_help=True, help="Look at, join, build and judge tables of similarity."
@@ -71,8 +71,8 @@ def inspect(
     quiet: options.Quiet = False,
 ) -> None:
     """Say what a table holds: coverage, symmetry, diagonal, distribution, raters."""
+    from diaghoi.language.words import verb_words
     from diaghoi.report.similarity import table_sheets
-    from diaghoi.semantic.instances import verb_words
     from diaghoi.semantic.tables.ratings import read_ratings
     from diaghoi.semantic.tables.senses import read_senses
     from diaghoi.semantic.tables.table_checks import table_facts

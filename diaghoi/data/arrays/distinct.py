@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 
 from diaghoi.data.arrays.ragged import first_of_run
-
-IntArray = npt.NDArray[np.integer]
+from diaghoi.data.arrays.types import Array, BoolArray, FloatArray, IntArray
 
 _MIX = (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0xD6E8FEB86659FD93)
 
 
-def distinct(keys: npt.NDArray[Any]) -> tuple[IntArray, IntArray]:
+def distinct(keys: Array) -> tuple[IntArray, IntArray]:
     """Find equal keys and number them in the order in which they first occur.
 
     Parameters
@@ -33,9 +30,7 @@ def distinct(keys: npt.NDArray[Any]) -> tuple[IntArray, IntArray]:
     return _number(order, first_of_run(keys[order]))
 
 
-def distinct_boxes(
-    image: IntArray, label: IntArray, xyxy: npt.NDArray[np.float64]
-) -> tuple[IntArray, IntArray]:
+def distinct_boxes(image: IntArray, label: IntArray, xyxy: FloatArray) -> tuple[IntArray, IntArray]:
     """Find boxes with equal image, label and four coordinates (to the last bit), and number them.
 
     Rows are sorted by a hash; that equal hashes are equal rows is then verified.
@@ -81,7 +76,7 @@ def _distinct_exactly(
     return _number(order, starts)
 
 
-def _number(order: IntArray, starts: npt.NDArray[np.bool_]) -> tuple[IntArray, IntArray]:
+def _number(order: IntArray, starts: BoolArray) -> tuple[IntArray, IntArray]:
     """Turn sorted runs of equal rows into numbers by first occurrence."""
     if len(order) == 0:
         return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)

@@ -7,7 +7,7 @@ from itertools import pairwise, starmap
 import numpy as np
 import numpy.typing as npt
 
-IntArray = npt.NDArray[np.integer]
+from diaghoi.data.arrays.types import BoolArray, IntArray
 
 
 def expand(start: IntArray, count: IntArray) -> tuple[IntArray, IntArray]:
@@ -40,7 +40,7 @@ def runs(sorted_keys: IntArray, wanted: IntArray) -> tuple[IntArray, IntArray]:
     return start, np.searchsorted(sorted_keys, wanted, side="right") - start
 
 
-def first_of_run(keys: npt.NDArray[np.generic]) -> npt.NDArray[np.bool_]:
+def first_of_run(keys: npt.NDArray[np.generic]) -> BoolArray:
     """Mark the first row of every run of equal neighbours."""
     first = np.ones(len(keys), dtype=bool)
     np.not_equal(keys[1:], keys[:-1], out=first[1:])
@@ -71,7 +71,7 @@ def place_in_group(groups: IntArray) -> IntArray:
     return np.arange(len(groups)) - np.repeat(start, np.diff(np.append(start, len(groups))))
 
 
-def marked(positions: IntArray, length: int) -> npt.NDArray[np.bool_]:
+def marked(positions: IntArray, length: int) -> BoolArray:
     """Return a (length,) mask that is true at the positions."""
     marks = np.zeros(length, dtype=bool)
     marks[positions] = True

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.integer]
+from diaghoi.data.arrays.types import FloatArray, IntArray
 
 
 def ranking(groups: IntArray, scores: FloatArray) -> IntArray:

@@ -11,7 +11,8 @@ from functools import partial
 from typing import Any, BinaryIO
 
 import numpy as np
-import numpy.typing as npt
+
+from diaghoi.data.arrays.types import Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,10 +31,7 @@ class Column:
 
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
-    rows: Callable[[int, int], npt.NDArray[Any]]
-
-
-Array = npt.NDArray[Any]
+    rows: Callable[[int, int], Array]
 
 
 class Scratch:

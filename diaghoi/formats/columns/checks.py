@@ -13,17 +13,13 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from diaghoi.data.arrays.types import Array, FloatArray, IntArray, StrArray
 from diaghoi.exceptions import InputError, short
-
-Array = npt.NDArray[Any]
-IntArray = npt.NDArray[np.integer]
+from diaghoi.formats.containers.content import SMALL
 
 # Whole numbers up to here are exact in float64.
 EXACT = 2**53
-# Rows that do no harm in a file of any size.
-SMALL = 1 << 20
 # Letters of names, with those that only fill up: always allowed, and for each real one.
 LETTERS, UNEVEN = 1 << 24, 16
 
@@ -122,7 +118,7 @@ class Rows:
         return InputError(f"{self.file}: {image_name(self.names, image)}: {where}: {problem}")
 
 
-def check_names(file: str, names: Sequence[Any], field: str) -> npt.NDArray[np.str_]:
+def check_names(file: str, names: Sequence[Any], field: str) -> StrArray:
     """Return the image names as an array; all must be different, non-empty strings.
 
     Raises
@@ -148,7 +144,7 @@ def check_names(file: str, names: Sequence[Any], field: str) -> npt.NDArray[np.s
     return names_array(file, names)
 
 
-def names_array(file: str, names: Sequence[str]) -> npt.NDArray[np.str_]:
+def names_array(file: str, names: Sequence[str]) -> StrArray:
     """Return the image names as an array, in which each has the room of the longest.
 
     Raises
@@ -192,7 +188,7 @@ def check_scores(rows: Rows, scores: Array, column: str) -> Array:
 
 def check_boxes(
     rows: Rows, xyxy: Array, column: str, *, origin: int, least: float = 0.0
-) -> npt.NDArray[np.float64]:
+) -> FloatArray:
     """Return the boxes counted from zero.
 
     Parameters

@@ -8,9 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from diaghoi.data.arrays.distinct import distinct
+from diaghoi.data.arrays.types import FloatArray, IntArray
 from diaghoi.data.scenes import Scenes
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.formats.base import Options
@@ -18,8 +18,6 @@ from diaghoi.formats.columns.checks import Rows, check_boxes, check_range, check
 from diaghoi.formats.columns.numbering import check_labels, file_verbs, find_numbering
 from diaghoi.formats.columns.records import Images, Table
 from diaghoi.formats.containers.content import Content
-
-IntArray = npt.NDArray[np.integer]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -139,9 +137,9 @@ def _verbs(triplets: Table, layout: Layout, vocabulary: Vocabulary) -> IntArray:
     return np.asarray(table[check_range(rows, verbs, len(table), layout.verb, "verb")])
 
 
-def _scores(table: Table, key: str) -> npt.NDArray[np.float64]:
+def _scores(table: Table, key: str) -> FloatArray:
     return check_scores(table.rows, table.numbers(key), key)
 
 
-def _optional(table: Table, key: str) -> npt.NDArray[np.float64] | None:
+def _optional(table: Table, key: str) -> FloatArray | None:
     return _scores(table, key) if table.has(key) else None

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from diaghoi.data.arrays.distinct import distinct, distinct_boxes
+from diaghoi.data.arrays.types import Array, IntArray
 from diaghoi.data.scenes import Scenes
 from diaghoi.exceptions import InputError
-
-IntArray = npt.NDArray[np.integer]
 
 UNSCORED = (
     "pairs without scores; the score of a pair is the highest action score of the triplets with "
@@ -121,7 +119,7 @@ def _listed_first(listed: IntArray, mentioned: IntArray) -> tuple[IntArray, IntA
     return row[number[len(listed) :]], first[new] - len(listed)
 
 
-def _from_triplets(triplets: Scenes, row: IntArray, listed: IntArray) -> npt.NDArray[Any]:
+def _from_triplets(triplets: Scenes, row: IntArray, listed: IntArray) -> Array:
     """Score listed pairs, given by a number for their boxes, from the triplets with these boxes.
 
     ``row`` is the row of each pair of the triplets among the listed ones, or beyond them.

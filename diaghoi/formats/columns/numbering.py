@@ -11,14 +11,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 
+from diaghoi.data.arrays.types import IntArray
 from diaghoi.data.scenes import Scenes
 from diaghoi.data.vocabulary import Vocabulary, object_numberings
 from diaghoi.exceptions import InputError, some_of
 from diaghoi.formats.columns.checks import Rows
-
-IntArray = npt.NDArray[np.integer]
 
 
 def numberings(vocabulary: Vocabulary) -> Mapping[str, Mapping[int, int]]:

@@ -11,14 +11,11 @@ from operator import contains, itemgetter
 from typing import Any, NoReturn
 
 import numpy as np
-import numpy.typing as npt
 
+from diaghoi.data.arrays.types import FloatArray, IntArray
 from diaghoi.exceptions import InputError, close_matches, some_of
 from diaghoi.formats.columns.checks import Rows, check_amount, check_names, image_name, shown
 from diaghoi.formats.containers.content import Content
-
-IntArray = npt.NDArray[np.integer]
-FloatArray = npt.NDArray[np.float64]
 
 # What COCO and others call the name of an image; taken where there is no other.
 OTHER_NAME = "file_name"

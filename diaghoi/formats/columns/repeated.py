@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from diaghoi.data.arrays.distinct import distinct, distinct_boxes
+from diaghoi.data.arrays.types import FloatArray, IntArray, StrArray
 from diaghoi.data.scenes import Scenes
 from diaghoi.data.vocabulary import Vocabulary
-
-IntArray = npt.NDArray[np.integer]
-FloatArray = npt.NDArray[np.float64]
 
 
 def from_repeated(
     vocabulary: Vocabulary,
     *,
-    names: npt.NDArray[np.str_],
+    names: StrArray,
     sizes: IntArray | None = None,
     image: IntArray,
     human: FloatArray,

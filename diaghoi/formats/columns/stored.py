@@ -15,13 +15,11 @@ import numpy as np
 import numpy.typing as npt
 
 from diaghoi.data.arrays.scratch import Column
+from diaghoi.data.arrays.types import IntArray, StrArray
 from diaghoi.data.scenes import Scenes
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.formats.columns.checks import Rows, check_boxes, check_range, check_scores
 from diaghoi.formats.columns.numbering import check_verbs
-
-Array = npt.NDArray[Any]
-IntArray = npt.NDArray[np.integer]
 
 # Rows that are looked at together where only their order counts.
 _ROWS = 1 << 17
@@ -46,7 +44,7 @@ class StoredScenes:
     """
 
     vocabulary: Vocabulary
-    names: npt.NDArray[np.str_]
+    names: StrArray
     top: int | None
     source: str
     notes: tuple[str, ...]
@@ -154,7 +152,7 @@ class StoredScenes:
             or [self.between(0, 0)]
         )
 
-    def with_names(self, names: npt.NDArray[np.str_]) -> StoredScenes:
+    def with_names(self, names: StrArray) -> StoredScenes:
         """Rename the images; where there are more names, empty images follow."""
         return replace(self, names=names)
 

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 from diaghoi.exceptions import InputError, some_of
-from diaghoi.formats.columns.checks import SMALL
 from diaghoi.formats.containers.matlab import variables
 from diaghoi.formats.containers.npz import members
 from diaghoi.formats.containers.pickles import collector_off, load_pickle
@@ -20,6 +19,8 @@ from diaghoi.formats.containers.pickles import collector_off, load_pickle
 Container = Literal["pickle", "json", "npz", "mat", "folder"]
 
 _BUFFER = 1 << 20
+# Rows that do no harm in a file of any size.
+SMALL = 1 << 20
 # Python needs ten times as much for an empty list.
 _BYTES_A_LIST = 6
 _DETECTIONS = re.compile(r"detections_(\d+)\.mat")

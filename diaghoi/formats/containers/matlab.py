@@ -21,11 +21,9 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
-import numpy.typing as npt
 
+from diaghoi.data.arrays.types import Array
 from diaghoi.exceptions import InputError
-
-Array = npt.NDArray[Any]
 
 _HEADER = 128
 _MATRIX, _COMPRESSED = 14, 15

@@ -12,14 +12,12 @@ from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 import numpy as np
-import numpy.typing as npt
 
 from diaghoi.data.arrays.scratch import Column
+from diaghoi.data.arrays.types import Array
 from diaghoi.exceptions import InputError
 from diaghoi.formats.containers.pickles import load_pickle
 from diaghoi.formats.containers.stand_ins import check_letters, size_of
-
-Array = npt.NDArray[Any]
 
 _LOCAL_HEADER = 30
 # Bytes that a compressed array may become: so many, and so many times what is stored.

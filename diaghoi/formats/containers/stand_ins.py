@@ -14,7 +14,8 @@ from functools import partial
 from typing import Any, BinaryIO, NoReturn
 
 import numpy as np
-import numpy.typing as npt
+
+from diaghoi.data.arrays.types import Array, StrArray
 
 _PLAIN_DTYPE = re.compile(r"[biufc]\d{1,2}|[SU][1-9]\d{0,8}|O\d?|\?")
 _LAST_CHARACTER = 0x10FFFF
@@ -126,11 +127,11 @@ class _FromBuffer(_Inert):
 
     def __call__(
         self, data: object, dtype: object, shape: Any, order: object, axis_order: Any = None
-    ) -> npt.NDArray[Any]:
+    ) -> Array:
         real, content = _real(dtype), _as_bytes(data)
         _check_content(content, real, shape)
         self.limit.build(len(content))
-        array: npt.NDArray[Any] = np.frombuffer(content, dtype=real)
+        array: Array = np.frombuffer(content, dtype=real)
         if order == "K" and axis_order is not None:
             size_of(axis_order)
             array = array.reshape(shape).transpose(axis_order)
@@ -334,7 +335,7 @@ def _check_content(data: bytes | bytearray, real: np.dtype[Any], shape: object) 
         check_letters(np.frombuffer(data, dtype=real))
 
 
-def check_letters(text: npt.NDArray[np.str_]) -> None:
+def check_letters(text: StrArray) -> None:
     """Check that an array of text holds nothing but characters, which NumPy does not.
 
     Raises

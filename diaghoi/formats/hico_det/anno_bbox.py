@@ -15,7 +15,6 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
 from diaghoi.data.scenes import Scenes
 from diaghoi.exceptions import InputError
@@ -32,7 +31,6 @@ from diaghoi.formats.columns.repeated import from_repeated
 from diaghoi.formats.containers.content import Content
 from diaghoi.formats.containers.matlab import read_variable
 
-Array = npt.NDArray[Any]
 _Number = TypeVar("_Number", int, float)
 
 _EDGES = ("x1", "y1", "x2", "y2")

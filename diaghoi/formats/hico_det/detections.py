@@ -15,11 +15,10 @@ narrower than a pixel covers none.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from diaghoi.data.arrays.types import Array, IntArray
 from diaghoi.data.scenes import Scenes
 from diaghoi.data.vocabulary import Vocabulary, object_numberings
 from diaghoi.exceptions import InputError, some_of
@@ -28,9 +27,6 @@ from diaghoi.formats.columns.checks import Rows, check_boxes, check_scores
 from diaghoi.formats.columns.repeated import from_repeated
 from diaghoi.formats.containers.content import Content
 from diaghoi.formats.containers.matlab import read_variable, variables
-
-Array = npt.NDArray[Any]
-IntArray = npt.NDArray[np.integer]
 
 _COLUMNS = 9
 

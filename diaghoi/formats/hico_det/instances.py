@@ -12,8 +12,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from diaghoi.data.arrays.types import IntArray
 from diaghoi.data.scenes import Scenes
 from diaghoi.data.vocabulary import Vocabulary, hico_det
 from diaghoi.exceptions import InputError, close_matches
@@ -29,8 +29,6 @@ from diaghoi.formats.columns.checks import (
 from diaghoi.formats.columns.records import Images, Table
 from diaghoi.formats.columns.repeated import from_repeated
 from diaghoi.formats.containers.content import Content
-
-IntArray = npt.NDArray[np.integer]
 
 _KEYS = ("annotation", "filenames", "objects", "verbs", "correspondence")
 

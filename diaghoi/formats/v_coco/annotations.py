@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from diaghoi.data.arrays.distinct import distinct
+from diaghoi.data.arrays.types import BoolArray, IntArray
 from diaghoi.data.scenes import Scenes
 from diaghoi.exceptions import InputError, close_matches, some_of
 from diaghoi.formats.base import Format, Kind, Options
@@ -24,8 +24,6 @@ from diaghoi.formats.columns.checks import shown
 from diaghoi.formats.containers.content import Content
 from diaghoi.formats.v_coco.boxes import CocoBoxes, read_coco_boxes
 from diaghoi.formats.v_coco.keys import roles
-
-IntArray = npt.NDArray[np.integer]
 
 INSTANCES = "instances_vcoco_all_2014.json"
 _MOST_DIGITS = 15
@@ -50,7 +48,7 @@ class _Action:
     classes: IntArray
     images: IntArray
     people: IntArray
-    done: npt.NDArray[np.bool_]
+    done: BoolArray
     things: IntArray
 
 

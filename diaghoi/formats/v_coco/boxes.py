@@ -10,14 +10,12 @@ from itertools import chain
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from diaghoi.data.arrays.types import FloatArray, IntArray
 from diaghoi.data.vocabulary import object_numberings
 from diaghoi.exceptions import InputError
 from diaghoi.formats.columns.checks import EXACT, shown
 from diaghoi.formats.containers.content import load
-
-IntArray = npt.NDArray[np.integer]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -47,7 +45,7 @@ class CocoBoxes:
     image: IntArray
     annotation: IntArray
     label: IntArray
-    xyxy: npt.NDArray[np.float64]
+    xyxy: FloatArray
     known: frozenset[int]
 
     def rows(self, ids: IntArray) -> IntArray:
@@ -168,7 +166,7 @@ def _labels(file: str, rows: list[dict[str, Any]]) -> IntArray:
     return np.array([table[row["category_id"]] for row in rows], dtype=np.int64)
 
 
-def _numbers(file: str, rows: list[dict[str, Any]]) -> npt.NDArray[np.float64]:
+def _numbers(file: str, rows: list[dict[str, Any]]) -> FloatArray:
     try:
         boxes = [row["bbox"] for row in rows]
         if set(map(len, boxes)) <= {4}:
@@ -196,7 +194,7 @@ def _area(row: dict[str, Any]) -> float:
     return float(area) if isinstance(area, int | float) and abs(area) <= EXACT else 0.0
 
 
-def _clipped(xywh: npt.NDArray[np.float64], sizes: IntArray) -> npt.NDArray[np.float64]:
+def _clipped(xywh: FloatArray, sizes: IntArray) -> FloatArray:
     """Turn x, y, width, height to corners inside the image."""
     corners = np.concatenate([xywh[:, :2], xywh[:, :2] + np.maximum(0, xywh[:, 2:] - 1)], axis=1)
     last = np.tile(sizes - 1.0, (1, 2))

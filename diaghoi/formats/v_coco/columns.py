@@ -13,15 +13,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from diaghoi.data.arrays.types import Array, BoolArray, IntArray
 from diaghoi.data.scenes import Scenes
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.exceptions import InputError
 from diaghoi.formats.columns.checks import image_name
 from diaghoi.formats.v_coco.keys import roles
-
-Array = npt.NDArray[Any]
-BoolArray = npt.NDArray[np.bool_]
-IntArray = npt.NDArray[np.integer]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

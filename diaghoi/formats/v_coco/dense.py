@@ -17,9 +17,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from diaghoi.data.arrays.distinct import distinct
+from diaghoi.data.arrays.types import Array, IntArray
 from diaghoi.data.scenes import Scenes
 from diaghoi.exceptions import InputError
 from diaghoi.formats.base import Options
@@ -28,9 +28,6 @@ from diaghoi.formats.columns.numbering import check_labels, find_numbering
 from diaghoi.formats.containers.content import Content
 from diaghoi.formats.dense_columns import DenseColumns, box_scores, dense_images, shape_of
 from diaghoi.formats.v_coco.keys import image_number, roles
-
-Array = npt.NDArray[Any]
-IntArray = npt.NDArray[np.integer]
 
 WIDTHS = (25, 26, 29, 51)
 

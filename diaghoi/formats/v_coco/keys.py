@@ -12,12 +12,10 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from diaghoi.data.arrays.types import IntArray
 from diaghoi.data.vocabulary import v_coco
 from diaghoi.formats.columns.checks import EXACT
-
-IntArray = npt.NDArray[np.integer]
 
 _NUMBER = re.compile(r"(\d{1,15})(?:\.[A-Za-z]+)?\s*")
 

@@ -15,8 +15,8 @@ from operator import itemgetter, methodcaller
 from typing import Any, NoReturn
 
 import numpy as np
-import numpy.typing as npt
 
+from diaghoi.data.arrays.types import IntArray
 from diaghoi.data.scenes import Scenes
 from diaghoi.exceptions import InputError, close_matches, some_of
 from diaghoi.formats.base import Format, Kind, Options
@@ -25,9 +25,6 @@ from diaghoi.formats.containers.content import Content
 from diaghoi.formats.containers.stand_ins import CacheTemplate
 from diaghoi.formats.v_coco.columns import Columns, Values
 from diaghoi.formats.v_coco.keys import image_number, roles
-
-Array = npt.NDArray[Any]
-IntArray = npt.NDArray[np.integer]
 
 _CHUNK = 4096
 _BAD_ROW = (KeyError, TypeError, ValueError, IndexError, OverflowError, AttributeError)

@@ -7,16 +7,13 @@ import pickle
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from diaghoi.data.arrays.ragged import place_in_group
+from diaghoi.data.arrays.types import IntArray
 from diaghoi.data.scenes import Scenes
 from diaghoi.exceptions import InputError
 from diaghoi.formats.containers.atomic import replacing
 from diaghoi.formats.v_coco.keys import roles
-
-Array = npt.NDArray[Any]
-IntArray = npt.NDArray[np.integer]
 
 _CHUNK = 4096
 

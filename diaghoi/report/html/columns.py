@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from diaghoi.cases.cases import ERRORS
+from diaghoi.data.arrays.types import Array, BoolArray, FloatArray
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.evaluation.errors import LABELS
 from diaghoi.oracles import ORACLES, TOTALS, error_title
@@ -70,7 +70,7 @@ class Sheet:
     """
 
     columns: tuple[Column, ...]
-    groups: Mapping[str, npt.NDArray[np.bool_]]
+    groups: Mapping[str, BoolArray]
 
     def __len__(self) -> int:
         return len(self.columns[0].values)
@@ -183,7 +183,7 @@ def _numbers(
     key: str,
     title: str,
     kind: Literal["count", "percent", "delta"],
-    values: npt.NDArray[Any],
+    values: Array,
     about: str = "",
     views: tuple[str, ...] = (),
     error: str = "",
@@ -194,19 +194,19 @@ def _numbers(
     )
 
 
-def _hundredths(fractions: npt.NDArray[np.float64]) -> list[int | None]:
+def _hundredths(fractions: FloatArray) -> list[int | None]:
     """Turn fractions into hundredths of a percent; None for NaN."""
     whole = np.rint(1e4 * np.nan_to_num(fractions)).astype(np.int64).tolist()
     known = ~np.isnan(fractions)
     return [value if is_known else None for value, is_known in zip(whole, known, strict=True)]
 
 
-def _found(table: Mapping[str, npt.NDArray[Any]], views: tuple[str, ...]) -> Column:
+def _found(table: Mapping[str, Array], views: tuple[str, ...]) -> Column:
     about = "Predictions that find an annotated triplet."
     return _numbers("true_positive", "True positive", "count", table["true_positive"], about, views)
 
 
-def _counts(table: Mapping[str, npt.NDArray[Any]], diagnosis: Diagnosis) -> list[Column]:
+def _counts(table: Mapping[str, Array], diagnosis: Diagnosis) -> list[Column]:
     """One column for each kind of error that is counted."""
     columns = []
     for error in ERRORS:
@@ -218,7 +218,7 @@ def _counts(table: Mapping[str, npt.NDArray[Any]], diagnosis: Diagnosis) -> list
     return columns
 
 
-def _deltas(table: Mapping[str, npt.NDArray[Any]]) -> list[Column]:
+def _deltas(table: Mapping[str, Array]) -> list[Column]:
     """One column for each oracle: what it changes in AP."""
     columns = []
     for name in ORACLES:
@@ -230,7 +230,7 @@ def _deltas(table: Mapping[str, npt.NDArray[Any]]) -> list[Column]:
     return columns
 
 
-def _memberships(groups: Mapping[str, npt.NDArray[np.bool_]], rows: int) -> Column:
+def _memberships(groups: Mapping[str, BoolArray], rows: int) -> Column:
     """Name the groups that each class belongs to."""
     titles = [
         ", ".join(title for title, members in groups.items() if members[row]) for row in range(rows)
@@ -239,8 +239,8 @@ def _memberships(groups: Mapping[str, npt.NDArray[np.bool_]], rows: int) -> Colu
 
 
 def _costliest(
-    table: Mapping[str, npt.NDArray[Any]],
-) -> tuple[Sequence[str | None], npt.NDArray[np.float64]]:
+    table: Mapping[str, Array],
+) -> tuple[Sequence[str | None], FloatArray]:
     """Find the error of each class whose repair gains most, and the gain; nothing below 0.005."""
     names = [name for name in ORACLES if name not in TOTALS]
     deltas = np.nan_to_num(np.stack([table[f"delta_{name}"] for name in names]), nan=-np.inf)

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 
+from diaghoi.data.arrays.types import Array
 from diaghoi.robustness.libraries import opencv
 
 Image = npt.NDArray[np.uint8]
 Floats = npt.NDArray[np.floating]
-Values = npt.NDArray[Any]
+Values = Array
 
 
 def with_channels(image: Values) -> Values:

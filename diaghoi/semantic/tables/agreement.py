@@ -9,13 +9,10 @@ from itertools import combinations
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from diaghoi.data.arrays.types import BoolArray, FloatArray, IntArray
 from diaghoi.exceptions import InputError
 from diaghoi.semantic.tables.people import People
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.integer]
 
 RESAMPLES = 10_000
 CONFIDENCE = 0.95
@@ -260,7 +257,7 @@ class Agreement:
             [self._counts(self.majority == level) for level in range(self.people.highest + 1)]
         )
 
-    def _counts(self, items: npt.NDArray[np.bool_]) -> IntArray:
+    def _counts(self, items: BoolArray) -> IntArray:
         levels = np.arange(self.people.highest + 1)
         return np.asarray((self.people.ratings[:, items, None] == levels).sum(axis=1))
 

@@ -8,8 +8,7 @@ from functools import cache
 from importlib import resources
 
 from diaghoi.language.lexicon import Lexicon, Pos
-from diaghoi.language.words import read_object, read_verb
-from diaghoi.semantic.tables.ratings import plain
+from diaghoi.language.words import plain, read_object, read_verb
 
 
 @cache

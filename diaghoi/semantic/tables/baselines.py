@@ -9,14 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
-import numpy.typing as npt
 
+from diaghoi.data.arrays.types import FloatArray
 from diaghoi.exceptions import InputError, close_matches
 from diaghoi.language.lexicon import Lexicon
 from diaghoi.semantic.tables.prompts import Term
 from diaghoi.semantic.tables.similarity import Similarity
-
-FloatArray = npt.NDArray[np.float64]
 
 TITLES = {
     "path": "WordNet path similarity (not SHOE)",

@@ -6,14 +6,11 @@ import os
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
+from diaghoi.data.arrays.types import IntArray
 from diaghoi.exceptions import InputError
 from diaghoi.semantic.tables.ratings import NAMELESS, Ratings
 from diaghoi.semantic.tables.table_files import write_pairs
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.integer]
 
 
 def merge_ratings(tables: Sequence[Ratings], *, name: str = "merged") -> Ratings:

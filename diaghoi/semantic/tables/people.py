@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
+from diaghoi.data.arrays.types import FloatArray
 from diaghoi.exceptions import InputError, close_matches, some_of
 from diaghoi.semantic.tables.csv_rows import (
     Rows,
@@ -19,8 +19,6 @@ from diaghoi.semantic.tables.csv_rows import (
     read_rows,
 )
 from diaghoi.semantic.tables.ratings import SCALES
-
-FloatArray = npt.NDArray[np.float64]
 
 METRICS = ("score", "similarity", "metric", "shoe", "model")
 """Columns that are taken as those of a metric, not of a person, where nobody says."""

@@ -17,11 +17,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from diaghoi.data.arrays.types import FloatArray, IntArray
 from diaghoi.exceptions import InputError, some_of
 from diaghoi.formats.containers.cells import original
 from diaghoi.formats.containers.npz import Member, members
+from diaghoi.language.words import plain
 from diaghoi.semantic.tables.csv_rows import (
     as_number,
     check_names,
@@ -30,19 +31,11 @@ from diaghoi.semantic.tables.csv_rows import (
     read_rows,
 )
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.integer]
-
 SCALES = (1.0, 4.0)
 """Highest scores of the scales that are recognised."""
 NAMELESS = ("score", "similarity", "value", "values")
 # Words that differ by less than this were not rated in contradiction.
 ROUNDING = 1e-9
-
-
-def plain(word: str) -> str:
-    """Write a word in the way in which words are compared: small letters, single underscores."""
-    return "_".join(word.replace("_", " ").lower().split())
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -6,8 +6,8 @@ import os
 from pathlib import Path
 
 from diaghoi.exceptions import InputError, close_matches
+from diaghoi.language.words import plain
 from diaghoi.semantic.tables.csv_rows import read_rows
-from diaghoi.semantic.tables.ratings import plain
 
 # Columns of lists of the field, small letters: the word, and its sense.
 WORDS = ("word", "name", "verb", "object", "original_verb")
@@ -26,7 +26,7 @@ def read_senses(path: str | os.PathLike[str]) -> dict[str, str]:
     Returns
     -------
     dict
-        Sense of each word, both as :func:`diaghoi.semantic.tables.ratings.plain` writes them.
+        Sense of each word, both as :func:`diaghoi.language.words.plain` writes them.
 
     Raises
     ------

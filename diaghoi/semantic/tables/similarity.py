@@ -10,14 +10,12 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from diaghoi.data.arrays.types import FloatArray, IntArray
 from diaghoi.exceptions import InputError, close_matches
-from diaghoi.semantic.tables.ratings import Ratings, plain, read_ratings
+from diaghoi.language.words import plain
+from diaghoi.semantic.tables.ratings import Ratings, read_ratings
 from diaghoi.semantic.tables.table_files import write_pairs
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.integer]
 
 SYNSET = re.compile(r"(.+)\.[nvasr]\.[0-9]+")
 """How WordNet's senses are named: ``sit.v.01``."""
@@ -91,7 +89,7 @@ class Similarity:
 
     @cached_property
     def place(self) -> dict[str, int]:
-        """Position of each word, as :func:`diaghoi.semantic.tables.ratings.plain` writes it."""
+        """Position of each word, as :func:`diaghoi.language.words.plain` writes it."""
         return {plain(name): number for number, name in enumerate(self.names)}
 
     @cached_property

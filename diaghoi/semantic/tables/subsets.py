@@ -10,16 +10,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from diaghoi.data.arrays.types import FloatArray
 from diaghoi.exceptions import InputError, some_of
+from diaghoi.language.words import plain
 from diaghoi.semantic.measure import Measure
 from diaghoi.semantic.tables.agreement import closeness
 from diaghoi.semantic.tables.csv_rows import check_names, check_widths, number_in, read_rows
-from diaghoi.semantic.tables.ratings import Ratings, end_of_scale, plain
+from diaghoi.semantic.tables.ratings import Ratings, end_of_scale
 from diaghoi.semantic.tables.similarity import mean_similarity
-
-FloatArray = npt.NDArray[np.float64]
 
 MOST_RATERS = 12
 # Columns of two words, and of two interactions (verb, object, verb, object), by their headers.

@@ -6,12 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from diaghoi.data.arrays.types import FloatArray
 from diaghoi.semantic.tables.ratings import Ratings
 from diaghoi.semantic.tables.similarity import fit, mean_similarity
 
-FloatArray = npt.NDArray[np.float64]
 # Bins of the distribution of scores.
 BINS = 5
 

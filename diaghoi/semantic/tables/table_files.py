@@ -8,14 +8,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
+from diaghoi.data.arrays.types import FloatArray, IntArray
 from diaghoi.exceptions import InputError
 from diaghoi.formats.containers.atomic import replacing
 from diaghoi.formats.containers.cells import harmless
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.integer]
 
 
 def check_suffix(path: str | os.PathLike[str]) -> str:

@@ -1,0 +1,137 @@
+"""Evaluate a detector with credit for meaning: :func:`evaluate`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from diaghoi.data.arrays.ranking import descending
+from diaghoi.data.arrays.types import FloatArray
+from diaghoi.data.joining import join
+from diaghoi.data.protocol import Protocol
+from diaghoi.data.protocol import protocol as protocol_named
+from diaghoi.data.scenes import Scenes
+from diaghoi.data.splits import check_protocol
+from diaghoi.diagnosis.diagnose import diagnose
+from diaghoi.exceptions import InputError
+from diaghoi.semantic.evaluation import SemanticEvaluation
+from diaghoi.semantic.fitting import fit_to, known_words
+from diaghoi.semantic.instances import instances
+from diaghoi.semantic.matching import Tables, candidates
+from diaghoi.semantic.measure import Measure
+from diaghoi.semantic.tables.similarity import Similarity
+
+Split = dict[str, float | None]
+
+
+def evaluate(
+    annotations: Scenes,
+    predictions: Scenes,
+    verbs: Similarity,
+    objects: Similarity,
+    *,
+    measure: Measure | None = None,
+    protocol: str | Protocol | None = None,
+    scores: bool = True,
+    verb_senses: Mapping[str, str] | None = None,
+    object_senses: Mapping[str, str] | None = None,
+    label: str = "",
+    progress: Callable[[int], Any] | None = None,
+) -> SemanticEvaluation:
+    """Evaluate predictions with graded credit for what comes close in meaning.
+
+    Parameters
+    ----------
+    annotations, predictions : Scenes
+        As read by :func:`diaghoi.read_annotations` and :func:`diaghoi.read_predictions`; images are
+        joined by name.
+    verbs, objects : Similarity
+        Of verbs and of objects, by words or senses.
+    measure : Measure, optional
+        How similarity is measured and what it takes.
+    protocol : str or Protocol, optional
+        Which classes count, how boxes are measured, and how the standard mAP is taken; by default
+        that of the data set.
+    scores : bool
+        False for the confidence-free mode, which takes every prediction and has no soft mAP; it is
+        also the mode of predictions without scores.
+    verb_senses, object_senses : mapping, optional
+        The name in the table of words of the data set.
+    label : str
+        Name of the detector.
+    progress : callable, optional
+        Called with the number of images done since the last call.
+
+    Returns
+    -------
+    SemanticEvaluation
+
+    Raises
+    ------
+    InputError
+        Where nothing is annotated, no image is shared, or annotations, predictions and protocol are
+        not of one data set.
+    """
+    measure = Measure() if measure is None else measure
+    words = annotations.vocabulary
+    if words.name != predictions.vocabulary.name:
+        raise InputError(
+            f"the annotations are of {words.name}, the predictions of {predictions.vocabulary.name}"
+        )
+    protocol = protocol_named(words.protocol if protocol is None else protocol)
+    check_protocol(protocol, words)
+    fitted = fit_to(predictions.vocabulary, words, verbs, objects, verb_senses, object_senses)
+    scored = scores and predictions.triplet_score is not None
+    truth, found, joined = join(annotations, predictions)
+    if scored:
+        known, known_rows = known_words(found, words)
+        diagnosis = diagnose(truth, known, protocol)
+    else:
+        diagnosis, known_rows = None, np.arange(0)
+    annotated, predicted = instances(truth, found, protocol)
+    if not len(annotated):
+        raise InputError(
+            f"{annotations.source or 'annotations'}: no annotated triplet takes part, so there is "
+            "nothing to evaluate against"
+        )
+    score = found.scores[predicted.rows] if scored else None
+    met = candidates(
+        annotated,
+        predicted,
+        score,
+        Tables(verbs=fitted[0].similarity, objects=fitted[1].similarity, measure=measure),
+        protocol,
+        progress,
+    )
+    taking_part = None if score is None else score_ranks(score) >= measure.tau
+    matched = met.matched()
+    return SemanticEvaluation(
+        label=label,
+        measure=measure,
+        protocol=protocol,
+        verbs=fitted[0],
+        objects=fitted[1],
+        annotated=annotated,
+        predicted=predicted,
+        joined=joined,
+        score=score,
+        taking_part=taking_part,
+        candidates=met,
+        matched=matched,
+        matched_in_part=matched if taking_part is None else met.matched(taking_part),
+        diagnosis=diagnosis,
+        diagnosed_rows=known_rows,
+    )
+
+
+def score_ranks(score: FloatArray) -> FloatArray:
+    """Rank scores from 0, the lowest, to 1, the highest.
+
+    Equal scores rank in the order of the input, the earlier one higher. A single one has rank 1.
+    """
+    rank = np.ones(len(score))
+    if len(score) > 1:
+        rank[descending(score)] = np.arange(len(score) - 1, -1, -1) / (len(score) - 1)
+    return rank
