@@ -18,7 +18,6 @@ from diaghoi.cli.reading import Reading
 from diaghoi.cli.report_files import PAGES
 from diaghoi.cli.similarity import tables as similar
 from diaghoi.data.groups import find_class
-from diaghoi.data.protocol import PROTOCOLS
 from diaghoi.data.protocol import protocol as protocol_named
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.diagnosis import diagnose as diagnosing
@@ -34,7 +33,6 @@ if TYPE_CHECKING:
 # Endings of files that are none of a folder.
 OTHERS = (".pdf", ".png", ".jpg", ".jpeg", ".svg", ".json", ".csv", ".zip")
 
-Images = Annotated[Path, typer.Option(help="Folder with the pictures.", readable=False)]
 Out = Annotated[
     Path, typer.Option(help="A folder for one PNG a case, or one page FILE.html.", readable=False)
 ]
@@ -56,18 +54,11 @@ Kind = Annotated[
         rich_help_panel=options.MEANING,
     ),
 ]
-Protocol = Annotated[
-    str | None,
-    typer.Option(
-        help=f"One of {', '.join(PROTOCOLS)} [that of the data set].",
-        rich_help_panel=options.COUNTS,
-    ),
-]
 
 
 def gallery(
     predictions: options.Predictions,
-    images: Images,
+    images: options.Images,
     out: Out,
     annotations: options.Annotations = None,
     error: Error = None,
@@ -83,7 +74,7 @@ def gallery(
     object_synsets: similar.ObjectSenses = None,
     pairs: options.Pairs = None,
     dataset: options.Dataset = None,
-    protocol: Protocol = None,
+    protocol: options.Protocol = None,
     format: options.Format = None,
     origin: options.Origin = None,
     objects: options.Objects = None,

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from diaghoi.data.protocol import PROTOCOLS
 from diaghoi.data.vocabulary import VOCABULARIES
 
 # Headings of options in the help of commands that have many.
@@ -96,6 +97,14 @@ Json = Annotated[
         help="Write all figures shown to this file; - for stdout.",
         readable=False,
         rich_help_panel=FILES,
+    ),
+]
+Images = Annotated[Path, typer.Option(help="Folder with the pictures.", readable=False)]
+Protocol = Annotated[
+    str | None,
+    typer.Option(
+        help=f"One of {', '.join(PROTOCOLS)} [that of the data set].",
+        rich_help_panel=COUNTS,
     ),
 ]
 Confidence = Annotated[
