@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from diaghoi.choice.answers import Answers
-from diaghoi.choice.score import BoolArray, IntArray, Tally
+from diaghoi.choice.score import Tally
+from diaghoi.data.arrays.types import BoolArray, IntArray
 
 
 def selection(answers: Answers, counts: Tally) -> dict[str, Any]:
