@@ -31,7 +31,7 @@ from diaghoi.choice.ask.sent_pictures import (
 from diaghoi.choice.ask.settings import OF_PEOPLE, Manner, answered_before, check_manner
 from diaghoi.choice.questions import Box, Question, Questions
 from diaghoi.exceptions import InputError
-from diaghoi.language.asking import LETTERS_A_TOKEN, Client, ask_all
+from diaghoi.language.asking import LETTERS_PER_TOKEN, Client, ask_all
 
 # Pixels beyond the picture by which boxes are passed over: annotations are not exact.
 SLACK = 2.0
@@ -202,7 +202,7 @@ class Asker:
                 texts.append(people_text(frame))
             requests += len(texts)
             tokens += len(texts) * size[0] * size[1] / PIXELS_A_TOKEN
-            tokens += sum(map(len, texts)) / LETTERS_A_TOKEN
+            tokens += sum(map(len, texts)) / LETTERS_PER_TOKEN
         finding = (requests - questions) * TOKENS_OF_PEOPLE
         return Estimate(
             questions=questions,

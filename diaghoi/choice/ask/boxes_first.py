@@ -29,7 +29,7 @@ from diaghoi.formats import read_predictions
 from diaghoi.formats.columns.checks import shown
 from diaghoi.formats.containers.content import load
 from diaghoi.formats.containers.locations import content_hash
-from diaghoi.language.asking import after_thinking
+from diaghoi.language.asking import strip_reasoning
 
 SURE = 0.5
 """Boxes of a detector count from this score, as in the published scripts."""
@@ -67,7 +67,7 @@ def read_boxes(reply: str, frame: Frame) -> tuple[Box, ...] | None:
         In pixels, without those that have no area; None where the reply tells of no box, nor that
         there is nobody.
     """
-    said = after_thinking(reply)
+    said = strip_reasoning(reply)
     numbers = _BOX.findall(said) or _CORNERS.findall(said)
     if not numbers:
         return () if _NOBODY.search(said) else None

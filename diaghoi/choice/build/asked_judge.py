@@ -23,7 +23,7 @@ from diaghoi.choice.build.options import option_text
 from diaghoi.choice.classes import Interaction
 from diaghoi.exceptions import InputError, some_of
 from diaghoi.language.answer_store import AnswerStore
-from diaghoi.language.asking import Client, after_thinking, ask_all
+from diaghoi.language.asking import Client, ask_all, strip_reasoning
 
 VERSION = 1
 """Changes with the wording, so that answers to another wording are not taken for these."""
@@ -92,7 +92,7 @@ def read_judgement(reply: str, candidates: int) -> list[bool | None]:
         None where the reply says nothing, or both.
     """
     said: dict[int, set[bool]] = {}
-    for line in after_thinking(reply).splitlines():
+    for line in strip_reasoning(reply).splitlines():
         match = _LINE.fullmatch(line)
         if match:
             said.setdefault(int(match[1]), set()).add(match[2].lower() == "yes")

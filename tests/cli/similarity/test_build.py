@@ -194,7 +194,7 @@ def test_a_dead_server_ends_the_run_with_one_line(run, verbs: Path) -> None:
                "--tries", 2, *QUICK)  # fmt: skip
     assert done.code == 2
     assert done.err.splitlines()[-1].startswith("diaghoi: error: 127.0.0.1:")
-    assert "5 questions in a row without a reply (ConnectionRefusedError" in done.err
+    assert "5 questions in a row without a reply (ConnectError" in done.err
     assert not Path("t.csv").exists()
 
 
@@ -202,7 +202,7 @@ def test_a_dead_server_ends_the_run_with_one_line(run, verbs: Path) -> None:
     ("status", "advice"),
     [
         (401, "set the API key in DIAGHOI_API_KEY"),
-        (404, "look at the address and the name of the model"),
+        (404, "check the address and the name of the model"),
         (400, "the request would fail again"),
         (302, "give the address that it redirects to"),
     ],
@@ -380,7 +380,7 @@ def test_baselines_are_named_as_what_they_are(run, verbs: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--rater", "x,m"), "x: is no address of a model"),
+        (("--rater", "x,m"), "x: is not the address of a model"),
         (("--rater", "http://h/v1"), "give URL,MODEL"),
         (("--rater", "http://u:p@h/v1,m"), "holds a password"),
         (("--rater", "http://h/v1,m", "--rater", "http://i/v1,m"), "m is named twice"),
