@@ -77,7 +77,7 @@ def _by_image(questions: Sequence[Question]) -> dict[str, Any]:
 
 def _verdicts(screened: Screened) -> Iterator[list[object]]:
     """Give the rows of the table of verdicts, a head first."""
-    names = [hearing.judge for hearing in screened.hearings]
+    names = [record.judge for record in screened.records]
     yield ["image", "person", "verb", "object", "verdict", "box", *names]
     for place, (target, negatives) in enumerate(
         zip(screened.targets, screened.negatives, strict=True)
@@ -85,7 +85,7 @@ def _verdicts(screened: Screened) -> Iterator[list[object]]:
         box = "" if target.box is None else " ".join(f"{side:g}" for side in target.box)
         person = "" if target.person is None else target.person
         for each in target.candidates:
-            said = [hearing.verdicts[place].get(each) for hearing in screened.hearings]
+            said = [record.verdicts[place].get(each) for record in screened.records]
             verdict = False if each in negatives else True if True in said else None
             words = [WORDS[one] for one in said]
             yield [target.image, person, each.verb, each.thing, WORDS[verdict], box, *words]

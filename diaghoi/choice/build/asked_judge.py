@@ -64,7 +64,8 @@ def judge_text(
     lines = [_TASK.format(who=who)]
     if target.box is not None:
         lines.append(
-            f"All is about the person in the box {frame.told(target.box)}; boxes are {frame.words}."
+            f"All is about the person in the box {frame.written(target.box)}; boxes are "
+            f"{frame.words}."
         )
     lines.append(f"Annotated: {', '.join(map(_worded, sorted(target.annotated)))}.")
     lines += [f"{number}. {_worded(each)}" for number, each in enumerate(candidates, 1)]
@@ -147,11 +148,11 @@ class AskedJudge:
         return tuple(self._notes())
 
     def _notes(self) -> Iterator[str]:
-        told = {
+        missing = {
             "pictures cannot be shown": self.problems,
             "images had no reply; the same command asks again": self.unanswered,
         }
-        for what, images in told.items():
+        for what, images in missing.items():
             if images:
                 first = next(iter(images))
                 yield (
@@ -230,5 +231,5 @@ class AskedJudge:
 
 def _key(target: Target, candidate: Interaction) -> str:
     """Identify a question by all that its answer depends on; 32 hexadecimal digits."""
-    told = json.dumps([VERSION, target.image, target.box, sorted(target.annotated), candidate])
-    return hashlib.sha256(told.encode()).hexdigest()[:32]
+    identity = json.dumps([VERSION, target.image, target.box, sorted(target.annotated), candidate])
+    return hashlib.sha256(identity.encode()).hexdigest()[:32]

@@ -108,7 +108,7 @@ class Benchmark:
                 for reason, names in self.left_out.items()
             },
             "people_left_out": self.people_left_out,
-            "judges": [hearing.to_dict() for hearing in self.screened.hearings],
+            "judges": [record.to_dict() for record in self.screened.records],
             "notes": list(self.notes),
         }
 
@@ -126,7 +126,7 @@ def build_benchmark(
     *,
     seed: int = 0,
     everybody: bool = False,
-    told: Callable[[str, int], Any] = lambda judge, candidates: None,
+    progress: Callable[[str, int], Any] = lambda judge, candidates: None,
 ) -> Benchmark:
     """Make questions of annotations.
 
@@ -142,7 +142,7 @@ def build_benchmark(
         Decides, for each image by itself, which person is asked about and which options are shown.
     everybody : bool
         Whether every annotated person gets a question, as in the published ones on V-COCO.
-    told : callable
+    progress : callable
         As in :func:`diaghoi.choice.build.screening.screen`.
 
     Raises
@@ -153,7 +153,7 @@ def build_benchmark(
     check_named(annotations)
     asked = drawn_targets(subjects, seed=seed, everybody=everybody)
     targets = [target for found in asked.values() for target in found]
-    screened = screen(targets, judges, told=told)
+    screened = screen(targets, judges, progress=progress)
     made = _made(screened, seed, annotations.vocabulary)
     kept, scenes, people, lost = [], [], [], 0
     left_out = {
@@ -278,8 +278,8 @@ def _notes(
     for judge in judges:
         yield from judge.notes
     words = annotations.vocabulary
-    told = {name for start, name in NAMES.items() if scenes[0].image.startswith(start)}
-    if words.name not in told and words.name != "swig-hoi":
+    named = {name for start, name in NAMES.items() if scenes[0].image.startswith(start)}
+    if words.name not in named and words.name != "swig-hoi":
         what = f"--dataset {words.name}" if words.known else "--dataset and its description"
         yield (
             f"images like {scenes[0].image} do not tell the data set; give {what} where these "

@@ -35,8 +35,8 @@ def seeded(seed: int, *words: object) -> np.random.Generator:
     words : object
         What is drawn, and for which image and person.
     """
-    told = "\0".join(map(str, (seed, *words))).encode("utf-8", "surrogateescape")
-    return np.random.default_rng(int.from_bytes(hashlib.sha256(told).digest()[:16], "little"))
+    identity = "\0".join(map(str, (seed, *words))).encode("utf-8", "surrogateescape")
+    return np.random.default_rng(int.from_bytes(hashlib.sha256(identity).digest()[:16], "little"))
 
 
 def options_of(

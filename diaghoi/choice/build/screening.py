@@ -24,7 +24,7 @@ STAGES = 3
 
 
 @dataclass(frozen=True, kw_only=True)
-class Hearing:
+class JudgeRecord:
     """What one judge was asked and said.
 
     Parameters
@@ -71,13 +71,13 @@ class Screened:
         What was asked about.
     negatives : tuple of tuple of Interaction
         The candidates of each target that are negatives, in the order of the candidates.
-    hearings : tuple of Hearing
+    records : tuple of JudgeRecord
         One for each judge, in the order in which they were asked.
     """
 
     targets: tuple[Target, ...]
     negatives: tuple[tuple[Interaction, ...], ...]
-    hearings: tuple[Hearing, ...]
+    records: tuple[JudgeRecord, ...]
 
 
 def check_judges(judges: Sequence[Judge]) -> None:
@@ -105,7 +105,7 @@ def screen(
     targets: Sequence[Target],
     judges: Sequence[Judge],
     *,
-    told: Callable[[str, int], Any] = lambda judge, candidates: None,
+    progress: Callable[[str, int], Any] = lambda judge, candidates: None,
 ) -> Screened:
     """Let judges say which candidates are negatives.
 
@@ -115,7 +115,7 @@ def screen(
         With their candidates.
     judges : sequence of Judge
         In the order of the stages.
-    told : callable
+    progress : callable
         Called with the name of each judge and the number of candidates before it is asked.
 
     Raises
@@ -125,42 +125,42 @@ def screen(
     """
     check_judges(judges)
     left = [each.candidates for each in targets]
-    hearings: list[Hearing] = []
+    records: list[JudgeRecord] = []
 
-    def hear(judge: Judge, part: str, asked: list[tuple[Interaction, ...]]) -> Hearing:
-        told(judge.name, sum(map(len, asked)))
+    def ask(judge: Judge, part: str, asked: list[tuple[Interaction, ...]]) -> JudgeRecord:
+        progress(judge.name, sum(map(len, asked)))
         items = [Asked(*each) for each in zip(targets, asked, strict=True) if each[1]]
         said = iter(judge.judge(items))
         found = tuple(next(said) if candidates else {} for candidates in asked)
-        hearing = Hearing(judge=judge.name, part=part, asked=tuple(asked), verdicts=found)
-        hearings.append(hearing)
-        return hearing
+        record = JudgeRecord(judge=judge.name, part=part, asked=tuple(asked), verdicts=found)
+        records.append(record)
+        return record
 
     for judge in judges:
         if not judge.looks:
-            left = _refuted(hear(judge, "rules out", left))
+            left = _refuted(ask(judge, "rules out", left))
     looking = [judge for judge in judges if judge.looks]
     if looking:
-        left = _refuted(hear(looking[0], "groups", left))
+        left = _refuted(ask(looking[0], "groups", left))
     if len(looking) > 1:
-        confirmed = _refuted(hear(looking[1], "confirms", left))
+        confirmed = _refuted(ask(looking[1], "confirms", left))
         if len(looking) > 2:
             doubted = [_less(*each) for each in zip(left, confirmed, strict=True)]
-            decided = _refuted(hear(looking[2], "decides", doubted))
+            decided = _refuted(ask(looking[2], "decides", doubted))
             kept = [{*one, *other} for one, other in zip(confirmed, decided, strict=True)]
             confirmed = [
                 tuple(each for each in candidates if each in mine)
                 for candidates, mine in zip(left, kept, strict=True)
             ]
         left = confirmed
-    return Screened(targets=tuple(targets), negatives=tuple(left), hearings=tuple(hearings))
+    return Screened(targets=tuple(targets), negatives=tuple(left), records=tuple(records))
 
 
-def _refuted(hearing: Hearing) -> list[tuple[Interaction, ...]]:
+def _refuted(record: JudgeRecord) -> list[tuple[Interaction, ...]]:
     """Return the candidates that a judge calls inconsistent."""
     return [
         tuple(each for each in candidates if verdicts.get(each) is False)
-        for candidates, verdicts in zip(hearing.asked, hearing.verdicts, strict=True)
+        for candidates, verdicts in zip(record.asked, record.verdicts, strict=True)
     ]
 
 

@@ -20,7 +20,7 @@ from diaghoi.language.asking import LETTERS_PER_TOKEN, Client, ask_all
 from diaghoi.semantic.tables.prompts import HIGHEST, VERSION, Kind, Pair, Term, messages, read_reply
 from diaghoi.semantic.tables.ratings import Ratings
 
-TOKENS_A_RATING = 4
+TOKENS_PER_RATING = 4
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,8 +57,8 @@ def same(one: Term, other: Term) -> bool:
 
 def fingerprint(kind: Kind, pair: Pair) -> str:
     """Identify a question by its wording, whichever term comes first; 32 hexadecimal digits."""
-    told = json.dumps([VERSION, kind, *sorted(each.shown for each in pair)])
-    return hashlib.sha256(told.encode()).hexdigest()[:32]
+    identity = json.dumps([VERSION, kind, *sorted(each.shown for each in pair)])
+    return hashlib.sha256(identity.encode()).hexdigest()[:32]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,7 +123,7 @@ def estimate(
                 pairs=pairs,
                 requests=requests,
                 tokens_in=round(letters / LETTERS_PER_TOKEN),
-                tokens_out=TOKENS_A_RATING * pairs,
+                tokens_out=TOKENS_PER_RATING * pairs,
             )
         )
     return found

@@ -83,7 +83,7 @@ def test_judges_of_words_rule_out_wherever_they_stand() -> None:
 
 
 def test_what_judges_said_is_counted() -> None:
-    found = screen([CUP], [Says({A: NO, B: YES})]).hearings[0].to_dict()
+    found = screen([CUP], [Says({A: NO, B: YES})]).records[0].to_dict()
     assert found == {
         "judge": "says",
         "part": "groups",

@@ -6,14 +6,12 @@ import csv
 import json
 import os
 import signal
-import sqlite3
 import subprocess
 import sys
 import threading
 import time
 from itertools import combinations
 from pathlib import Path
-from typing import Any
 
 import pytest
 from support.rater_server import Model, error, serving, text
@@ -334,39 +332,29 @@ def test_a_run_that_is_killed_goes_on_where_it_was(verbs: Path, moment: float) -
     asked_twice = sum(model.asked.values()) - len(PAIRS)
     assert asked_twice <= workers
     assert sum(model.asked.values()) - first >= len(PAIRS) - answered
-    with sqlite3.connect("t.sqlite") as store:
-        kept = store.execute("SELECT a, b, score FROM answers").fetchall()
-    store.close()
+    lines = map(json.loads, Path("t.answers.jsonl").read_text().splitlines())
+    kept = [(line["a"], line["b"], line["score"]) for line in lines]
     assert sorted(kept) == sorted((a, b, rate(a, b)) for a, b in combinations(WORDS, 2))
 
 
 def test_a_store_that_another_run_uses(run, verbs: Path) -> None:
     from diaghoi.language.answer_store import AnswerStore
 
-    with AnswerStore(Path("t.sqlite")), serving(Model(rate)) as model:
+    with AnswerStore(Path("t.answers.jsonl")), serving(Model(rate)) as model:
         done = run("similarity", "build", "--verbs", verbs, "--rater", f"{model.url},m",
                    "--out", "t.csv", *QUICK)  # fmt: skip
     assert done.code == 2
-    assert "another run uses it; wait for its end" in done.err
+    assert "another run writes to it; wait for its end, or give another --store" in done.err
 
 
-def test_a_file_that_is_no_store_is_closed(alone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from diaghoi import InputError
-    from diaghoi.language.answer_store import AnswerStore
-
-    opened, connect = [], sqlite3.connect
-
-    def kept(*words: Any, **names: Any) -> sqlite3.Connection:
-        opened.append(connect(*words, **names))
-        return opened[-1]
-
-    monkeypatch.setattr(sqlite3, "connect", kept)
-    path = alone / "t.sqlite"
-    path.write_bytes(b"no store" * 100)
-    with pytest.raises(InputError, match="cannot hold the answers"):
-        AnswerStore(path)
-    with pytest.raises(sqlite3.ProgrammingError, match="closed"):
-        opened[0].execute("SELECT 1")
+def test_another_file_is_not_taken_for_a_store(run, verbs: Path) -> None:
+    Path("mine.txt").write_text("my notes\n")
+    with serving(Model(rate)) as model:
+        done = run("similarity", "build", "--verbs", verbs, "--rater", f"{model.url},m",
+                   "--out", "t.csv", "--store", "mine.txt", *QUICK)  # fmt: skip
+    assert done.code == 2
+    assert "b'my notes' is not a line of answers; give another --store" in done.err
+    assert (Path("mine.txt").read_text(), model.asked) == ("my notes\n", {})
 
 
 def test_baselines_are_named_as_what_they_are(run, verbs: Path) -> None:
