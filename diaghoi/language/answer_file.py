@@ -206,7 +206,8 @@ class AnswerFile:
             value = json.loads(text)
         except (ValueError, RecursionError):
             return None
-        return value if isinstance(value, dict) and value.keys() >= set(self._keys) else None
+        whole = isinstance(value, dict) and all(key in value for key in self._keys)
+        return value if whole else None
 
     def _repair(self) -> None:
         """Repair the end, once; what this object writes itself is whole."""

@@ -215,6 +215,7 @@ def ask_all(
                     tag = under_way.pop(done)
                     try:
                         yield Outcome(tag=tag, value=done.result())
+                        # Once it has answered, a refusal is about one question, not the model.
                         failed, proven = 0, True
                     except NoReply as failure:
                         failed += not (proven and isinstance(failure, Refused))
@@ -226,21 +227,23 @@ def ask_all(
                             ) from None
                         yield Outcome(tag=tag, failure=str(failure))
         finally:
+            # An interrupt and a caller that stops come here, too. Pauses end, but requests under
+            # way are waited for: their answers are paid for, and their threads still keep them.
             client.stopped.set()
             if left := wait(under_way, timeout=_SOON).not_done:
                 client.leaving(len(left))
 
 
-_THOUGHT = r"(?:think|thinking|thought|reasoning|scratchpad|analysis)"
-_CLOSING = re.compile(rf"</{_THOUGHT}>", re.IGNORECASE)
-_OPENING = re.compile(rf"<{_THOUGHT}>", re.IGNORECASE)
+_REASONING = r"(?:think|thinking|thought|reasoning|scratchpad|analysis)"
+_CLOSING = re.compile(rf"</{_REASONING}>", re.IGNORECASE)
+_OPENING = re.compile(rf"<{_REASONING}>", re.IGNORECASE)
 
 
 def strip_reasoning(reply: str) -> str:
-    """Return what a reply says without what was thought in tags such as ``<think>``.
+    """Return a reply without the reasoning in tags such as ``<think>``.
 
-    Many servers leave the opening tag out: all before the last closing one is thought, and all
-    behind one that stays open.
+    Many servers leave the opening tag out: everything before the last closing tag is reasoning, and
+    everything after a tag that stays open.
     """
-    said = _CLOSING.split(reply)[-1]
-    return _OPENING.split(said, maxsplit=1)[0]
+    answer = _CLOSING.split(reply)[-1]
+    return _OPENING.split(answer, maxsplit=1)[0]

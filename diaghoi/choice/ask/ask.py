@@ -271,6 +271,7 @@ class Asker:
         if reply is None:
             assert self.people is not None
             reply = self.client.ask(message(picture.url, people_text(frame)))
+            # Kept before its questions are asked: one that fails must not cost this reply again.
             recorded = {key: self.settings.recorded[key] for key in OF_PEOPLE}
             self.people.keep({"image": image, "reply": reply, **recorded})
             self.known[image] = reply

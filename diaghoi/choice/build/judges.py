@@ -1,4 +1,4 @@
-"""Who says which candidates are negatives: what all judges share, and those that look at words.
+"""Judges of candidates: what all of them share, and those that go by words alone.
 
 Section 2.2 of the paper (002): language models that see the picture, three of them in turn. A
 judge can also be a file of verdicts (:mod:`diaghoi.choice.build.verdict_files`) or look at no
@@ -19,7 +19,7 @@ from diaghoi.exceptions import some_of
 from diaghoi.semantic.tables.similarity import Similarity, fit
 
 Verdicts = dict[Interaction, bool]
-"""Whether each candidate is consistent with what is seen; what a judge cannot say is not there."""
+"""Whether each candidate is consistent with what is seen; what a judge cannot say is missing."""
 THRESHOLD = 0.5
 
 
@@ -31,7 +31,7 @@ class Asked(NamedTuple):
 
 
 class Judge(Protocol):
-    """Tells candidates that are consistent with a picture from those that are not."""
+    """Separates candidates that are consistent with a picture from those that are not."""
 
     @property
     def name(self) -> str:
@@ -112,7 +112,7 @@ class Similar:
         ]
 
     def _near(self, candidate: Interaction, target: Target) -> bool:
-        """Tell whether a candidate is near to something annotated; to do nothing is near to it."""
+        """Whether a candidate is near something annotated; "no interaction" never is."""
         done = [
             self._verbs[each.verb]
             for each in target.annotated

@@ -1,11 +1,11 @@
-"""Verdicts that stand in a file: of people, or of a model that was asked elsewhere.
+"""Verdicts in a file: of people, or of a model that was asked elsewhere.
 
 CSV with a header, or JSON lines, one verdict each::
 
     image,person,verb,object,verdict
     HICO_test2015_00000001.jpg,0,ride,bicycle,negative
 
-``class`` (``ride bicycle``, or the text of an option) may stand for ``verb`` and ``object``. The
+``class`` (``ride bicycle``, or the text of an option) may replace ``verb`` and ``object``. The
 person is a number, people being counted from 0 from the left as in the ``verdicts.csv`` of a
 benchmark, or a box x1, y1, x2, y2 (in CSV with spaces between) as the annotations write it.
 Without a person a verdict holds for the image, and for those of its people of whom the file says
@@ -47,7 +47,7 @@ _Row = tuple[str, dict[str, Any]]
 
 
 class FileJudge:
-    """Gives the verdicts of a file, and is silent on the rest.
+    """Gives the verdicts of a file, and none on the rest.
 
     Parameters
     ----------
@@ -63,8 +63,8 @@ class FileJudge:
     Raises
     ------
     InputError
-        For a file that is none, a row that cannot be understood, and two rows that contradict each
-        other; the message names file and line.
+        For a file of another kind, a row that cannot be understood, and two rows that contradict
+        each other; the message names file and line.
     """
 
     looks = True
@@ -89,8 +89,7 @@ class FileJudge:
             key = (image, self._person(where, known[image], row), self._class(where, row))
             if self._verdicts.setdefault(key, verdict) != verdict:
                 raise InputError(
-                    f"{where}: says the contrary of {said[key]} about {key[2].name!r}; leave one "
-                    "of them"
+                    f"{where}: contradicts {said[key]} about {key[2].name!r}; keep one of them"
                 )
             said.setdefault(key, where.removeprefix(f"{path}: "))
         self.notes = tuple(self._notes(path, list(known), list(others)))
@@ -111,7 +110,7 @@ class FileJudge:
                     break
 
     def _notes(self, path: Path, known: list[str], others: list[str]) -> Iterator[str]:
-        """Tell of images that are not asked about; refuse a file that is about no other."""
+        """Name images that are not asked about; refuse a file that has no others."""
         if not self._verdicts:
             raise InputError(
                 f"{path}: has no verdict on any of the {len(known)} images that are asked about; "
@@ -130,7 +129,7 @@ class FileJudge:
         name = _plain(found)
         if name not in self._named:
             raise InputError(
-                f"{where}: {name!r} is no class of the data set"
+                f"{where}: {name!r} is not a class of the data set"
                 f"{close_matches(name, self._named)}; give verb and object, or class, by name"
             )
         return self._named[name]
@@ -168,11 +167,11 @@ def _plain(found: Interaction) -> str:
 
 
 def _rows(path: Path) -> Iterator[_Row]:
-    """Read the rows, each with where it stands."""
+    """Read the rows, each with its place."""
     try:
         text = path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError:
-        raise InputError(f"{path}: is no text; give verdicts as CSV or JSON lines") from None
+        raise InputError(f"{path}: is not text; give verdicts as CSV or JSON lines") from None
     except OSError as error:
         raise InputError(f"{path}: {error.strerror or error}; check the path") from None
     return _json_rows(path, text) if text.lstrip()[:1] == "{" else _csv_rows(path, text)
@@ -186,9 +185,13 @@ def _json_rows(path: Path, text: str) -> Iterator[_Row]:
         try:
             row = json.loads(line)
         except (ValueError, RecursionError):
-            raise InputError(f"{where}: {line!r:.60} is no JSON; give one object a line") from None
+            raise InputError(
+                f"{where}: {line!r:.60} is not JSON; give one object per line"
+            ) from None
         if not isinstance(row, dict):
-            raise InputError(f"{where}: {shown(row)} is no object; give image, class and verdict")
+            raise InputError(
+                f"{where}: {shown(row)} is not an object; give image, class and verdict"
+            )
         yield where, row
 
 
@@ -205,7 +208,7 @@ def _csv_rows(path: Path, text: str) -> Iterator[_Row]:
         for row in reader:
             yield f"{path}: line {reader.line_num}", row
     except csv.Error as error:
-        raise InputError(f"{path}: line {reader.line_num}: is no CSV ({error})") from None
+        raise InputError(f"{path}: line {reader.line_num}: is not CSV ({error})") from None
 
 
 def _cell(where: str, row: Mapping[str, Any], key: str) -> Any:

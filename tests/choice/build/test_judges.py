@@ -195,7 +195,10 @@ HEAD = "image,person,verb,object,verdict\n"
         ("", "'image' is missing"),
         ("image,person,verb,object,veredict\n", "'verdict' is missing .did you mean 'veredict'"),
         (f"{HEAD}a.jpg,0,push,bicycle,maybe\n", "line 2: verdict 'maybe'.*positive or negative"),
-        (f"{HEAD}a.jpg,0,push,bycicle,no\n", "'push bycicle' is no class.*did you mean 'push bic"),
+        (
+            f"{HEAD}a.jpg,0,push,bycicle,no\n",
+            "'push bycicle' is not a class.*did you mean 'push bic",
+        ),
         (f"{HEAD}a.jpg,0,,bicycle,no\n", "line 2: 'verb' is missing"),
         (f"{HEAD},0,push,bicycle,no\n", "line 2: 'image' is missing"),
         (f"{HEAD}a.jpg,2,push,bicycle,no\n", "'2' is none of the 2 annotated people of a.jpg"),
@@ -205,13 +208,16 @@ HEAD = "image,person,verb,object,verdict\n"
         (f"{HEAD}a.jpg,90 1 99 9,push,bicycle,no\n", "is none of the 2 annotated people"),
         (
             f"{HEAD}a.jpg,0,push,bicycle,no\na.jpg,0,push,bicycle,yes\n",
-            "line 3: says the contrary of line 2 about 'push bicycle'",
+            "line 3: contradicts line 2 about 'push bicycle'",
         ),
         (f"{HEAD}z.jpg,0,push,bicycle,no\n", "no verdict on any of the 2 images.*a.jpg.*z.jpg"),
         (HEAD, "no verdict on any of the 2 images.*none here"),
-        ('{"image": "a.jpg"', "line 1: .* is no JSON"),
+        ('{"image": "a.jpg"', "line 1: .* is not JSON"),
         ('{"image": "a.jpg"}\n[1]', "line 1: 'verdict' is missing"),
-        ('{"image": "a.jpg", "class": "push bicycle", "verdict": "no"}\n[1]', "line 2: .1. is no"),
+        (
+            '{"image": "a.jpg", "class": "push bicycle", "verdict": "no"}\n[1]',
+            "line 2: .1. is not an object",
+        ),
         ('{"image": "a.jpg", "class": "push bicycle", "verdict": 2}', "line 1: verdict 2"),
         (
             '{"image": "a.jpg", "person": [1%s], "verb": "push", "object": "bicycle", "verdict": 0}'
@@ -225,9 +231,9 @@ def test_bad_files_of_verdicts_are_refused(tmp_path: Path, text: str, problem: s
         verdicts(tmp_path / "v.txt", text)
 
 
-def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
+def test_a_file_that_is_not_text_is_refused(tmp_path: Path) -> None:
     (tmp_path / "v").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(InputError, match="is no text; give verdicts as CSV or JSON lines"):
+    with pytest.raises(InputError, match="is not text; give verdicts as CSV or JSON lines"):
         FileJudge(tmp_path / "v", bicycles(), VOCABULARY)
 
 
@@ -290,7 +296,7 @@ def test_judges_are_told_apart_by_their_text(tmp_path: Path, monkeypatch) -> Non
         (["similarity:t.csv,1.5"], "the threshold lies above 0, up to 1"),
     ],
 )
-def test_judges_that_are_none_are_refused(texts: list[str], problem: str) -> None:
+def test_other_judges_are_refused(texts: list[str], problem: str) -> None:
     with pytest.raises(InputError, match=problem):
         read_judges(texts, bicycles(), VOCABULARY, {})
 
