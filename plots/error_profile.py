@@ -13,6 +13,7 @@ from matplotlib.collections import Collection
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
+from diaghoi.data.arrays.division import ratios
 from diaghoi.data.arrays.types import FloatArray
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.evaluation.errors import LABELS
@@ -54,10 +55,7 @@ class ErrorProfile(NamedTuple):
     @property
     def shares(self) -> FloatArray:
         """(G, 7) share of each label among the predictions; NaN where there are none."""
-        predicted = self.counts.sum(axis=1, keepdims=True)
-        shares = np.full(self.counts.shape, np.nan)
-        np.divide(self.counts, predicted, out=shares, where=predicted > 0)
-        return shares
+        return ratios(self.counts, self.counts.sum(axis=1, keepdims=True))
 
 
 def error_profile_table(

@@ -126,7 +126,7 @@ def _reaches_twins(
     """Tell row by row whether a prediction reaches a triplet by boxes or twins, one a twin."""
     overlap, (first, second) = judged.matched.overlap, twins
     boxes = np.int64(len(judged.annotations.box_label))
-    reaching, reached = overlap.meeting
+    reaching, reached = overlap.reaching
     owner, position = expand(*runs(first, reached))
     by_twin = np.unique(reaching[owner] * boxes + second[position])
 
@@ -219,7 +219,7 @@ def unlabelled_people(judged: Judged) -> BoolArray:
     annotations = judged.annotations
     people = annotations.box_label == annotations.vocabulary.person
     busy = _busy(judged)
-    reaching, reached = judged.matched.overlap.meeting
+    reaching, reached = judged.matched.overlap.reaching
     boxes = len(judged.predictions.box_label)
     by_idle = marked(reaching[(people & ~busy)[reached]], boxes)
     by_busy = marked(reaching[(people & busy)[reached]], boxes)
@@ -252,7 +252,7 @@ def confident_people(judged: Judged) -> BoolArray:
     stranger, other = strangers[owner], sure[position]
     xyxy, protocol = predictions.box_xyxy, judged.protocol
     value = iou(xyxy[stranger], xyxy[other], protocol.margin)
-    agree = value > protocol.iou if protocol.strict else value >= protocol.iou
+    agree = protocol.reached(value)
     agree |= stranger == other  # also a box without area
     return _of_triplets(judged, marked(stranger[agree], len(best)))
 
@@ -263,7 +263,7 @@ def _usual_score(judged: Judged, best: FloatArray) -> FloatArray:
     ``best`` is the highest score of each predicted box as a human.
     """
     annotations = judged.annotations
-    reaching, reached = judged.matched.overlap.meeting
+    reaching, reached = judged.matched.overlap.reaching
     score = np.full(len(annotations.box_label), -np.inf)
     np.maximum.at(score, reached, best[reaching])
     score[~_busy(judged) | (annotations.box_label != annotations.vocabulary.person)] = -np.inf

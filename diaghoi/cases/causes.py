@@ -39,6 +39,7 @@ from diaghoi.cases.annotation_faults import (
     unlabelled_people,
 )
 from diaghoi.cases.cases import check_single
+from diaghoi.data.arrays.division import ratio
 from diaghoi.data.arrays.ragged import marked
 from diaghoi.data.arrays.threads import threads
 from diaghoi.data.arrays.types import BoolArray
@@ -153,16 +154,12 @@ class Causes:
         return {
             name: {
                 "count": int(counts[row]),
-                "share": _share(counts[row], counts.sum()),
-                "action_share": _share(actions[row], actions.sum()),
+                "share": ratio(int(counts[row]), int(counts.sum())),
+                "action_share": ratio(int(actions[row]), int(actions.sum())),
                 "delta_map": self.delta_map[name],
             }
             for row, name in enumerate(self.names)
         }
-
-
-def _share(part: np.int64, whole: np.int64) -> float | None:
-    return float(part / whole) if whole else None
 
 
 def annotation_causes(diagnosis: Diagnosis, annotations: Scenes, predictions: Scenes) -> Causes:

@@ -129,10 +129,6 @@ class CloseUp:
         overlap = self.matched.overlap
         return float(overlap.value[overlap.entry(np.array(predicted), np.array(annotated))])
 
-    def reached(self, value: float) -> bool:
-        """Tell whether an IoU is enough."""
-        return value > self.protocol.iou if self.protocol.strict else value >= self.protocol.iou
-
 
 def _largest(boxes: IntArray, values: FloatArray) -> Near:
     if not len(boxes):

@@ -198,7 +198,7 @@ def _person_action(view: CloseUp, triplet: int) -> str:
 def _person_association(view: CloseUp, triplet: int) -> str:
     human, thing = view.boxes(view.predictions, triplet)
     person = closest_person(view, human)
-    if view.reached(person.iou):
+    if view.protocol.reached(person.iou):
         other = view.closest(thing)
         return (
             f"{_right('human', person)}, and the object box fits {_a_box(view, other)}, but "
@@ -285,7 +285,7 @@ def _wrong(view: CloseUp, role: str, box: int) -> str:
     near = view.closest(box)
     category = _category(view.predictions, box, view)
     other = view.closest_of_all(box)
-    fits = view.protocol.categories_count and view.reached(other.iou)
+    fits = view.protocol.categories_count and view.protocol.reached(other.iou)
     if near.box < 0 and fits:
         return f"the {role} box fits {_a_box(view, other)}; none is annotated as {category}"
     if near.box < 0:

@@ -8,8 +8,8 @@ from functools import partial
 from typing import Literal
 
 from diaghoi.comparison.results import Result, error_count, figure, only_interactions, part, words
+from diaghoi.data.arrays.division import ratio
 from diaghoi.evaluation.means import TITLES
-from diaghoi.evaluation.pairs import ratio
 from diaghoi.oracles import ORACLES, TOTALS, error_title
 
 Better = Literal["higher", "lower"]

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from diaghoi.data.arrays.scratch import let_go
 from diaghoi.data.arrays.types import BoolArray, IntArray
 from diaghoi.data.protocol import HICO_DET, Group, Protocol
 from diaghoi.data.scenes import SceneSource
@@ -81,7 +80,6 @@ def official_figures(
         if vocabulary.agents is not None:
             means["classes"] = _by_class(scores, section.splits["ap"], vocabulary)
         figures[section.name] = means
-    let_go(known.images)
     return figures
 
 

@@ -23,7 +23,7 @@ from diaghoi.evaluation.matching import among_best, score_order
 from diaghoi.evaluation.negatives import Negatives
 from diaghoi.evaluation.overlap import Overlap, overlap
 from diaghoi.evaluation.pairing import pair_hits
-from diaghoi.evaluation.pairs import count_pairs, pair_scores
+from diaghoi.evaluation.pairs import PairMatch, pair_scores
 
 BEST_PAIRS = (1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100)
 """Pairs an image that the sweep ``best`` keeps."""
@@ -204,15 +204,14 @@ def _recall_precision(
     order = score_order(predictions)
     best = among_best(predictions.triplet_image, order, protocol.top)
     listed = listed_pairs(predictions, best, image_counts)
-    nothing = np.zeros(len(annotations.box_label), dtype=bool)
-    counts = count_pairs(
-        annotations,
-        predictions,
-        listed,
-        pair_hits(annotations, predictions, boxes, protocol),
-        (nothing, nothing),  # the recall of single boxes is not asked for
-        annotated_pairs(annotations, counted[annotations.triplet_class]),
-        image_counts,
+    matched = PairMatch(
+        annotations=annotations,
+        predictions=predictions,
+        overlap=boxes,
+        hits=pair_hits(annotations, predictions, boxes, protocol),
+        listed=listed,
+        images=image_counts,
     )
+    counts = matched.count(annotated_pairs(annotations, counted[annotations.triplet_class]))
     scores = pair_scores(counts.total(), single_precision=protocol.single_precision_recall)
     return scores["per_image"], scores["recall"], scores["precision"]

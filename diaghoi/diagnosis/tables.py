@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from diaghoi.data.arrays.division import ratios
 from diaghoi.data.arrays.types import Array, BoolArray, FloatArray, IntArray, StrArray
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.evaluation.average_precision import ClassScores
@@ -92,14 +93,12 @@ def image_table(names: StrArray, ledger: Ledger) -> Table:
     predicted = np.bincount(ledger.row_image, minlength=images)
     counts = _error_counts(ledger, ledger.row_image, ledger.annotation_image, images)
     found = counts["true_positive"]
-    recall = np.full(images, np.nan)
-    np.divide(found, annotated, out=recall, where=annotated > 0)
     numbered = np.array([f"image {number}" for number in range(1, images + 1)], dtype=str)
     return {
         "image": np.where(names == "", numbered, names),
         "annotated": annotated,
         "predicted": predicted,
-        "recall": recall,
+        "recall": ratios(found, annotated),
         "false_positive": predicted - found,
         "best_true": _highest(ledger.row_score, ledger.row_image, ledger.true, images),
         "best_false": _highest(ledger.row_score, ledger.row_image, ~ledger.true, images),

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from diaghoi.data.arrays.division import ratios
 from diaghoi.data.arrays.types import BoolArray, FloatArray, IntArray
 from diaghoi.data.protocol import Protocol
 
@@ -115,13 +116,11 @@ def average_precision(
     start = np.cumsum(found) - found
     precision = (np.arange(1, len(true) + 1) - start[of_class]) / (true + 1 - bounds[of_class])
     envelope = envelope_of(precision, start, start + found)
-    score = np.zeros(classes)
-    max_recall = np.full(classes, np.nan)
-    np.divide(found, positives, out=max_recall, where=positives > 0)
     if levels is None:
-        score += np.bincount(of_class, weights=envelope, minlength=classes)
-        np.divide(score, positives, out=score, where=positives > 0)
+        area = np.bincount(of_class, weights=envelope, minlength=classes)
+        score = ratios(area, positives, undefined=0.0)
     else:
+        score = np.zeros(classes)
         for level in levels:
             needed = needed_for(level, positives)
             reached = (positives > 0) & (needed <= found)
@@ -129,7 +128,7 @@ def average_precision(
         score /= len(levels)
     return ClassScores(
         average_precision=np.where(positives > 0, score, np.nan),
-        max_recall=max_recall,
+        max_recall=ratios(found, positives),
         ranked=ranked,
         found=found,
     )

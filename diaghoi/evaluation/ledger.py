@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from diaghoi.data.arrays.ragged import batches
 from diaghoi.data.arrays.ranking import ranking
-from diaghoi.data.arrays.scratch import let_go
+from diaghoi.data.arrays.scratch import in_parts
 from diaghoi.data.arrays.types import BoolArray, FloatArray, IntArray
 from diaghoi.data.protocol import Protocol
 from diaghoi.evaluation.average_precision import ClassScores, Evaluated, class_scores
@@ -64,9 +64,7 @@ class Ranked:
     def bounds(self) -> IntArray:
         """(C + 1,) first row of each class, and the number of rows."""
         classes = np.arange(self.classes + 1, dtype=np.int16)
-        bounds = np.searchsorted(self.row_class, classes)
-        self.let_go()
-        return bounds
+        return np.searchsorted(self.row_class, classes)
 
     def parts(self) -> Iterator[tuple[range, Self]]:
         """Cut the classes into runs of about ``PART`` rows.
@@ -80,10 +78,10 @@ class Ranked:
         if len(runs) < 2:
             yield range(self.classes), self
             return
-        for run in runs:
-            rows = slice(self.bounds[run.start], self.bounds[run.stop])
-            yield run, replace(self, **self._rows_at(rows))
-            self.let_go()
+        cuts = [slice(*self.bounds[[run.start, run.stop]].tolist()) for run in runs]
+        # The parts come first: at their end the last one is released.
+        for rows, run in zip(in_parts(self._columns("row"), cuts), runs, strict=True):
+            yield run, replace(self, **rows)
 
     def rows(self, keep: BoolArray) -> Self:
         """Return the same with only some of the rows."""
@@ -91,17 +89,16 @@ class Ranked:
         return replace(self, **self._rows_at(np.flatnonzero(keep)))
 
     def _rows_at(self, positions: IntArray | slice) -> dict[str, Any]:
-        return {name: getattr(self, name)[positions] for name in self._names("row")}
+        return {name: values[positions] for name, values in self._columns("row").items()}
+
+    def _columns(self, table: str) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self._names(table)}
 
     def _joined(self, rows: Sequence[Mapping[str, Any]]) -> Self:
         joined: dict[str, Any] = {
             name: np.concatenate([each[name] for each in rows]) for name in rows[0]
         }
         return replace(self, **joined)
-
-    def let_go(self) -> None:
-        """Free the memory of the rows that lie on disk; they are read again when needed."""
-        let_go(*(getattr(self, name) for name in self._names("row")))
 
     @classmethod
     def concatenate(cls, parts: Sequence[Self], images: Sequence[int]) -> Self:
@@ -269,11 +266,11 @@ class Ledger(Ranked):
     def labelled(self, classes: IntArray, labels: Sequence[int]) -> Self:
         """Return the same with only the rows of some classes that have some labels."""
         found = [self._rows_at(slice(0))]
-        for hoi in classes[self.bounds[classes + 1] > self.bounds[classes]].tolist():
-            first, stop = self.bounds[hoi : hoi + 2]
-            rows = first + np.flatnonzero(np.isin(self.row_label[first:stop], labels))
-            found.append(self._rows_at(rows))
-            self.let_go()
+        predicted = classes[self.bounds[classes + 1] > self.bounds[classes]].tolist()
+        cuts = [slice(*self.bounds[hoi : hoi + 2].tolist()) for hoi in predicted]
+        for rows in in_parts(self._columns("row"), cuts):
+            chosen = np.flatnonzero(np.isin(rows["row_label"], labels))
+            found.append({name: values[chosen] for name, values in rows.items()})
         return self._joined(found)
 
     def scores(self, protocol: Protocol) -> ClassScores:

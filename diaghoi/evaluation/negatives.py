@@ -11,8 +11,9 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
+from diaghoi.data.arrays.ragged import slices
 from diaghoi.data.arrays.ranking import descending
-from diaghoi.data.arrays.scratch import let_go
+from diaghoi.data.arrays.scratch import in_parts
 from diaghoi.data.arrays.types import BoolArray, FloatArray
 from diaghoi.evaluation.average_precision import needed_for
 
@@ -61,13 +62,10 @@ class Negatives:
         return np.concatenate(ranked)
 
     def parts(self) -> Iterator[Negatives]:
-        """Cut the pairs into some at a time; the memory of those on disk is freed in between."""
-        for first in range(0, max(len(self.score), 1), _SORTED):
-            some = slice(first, first + _SORTED)
-            yield Negatives(
-                score=self.score[some], negative=self.negative[some], image=self.image[some]
-            )
-            let_go(self.score, self.negative, self.image)
+        """Cut the pairs into some at a time; at least one part, be it empty."""
+        columns = {"score": self.score, "negative": self.negative, "image": self.image}
+        for part in in_parts(columns, slices(len(self.score), _SORTED)):
+            yield Negatives(**part)
 
     @classmethod
     def concatenate(cls, parts: Sequence[Negatives], images: Sequence[int]) -> Negatives:

@@ -46,7 +46,7 @@ class Overlap:
     place: IntArray
 
     @cached_property
-    def meeting(self) -> tuple[IntArray, IntArray]:
+    def reaching(self) -> tuple[IntArray, IntArray]:
         """Predicted and annotated box of each entry that reaches the threshold."""
         owner = np.repeat(np.arange(len(self.start)), self.count)
         return owner[self.reached], self.annotated[self.reached]
@@ -55,7 +55,7 @@ class Overlap:
     def reaches_any(self) -> BoolArray:
         """(Bp,) true where a predicted box reaches any annotated box of its cell."""
         hit = np.zeros(len(self.start), dtype=bool)
-        hit[self.meeting[0]] = True
+        hit[self.reaching[0]] = True
         return hit
 
     def reaches(self, predicted: IntArray, annotated: IntArray) -> BoolArray:
@@ -112,7 +112,7 @@ def overlap(annotations: Scenes, predictions: Scenes, protocol: Protocol) -> Ove
         count=count,
         annotated=annotated,
         value=value,
-        reached=value > protocol.iou if protocol.strict else value >= protocol.iou,
+        reached=protocol.reached(value),
         place=place,
     )
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from diaghoi.data.arrays.division import ratios
 from diaghoi.data.arrays.ragged import first_of_run, runs
 from diaghoi.data.arrays.types import FloatArray, IntArray
 from diaghoi.evaluation.average_precision import Evaluated, needed_for
@@ -109,8 +110,7 @@ class WeightedRanking:
             true = np.clip(top - (place - true), 0, true)
             place, ranked = np.minimum(place, top), np.minimum(ranked, top)
         found_at = self._within_class(true)
-        precision = np.zeros(place.shape)
-        np.divide(found_at, place, out=precision, where=place > 0)
+        precision = ratios(found_at, place, undefined=0.0)
         score = np.zeros(positives.shape)
         found = np.zeros(positives.shape, dtype=np.int64)
         for hoi in np.flatnonzero(self.stop > self.start).tolist():
@@ -123,15 +123,13 @@ class WeightedRanking:
                 score[hoi] = (true[part] * envelope).sum(axis=0)
             else:
                 score[hoi] = _sampled(envelope, found_at[part], positives[hoi], levels)
-        defined = positives > 0
-        divisor = positives if levels is None else len(levels)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return WeightedScores(
-                average_precision=np.where(defined, score / divisor, np.nan),
-                max_recall=np.where(defined, found / positives, np.nan),
-                ranked=ranked,
-                found=found,
-            )
+        divisor = positives if levels is None else len(levels) * (positives > 0)
+        return WeightedScores(
+            average_precision=ratios(score, divisor),
+            max_recall=ratios(found, positives),
+            ranked=ranked,
+            found=found,
+        )
 
     def _within_class(self, counts: IntArray) -> IntArray:
         """Add the counts of the runs of each class up."""

@@ -11,9 +11,9 @@ from rich.table import Table
 from rich.text import Text
 
 from diaghoi.comparison.results import error_count
+from diaghoi.data.arrays.division import ratio
 from diaghoi.diagnosis.notes import ONLY_INTERACTIONS
 from diaghoi.evaluation.means import TITLES as TITLES
-from diaghoi.evaluation.pairs import ratio
 from diaghoi.exceptions import number_of, printable
 from diaghoi.oracles import ORACLES
 from diaghoi.report.further import Sheet, further_sheets

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from diaghoi.cases.similarities import COMPARED, KINDS, NEAR, PLAUSIBLE, Similarities
+from diaghoi.data.arrays.division import ratio
 from diaghoi.data.arrays.types import BoolArray, IntArray
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.diagnosis.tables import Table
@@ -248,15 +249,11 @@ class SemanticDiagnosis:
                     "count": int(found.kinds[name].sum()),
                     "share": float(found.kinds[name].mean()) if len(found.rows) else None,
                     "delta_map": costs[name],
-                    "delta_share": _ratio(costs[name], total),
+                    "delta_share": ratio(costs[name], total),
                 }
                 for name, title in KINDS.items()
             ],
         }
-
-
-def _ratio(part: float | None, whole: float | None) -> float | None:
-    return None if part is None or not whole else part / whole
 
 
 def _table_names(evaluation: SemanticEvaluation) -> dict[str, dict[str, str]]:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from diaghoi._version import __version__
+from diaghoi.data.arrays.division import ratio
 from diaghoi.data.arrays.types import BoolArray, FloatArray, IntArray
 from diaghoi.data.joining import Joined
 from diaghoi.data.protocol import Protocol
@@ -218,7 +219,7 @@ class SemanticEvaluation:
             number = len(self.predicted) if taking_part is None else int(taking_part.sum())
             free = int(self._free(matched, taking_part).sum())
             rates[f"gt_miss_rate{ending}"] = float((matched.prediction < 0).mean())
-            rates[f"prediction_miss_rate{ending}"] = free / number if number else None
+            rates[f"prediction_miss_rate{ending}"] = ratio(free, number)
         return rates
 
     @cached_property

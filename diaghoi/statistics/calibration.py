@@ -23,14 +23,12 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from diaghoi.data.arrays.types import FloatArray
+from diaghoi.data.arrays.division import ratios
+from diaghoi.data.arrays.types import FloatArray, IntArray
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.evaluation.errors import LABELS
 from diaghoi.exceptions import InputError
-
-IntArray = npt.NDArray[np.int64]
 
 MOST_BINS = 1000
 
@@ -94,12 +92,12 @@ class Calibration:
     @property
     def mean_scores(self) -> FloatArray:
         """(B,) mean score of each bin, NaN where it is empty."""
-        return _ratio(self.score_sums.sum(axis=1), self.bin_counts)
+        return ratios(self.score_sums.sum(axis=1), self.bin_counts)
 
     @property
     def precisions(self) -> FloatArray:
         """(B,) share of true positives of each bin, NaN where it is empty."""
-        return _ratio(self.counts[:, 0], self.bin_counts)
+        return ratios(self.counts[:, 0], self.bin_counts)
 
     @property
     def parts(self) -> FloatArray:
@@ -109,7 +107,7 @@ class Calibration:
         """
         surplus = self.score_sums.copy()
         surplus[:, 0] -= self.counts[:, 0]
-        return _ratio(surplus, self.bin_counts[:, None])
+        return ratios(surplus, self.bin_counts[:, None])
 
     @property
     def gaps(self) -> FloatArray:
@@ -168,7 +166,7 @@ class Calibration:
 
     def _errors(self) -> dict[str, Any]:
         totals = self.counts.sum(axis=0)
-        means = _ratio(self.score_sums.sum(axis=0), totals)
+        means = ratios(self.score_sums.sum(axis=0), totals)
         return {
             name: {
                 "count": int(totals[n]),
@@ -269,8 +267,8 @@ def _verbs(
     count, score_sum = _sums(verb, place, score, shape)
     _, true_sum = _sums(verb, place, true, shape)
     total = count.sum(axis=1)
-    error = _ratio(np.abs(score_sum - true_sum).sum(axis=1), total)
-    mean, precision = (_ratio(sums.sum(axis=1), total) for sums in (score_sum, true_sum))
+    error = ratios(np.abs(score_sum - true_sum).sum(axis=1), total)
+    mean, precision = (ratios(sums.sum(axis=1), total) for sums in (score_sum, true_sum))
     return {
         names[n]: VerbCalibration(
             count=int(total[n]),
@@ -291,14 +289,6 @@ def _sums(
     count = np.bincount(cell, minlength=size)
     total = np.bincount(cell, weights=value, minlength=size)
     return np.reshape(count, shape).astype(np.int64), np.reshape(total, shape)
-
-
-def _ratio(total: npt.ArrayLike, count: npt.ArrayLike) -> FloatArray:
-    """Divide, NaN where there is nothing to divide by."""
-    total, count = np.broadcast_arrays(np.asarray(total, dtype=np.float64), count)
-    ratio = np.full(total.shape, np.nan)
-    np.divide(total, count, out=ratio, where=count > 0)
-    return ratio
 
 
 def _plain(value: np.float64) -> float | None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from diaghoi.data.arrays.division import ratios
 from diaghoi.data.arrays.ranking import descending
 from diaghoi.data.arrays.types import BoolArray, FloatArray, IntArray
 from diaghoi.data.protocol import Protocol
@@ -177,7 +178,7 @@ class Resampler:
         found: Figures = {}
         for name, count in zip((*LABELS, "missed_gt"), counts, strict=True):
             found[f"errors.{name}"] = count.astype(np.float64)
-            found[f"shares.{name}"] = _ratio(count, wholes.get(name, predicted))
+            found[f"shares.{name}"] = ratios(count, wholes.get(name, predicted))
         return found
 
     def _pairs(self, weights: IntArray) -> Figures:
@@ -185,12 +186,12 @@ class Resampler:
         for split, columns in self.pairs.items():
             total = {name: column @ weights for name, column in columns.items()}
             at = "pairs." if split == "full" else f"pairs.{split}."
-            found[f"{at}recall"] = _ratio(total["localised"], total["annotated"])
-            found[f"{at}precision"] = _ratio(total["credited"], total["predicted"])
+            found[f"{at}recall"] = ratios(total["localised"], total["annotated"])
+            found[f"{at}precision"] = ratios(total["credited"], total["predicted"])
             if split == "full":
-                found[f"{at}per_image"] = _ratio(total["predicted"], total["images"])
-                found[f"{at}human_recall"] = _ratio(total["humans_found"], total["humans"])
-                found[f"{at}object_recall"] = _ratio(total["objects_found"], total["objects"])
+                found[f"{at}per_image"] = ratios(total["predicted"], total["images"])
+                found[f"{at}human_recall"] = ratios(total["humans_found"], total["humans"])
+                found[f"{at}object_recall"] = ratios(total["objects_found"], total["objects"])
         return found
 
     def _negatives(self, weights: IntArray) -> Figures:
@@ -236,9 +237,3 @@ def _of_actions(diagnosis: Diagnosis, images: int) -> dict[str, WeightedRanking]
         split: WeightedRanking.of(ranked, verbs, images)
         for split, ranked in diagnosis.action_rankings.items()
     }
-
-
-def _ratio(part: IntArray, whole: IntArray) -> FloatArray:
-    ratio = np.full(len(part), np.nan)
-    np.divide(part, whole, out=ratio, where=whole > 0)
-    return ratio

@@ -97,7 +97,7 @@ def found_person(person: Box, boxes: Sequence[Box], protocol: Protocol) -> Box |
     asked = np.full((len(boxes), 4), person, dtype=np.float64)
     overlap = iou(asked, np.array(boxes, dtype=np.float64), protocol.margin)
     best = int(np.argmax(overlap))
-    return boxes[best] if overlap[best] >= protocol.iou else None
+    return boxes[best] if protocol.reached(float(overlap[best])) else None
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -65,6 +65,11 @@ def batches(bounds: IntArray, size: int, groups: range | None = None) -> list[ra
     return list(starmap(range, pairwise([*first, groups.stop])))
 
 
+def slices(rows: int, size: int) -> list[slice]:
+    """Cut rows into runs of ``size``, the last of which may be shorter; one empty run of none."""
+    return [slice(first, first + size) for first in range(0, max(rows, 1), size)]
+
+
 def place_in_group(groups: IntArray) -> IntArray:
     """Count the rows of each group from zero; the rows of a group stand together."""
     start = np.flatnonzero(first_of_run(groups))

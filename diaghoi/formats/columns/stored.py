@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from diaghoi.data.arrays.scratch import Column
+from diaghoi.data.arrays.scratch import StoredArray
 from diaghoi.data.arrays.types import IntArray, StrArray
 from diaghoi.data.scenes import Scenes
 from diaghoi.data.vocabulary import Vocabulary
@@ -34,7 +34,7 @@ class StoredScenes:
     ----------
     vocabulary, names, top, source, notes
         As those of :class:`~diaghoi.data.scenes.Scenes`.
-    columns : mapping of Column
+    columns : mapping of StoredArray
         The columns of :class:`~diaghoi.data.scenes.Scenes` but for the names, of the shapes and
         kinds that they should have.
     origin : {0, 1}
@@ -48,7 +48,7 @@ class StoredScenes:
     top: int | None
     source: str
     notes: tuple[str, ...]
-    columns: Mapping[str, Column]
+    columns: Mapping[str, StoredArray]
     origin: int
     stored: int
 

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from diaghoi.data.arrays.division import ratios
 from diaghoi.data.arrays.types import FloatArray, IntArray
 from diaghoi.exceptions import InputError, some_of
 from diaghoi.formats.containers.cells import original
@@ -94,9 +95,7 @@ class Ratings:
         chosen = self.scores if raters is None else self.scores[:, list(raters)]
         said = ~np.isnan(chosen)
         total = np.where(said, chosen, 0.0).sum(axis=1)
-        mean = np.zeros(len(chosen))
-        np.divide(total, said.sum(axis=1), out=mean, where=said.any(axis=1))
-        return mean
+        return ratios(total, said.sum(axis=1), undefined=0.0)
 
 
 def read_ratings(path: str | os.PathLike[str], *, scale: float | None = None) -> Ratings:
@@ -364,7 +363,5 @@ def _spread(
     total, number = np.zeros((2, rows, scores.shape[1]))
     np.add.at(total, row, np.where(said, scores, 0.0))
     np.add.at(number, row, said)
-    # What stands there once is not touched by the division of its sum.
-    mean = np.full_like(total, np.nan)
-    np.divide(total, number, out=mean, where=number > 0)
-    return low, high, mean
+    # A score that is given once equals its mean to the last bit: dividing by 1 is exact.
+    return low, high, ratios(total, number)
