@@ -17,7 +17,7 @@ from diaghoi.exceptions import InputError
 from diaghoi.plots.figure import FigureKind, ModelData, NotApplicable, Source, shown_names
 from diaghoi.plots.legend import MARK, legend_above, model_lines
 from diaghoi.plots.style import SINGLE_COLUMN, model_style, paper
-from diaghoi.statistics.calibration import calibration as calibration_of
+from diaghoi.statistics.calibration import measure_calibration
 
 HEIGHT = 2.9  # inches
 RATIOS = (3.0, 1.0)  # heights of diagram and histogram
@@ -201,7 +201,7 @@ def _handles(models: Mapping[str, Reliability]) -> list[Line2D]:
 def _data(source: Source) -> Reliability:
     if source.diagnosis is None:
         return calibration_table(source.result)
-    return calibration_table({"calibration": calibration_of(source.diagnosis).to_dict()})
+    return calibration_table({"calibration": measure_calibration(source.diagnosis).to_dict()})
 
 
 def _draw(figure: Figure, models: Sequence[ModelData]) -> None:

@@ -83,16 +83,16 @@ class Accumulator:
         top: int | None = None,
         image_labels: ImageLabels | None = None,
     ) -> None:
-        words = vocabulary(dataset)
-        if words.agents is not None:
+        data_set = vocabulary(dataset)
+        if data_set.agents is not None:
             raise InputError(
                 f"batches of {dataset} are not taken; diagnose its files, or add diagnoses of parts"
             )
-        self.protocol = protocol_named(words.protocol if protocol is None else protocol, top=top)
-        check_protocol(self.protocol, words)
+        self.protocol = protocol_named(data_set.protocol if protocol is None else protocol, top=top)
+        check_protocol(self.protocol, data_set)
         self.label = label
         self._image_labels = image_labels
-        self._options = Options(vocabulary=words, objects=objects, top=top)
+        self._options = Options(vocabulary=data_set, objects=objects, top=top)
         self._parts: list[Diagnosis] = []
         self._names: set[str] = set()
         self._numbering: dict[Kind, str] = {}

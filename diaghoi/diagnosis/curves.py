@@ -21,7 +21,7 @@ from diaghoi.diagnosis.variants import detection_threshold, pair_nms
 from diaghoi.evaluation.ledger import Ledger
 from diaghoi.evaluation.matching import among_best, score_order
 from diaghoi.evaluation.negatives import Negatives
-from diaghoi.evaluation.overlap import Overlap, overlap
+from diaghoi.evaluation.overlap import Overlap, box_overlap
 from diaghoi.evaluation.pairing import pair_hits
 from diaghoi.evaluation.pairs import PairMatch, pair_scores
 
@@ -155,7 +155,7 @@ def pair_sweeps(
     """
     annotations, predictions, _ = join(annotations, predictions)
     detected = predictions.box_score
-    boxes = overlap(annotations, predictions, protocol)
+    boxes = box_overlap(annotations, predictions, protocol)
     best = _best_pairs(predictions)
 
     def point(task: tuple[str, float | None]) -> PairPoint:

@@ -11,7 +11,7 @@ from diaghoi.data.arrays.types import IntArray
 from diaghoi.data.joining import join
 from diaghoi.data.scenes import Scenes
 from diaghoi.data.vocabulary import v_coco_images
-from diaghoi.diagnosis.plausibility import constant_scores, meeting_warnings, one_based
+from diaghoi.diagnosis.plausibility import constant_scores, one_based, overlap_warnings
 from diaghoi.exceptions import InputError, some_of
 
 # Boxes may reach over the edge of the image by this much (pixels) before it is called outside.
@@ -115,10 +115,10 @@ def _class_warnings(scenes: Scenes) -> list[str]:
     if unknown.any():
         first = int(np.argmax(unknown))
         label = int(scenes.pair_label[scenes.triplet_pair[first]])
-        thing = vocabulary.objects[label] if label >= 0 else "nothing"
+        named = vocabulary.objects[label] if label >= 0 else "nothing"
         warnings.append(
             f"{int(unknown.sum())} of {len(unknown)} triplets have an object and a verb that form "
-            f"no HOI class, the first is {vocabulary.verbs[scenes.triplet_verb[first]]} {thing}; "
+            f"no HOI class, the first is {vocabulary.verbs[scenes.triplet_verb[first]]} {named}; "
             "they are left out of the evaluation; many of them hint at another numbering "
             "(--objects)"
         )
@@ -202,4 +202,4 @@ def _joint_warnings(scenes: Scenes, annotations: Scenes) -> list[str]:
     if scenes.sizes is None and annotations.sizes is not None:
         warnings += _outside(scenes, annotations.sizes)
     some = np.unique(np.linspace(0, len(scenes) - 1, min(IMAGES, len(scenes))).astype(np.int64))
-    return warnings + meeting_warnings(annotations.take(some), scenes.take(some))
+    return warnings + overlap_warnings(annotations.take(some), scenes.take(some))

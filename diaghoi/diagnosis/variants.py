@@ -247,13 +247,13 @@ def _overlap_of_pairs(
 ) -> FloatArray:
     """``IoU_human * sqrt(IoU_object)``; 0 where the humans alone do not overlap ``enough``."""
     boxes = predictions.box_xyxy
-    human, thing = predictions.pair_human, predictions.pair_object
+    human, object_box = predictions.pair_human, predictions.pair_object
     margin = protocol(predictions.vocabulary.protocol).margin
     overlap = box_iou(boxes[human[first]], boxes[human[second]], margin)
     near = np.flatnonzero(overlap > enough)
-    things = box_iou(boxes[thing[first[near]]], boxes[thing[second[near]]], margin)
+    objects = box_iou(boxes[object_box[first[near]]], boxes[object_box[second[near]]], margin)
     together = np.zeros_like(overlap)
-    together[near] = overlap[near] * np.sqrt(things)
+    together[near] = overlap[near] * np.sqrt(objects)
     return together
 
 

@@ -14,7 +14,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from diaghoi.data.arrays.ragged import batches
 from diaghoi.data.arrays.ranking import ranking
@@ -153,7 +152,7 @@ class Benchmark(Ranked):
     """
 
     protocols: tuple[Protocol, ...]
-    row_verdict: npt.NDArray[np.int8]
+    row_verdict: IntArray
 
     def evaluated(
         self,
@@ -213,7 +212,7 @@ class Ledger(Ranked):
     """
 
     row_input: IntArray
-    row_label: npt.NDArray[np.int8]
+    row_label: IntArray
     row_annotation: IntArray
     row_action_score: FloatArray
     annotation_input: IntArray
@@ -303,13 +302,13 @@ class Ledger(Ranked):
             meant = self.annotation_class[part.row_annotation[assigned]]
             elsewhere = meant != part.row_class[assigned]
             moved.append((bounds[classes.start] + assigned[elsewhere], meant[elsewhere]))
-        strangers, meant = map(np.concatenate, zip(*moved, strict=True))
+        movers, meant = map(np.concatenate, zip(*moved, strict=True))
         for classes in runs:
-            guests = strangers[(meant >= classes.start) & (meant < classes.stop)]
+            arriving = movers[(meant >= classes.start) & (meant < classes.stop)]
             found = []
             for others, part in self.parts():
                 first, stop = bounds[[others.start, others.stop]]
-                mine = guests[slice(*np.searchsorted(guests, [first, stop]))] - first
+                mine = arriving[slice(*np.searchsorted(arriving, [first, stop]))] - first
                 found.append(part._rows_at(slice(None) if others == classes else mine))
             yield classes, self._joined(found)
 

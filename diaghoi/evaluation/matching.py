@@ -17,7 +17,7 @@ from diaghoi.data.arrays.ranking import ranking
 from diaghoi.data.arrays.types import BoolArray, IntArray
 from diaghoi.data.protocol import Protocol
 from diaghoi.data.scenes import Scenes
-from diaghoi.evaluation.overlap import Overlap, overlap
+from diaghoi.evaluation.overlap import Overlap, box_overlap
 from diaghoi.evaluation.pairing import PairHits, Pairing, by_person, by_triplet, pair_hits
 
 
@@ -93,7 +93,7 @@ def match(
     if like is not None and protocol.overlaps_like(like.protocol):
         boxes = like.overlap
     else:
-        boxes = overlap(annotations, predictions, protocol)
+        boxes = box_overlap(annotations, predictions, protocol)
     hits = pair_hits(annotations, predictions, boxes, protocol)
     pair = by_triplet if protocol.pairing == "triplet" else by_person
     pairing = pair(annotations, predictions, boxes, hits, protocol)

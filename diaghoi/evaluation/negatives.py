@@ -9,12 +9,11 @@ from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
-import numpy.typing as npt
 
 from diaghoi.data.arrays.ragged import slices
 from diaghoi.data.arrays.ranking import descending
 from diaghoi.data.arrays.scratch import in_parts
-from diaghoi.data.arrays.types import BoolArray, FloatArray
+from diaghoi.data.arrays.types import BoolArray, FloatArray, IntArray
 from diaghoi.evaluation.average_precision import needed_for
 
 # The published code samples the precision at these 110 recalls, of which nine lie beyond 1, so
@@ -39,7 +38,7 @@ class Negatives:
 
     score: FloatArray
     negative: BoolArray
-    image: npt.NDArray[np.int32]
+    image: IntArray
 
     @cached_property
     def scored(self) -> bool:

@@ -78,7 +78,7 @@ class Overlap:
         return self.start[predicted] + self.place[annotated]
 
 
-def overlap(annotations: Scenes, predictions: Scenes, protocol: Protocol) -> Overlap:
+def box_overlap(annotations: Scenes, predictions: Scenes, protocol: Protocol) -> Overlap:
     """Compute the IoU of all boxes that are compared with one another.
 
     Parameters

@@ -28,7 +28,7 @@ class Pairing:
         Whether an annotated triplet joins the two boxes.
     ignored : (T,) bool array
         Whether it counts neither way.
-    seeks_by_human, seeks_by_object : (T,) bool array
+    attempts_by_human, attempts_by_object : (T,) bool array
         By which boxes it can be said to attempt an annotated triplet: it must reach the human, or
         the object, of that triplet.
     """
@@ -38,8 +38,8 @@ class Pairing:
     object_ok: BoolArray
     joined: BoolArray
     ignored: BoolArray
-    seeks_by_human: BoolArray
-    seeks_by_object: BoolArray
+    attempts_by_human: BoolArray
+    attempts_by_object: BoolArray
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -84,19 +84,19 @@ def _hits_by_both(
     annotations: Scenes, predictions: Scenes, boxes: Overlap
 ) -> tuple[IntArray, IntArray, FloatArray]:
     reaches = boxes.reaches_any
-    human, thing = predictions.pair_human, predictions.pair_object
-    possible = np.flatnonzero((thing >= 0) & reaches[human] & reaches[thing])
-    sought = np.flatnonzero(annotations.pair_object >= 0)
+    human, object_box = predictions.pair_human, predictions.pair_object
+    possible = np.flatnonzero((object_box >= 0) & reaches[human] & reaches[object_box])
+    wanted = np.flatnonzero(annotations.pair_object >= 0)
     predicted, annotated = _sharing(
-        boxes.cell_of_predicted[thing],
+        boxes.cell_of_predicted[object_box],
         boxes.cell_of_annotated[annotations.pair_object],
         possible,
-        sought,
+        wanted,
     )
     predicted, annotated, by_human = _by_human(
         annotations, predictions, boxes, predicted, annotated
     )
-    by_object = boxes.entry(thing[predicted], annotations.pair_object[annotated])
+    by_object = boxes.entry(object_box[predicted], annotations.pair_object[annotated])
     both = boxes.reached[by_human] & boxes.reached[by_object]
     value = np.minimum(boxes.value[by_human[both]], boxes.value[by_object[both]])
     return predicted[both], annotated[both], value
@@ -107,10 +107,10 @@ def _hits_by_human(
     predictions: Scenes,
     boxes: Overlap,
     possible: IntArray,
-    sought: IntArray,
+    wanted: IntArray,
 ) -> tuple[IntArray, IntArray, FloatArray]:
     predicted, annotated = _sharing(
-        predictions.pair_image, annotations.pair_image, possible, sought
+        predictions.pair_image, annotations.pair_image, possible, wanted
     )
     predicted, annotated, by_human = _by_human(
         annotations, predictions, boxes, predicted, annotated
@@ -120,14 +120,14 @@ def _hits_by_human(
 
 
 def _sharing(
-    mine: IntArray, theirs: IntArray, possible: IntArray, sought: IntArray
+    mine: IntArray, theirs: IntArray, possible: IntArray, wanted: IntArray
 ) -> tuple[IntArray, IntArray]:
-    """List all possible and sought pairs whose cells are the same."""
-    cell = theirs[sought]
+    """List all possible and wanted pairs whose cells are the same."""
+    cell = theirs[wanted]
     by_cell = np.argsort(cell, kind="stable")
     start, count = runs(cell[by_cell], mine[possible])
     owner, position = expand(start, count)
-    return possible[owner], sought[by_cell[position]]
+    return possible[owner], wanted[by_cell[position]]
 
 
 def _by_human(
@@ -155,9 +155,9 @@ def by_triplet(
     """
     reaches = boxes.reaches_any
     pair = predictions.triplet_pair
-    thing = predictions.pair_object[pair]
+    object_box = predictions.pair_object[pair]
     human_ok = reaches[predictions.pair_human[pair]]
-    object_ok = reaches[thing] & (thing >= 0)
+    object_ok = reaches[object_box] & (object_box >= 0)
 
     counted = np.append(counted_classes(protocol, annotations.vocabulary), False)
     joins = np.zeros(len(annotations.pair_human), dtype=bool)
@@ -170,8 +170,8 @@ def by_triplet(
         object_ok=object_ok,
         joined=joined[pair],
         ignored=np.zeros(len(pair), dtype=bool),
-        seeks_by_human=human_ok,
-        seeks_by_object=object_ok & ~human_ok,
+        attempts_by_human=human_ok,
+        attempts_by_object=object_ok & ~human_ok,
     )
 
 
@@ -210,7 +210,7 @@ def by_person(
     whatever it has (scenario 2).
     """
     human = predictions.pair_human[predictions.triplet_pair]
-    thing = predictions.pair_object[predictions.triplet_pair]
+    object_box = predictions.pair_object[predictions.triplet_pair]
     person, reaches_person = closest_person(annotations, boxes)
     person, person_ok = person[human], reaches_person[human]
 
@@ -221,10 +221,10 @@ def by_person(
     doing[actor, annotations.triplet_verb] = np.arange(len(actor))
     done = doing[person, predictions.triplet_verb]
     role = np.append(annotations.pair_object[annotations.triplet_pair], -1)[done]
-    role_ok = boxes.reaches(thing, role)
+    role_ok = boxes.reaches(object_box, role)
     # Where the person does something else there is nothing to fit: only no box is right.
     anything = (done >= 0) & (protocol.missing_role == "anything")
-    role_ok |= (role < 0) & ((thing < 0) | anything)
+    role_ok |= (role < 0) & ((object_box < 0) | anything)
 
     ignored = np.append(_ignored_people(annotations), True)[person]
     found = (done >= 0) & person_ok & role_ok & ~ignored
@@ -233,11 +233,11 @@ def by_person(
     return Pairing(
         candidate=np.where(found, done, -1),
         human_ok=person_ok | (role_ok & reaches[human]),
-        object_ok=role_ok | (person_ok & reaches[thing] & (thing >= 0)),
+        object_ok=role_ok | (person_ok & reaches[object_box] & (object_box >= 0)),
         joined=person_ok & role_ok,
         ignored=ignored,
-        seeks_by_human=everything,
-        seeks_by_object=everything,
+        attempts_by_human=everything,
+        attempts_by_object=everything,
     )
 
 

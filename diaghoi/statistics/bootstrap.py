@@ -29,15 +29,13 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 import numpy as np
-import numpy.typing as npt
 
 from diaghoi.data.arrays.threads import threads
-from diaghoi.data.arrays.types import FloatArray
+from diaghoi.data.arrays.types import FloatArray, IntArray
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.exceptions import InputError
 from diaghoi.statistics.resampling import Figures, Resampler
 
-IntArray = npt.NDArray[np.int32]
 Method = Literal["centred", "percentile", "bca"]
 
 # Resamples that are worked on together: enough for array code, few enough for the caches. Part of

@@ -179,7 +179,9 @@ class Calibration:
         }
 
 
-def calibration(diagnosis: Diagnosis, bins: int = 15, *, equal_mass: bool = False) -> Calibration:
+def measure_calibration(
+    diagnosis: Diagnosis, bins: int = 15, *, equal_mass: bool = False
+) -> Calibration:
     """Measure how well triplet scores are calibrated.
 
     Parameters

@@ -15,7 +15,7 @@ from diaghoi.data.arrays.division import ratios
 from diaghoi.data.arrays.ranking import descending
 from diaghoi.data.arrays.types import BoolArray, FloatArray, IntArray
 from diaghoi.data.protocol import Protocol
-from diaghoi.diagnosis.benchmark import Section, sections
+from diaghoi.diagnosis.benchmark import BenchmarkSetting, settings
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.evaluation.average_precision import Evaluated
 from diaghoi.evaluation.errors import LABELS
@@ -100,7 +100,7 @@ class Resampler:
     ----------
     means : MeanPrecisions
         Of the protocol.
-    official : tuple of (Section, WeightedRanking)
+    official : tuple of (BenchmarkSetting, WeightedRanking)
         The settings of the benchmark.
     errors : (N, labels + 1) int array
         Predictions with each label, and missed annotated triplets, of each image.
@@ -115,7 +115,7 @@ class Resampler:
     """
 
     means: MeanPrecisions
-    official: tuple[tuple[Section, WeightedRanking], ...]
+    official: tuple[tuple[BenchmarkSetting, WeightedRanking], ...]
     errors: IntArray
     annotated: IntArray
     pairs: dict[str, Mapping[str, IntArray]]
@@ -135,7 +135,7 @@ class Resampler:
             means=MeanPrecisions.of(ledger, images, diagnosis.protocol, diagnosis.splits),
             official=tuple(
                 (each, WeightedRanking.of(each.of(diagnosis.benchmark), ledger.classes, images))
-                for each in sections(
+                for each in settings(
                     diagnosis.vocabulary,
                     diagnosis.benchmark,
                     diagnosis.protocol.groups,
@@ -158,11 +158,11 @@ class Resampler:
         annotated ones.
         """
         found = self.means.figures(weights)
-        for section, ranking in self.official:
-            protocol = section.protocol
+        for setting, ranking in self.official:
+            protocol = setting.protocol
             scores = ranking.scores(weights, protocol.levels, protocol.top_of_class)
-            means, _ = weighted_split_means(scores, protocol, section.splits)
-            found |= {f"official.{section.name}.{split}": mean for split, mean in means.items()}
+            means, _ = weighted_split_means(scores, protocol, setting.splits)
+            found |= {f"official.{setting.name}.{split}": mean for split, mean in means.items()}
         return (
             found
             | self._errors(weights)

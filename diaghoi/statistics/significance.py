@@ -14,7 +14,6 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from diaghoi.data.arrays.types import FloatArray, IntArray
 from diaghoi.diagnosis.diagnosis import Diagnosis
@@ -280,7 +279,7 @@ def _aligned(diagnosis: Diagnosis, like: Diagnosis) -> Ledger:
     )
 
 
-def _swaps(images: int, resamples: int, seed: int) -> Iterator[npt.NDArray[np.int32]]:
+def _swaps(images: int, resamples: int, seed: int) -> Iterator[IntArray]:
     """Choose the images on which the detectors are exchanged, block by block."""
     # Other numbers than the draws of the bootstrap.
     starts = range(0, resamples, BLOCK)

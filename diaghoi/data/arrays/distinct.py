@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from diaghoi.data.arrays.ragged import first_of_run
 from diaghoi.data.arrays.types import Array, BoolArray, FloatArray, IntArray
@@ -66,7 +65,7 @@ def distinct_boxes(image: IntArray, label: IntArray, xyxy: FloatArray) -> tuple[
 
 
 def _distinct_exactly(
-    image: IntArray, label: IntArray, bits: npt.NDArray[np.uint64]
+    image: IntArray, label: IntArray, bits: IntArray
 ) -> tuple[IntArray, IntArray]:
     columns = [image, label, *bits.T]
     order = np.lexsort(columns)

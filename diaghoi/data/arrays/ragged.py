@@ -5,9 +5,8 @@ from __future__ import annotations
 from itertools import pairwise, starmap
 
 import numpy as np
-import numpy.typing as npt
 
-from diaghoi.data.arrays.types import BoolArray, IntArray
+from diaghoi.data.arrays.types import Array, BoolArray, IntArray
 
 
 def expand(start: IntArray, count: IntArray) -> tuple[IntArray, IntArray]:
@@ -29,7 +28,7 @@ def expand(start: IntArray, count: IntArray) -> tuple[IntArray, IntArray]:
 
 
 def runs(sorted_keys: IntArray, wanted: IntArray) -> tuple[IntArray, IntArray]:
-    """Find where each wanted key stands in sorted keys.
+    """Find the run of each wanted key among sorted keys.
 
     Returns
     -------
@@ -40,7 +39,7 @@ def runs(sorted_keys: IntArray, wanted: IntArray) -> tuple[IntArray, IntArray]:
     return start, np.searchsorted(sorted_keys, wanted, side="right") - start
 
 
-def first_of_run(keys: npt.NDArray[np.generic]) -> BoolArray:
+def first_of_run(keys: Array) -> BoolArray:
     """Mark the first row of every run of equal neighbours."""
     first = np.ones(len(keys), dtype=bool)
     np.not_equal(keys[1:], keys[:-1], out=first[1:])
@@ -71,7 +70,7 @@ def slices(rows: int, size: int) -> list[slice]:
 
 
 def place_in_group(groups: IntArray) -> IntArray:
-    """Count the rows of each group from zero; the rows of a group stand together."""
+    """Count the rows of each group from zero; the rows of a group must be neighbours."""
     start = np.flatnonzero(first_of_run(groups))
     return np.arange(len(groups)) - np.repeat(start, np.diff(np.append(start, len(groups))))
 
