@@ -42,7 +42,7 @@ from diaghoi.cases.cases import check_single
 from diaghoi.data.arrays.division import ratio
 from diaghoi.data.arrays.ragged import marked
 from diaghoi.data.arrays.threads import threads
-from diaghoi.data.arrays.types import BoolArray
+from diaghoi.data.arrays.types import BoolArray, IntArray
 from diaghoi.data.joining import join
 from diaghoi.data.scenes import Scenes
 from diaghoi.data.vocabulary import Vocabulary, facts
@@ -132,7 +132,7 @@ class Causes:
 
     names: tuple[str, ...]
     row_cause: npt.NDArray[np.int8]
-    row_label: npt.NDArray[np.int8]
+    row_label: IntArray
     delta_map: dict[str, Split]
 
     @cached_property

@@ -36,4 +36,5 @@ def iou(first: FloatArray, second: FloatArray, margin: float) -> FloatArray:
     np.maximum(side, 0, out=side)
     shared = side[:, 0] * side[:, 1]
     union = area(first, margin) + area(second, margin) - shared
+    # Two boxes without area have no union; they do not overlap.
     return ratios(shared, union, undefined=0.0)

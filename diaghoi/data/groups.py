@@ -95,6 +95,7 @@ def find_class(where: str, given: Any, vocabulary: Vocabulary) -> int:
         Where there is no such class; ``where`` says where it was asked for.
     """
     numbers = vocabulary.class_named
+    # JSON's true would be class 1.
     if isinstance(given, int) and not isinstance(given, bool) and 1 <= given <= len(vocabulary):
         return given - 1
     name = str(given).replace("_", " ")

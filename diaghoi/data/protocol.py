@@ -179,6 +179,7 @@ class Protocol:
             return ELEVEN_LEVELS
         if self.levels_from == "tenths":
             return np.arange(11) / 10
+        # torch.linspace counts its upper half down from the end, which rounds differently.
         return np.where(np.arange(11) < 5, ELEVEN_LEVELS, 1 - ELEVEN_LEVELS[::-1])
 
     @property
@@ -214,6 +215,7 @@ class Protocol:
 
     def overlaps_like(self, other: Protocol) -> bool:
         """Whether boxes meet the same boxes under both protocols."""
+        # Which classes count does not matter: all are matched.
         fields = ("pairing", "iou", "strict", "boxes")
         return all(getattr(self, field) == getattr(other, field) for field in fields)
 

@@ -148,6 +148,7 @@ class Scenes:
     def __post_init__(self) -> None:
         for column in COLUMNS:
             array = getattr(self, column)
+            # A view, so that the caller's own array stays writable.
             if array is not None and array.flags.writeable:
                 array = array.view()
                 array.flags.writeable = False

@@ -140,6 +140,7 @@ class Vocabulary:
         """
         table = np.full((len(self.objects) + 1, len(self.verbs)), -1, dtype=np.int32)
         for hoi, (label, verb) in enumerate(zip(self.class_object, self.class_verb, strict=True)):
+            # A class for every object and for none fills its verb's column, the last row included.
             table[slice(None) if label < 0 else label, verb] = hoi
         table.flags.writeable = False
         return table

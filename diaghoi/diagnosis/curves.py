@@ -189,6 +189,7 @@ def _best_pairs(predictions: Scenes) -> IntArray:
     if score is None:
         score = np.full(len(predictions.pair_human), -np.inf)
         np.maximum.at(score, predictions.triplet_pair, predictions.scores)
+    # Pairs that are not listed come last, so that they are never among the best.
     order = ranking(predictions.pair_image, np.where(predictions.listed, score, -np.inf))
     place = np.empty(len(order), dtype=np.int64)
     place[order] = place_in_group(predictions.pair_image[order])

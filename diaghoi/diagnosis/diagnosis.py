@@ -127,6 +127,7 @@ class Diagnosis:
                         f"diagnoses with different {field} do not add: {mine}, {other}"
                     )
         names = np.concatenate([part.names for part in parts])
+        # Images without names are joined by position; whether parts share them cannot be seen.
         unique, number = np.unique(names[names != ""], return_counts=True)
         if (number > 1).any():
             raise InputError(
@@ -182,6 +183,7 @@ class Diagnosis:
 
         scores: dict[str, list[tuple[range, ClassScores]]] = {name: [] for name in ORACLES}
         with threads() as pool:
+            # The oracles of one part share its rows, so only one part is in memory at a time.
             for classes, part in self.ledger.repairable_parts():
                 found = pool.map(repaired, [(oracle, part) for oracle in ORACLES.values()])
                 for name, each in zip(ORACLES, found, strict=True):

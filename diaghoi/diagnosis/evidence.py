@@ -221,6 +221,7 @@ def _rank(
         for hoi in (np.flatnonzero(some) + part.start).tolist():
             row, label = rows_of(hoi), labelled_of(hoi)
             order, counted = descending(row("score")), row("counts")
+            # A ranking of all rows ranks those of the protocol too; these are never sorted again.
             chosen = order[counted[order]]
             place = (np.cumsum(counted, dtype=np.int32) - 1)[chosen]
             every, those = rows.of_class(hoi), labelled.of_class(hoi)

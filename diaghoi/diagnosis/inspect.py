@@ -201,5 +201,6 @@ def _joint_warnings(scenes: Scenes, annotations: Scenes) -> list[str]:
             warnings.append(f"{int(images.sum())} {side}: {some_of(scenes.names[images].tolist())}")
     if scenes.sizes is None and annotations.sizes is not None:
         warnings += _outside(scenes, annotations.sizes)
+    # Evenly over the file: its first images may be of one kind.
     some = np.unique(np.linspace(0, len(scenes) - 1, min(IMAGES, len(scenes))).astype(np.int64))
     return warnings + overlap_warnings(annotations.take(some), scenes.take(some))

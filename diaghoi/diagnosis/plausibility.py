@@ -120,6 +120,7 @@ def _close_boxes(annotations: Scenes, predictions: Scenes) -> tuple[IntArray, In
         replace(scenes, box_label=np.zeros_like(scenes.box_label))
         for scenes in (annotations, predictions)
     )
+    # All boxes have one category here, so that this compares all with all.
     boxes = box_overlap(annotations, predictions, HICO_DET)
     close = np.flatnonzero(boxes.value >= CLOSE)
     owner = np.repeat(np.arange(len(boxes.start)), boxes.count)

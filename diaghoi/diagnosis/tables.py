@@ -128,6 +128,7 @@ def sorted_table(table: Table, column: str, *, descending: bool = False) -> Tabl
             f"unknown column '{column}'{close_matches(column, table)}; known: {', '.join(table)}"
         )
     values = table[column]
+    # Ranks can be negated, unlike text, so that equal rows keep their order in both directions.
     _, rank = np.unique(values, return_inverse=True)
     undefined = np.isnan(values) if values.dtype.kind == "f" else np.zeros(len(values), dtype=bool)
     order = np.lexsort((-rank if descending else rank, undefined))
@@ -157,6 +158,7 @@ def _highest(score: FloatArray, group: IntArray, of: BoolArray, groups: int) -> 
 def _error_counts(
     ledger: Ledger, row_group: IntArray, annotation_group: IntArray, groups: int
 ) -> Table:
+    # 64 bits, since ledgers keep classes in 16.
     cell = row_group.astype(np.int64) * len(LABELS) + ledger.row_label
     counts = np.bincount(cell, minlength=groups * len(LABELS)).reshape(groups, len(LABELS))
     missed = np.bincount(annotation_group[ledger.missed], minlength=groups)

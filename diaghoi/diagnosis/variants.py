@@ -103,6 +103,7 @@ def detection_threshold(predictions: Scenes, score: float) -> Scenes:
     """
     check_threshold("detection threshold", score)
     of_pair, kind = _detection_scores(predictions)
+    # Not `>=`, which would drop pairs of unknown score (NaN).
     kept = ~(of_pair < score)
     note = (
         f"detection threshold {score:g}: drops {(~kept).sum():,} of {len(kept):,} pairs by {kind}"
@@ -196,6 +197,7 @@ def _detection_scores(predictions: Scenes) -> tuple[FloatArray, str]:
     if boxes is not None and not np.isnan(boxes).all():
         of_object = np.append(boxes, np.nan)[predictions.pair_object]
         of_human = boxes[predictions.pair_human]
+        # fmin passes over NaN: one known score decides. -1, no object, looks up NaN.
         return np.fmin(of_human, of_object), "the detection scores of their boxes"
     if predictions.pair_score is not None:
         kind = "their pair scores, because the file has no detection scores of boxes"
@@ -250,6 +252,7 @@ def _overlap_of_pairs(
     human, object_box = predictions.pair_human, predictions.pair_object
     margin = protocol(predictions.vocabulary.protocol).margin
     overlap = box_iou(boxes[human[first]], boxes[human[second]], margin)
+    # The square root is at most 1: where the humans alone do not overlap enough, the pairs cannot.
     near = np.flatnonzero(overlap > enough)
     objects = box_iou(boxes[object_box[first[near]]], boxes[object_box[second[near]]], margin)
     together = np.zeros_like(overlap)
@@ -275,6 +278,7 @@ def _suppressed(rows: int, better: IntArray, worse: IntArray) -> BoolArray:
         disputed = np.zeros(rows, dtype=bool)
         disputed[worse] = True
         suppressed[worse[~disputed[better]]] = True
+        # A round decides at least the best row that is left, so it ends.
         undecided = ~(suppressed[better] | suppressed[worse])
         better, worse = better[undecided], worse[undecided]
     return suppressed

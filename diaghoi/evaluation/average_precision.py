@@ -105,10 +105,13 @@ def average_precision(
     widely copied sum of ``precision / 11`` gives 1.0000000000000002.
     """
     classes = len(positives)
+    # Class numbers of the type of the column, which would be converted as a whole otherwise.
     bounds = np.searchsorted(row_class, np.arange(classes + 1, dtype=row_class.dtype))
     ranked = np.diff(bounds)
     true = np.flatnonzero(row_true)
     if top is not None:
+        # SWIG-HOI's evaluator looks at the best 19,999 rows of a class; those beyond are not even
+        # counted as false positives.
         true = true[true - bounds[row_class[true]] < top]
         ranked = np.minimum(ranked, top)
     of_class = row_class[true]
@@ -137,6 +140,8 @@ def average_precision(
 def envelope_of(precision: FloatArray, start: IntArray, stop: IntArray) -> FloatArray:
     """Highest precision at each row or a later one of the same class."""
     envelope: FloatArray = precision.copy()
+    # Running maxima cannot be cut at class bounds by NumPy alone; most classes have few true
+    # positives.
     for first, end in zip(start.tolist(), stop.tolist(), strict=True):
         if end - first > 1:
             backwards = envelope[first:end][::-1]

@@ -75,6 +75,7 @@ def explain(
     """
     pairing = match.pairing
     human_ok, object_ok = pairing.human_ok, pairing.object_ok
+    # The first condition that holds gives the label, so their order is the definition.
     label = np.select(
         [
             match.found,
@@ -92,7 +93,6 @@ def explain(
     ranked = match.order[predicted[match.order]]
     if considered is not None:
         ranked = ranked[place_in_group(predictions.triplet_image[ranked]) < considered]
-    # Of the boxes that are right, the human decides; the object only where the human is wrong.
     attempts = ~match.found & (pairing.attempts_by_human | pairing.attempts_by_object)
     annotation = np.where(match.found, pairing.candidate, -1)
     assigned, to = _assign(
@@ -113,6 +113,7 @@ def _assign(
     """
     rank = np.empty(len(match.order), dtype=np.int64)
     rank[match.order] = np.arange(len(match.order))
+    # An annotated triplet without a true positive accepts predictions of any rank.
     limit = np.full(len(annotations.triplet_pair), len(rank), dtype=np.int64)
     limit[match.pairing.candidate[match.found]] = rank[match.found]
 
@@ -144,6 +145,7 @@ def _fits(
         (match.pairing.attempts_by_human, predictions.pair_human, annotations.pair_human),
         (match.pairing.attempts_by_object, predictions.pair_object, annotations.pair_object),
     ):
+        # One box that fits is enough, so what fits by the human is not compared again.
         open_ = np.flatnonzero(attempts_by[wrong] & ~fits)
         fits[open_] = match.overlap.reaches(
             mine[predicted_pair[open_]], theirs[annotated_pair[open_]]

@@ -62,6 +62,8 @@ class Ranked:
     @cached_property
     def bounds(self) -> IntArray:
         """(C + 1,) first row of each class, and the number of rows."""
+        # Of the type of the column: for any other, searchsorted would convert the whole column in
+        # memory.
         classes = np.arange(self.classes + 1, dtype=np.int16)
         return np.searchsorted(self.row_class, classes)
 
@@ -73,6 +75,7 @@ class Ranked:
         classes, part
             Consecutive classes, and the same with their rows alone.
         """
+        # A ledger that fits one part is not copied, and its cached properties stay with it.
         runs = batches(self.bounds, PART)
         if len(runs) < 2:
             yield range(self.classes), self
@@ -121,6 +124,8 @@ class Ranked:
                 if name.endswith("_image"):
                     column = column + first_image[number]
                 elif name == "row_input":
+                    # Each part numbers its input with gaps of its own; dense numbers do not collide
+                    # when they are shifted, and keep the order that breaks ties.
                     column = _dense(column) + first_row[number]
                 elif name == "annotation_input":
                     column = _dense(column) + first_annotation[number]
@@ -173,6 +178,7 @@ class Benchmark(Ranked):
         mask = verdict >= 0
         if rows is not None:
             mask &= rows
+        # A slice gives views, where a mask would copy each column.
         ranked = slice(None) if mask.all() else mask
         counted = slice(None) if annotations is None else annotations
         return Evaluated(
@@ -296,6 +302,8 @@ class Ledger(Ranked):
             yield range(self.classes), self
             return
         # The rows that are assigned to a triplet of another class.
+        # An oracle moves these rows to the class of their annotated triplet, which may lie in
+        # another part.
         moved = []
         for classes, part in self.parts():
             assigned = np.flatnonzero(part.row_annotation >= 0)
@@ -329,9 +337,12 @@ class Ledger(Ranked):
         for hoi in np.unique(group).tolist():
             mine = slice(*np.searchsorted(group, [hoi, hoi + 1]).tolist())
             first, stop = self.bounds[hoi : hoi + 2]
+            # searchsorted wants rising values.
             rising = -self.row_score[first:stop]
             before = first + np.searchsorted(rising, -score[mine], side="left")
             tied = first + np.searchsorted(rising, -score[mine], side="right") - before
+            # Rows with the same score keep the order of the input. Few rows are tied, so a loop
+            # will do.
             for n in np.flatnonzero(tied).tolist():
                 equal = self.row_input[before[n] : before[n] + tied[n]]
                 before[n] += np.searchsorted(equal, input_[mine][n])
@@ -353,9 +364,12 @@ class Ledger(Ranked):
         group = columns["row_class"]
         by_place = np.lexsort((self.row_input[movers], -self.row_score[movers], group))
         movers, group = movers[by_place], group[by_place]
+        # From a place among all rows to one among those that stay.
         before = np.append(0, np.cumsum(kept, dtype=np.int32))
         at = before[self.places(group, self.row_score[movers], self.row_input[movers])]
         source = np.insert(np.flatnonzero(kept), at, movers)
+        # np.insert takes places before any insertion; each earlier one moves the later ones on by
+        # one.
         at += np.arange(len(movers), dtype=np.int32)
         edited = self._rows_at(source)
         for name, values in columns.items():

@@ -89,6 +89,8 @@ def _counted(
     """Mark the classes that count in a split."""
     counted = members & ~np.isnan(scores.average_precision)
     if protocol.class_without_true_positive == "left out":
+        # The published Diag-HOI code gives classes that no prediction names an AP of 0 in the full
+        # mean, and drops them from rare and non-rare.
         unranked = scores.ranked == 0 if split == "full" else False
         counted = counted & ((scores.found > 0) | unranked)
     return counted

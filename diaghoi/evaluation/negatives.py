@@ -47,6 +47,8 @@ class Negatives:
 
     def ranked(self) -> BoolArray:
         """Return ``negative`` in the order of falling scores."""
+        # Sorting all at once would need all scores in memory: bounds from a sample cut the scores
+        # into ranges, each of which is sorted alone.
         ranges = len(self.score) // _SORTED + 1
         sample = np.sort(np.concatenate([part.score[::ranges].copy() for part in self.parts()]))
         between = sample[len(sample) * np.arange(1, ranges) // ranges].tolist()
@@ -106,6 +108,8 @@ def negative_scores(pairs: Negatives) -> dict[str, float | int | None]:
 def _areas(ranked: BoolArray, negatives: int) -> tuple[float, float]:
     """Area under the envelope of precision, and that of the published code, from the last rank."""
     needed = np.array([needed_for(level, np.array(negatives)) for level in PUBLISHED_LEVELS])
+    # Levels beyond a recall of 1 are reached by nothing: they add 0 to the sum, but the mean is
+    # over all.
     needed = needed[needed <= negatives]
     areas, sampled, found, best = [], [], negatives, 0.0
     for first in reversed(range(0, len(ranked), _RANKS)):

@@ -69,6 +69,7 @@ class Overlap:
         reaches = np.zeros(len(predicted), dtype=bool)
         boxes = np.flatnonzero((predicted >= 0) & (annotated >= 0))
         mine, theirs = predicted[boxes], annotated[boxes]
+        # Boxes of different cells have no entry; they reach nothing.
         met = boxes[self.cell_of_predicted[mine] == self.cell_of_annotated[theirs]]
         reaches[met] = self.reached[self.entry(predicted[met], annotated[met])]
         return reaches
@@ -91,6 +92,7 @@ def box_overlap(annotations: Scenes, predictions: Scenes, protocol: Protocol) ->
     cells, cell_of_annotated = _cells(annotations, protocol)
     _, cell_of_predicted = _cells(predictions, protocol)
 
+    # Stable: the boxes of a cell keep their stored order, in which the first of equal IoU wins.
     by_cell = np.argsort(cell_of_annotated, kind="stable")
     in_cell = np.bincount(cell_of_annotated, minlength=cells)
     cell_start = np.cumsum(in_cell) - in_cell
@@ -122,4 +124,6 @@ def _cells(scenes: Scenes, protocol: Protocol) -> tuple[int, IntArray]:
     if not protocol.categories_count:
         return len(scenes), scenes.box_image
     labels = len(scenes.vocabulary.objects)
+    # A label of -1 (V-COCO does not name them) would fall into the cell before; categories do not
+    # count there.
     return len(scenes) * labels, scenes.box_image * labels + scenes.box_label

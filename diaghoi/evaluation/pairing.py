@@ -76,6 +76,7 @@ def pair_hits(
         fitting = np.flatnonzero((predictions.pair_object < 0) | anything)
         hits.append(_hits_by_human(annotations, predictions, boxes, fitting, alone))
     predicted, annotated, value = (np.concatenate(column) for column in zip(*hits, strict=True))
+    # Each of the two lists is sorted; only both together need sorting again.
     order = np.lexsort((annotated, predicted)) if len(alone) else slice(None)
     return PairHits(predicted=predicted[order], annotated=annotated[order], value=value[order])
 
@@ -85,8 +86,11 @@ def _hits_by_both(
 ) -> tuple[IntArray, IntArray, FloatArray]:
     reaches = boxes.reaches_any
     human, object_box = predictions.pair_human, predictions.pair_object
+    # Almost all predicted boxes reach nothing: without them few pairs are left to compare.
     possible = np.flatnonzero((object_box >= 0) & reaches[human] & reaches[object_box])
     wanted = np.flatnonzero(annotations.pair_object >= 0)
+    # By the cell of the object: where categories count, it holds far fewer boxes than that of
+    # people.
     predicted, annotated = _sharing(
         boxes.cell_of_predicted[object_box],
         boxes.cell_of_annotated[annotations.pair_object],
@@ -159,6 +163,7 @@ def by_triplet(
     human_ok = reaches[predictions.pair_human[pair]]
     object_ok = reaches[object_box] & (object_box >= 0)
 
+    # One place more, so that triplets of no HOI class (-1) look up False.
     counted = np.append(counted_classes(protocol, annotations.vocabulary), False)
     joins = np.zeros(len(annotations.pair_human), dtype=bool)
     joins[annotations.triplet_pair[counted[annotations.triplet_class]]] = True
@@ -170,6 +175,7 @@ def by_triplet(
         object_ok=object_ok,
         joined=joined[pair],
         ignored=np.zeros(len(pair), dtype=bool),
+        # Of two boxes that are right apart, the human says what was attempted.
         attempts_by_human=human_ok,
         attempts_by_object=object_ok & ~human_ok,
     )
@@ -179,6 +185,7 @@ def _best_triplet(annotations: Scenes, predictions: Scenes, hits: PairHits) -> I
     """Find the annotated triplet of the same verb with the largest value; the first, on ties."""
     candidate = np.full(len(predictions.triplet_pair), -1, dtype=np.int64)
     verbs = np.int64(len(annotations.vocabulary.verbs))
+    # 64 bits: pairs times verbs is beyond 32 in a large file.
     key = annotations.triplet_pair * verbs + annotations.triplet_verb
     by_key = np.argsort(key, kind="stable")
     key = key[by_key]
@@ -192,6 +199,8 @@ def _best_triplet(annotations: Scenes, predictions: Scenes, hits: PairHits) -> I
     same_verb = count > 0
     claimant = triplets[owner[same_verb]]
     claimed = by_key[start[same_verb]]
+    # Among equal values the first annotated triplet wins, as in the official evaluator. Of a
+    # triplet that is annotated twice `start` is the first; the second is never found.
     best = np.lexsort((claimed, -hits.value[hit[same_verb]], claimant))
     best = best[first_of_run(claimant[best])]
     candidate[claimant[best]] = claimed[best]
@@ -226,9 +235,12 @@ def by_person(
     anything = (done >= 0) & (protocol.missing_role == "anything")
     role_ok |= (role < 0) & ((object_box < 0) | anything)
 
+    # -1, where the image has no annotated person, looks up True: such predictions count neither
+    # way.
     ignored = np.append(_ignored_people(annotations), True)[person]
     found = (done >= 0) & person_ok & role_ok & ~ignored
     reaches = boxes.reaches_any
+    # Any prediction may have meant any annotation of its image that one of its boxes reaches.
     everything = np.ones(len(human), dtype=bool)
     return Pairing(
         candidate=np.where(found, done, -1),
@@ -262,6 +274,8 @@ def closest_person(annotations: Scenes, boxes: Overlap) -> tuple[IntArray, BoolA
     reaches = np.zeros(len(boxes.start), dtype=bool)
     owner = np.repeat(np.arange(len(boxes.start)), boxes.count)
     people = np.flatnonzero(annotations.box_label[boxes.annotated] == annotations.vocabulary.person)
+    # By falling IoU; of people with equal IoU the first in the annotation file wins, as np.argmax
+    # does in the official evaluator. A person may be closest with an IoU of 0.
     best = people[np.lexsort((people, -boxes.value[people], owner[people]))]
     best = best[first_of_run(owner[best])]
     closest[owner[best]] = boxes.annotated[best]

@@ -70,6 +70,7 @@ class WeightedRanking:
     ) -> WeightedRanking:
         """Prepare a ranked list of some classes and images."""
         row_class, row_true, row_image, annotation_class, annotation_image = evaluated
+        # Ledgers keep classes in 16 bits, in which the products below would overflow.
         row_class = row_class.astype(np.int64)
         # A run ends at a true positive that no true positive of its class follows.
         last = row_true.copy()
@@ -107,6 +108,7 @@ class WeightedRanking:
         true = self.true @ weights
         place = self._within_class(self.rows @ weights)
         if top is not None:
+            # Within a run false rows come first, so that what the limit cuts off are true ones.
             true = np.clip(top - (place - true), 0, true)
             place, ranked = np.minimum(place, top), np.minimum(ranked, top)
         found_at = self._within_class(true)
@@ -133,6 +135,7 @@ class WeightedRanking:
 
     def _within_class(self, counts: IntArray) -> IntArray:
         """Add the counts of the runs of each class up."""
+        # 64 bits: sums over all classes under large weights.
         total = np.cumsum(counts, axis=0, dtype=np.int64)
         filled = np.flatnonzero((self.stop > self.start) & (self.start > 0))
         before = np.zeros((len(self.start), counts.shape[1]), dtype=np.int64)
@@ -158,6 +161,7 @@ def _counts(row: IntArray, image: IntArray, shape: tuple[int, int]) -> Any:
     """Count the entries of each row and image."""
     from scipy.sparse import csr_array
 
+    # Sorted and counted here, so that SciPy is given no duplicate entries to add up.
     key = row.astype(np.int64) * shape[1] + image
     key.sort()
     first = np.flatnonzero(first_of_run(key))

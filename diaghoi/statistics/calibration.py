@@ -225,7 +225,10 @@ def measure_calibration(
     edges = np.linspace(0, 1, bins + 1)
     if equal_mass:
         edges = np.unique(np.quantile(score, edges))
+        # All scores are equal: one bin of no width.
         edges = edges if len(edges) > 1 else np.repeat(edges, 2)
+    # side='left' puts a score that equals an edge into the bin below; the lowest edge has none
+    # below.
     place = np.maximum(np.searchsorted(edges, score, side="left") - 1, 0)
     count, total = _sums(place, label, score, (len(edges) - 1, len(LABELS)))
     return Calibration(

@@ -173,6 +173,7 @@ class Resampler:
 
     def _errors(self, weights: IntArray) -> Figures:
         counts = self.errors.T @ weights
+        # Missed triplets are a share of the annotated ones, all others of the predictions.
         wholes = {"missed_gt": self.annotated @ weights}
         predicted = counts[: len(LABELS)].sum(axis=0)
         found: Figures = {}

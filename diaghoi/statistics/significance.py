@@ -192,6 +192,8 @@ def paired_differences(
         return {path: others[path] - values[path] for path in titles}
 
     def exchanged(swap: IntArray) -> dict[str, FloatArray]:
+        # Both detectors are one ledger of twice the images: weights of 0 and 1 choose whose
+        # predictions an image has.
         values = mixed(np.concatenate([1 - swap, swap]))
         others = mixed(np.concatenate([swap, 1 - swap]))
         return {path: others[path] - values[path] for path in titles}
@@ -234,6 +236,7 @@ def corrected(differences: Sequence[Difference], confidence: float = 0.95) -> li
 def holm(p: list[float]) -> list[float]:
     """Correct p-values for their number (Holm, A simple sequentially rejective test, 1979)."""
     order = np.argsort(p, kind="stable")
+    # The smallest p times their number, the next times one less, ...; none below one before it.
     stepped = np.array(p)[order] * np.arange(len(p), 0, -1)
     values = np.empty(len(p))
     values[order] = np.minimum(np.maximum.accumulate(stepped), 1.0)

@@ -59,6 +59,7 @@ def batches(bounds: IntArray, size: int, groups: range | None = None) -> list[ra
         Consecutive groups; all of them by default.
     """
     groups = range(len(bounds) - 1) if groups is None else groups
+    # Groups whose first rows lie in the same stretch of `size` rows go together.
     number = bounds[groups.start : groups.stop] // size
     first = (np.flatnonzero(first_of_run(number)) + groups.start).tolist()
     return list(starmap(range, pairwise([*first, groups.stop])))

@@ -143,12 +143,12 @@ class Scratch:
         offset = self._file.seek(0, os.SEEK_END)
         if values.size and self._file.write(np.ascontiguousarray(values).data) < values.nbytes:
             raise OSError("the disk is full")
-        return StoredArray.in_file(
-            partial(nullcontext, self._file), offset, values.shape, values.dtype
-        )
+        # The file stays open until :meth:`close`; what is read leaves it so.
+        file = self._file
+        return StoredArray.in_file(lambda: nullcontext(file), offset, values.shape, values.dtype)
 
 
-def in_parts(columns: Mapping[str, Array], cuts: Iterable[slice]) -> Iterator[dict[str, Array]]:
+def in_parts(columns: Mapping[str, Array], cuts: Iterable[slice]) -> Iterator[dict[str, Any]]:
     """Go through the rows of a table some at a time, so that those on disk take little memory.
 
     Parameters
