@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from support.scenes import BICYCLE, PERSON, RIDE, image, problems, scenes
 
 from diaghoi import Diagnosis, InputError, diagnose, protocol, simulate
@@ -57,7 +57,6 @@ def assert_figures(diagnosis: Diagnosis) -> None:
         assert not path.startswith(parts), path
 
 
-@settings(max_examples=40)
 @given(problems())
 def test_equal_weights_give_the_figures_of_the_report(problem: tuple) -> None:
     for name in ("hico-det-520", "diag-hoi"):
