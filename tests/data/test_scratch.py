@@ -14,13 +14,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.scenes import problems
 
-from diaghoi import diagnose, diagnosis
+from diaghoi import diagnose
 from diaghoi.data.arrays import scratch
 from diaghoi.data.arrays.ragged import batches
 from diaghoi.data.arrays.scratch import Scratch, let_go
 from diaghoi.data.scenes import Scenes
 from diaghoi.diagnosis import blocks as examine
-from diaghoi.diagnosis import evidence
+from diaghoi.diagnosis import diagnosis, evidence
 from diaghoi.evaluation import ledger, negatives
 
 
