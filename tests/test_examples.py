@@ -29,6 +29,7 @@ def test_all_examples_are_tested() -> None:
     assert {path.name for path in EXAMPLES.glob("*.py")} == set(SAYS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SAYS)
 def test_example(name: str, tmp_path: Path) -> None:
     if not EXAMPLES.is_dir():

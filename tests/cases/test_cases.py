@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from support import v_coco
 from support.scenes import (
@@ -333,13 +333,11 @@ def test_an_unknown_size_is_none() -> None:
 # Whatever the scenes are.
 
 
-@settings(max_examples=50)
 @given(problems(), st.sampled_from(["hico-det", "hico-det-520", "diag-hoi", "upt"]))
 def test_every_error_can_be_told(problem: tuple[Scenes, Scenes], name: str) -> None:
     check(diagnose(*problem, name), *problem)
 
 
-@settings(max_examples=50)
 @given(v_coco.problems(), st.sampled_from([1, 2]))
 def test_every_error_can_be_told_of_v_coco(
     problem: tuple[list[Any], list[Any]], scenario: int

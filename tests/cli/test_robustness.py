@@ -32,7 +32,7 @@ ALONE = ("--workers", "1")
 def test_tables_sentences_and_notes(run, study: Path) -> None:
     done = run("robustness", study, *ALONE)
     assert done.code == 0, done.err
-    assert done.out.startswith("2 models on hico-det, 40 images, protocol hico-det-520\n")
+    assert done.out.startswith("2 models on hico-det, 20 images, protocol hico-det-520\n")
     for title in ("Robustness, %", "MRI of each corruption, %", "CRI of each", "MRI of each sev"):
         assert f"\n{title}" in done.out
     told = " ".join(done.out.split())
@@ -62,6 +62,7 @@ def test_processes_and_blocks_give_the_same_json(run, study: Path) -> None:
     assert Path("a.json").read_bytes() == Path("b.json").read_bytes()
 
 
+@pytest.mark.slow
 def test_dask_gives_the_same_json(program, study: Path) -> None:
     pytest.importorskip("distributed", reason="dask.distributed is not installed")
     words = ("robustness", study, "--workers", "2", "--json", "-")
@@ -230,6 +231,7 @@ def few_corruptions() -> Iterator[None]:
     registry.CORRUPTIONS.update(known)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("few_corruptions")
 def test_the_demo_draws_the_whole_chapter(run, alone: Path) -> None:
     done = run("demo", "--robustness", "--out", "d", "--images", 8)

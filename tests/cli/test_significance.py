@@ -23,7 +23,7 @@ def detectors(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Write annotations, two detectors that differ much, and a copy of the first."""
     folder = tmp_path_factory.mktemp("detectors")
     rng = np.random.default_rng(2)
-    truth = simulate.annotations(100, rng)
+    truth = simulate.annotations(40, rng)
     write(folder / "gt.npz", truth)
     found = simulate.detect(truth, simulate.WEAK, rng)
     write(folder / "one.npz", found)
@@ -64,6 +64,7 @@ def test_differences_stand_in_json_text_and_latex(compare, alone: Path) -> None:
     assert r"\dag{}" in latex
 
 
+@pytest.mark.slow
 def test_latex_with_marks_compiles(compare, tmp_path: Path) -> None:
     if shutil.which("pdflatex") is None:
         pytest.skip("pdflatex is not installed")

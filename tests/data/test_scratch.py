@@ -10,7 +10,7 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from support.scenes import problems
 
@@ -42,7 +42,6 @@ def _small() -> Any:
 
 
 @pytest.mark.parametrize("disk", ["free", "full", "full later"])
-@settings(max_examples=25)
 @given(problem=problems())
 def test_figures_do_not_depend_on_where_rows_lie(disk: str, problem: tuple[Scenes, Scenes]) -> None:
     expected = diagnose(*problem)

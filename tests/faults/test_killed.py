@@ -24,6 +24,8 @@ from support.faults import (
     when_written,
 )
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("name", these("report convert corrupt robustness similarity", "questions"))
 def test_a_killed_run_leaves_nothing_half_written(name: str, job: Callable[[str], Job]) -> None:

@@ -10,6 +10,8 @@ from itertools import combinations
 import pytest
 from support.faults import LONGEST, WORDS, Job, Left, command, finished, rate, run, these
 
+pytestmark = pytest.mark.slow
+
 
 def together(one: Job, times: int) -> list[Left]:
     """Start a job several times at once, and wait for all."""

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import same_color, to_rgb
@@ -156,7 +156,6 @@ BOXES = st.tuples(
 AX = Figure().add_subplot()  # making axes takes longer than all the rest
 
 
-@settings(max_examples=25)
 @given(BOXES, BOXES, st.sampled_from(["a", "ride bicycle", "word " * 20]))
 def test_tags_stay_inside_and_do_not_meet(first, second, name) -> None:
     frame = Frame(-0.5, -0.5, 639.5, 479.5)

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
@@ -170,7 +170,6 @@ def test_what_is_random_differs_between_pictures_and_seeds(name) -> None:
     assert (one != made(image, name, 3, seed=1)).any()
 
 
-@settings(max_examples=20)
 @given(st.integers(1, 40), st.integers(1, 40), st.booleans(), st.sampled_from([*CORRUPTIONS]))
 def test_any_size_can_be_corrupted(height, width, grey, name) -> None:
     image = scene(64, 64)[:height, :width]

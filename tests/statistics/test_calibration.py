@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from support import v_coco
 from support.scenes import BICYCLE, HOLD, PERSON, RIDE, WASH, image, problems, scenes
@@ -195,7 +195,6 @@ def test_parts_sum_and_means_are_those_of_the_rows(
     check(measure_calibration(diagnosis, binning[0], equal_mass=binning[1]), diagnosis)
 
 
-@settings(max_examples=50)
 @given(v_coco.problems(), BINNINGS)
 def test_parts_sum_in_v_coco(
     problem: tuple[list[Any], list[Any]], binning: tuple[int, bool]
@@ -238,7 +237,6 @@ def check(found: Calibration, diagnosis: Diagnosis) -> None:
     assert spread >= found.ece - 1e-12  # gaps of verbs may cancel in the whole
 
 
-@settings(max_examples=30)
 @given(problems(), st.randoms(use_true_random=False))
 def test_permuting_images_or_adding_parts_up_changes_nothing(
     problem: tuple[Scenes, Scenes], random: Any

@@ -300,6 +300,7 @@ def test_verbs_and_objects_give_two_tables(run, verbs: Path, alone: Path) -> Non
     assert len(read_similarity(Path("t_verbs.csv"))) == len(WORDS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("moment", [0.3, 0.6])
 def test_a_run_that_is_killed_goes_on_where_it_was(verbs: Path, moment: float) -> None:
     """SIGKILL at some moment: what the server answered is asked again only if it was under way."""
