@@ -8,7 +8,7 @@ COUNT ?= 100000
 SEED ?= 0
 READER ?= triplet-lists
 
-.PHONY: demo test lint types agreement faults fuzz fuzz-guided bench docs wheel clean
+.PHONY: demo test lint types agreement faults golden fuzz fuzz-guided bench docs wheel clean
 
 $(BIN)/diaghoi: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -59,6 +59,11 @@ wheel:
 	$(PYTHON) -m venv build/wheel/venv
 	build/wheel/venv/bin/python -m pip install --quiet build/wheel/*.whl
 	build/wheel/venv/bin/python -I tests/installed.py build/wheel/tried
+
+# All JSON results of the demo and the conformance cases, byte for byte as kept in tests/golden/kept;
+# with ARGS=--write they are kept anew, where a change of figures is meant.
+golden: $(BIN)/diaghoi
+	PYTHONPATH=tests $(BIN)/python -m golden $(ARGS)
 
 # Spoilt files of every format; those that end in more than a message are kept in build/fuzz.
 fuzz: $(BIN)/diaghoi

@@ -1,0 +1,1 @@
+"""Golden results: what the command line wrote as JSON before, byte for byte."""

@@ -1,0 +1,35 @@
+"""Commands in a folder of their own, whose JSON results are kept."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, kw_only=True)
+class Group:
+    """Commands that run one after another in one empty folder.
+
+    Every JSON file that they leave outside ``cache`` is a result.
+
+    Attributes
+    ----------
+    files : mapping
+        Names and texts of files to write first.
+    before : tuple of str
+        Commands that make further inputs.
+    results : mapping
+        Commands by name: each is called with ``--json NAME.json --quiet``.
+    shared : bool
+        Whether they read ``conformance/`` and ``data/`` of the folder of conformance cases.
+    """
+
+    files: Mapping[str, str] = field(default_factory=dict)
+    before: tuple[str, ...] = ()
+    results: Mapping[str, str]
+    shared: bool = False
+
+
+def tables(name: str) -> str:
+    """Options that write the table of classes and that of images as JSON."""
+    return f"--class-table {name}.classes.json --image-table {name}.images.json"

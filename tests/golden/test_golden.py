@@ -1,0 +1,44 @@
+"""No result changes: each is byte for byte what was kept, but for the version."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from golden.run import GROUPS, differences, kept, run
+
+ALWAYS = [name for name, group in GROUPS.items() if not group.shared]
+CONFORMANCE = [name for name, group in GROUPS.items() if group.shared]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ALWAYS)
+def test_results_on_simulated_data_are_those_kept(name: str) -> None:
+    assert differences(kept(name), run(name)) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", CONFORMANCE)
+def test_results_on_the_conformance_inputs_are_those_kept(name: str, shared: Path) -> None:
+    assert differences(kept(name), run(name)) == []
+
+
+def test_a_difference_is_shown_with_its_place() -> None:
+    before = {"a.json": json.dumps({"map": {"full": 0.25, "rare": None}, "ap": [1, 2]})}
+    after = {"a.json": json.dumps({"map": {"full": 0.5, "rare": None}, "ap": [1]})}
+    assert differences(before, before) == []
+    assert differences(before, after) == [
+        "a.json: map.full: expected 0.25, found 0.5",
+        'a.json: ap[1]: expected 2, found "(absent)"',
+    ]
+    assert differences(before, {}) == ["a.json: is no longer written"]
+
+
+def test_the_same_values_written_otherwise_differ() -> None:
+    assert differences({"a.json": '{"x": 1, "y": 2}'}, {"a.json": '{"y": 2, "x": 1}'}) == [
+        'a.json: line 1: expected {"x": 1, "y": 2}, found {"y": 2, "x": 1}'
+    ]
+    (line,) = differences({"a.json": '{"x": 1}'}, {"a.json": '{"x": 1.0}'})
+    assert line == "a.json: x: expected 1, found 1.0"
