@@ -17,6 +17,7 @@ from diaghoi.comparison.comparison import Comparison
 from diaghoi.comparison.figures import Column
 from diaghoi.comparison.study import Model, check_models
 from diaghoi.comparison.tables import Cell, Row, Section, Table, best_models
+from diaghoi.data.protocol import SEPARATOR
 from diaghoi.exceptions import InputError
 
 Named = Sequence[tuple[str, str]]
@@ -73,7 +74,7 @@ def compare_choices_table(
     return Comparison(
         dataset=questions.dataset,
         protocol="multiple choice",
-        signature=" | ".join(
+        signature=SEPARATOR.join(
             [f"{len(questions):,} questions", *(f"detectors: {way}" for way in ways)]
         ),
         images=len(questions.images),

@@ -103,7 +103,10 @@ def error_count(result: Result, name: str) -> tuple[float, float] | None:
 
 
 def only_interactions(result: Result) -> bool:
-    """Tell whether the official means run over the classes of real interactions alone."""
+    """Whether the official means run over the classes of real interactions alone.
+
+    A result does not count the annotated classes, so only the note of the diagnosis shows it.
+    """
     return any(note.startswith(ONLY_INTERACTIONS) for note in notes_of(result))
 
 
