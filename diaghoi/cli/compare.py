@@ -17,7 +17,8 @@ from diaghoi.cli.present import print_notes
 from diaghoi.cli.progress import Progress, progress
 from diaghoi.comparison.comparison import Comparison
 from diaghoi.comparison.comparison import compare as compared
-from diaghoi.comparison.study import Model, Study, check_models, read_result, read_study
+from diaghoi.comparison.results import read_result
+from diaghoi.comparison.study import Model, Study, check_models, read_study
 from diaghoi.data.protocol import protocol as protocol_named
 from diaghoi.data.scenes import Scenes, SceneSource
 from diaghoi.data.vocabulary import Vocabulary
