@@ -81,14 +81,6 @@ Significance = Annotated[
         "--significance", help="Test each model against the first.", rich_help_panel=options.SURE
     ),
 ]
-Resamples = Annotated[
-    int,
-    typer.Option(
-        metavar="N",
-        help="Resamples and exchanges of the images for the tests.",
-        rich_help_panel=options.SURE,
-    ),
-]
 
 
 class Tests(NamedTuple):
@@ -114,7 +106,7 @@ def compare(
     out: Out = None,
     json: options.Json = None,
     significance: Significance = False,
-    resamples: Resamples = 1000,
+    resamples: options.Resamples = 1000,
     confidence: options.Confidence = 0.95,
     seed: options.Seed = 0,
     quiet: options.Quiet = False,

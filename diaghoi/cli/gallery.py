@@ -12,13 +12,12 @@ import typer
 from diaghoi.cases.cases import ERRORS, PER_IMAGE
 from diaghoi.cases.similarities import COMPARED, KINDS
 from diaghoi.cli import options, outputs
-from diaghoi.cli.present import print_notes
+from diaghoi.cli.present import lacks_letters, print_notes
 from diaghoi.cli.progress import Progress, progress
 from diaghoi.cli.reading import Reading
 from diaghoi.cli.report_files import PAGES
 from diaghoi.cli.similarity import tables as similar
 from diaghoi.data.groups import find_class
-from diaghoi.data.protocol import PROTOCOLS
 from diaghoi.data.protocol import protocol as protocol_named
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.diagnosis import diagnose as diagnosing
@@ -33,7 +32,6 @@ if TYPE_CHECKING:
 # Endings of files that are none of a folder.
 OTHERS = (".pdf", ".png", ".jpg", ".jpeg", ".svg", ".json", ".csv", ".zip")
 
-Images = Annotated[Path, typer.Option(help="Folder with the pictures.", readable=False)]
 Out = Annotated[
     Path, typer.Option(help="A folder for one PNG a case, or one page FILE.html.", readable=False)
 ]
@@ -55,18 +53,11 @@ Kind = Annotated[
         rich_help_panel=options.MEANING,
     ),
 ]
-Protocol = Annotated[
-    str | None,
-    typer.Option(
-        help=f"One of {', '.join(PROTOCOLS)} [that of the data set].",
-        rich_help_panel=options.COUNTS,
-    ),
-]
 
 
 def gallery(
     predictions: options.Predictions,
-    images: Images,
+    images: options.Images,
     out: Out,
     annotations: options.Annotations = None,
     error: Error = None,
@@ -82,7 +73,7 @@ def gallery(
     object_synsets: similar.ObjectSenses = None,
     pairs: options.Pairs = None,
     dataset: options.Dataset = None,
-    protocol: Protocol = None,
+    protocol: options.ProtocolName = None,
     format: options.Format = None,
     origin: options.Origin = None,
     objects: options.Objects = None,
@@ -198,7 +189,7 @@ def _draw(out: Path, chosen: Gallery, pictures: Pictures, shown: Progress) -> li
         warnings.simplefilter("always")
         write = write_page if _is_page(out) else write_folder
         notes = write(out, chosen, pictures, progress=shown.advance)
-    if any("missing from font" in str(each.message) for each in caught):
+    if lacks_letters(caught):
         notes.append("the font has not all letters of the names; boxes stand for them")
     return notes
 

@@ -18,7 +18,7 @@ from diaghoi.cli.report_files import Files
 from diaghoi.cli.settings import CHANGE, setting_of
 from diaghoi.data.groups import read_groups
 from diaghoi.data.groups import zero_shot as zero_shot_split
-from diaghoi.data.protocol import PROTOCOLS, Group, Protocol
+from diaghoi.data.protocol import Group, Protocol
 from diaghoi.data.protocol import protocol as protocol_named
 from diaghoi.data.scenes import SceneSource
 from diaghoi.data.vocabulary import Vocabulary
@@ -27,13 +27,6 @@ from diaghoi.exceptions import InputError
 from diaghoi.formats.hico_det.image_labels import ImageLabels
 from diaghoi.report.json import to_json
 
-ProtocolName = Annotated[
-    str | None,
-    typer.Option(
-        help=f"One of {', '.join(PROTOCOLS)} [that of the data set].",
-        rich_help_panel=options.COUNTS,
-    ),
-]
 Figure = Annotated[
     Path | None,
     typer.Option(
@@ -180,7 +173,7 @@ def report(
     annotations: options.Annotations = None,
     pairs: options.Pairs = None,
     dataset: options.Dataset = None,
-    protocol: ProtocolName = None,
+    protocol: options.ProtocolName = None,
     json: options.Json = None,
     figure: Figure = None,
     out: Out = None,

@@ -14,7 +14,6 @@ from diaghoi.cli.progress import Progress, progress
 from diaghoi.cli.reading import Inputs, Reading
 from diaghoi.cli.report_files import check_page
 from diaghoi.cli.similarity import tables as similar
-from diaghoi.data.protocol import PROTOCOLS
 from diaghoi.data.protocol import protocol as protocol_named
 from diaghoi.exceptions import InputError
 from diaghoi.report.json import to_json, write_json
@@ -44,13 +43,6 @@ NoScores = Annotated[
     typer.Option(
         "--no-scores",
         help="Count every prediction, whatever its score.",
-        rich_help_panel=options.COUNTS,
-    ),
-]
-Protocol = Annotated[
-    str | None,
-    typer.Option(
-        help=f"One of {', '.join(PROTOCOLS)} [that of the data set].",
         rich_help_panel=options.COUNTS,
     ),
 ]
@@ -124,7 +116,7 @@ def semantic(
     verb_synsets: similar.VerbSenses = None,
     object_synsets: similar.ObjectSenses = None,
     dataset: options.Dataset = None,
-    protocol: Protocol = None,
+    protocol: options.ProtocolName = None,
     json: options.Json = None,
     class_table: ClassTable = None,
     classes: Classes = 0,

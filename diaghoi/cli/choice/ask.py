@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from diaghoi.choice.questions import Questions
     from diaghoi.language.asking import Client
 
-Images = Annotated[Path, typer.Option(help="Folder with the pictures.", readable=False)]
 Model = Annotated[
     str,
     typer.Option(
@@ -77,7 +76,7 @@ Temperature = Annotated[
 
 def ask(
     questions: given.QuestionFile,
-    images: Images,
+    images: options.Images,
     model: Model,
     out: Out,
     setting: Setting = None,

@@ -141,7 +141,7 @@ def compare(
     json: options.Json = None,
     figure: given.ScoreFigure = None,
     significance: comparing.Significance = False,
-    resamples: comparing.Resamples = 1000,
+    resamples: options.Resamples = 1000,
     confidence: options.Confidence = 0.95,
     seed: options.Seed = 0,
     quiet: options.Quiet = False,
