@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from diaghoi.comparison.comparable import check_comparable, shared_notes
-from diaghoi.comparison.study import Model, Study, read_result
+from diaghoi.comparison.results import read_result
+from diaghoi.comparison.study import Model, Study
 from diaghoi.data.groups import find_class
 from diaghoi.data.scenes import Scenes
 from diaghoi.data.vocabulary import Vocabulary

@@ -7,7 +7,6 @@ models in groups.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from diaghoi.choice.evaluation import REPLIES, ChoiceEvaluation
@@ -15,8 +14,9 @@ from diaghoi.choice.score import SUBSETS
 from diaghoi.choice.selection import selection
 from diaghoi.comparison.comparison import Comparison
 from diaghoi.comparison.figures import Column
-from diaghoi.comparison.study import Model, check_models
+from diaghoi.comparison.study import StudyModel, check_models
 from diaghoi.comparison.tables import Cell, Row, Section, Table, best_models
+from diaghoi.data.protocol import SEPARATOR
 from diaghoi.exceptions import InputError
 
 Named = Sequence[tuple[str, str]]
@@ -67,18 +67,18 @@ def compare_choices_table(
                 f"{questions.file}; compare answers to the same questions"
             )
     groups = groups or [""] * len(evaluations)
-    models = check_models([Model(label=each.answers.label, file=Path()) for each in evaluations])
+    models = check_models([StudyModel(label=each.answers.label) for each in evaluations])
     ways = dict.fromkeys(each.how for each in evaluations if each.how != REPLIES)
     tables = (_scores(evaluations, groups), _selected(evaluations, groups))
     return Comparison(
         dataset=questions.dataset,
         protocol="multiple choice",
-        signature=" | ".join(
+        signature=SEPARATOR.join(
             [f"{len(questions):,} questions", *(f"detectors: {way}" for way in ways)]
         ),
         images=len(questions.images),
         models=tuple(
-            Model(label=model.label, file=model.file, stage=group)
+            StudyModel(label=model.label, stage=group)
             for model, group in zip(models, groups, strict=True)
         ),
         tables=tables,

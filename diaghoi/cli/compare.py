@@ -17,7 +17,8 @@ from diaghoi.cli.present import print_notes
 from diaghoi.cli.progress import Progress, progress
 from diaghoi.comparison.comparison import Comparison
 from diaghoi.comparison.comparison import compare as compared
-from diaghoi.comparison.study import Model, Study, check_models, read_result, read_study
+from diaghoi.comparison.results import read_result
+from diaghoi.comparison.study import Model, Study, check_models, read_study
 from diaghoi.data.protocol import protocol as protocol_named
 from diaghoi.data.scenes import Scenes, SceneSource
 from diaghoi.data.vocabulary import Vocabulary
@@ -79,14 +80,6 @@ Significance = Annotated[
         "--significance", help="Test each model against the first.", rich_help_panel=options.SURE
     ),
 ]
-Resamples = Annotated[
-    int,
-    typer.Option(
-        metavar="N",
-        help="Resamples and exchanges of the images for the tests.",
-        rich_help_panel=options.SURE,
-    ),
-]
 
 
 class Tests(NamedTuple):
@@ -112,7 +105,7 @@ def compare(
     out: Out = None,
     json: options.Json = None,
     significance: Significance = False,
-    resamples: Resamples = 1000,
+    resamples: options.Resamples = 1000,
     confidence: options.Confidence = 0.95,
     seed: options.Seed = 0,
     quiet: options.Quiet = False,

@@ -9,6 +9,7 @@ import typer
 
 from diaghoi.cli import options, outputs
 from diaghoi.cli.progress import progress
+from diaghoi.data.protocol import phrases_of
 from diaghoi.data.splits import split_classes
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.diagnosis.inspect import inspect
@@ -100,7 +101,7 @@ def _print(result: dict[str, Any]) -> None:
     }
     for name, value in rows.items():
         typer.echo(f"  {name:15} {value}")
-    for choice in result["protocol"]["signature"].split(" | "):
+    for choice in phrases_of(result["protocol"]["signature"]):
         typer.echo(f"  {'':15} {choice}")
     if result["annotations"] is None:
         typer.echo("No annotations are named; give them with --annotations to look at them too.")

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def demo(
-    out: Annotated[Path, typer.Option(help="Folder to write to.", readable=False)] = Path("demo"),
+    out: options.Folder = Path("demo"),
     images: Annotated[
         int,
         typer.Option(min=1, help="Images to simulate; 9658 is the size of HICO-DET's test set."),

@@ -12,7 +12,7 @@ import typer
 from diaghoi.cases.cases import ERRORS, PER_IMAGE
 from diaghoi.cases.similarities import COMPARED, KINDS
 from diaghoi.cli import options, outputs
-from diaghoi.cli.present import print_notes
+from diaghoi.cli.present import lacks_letters, print_notes
 from diaghoi.cli.progress import Progress, progress
 from diaghoi.cli.reading import Reading
 from diaghoi.cli.report_files import PAGES
@@ -74,7 +74,7 @@ def gallery(
     object_synsets: similar.ObjectSenses = None,
     pairs: options.Pairs = None,
     dataset: options.Dataset = None,
-    protocol: options.Protocol = None,
+    protocol: options.ProtocolName = None,
     format: options.Format = None,
     origin: options.Origin = None,
     objects: options.Objects = None,
@@ -190,7 +190,7 @@ def _draw(out: Path, chosen: Gallery, pictures: Pictures, shown: Progress) -> li
         warnings.simplefilter("always")
         write = write_page if _is_page(out) else write_folder
         notes = write(out, chosen, pictures, progress=shown.advance)
-    if any("missing from font" in str(each.message) for each in caught):
+    if lacks_letters(caught):
         notes.append("the font has not all letters of the names; boxes stand for them")
     return notes
 

@@ -109,6 +109,11 @@ def _drawn(
         figure = Figure(figsize=(plots.DOUBLE_COLUMN, 2.4), layout="constrained")
         drawing(figure.add_subplot())
         plots.save(figure, path, caption=plots.caption(results))
-    if not any("missing from font" in str(each.message) for each in caught):
+    if not lacks_letters(caught):
         return []
     return [f"{path}: the font has not all letters of the label; boxes stand for them"]
+
+
+def lacks_letters(caught: Iterable[warnings.WarningMessage]) -> bool:
+    """Whether Matplotlib warned, while it drew, that the font does not have all letters."""
+    return any("missing from font" in str(each.message) for each in caught)

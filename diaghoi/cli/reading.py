@@ -11,7 +11,7 @@ import numpy as np
 
 from diaghoi.cli.locate import find_annotations, in_folder
 from diaghoi.cli.progress import Progress
-from diaghoi.comparison.study import refuse_result
+from diaghoi.comparison.results import refuse_result
 from diaghoi.data.scenes import Scenes, SceneSource
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.diagnosis.plausibility import sampled_warnings

@@ -173,7 +173,7 @@ def report(
     annotations: options.Annotations = None,
     pairs: options.Pairs = None,
     dataset: options.Dataset = None,
-    protocol: options.Protocol = None,
+    protocol: options.ProtocolName = None,
     json: options.Json = None,
     figure: Figure = None,
     out: Out = None,

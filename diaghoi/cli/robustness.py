@@ -55,9 +55,6 @@ Significance = Annotated[
         "--significance", help="Test the highest severity of each corruption against clean."
     ),
 ]
-Resamples = Annotated[
-    int, typer.Option(metavar="N", help="Resamples and exchanges of the images for the tests.")
-]
 EngineName = Annotated[
     str, typer.Option("--engine", help="local: processes of this machine; dask: a Dask cluster.")
 ]
@@ -88,7 +85,7 @@ def robustness(
     errors: Errors = False,
     bootstrap: Bootstrap = None,
     significance: Significance = False,
-    resamples: Resamples = 1000,
+    resamples: options.Resamples = 1000,
     confidence: options.Confidence = 0.95,
     seed: options.Seed = 0,
     engine: EngineName = "local",

@@ -116,7 +116,7 @@ def semantic(
     verb_synsets: similar.VerbSenses = None,
     object_synsets: similar.ObjectSenses = None,
     dataset: options.Dataset = None,
-    protocol: options.Protocol = None,
+    protocol: options.ProtocolName = None,
     json: options.Json = None,
     class_table: ClassTable = None,
     classes: Classes = 0,

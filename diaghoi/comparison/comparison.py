@@ -10,7 +10,7 @@ from diaghoi._version import __version__
 from diaghoi.comparison.comparable import check_comparable, shared_notes
 from diaghoi.comparison.figures import topics
 from diaghoi.comparison.results import Result, figure, words
-from diaghoi.comparison.study import Model, check_models
+from diaghoi.comparison.study import StudyModel, check_models
 from diaghoi.comparison.tables import Cell, Row, Table, means_of, stages, table_of
 from diaghoi.exceptions import InputError, number_of
 from diaghoi.statistics.significance import Difference
@@ -30,7 +30,7 @@ class Comparison:
         Name of the protocol and its choices.
     images : int or None
         Number of images; None where it is not the same for all.
-    models : tuple of Model
+    models : tuple of StudyModel
         In the order in which they were given.
     tables : tuple of Table
         One for each topic.
@@ -46,7 +46,7 @@ class Comparison:
     protocol: str
     signature: str
     images: int | None
-    models: tuple[Model, ...]
+    models: tuple[StudyModel, ...]
     tables: tuple[Table, ...]
     caveats: tuple[str, ...]
     notes: tuple[str, ...]
@@ -167,12 +167,12 @@ class Comparison:
         }
 
 
-def compare(models: Sequence[Model], results: Sequence[Result]) -> Comparison:
+def compare(models: Sequence[StudyModel], results: Sequence[Result]) -> Comparison:
     """Set the results of some detectors side by side.
 
     Parameters
     ----------
-    models : sequence of Model
+    models : sequence of StudyModel
         Their labels, stages and backbones.
     results : sequence of mapping
         What :meth:`diaghoi.Diagnosis.to_dict` gives for each, or a file of ``diaghoi report

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from diaghoi.comparison.figures import SHOWN, Column, Topic
-from diaghoi.comparison.study import STAGES, Model
+from diaghoi.comparison.study import STAGES, StudyModel
 
 Values = tuple[float | None, ...]
 
@@ -105,14 +105,14 @@ class Table:
         return any(cell.best for row in self.rows for cell in row.cells)
 
 
-def table_of(topic: Topic, models: Sequence[Model]) -> Table:
+def table_of(topic: Topic, models: Sequence[StudyModel]) -> Table:
     """Lay a topic out.
 
     Parameters
     ----------
     topic : Topic
         With one row of values for each model.
-    models : sequence of Model
+    models : sequence of StudyModel
         In the order of the rows.
     """
     best = [
@@ -180,23 +180,23 @@ def best_models(column: Column, values: Sequence[float | None]) -> frozenset[int
     return frozenset(number for number, value in enumerate(shown) if value == best)
 
 
-def stages(models: Sequence[Model]) -> list[str]:
+def stages(models: Sequence[StudyModel]) -> list[str]:
     """List the stages of the models: ``one``, ``two``, and an empty word where it is not told."""
     return [stage for stage in (*STAGES, "") if any(model.stage == stage for model in models)]
 
 
-def _stage_title(stage: str, models: Sequence[Model]) -> str:
+def _stage_title(stage: str, models: Sequence[StudyModel]) -> str:
     if stage:
         return STAGES[stage]
     return "Stage not told" if any(model.stage for model in models) else ""
 
 
-def means_of(models: Sequence[Model], values: Sequence[Values]) -> dict[str, Values]:
+def means_of(models: Sequence[StudyModel], values: Sequence[Values]) -> dict[str, Values]:
     """Average the values of each stage, and take one-stage from two-stage means.
 
     Parameters
     ----------
-    models : sequence of Model
+    models : sequence of StudyModel
         The models.
     values : sequence of tuple
         A row for each model; None where a value is undefined.

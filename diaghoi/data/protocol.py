@@ -34,6 +34,12 @@ class Group(NamedTuple):
     classes: tuple[int, ...]
 
 
+SEPARATOR = " | "
+"""What stands between the choices of a signature."""
+CUT, AS_GIVEN = "triplets", "as given"
+"""The choice on which the format of a file decides, and what it is for files that are not cut."""
+GROUPS, LEVELS, PAIR_RECALL = "groups", "recall levels", "pair recall"
+
 # Keys of results, which the names of groups stand beside.
 RESERVED = (
     *("full", "zero_shot", "rare", "non_rare", "harmonic"),
@@ -123,8 +129,8 @@ class Protocol:
     single_precision_recall: bool = False
 
     @property
-    def signature(self) -> str:
-        """All choices in one line."""
+    def choices(self) -> dict[str, str]:
+        """All choices in words, by what is chosen; empty where that says it all."""
         groups = ", ".join(f"{group.name} ({len(group.classes)})" for group in self.groups)
         counted = {
             "all": "all",
@@ -133,41 +139,42 @@ class Protocol:
             "evaluated": "those marked for evaluation",
         }
         matching = {
-            "triplet": [],
-            "person": [
-                "matched by the person, then the role",
-                f"a role without annotated box fits: {self.missing_role}",
-            ],
+            "triplet": {},
+            "person": {
+                "matched by the person, then the role": "",
+                "a role without annotated box fits": self.missing_role,
+            },
         }
-        return " | ".join(
-            [
-                f"classes: {counted[self.classes]}",
-                *matching[self.pairing],
-                f"AP: {self.average_precision}",
-                f"class without true positive: {self.class_without_true_positive}",
-                f"IoU {'>' if self.strict else '>='} {self.iou:g}, {self.boxes} boxes",
-                *(
-                    []
-                    if self.classes == "roles" or self.rare == "described"
-                    else [f"rare: < 10 {self.rare} instances"]
-                ),
-                f"triplets: {'as given' if self.top is None else f'top {self.top} an image'}",
-                *([f"AP by the best {self.top_of_class} of a class"] if self.top_of_class else []),
-                f"images without predictions: {self.images_without_predictions}",
-                *(
-                    ["images without annotations: left out"]
-                    if self.images_without_annotations == "left out"
-                    else []
-                ),
-                *([f"assigned: {self.considered} best of an image"] if self.considered else []),
-                *([f"groups: {groups}"] if groups else []),
-                *(
-                    [f"recall levels: {self.levels_from.replace('both', 'from both')}"]
-                    if self.levels_from != "zero"
-                    else []
-                ),
-                *(["pair recall: 32 bits"] if self.single_precision_recall else []),
-            ]
+        choices = {
+            "classes": counted[self.classes],
+            **matching[self.pairing],
+            "AP": self.average_precision,
+            "class without true positive": self.class_without_true_positive,
+            f"IoU {'>' if self.strict else '>='} {self.iou:g}, {self.boxes} boxes": "",
+        }
+        if self.classes != "roles" and self.rare != "described":
+            choices["rare"] = f"< 10 {self.rare} instances"
+        choices[CUT] = AS_GIVEN if self.top is None else f"top {self.top} an image"
+        if self.top_of_class:
+            choices[f"AP by the best {self.top_of_class} of a class"] = ""
+        choices["images without predictions"] = self.images_without_predictions
+        if self.images_without_annotations == "left out":
+            choices["images without annotations"] = "left out"
+        if self.considered:
+            choices["assigned"] = f"{self.considered} best of an image"
+        if groups:
+            choices[GROUPS] = groups
+        if self.levels_from != "zero":
+            choices[LEVELS] = self.levels_from.replace("both", "from both")
+        if self.single_precision_recall:
+            choices[PAIR_RECALL] = "32 bits"
+        return choices
+
+    @property
+    def signature(self) -> str:
+        """All choices in one line; :func:`choices_of` reads them back."""
+        return SEPARATOR.join(
+            f"{choice}: {value}" if value else choice for choice, value in self.choices.items()
         )
 
     @property
@@ -262,6 +269,35 @@ PROTOCOLS = {
         SWIG_HOI,
     )
 }
+
+
+def choices_of(signature: str) -> dict[str, str]:
+    """Read the choices back out of a signature, which is all that saved results hold of them.
+
+    Parameters
+    ----------
+    signature : str
+        As from :attr:`Protocol.signature`.
+
+    Returns
+    -------
+    dict
+        Equal to :attr:`Protocol.choices`.
+    """
+    before, _, groups = signature.partition(f"{SEPARATOR}{GROUPS}: ")
+    # Users name groups, also with a separator in the name: only the last choices end the list.
+    ends = (groups.find(f"{SEPARATOR}{last}: ") for last in (LEVELS, PAIR_RECALL))
+    end = min((place for place in ends if place >= 0), default=len(groups))
+    phrases = phrases_of(before)
+    if groups:
+        phrases += [f"{GROUPS}: {groups[:end]}", *phrases_of(groups[end:])[1:]]
+    parts = (phrase.partition(": ") for phrase in phrases)
+    return {choice: value for choice, _, value in parts}
+
+
+def phrases_of(signature: str) -> list[str]:
+    """List the parts of a signature, of a protocol or another, to set them line by line."""
+    return signature.split(SEPARATOR)
 
 
 def protocol(name: str | Protocol, **changes: Any) -> Protocol:

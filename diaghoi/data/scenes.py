@@ -46,6 +46,10 @@ class SceneSource(Protocol):
         """How the file was read."""
 
     @property
+    def numbering(self) -> str | None:
+        """Object numbering of the file where its boxes showed it, and not its format."""
+
+    @property
     def named(self) -> bool:
         """Whether the images have names to be joined by."""
 
@@ -122,6 +126,9 @@ class Scenes:
         Where the reader kept only the best triplets of each image, how many.
     source : str
         The file, for messages.
+    numbering : str or None
+        How the file numbers objects (``hico80``) where its human boxes showed it; None where it is
+        numbered as its format prescribes. ``box_label`` is in the numbering of the package.
     notes : tuple of str
         What a reader of the results has to know about how the file was read.
     """
@@ -143,6 +150,7 @@ class Scenes:
     triplet_action_score: FloatArray | None = None
     top: int | None = None
     source: str = ""
+    numbering: str | None = None
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:

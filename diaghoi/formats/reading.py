@@ -7,10 +7,8 @@ import os
 from diaghoi.data.scenes import Scenes, SceneSource
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.exceptions import InputError
-from diaghoi.formats import columnar
 from diaghoi.formats.base import Format, Kind, Options, Recognised
 from diaghoi.formats.columns.merging import merge
-from diaghoi.formats.columns.numbering import numbering_told
 from diaghoi.formats.containers.content import Content, load
 from diaghoi.formats.containers.pickles import collector_off
 from diaghoi.formats.datasets import vocabulary
@@ -265,22 +263,12 @@ def open_predictions(
     _expect("predictions", found, scenes)
     if pairs is None:
         return scenes
-    objects = objects or _numbering(found, scenes)
+    if objects is None and scenes.vocabulary.agents is None:
+        # The boxes of the triplets show it; in V-COCO the objects of pairs do not count.
+        objects = scenes.numbering
     found, listed = read(pairs, dataset=scenes.vocabulary, origin=origin, objects=objects)
     _expect("pairs", found, listed)
     return merge(scenes.load(), listed)
-
-
-def _numbering(found: Recognised, scenes: SceneSource) -> str | None:
-    """Return the object numbering that the pairs of a detector share with its triplets.
-
-    Columnar files are numbered as the package does, whatever their notes say of the original; in
-    V-COCO the objects of pairs have no say, and data sets with conventions have one numbering.
-    """
-    data_set = scenes.vocabulary
-    if found.format == columnar.FORMAT.name or data_set.agents is not None or data_set.conventions:
-        return None
-    return numbering_told(scenes.notes)
 
 
 def _expect(kind: Kind, found: Recognised, scenes: SceneSource) -> None:

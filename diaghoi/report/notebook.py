@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
-from diaghoi.data.protocol import Protocol
+from diaghoi.data.protocol import Protocol, phrases_of
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.oracles import Oracle
 from diaghoi.report.html.summary import Row, Summary, summaries
@@ -65,14 +65,14 @@ def diagnosis_html(result: Mapping[str, Any]) -> str:
         f"<div><p><strong>{title}</strong><br>{lines}</p>{mean_ap}{errors}"
         + (_unfolding(number, _list(notes)) if notes else "")
         + _unfolding("Pairs, negatives, actions", pairs)
-        + _unfolding(f"Protocol {protocol['name']}", _list(protocol["signature"].split(" | ")))
+        + _unfolding(f"Protocol {protocol['name']}", _list(phrases_of(protocol["signature"])))
         + "</div>"
     )
 
 
 def protocol_html(protocol: Protocol) -> str:
     """Show a protocol: its name, and each of its choices."""
-    choices = _list(protocol.signature.split(" | "))
+    choices = _list(phrases_of(protocol.signature))
     return f"<div><p><strong>Protocol {_words(protocol.name)}</strong></p>{choices}</div>"
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from rich.console import Console
 
 from diaghoi.cases.similarities import COMPARED, NEAR, PLAUSIBLE, Similarities
+from diaghoi.data.protocol import phrases_of
 from diaghoi.evaluation.means import TITLES
 from diaghoi.report.further import Sheet
 from diaghoi.report.numbers import shown
@@ -55,7 +56,7 @@ def print_semantic(
         ("Measure", result["measure"]["signature"]),
         (f"Protocol {result['protocol']['name']}", result["protocol"]["signature"]),
     ):
-        first, *rest = signature.split(" | ")
+        first, *rest = phrases_of(signature)
         for line in wrapped([f"{title}: {first}", *rest], console):
             print_line(console, line)
     for note in result["notes"] if notes else ():

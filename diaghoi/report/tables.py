@@ -15,6 +15,7 @@ from rich.text import Text
 from diaghoi.comparison.comparison import Comparison
 from diaghoi.comparison.figures import Column
 from diaghoi.comparison.tables import Table
+from diaghoi.data.protocol import phrases_of
 from diaghoi.exceptions import number_of
 from diaghoi.report.layout import blocks, group_runs, widened
 from diaghoi.report.numbers import shown_cell
@@ -69,7 +70,7 @@ def print_comparison(
     for difference in comparison.differences:
         print_line(console, f"{difference.sentence}.")
     console.print()
-    choices = comparison.signature.split(" | ")
+    choices = phrases_of(comparison.signature)
     head = f"Protocol {comparison.protocol}: {choices[0]}"
     for line in wrapped([head, *choices[1:]], console):
         print_line(console, line)

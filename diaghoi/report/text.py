@@ -10,9 +10,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from diaghoi.comparison.results import error_count
+from diaghoi.comparison.results import error_count, only_interactions
 from diaghoi.data.arrays.division import ratio
-from diaghoi.diagnosis.notes import ONLY_INTERACTIONS
+from diaghoi.data.protocol import phrases_of
 from diaghoi.evaluation.means import TITLES as TITLES
 from diaghoi.exceptions import number_of, printable
 from diaghoi.oracles import ORACLES
@@ -58,7 +58,7 @@ def print_report(result: Result, console: Console | None = None, *, notes: bool 
         console.print()
         print_table(console, table)
     console.print()
-    choices = protocol["signature"].split(" | ")
+    choices = phrases_of(protocol["signature"])
     for line in wrapped([f"Protocol {protocol['name']}: {choices[0]}", *choices[1:]], console):
         print_line(console, line)
     for note in result["notes"] if notes else []:
@@ -149,10 +149,7 @@ def _mean_ap(result: Result) -> Table:
 def _official(result: Result) -> Iterator[tuple[str, Mapping[str, float | None]]]:
     """Name the figures of the benchmark: of HICO-DET's two settings, or of V-COCO."""
     official = result["official"]
-    if any(note.startswith(ONLY_INTERACTIONS) for note in result["notes"]):
-        classes = " (interactions)"
-    else:
-        classes = ""
+    classes = " (interactions)" if only_interactions(result) else ""
     for key, name in (("default", "Default"), ("known_object", "Known Object")):
         if key in official:
             yield f"Official, {name}{classes}", official[key]

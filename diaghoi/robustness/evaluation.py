@@ -165,7 +165,7 @@ def evaluate_study(
     chosen = metric or usual_metric(words(first, "dataset"))
     profiles = tuple(
         Profile(
-            model=model.shown,
+            model=model,
             metric=chosen,
             corruptions=study.corruptions,
             severities=study.severities,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from diaghoi.comparison.results import Result, error_count, figure
-from diaghoi.comparison.study import Model
+from diaghoi.comparison.study import StudyModel
 from diaghoi.oracles import ERRORS
 from diaghoi.robustness.corruptions.registry import CORRUPTIONS, GROUPS
 from diaghoi.robustness.indices import Index, index_of
@@ -22,7 +22,7 @@ class Profile:
 
     Parameters
     ----------
-    model : Model
+    model : StudyModel
         Label, stage and backbone.
     metric : str
         What it is scored by.
@@ -36,7 +36,7 @@ class Profile:
         By condition how the figures differ from those on clean pictures, where that was tested.
     """
 
-    model: Model
+    model: StudyModel
     metric: str
     corruptions: tuple[str, ...]
     severities: tuple[int, ...]

@@ -217,9 +217,7 @@ class SemanticDiagnosis:
             kind=kind,
             meant=np.where(key >= 0, np.searchsorted(keys, key), -1),
             names=class_names(words, (keys % verbs).tolist(), (keys // verbs - 1).tolist()),
-            sigma=evaluation.measure.signature.split(" | ")[0]
-            if evaluation.compares_objects
-            else "sigma = S_v",
+            sigma=evaluation.measure.formula if evaluation.compares_objects else "sigma = S_v",
             tables=_table_names(evaluation),
         )
 

@@ -282,7 +282,7 @@ class SemanticEvaluation:
             ``classes``, ``similarity`` (name, source and coverage of both tables), ``measure``,
             ``protocol``, ``counts`` and ``notes``. None where undefined.
         """
-        scored, signature = self.score is not None, self.measure.signature
+        scored, measure = self.score is not None, self.measure
         columns = {name: values.tolist() for name, values in self.classes.items()}
         rows = zip(*columns.values(), strict=True)
         return {
@@ -291,9 +291,9 @@ class SemanticEvaluation:
             "label": self.label,
             "protocol": {"name": self.protocol.name, "signature": self.protocol.signature},
             "measure": {
-                **asdict(self.measure),
+                **asdict(measure),
                 "scores": scored,
-                "signature": signature if scored else signature.rsplit(" | ", 1)[0],
+                "signature": measure.signature if scored else measure.signature_without_scores,
             },
             "similarity": {
                 "verbs": _coverage(self.verbs, verb_words(self.words)),

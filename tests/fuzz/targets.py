@@ -19,7 +19,8 @@ from diaghoi.choice.answers import load_answers, read_answers
 from diaghoi.choice.people import read_people as read_image_people
 from diaghoi.choice.questions import read_questions
 from diaghoi.cli.labels import read_labels
-from diaghoi.comparison.study import read_result, read_study
+from diaghoi.comparison.results import read_result
+from diaghoi.comparison.study import read_study
 from diaghoi.data.groups import read_groups
 from diaghoi.data.scenes import Scenes
 from diaghoi.data.vocabulary import hico_det

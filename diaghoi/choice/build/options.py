@@ -8,13 +8,13 @@ them.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 
 import numpy as np
 
 from diaghoi.choice.build.candidates import Target
 from diaghoi.choice.classes import ARTICLE, NO_INTERACTION, Interaction
+from diaghoi.data.arrays.seeding import seeded
 
 OPTIONS = 4
 
@@ -23,20 +23,6 @@ def option_text(found: Interaction) -> str:
     """Word an interaction as the published questions do: ``ride a/an bicycle``."""
     verb = f"{found.verb} with" if found.verb == NO_INTERACTION else found.verb
     return f"{verb}{ARTICLE}{found.thing}"
-
-
-def seeded(seed: int, *words: object) -> np.random.Generator:
-    """Give a random generator that depends on the seed and some words alone, and on no order.
-
-    Parameters
-    ----------
-    seed : int
-        Of the benchmark.
-    words : object
-        What is drawn, and for which image and person.
-    """
-    identity = "\0".join(map(str, (seed, *words))).encode("utf-8", "surrogateescape")
-    return np.random.default_rng(int.from_bytes(hashlib.sha256(identity).digest()[:16], "little"))
 
 
 def options_of(

@@ -64,7 +64,6 @@ Price = Annotated[
     ),
 ]
 Batch = Annotated[int, typer.Option(min=1, max=100, help="Pairs in a request.")]
-Workers = Annotated[int, typer.Option(min=1, max=256, help="Requests at a time.")]
 
 
 def build(
@@ -80,7 +79,7 @@ def build(
     yes: asking.Yes = False,
     price: Price = None,
     batch: Batch = 1,
-    workers: Workers = 8,
+    workers: asking.Concurrent = 8,
     tries: asking.Tries = 6,
     asks: asking.Asks = 3,
     timeout: asking.Timeout = 120.0,

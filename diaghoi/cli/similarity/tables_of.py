@@ -11,6 +11,7 @@ from diaghoi.cli import options, outputs
 from diaghoi.cli.present import print_notes, show_sheets
 from diaghoi.cli.similarity.agreement import agreement
 from diaghoi.cli.similarity.build import build
+from diaghoi.cli.similarity.tables import Combine, Weight
 from diaghoi.exceptions import some_of
 from diaghoi.formats.datasets import vocabulary
 
@@ -48,8 +49,6 @@ Objects = Annotated[
     Path | None,
     typer.Option(help="Table of objects, where people compared interactions.", readable=False),
 ]
-Weight = Annotated[float, typer.Option(help="Weight of the verb; the object has the rest.")]
-Combine = Annotated[str, typer.Option(help="arithmetic, geometric or minimum.")]
 
 
 @similarity.callback()

@@ -98,15 +98,15 @@ def _labels(
     columns: DenseColumns, human: IntArray, options: Options
 ) -> tuple[IntArray, tuple[str, ...]]:
     labels, rows = columns.integers("labels", like="boxes")
-    numbering, notes = find_numbering(
+    numbering = find_numbering(
         columns.images.file,
         labels[human],
         options.vocabulary,
         given=options.objects,
         fixed=None,
     )
-    label = check_labels(rows, labels, options.vocabulary, "", numbering, unknown=True)
-    return label, notes
+    label = check_labels(rows, labels, options.vocabulary, "", numbering.name, unknown=True)
+    return label, numbering.notes(columns.images.file)
 
 
 def _by_class(columns: DenseColumns, key: str) -> Array:

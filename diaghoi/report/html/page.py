@@ -15,6 +15,7 @@ from diaghoi._version import __version__
 from diaghoi.cases.cases import ERRORS, worst_cases
 from diaghoi.cases.sentences import shown_score
 from diaghoi.cases.similarities import Similarities
+from diaghoi.data.protocol import phrases_of
 from diaghoi.data.scenes import Scenes
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.formats.containers.atomic import replacing
@@ -148,7 +149,7 @@ def _content(
         "classes": class_sheet(diagnosis),
         "plain": ("name", "annotated", "ap", "max_recall", "costliest", "cost"),
         "images": image_sheet(diagnosis),
-        "choices": result["protocol"]["signature"].split(" | "),
+        "choices": phrases_of(result["protocol"]["signature"]),
         "files": [Path(file).name for file in files],
         "version": __version__,
         "colours": COLOURS,

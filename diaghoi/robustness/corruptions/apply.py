@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
-
 import numpy as np
 
+from diaghoi.data.arrays.seeding import seeded
 from diaghoi.exceptions import InputError
 from diaghoi.robustness.corruptions.arrays import Image, Values
 from diaghoi.robustness.corruptions.registry import SEVERITIES, find
@@ -74,8 +73,7 @@ def generator(seed: int, picture: str, corruption: str) -> np.random.Generator:
     corruption : str
         Name of the corruption.
     """
-    digest = hashlib.sha256(f"{seed}\0{picture}\0{corruption}".encode("utf-8", "surrogateescape"))
-    return np.random.default_rng(int.from_bytes(digest.digest()[:16], "little"))
+    return seeded(seed, picture, corruption)
 
 
 def _rounded(values: Values) -> Image:
