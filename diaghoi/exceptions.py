@@ -65,9 +65,9 @@ def close_matches(name: str, choices: Iterable[str]) -> str:
     return f" (did you mean {' or '.join(map(repr, close))}?)" if close else ""
 
 
-def number_of(thing: str, number: int) -> str:
+def number_of(noun: str, number: int) -> str:
     """Say how many there are of a thing: ``1 image``, ``1,000 images``."""
-    return f"{number:,} {thing}{'' if number == 1 else 's'}"
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def some_of(names: Sequence[str], first: int = 5) -> str:

@@ -19,7 +19,7 @@ from diaghoi.cli.settings import (
 )
 from diaghoi.exceptions import InputError
 from diaghoi.formats import read_annotations
-from diaghoi.formats.datasets import vocabulary
+from diaghoi.formats.datasets import vocabulary as vocabulary_named
 
 config = typer.Typer(no_args_is_help=True, help="Show and change the settings of this user.")
 
@@ -42,7 +42,7 @@ def set_(key: Key, path: Annotated[Path, typer.Argument(help="The file.", readab
     with progress(quiet=False) as shown:
         shown.start(f"reading {path}")
         if what == "annotations":
-            path = in_folder(path, vocabulary(dataset)).path
+            path = in_folder(path, vocabulary_named(dataset)).path
             holds = f"{len(read_annotations(path, dataset=dataset)):,} annotated images"
         else:
             holds = f"labels of {len(read_labels(path).names):,} images"

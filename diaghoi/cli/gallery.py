@@ -14,7 +14,7 @@ from diaghoi.cases.similarities import COMPARED, KINDS
 from diaghoi.cli import options, outputs
 from diaghoi.cli.present import lacks_letters, print_notes
 from diaghoi.cli.progress import Progress, progress
-from diaghoi.cli.reading import Reading
+from diaghoi.cli.reading import InputFiles
 from diaghoi.cli.report_files import PAGES
 from diaghoi.cli.similarity import tables as similar
 from diaghoi.data.groups import find_class
@@ -83,7 +83,7 @@ def gallery(
     image_id: options.ImageId = None,
     quiet: options.Quiet = False,
 ) -> None:
-    """Draw the worst cases of each error over their pictures, with the error in words."""
+    """Draw the worst cases of each error over their pictures, and state each error in words."""
     from diaghoi.formats.pictures.folder import Pictures
     from diaghoi.semantic.measure import Measure
 
@@ -97,7 +97,7 @@ def gallery(
         scale=scale,
         measure=Measure(weight=weight, combine=combine),  # type: ignore[arg-type]
     )
-    reading = Reading(
+    reading = InputFiles(
         predictions=predictions,
         annotations=annotations,
         pairs=pairs,
@@ -111,7 +111,7 @@ def gallery(
     )
     kinds = _kinds(kind)
     wanted = _Wanted(_errors(error, kinds), kinds, hoi, top, protocol, tables)
-    protocol_named(protocol or reading.words.protocol)
+    protocol_named(protocol or reading.vocabulary.protocol)
     _check_out(out, [*reading.inputs, *wanted.inputs], images)
     pictures = Pictures(images)
     with progress(quiet) as shown:
@@ -142,7 +142,7 @@ class _Wanted(NamedTuple):
 
 
 def _choose(
-    reading: Reading,
+    reading: InputFiles,
     wanted: _Wanted,
     check: Callable[[list[Path | None]], object],
     shown: Progress,
@@ -152,7 +152,7 @@ def _choose(
 
     tables = None if wanted.tables is None else wanted.tables.read(shown)
     read = reading.read(shown, lambda inputs: check([*inputs, *wanted.inputs]))
-    hoi = None if wanted.hoi is None else _class(wanted.hoi, read.words)
+    hoi = None if wanted.hoi is None else _class(wanted.hoi, read.vocabulary)
     shown.start("matching", total=len(read.annotations))
     diagnosed = diagnosing.diagnose(
         *read.scenes, wanted.protocol, label=reading.predictions.stem, progress=shown.advance
@@ -256,8 +256,8 @@ def _names(option: str, given: list[str], known: Collection[str]) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def _class(given: str, words: Vocabulary) -> int:
-    """Find a class by its number from one or its name, also with hyphens between the words.
+def _class(given: str, vocabulary: Vocabulary) -> int:
+    """Find a class by its number from one or its name, also with hyphens between its words.
 
     Raises
     ------
@@ -265,9 +265,11 @@ def _class(given: str, words: Vocabulary) -> int:
         Where there is no such class.
     """
     if given.isdecimal():
-        return find_class("--class", int(given), words)
-    plain = {name.replace("-", " "): name for name in words.class_named}
-    return find_class("--class", plain.get(given.replace("-", " ").replace("_", " "), given), words)
+        return find_class("--class", int(given), vocabulary)
+    plain = {name.replace("-", " "): name for name in vocabulary.class_named}
+    return find_class(
+        "--class", plain.get(given.replace("-", " ").replace("_", " "), given), vocabulary
+    )
 
 
 def _is_page(out: Path) -> bool:

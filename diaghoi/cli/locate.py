@@ -39,7 +39,7 @@ VARIABLE = "DIAGHOI_DATA"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Found:
+class LocatedFile:
     """Annotations that were found without being named.
 
     Parameters
@@ -54,7 +54,7 @@ class Found:
     notes: list[str] = field(default_factory=list)
 
 
-def in_folder(path: Path, words: Vocabulary) -> Found:
+def in_folder(path: Path, vocabulary: Vocabulary) -> LocatedFile:
     """Find the annotation file in a folder that is given for it; a file is taken as it is.
 
     Raises
@@ -63,19 +63,19 @@ def in_folder(path: Path, words: Vocabulary) -> Found:
         For a folder without a file of a customary name.
     """
     if not path.is_dir():
-        return Found(path=path)
-    if not words.known:
+        return LocatedFile(path=path)
+    if not vocabulary.known:
         raise InputError(f"{path}: is a folder; give the annotation file itself")
-    file = next((file for file in _files_in(path, words.name) if file.is_file()), None)
+    file = next((file for file in _files_in(path, vocabulary.name) if file.is_file()), None)
     if file is None:
         raise InputError(
-            f"{path}: a folder without {' or '.join(FILES[words.name])}; give the annotation file "
-            "itself"
+            f"{path}: a folder without {' or '.join(FILES[vocabulary.name])}; give the annotation "
+            "file itself"
         )
-    return Found(path=file, notes=[f"annotations: {file}"])
+    return LocatedFile(path=file, notes=[f"annotations: {file}"])
 
 
-def find_annotations(words: Vocabulary) -> Found:
+def find_annotations(vocabulary: Vocabulary) -> LocatedFile:
     """Find the annotation file of a data set.
 
     It is the one that the description of the data set names. That of a known data set is looked for
@@ -88,20 +88,22 @@ def find_annotations(words: Vocabulary) -> Found:
         Where none is found; the message lists where it was looked for and how to get it. Also
         where the settings name a file that is gone.
     """
-    dataset = words.name
-    if not words.known:
-        if words.annotations is None:
+    dataset = vocabulary.name
+    if not vocabulary.known:
+        if vocabulary.annotations is None:
             raise InputError(
                 f"{dataset}: the description names no annotations; add 'annotations = \"FILE\"' to "
                 "it, or give them with --annotations FILE"
             )
-        return Found(path=words.annotations, notes=[f"annotations: {words.annotations}"])
+        return LocatedFile(
+            path=vocabulary.annotations, notes=[f"annotations: {vocabulary.annotations}"]
+        )
     looked: list[str] = []
     for place, given, paths in _places(dataset):
         path = next((path for path in paths if path.is_file()), None)
         if path is not None:
             passed = f", because there are none in {', '.join(looked)}" if looked else ""
-            return Found(path=path, notes=[f"annotations: {path}, from {place}{passed}"])
+            return LocatedFile(path=path, notes=[f"annotations: {path}, from {place}{passed}"])
         if given:
             looked.append(f"{place} ({given})")
     searched = ", ".join((*looked, *FOLDERS[dataset]))

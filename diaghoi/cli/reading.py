@@ -1,4 +1,4 @@
-"""Reading what a command evaluates: predictions, and the annotations that they belong to."""
+"""Read the predictions that a command evaluates, and their annotations."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.diagnosis.plausibility import sampled_warnings
 from diaghoi.exceptions import InputError
 from diaghoi.formats import open_annotations, open_predictions
-from diaghoi.formats.datasets import vocabulary
+from diaghoi.formats.datasets import vocabulary as vocabulary_named
 
 
 class Inputs(NamedTuple):
@@ -44,13 +44,13 @@ class Inputs(NamedTuple):
         return self.annotations.load(), self.predictions.load()
 
     @property
-    def words(self) -> Vocabulary:
+    def vocabulary(self) -> Vocabulary:
         """The data set."""
         return self.annotations.vocabulary
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reading:
+class InputFiles:
     """What is to be read and how: the options of these names.
 
     Parameters
@@ -79,12 +79,12 @@ class Reading:
     image_id: str | None
 
     def __post_init__(self) -> None:
-        vocabulary(self.dataset or "hico-det")
+        vocabulary_named(self.dataset or "hico-det")
 
     @property
-    def words(self) -> Vocabulary:
+    def vocabulary(self) -> Vocabulary:
         """The data set, as far as it is known before anything is read."""
-        return vocabulary(self.dataset or "hico-det")
+        return vocabulary_named(self.dataset or "hico-det")
 
     @property
     def inputs(self) -> list[Path | None]:
@@ -109,14 +109,14 @@ class Reading:
         """
         shown.start("reading predictions")
         found = self._predictions()
-        words = found.vocabulary
+        vocabulary = found.vocabulary
         if self.annotations is None:
-            located = find_annotations(words)
+            located = find_annotations(vocabulary)
         else:
-            located = in_folder(self.annotations, words)
+            located = in_folder(self.annotations, vocabulary)
         check([*self.inputs, located.path])
         shown.start("reading annotations")
-        truth = self._annotations(located.path, words)
+        truth = self._annotations(located.path, vocabulary)
         if np.array_equal(truth.names, found.names):
             found = found.with_names(truth.names)  # so that they are kept once
         files = [self.predictions, located.path, *([] if self.pairs is None else [self.pairs])]
@@ -132,7 +132,7 @@ class Reading:
             return open_predictions(
                 self.predictions,
                 pairs=self.pairs,
-                dataset=self.words if self.dataset else None,
+                dataset=self.vocabulary if self.dataset else None,
                 image_id=self.image_id,
                 top=self.top,
                 **choices,
@@ -141,9 +141,11 @@ class Reading:
             refuse_result(self.predictions, "the predictions")
             raise
 
-    def _annotations(self, path: Path, words: Vocabulary) -> SceneSource:
+    def _annotations(self, path: Path, vocabulary: Vocabulary) -> SceneSource:
         try:
-            return open_annotations(path, dataset=words, instances=self.instances, ids=self.ids)
+            return open_annotations(
+                path, dataset=vocabulary, instances=self.instances, ids=self.ids
+            )
         except InputError:
             refuse_result(path, "the annotations")
             raise

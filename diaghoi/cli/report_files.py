@@ -34,7 +34,7 @@ def check_page(path: Path) -> None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Files:
+class ReportFiles:
     """What is to be written.
 
     Parameters

@@ -19,7 +19,7 @@ from diaghoi.data.arrays.threads import cores
 from diaghoi.data.protocol import protocol as protocol_named
 from diaghoi.exceptions import InputError, close_matches, number_of, some_of
 from diaghoi.formats.containers.atomic import replacing
-from diaghoi.formats.datasets import vocabulary
+from diaghoi.formats.datasets import vocabulary as vocabulary_named
 from diaghoi.report.json import to_json, write_json
 
 if TYPE_CHECKING:
@@ -184,9 +184,9 @@ def _engine(
 
 def _located(study: RobustnessStudy) -> tuple[RobustnessStudy, list[str]]:
     """Find the annotations, where the study does not name the file itself."""
-    words = vocabulary(study.dataset or "hico-det")
+    vocabulary = vocabulary_named(study.dataset or "hico-det")
     given = study.annotations
-    found = find_annotations(words) if given is None else in_folder(given, words)
+    found = find_annotations(vocabulary) if given is None else in_folder(given, vocabulary)
     return replace(study, annotations=found.path), found.notes
 
 

@@ -11,7 +11,7 @@ import typer
 from diaghoi.cli import options, outputs
 from diaghoi.cli.present import print_notes
 from diaghoi.cli.progress import Progress, progress
-from diaghoi.cli.reading import Inputs, Reading
+from diaghoi.cli.reading import InputFiles, Inputs
 from diaghoi.cli.report_files import check_page
 from diaghoi.cli.similarity import tables as similar
 from diaghoi.data.protocol import protocol as protocol_named
@@ -152,7 +152,7 @@ def semantic(
         scale=scale,
         measure=Measure(**choices, theta=theta, delta=delta, tau=tau),
     )
-    reading = Reading(
+    reading = InputFiles(
         predictions=predictions,
         annotations=annotations,
         dataset=dataset,
@@ -164,7 +164,7 @@ def semantic(
         ids=ids,
         image_id=image_id,
     )
-    protocol_named(protocol or reading.words.protocol, top=top)
+    protocol_named(protocol or reading.vocabulary.protocol, top=top)
     name = predictions.stem if label is None else label
     files = _Files(json=json, table=class_table, figure=figure, html=html, examples=examples)
     files.check([*reading.inputs, *tables.inputs])
@@ -195,7 +195,7 @@ def _evaluated(
     return evaluate(
         *read.scenes,
         **tables,
-        protocol=protocol_named(protocol or read.words.protocol, top=top),
+        protocol=protocol_named(protocol or read.vocabulary.protocol, top=top),
         scores=not no_scores,
         label=label,
         progress=shown.advance,

@@ -85,11 +85,11 @@ class _Description:
         objects, verbs = self.names("objects"), self.names("verbs")
         pairs = self.classes(objects, verbs)
         no_interaction = self.value("no_interaction", str)
-        words = Vocabulary(
+        vocabulary = Vocabulary(
             name=name,
             objects=objects,
             verbs=verbs,
-            class_object=np.array([thing for _, thing in pairs], dtype=np.int32),
+            class_object=np.array([label for _, label in pairs], dtype=np.int32),
             class_verb=np.array([verb for verb, _ in pairs], dtype=np.int32),
             person=self.position("person", self.value("person", str) or "person", objects),
             no_interaction=-1
@@ -100,10 +100,10 @@ class _Description:
             annotations=self.file("annotations"),
         )
         try:
-            check_protocol(words.protocol, words)
+            check_protocol(vocabulary.protocol, vocabulary)
         except InputError as error:
             raise self.error("protocol", str(error)) from None
-        return replace(words, splits=self.splits(words))
+        return replace(vocabulary, splits=self.splits(vocabulary))
 
     def error(self, key: str, problem: str) -> InputError:
         return InputError(f"{self.path}: {key}: {problem}")
@@ -165,14 +165,12 @@ class _Description:
             pairs = self.matrix(self.path.parent / given, (len(verbs), len(objects)))
         elif isinstance(given, dict):
             pairs = []
-            for verb, things in given.items():
+            for verb, names in given.items():
                 number = self.position("classes", verb, verbs)
-                if not isinstance(things, list):
-                    raise self.error(
-                        f"classes.{verb}", f"is {things!r:.60}; give a list of objects"
-                    )
+                if not isinstance(names, list):
+                    raise self.error(f"classes.{verb}", f"is {names!r:.60}; give a list of objects")
                 key = f"classes.{verb}"
-                pairs += [(number, self.position(key, thing, objects)) for thing in things]
+                pairs += [(number, self.position(key, name, objects)) for name in names]
         else:
             raise self.error(
                 "classes", "give a table of verb = [objects], or the path of an .npy matrix"
@@ -182,8 +180,8 @@ class _Description:
                 "classes", f"there are {len(pairs)} classes; give 1 to {MOST_CLASSES} of them"
             )
         if len(set(pairs)) < len(pairs):
-            verb, thing = next(pair for n, pair in enumerate(pairs) if pair in pairs[:n])
-            raise self.error("classes", f"'{verbs[verb]} {objects[thing]}' stands there twice")
+            verb, label = next(pair for n, pair in enumerate(pairs) if pair in pairs[:n])
+            raise self.error("classes", f"'{verbs[verb]} {objects[label]}' stands there twice")
         return pairs
 
     def matrix(self, path: Path, shape: tuple[int, int]) -> Pairs:
@@ -201,7 +199,7 @@ class _Description:
                 f"{path}: has shape {matrix.shape}; give a matrix of zeros and ones of the shape "
                 f"{shape}: verbs x objects",
             )
-        return [(int(verb), int(thing)) for verb, thing in np.argwhere(matrix)]
+        return [(int(verb), int(label)) for verb, label in np.argwhere(matrix)]
 
     def conventions(self, objects: int, verbs: int) -> Conventions:
         numbers = self.table("numbers", ("objects", "verbs"))
@@ -231,7 +229,7 @@ class _Description:
             )
         return tuple(numbers)
 
-    def splits(self, words: Vocabulary) -> dict[str, BoolArray]:
+    def splits(self, vocabulary: Vocabulary) -> dict[str, BoolArray]:
         """Rare and other classes, where the description tells."""
         table = self.table("rare", ("classes", "counts", "below"))
         if not table:
@@ -242,30 +240,30 @@ class _Description:
         if "classes" in table:
             if not isinstance(table["classes"], list):
                 raise self.error("rare.classes", "give a list of classes, by number or name")
-            members = [find_class(where, one, words) for one in table["classes"]]
-            rare = np.isin(np.arange(len(words)), members)
+            members = [find_class(where, one, vocabulary) for one in table["classes"]]
+            rare = np.isin(np.arange(len(vocabulary)), members)
         else:
             below = table.get("below", 10)
             if type(below) is not int:
                 raise self.error("rare.below", f"is {below!r:.60}; give a whole number")
-            rare = self.counts(table["counts"], words) < below
+            rare = self.counts(table["counts"], vocabulary) < below
         return {"rare": rare, "non_rare": ~rare}
 
-    def counts(self, given: Any, words: Vocabulary) -> npt.NDArray[np.int64]:
+    def counts(self, given: Any, vocabulary: Vocabulary) -> npt.NDArray[np.int64]:
         """(C,) training instances of each class; those that are not named have none."""
-        if isinstance(given, list) and len(given) == len(words):
+        if isinstance(given, list) and len(given) == len(vocabulary):
             given = {hoi + 1: count for hoi, count in enumerate(given)}
         if not isinstance(given, dict) or not all(
             type(count) is int and 0 <= count <= EXACT for count in given.values()
         ):
             raise self.error(
                 "rare.counts",
-                f"give a list of {len(words)} whole numbers, one a class, or a table of "
+                f"give a list of {len(vocabulary)} whole numbers, one a class, or a table of "
                 '"verb object" = number',
             )
-        counts = np.zeros(len(words), dtype=np.int64)
+        counts = np.zeros(len(vocabulary), dtype=np.int64)
         for one, count in given.items():
-            counts[find_class(f"{self.path}: rare.counts", one, words)] = count
+            counts[find_class(f"{self.path}: rare.counts", one, vocabulary)] = count
         return counts
 
     def protocol(self, name: str, no_interaction: bool) -> Protocol:

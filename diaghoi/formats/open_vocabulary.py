@@ -23,13 +23,13 @@ from diaghoi.data.scenes import Scenes
 from diaghoi.exceptions import InputError, close_matches, some_of
 from diaghoi.formats.base import Format, Kind, Options
 from diaghoi.formats.columns.checks import Rows, check_boxes, check_scores, names_array, shown
-from diaghoi.formats.columns.records import Table
+from diaghoi.formats.columns.records import RecordTable
 from diaghoi.formats.containers.content import Content
 
 if TYPE_CHECKING:
     from diaghoi.data.vocabulary import Vocabulary
     from diaghoi.language.lexicon import Lexicon
-    from diaghoi.language.open_vocabulary import Words
+    from diaghoi.language.open_vocabulary import NumberedWords
 
 _KEYS = ("image", "human_box", "object_box", "verb", "object", "text", "score")
 # What others call the same; the names of this format come first.
@@ -56,12 +56,12 @@ def _read(content: Content, kind: Kind, options: Options) -> Scenes:
     value = [content.value] if isinstance(content.value, dict) else list(content.value)
     grouped, names = _by_image(content.file, value)
     rows = Rows(content.file, names, "predictions", np.array([len(each) for each in grouped]))
-    table = Table(grouped, rows)
-    human, thing = (_boxes(table, key, options) for key in ("human_box", "object_box"))
+    table = RecordTable(grouped, rows)
+    human, object_box = (_boxes(table, key, options) for key in ("human_box", "object_box"))
     score = check_scores(rows, table.numbers("score"), "score") if table.has("score") else None
     verbs, objects, notes = _phrases(rows, grouped, lexicon(), options.vocabulary)
     words = open_vocabulary(options.vocabulary, verbs, objects, lexicon())
-    return _scenes(rows, human, thing, words, score, notes)
+    return _scenes(rows, human, object_box, words, score, notes)
 
 
 def _by_image(file: str, value: Sequence[Any]) -> tuple[list[list[dict[str, Any]]], list[str]]:
@@ -90,13 +90,16 @@ def _by_image(file: str, value: Sequence[Any]) -> tuple[list[list[dict[str, Any]
     return list(images.values()), list(images)
 
 
-def _boxes(table: Table, key: str, options: Options) -> FloatArray:
+def _boxes(table: RecordTable, key: str, options: Options) -> FloatArray:
     corners = options.corners(table.boxes(key))
     return check_boxes(table.rows, corners, key, origin=options.origin_or(0))
 
 
 def _phrases(
-    rows: Rows, grouped: Sequence[Sequence[dict[str, Any]]], words: Lexicon, vocabulary: Vocabulary
+    rows: Rows,
+    grouped: Sequence[Sequence[dict[str, Any]]],
+    lexicon: Lexicon,
+    vocabulary: Vocabulary,
 ) -> tuple[list[str], list[str], tuple[str, ...]]:
     """Verb and object of each line, and a note on the replies in which there are none."""
     from diaghoi.language.open_vocabulary import known_verbs
@@ -110,7 +113,7 @@ def _phrases(
             objects.append(_text(rows, number, line, "object"))
             continue
         text = _text(rows, number, line, "text")
-        phrase = read_phrase(text, words, known)
+        phrase = read_phrase(text, lexicon, known)
         if phrase is None:
             unread.append(text)
             phrase = text, text
@@ -137,14 +140,14 @@ def _text(rows: Rows, number: int, line: dict[str, Any], key: str) -> str:
 def _scenes(
     rows: Rows,
     human: FloatArray,
-    thing: FloatArray,
-    words: Words,
+    object_box: FloatArray,
+    words: NumberedWords,
     score: FloatArray | None,
     notes: tuple[str, ...],
 ) -> Scenes:
     """Give equal boxes of an image one row, and equal pairs of boxes."""
     label = np.stack([np.full_like(words.object, words.vocabulary.person), words.object], axis=1)
-    label, xyxy = label.reshape(-1), np.stack([human, thing], axis=1).reshape(-1, 4)
+    label, xyxy = label.reshape(-1), np.stack([human, object_box], axis=1).reshape(-1, 4)
     image = np.repeat(rows.image, 2)
     first, box = distinct_boxes(image, label, xyxy)
     used, pair = distinct(box[0::2] * np.int64(max(len(first), 1)) + box[1::2])

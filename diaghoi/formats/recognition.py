@@ -63,14 +63,14 @@ def recognise(path: str | os.PathLike[str]) -> Recognised:
         return described(content, chosen, kind, vocabulary_of(content, chosen, None))
 
 
-def described(content: Content, chosen: Format, kind: Kind, words: Vocabulary) -> Recognised:
+def described(content: Content, chosen: Format, kind: Kind, given: Vocabulary) -> Recognised:
     """Say what a file is."""
     return Recognised(
         format=chosen.name,
         kind=kind,
         title=chosen.title,
         container=content.container,
-        dataset=words.name,
+        dataset=given.name,
     )
 
 

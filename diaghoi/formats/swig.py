@@ -32,7 +32,7 @@ from diaghoi.formats.columns.checks import (
     check_scores,
     shown,
 )
-from diaghoi.formats.columns.listed import Layout, read_listed
+from diaghoi.formats.columns.listed import ListLayout, read_listed
 from diaghoi.formats.columns.repeated import from_repeated
 from diaghoi.formats.containers.content import Content
 
@@ -70,7 +70,7 @@ def _annotations(content: Content, options: Options) -> Scenes:
         row | {key: _name(row[key])} if isinstance(row, dict) and key in row else row
         for row in content.value
     ]
-    layout = Layout(
+    layout = ListLayout(
         name=key,
         boxes="box_annotations",
         triplets="hoi_annotations",
@@ -106,7 +106,7 @@ def _predictions(content: Content, options: Options) -> Scenes:
     hoi = _classes(values[:, 0], rows, len(options.vocabulary))
     check_scores(rows, values[:, 1], "")
     origin = options.origin_or(0)
-    human, thing = (
+    human, object_box = (
         check_boxes(rows, options.corners(part), "", origin=origin)
         for part in (values[:, 2:6], values[:, 6:])
     )
@@ -115,7 +115,7 @@ def _predictions(content: Content, options: Options) -> Scenes:
         names=names,
         image=rows.image,
         human=human,
-        thing=thing,
+        object_box=object_box,
         hoi=hoi,
         score=values[:, 1],
         source=content.file,

@@ -18,13 +18,13 @@ import numpy as np
 from diaghoi.data.arrays.ragged import runs
 from diaghoi.data.scenes import Scenes
 from diaghoi.formats.base import Format, Kind, Options
-from diaghoi.formats.columns.listed import Layout, read_listed
+from diaghoi.formats.columns.listed import ListLayout, read_listed
 from diaghoi.formats.columns.numbering import numbers_of_files
 from diaghoi.formats.containers.atomic import replacing
 from diaghoi.formats.containers.content import Content
 
 _LAYOUTS = {
-    "annotations": Layout(
+    "annotations": ListLayout(
         name="filename",
         boxes="annotations",
         triplets="hoi_annotation",
@@ -32,7 +32,7 @@ _LAYOUTS = {
         objects="coco80",
         verb_origin=0,
     ),
-    "predictions": Layout(
+    "predictions": ListLayout(
         name="filename",
         boxes="predictions",
         triplets="hoi_prediction",
@@ -106,10 +106,10 @@ def _triplet_columns(scenes: Scenes) -> dict[str, Any]:
     """Columns of the triplets, with boxes counted within their image."""
     start, _ = runs(scenes.box_image, np.arange(len(scenes)))
     offset = start[scenes.triplet_image]
-    thing = scenes.pair_object[scenes.triplet_pair]
+    object_box = scenes.pair_object[scenes.triplet_pair]
     columns: dict[str, Any] = {
         "subject_id": scenes.pair_human[scenes.triplet_pair] - offset,
-        "object_id": np.where(thing < 0, -1, thing - offset),
+        "object_id": np.where(object_box < 0, -1, object_box - offset),
         "category_id": scenes.triplet_verb,
         "score": scenes.triplet_score,
         "action_score": scenes.triplet_action_score,

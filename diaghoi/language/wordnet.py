@@ -146,8 +146,8 @@ def pack(records: dict[str, Records]) -> str:
     for pos, part in records.items():
         lines.append(f"# {pos} {len(part.words)} {len(part.exceptions)}")
         for row, (words, above) in enumerate(zip(part.words, part.hypernyms, strict=True)):
-            told = " ".join(word if sense == 1 else f"{word}:{sense}" for word, sense in words)
-            lines.append(told + "".join(f"\t{row - each}" for each in above))
+            entry = " ".join(word if sense == 1 else f"{word}:{sense}" for word, sense in words)
+            lines.append(entry + "".join(f"\t{row - each}" for each in above))
         lines += [" ".join((form, *bases)) for form, bases in part.exceptions.items()]
     return "\n".join(lines) + "\n"
 
@@ -160,8 +160,8 @@ def unpack(text: str) -> dict[str, Records]:
         _, pos, synsets, exceptions = header.split()
         words, hypernyms = [], []
         for row in range(int(synsets)):
-            told, *above = next(lines).split("\t")
-            pairs = (word.partition(":") for word in told.split(" "))
+            entry, *above = next(lines).split("\t")
+            pairs = (word.partition(":") for word in entry.split(" "))
             words.append([(word, int(sense) if sense else 1) for word, _, sense in pairs])
             hypernyms.append(tuple(row - int(each) for each in above))
         irregular = (next(lines).split() for _ in range(int(exceptions)))

@@ -46,7 +46,7 @@ _NO_VERBS = BEING | DETERMINERS | PARTICLES | PEOPLE | NEGATIONS
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reading:
+class WordForms:
     """What a verb or an object can be called.
 
     Parameters
@@ -70,7 +70,7 @@ def tokens(text: str) -> list[str]:
     return _TOKEN.findall(folded)
 
 
-def read_verb(text: str, lexicon: Lexicon, known: Collection[str] = ()) -> Reading:
+def read_verb(text: str, lexicon: Lexicon, known: Collection[str] = ()) -> WordForms:
     """Read a verb, which may be inflected and have particles: ``sitting on``.
 
     Parameters
@@ -84,7 +84,7 @@ def read_verb(text: str, lexicon: Lexicon, known: Collection[str] = ()) -> Readi
 
     Returns
     -------
-    Reading
+    WordForms
         Without lemmas where no word of the text is a verb.
     """
     words = tokens(text)
@@ -97,9 +97,9 @@ def read_verb(text: str, lexicon: Lexicon, known: Collection[str] = ()) -> Readi
             shown = names[0]
             whole = tuple(name for name in names if rest and lexicon.has(name, "v"))
             names = tuple(dict.fromkeys(("_".join(words), *names)))
-            return Reading(name=shown, names=names, lemmas=(*whole, *bases))
+            return WordForms(name=shown, names=names, lemmas=(*whole, *bases))
     joined = "_".join(words)
-    return Reading(name=joined, names=(joined,), lemmas=())
+    return WordForms(name=joined, names=(joined,), lemmas=())
 
 
 def _verbs(word: str, lexicon: Lexicon, known: Collection[str]) -> tuple[str, ...]:
@@ -112,12 +112,12 @@ def _verbs(word: str, lexicon: Lexicon, known: Collection[str]) -> tuple[str, ..
     return tuple(dict.fromkeys((*own, *lexicon.lemmas(word, "v"))))
 
 
-def read_object(text: str, lexicon: Lexicon) -> Reading:
+def read_object(text: str, lexicon: Lexicon) -> WordForms:
     """Read an object, which may have several words: ``dining_table``.
 
     Returns
     -------
-    Reading
+    WordForms
         Lemmas: what WordNet knows as one word, the longest first, then each word. None where no
         word is a noun.
     """
@@ -132,7 +132,7 @@ def read_object(text: str, lexicon: Lexicon) -> Reading:
             if length == len(words):
                 names += forms
             lemmas += [form for form in forms if lexicon.has(form, "n")]
-    return Reading(
+    return WordForms(
         name=names[0], names=tuple(dict.fromkeys(names)), lemmas=tuple(dict.fromkeys(lemmas))
     )
 
@@ -157,14 +157,14 @@ def read_phrase(text: str, lexicon: Lexicon, known: Collection[str] = ()) -> tup
         stop = place + 1
         while stop < len(words) and words[stop] in PARTICLES:
             stop += 1
-        thing: list[str] = []
+        named: list[str] = []
         for word in words[stop:]:
             if word in AFTERWARDS:
                 break
             if word not in DETERMINERS:
-                thing.append(word)
-        if thing:
-            return " ".join(words[place:stop]), " ".join(thing)
+                named.append(word)
+        if named:
+            return " ".join(words[place:stop]), " ".join(named)
     return None
 
 

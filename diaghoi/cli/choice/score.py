@@ -254,15 +254,15 @@ def _answered(
     return _detected(path, asked, selected, match, label, {}), selected.words
 
 
-def _groups(evaluations: Sequence[ChoiceEvaluation], told: Sequence[str]) -> list[str]:
+def _groups(evaluations: Sequence[ChoiceEvaluation], given_groups: Sequence[str]) -> list[str]:
     """Group models as told, else by how they answered; none where all would be in one group."""
     from diaghoi.choice.evaluation import REPLIES
 
     chosen = [
         group or (VLM if each.how == REPLIES else DETECTOR)
-        for group, each in zip(told, evaluations, strict=True)
+        for group, each in zip(given_groups, evaluations, strict=True)
     ]
-    return chosen if len(set(chosen)) > 1 or any(told) else []
+    return chosen if len(set(chosen)) > 1 or any(given_groups) else []
 
 
 def _result(

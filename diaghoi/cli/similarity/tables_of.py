@@ -13,7 +13,7 @@ from diaghoi.cli.similarity.agreement import agreement
 from diaghoi.cli.similarity.build import build
 from diaghoi.cli.similarity.tables import Combine, Weight
 from diaghoi.exceptions import some_of
-from diaghoi.formats.datasets import vocabulary
+from diaghoi.formats.datasets import vocabulary as vocabulary_named
 
 similarity = typer.Typer(
     no_args_is_help=True, help="Look at, join, build and judge tables of similarity."
@@ -77,10 +77,13 @@ def inspect(
     from diaghoi.semantic.tables.table_checks import table_facts
 
     outputs.check_files([json], [table, synsets])
-    words = vocabulary(dataset)
+    vocabulary = vocabulary_named(dataset)
     result = table_facts(
         read_ratings(table, scale=scale),
-        {f"verbs of {words.name}": verb_words(words), f"objects of {words.name}": words.objects},
+        {
+            f"verbs of {vocabulary.name}": verb_words(vocabulary),
+            f"objects of {vocabulary.name}": vocabulary.objects,
+        },
         None if synsets is None else read_senses(synsets),
     )
     show_sheets(result, json, quiet, table_sheets(result))

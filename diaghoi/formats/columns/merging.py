@@ -59,8 +59,8 @@ def merge(triplets: Scenes, pairs: Scenes) -> Scenes:
     # One number for both boxes; objects are raised by 1, because -1 says that there is none.
     base = np.int64(len(scenes.box_image) + 1)
 
-    def keys(number: IntArray, human: IntArray, thing: IntArray) -> IntArray:
-        found = np.append(number, -1)[thing]
+    def keys(number: IntArray, human: IntArray, object_box: IntArray) -> IntArray:
+        found = np.append(number, -1)[object_box]
         return np.asarray(number[human] * base + found + 1)
 
     old = len(triplets.box_image)
@@ -170,8 +170,8 @@ def _joined_boxes(triplets: Scenes, pairs: Scenes) -> tuple[Scenes, IntArray]:
 def _known(label: IntArray, number: IntArray, total: int) -> IntArray:
     """Give each merged box the first category that the files say, -1 where they say none."""
     merged = np.full(total, -1, dtype=label.dtype)
-    told = np.flatnonzero(label >= 0)[::-1]
-    merged[number[told]] = label[told]  # the last assignment to a box holds
+    known = np.flatnonzero(label >= 0)[::-1]
+    merged[number[known]] = label[known]  # the last assignment to a box holds
     return merged
 
 

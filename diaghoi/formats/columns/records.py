@@ -81,7 +81,7 @@ class Images:
             return (f"{self.file}: images have no names; they are joined by position",)
         return ()
 
-    def table(self, field: str, arrays: Mapping[str, str] | None = None) -> Table:
+    def table(self, field: str, arrays: Mapping[str, str] | None = None) -> RecordTable:
         """Return one table of the images: a list of rows in each.
 
         Parameters
@@ -108,11 +108,11 @@ class Images:
                 f"{self.file}: {where}: {field}: is {shown(lists[bad])}; give a list"
             ) from None
         check_amount(self.file, field, int(count.sum()), self.size)
-        return Table(lists, Rows(self.file, self.names, field, count, arrays))
+        return RecordTable(lists, Rows(self.file, self.names, field, count, arrays))
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
+class RecordTable:
     """Rows in lists, one list an image.
 
     Parameters

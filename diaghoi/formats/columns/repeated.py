@@ -17,7 +17,7 @@ def from_repeated(
     sizes: IntArray | None = None,
     image: IntArray,
     human: FloatArray,
-    thing: FloatArray,
+    object_box: FloatArray,
     hoi: IntArray,
     score: FloatArray | None = None,
     source: str,
@@ -35,7 +35,7 @@ def from_repeated(
         Width and height.
     image : (T,) int array
         Image of each triplet, ascending.
-    human, thing : (T, 4) float64 array
+    human, object_box : (T, 4) float64 array
         Its boxes, counted from zero.
     hoi : (T,) int array
         Its HOI class.
@@ -55,7 +55,7 @@ def from_repeated(
     # Human and object in turn, so that the boxes stand in the order in which the file has them.
     category = vocabulary.class_object[hoi].astype(np.int64)
     label = np.stack([np.full_like(category, vocabulary.person), category], axis=1).reshape(-1)
-    xyxy = np.stack([human, thing], axis=1).reshape(-1, 4)
+    xyxy = np.stack([human, object_box], axis=1).reshape(-1, 4)
     image_of_box = np.repeat(image, 2)
     first, box = distinct_boxes(image_of_box, label, xyxy)
     used, pair = distinct(box[0::2] * np.int64(max(len(first), 1)) + box[1::2])

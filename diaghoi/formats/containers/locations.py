@@ -69,9 +69,9 @@ def stamp(path: str) -> str:
         with _reaching(path) as (system, inner):
             return str(system.ukey(inner))
     return "|".join(
-        f"{each.name} {told.st_size} {told.st_mtime_ns} {told.st_ino}"
+        f"{each.name} {status.st_size} {status.st_mtime_ns} {status.st_ino}"
         for each in _members(Path(path))
-        for told in [each.stat()]
+        for status in [each.stat()]
     )
 
 

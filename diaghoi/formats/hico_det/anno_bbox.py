@@ -55,9 +55,9 @@ def _read(content: Content, kind: Kind, options: Options) -> Scenes:
         rows, np.array(found.hoi, dtype=np.int64) - 1, len(vocabulary), "id", "HOI class (id - 1)"
     )
     origin = options.origin_or(1)
-    human, thing = (
+    human, object_box = (
         check_boxes(rows, np.array(part).reshape(-1, 4), key, origin=origin)
-        for part, key in ((found.human, "bboxhuman"), (found.thing, "bboxobject"))
+        for part, key in ((found.human, "bboxhuman"), (found.object_box, "bboxobject"))
     )
     return from_repeated(
         vocabulary,
@@ -65,7 +65,7 @@ def _read(content: Content, kind: Kind, options: Options) -> Scenes:
         sizes=np.array(found.sizes, dtype=np.int64).reshape(-1, 2),
         image=rows.image,
         human=human,
-        thing=thing,
+        object_box=object_box,
         hoi=hoi,
         source=file,
         notes=_notes(file, variable, found.invisible),
@@ -117,7 +117,7 @@ class _Collected:
     count: list[int] = field(default_factory=list)
     hoi: list[int] = field(default_factory=list)
     human: list[list[float]] = field(default_factory=list)
-    thing: list[list[float]] = field(default_factory=list)
+    object_box: list[list[float]] = field(default_factory=list)
     invisible: int = 0
 
     def add(self, image: Any) -> None:
@@ -156,7 +156,7 @@ class _Collected:
                     )
             self.hoi.append(number)
             self.human.append(boxes[0][pair[0] - 1])
-            self.thing.append(boxes[1][pair[1] - 1])
+            self.object_box.append(boxes[1][pair[1] - 1])
 
     def _boxes(self, hoi: Any, key: str, where: str) -> list[list[float]]:
         return [

@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from diaghoi.data.scenes import Scenes
 from diaghoi.formats.base import Format, Kind, Options
-from diaghoi.formats.columns.listed import Layout, read_listed
+from diaghoi.formats.columns.listed import ListLayout, read_listed
 from diaghoi.formats.containers.content import Content
 from diaghoi.formats.v_coco.qpic import is_v_coco, read_qpic
 
-_LAYOUT = Layout(
+_LAYOUT = ListLayout(
     name="file_name",
     boxes="annotations",
     triplets="hoi_annotation",

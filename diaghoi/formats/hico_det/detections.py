@@ -69,7 +69,7 @@ def _read(content: Content, kind: Kind, options: Options) -> Scenes:
         names=np.full(images[1], "", dtype=np.str_),
         image=image[order],
         human=values[order, :4],
-        thing=values[order, 4:8],
+        object_box=values[order, 4:8],
         hoi=hoi[order],
         score=values[order, 8],
         source=content.file,
@@ -119,10 +119,10 @@ def _numbering(
         return orders[name]
     other = next((n for n, misfit in wrong.items() if misfit is None), None)
     hint = f"; the files fit {other}: say so with --objects" if other else ""
-    thing = vocabulary.objects[orders[name][bad]]
+    object_name = vocabulary.objects[orders[name][bad]]
     raise InputError(
         f"{folder}: detections_{bad:02d}.mat: all_boxes: has {rows[bad]} rows, but "
-        f"{thing!r} has {expected[orders[name][bad]]} HOI classes{hint}"
+        f"{object_name!r} has {expected[orders[name][bad]]} HOI classes{hint}"
     )
 
 

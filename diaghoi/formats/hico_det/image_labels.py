@@ -51,8 +51,8 @@ class ImageLabels:
             )
         positive = self.positive[:, [position[name] for name in names]]
         objects = np.zeros((len(annotations), len(annotations.vocabulary.objects)), dtype=bool)
-        for hoi, thing in enumerate(annotations.vocabulary.class_object):
-            objects[:, thing] |= positive[hoi]
+        for hoi, label in enumerate(annotations.vocabulary.class_object):
+            objects[:, label] |= positive[hoi]
         return objects
 
 

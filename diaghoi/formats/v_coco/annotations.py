@@ -49,7 +49,7 @@ class _Action:
     images: IntArray
     people: IntArray
     done: BoolArray
-    things: IntArray
+    objects: IntArray
 
 
 def _read(content: Content, kind: Kind, options: Options) -> Scenes:
@@ -71,10 +71,10 @@ def _read(content: Content, kind: Kind, options: Options) -> Scenes:
             f"{len(ids)} images are not; give the .ids file of the same split"
         )
     boxes = read_coco_boxes(instances, ids)
-    person, verb, thing = _triplets(file, actions, ids, boxes)
+    person, verb, object_box = _triplets(file, actions, ids, boxes)
     order = np.argsort(person * len(options.vocabulary.verbs) + verb, kind="stable")
-    person, verb, thing = person[order], verb[order], thing[order]
-    first, pair = distinct(person * np.int64(len(boxes.image) + 1) + thing + 1)
+    person, verb, object_box = person[order], verb[order], object_box[order]
+    first, pair = distinct(person * np.int64(len(boxes.image) + 1) + object_box + 1)
     ignored = (boxes.label == options.vocabulary.person) & ~np.isin(
         boxes.annotation, actions[0].people
     )
@@ -87,7 +87,7 @@ def _read(content: Content, kind: Kind, options: Options) -> Scenes:
         box_label=boxes.label,
         box_ignored=ignored,
         pair_human=person[first],
-        pair_object=thing[first],
+        pair_object=object_box[first],
         triplet_pair=pair,
         triplet_verb=verb,
         source=file,
@@ -196,9 +196,9 @@ def _action(where: str, row: dict[str, Any]) -> _Action:
                 f"{where}: {key}: has {len(column)} entries, and {rows} are needed for "
                 f"{len(people)} entries of 'ann_id'"
             )
-    things = columns["role_object_id"].reshape(len(given), len(people))
+    objects = columns["role_object_id"].reshape(len(given), len(people))
     done = columns["label"] == 1
-    if (things[given.index("agent")] != people)[done].any():
+    if (objects[given.index("agent")] != people)[done].any():
         raise InputError(
             f"{where}: role_object_id: the agents are not the people of 'ann_id'; the ids of all "
             "people for the first role come first, then those for the second"
@@ -213,7 +213,7 @@ def _action(where: str, row: dict[str, Any]) -> _Action:
         images=columns["image_id"],
         people=people,
         done=done,
-        things=things[[given.index(role) for role in wanted]],
+        objects=objects[[given.index(role) for role in wanted]],
     )
 
 
@@ -242,18 +242,18 @@ def _triplets(
         image, people = action.images[chosen], action.people[chosen]
         person = _rows(file, action, "ann_id", people, image, ids, boxes)
         for place, verb in enumerate(action.classes):
-            things = action.things[place, chosen] if place else np.zeros_like(people)
-            thing = _rows(file, action, "role_object_id", things, image, ids, boxes)
-            lost = (thing < 0) & (things != 0)
+            objects = action.objects[place, chosen] if place else np.zeros_like(people)
+            object_box = _rows(file, action, "role_object_id", objects, image, ids, boxes)
+            lost = (object_box < 0) & (objects != 0)
             if lost.any():
                 raise InputError(
                     f"{file}: image {image[lost][0]}: action {action.name!r}: role_object_id: "
-                    f"annotation {things[lost][0]} has no usable box in {boxes.file}"
+                    f"annotation {objects[lost][0]} has no usable box in {boxes.file}"
                 )
             usable = person >= 0
-            parts.append((person[usable], np.full(int(usable.sum()), verb), thing[usable]))
-    person, verb, thing = (np.concatenate(column) for column in zip(*parts, strict=True))
-    return person, verb, thing
+            parts.append((person[usable], np.full(int(usable.sum()), verb), object_box[usable]))
+    person, verb, object_box = (np.concatenate(column) for column in zip(*parts, strict=True))
+    return person, verb, object_box
 
 
 def _rows(

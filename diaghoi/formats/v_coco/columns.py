@@ -118,9 +118,9 @@ class Columns:
             For infinite scores, and boxes that are no boxes.
         """
         role = values.role
-        told = ~np.isnan(role[4])
-        boxed = told & ~_empty(role)
-        self._check(start, values, told, boxed)
+        predicted = ~np.isnan(role[4])
+        boxed = predicted & ~_empty(role)
+        self._check(start, values, predicted, boxed)
         boxes = _distinct_in_rows(role, boxed)
         base = self.boxes + np.cumsum(boxes.count + 1) - (boxes.count + 1)
         self._add_boxes(start, values.person, role, boxes)
@@ -129,7 +129,7 @@ class Columns:
         action = np.where(np.isnan(action), score, action)
         self._add_pairs(base, score, action, boxes)
 
-    def _check(self, start: int, values: Values, told: BoolArray, boxed: BoolArray) -> None:
+    def _check(self, start: int, values: Values, predicted: BoolArray, boxed: BoolArray) -> None:
         known = roles()
         infinite = np.isinf(_by_class(values.agent, values.role[4]))
         if infinite.any():
@@ -177,11 +177,11 @@ class Columns:
     def _add_pairs(self, base: IntArray, score: Array, action: Array, boxes: _Boxes) -> None:
         """Append pairs and triplets; ``base`` is the row of each dict's person."""
         classes = len(roles().keys)
-        told = ~np.isnan(score)
+        predicted = ~np.isnan(score)
         box = np.full(score.shape, -1, dtype=np.int8)
         box[:, roles().roles] = boxes.number
         # The pair without an object stands where a class first uses it, among those with one.
-        alone = told & (box < 0)
+        alone = predicted & (box < 0)
         has_alone = np.asarray(alone.any(axis=1))
         used_at = np.where(has_alone, alone.argmax(axis=1), classes)
         before = (boxes.first & (roles().roles < used_at[:, None])).sum(axis=1)
@@ -193,16 +193,18 @@ class Columns:
         human = np.repeat(base, count)
         place = np.arange(len(human)) - np.repeat(start - self.pairs, count)
         alone_at = np.repeat(np.where(has_alone, before, classes), count)
-        thing = human + 1 + place - (place > alone_at)
+        object_box = human + 1 + place - (place > alone_at)
         self.parts["pair_human"].append(human.astype(np.int32))
-        self.parts["pair_object"].append(np.where(place == alone_at, -1, thing).astype(np.int32))
+        self.parts["pair_object"].append(
+            np.where(place == alone_at, -1, object_box).astype(np.int32)
+        )
         self.pairs += len(human)
 
-        rows = slice(self.triplets, self.triplets + int(told.sum()))
-        self.triplet_pair[rows] = pair[told]
-        self.triplet_verb[rows] = np.nonzero(told)[1]
-        self.triplet_score[rows] = score[told]
-        self.triplet_action_score[rows] = action[told]
+        rows = slice(self.triplets, self.triplets + int(predicted.sum()))
+        self.triplet_pair[rows] = pair[predicted]
+        self.triplet_verb[rows] = np.nonzero(predicted)[1]
+        self.triplet_score[rows] = score[predicted]
+        self.triplet_action_score[rows] = action[predicted]
         self.triplets = rows.stop
 
     def scenes(self, vocabulary: Vocabulary, notes: tuple[str, ...]) -> Scenes:

@@ -20,7 +20,7 @@ from diaghoi.data.scenes import Scenes
 from diaghoi.exceptions import InputError
 from diaghoi.formats.base import Options
 from diaghoi.formats.columns.checks import check_amount
-from diaghoi.formats.columns.listed import Layout, read_listed
+from diaghoi.formats.columns.listed import ListLayout, read_listed
 from diaghoi.formats.containers.content import Content
 from diaghoi.formats.v_coco.keys import image_number, roles
 
@@ -65,7 +65,7 @@ def read_qpic(content: Content, options: Options) -> Scenes:
     InputError
         As :func:`~diaghoi.formats.columns.listed.read_listed`, and for images without a number.
     """
-    layout = Layout(
+    layout = ListLayout(
         name="file_name",
         boxes="annotations",
         triplets="hoi_annotation",
@@ -111,21 +111,21 @@ def _with_agents(scenes: Scenes) -> Scenes:
     """Add one agent triplet for each person and action, and sort by person and class."""
     known = roles()
     human = scenes.pair_human[scenes.triplet_pair].astype(np.int64)
-    thing = scenes.pair_object[scenes.triplet_pair].astype(np.int64)
+    object_box = scenes.pair_object[scenes.triplet_pair].astype(np.int64)
     verb = scenes.triplet_verb.astype(np.int64)
     agent = known.agents[known.action[verb]]
     role = agent != verb
     doing, _ = distinct(human * len(known.keys) + agent)
     human = np.concatenate([human[doing], human[role]])
     verb = np.concatenate([agent[doing], verb[role]])
-    thing = np.concatenate([np.full(len(doing), -1), thing[role]])
+    object_box = np.concatenate([np.full(len(doing), -1), object_box[role]])
     order = np.argsort(human * len(known.keys) + verb, kind="stable")
-    human, verb, thing = human[order], verb[order], thing[order]
-    first, pair = distinct(human * np.int64(len(scenes.box_image) + 1) + thing + 1)
+    human, verb, object_box = human[order], verb[order], object_box[order]
+    first, pair = distinct(human * np.int64(len(scenes.box_image) + 1) + object_box + 1)
     return replace(
         scenes,
         pair_human=human[first],
-        pair_object=thing[first],
+        pair_object=object_box[first],
         triplet_pair=pair,
         triplet_verb=verb,
     )

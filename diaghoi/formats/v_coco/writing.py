@@ -87,8 +87,8 @@ def _values(scenes: Scenes, triplets: IntArray, row: IntArray, total: int) -> li
     score = scenes.scores[triplets]
     dense = np.full((len(known.keys), total, 5), np.nan)
     dense[verb, row, 4] = score
-    thing = scenes.pair_object[scenes.triplet_pair[triplets]]
-    box = np.where(thing[:, None] < 0, 0.0, scenes.box_xyxy[thing])
+    object_box = scenes.pair_object[scenes.triplet_pair[triplets]]
+    box = np.where(object_box[:, None] < 0, 0.0, scenes.box_xyxy[object_box])
     dense[verb, row, :4] = box
     agents = set(known.agents.tolist())
     return [
