@@ -39,8 +39,8 @@ def set_(key: Key, path: Annotated[Path, typer.Argument(help="The file.", readab
         raise InputError(f"{path}: no such file")
     if path.is_dir() and what != "annotations":
         raise InputError(f"{path}: not a file")
-    with progress(quiet=False) as shown:
-        shown.start(f"reading {path}")
+    with progress(quiet=False) as bar:
+        bar.start(f"reading {path}")
         if what == "annotations":
             path = in_folder(path, vocabulary_named(dataset)).path
             holds = f"{len(read_annotations(path, dataset=dataset)):,} annotated images"

@@ -43,13 +43,13 @@ def convert(
         "top": top,
         "image_id": image_id,
     }
-    with progress(quiet) as shown:
-        shown.start(f"reading {source}")
+    with progress(quiet) as bar:
+        bar.start(f"reading {source}")
         if pairs is None:
             _, scenes = read(source, instances=instances, ids=ids, **reading)
         else:
             scenes = read_predictions(source, pairs=pairs, **reading)
-        shown.start(f"writing {target}")
+        bar.start(f"writing {target}")
         write(target, scenes)
     if not quiet:
         typer.echo(

@@ -38,7 +38,6 @@ Severity = Annotated[
     list[str] | None,
     typer.Option(help="1 (mild) to 5 (strong), or a range like 1-3; repeatable [1-5]."),
 ]
-Workers = Annotated[int | None, typer.Option(min=1, help="Processes [one for each core].")]
 
 
 def corrupt(
@@ -46,7 +45,7 @@ def corrupt(
     out: Out,
     corruption: Names = None,
     severity: Severity = None,
-    workers: Workers = None,
+    workers: options.Workers = None,
     seed: options.Seed = 0,
     quiet: options.Quiet = False,
 ) -> None:
@@ -61,8 +60,8 @@ def corrupt(
     chosen = [each.name for each in find(given)] if given else list(CORRUPTIONS)
     levels = _severities(severity)
     outputs.check_folder(out)
-    with progress(quiet) as shown:
-        shown.start("corrupting", total=len(picture_names(images)))
+    with progress(quiet) as bar:
+        bar.start("corrupting", total=len(picture_names(images)))
         done = corrupt_folder(
             images,
             out,
@@ -70,7 +69,7 @@ def corrupt(
             levels,
             seed=seed,
             workers=workers or cores(),
-            progress=shown.advance,
+            progress=bar.advance,
         )
     if not quiet:
         ways = "1 corruption" if len(chosen) == 1 else f"{len(chosen)} corruptions"

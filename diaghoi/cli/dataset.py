@@ -44,8 +44,8 @@ def check(
     result = _understood(vocabulary)
     path = annotations or vocabulary.annotations
     if path is not None:
-        with progress(quiet) as shown:
-            shown.start(f"reading {path}")
+        with progress(quiet) as bar:
+            bar.start(f"reading {path}")
             truth = read_annotations(path, dataset=vocabulary)
             found = inspect(truth)
         result["annotations"] = {"file": str(path)} | found.facts

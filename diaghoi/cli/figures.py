@@ -23,9 +23,6 @@ if TYPE_CHECKING:
 COLUMNS = ("single", "double")
 FORMATS = ("pdf", "svg", "png")
 
-StudyFile = Annotated[
-    Path, typer.Argument(metavar="STUDY.toml", help="The models of a study.", readable=False)
-]
 Column = Annotated[
     str, typer.Option(help="Width: a single (3.25 in) or a double (6.875 in) column.")
 ]
@@ -40,7 +37,7 @@ Hoi = Annotated[
 
 
 def figures(
-    study: StudyFile,
+    study: options.StudyFile,
     out: options.Folder,
     column: Column = "double",
     format: Format = "pdf",
@@ -70,16 +67,16 @@ def figures(
         notes.extend(found.notes)
         return found.path
 
-    with progress(quiet) as shown:
+    with progress(quiet) as bar:
         collection = plots.collect(
             described,
             [plots.FIGURES[name] for name in chosen],
             hoi=hoi,
             locate=locate,
-            progress=lambda label: shown.start(f"diagnosing {label}"),
+            progress=lambda label: bar.start(f"diagnosing {label}"),
         )
         notes += collection.notes
-        written = _draw(collection, files, width, notes, shown)
+        written = _draw(collection, files, width, notes, bar)
     if not quiet:
         for name in written:
             first, *others = files[name]
@@ -127,7 +124,7 @@ def _draw(
     files: dict[str, list[Path]],
     width: float,
     notes: list[str],
-    shown: Progress,
+    bar: Progress,
 ) -> list[str]:
     """Draw and write the figures; return the names of those that could be drawn."""
     from diaghoi import plots
@@ -141,7 +138,7 @@ def _draw(
             notes.append(f"{name}: {lacking}: {reason}")
         if not models:
             continue
-        shown.start(f"drawing {name}")
+        bar.start(f"drawing {name}")
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             try:

@@ -114,12 +114,12 @@ def gallery(
     protocol_named(protocol or reading.vocabulary.protocol)
     _check_out(out, [*reading.inputs, *wanted.inputs], images)
     pictures = Pictures(images)
-    with progress(quiet) as shown:
+    with progress(quiet) as bar:
         chosen, notes = _choose(
-            reading, wanted, lambda inputs: _check_out(out, inputs, images), shown
+            reading, wanted, lambda inputs: _check_out(out, inputs, images), bar
         )
-        shown.start("drawing", total=len(chosen.cases))
-        notes += _draw(out, chosen, pictures, shown)
+        bar.start("drawing", total=len(chosen.cases))
+        notes += _draw(out, chosen, pictures, bar)
     if not quiet:
         typer.echo(f"{out}: {_counts(chosen)}")
         print_notes(notes)
@@ -145,17 +145,17 @@ def _choose(
     reading: InputFiles,
     wanted: _Wanted,
     check: Callable[[list[Path | None]], object],
-    shown: Progress,
+    bar: Progress,
 ) -> tuple[Gallery, list[str]]:
     """Read and diagnose; return the cases, and notes on what was read."""
     from diaghoi.report.gallery import gallery_of
 
-    tables = None if wanted.tables is None else wanted.tables.read(shown)
-    read = reading.read(shown, lambda inputs: check([*inputs, *wanted.inputs]))
+    tables = None if wanted.tables is None else wanted.tables.read(bar)
+    read = reading.read(bar, lambda inputs: check([*inputs, *wanted.inputs]))
     hoi = None if wanted.hoi is None else _class(wanted.hoi, read.vocabulary)
-    shown.start("matching", total=len(read.annotations))
+    bar.start("matching", total=len(read.annotations))
     diagnosed = diagnosing.diagnose(
-        *read.scenes, wanted.protocol, label=reading.predictions.stem, progress=shown.advance
+        *read.scenes, wanted.protocol, label=reading.predictions.stem, progress=bar.advance
     )
     notes = [*read.notes, *diagnosed.reading_notes]
     similarities = None
@@ -163,9 +163,9 @@ def _choose(
         from diaghoi.semantic.diagnosis import semantic_diagnosis
         from diaghoi.semantic.evaluate import evaluate
 
-        shown.start("finding out what errors mean", total=len(read.annotations))
+        bar.start("finding out what errors mean", total=len(read.annotations))
         evaluated = evaluate(
-            *read.scenes, **tables, protocol=diagnosed.protocol, progress=shown.advance
+            *read.scenes, **tables, protocol=diagnosed.protocol, progress=bar.advance
         )
         similarities = semantic_diagnosis(evaluated).similarities()
         notes += evaluated.notes
@@ -181,7 +181,7 @@ def _choose(
     return chosen, list(dict.fromkeys(notes))
 
 
-def _draw(out: Path, chosen: Gallery, pictures: Pictures, shown: Progress) -> list[str]:
+def _draw(out: Path, chosen: Gallery, pictures: Pictures, bar: Progress) -> list[str]:
     """Write the gallery; return notes on pictures and letters."""
     from diaghoi.report.gallery import write_folder
     from diaghoi.report.gallery_page import write_page
@@ -189,7 +189,7 @@ def _draw(out: Path, chosen: Gallery, pictures: Pictures, shown: Progress) -> li
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         write = write_page if _is_page(out) else write_folder
-        notes = write(out, chosen, pictures, progress=shown.advance)
+        notes = write(out, chosen, pictures, progress=bar.advance)
     if lacks_letters(caught):
         notes.append("the font has not all letters of the names; boxes stand for them")
     return notes

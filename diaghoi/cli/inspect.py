@@ -49,8 +49,8 @@ def inspect(
         "image_id": image_id,
     }
     beside: dict[str, Any] = {"instances": instances, "ids": ids}
-    with progress(quiet) as shown:
-        shown.start(f"reading {file}")
+    with progress(quiet) as bar:
+        bar.start(f"reading {file}")
         if pairs is None:
             own = beside if annotations is None else {}
             recognised, scenes = read(file, **own, **reading)

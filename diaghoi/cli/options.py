@@ -9,6 +9,7 @@ import typer
 
 from diaghoi.data.protocol import PROTOCOLS
 from diaghoi.data.vocabulary import VOCABULARIES
+from diaghoi.exceptions import InputError, number_of
 
 # Headings of options in the help of commands that have many.
 READING, COUNTS, SURE = "How files are read", "What counts", "How sure"
@@ -108,7 +109,6 @@ Json = Annotated[
         rich_help_panel=FILES,
     ),
 ]
-Images = Annotated[Path, typer.Option(help="Folder with the pictures.", readable=False)]
 Confidence = Annotated[
     float, typer.Option(help="Share of the resamples that an interval holds.", rich_help_panel=SURE)
 ]
@@ -121,4 +121,82 @@ Resamples = Annotated[
     ),
 ]
 Seed = Annotated[int, typer.Option(min=0, help="Seed of what is random.", rich_help_panel=SURE)]
+StudyFile = Annotated[
+    Path,
+    typer.Argument(
+        metavar="STUDY.toml", help="A .toml file that lists models and files.", readable=False
+    ),
+]
+Labels = Annotated[
+    str | None,
+    typer.Option(help="Names of the models, separated by commas [names of the files]."),
+]
+Label = Annotated[
+    str | None,
+    typer.Option(
+        help="Name of the model in tables, figures and files [name of the prediction file].",
+        rich_help_panel=FILES,
+    ),
+]
+ClassTable = Annotated[
+    Path | None,
+    typer.Option(
+        help="Write the figures of each HOI class to this .csv or .json file.",
+        readable=False,
+        rich_help_panel=FILES,
+    ),
+]
+Bootstrap = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N",
+        help="Compute confidence intervals from N resamples of the images.",
+        rich_help_panel=SURE,
+    ),
+]
+WordNet = Annotated[
+    Path | None,
+    typer.Option(
+        help="WordNet's dict folder, instead of the extract in the package.",
+        readable=False,
+        rich_help_panel=MEANING,
+    ),
+]
+Workers = Annotated[
+    int | None, typer.Option(min=1, help="Processes on this machine [one per core].")
+]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
+
+
+def split_list(option: str, value: str | None, number: int) -> list[str]:
+    """Split an option that lists one value per model at its commas.
+
+    Parameters
+    ----------
+    option : str
+        Its name, for messages.
+    value : str or None
+        As given.
+    number : int
+        How many models there are.
+
+    Returns
+    -------
+    list of str
+        One value per model, empty where none is given.
+
+    Raises
+    ------
+    InputError
+        For another number of values.
+    """
+    if value is None:
+        return [""] * number
+    values = [each.strip() for each in value.split(",")]
+    if len(values) != number:
+        raise InputError(
+            f"{option} {value}: has {number_of('value', len(values))} for "
+            f"{number_of('model', number)}; give one per model, separated by commas (leave a value "
+            "empty to skip a model)"
+        )
+    return values

@@ -91,12 +91,12 @@ class InputFiles:
         """The files that are given."""
         return [self.predictions, self.annotations, self.pairs, self.instances, self.ids]
 
-    def read(self, shown: Progress, check: Callable[[list[Path | None]], Any]) -> Inputs:
+    def read(self, bar: Progress, check: Callable[[list[Path | None]], Any]) -> Inputs:
         """Read predictions and annotations.
 
         Parameters
         ----------
-        shown : Progress
+        bar : Progress
             Tells what is being done.
         check : callable
             Gets all files that are read, as soon as they are known, and refuses those that would be
@@ -107,7 +107,7 @@ class InputFiles:
         InputError
             Where they cannot be read or found.
         """
-        shown.start("reading predictions")
+        bar.start("reading predictions")
         found = self._predictions()
         vocabulary = found.vocabulary
         if self.annotations is None:
@@ -115,7 +115,7 @@ class InputFiles:
         else:
             located = in_folder(self.annotations, vocabulary)
         check([*self.inputs, located.path])
-        shown.start("reading annotations")
+        bar.start("reading annotations")
         truth = self._annotations(located.path, vocabulary)
         if np.array_equal(truth.names, found.names):
             found = found.with_names(truth.names)  # so that they are kept once

@@ -43,13 +43,6 @@ Out = Annotated[
         rich_help_panel=options.FILES,
     ),
 ]
-Label = Annotated[
-    str | None,
-    typer.Option(
-        help="Name of the detector in table, figure and files [name of the file].",
-        rich_help_panel=options.FILES,
-    ),
-]
 Iou = Annotated[
     float | None, typer.Option(help="IoU threshold [0.5].", rich_help_panel=options.COUNTS)
 ]
@@ -89,14 +82,6 @@ Html = Annotated[
         rich_help_panel=options.FILES,
     ),
 ]
-ClassTable = Annotated[
-    Path | None,
-    typer.Option(
-        help="Write all figures of each HOI class to this .csv or .json.",
-        readable=False,
-        rich_help_panel=options.FILES,
-    ),
-]
 ImageTable = Annotated[
     Path | None,
     typer.Option(
@@ -127,14 +112,6 @@ Threshold = Annotated[
         metavar="SCORE",
         help="Show what dropping weak boxes changes; repeatable.",
         rich_help_panel=options.FURTHER,
-    ),
-]
-Bootstrap = Annotated[
-    int | None,
-    typer.Option(
-        metavar="N",
-        help="Intervals of all figures from N resamples of the images.",
-        rich_help_panel=options.SURE,
     ),
 ]
 Interval = Annotated[
@@ -177,7 +154,7 @@ def report(
     json: options.Json = None,
     figure: Figure = None,
     out: Out = None,
-    label: Label = None,
+    label: options.Label = None,
     format: options.Format = None,
     origin: options.Origin = None,
     objects: options.Objects = None,
@@ -191,12 +168,12 @@ def report(
     groups: Groups = None,
     image_labels: Labels = None,
     html: Html = None,
-    class_table: ClassTable = None,
+    class_table: options.ClassTable = None,
     image_table: ImageTable = None,
     sort: Sort = None,
     pair_nms: PairNms = None,
     detection_threshold: Threshold = None,
-    bootstrap: Bootstrap = None,
+    bootstrap: options.Bootstrap = None,
     confidence: options.Confidence = 0.95,
     interval: Interval = "centred",
     seed: options.Seed = 0,
@@ -244,8 +221,8 @@ def report(
     choices.check(reading.vocabulary)
     extras.check()
     files.check([*reading.inputs, image_labels])
-    with progress(quiet) as shown:
-        result, notes = _reported(reading, choices, image_labels, extras, files, shown)
+    with progress(quiet) as bar:
+        result, notes = _reported(reading, choices, image_labels, extras, files, bar)
     if json == outputs.STDOUT:
         typer.echo(to_json(result))
     elif not quiet:
@@ -277,26 +254,26 @@ def _reported(
     image_labels: Path | None,
     extras: Extras,
     files: ReportFiles,
-    shown: Progress,
+    bar: Progress,
 ) -> tuple[dict[str, Any], list[str]]:
     """Read, diagnose, and write the files; return the result, and notes on figures."""
-    read = reading.read(shown, files.check)
+    read = reading.read(bar, files.check)
     chosen = choices.made(read.vocabulary)
     labels, notes = _image_labels(image_labels, read.annotations, read.predictions)
-    shown.start("matching", total=len(read.annotations))
+    bar.start("matching", total=len(read.annotations))
     diagnosed = diagnosing.diagnose(
         read.annotations,
         read.predictions,
         chosen,
         label=files.label,
         image_labels=labels,
-        progress=shown.advance,
+        progress=bar.advance,
     )
-    shown.start("repairing each error")
+    bar.start("repairing each error")
     result = diagnosed.to_dict()
     result["notes"] = [*read.notes, *notes, *result["notes"]]
-    extras.add(result, diagnosed, read, labels, shown)
-    shown.start("writing")
+    extras.add(result, diagnosed, read, labels, bar)
+    bar.start("writing")
     return result, files.write(result, diagnosed, read)
 
 

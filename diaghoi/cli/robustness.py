@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from diaghoi.cli import options, outputs
-from diaghoi.cli.compare import Format, Out, table_kind, written_as
+from diaghoi.cli.comparison_tables import Format, Out, table_format, written_tables
 from diaghoi.cli.locate import find_annotations, in_folder
 from diaghoi.cli.present import print_notes
 from diaghoi.cli.progress import Progress, progress
@@ -29,10 +29,6 @@ if TYPE_CHECKING:
 
 ENGINES = ("local", "dask")
 
-StudyFile = Annotated[
-    Path,
-    typer.Argument(metavar="STUDY.toml", help="The models and their files.", readable=False),
-]
 Metric = Annotated[
     str | None,
     typer.Option(
@@ -44,10 +40,6 @@ Metric = Annotated[
 Errors = Annotated[bool, typer.Option("--errors", help="Show for each error by how much it grows.")]
 Figures = Annotated[
     Path | None, typer.Option(help="Draw the figures into this folder.", readable=False)
-]
-Bootstrap = Annotated[
-    int | None,
-    typer.Option(metavar="N", help="Intervals from N resamples of the images, in the JSON."),
 ]
 Significance = Annotated[
     bool,
@@ -62,9 +54,6 @@ Scheduler = Annotated[
     str | None,
     typer.Option(metavar="ADDRESS", help="Dask scheduler that runs [a cluster started here]."),
 ]
-Workers = Annotated[
-    int | None, typer.Option(min=1, help="Processes of this machine [one a processor].")
-]
 Block = Annotated[int | None, typer.Option(min=1, help="Images of a unit of work [a whole run].")]
 Cache = Annotated[
     Path | None,
@@ -76,21 +65,21 @@ Cache = Annotated[
 
 
 def robustness(
-    study: StudyFile,
+    study: options.StudyFile,
     metric: Metric = None,
     format: Format = None,
     out: Out = None,
     json: options.Json = None,
     figures: Figures = None,
     errors: Errors = False,
-    bootstrap: Bootstrap = None,
+    bootstrap: options.Bootstrap = None,
     significance: Significance = False,
     resamples: options.Resamples = 1000,
     confidence: options.Confidence = 0.95,
     seed: options.Seed = 0,
     engine: EngineName = "local",
     scheduler: Scheduler = None,
-    workers: Workers = None,
+    workers: options.Workers = None,
     block: Block = None,
     cache: Cache = None,
     quiet: options.Quiet = False,
@@ -102,7 +91,7 @@ def robustness(
     from diaghoi.robustness.work import Asked
     from diaghoi.statistics.bootstrap import check_settings
 
-    kind = table_kind(format, out)
+    kind = table_format(format, out)
     _check_engine(engine, scheduler)
     for number in (bootstrap, resamples if significance else None):
         if number is not None:
@@ -229,7 +218,7 @@ def _text(found: Robustness, kind: str, errors: bool) -> str:
         return to_json(found.to_dict()) + "\n"
     comparison = found.comparison(errors=errors)
     told = (f"{label}: {line}" for label, line in _sentences(found))
-    return written_as(replace(comparison, notes=(*told, *comparison.notes)), kind)
+    return written_tables(replace(comparison, notes=(*told, *comparison.notes)), kind)
 
 
 def _sentences(found: Robustness) -> Iterator[tuple[str, str]]:

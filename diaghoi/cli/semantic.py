@@ -46,18 +46,6 @@ NoScores = Annotated[
         rich_help_panel=options.COUNTS,
     ),
 ]
-Label = Annotated[
-    str | None,
-    typer.Option(help="Name of the detector [name of the file].", rich_help_panel=options.FILES),
-]
-ClassTable = Annotated[
-    Path | None,
-    typer.Option(
-        help="Write the figures of each class to this .csv or .json.",
-        readable=False,
-        rich_help_panel=options.FILES,
-    ),
-]
 Classes = Annotated[
     int, typer.Option(min=0, help="Show so many of the classes that gain most by similarity.")
 ]
@@ -88,14 +76,6 @@ Html = Annotated[
         rich_help_panel=options.FILES,
     ),
 ]
-WordNet = Annotated[
-    Path | None,
-    typer.Option(
-        help="WordNet's dict folder, instead of the extract inside.",
-        readable=False,
-        rich_help_panel=options.MEANING,
-    ),
-]
 ExampleImages = Annotated[
     int, typer.Option(min=1, help="Images of --examples.", rich_help_panel=options.FILES)
 ]
@@ -118,15 +98,15 @@ def semantic(
     dataset: options.Dataset = None,
     protocol: options.ProtocolName = None,
     json: options.Json = None,
-    class_table: ClassTable = None,
+    class_table: options.ClassTable = None,
     classes: Classes = 0,
     diagnose: Diagnose = False,
     figure: Figure = None,
     html: Html = None,
     examples: Examples = None,
     example_images: ExampleImages = 20,
-    label: Label = None,
-    wordnet: WordNet = None,
+    label: options.Label = None,
+    wordnet: options.WordNet = None,
     format: options.Format = None,
     origin: options.Origin = None,
     objects: options.Objects = None,
@@ -170,12 +150,12 @@ def semantic(
     files.check([*reading.inputs, *tables.inputs])
     if no_scores and (diagnose or files.with_diagnosis):
         raise InputError("--diagnose, --figure and --html: go by scores; leave --no-scores out")
-    with progress(quiet) as shown, using_wordnet(wordnet):
-        given = tables.read(shown)
-        read = reading.read(shown, lambda inputs: files.check([*inputs, *tables.inputs]))
-        found = _evaluated(read, given, protocol, top, name, no_scores, shown)
-        result, meaning = _result(found, read.notes, diagnose or files.with_diagnosis, shown)
-        shown.start("writing")
+    with progress(quiet) as bar, using_wordnet(wordnet):
+        given = tables.read(bar)
+        read = reading.read(bar, lambda inputs: files.check([*inputs, *tables.inputs]))
+        found = _evaluated(read, given, protocol, top, name, no_scores, bar)
+        result, meaning = _result(found, read.notes, diagnose or files.with_diagnosis, bar)
+        bar.start("writing")
         files.write(result, found, meaning, [*read.files, verb_table, object_table], example_images)
     _present(result, json, classes, quiet)
 
@@ -187,33 +167,33 @@ def _evaluated(
     top: int | None,
     label: str,
     no_scores: bool,
-    shown: Progress,
+    bar: Progress,
 ) -> SemanticEvaluation:
     from diaghoi.semantic.evaluate import evaluate
 
-    shown.start("matching", total=len(read.annotations))
+    bar.start("matching", total=len(read.annotations))
     return evaluate(
         *read.scenes,
         **tables,
         protocol=protocol_named(protocol or read.vocabulary.protocol, top=top),
         scores=not no_scores,
         label=label,
-        progress=shown.advance,
+        progress=bar.advance,
     )
 
 
 def _result(
-    evaluated: SemanticEvaluation, notes: list[str], diagnose: bool, shown: Progress
+    evaluated: SemanticEvaluation, notes: list[str], diagnose: bool, bar: Progress
 ) -> tuple[dict[str, Any], SemanticDiagnosis | None]:
     """Collect all figures, and where it is asked for what errors mean."""
     from diaghoi.semantic.diagnosis import semantic_diagnosis
 
-    shown.start("adding up")
+    bar.start("adding up")
     result = evaluated.to_dict()
     result["notes"] = [*notes, *result["notes"]]
     if not diagnose:
         return result, None
-    shown.start("finding out what errors mean")
+    bar.start("finding out what errors mean")
     meaning = semantic_diagnosis(evaluated)
     result["diagnosis"] = meaning.to_dict()
     return result, meaning

@@ -83,7 +83,7 @@ def ask(
     detections: DetectionFile = None,
     object_box: ObjectBox = False,
     coordinates: Coordinates = "pixels",
-    dataset: given.Dataset = None,
+    dataset: options.Dataset = None,
     seed: OptionSeed = 0,
     limit: Limit = None,
     concurrent: asking.Concurrent = 8,
@@ -118,8 +118,8 @@ def ask(
         single=PICTURE_REFUSED,
         **asking.client_choices(tries, timeout, pause, max_tokens, temperature),
     )
-    with progress(quiet) as shown:
-        shown.start("reading questions")
+    with progress(quiet) as bar:
+        bar.start("reading questions")
         asked = read_questions(questions, dataset=dataset)
         people = _detections(detections, asked, setting)
         settings = _settings(client, asked, setting, seed, object_box, coordinates, people)
@@ -186,8 +186,8 @@ def _run(
     asker: Asker, prices: Sequence[tuple[float, float]], yes: bool, quiet: bool
 ) -> dict[str, Any] | None:
     """Estimate, and ask where that is wanted; None where it is not."""
-    with progress(quiet) as shown:
-        shown.start("estimating")
+    with progress(quiet) as bar:
+        bar.start("estimating")
         cost = asker.estimate()
     price = (
         (cost.tokens_in * prices[0][0] + cost.tokens_out * prices[0][1]) / 1e6 if prices else None
@@ -196,9 +196,9 @@ def _run(
         print_notes(_beforehand(asker, cost))
     if cost.questions and not asking.goes_on([_in_words(asker, cost, price)], yes, quiet):
         return None
-    with progress(quiet) as shown:
-        shown.start(f"asking {asker.settings.model}", total=cost.questions)
-        asker.progress = shown.advance
+    with progress(quiet) as bar:
+        bar.start(f"asking {asker.settings.model}", total=cost.questions)
+        asker.progress = bar.advance
         done = asker.run()
     return _result(asker, cost, price, done)
 

@@ -111,8 +111,8 @@ def build(
     pictures = _pictures(images, bool(endpoints))
     common = asking.client_choices(tries, timeout, pause, max_tokens)
     with ExitStack() as stack:
-        with progress(quiet) as shown:
-            shown.start("reading annotations")
+        with progress(quiet) as bar:
+            bar.start("reading annotations")
             scenes = read_annotations(annotations, dataset=dataset)
             subjects = subjects_of(scenes)
             models = {}
@@ -126,11 +126,11 @@ def build(
         requests = _requests(models.values(), subjects, drawn) if models else {}
         if any(requests.values()) and not asking.goes_on(_in_words(requests), yes, quiet):
             return
-        with progress(quiet) as shown:
+        with progress(quiet) as bar:
             for model in models.values():
-                model.progress = shown.advance
-            benchmark = _benchmark(scenes, subjects, judges, drawn, shown)
-            files, notes = _written(out, benchmark, pictures, quality_sheet, shown)
+                model.progress = bar.advance
+            benchmark = _benchmark(scenes, subjects, judges, drawn, bar)
+            files, notes = _written(out, benchmark, pictures, quality_sheet, bar)
     result = benchmark.to_dict()
     result["files"] = [str(path) for path in files]
     result["notes"] += notes
@@ -201,31 +201,31 @@ def _benchmark(
     subjects: Sequence[Subject],
     judges: Sequence[Judge],
     drawn: tuple[int, bool],
-    shown: Progress,
+    bar: Progress,
 ) -> Benchmark:
     from diaghoi.choice.build.build import build_benchmark
 
     def show(judge: str, candidates: int) -> None:
-        shown.start(f"asking {judge}", total=candidates)
+        bar.start(f"asking {judge}", total=candidates)
 
     seed, everybody = drawn
     return build_benchmark(scenes, subjects, judges, seed=seed, everybody=everybody, progress=show)
 
 
 def _written(
-    out: Path, benchmark: Benchmark, pictures: Pictures | None, sheet: int | None, shown: Progress
+    out: Path, benchmark: Benchmark, pictures: Pictures | None, sheet: int | None, bar: Progress
 ) -> tuple[list[Path], list[str]]:
     """Write all files; also return notes on pictures."""
     from diaghoi.report.benchmark_files import write_benchmark
 
-    shown.start("writing")
+    bar.start("writing")
     files = write_benchmark(out, benchmark)
     if sheet is None:
         return files, []
     from diaghoi.report.quality_sheet import write_quality_sheet
 
-    shown.start("drawing", total=sheet)
-    notes = write_quality_sheet(out / SHEET, benchmark, pictures, sheet, progress=shown.advance)
+    bar.start("drawing", total=sheet)
+    notes = write_quality_sheet(out / SHEET, benchmark, pictures, sheet, progress=bar.advance)
     return [*files, out / SHEET], notes
 
 

@@ -17,12 +17,6 @@ Files = Annotated[
     list[Path],
     typer.Argument(help="Answers and prediction files of detectors.", readable=False),
 ]
-Dataset = Annotated[
-    str | None,
-    typer.Option(
-        help="Data set of the questions, or its .toml description [told by their images]."
-    ),
-]
 People = Annotated[
     Path | None,
     typer.Option(
@@ -30,14 +24,6 @@ People = Annotated[
         "or annotations.",
         readable=False,
     ),
-]
-Label = Annotated[str | None, typer.Option(help="Name of the model [name of the file].")]
-ClassTable = Annotated[
-    Path | None,
-    typer.Option(help="Write the classes behind Macro-F1 to this .csv or .json.", readable=False),
-]
-Bootstrap = Annotated[
-    int | None, typer.Option(metavar="N", help="Give intervals from N resamples of the images.")
 ]
 Diagnose = Annotated[
     bool,

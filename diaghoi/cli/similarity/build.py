@@ -46,10 +46,6 @@ Rater = Annotated[
 Baseline = Annotated[
     str | None, typer.Option(help="No rater, but WordNet: path or wu-palmer. Not SHOE.")
 ]
-Wordnet = Annotated[
-    Path | None,
-    typer.Option(help="WordNet's dict folder [what the package has of it].", readable=False),
-]
 Store = Annotated[
     Path | None,
     typer.Option(
@@ -74,7 +70,7 @@ def build(
     object_candidates: Candidates = None,
     rater: Rater = None,
     baseline: Baseline = None,
-    wordnet: Wordnet = None,
+    wordnet: options.WordNet = None,
     store: Store = None,
     yes: asking.Yes = False,
     price: Price = None,
@@ -117,8 +113,8 @@ def build(
     prices = read_prices(price or [], len(endpoints))
     with asking.answer_store(store, ask_again) as answers:
         names = [each.model for each in endpoints]
-        with progress(quiet) as shown:
-            shown.start("estimating")
+        with progress(quiet) as bar:
+            bar.start("estimating")
             costs = estimate(questions, names, answers, batch=batch)
         estimated = _estimated(costs, prices, answers)
         rows = estimated["raters"]
@@ -133,8 +129,8 @@ def build(
             workers=workers,
             asks=asks,
         )
-        with progress(quiet) as shown:
-            raters.progress = _reporter(shown)
+        with progress(quiet) as bar:
+            raters.progress = _reporter(bar)
             found = [raters.rate(question) for question in questions]
     _present(_written(found, files) | {"estimate": estimated}, json, quiet)
 
@@ -228,12 +224,12 @@ def _in_words(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
         yield f"together at most {sum(prices):,.2f}"
 
 
-def _reporter(shown: Progress) -> Any:
+def _reporter(bar: Progress) -> Any:
     def show(task: str | None, pairs: int) -> None:
         if task is None:
-            shown.advance(pairs)
+            bar.advance(pairs)
         else:
-            shown.start(task, pairs)
+            bar.start(task, pairs)
 
     return show
 

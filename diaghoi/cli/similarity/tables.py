@@ -91,7 +91,7 @@ class SimilarityTables:
         """The files that are given."""
         return [self.verbs, self.objects, self.verb_senses, self.object_senses]
 
-    def read(self, shown: Progress) -> dict[str, Any]:
+    def read(self, bar: Progress) -> dict[str, Any]:
         """Read the tables: what :func:`diaghoi.semantic.evaluate` takes by these names.
 
         Raises
@@ -102,7 +102,7 @@ class SimilarityTables:
         from diaghoi.semantic.tables.senses import read_senses
         from diaghoi.semantic.tables.similarity import read_similarity
 
-        shown.start("reading tables of similarity")
+        bar.start("reading tables of similarity")
         verbs, objects = (
             read_similarity(path, scale=self.scale) for path in (self.verbs, self.objects)
         )

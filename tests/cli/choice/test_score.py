@@ -205,8 +205,8 @@ BAD: list[tuple[list[str], str]] = [
         "--top and --threshold: are ways to choose triplets; give one of them",
     ),
     (["compare", "{asked}", "{answers}", "{answers}"], "label 'model': used for two models"),
-    (["compare", "{asked}", "{answers}", "--labels", "a,b"], "--labels a,b: tells of 2 models"),
-    (["compare", "{asked}", "{answers}", "--significance"], "there is one; give at least two"),
+    (["compare", "{asked}", "{answers}", "--labels", "a,b"], "--labels a,b: has 2 values"),
+    (["compare", "{asked}", "{answers}", "--significance"], "only one is given; give two or more"),
     (["compare", "{asked}", "{answers}", "--format", "tex"], "give one of text, markdown"),
 ]
 
