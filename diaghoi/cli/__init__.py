@@ -18,10 +18,11 @@ NO_ROOM = (errno.ENOSPC, errno.EFBIG)
 
 
 def main() -> None:
-    """Run ``diaghoi``; what a user can mend becomes one line on stderr and exit code 2.
+    """Run ``diaghoi``; errors that a user can fix become one line on stderr and exit code 2.
 
-    SIGINT (Ctrl-C) and SIGTERM end it in order, with nothing half-written, one line and 128 plus
-    the number of the signal as exit code. Whoever reads stdout may leave early: that is no error.
+    SIGINT (Ctrl-C) and SIGTERM end it in an orderly way: no half-written files, one line, and 128
+    plus the number of the signal as exit code. A reader of stdout may close it early: that is not
+    an error.
     """
     codecs.register_error("diaghoi-plain", _plain)
     for stream in (sys.stdout, sys.stderr):

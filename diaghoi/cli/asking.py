@@ -12,17 +12,25 @@ import typer
 if TYPE_CHECKING:
     from diaghoi.language.answer_store import AnswerStore
 
-Yes = Annotated[bool, typer.Option("--yes", help="Start without asking, after the estimate.")]
-Tries = Annotated[int, typer.Option(min=1, help="Tries of a request that fails.")]
-Asks = Annotated[int, typer.Option(min=1, help="Times a question is put until a reply is valid.")]
-Timeout = Annotated[float, typer.Option(min=0.1, help="Seconds to wait for a reply.")]
-Pause = Annotated[float, typer.Option(min=0.0, help="Seconds before the second try; they double.")]
-MaxTokens = Annotated[
-    int, typer.Option(min=0, help="Longest reply, which thinking counts for; 0 leaves it open.")
+Yes = Annotated[
+    bool, typer.Option("--yes", help="Start after the estimate, without asking for confirmation.")
 ]
-Concurrent = Annotated[int, typer.Option(min=1, max=256, metavar="N", help="Requests at a time.")]
+Tries = Annotated[int, typer.Option(min=1, help="Attempts per request.")]
+Asks = Annotated[
+    int, typer.Option(min=1, help="How often to ask a question until a reply is valid.")
+]
+Timeout = Annotated[float, typer.Option(min=0.1, help="Seconds to wait for a reply.")]
+Pause = Annotated[
+    float,
+    typer.Option(min=0.0, help="Seconds before the second attempt, doubled with each further one."),
+]
+MaxTokens = Annotated[
+    int, typer.Option(min=0, help="Longest reply in tokens, reasoning included; 0: no limit.")
+]
+Concurrent = Annotated[int, typer.Option(min=1, max=256, metavar="N", help="Concurrent requests.")]
 AskAgain = Annotated[
-    bool, typer.Option("--ask-again", help="Ask again what had no valid reply in earlier runs.")
+    bool,
+    typer.Option("--ask-again", help="Repeat the questions without a valid reply in earlier runs."),
 ]
 
 

@@ -80,7 +80,7 @@ def compare(
     seed: options.Seed = 0,
     quiet: options.Quiet = False,
 ) -> None:
-    """Compare detectors: mAP, errors and what they cost, pairs, negatives, actions."""
+    """Compare detectors: mAP, errors and their costs, pairs, negatives, actions."""
     kind = table_format(format, out)
     lists = {"--labels": labels, "--stage": stage, "--backbone": backbone, "--pairs": pairs}
     read = cache(read_result)

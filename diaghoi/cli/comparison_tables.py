@@ -24,14 +24,14 @@ ENDINGS = {".txt": "text", ".md": "markdown", ".tex": "latex", ".csv": "csv", ".
 Format = Annotated[
     str | None,
     typer.Option(
-        help=f"{', '.join(FORMATS)} [by the ending of --out, or text].",
+        help=f"{', '.join(FORMATS)} [from the suffix of --out, else text].",
         rich_help_panel=options.FILES,
     ),
 ]
 Out = Annotated[
     Path | None,
     typer.Option(
-        help="Write the tables to this file, not to stdout.",
+        help="Write the tables to this file instead of stdout.",
         readable=False,
         rich_help_panel=options.FILES,
     ),
@@ -51,8 +51,7 @@ def table_format(format: str | None, out: Path | None) -> str:
             return "text"
         if out.suffix.lower() not in ENDINGS:
             raise InputError(
-                f"{out}: the ending {out.suffix} is not known; give one of {', '.join(ENDINGS)}, "
-                "or --format"
+                f"{out}: unknown suffix {out.suffix}; give one of {', '.join(ENDINGS)}, or --format"
             )
         return ENDINGS[out.suffix.lower()]
     if format not in FORMATS:

@@ -1,4 +1,4 @@
-"""``diaghoi config``: settings of this user."""
+"""``diaghoi config``: the user's settings."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from diaghoi.exceptions import InputError
 from diaghoi.formats import read_annotations
 from diaghoi.formats.datasets import vocabulary as vocabulary_named
 
-config = typer.Typer(no_args_is_help=True, help="Show and change the settings of this user.")
+config = typer.Typer(no_args_is_help=True, help="Show and change your settings.")
 
 Key = Annotated[str, typer.Argument(help=f"One of: {', '.join(KEYS)}.")]
 
 
 @config.command("set")
 def set_(key: Key, path: Annotated[Path, typer.Argument(help="The file.", readable=False)]) -> None:
-    """Set where a file of a data set lies.
+    """Set the path of a file of a data set.
 
-    For instance `diaghoi config set hico-det.annotations PATH`. The file is read, so that a wrong
-    one is found now and not in every report.
+    For example `diaghoi config set hico-det.annotations PATH`. The file is read, so that a wrong
+    one is noticed now and not in every report.
     """
     check_key(key)
     dataset, what = key.split(".")
@@ -64,4 +64,4 @@ def show() -> None:
     for key, value in sorted(settings.items()):
         typer.echo(f"{key} = {value}{'' if Path(value).exists() else ' (no such file)'}")
     if not settings:
-        typer.echo(f"Nothing is set. To set one: diaghoi config set {KEYS[0]} FILE")
+        typer.echo(f"Nothing is set. To set a path: diaghoi config set {KEYS[0]} FILE")

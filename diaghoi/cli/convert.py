@@ -28,12 +28,14 @@ def convert(
     image_id: options.ImageId = None,
     quiet: options.Quiet = False,
 ) -> None:
-    """Write a file that loads fast from one of any format.
+    """Convert a file of any known format to the package's own, which loads fast.
 
-    It is the package's own columnar .npz, which holds triplets and pairs.
+    That format is a columnar .npz file with triplets and pairs.
     """
     if target.suffix != ".npz":
-        raise InputError(f"{target}: the package's own format is .npz; give a name that ends so")
+        raise InputError(
+            f"{target}: the package's own format is .npz; give a name that ends with .npz"
+        )
     outputs.check_files([target], [source, pairs, instances, ids])
     reading: dict[str, Any] = {
         "dataset": dataset,

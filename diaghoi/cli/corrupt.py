@@ -30,8 +30,8 @@ Names = Annotated[
     list[str] | None,
     typer.Option(
         "--corruption",
-        help=f"Name or abbreviation of a corruption or of a group: {ABBREVIATIONS}; give it again "
-        "for more of them [all].",
+        help=f"Name or abbreviation of a corruption or of a group: {ABBREVIATIONS}; repeatable "
+        "[all].",
     ),
 ]
 Severity = Annotated[
@@ -49,10 +49,10 @@ def corrupt(
     seed: options.Seed = 0,
     quiet: options.Quiet = False,
 ) -> None:
-    """Corrupt pictures in the 20 ways of the RoHOI benchmark, in 5 severities.
+    """Apply the 20 corruptions of the RoHOI benchmark to pictures, in 5 severities.
 
-    Sizes, names and kinds of the files stay. A picture depends on its name and the seed alone, and
-    what is finished is kept: an interrupted run goes on where it stopped.
+    Files keep their size in pixels, name and type. A result depends only on the name of the picture
+    and the seed, and finished pictures are kept: an interrupted run resumes where it stopped.
     """
     from diaghoi.robustness.corrupt import corrupt_folder, picture_names
 
@@ -83,7 +83,7 @@ def corrupt(
         named = [f"{name} ({problem})" for name, problem in done.damaged.items()]
         raise InputError(
             f"{images}: {len(named)} of {done.pictures:,} pictures cannot be read and were left "
-            f"out: {some_of(named)}; mend or remove them and run it again"
+            f"out: {some_of(named)}; fix or remove them and run the command again"
         )
 
 

@@ -35,9 +35,9 @@ def check(
     json: options.Json = None,
     quiet: options.Quiet = False,
 ) -> None:
-    """Say what was understood of the description of a data set, and look at its annotations.
+    """Show how the description of a data set was understood, and inspect its annotations.
 
-    The annotations are those that the description names, unless others are given.
+    By default these are the annotations that the description names.
     """
     outputs.check_files([json], [Path(file), annotations])
     vocabulary = vocabulary_named(file)
@@ -108,7 +108,9 @@ def _print(result: dict[str, Any]) -> None:
     for choice in phrases_of(result["protocol"]["signature"]):
         typer.echo(f"  {'':15} {choice}")
     if result["annotations"] is None:
-        typer.echo("No annotations are named; give them with --annotations to look at them too.")
+        typer.echo(
+            "The description names no annotations; give them with --annotations to inspect them."
+        )
         return
     for name, value in result["annotations"].items():
         typer.echo(f"  {name:27} {value:,}" if isinstance(value, int) else f"Annotations: {value}")

@@ -39,7 +39,8 @@ def demo(
     robustness: Annotated[
         bool,
         typer.Option(
-            "--robustness", help="Simulate corrupted pictures instead, and draw the whole chapter."
+            "--robustness",
+            help="Simulate detectors on corrupted pictures instead, and draw all figures.",
         ),
     ] = False,
     quiet: options.Quiet = False,

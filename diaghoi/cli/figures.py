@@ -26,13 +26,16 @@ FORMATS = ("pdf", "svg", "png")
 Column = Annotated[
     str, typer.Option(help="Width: a single (3.25 in) or a double (6.875 in) column.")
 ]
-Format = Annotated[str, typer.Option(help=f"Of {', '.join(FORMATS)}; several with commas.")]
+Format = Annotated[
+    str, typer.Option(help=f"One or more of {', '.join(FORMATS)}, separated by commas.")
+]
 Only = Annotated[
-    str | None, typer.Option(metavar="NAME,...", help="Only these figures, with commas [all].")
+    str | None,
+    typer.Option(metavar="NAME,...", help="Only these figures, separated by commas [all]."),
 ]
 Hoi = Annotated[
     str | None,
-    typer.Option("--class", help='The class of figures that show one, like "ride bicycle".'),
+    typer.Option("--class", help='The class for figures of a single class, like "ride bicycle".'),
 ]
 
 
@@ -109,7 +112,7 @@ def _names(option: str, given: str, known: Collection[str], most: int | None = N
 def _check(files: dict[str, list[Path]], out: Path, study: Path, described: Study) -> None:
     """Refuse what could not be written, before the work begins."""
     if out.suffix.lower().lstrip(".") in FORMATS:
-        raise InputError(f"--out {out}: give a folder; the figures in it are named by themselves")
+        raise InputError(f"--out {out}: give a folder; the figures get names of their own in it")
     outputs.check_folder(out)
     if not out.exists():
         return

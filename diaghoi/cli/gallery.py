@@ -34,23 +34,24 @@ if TYPE_CHECKING:
 OTHERS = (".pdf", ".png", ".jpg", ".jpeg", ".svg", ".json", ".csv", ".zip")
 
 Out = Annotated[
-    Path, typer.Option(help="A folder for one PNG a case, or one page FILE.html.", readable=False)
+    Path,
+    typer.Option(help="A folder for one PNG per case, or a single page FILE.html.", readable=False),
 ]
 Error = Annotated[
     list[str] | None,
-    typer.Option(help=f"Of {', '.join(ERRORS)}; give it again for more of them [all]."),
+    typer.Option(help=f"One of {', '.join(ERRORS)}; repeatable [all]."),
 ]
 Hoi = Annotated[
     str | None, typer.Option("--class", help='Cases of one class, like "ride bicycle" [all].')
 ]
 Top = Annotated[
     int,
-    typer.Option(min=1, help=f"Cases of each error, worst first; {PER_IMAGE} of an image at most."),
+    typer.Option(min=1, help=f"Cases of each error, worst first; at most {PER_IMAGE} per image."),
 ]
 Kind = Annotated[
     list[str] | None,
     typer.Option(
-        help=f"Only errors so close in meaning: {', '.join(KINDS)}; again for more [all].",
+        help=f"Only errors of this similarity: {', '.join(KINDS)}; repeatable [all].",
         rich_help_panel=options.MEANING,
     ),
 ]
@@ -83,7 +84,7 @@ def gallery(
     image_id: options.ImageId = None,
     quiet: options.Quiet = False,
 ) -> None:
-    """Draw the worst cases of each error over their pictures, and state each error in words."""
+    """Draw the worst cases of each error on their pictures, with an explanation."""
     from diaghoi.formats.pictures.folder import Pictures
     from diaghoi.semantic.measure import Measure
 
@@ -283,7 +284,7 @@ def _check_out(out: Path, inputs: list[Path | None], images: Path) -> None:
         check_installed()
         return
     if out.suffix.lower() in OTHERS:
-        raise InputError(f"{out}: neither a folder nor a page; give a folder or FILE.html")
+        raise InputError(f"{out}: is neither a folder nor a page; give a folder or FILE.html")
     outputs.check_folder(out)
     if out.resolve() == images.resolve():
-        raise InputError(f"{out}: holds the pictures that are read; give another folder")
+        raise InputError(f"{out}: is the folder of the input pictures; give another folder")

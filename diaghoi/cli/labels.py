@@ -30,9 +30,9 @@ def read_labels(path: Path) -> ImageLabels:
             if matlab:
                 raise error from None
             raise InputError(
-                f"{path}: no MATLAB file; image labels are in HICO's anno.mat"
+                f"{path}: not a MATLAB file; image labels are in HICO's anno.mat"
             ) from None
         raise InputError(
-            f"{path}: holds {found.kind} ({found.format}), no image labels; these are in HICO's "
+            f"{path}: holds {found.kind} ({found.format}), not image labels; these are in HICO's "
             "anno.mat"
         ) from None

@@ -49,21 +49,21 @@ Iou = Annotated[
 Rare = Annotated[
     str | None,
     typer.Option(
-        help="Rare by instances in the 'train' or the 'test' set [train].",
+        help="Count the instances of rare classes in the 'train' or the 'test' set [train].",
         rich_help_panel=options.COUNTS,
     ),
 ]
 ZeroShot = Annotated[
     str | None,
     typer.Option(
-        help="Show unseen and seen classes of RF-UC, NF-UC, UO or UV.",
+        help="Report the unseen and seen classes of RF-UC, NF-UC, UO or UV.",
         rich_help_panel=options.COUNTS,
     ),
 ]
 Groups = Annotated[
     Path | None,
     typer.Option(
-        help='Show groups of classes: JSON of {"name": [classes]}.',
+        help='Report groups of classes, from a JSON file {"name": [classes]}.',
         readable=False,
         rich_help_panel=options.COUNTS,
     ),
@@ -71,13 +71,15 @@ Groups = Annotated[
 Labels = Annotated[
     Path | None,
     typer.Option(
-        help="HICO's anno.mat, for Known Object.", readable=False, rich_help_panel=options.COUNTS
+        help="HICO's anno.mat, for the Known Object setting.",
+        readable=False,
+        rich_help_panel=options.COUNTS,
     ),
 ]
 Html = Annotated[
     Path | None,
     typer.Option(
-        help="Write a page with tables to sort and the worst cases.",
+        help="Write an HTML page with sortable tables and the worst cases.",
         readable=False,
         rich_help_panel=options.FILES,
     ),
@@ -85,7 +87,7 @@ Html = Annotated[
 ImageTable = Annotated[
     Path | None,
     typer.Option(
-        help="Write all figures of each image to this .csv or .json.",
+        help="Write the figures of each image to this .csv or .json file.",
         readable=False,
         rich_help_panel=options.FILES,
     ),
@@ -94,7 +96,7 @@ Sort = Annotated[
     str | None,
     typer.Option(
         metavar="COLUMN",
-        help="Sort these tables by a column, highest first; -COLUMN: lowest.",
+        help="Sort these tables by a column, highest first; -COLUMN: lowest first.",
         rich_help_panel=options.FILES,
     ),
 ]
@@ -102,22 +104,22 @@ PairNms = Annotated[
     list[float] | None,
     typer.Option(
         metavar="IOU",
-        help="Show what suppressing duplicate pairs changes; repeatable.",
-        rich_help_panel=options.FURTHER,
+        help="Show the effect of non-maximum suppression of pairs; repeatable.",
+        rich_help_panel=options.EXTRAS,
     ),
 ]
 Threshold = Annotated[
     list[float] | None,
     typer.Option(
         metavar="SCORE",
-        help="Show what dropping weak boxes changes; repeatable.",
-        rich_help_panel=options.FURTHER,
+        help="Show the effect of dropping boxes with lower scores; repeatable.",
+        rich_help_panel=options.EXTRAS,
     ),
 ]
 Interval = Annotated[
     str,
     typer.Option(
-        help="How intervals follow from resamples: centred, percentile or bca.",
+        help="Type of the intervals: centred, percentile or bca.",
         rich_help_panel=options.SURE,
     ),
 ]
@@ -125,22 +127,24 @@ Attribution = Annotated[
     bool,
     typer.Option(
         "--attribution",
-        help="Costs of the errors that add up (Shapley values).",
-        rich_help_panel=options.FURTHER,
+        help="Divide the loss of mAP among the errors (Shapley values).",
+        rich_help_panel=options.EXTRAS,
     ),
 ]
 Causes = Annotated[
     bool,
     typer.Option(
         "--causes",
-        help="How much of the loss the annotations may cause.",
-        rich_help_panel=options.FURTHER,
+        help="Estimate how much of the loss is due to the annotations.",
+        rich_help_panel=options.EXTRAS,
     ),
 ]
 Calibration = Annotated[
     bool,
     typer.Option(
-        "--calibration", help="How far scores are probabilities.", rich_help_panel=options.FURTHER
+        "--calibration",
+        help="Measure how well scores are calibrated.",
+        rich_help_panel=options.EXTRAS,
     ),
 ]
 
@@ -182,7 +186,7 @@ def report(
     calibration: Calibration = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Diagnose a detector: mAP, errors and what they cost."""
+    """Diagnose a detector: mAP, errors and what each error costs."""
     reading = InputFiles(
         predictions=predictions,
         annotations=annotations,
@@ -280,7 +284,7 @@ def _reported(
 def _groups(name: str | None, file: Path | None, vocabulary: Vocabulary) -> tuple[Group, ...]:
     """Collect the groups of classes that are asked for."""
     if name is not None and file is not None:
-        raise InputError("--zero-shot and --groups: give one of them")
+        raise InputError("--zero-shot and --groups: give only one of them")
     if name is not None:
         return zero_shot_split(name, vocabulary)
     return () if file is None else read_groups(file, vocabulary)

@@ -101,7 +101,7 @@ class ReportFiles:
 
             check_table_file(path)
         if self.sort is not None and not self.tables:
-            raise InputError("--sort: sorts the tables of --class-table and --image-table")
+            raise InputError("--sort: applies to --class-table and --image-table; give one of them")
 
     def write(
         self,

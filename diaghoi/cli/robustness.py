@@ -37,28 +37,31 @@ Metric = Annotated[
         "of scenario 2].",
     ),
 ]
-Errors = Annotated[bool, typer.Option("--errors", help="Show for each error by how much it grows.")]
+Errors = Annotated[bool, typer.Option("--errors", help="Show how much each error grows.")]
 Figures = Annotated[
     Path | None, typer.Option(help="Draw the figures into this folder.", readable=False)
 ]
 Significance = Annotated[
     bool,
     typer.Option(
-        "--significance", help="Test the highest severity of each corruption against clean."
+        "--significance",
+        help="Test the highest severity of each corruption against the clean pictures.",
     ),
 ]
 EngineName = Annotated[
-    str, typer.Option("--engine", help="local: processes of this machine; dask: a Dask cluster.")
+    str, typer.Option("--engine", help="local: processes on this machine; dask: a Dask cluster.")
 ]
 Scheduler = Annotated[
     str | None,
-    typer.Option(metavar="ADDRESS", help="Dask scheduler that runs [a cluster started here]."),
+    typer.Option(
+        metavar="ADDRESS", help="A running Dask scheduler [start a cluster on this machine]."
+    ),
 ]
-Block = Annotated[int | None, typer.Option(min=1, help="Images of a unit of work [a whole run].")]
+Block = Annotated[int | None, typer.Option(min=1, help="Images per unit of work [a whole run].")]
 Cache = Annotated[
     Path | None,
     typer.Option(
-        help="Keep finished runs in this folder; a second call takes them from there.",
+        help="Cache finished runs in this folder, and reuse them.",
         readable=False,
     ),
 ]
@@ -84,7 +87,7 @@ def robustness(
     cache: Cache = None,
     quiet: options.Quiet = False,
 ) -> None:
-    """See how detectors do on corrupted pictures: MRI, CRI, and which errors grow."""
+    """Evaluate detectors on corrupted pictures: MRI, CRI, and which errors grow."""
     from diaghoi.robustness.evaluation import evaluate_study
     from diaghoi.robustness.store import Store
     from diaghoi.robustness.study import read_robustness_study
@@ -149,7 +152,7 @@ def _check_engine(engine: str, scheduler: str | None) -> None:
             f"--engine '{engine}'{close_matches(engine, ENGINES)}: give one of {', '.join(ENGINES)}"
         )
     if scheduler is not None and engine != "dask":
-        raise InputError("--scheduler: is that of a Dask cluster; add --engine dask")
+        raise InputError("--scheduler: is for a Dask cluster; add --engine dask")
 
 
 @contextmanager

@@ -23,39 +23,44 @@ if TYPE_CHECKING:
     from diaghoi.semantic.evaluation import SemanticEvaluation
 
 Theta = Annotated[
-    float, typer.Option(help="IoU at which a box is found.", rich_help_panel=options.COUNTS)
+    float, typer.Option(help="IoU threshold of a correct box.", rich_help_panel=options.COUNTS)
 ]
 Delta = Annotated[
     float,
     typer.Option(
-        help="Similarity at which a class is charged with what nothing took.",
+        help="Similarity from which an unmatched prediction is a false positive of the closest class.",
         rich_help_panel=options.COUNTS,
     ),
 ]
 Tau = Annotated[
     float,
     typer.Option(
-        help="Rank of the score, 0 to 1, from which mF1 counts.", rich_help_panel=options.COUNTS
+        help="Score rank, 0 (lowest) to 1, from which predictions count for mF1.",
+        rich_help_panel=options.COUNTS,
     ),
 ]
 NoScores = Annotated[
     bool,
     typer.Option(
         "--no-scores",
-        help="Count every prediction, whatever its score.",
+        help="Count every prediction, regardless of its score.",
         rich_help_panel=options.COUNTS,
     ),
 ]
 Classes = Annotated[
-    int, typer.Option(min=0, help="Show so many of the classes that gain most by similarity.")
+    int,
+    typer.Option(min=0, help="Number of classes to show, those that gain most from similarity."),
 ]
 Diagnose = Annotated[
-    bool, typer.Option("--diagnose", help="Show what action and object errors mean and cost.")
+    bool,
+    typer.Option(
+        "--diagnose", help="Show how similar action and object errors are, and what they cost."
+    ),
 ]
 Examples = Annotated[
     Path | None,
     typer.Option(
-        help="Write what was predicted for single annotations to this .txt, .csv or .json.",
+        help="Write example predictions for single annotations to this .txt, .csv or .json file.",
         readable=False,
         rich_help_panel=options.FILES,
     ),
@@ -63,7 +68,7 @@ Examples = Annotated[
 Figure = Annotated[
     Path | None,
     typer.Option(
-        help="Draw the confusions that cost most to this .pdf, .svg or .png.",
+        help="Draw the most expensive confusions to this .pdf, .svg or .png file.",
         readable=False,
         rich_help_panel=options.FILES,
     ),
@@ -71,13 +76,13 @@ Figure = Annotated[
 Html = Annotated[
     Path | None,
     typer.Option(
-        help="Write the page of 'report --html' with what errors mean, too.",
+        help="Write the page of 'report --html', with the similarity of errors.",
         readable=False,
         rich_help_panel=options.FILES,
     ),
 ]
 ExampleImages = Annotated[
-    int, typer.Option(min=1, help="Images of --examples.", rich_help_panel=options.FILES)
+    int, typer.Option(min=1, help="Number of images in --examples.", rich_help_panel=options.FILES)
 ]
 
 
@@ -116,9 +121,9 @@ def semantic(
     image_id: options.ImageId = None,
     quiet: options.Quiet = False,
 ) -> None:
-    """Evaluate with credit for what comes close in meaning: soft mAP, mF1 and miss rates.
+    """Evaluate with credit for similar classes: soft mAP, mF1 and miss rates.
 
-    By tables of similarity between verbs and between objects, as SHOE does.
+    Similarity comes from tables of verbs and of objects, as in SHOE.
     """
     from diaghoi.language.lexicon import wordnet as using_wordnet
     from diaghoi.semantic.measure import Measure
@@ -149,7 +154,7 @@ def semantic(
     files = _Files(json=json, table=class_table, figure=figure, html=html, examples=examples)
     files.check([*reading.inputs, *tables.inputs])
     if no_scores and (diagnose or files.with_diagnosis):
-        raise InputError("--diagnose, --figure and --html: go by scores; leave --no-scores out")
+        raise InputError("--diagnose, --figure and --html: need scores; leave --no-scores out")
     with progress(quiet) as bar, using_wordnet(wordnet):
         given = tables.read(bar)
         read = reading.read(bar, lambda inputs: files.check([*inputs, *tables.inputs]))

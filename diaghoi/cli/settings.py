@@ -35,9 +35,9 @@ def read_settings() -> dict[str, str]:
     try:
         settings = json.loads(file.read_text(encoding="utf-8"))
     except ValueError as error:
-        raise InputError(f"{file}: not valid JSON ({error}); mend or delete it") from None
+        raise InputError(f"{file}: not valid JSON ({error}); fix or delete it") from None
     if not isinstance(settings, dict):
-        raise InputError(f"{file}: expected an object of settings; mend or delete it")
+        raise InputError(f"{file}: expected an object of settings; fix or delete it")
     return {str(key): str(value) for key, value in settings.items()}
 
 

@@ -1,8 +1,8 @@
 """Dense arrays: every pair of an image with a score for every verb.
 
-A list of one dict an image, ``filename``, ``boxes`` (B, 4), ``labels`` (B,), ``verb_scores``
+A list of one dict per image, ``filename``, ``boxes`` (B, 4), ``labels`` (B,), ``verb_scores``
 (P, V), ``sub_ids`` and ``obj_ids`` (P,); optionally ``scores`` (B,) and ``action_scores`` (P, V).
-In a pickle, or in an ``.npz`` as one array a key (of objects, or with the images along the first
+In a pickle, or in an ``.npz`` as one array per key (of objects, or with the images along the first
 axis) or as one array of dicts. ``verb_scores`` are triplet scores: human, object and verb
 multiplied; for those of V-COCO see :mod:`diaghoi.formats.v_coco.dense`. Boxes are xyxy counted from
 zero; how objects are numbered is found from the human boxes.

@@ -37,7 +37,7 @@ def only_member(content: Content) -> Any:
 
 
 def dense_images(content: Content) -> Images:
-    """Bring the layouts of this format to a list of one dict an image."""
+    """Bring the layouts of this format to a list of one dict per image."""
     value: Any = content.value
     if content.container == "npz":
         if "verb_scores" in value:
@@ -130,7 +130,7 @@ class DenseColumns:
                 raise InputError(
                     f"{images.file}: {image_name(images.names, bad)}: {key}: has {count[bad]} "
                     f"rows, but {like!r} has {other[bad]}; both need one row each for the same "
-                    "things"
+                    "boxes or pairs"
                 )
         return parts, Rows(images.file, images.names, key, count)
 

@@ -122,7 +122,7 @@ class _Description:
             kinds = {"str": "a string", "list": "a list", "dict": "a table"}
             raise self.error(key, f"is {value!r:.60}; give {kinds[kind.__name__]}")
         if isinstance(value, str) and not value.isprintable():
-            raise self.error(key, f"{value!r:.60} holds what cannot be printed")
+            raise self.error(key, f"{value!r:.60} contains unprintable characters")
         return value
 
     def table(self, key: str, known: Sequence[str]) -> dict[str, Any]:
@@ -136,11 +136,11 @@ class _Description:
             name for name in names if not (isinstance(name, str) and name.isprintable() and name)
         ]
         if bad or not names:
-            what = f"{bad[0]!r:.60} is no name" if bad else "is empty"
+            what = f"{bad[0]!r:.60} is not a name" if bad else "is empty"
             raise self.error(key, f"{what}; give a list of names")
         twice = [name for n, name in enumerate(names) if name in names[:n]]
         if twice:
-            raise self.error(key, f"{twice[0]!r} stands there twice; give each a name of its own")
+            raise self.error(key, f"{twice[0]!r} appears twice; give each a different name")
         return tuple(names)
 
     def position(self, key: str, name: Any, names: tuple[str, ...]) -> int:
@@ -181,7 +181,7 @@ class _Description:
             )
         if len(set(pairs)) < len(pairs):
             verb, label = next(pair for n, pair in enumerate(pairs) if pair in pairs[:n])
-            raise self.error("classes", f"'{verbs[verb]} {objects[label]}' stands there twice")
+            raise self.error("classes", f"'{verbs[verb]} {objects[label]}' appears twice")
         return pairs
 
     def matrix(self, path: Path, shape: tuple[int, int]) -> Pairs:
@@ -190,9 +190,9 @@ class _Description:
                 matrix = np.lib.format.read_array(stream, allow_pickle=False)
         except OSError as error:
             raise self.error("classes", f"{path}: {error.strerror or error}") from None
-        except Exception as error:  # NumPy fails in many ways on what is no array
+        except Exception as error:  # NumPy raises many kinds of errors for other files
             what = " ".join(str(error).split()) or type(error).__name__
-            raise self.error("classes", f"{path}: no .npy array ({what:.80})") from None
+            raise self.error("classes", f"{path}: not a .npy array ({what:.80})") from None
         if matrix.shape != shape or not np.isin(matrix, (0, 1)).all():
             raise self.error(
                 "classes",
@@ -258,7 +258,7 @@ class _Description:
         ):
             raise self.error(
                 "rare.counts",
-                f"give a list of {len(vocabulary)} whole numbers, one a class, or a table of "
+                f"give a list of {len(vocabulary)} whole numbers, one per class, or a table of "
                 '"verb object" = number',
             )
         counts = np.zeros(len(vocabulary), dtype=np.int64)

@@ -133,7 +133,7 @@ def _text(rows: Rows, number: int, line: dict[str, Any], key: str) -> str:
     if not (isinstance(value, str) and value.strip()):
         if key not in line:
             raise rows.error(number, "", f"the key {key!r} is missing{close_matches(key, line)}")
-        raise rows.error(number, key, f"{shown(value)} is no word; give a string")
+        raise rows.error(number, key, f"{shown(value)} is not a word; give a string")
     return value
 
 

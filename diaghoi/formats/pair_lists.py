@@ -1,6 +1,6 @@
 """The pair pickle of the published diagnosis code: which pairs a detector believes to interact.
 
-A list of one dict an image: ``filename`` and ``box_pairs``, a list of ``{h_box, o_box, o_label,
+A list of one dict per image: ``filename`` and ``box_pairs``, a list of ``{h_box, o_box, o_label,
 hoi_score_inter}``. Objects are numbered as COCO-80 with person 0, boxes are xyxy counted from zero,
 and ``hoi_score_inter`` is the highest score of a real verb. Also read as JSON.
 

@@ -113,8 +113,8 @@ def matching(content: Content) -> tuple[Format, Kind]:
             return candidate, kind
     if content.container == "mat" and "list_action" in content.value:
         raise InputError(
-            f"{content.file}: holds HICO's image labels, no boxes; give it with --image-labels, "
-            "and anno_bbox.mat or instances_test2015.json with --annotations"
+            f"{content.file}: holds HICO's image labels instead of boxes; give it with "
+            "--image-labels, and anno_bbox.mat or instances_test2015.json with --annotations"
         )
     raise InputError(
         f"{content.file}: not a known format: {_outline(content)}; known formats: "

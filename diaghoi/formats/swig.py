@@ -1,6 +1,6 @@
 """SWIG-HOI's annotations, and the predictions that its evaluator takes.
 
-Annotations are a list of one dict an image: ``img_id`` (or ``file_name``), ``box_annotations``
+Annotations are a list of one dict per image: ``img_id`` (or ``file_name``), ``box_annotations``
 (``{bbox, category_id}``) and ``hoi_annotations`` (``{subject_id, object_id, action_id}``), where
 subject and object count the boxes of the image; optionally ``width`` and ``height``. Predictions
 are ``{image: [[HOI id, score, 8 box numbers], ...]}``, the human box first; where an image is named

@@ -1,6 +1,6 @@
 """The pickles of CDN and the published diagnosis code: ``gt_wo_nointer.pkl``, ``preds.pkl``.
 
-A list of one dict an image: ``filename``; ``annotations`` or ``predictions``, a list of
+A list of one dict per image: ``filename``; ``annotations`` or ``predictions``, a list of
 ``{bbox, category_id}`` (and optionally ``score``); ``hoi_annotation`` or ``hoi_prediction``, a list
 of ``{subject_id, object_id, category_id}``, for predictions with ``score`` and optionally
 ``action_score``. Objects are numbered as COCO-80 with person 0, verbs from 0; boxes are xyxy
@@ -129,6 +129,6 @@ def _slices(scenes: Scenes) -> tuple[list[slice], list[slice]]:
 
 
 def _dicts(columns: dict[str, Any]) -> list[dict[str, Any]]:
-    """Turn columns into one dict a row, of plain numbers and lists."""
+    """Turn columns into one dict per row, of plain numbers and lists."""
     rows = zip(*(column.tolist() for column in columns.values()), strict=True)
     return [dict(zip(columns, row, strict=True)) for row in rows]

@@ -168,10 +168,10 @@ def wordnet(folder: Path | None) -> Iterator[None]:
     Raises
     ------
     InputError
-        Where there is no such folder, also where no word is looked up.
+        Where no such folder, also where no word is looked up.
     """
     if folder is not None and not folder.is_dir():
-        raise InputError(f"--wordnet {folder}: is no folder; give WordNet's dict folder")
+        raise InputError(f"--wordnet {folder}: is not a folder; give WordNet's dict folder")
     token = _CHOSEN.set(folder or _CHOSEN.get())
     try:
         yield

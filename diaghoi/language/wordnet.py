@@ -141,7 +141,7 @@ def _lines(path: Path) -> list[str]:
 
 
 def pack(records: dict[str, Records]) -> str:
-    """Write records as text: one synset a line, its words and the distance to each hypernym."""
+    """Write records as text: one synset per line, its words and the distance to each hypernym."""
     lines = []
     for pos, part in records.items():
         lines.append(f"# {pos} {len(part.words)} {len(part.exceptions)}")

@@ -263,8 +263,8 @@ SIGNATURE = {"name": "hico-det-520", "signature": "AP: area"}
             ("a.json", "odd.json"),
             "result of 'odd': errors.true_positive is 'x', which is no number",
         ),
-        (("a.json", "--json", "a.json"), "a.json: would overwrite what is read"),
-        (("a.json", "--out", "no/t.tex"), "there is no folder no"),
+        (("a.json", "--json", "a.json"), "a.json: would overwrite an input file"),
+        (("a.json", "--out", "no/t.tex"), "the folder no does not exist"),
         (("a.json", "--out", "t.tex", "--json", "t.tex"), "t.tex: would be written twice"),
         (("study.toml", "a.json"), "study.toml: give a study alone; list the other files in it"),
         (("study.toml", "--labels", "x"), "--labels: study.toml sets this for each model; change"),
@@ -297,7 +297,7 @@ def test_located_annotations_are_not_overwritten(
     monkeypatch.setenv("DIAGHOI_DATA", str(truth))
     done = run("compare", detectors / "one.npz", "--out", truth, "--format", "text")
     assert done.code == 2
-    assert "would overwrite what is read" in done.err
+    assert "would overwrite an input file" in done.err
     assert truth.read_bytes() == before
 
 

@@ -268,7 +268,7 @@ BAD_ROWS: dict[str, tuple[Callable[[Any], Any], str]] = {
     ),
     "object box without end": (
         in_row(0, 8, float("inf")),
-        "image 'one.jpg': row[0]: the box [20.5, 0.0, inf, 9.0] is not finite; leave such boxes ou",
+        "image 'one.jpg': row[0]: the box [20.5, 0.0, inf, 9.0] is not finite; remove such boxe",
     ),
     "name twice": (
         lambda p: p.update({1: [], "1": []}),

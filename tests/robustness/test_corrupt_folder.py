@@ -175,7 +175,7 @@ class TestDamaged:
         done = corrupt_folder(images, tmp_path / "out", ["occlusion"], [1, 2])
         assert (done.pictures, done.written) == (9, 6)
         assert done.damaged == {
-            "deep.png": "has pixels of the kind 'I;16', not of 8 bits a channel",
+            "deep.png": "has pixels of the kind 'I;16', not of 8 bits per channel",
             "empty.png": "is neither JPEG nor PNG",
             "half.jpg": done.damaged["half.jpg"],
             "long.png": "is 33000 x 1 pixels, more than 32766 a side",
@@ -311,7 +311,7 @@ class TestRefuses:
     def test_a_missing_folder_a_file_and_an_empty_folder(self, images: Path) -> None:
         out = images.parent / "out"
         for folder, words in (
-            (images / "none", "there is no such folder"),
+            (images / "none", "no such folder"),
             (images / "one.jpg", "is a file"),
             (images.parent / "empty", "no pictures in it; give a folder with .jpg, .jpeg, .png"),
         ):

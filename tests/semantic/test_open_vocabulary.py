@@ -195,8 +195,8 @@ def test_replies_in_sentences(file) -> None:
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ({**LINE, "verb": ""}, "image 'one.jpg': predictions[1].verb: '' is no word"),
-        ({**LINE, "verb": 3}, "predictions[1].verb: 3 is no word"),
+        ({**LINE, "verb": ""}, "image 'one.jpg': predictions[1].verb: '' is not a word"),
+        ({**LINE, "verb": 3}, "predictions[1].verb: 3 is not a word"),
         ({**LINE, "human_box": [1, 2, 3]}, "human_box: [1, 2, 3] is not four numbers"),
         ({**LINE, "object_box": [5, 5, 1, 9]}, "object_box: the box [5.0, 5.0, 1.0, 9.0] ends"),
         ({**LINE, "score": "high"}, "predictions[1].score: 'high' is not a number"),

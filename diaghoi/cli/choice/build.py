@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from diaghoi.language.asking import Client
 
 AnnotationFile = Annotated[
-    Path, typer.Argument(help="Annotations, in any format that is read.", readable=False)
+    Path, typer.Argument(help="Annotations in any known format.", readable=False)
 ]
 Out = Annotated[Path, typer.Option(help="The folder to write.", readable=False)]
 Judges = Annotated[
@@ -35,10 +35,11 @@ Judges = Annotated[
     typer.Option(
         "--judge",
         metavar="JUDGE",
-        help="Who says what is not there: URL,MODEL[,VARIABLE] of a vision-language model and the "
-        "environment variable with its API key; a file of verdicts; similarity:TABLE[,THRESHOLD]; "
-        "time-sensitive. Of models and files the first groups, the second confirms, the third "
-        "decides on what the second does not confirm; the others rule out before.",
+        help="Who decides what an image does not show: URL,MODEL[,VARIABLE] of a vision-language "
+        "model and the environment variable with its API key; a file of verdicts; "
+        "similarity:TABLE[,THRESHOLD]; time-sensitive. Of the models and files, the first groups, "
+        "the second confirms, and the third decides where the second does not confirm; the other "
+        "judges reject candidates before.",
     ),
 ]
 Images = Annotated[
@@ -48,7 +49,7 @@ Images = Annotated[
 AllPeople = Annotated[
     bool,
     typer.Option(
-        "--all-people", help="Ask about every annotated person in settings 2 and 3, not about one."
+        "--all-people", help="In settings 2 and 3, ask about every annotated person instead of one."
     ),
 ]
 Sheet = Annotated[
@@ -63,7 +64,8 @@ Sheet = Annotated[
 Store = Annotated[
     Path | None,
     typer.Option(
-        help="Where verdicts of models are kept, as JSON lines [--out and .answers.jsonl].",
+        help="File that stores the verdicts of models as JSON lines [the name of --out with "
+        ".answers.jsonl].",
         readable=False,
     ),
 ]
@@ -95,7 +97,7 @@ def build(
 ) -> None:
     """Build multiple-choice questions from annotations, with negatives that judges confirm.
 
-    Verdicts of models are kept as they come: a run that was ended goes on where it was.
+    Verdicts of models are stored as they arrive: an interrupted run resumes where it stopped.
     """
     from diaghoi.choice.build.candidates import subjects_of
     from diaghoi.choice.build.judge_options import judge_files, read_models
@@ -150,7 +152,7 @@ def _pictures(images: Path | None, needed: bool) -> Pictures | None:
     from diaghoi.formats.pictures.folder import Pictures
 
     if images is None and needed:
-        raise InputError("models judge by pictures; give the folder with them as --images")
+        raise InputError("models judge pictures; give the folder that holds them with --images")
     return None if images is None else Pictures(images)
 
 

@@ -153,7 +153,7 @@ def compare(
     seed: options.Seed = 0,
     quiet: options.Quiet = False,
 ) -> None:
-    """Set models that answer and detectors side by side, in the layout of the paper."""
+    """Compare models that answer questions and detectors, in the layout of the paper."""
     from diaghoi.choice.evaluation import evaluate_answers
     from diaghoi.choice.intervals import compare_choices
     from diaghoi.choice.tables import compare_choices_table
@@ -204,7 +204,9 @@ def _selection(top: int | None, threshold: float | None, top_all: int | None) ->
     ways = {"--top": top, "--threshold": threshold, "--top-all": top_all}
     named = [name for name, value in ways.items() if value is not None]
     if len(named) > 1:
-        raise InputError(f"{' and '.join(named)}: are ways to choose triplets; give one of them")
+        raise InputError(
+            f"{' and '.join(named)}: choose triplets in different ways; give only one of them"
+        )
     return Selection(top=top if named else TOP, threshold=threshold, top_all=top_all)
 
 

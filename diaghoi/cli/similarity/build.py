@@ -21,17 +21,18 @@ if TYPE_CHECKING:
 Terms = Annotated[
     Path | None,
     typer.Option(
-        help="Words or synsets, one a line, or CSV: name, synset, definition.", readable=False
+        help="Words or synsets, one per line, or CSV: name, synset, definition.", readable=False
     ),
 ]
 Candidates = Annotated[
     Path | None,
-    typer.Option(help="Further ones that are compared with those alone.", readable=False),
+    typer.Option(help="Additional words, compared only with the first ones.", readable=False),
 ]
 Out = Annotated[
     Path,
     typer.Option(
-        help="The .csv or .npz to write; of verbs and objects both, NAME_verbs and NAME_objects.",
+        help="The .csv or .npz file to write; with both verbs and objects, NAME_verbs and "
+        "NAME_objects.",
         readable=False,
     ),
 ]
@@ -40,26 +41,27 @@ Rater = Annotated[
     typer.Option(
         metavar="URL,MODEL[,VARIABLE]",
         help="An OpenAI-compatible endpoint, and the environment variable with its API key "
-        "[DIAGHOI_API_KEY]. The first rates all pairs, the others those that are not 0.",
+        "[DIAGHOI_API_KEY]. The first rates all pairs, the others those it did not rate 0.",
     ),
 ]
 Baseline = Annotated[
-    str | None, typer.Option(help="No rater, but WordNet: path or wu-palmer. Not SHOE.")
+    str | None,
+    typer.Option(help="A WordNet measure instead of raters: path or wu-palmer (not part of SHOE)."),
 ]
 Store = Annotated[
     Path | None,
     typer.Option(
-        help="Where answers are kept, as JSON lines [the name of --out, .answers.jsonl].",
+        help="File that stores the answers as JSON lines [the name of --out with .answers.jsonl].",
         readable=False,
     ),
 ]
 Price = Annotated[
     list[str] | None,
     typer.Option(
-        metavar="IN,OUT", help="Price of a million tokens, of all raters or of each in turn."
+        metavar="IN,OUT", help="Price of a million tokens: one for all raters, or one for each."
     ),
 ]
-Batch = Annotated[int, typer.Option(min=1, max=100, help="Pairs in a request.")]
+Batch = Annotated[int, typer.Option(min=1, max=100, help="Pairs per request.")]
 
 
 def build(
@@ -87,11 +89,11 @@ def build(
 ) -> None:
     """Build a table of similarity by asking language models, or a baseline from WordNet.
 
-    Answers are kept as they come: a run that was ended goes on where it was.
+    Answers are stored as they arrive: an interrupted run resumes where it stopped.
     """
     inputs = [verbs, objects, verb_candidates, object_candidates]
     if verbs is None and objects is None:
-        raise InputError("nothing to compare; give --verbs FILE, --objects FILE or both")
+        raise InputError("no words to compare; give --verbs FILE, --objects FILE or both")
     if bool(rater) == (baseline is not None):
         raise InputError("give either --rater URL,MODEL or --baseline path|wu-palmer")
     files = _files(out, verbs is not None, objects is not None)
@@ -156,7 +158,9 @@ def _questions(
     for kind, (path, more) in files.items():
         if path is None:
             if more is not None:
-                raise InputError(f"--{kind}-candidates: compared with --{kind}s, which is missing")
+                raise InputError(
+                    f"--{kind}-candidates: is compared with --{kind}s, which is missing"
+                )
             continue
         pos: Any = "v" if kind == "verb" else "n"
         terms = read_terms(path, pos, lexicon(wordnet))

@@ -24,7 +24,7 @@ _VERBS = typer.Option(
 )
 _OBJECTS = typer.Option(
     "--object-similarity",
-    help="That of objects, likewise.",
+    help="Similarity of objects: CSV a,b,score, or .npz.",
     readable=False,
     rich_help_panel=options.MEANING,
 )
@@ -36,30 +36,39 @@ MaybeObjectTable = Annotated[Path | None, _OBJECTS]
 VerbSenses = Annotated[
     Path | None,
     typer.Option(
-        help="CSV of verbs and their names in the table, such as synsets.",
+        help="CSV that maps verbs to their names in the table, such as synsets.",
         readable=False,
         rich_help_panel=options.MEANING,
     ),
 ]
 ObjectSenses = Annotated[
     Path | None,
-    typer.Option(help="The same of objects.", readable=False, rich_help_panel=options.MEANING),
+    typer.Option(
+        help="CSV that maps objects to their names in the table.",
+        readable=False,
+        rich_help_panel=options.MEANING,
+    ),
 ]
 Scale = Annotated[
     float | None,
     typer.Option(
-        help="Highest score of the scale of the tables [1 or 4, by their scores].",
+        help="Highest possible score in the tables [1 or 4, inferred from the scores].",
         rich_help_panel=options.MEANING,
     ),
 ]
 Weight = Annotated[
     float,
     typer.Option(
-        help="Weight of the verb; the object has the rest.", rich_help_panel=options.MEANING
+        help="Weight of the verb; that of the object is 1 minus this.",
+        rich_help_panel=options.MEANING,
     ),
 ]
 Combine = Annotated[
-    str, typer.Option(help="arithmetic, geometric or minimum.", rich_help_panel=options.MEANING)
+    str,
+    typer.Option(
+        help="How verb and object are combined: arithmetic, geometric or minimum.",
+        rich_help_panel=options.MEANING,
+    ),
 ]
 
 
@@ -142,8 +151,8 @@ def tables_if_given(
         return SimilarityTables(verbs=verbs, objects=objects, **choices)
     both = "give both --verb-similarity and --object-similarity"
     if verbs is not None or objects is not None:
-        raise InputError(f"similarity of verbs and of objects belong together: {both}")
+        raise InputError(f"similarity of verbs and of objects are used together: {both}")
     for option, value in needed_by.items():
         if value is not None:
-            raise InputError(f"{option}: goes by similarity; {both}")
+            raise InputError(f"{option}: needs similarity; {both}")
     return None

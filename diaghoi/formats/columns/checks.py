@@ -227,7 +227,7 @@ def check_boxes(
         bad = int(np.argmax(turned)) if turned.any() else -1
         problem = "ends before it begins; boxes are left, top, right, bottom (x1, y1, x2, y2)"
     else:
-        problem = "is not finite; leave such boxes out"
+        problem = "is not finite; remove such boxes"
     if bad >= 0:
         raise rows.error(bad, column, f"the box {given[bad].tolist()} {problem}")
     # Adding zero turns -0.0 into 0.0, so that equal boxes are equal to the last bit.

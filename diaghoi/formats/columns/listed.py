@@ -66,7 +66,7 @@ def read_listed(content: Content, layout: ListLayout, options: Options) -> Scene
     Parameters
     ----------
     content : Content
-        A list of one dict an image.
+        A list of one dict per image.
     layout : ListLayout
         Names and numbers of the format.
     options : Options

@@ -192,9 +192,9 @@ def find_numbering(
         return Numbering(found or fixed or "coco80")
     kinds = some_of([str(label) for label in np.unique(human_labels).tolist()])
     raise InputError(
-        f"{file}: how objects are numbered cannot be told: the human boxes of the pairs have "
-        f"labels {kinds}, and a person is {', '.join(f'{p} in {n}' for n, p in person.items())}; "
-        "say which with --objects"
+        f"{file}: cannot determine how objects are numbered: the human boxes of the pairs have "
+        f"labels {kinds}, but a person is {', '.join(f'{p} in {n}' for n, p in person.items())}; "
+        "give the numbering with --objects"
     )
 
 
@@ -236,9 +236,9 @@ def check_labels(
         bad = int(np.argmax(wrong))
         known = f"{vocabulary.name} objects are numbered {min(table)} to {max(table)}"
         if vocabulary.conventions is None:
-            known += f" as {numbering}; if the file numbers them otherwise, say so with --objects"
+            known += f" as {numbering}; if the file numbers them differently, give --objects"
         elif not vocabulary.known:
-            known += "; if the file numbers them otherwise, say so in the description"
+            known += "; if the file numbers them differently, fix the description"
         raise rows.error(bad, column, f"unknown object category {int(labels[bad])}; {known}")
     return translated
 

@@ -25,7 +25,7 @@ _BAD_ROW = (KeyError, TypeError, ValueError, IndexError, OverflowError, Attribut
 
 @dataclass(frozen=True, eq=False)
 class Images:
-    """The images of a file that is a list of one dict an image.
+    """The images of a file that is a list of one dict per image.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ class Images:
         file, size = content.file, content.size
         if not isinstance(value, list | tuple):
             raise InputError(
-                f"{file}: holds a {type(value).__name__}; give a list of one dict an image"
+                f"{file}: holds a {type(value).__name__}; give a list of one dict per image"
             )
         bad = next((n for n, row in enumerate(value) if not isinstance(row, dict)), -1)
         if bad >= 0:

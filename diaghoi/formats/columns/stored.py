@@ -81,7 +81,7 @@ class StoredScenes:
         Raises
         ------
         InputError
-            Where the rows of a table do not stand in the order of the images, or refer to none.
+            If the rows of a table are not in the order of the images, or refer to no image.
         """
         images = np.arange(self.stored + 1)
         boxes = self._first_rows("box", images, "box_image", "image")
@@ -185,7 +185,7 @@ class StoredScenes:
                 raise rows.error(
                     first + int(np.argmax(unordered)),
                     name,
-                    "rows do not stand in the order of the images",
+                    "rows are not in the order of the images",
                 )
             count[low - 1 : high] += np.bincount(image - (low - 1), minlength=high - low + 1)
             last = int(image[-1])

@@ -56,7 +56,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     except OSError as error:
         # NumPy tells how much it could not write, and not why.
         reason = error.strerror or f"{error} (is the disk full?)"
-        raise InputError(f"{target}: cannot be written: {reason}; give another place") from error
+        raise InputError(f"{target}: cannot be written: {reason}; give another path") from error
     finally:
         temporary.unlink(missing_ok=True)
 

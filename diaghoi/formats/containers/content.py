@@ -49,7 +49,7 @@ class Content:
         ``mat`` the names of the variables; for a folder ``{number: path}`` of its
         ``detections_XX.mat``.
     lines : tuple of int
-        Of a JSON file with one value a line, the number of the line of each; else empty.
+        Line number of each value in a JSON Lines file; else empty.
     """
 
     path: Path
@@ -79,7 +79,7 @@ class Content:
 
     @property
     def first(self) -> dict[str, Any]:
-        """The first image, where the content is a list of one dict an image; else empty."""
+        """The first image, where the content is a list of one dict per image; else empty."""
         if isinstance(self.value, list | tuple) and self.value and isinstance(self.value[0], dict):
             return self.value[0]
         return {}
@@ -129,8 +129,8 @@ def _refuse(path: Path, head: bytes) -> None:
     ):
         start = head[:16].decode("latin-1")
         raise InputError(
-            f"{path}: starts with {start!r}, which is none of pickle, JSON, .npz and .mat; "
-            "give a file in one of these"
+            f"{path}: starts with {start!r}, which is not the start of a pickle, JSON, .npz "
+            "or .mat file; give one of these"
         )
 
 
@@ -139,21 +139,19 @@ def _pickle(path: Path) -> Any:
         value = load_pickle(stream, str(path))
         if stream.read(1):
             raise InputError(
-                f"{path}: holds more after the first pickle; write all images as one list with "
+                f"{path}: has more data after the first pickle; write all images as one list with "
                 "one pickle.dump"
             )
     return value
 
 
 def _json(path: Path) -> tuple[Any, tuple[int, ...]]:
-    """Read a JSON file; also tell the lines of its values where it has one a line."""
+    """Read a JSON file; also return the line numbers of the values of a JSON Lines file."""
     try:
         with collector_off(), path.open(encoding="utf-8-sig") as stream:
             text = stream.read()
             if text.count("[") + text.count("{") > SMALL + len(text) // _BYTES_A_LIST:
-                raise InputError(
-                    f"{path}: holds little but empty lists; write what they shall hold"
-                )
+                raise InputError(f"{path}: consists mostly of empty lists; write their contents")
             try:
                 return json.loads(text), ()
             except json.JSONDecodeError as error:
@@ -172,7 +170,7 @@ def _json(path: Path) -> tuple[Any, tuple[int, ...]]:
 
 
 def _json_lines(path: Path, lines: Iterable[str]) -> tuple[list[Any], tuple[int, ...]]:
-    """Read a file with one JSON value a line."""
+    """Read a file with one JSON value per line."""
     values, numbers = [], []
     for number, line in enumerate(lines, 1):
         if not line.strip():
@@ -183,7 +181,7 @@ def _json_lines(path: Path, lines: Iterable[str]) -> tuple[list[Any], tuple[int,
         except json.JSONDecodeError as error:
             raise InputError(
                 f"{path}: line {number}: cut off or damaged JSON ({error!s:.120}); give one JSON "
-                "value for the whole file, or one a line"
+                "value for the whole file, or one per line"
             ) from None
     return values, tuple(numbers)
 

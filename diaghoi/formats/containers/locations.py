@@ -102,7 +102,7 @@ def _reaching(path: str) -> Iterator[tuple[Any, str]]:
         core: Any = importlib.import_module("fsspec.core")
     except ImportError:
         raise InputError(
-            f"{path}: lies elsewhere, which needs fsspec: pip install 'diaghoi[distributed]'"
+            f"{path}: is a remote path, which needs fsspec: pip install 'diaghoi[distributed]'"
         ) from None
     try:
         yield core.url_to_fs(path)

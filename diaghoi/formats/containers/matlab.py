@@ -103,7 +103,7 @@ def read_variable(path: str | os.PathLike[str], name: str) -> Any:
     Returns
     -------
     array
-        Numbers in the type in which they are stored; text as an array of one string a row; a cell
+        Numbers in the type in which they are stored; text as an array of one string per row; a cell
         array as an array of objects; a struct array as an array of dicts.
 
     Raises

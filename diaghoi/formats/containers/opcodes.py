@@ -212,11 +212,11 @@ class _Scan:
             length = end + 1 - self.at
         line = self.data[self.at + 1 : self.at + length - 1]
         if code in _INTEGERS:
-            self._check_integer(len(line) // 2)  # 2.4 digits a byte
+            self._check_integer(len(line) // 2)  # 2.4 digits per byte
         if code == b"p":
             # Python reads a number up to the first byte that is zero.
             if not line.strip().isdigit():
-                raise pickle.UnpicklingError("a place in the memo is no number")
+                raise pickle.UnpicklingError("a memo index is not a number")
             self._check_index(int(line[:20]))
         return length
 
@@ -228,7 +228,7 @@ class _Scan:
     def _check_index(self, index: int) -> None:
         """Refuse a place in the memo beyond what could have been stored so far."""
         if index > self.passed + self.at:
-            raise pickle.UnpicklingError(f"a place in the memo, {index}, is too high")
+            raise pickle.UnpicklingError(f"the memo index {index} is too high")
 
 
 class _Tuple(NamedTuple):

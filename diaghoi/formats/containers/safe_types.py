@@ -236,7 +236,7 @@ class _DefaultDict(_Inert):
         if factory is None:
             return _WithDefaults(None)
         if not isinstance(factory, _Plain):
-            raise pickle.UnpicklingError("the default factory of a defaultdict is no plain type")
+            raise pickle.UnpicklingError("the default factory of a defaultdict is not a plain type")
         return _WithDefaults(factory.kind)
 
 
@@ -346,4 +346,4 @@ def check_letters(text: StrArray) -> None:
     order = np.dtype("u4").newbyteorder(">" if text.dtype.byteorder == ">" else "<")
     letters = np.ascontiguousarray(text).reshape(-1).view(order)
     if letters.max(initial=0) > _LAST_CHARACTER:
-        raise pickle.UnpicklingError("an array of text holds what is no character")
+        raise pickle.UnpicklingError("an array of text holds invalid characters")

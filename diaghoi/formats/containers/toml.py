@@ -42,10 +42,10 @@ def read_toml(path: Path) -> dict[str, Any]:
         what = " ".join(str(error).split())
         if isinstance(error, UnicodeDecodeError):
             raise InputError(
-                f"{path}: no TOML, for it is no UTF-8 text; predictions are named in a study"
+                f"{path}: not TOML, because it is not UTF-8 text; list predictions in a study"
             ) from None
         raise InputError(
-            f"{path}: not valid TOML ({what:.120}); texts and paths stand in quotes"
+            f"{path}: not valid TOML ({what:.120}); put strings and paths in quotes"
         ) from None
 
 
@@ -77,6 +77,6 @@ def text_of(where: str, found: Mapping[str, Any], key: str) -> str | None:
         raise InputError(f"{where}: {key}: is {value!r:.60}; give a string")
     if value is not None and not value.isprintable():
         raise InputError(
-            f"{where}: {key}: {value!r:.60} holds what cannot be printed; leave it out"
+            f"{where}: {key}: {value!r:.60} contains unprintable characters; remove them"
         )
     return value

@@ -1,6 +1,6 @@
 """The annotation JSON of CDN, QPIC and others: ``test_hico.json``.
 
-A list of one dict an image: ``file_name``, ``annotations`` (``{bbox, category_id}``) and
+A list of one dict per image: ``file_name``, ``annotations`` (``{bbox, category_id}``) and
 ``hoi_annotation`` (``{subject_id, object_id, category_id, hoi_category_id}``). Objects carry COCO's
 own ids (1-90 with gaps, person 1), verbs count from 1; boxes are xyxy counted from zero.
 ``img_id`` and ``hoi_category_id`` are not needed. For V-COCO see

@@ -86,14 +86,14 @@ def _check_complete(folder: str, files: dict[int, Path], objects: int) -> None:
         )
     extra = [path.name for n, path in files.items() if not 1 <= n <= objects]
     if extra:
-        raise InputError(f"{folder}: more files than objects: {some_of(extra)}; remove them")
+        raise InputError(f"{folder}: has more files than objects: {some_of(extra)}; remove them")
 
 
 def _shape(path: Path) -> tuple[int, int]:
     """Return how many classes and images ``all_boxes`` of one file has, without loading it."""
     found = variables(path).get("all_boxes")
     if found is None or found.kind != "cell" or len(found.shape) != 2:
-        problem = "is missing" if found is None else "is no cell array of classes x images"
+        problem = "is missing" if found is None else "is not a cell array of classes x images"
         raise InputError(f"{path}: the variable 'all_boxes' {problem}")
     return found.shape[0], found.shape[1]
 

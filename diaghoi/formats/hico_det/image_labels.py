@@ -79,10 +79,10 @@ def read_image_labels(path: str | PathLike[str]) -> ImageLabels:
     listed = np.ravel(read_variable(path, "list_test")).tolist()
     names = np.array([str(np.ravel(name)[0]) if np.size(name) == 1 else "" for name in listed])
     if not all(names.tolist()):
-        raise InputError(f"{path}: 'list_test' is no list of image names; expected HICO's anno.mat")
+        raise InputError(f"{path}: 'list_test' is not a list of names; expected HICO's anno.mat")
     labels = np.asarray(read_variable(path, "anno_test"))
     if labels.dtype.kind not in "biuf":
-        raise InputError(f"{path}: 'anno_test' holds no numbers; expected HICO's anno.mat")
+        raise InputError(f"{path}: 'anno_test' does not hold numbers; expected HICO's anno.mat")
     positive = labels == 1
     if positive.shape != (len(hico_det()), len(names)):
         raise InputError(

@@ -1,7 +1,7 @@
 """HICO-DET annotations as one JSON: ``instances_test2015.json``.
 
-A dict of lists, one entry an image: ``filenames``, ``size`` ([width, height]) and ``annotation``
-with ``boxes_h``, ``boxes_o``, ``hoi`` (and ``object`` and ``verb``), one entry a triplet; beside
+A dict of lists, one entry per image: ``filenames``, ``size`` ([width, height]) and ``annotation``
+with ``boxes_h``, ``boxes_o``, ``hoi`` (and ``object`` and ``verb``), one entry per triplet; beside
 them the names ``objects`` and ``verbs``, and ``correspondence``, the rows (HOI id, object id, verb
 id). Objects are numbered alphabetically (HICO-80). Boxes are xyxy counted from one, and repeated in
 every triplet: boxes with the same coordinates and category in one image are one box.
@@ -56,7 +56,7 @@ def _read(content: Content, kind: Kind, options: Options) -> Scenes:
     if len(names) != len(value["annotation"]):
         raise InputError(
             f"{file}: 'filenames' has {len(names)} images and 'annotation' "
-            f"{len(value['annotation'])}; both need one entry an image"
+            f"{len(value['annotation'])}; both need one entry per image"
         )
     class_of = _classes(file, value, options.vocabulary)
     images = _images(content, value["annotation"], names.tolist())
@@ -98,7 +98,7 @@ def _check_equal_counts(tables: dict[str, RecordTable]) -> None:
             raise InputError(
                 f"{hoi.file}: {image_name(hoi.names, bad)}: {key}: has "
                 f"{table.rows.count[bad]} entries, but 'hoi' has {hoi.count[bad]}; both need one "
-                "entry a triplet"
+                "entry per triplet"
             )
 
 

@@ -81,9 +81,11 @@ def read_picture(path: Path) -> PictureFile:
 
 def _read(opened: Any) -> PictureFile:
     if opened.mode not in GREY + COLOUR:
-        raise InputError(f"has pixels of the kind '{opened.mode}', not of 8 bits a channel")
+        raise InputError(f"has pixels of the kind '{opened.mode}', not of 8 bits per channel")
     if max(opened.size) > LONGEST:
-        raise InputError(f"is {opened.width} x {opened.height} pixels, more than {LONGEST} a side")
+        raise InputError(
+            f"is {opened.width} x {opened.height} pixels, more than {LONGEST} per side"
+        )
     grey = opened.mode in GREY
     try:
         orientation = opened.getexif().get(ORIENTATION)

@@ -58,12 +58,12 @@ class Pictures:
     Raises
     ------
     InputError
-        Where there is no such folder.
+        Where no such folder.
     """
 
     def __init__(self, folder: Path, longest: int = 1300) -> None:
         if not folder.is_dir():
-            what = "is a file" if folder.exists() else "there is no such folder"
+            what = "is a file" if folder.exists() else "no such folder"
             raise InputError(f"{folder}: {what}; give the folder with the pictures")
         self.folder, self.longest = folder, longest
 

@@ -1,9 +1,9 @@
 """V-COCO annotations in the official layout: ``vcoco_test.json`` and the two files beside it.
 
-A list of 26 dicts, one an action: ``action_name``, ``role_name`` (``agent`` first), and one entry a
-person in ``image_id``, ``ann_id`` and ``label`` (1: does it); ``role_object_id`` holds the ids of
-all persons for the first role, then for the second ..., 0 where there is no box. Ids are those of
-COCO, whose boxes stand in an instances file; the images are those of the split's ``.ids`` file.
+A list of 26 dicts, one per action: ``action_name``, ``role_name`` (``agent`` first), and one entry
+per person in ``image_id``, ``ann_id`` and ``label`` (1: performs it); ``role_object_id`` holds the
+ids of all persons for the first role, then for the second ..., 0 for no box. Ids are those of COCO,
+whose boxes are in an instances file; the images are those of the split's ``.ids`` file.
 """
 
 from __future__ import annotations
@@ -135,7 +135,7 @@ def _lost(path: Path, name: str, folders: tuple[str, ...], option: str) -> Input
 
 
 def _split(path: str | os.PathLike[str]) -> IntArray:
-    """Read the image ids of a split, one a line."""
+    """Read the image ids of a split, one per line."""
     try:
         words = Path(path).read_text(encoding="utf-8", errors="replace").split()
     except OSError as error:
@@ -143,7 +143,7 @@ def _split(path: str | os.PathLike[str]) -> IntArray:
     bad = next((word for word in words if not (word.isascii() and word.isdigit())), None)
     if bad is not None or not words:
         what = "no image ids in it" if bad is None else f"{shown(bad)} is not an image id"
-        raise InputError(f"{path}: {what}; give the .ids file of the split, one id a line")
+        raise InputError(f"{path}: {what}; give the .ids file of the split, one id per line")
     large = next((word for word in words if len(word) > _MOST_DIGITS), None)
     if large is not None:
         raise InputError(f"{path}: {shown(large)} is too large for an image id of COCO")

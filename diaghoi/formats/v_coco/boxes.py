@@ -147,7 +147,7 @@ def _size(file: str, info: dict[str, Any]) -> tuple[int, int]:
 
 def _id(file: str, row: dict[str, Any]) -> int:
     if type(row["id"]) is not int or abs(row["id"]) > EXACT:
-        raise InputError(f"{_where(file, row)}: id: is no whole number of COCO")
+        raise InputError(f"{_where(file, row)}: id: is not a valid COCO id")
     return int(row["id"])
 
 
@@ -160,8 +160,8 @@ def _labels(file: str, rows: list[dict[str, Any]]) -> IntArray:
     for row in rows:
         if row.get("category_id") not in table:
             raise InputError(
-                f"{_where(file, row)}: category_id: {shown(row.get('category_id'))} is no category "
-                "of COCO; they are 1 to 90"
+                f"{_where(file, row)}: category_id: {shown(row.get('category_id'))} is not a COCO "
+                "category; they are 1 to 90"
             )
     return np.array([table[row["category_id"]] for row in rows], dtype=np.int64)
 

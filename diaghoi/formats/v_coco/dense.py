@@ -38,7 +38,7 @@ def read_v_coco_arrays(content: Content, options: Options) -> Scenes:
     Parameters
     ----------
     content : Content
-        A list of one dict an image, or one array a key.
+        A list of one dict per image, or one array per key.
     options : Options
         For V-COCO.
 

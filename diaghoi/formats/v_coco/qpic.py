@@ -1,6 +1,6 @@
 """V-COCO annotations as QPIC and its descendants convert them: ``test_vcoco.json``.
 
-The layout is that of ``test_hico.json``: one dict an image with ``file_name``, ``annotations`` and
+The layout is that of ``test_hico.json``: one dict per image with ``file_name``, ``annotations`` and
 ``hoi_annotation``. Verbs are 0-28, the roles of all actions in official order, and the action
 itself where it has no role; ``object_id`` is -1 where there is no box. Who does an action is not
 listed apart but follows from its roles. Boxes are COCO's with x2 = x1 + width, where the official
@@ -51,7 +51,7 @@ def read_qpic(content: Content, options: Options) -> Scenes:
     Parameters
     ----------
     content : Content
-        A list of one dict an image.
+        A list of one dict per image.
     options : Options
         For V-COCO.
 

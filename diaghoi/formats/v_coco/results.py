@@ -1,4 +1,4 @@
-"""V-COCO predictions in the official layout: a list of one dict a pair, or a person.
+"""V-COCO predictions in the official layout: one dict per pair or person.
 
 ``image_id``; ``person_box`` [x1, y1, x2, y2]; for each of the 26 actions ``<action>_agent``, the
 score that the person does it; for each of its roles ``<action>_<role>``, [x1, y1, x2, y2, score]. A

@@ -19,7 +19,7 @@ _CHUNK = 4096
 
 
 def write_v_coco(path: str | os.PathLike[str], scenes: Scenes) -> None:
-    """Write the pickle of the official evaluator: one dict a pair or person.
+    """Write the pickle of the official evaluator: one dict per pair or person.
 
     Parameters
     ----------

@@ -191,7 +191,7 @@ BAD_INSTANCES = {
     ),
     "size": (lambda c: c["images"][0].update(width=None), "image 7: width None, height 80; the si"),
     "no size": (lambda c: c["images"][0].update(width=0), "image 7: width 0, height 80; the size"),
-    "category": (box(0, category_id=12), "annotation 70: category_id: 12 is no category of COCO"),
+    "category": (box(0, category_id=12), "annotation 70: category_id: 12 is not a COCO category"),
     "box of three": (box(1, bbox=[1, 2, 3]), "image 7: annotation 71: bbox: [1, 2, 3] is not four"),
     "NaN": (box(1, bbox=[1, 2, 3, float("nan")]), "annotation 71: bbox: [1, 2, 3, nan] is not fou"),
     "no box": (lambda c: c["annotations"][1].pop("bbox"), "annotation 71: bbox: None is not four"),
