@@ -263,7 +263,7 @@ def _class(given: str, vocabulary: Vocabulary) -> int:
     Raises
     ------
     InputError
-        Where there is no such class.
+        If there is no such class.
     """
     if given.isdecimal():
         return find_class("--class", int(given), vocabulary)

@@ -15,7 +15,7 @@ def read_labels(path: Path) -> ImageLabels:
     Raises
     ------
     InputError
-        Where the file is not HICO's ``anno.mat``.
+        If the file is not HICO's ``anno.mat``.
     """
     try:
         return read_image_labels(path)

@@ -85,7 +85,7 @@ def find_annotations(vocabulary: Vocabulary) -> LocatedFile:
     Raises
     ------
     InputError
-        Where none is found; the message lists where it was looked for and how to get it. Also
+        If none is found; the message lists where it was looked for and how to get it. Also
         where the settings name a file that is gone.
     """
     dataset = vocabulary.name

@@ -185,7 +185,7 @@ def split_list(option: str, value: str | None, number: int) -> list[str]:
     Returns
     -------
     list of str
-        One value per model, empty where none is given.
+        One value per model, empty if none is given.
 
     Raises
     ------

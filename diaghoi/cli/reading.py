@@ -105,7 +105,7 @@ class InputFiles:
         Raises
         ------
         InputError
-            Where they cannot be read or found.
+            If they cannot be read or found.
         """
         bar.start("reading predictions")
         found = self._predictions()

@@ -28,7 +28,8 @@ Theta = Annotated[
 Delta = Annotated[
     float,
     typer.Option(
-        help="Similarity from which an unmatched prediction is a false positive of the closest class.",
+        help="Similarity from which an unmatched prediction is a false positive of its closest "
+        "class.",
         rich_help_panel=options.COUNTS,
     ),
 ]

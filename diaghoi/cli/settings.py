@@ -27,7 +27,7 @@ def read_settings() -> dict[str, str]:
     Raises
     ------
     InputError
-        Where the file is damaged.
+        If the file is damaged.
     """
     file = settings_file()
     if not file.exists():
@@ -42,12 +42,12 @@ def read_settings() -> dict[str, str]:
 
 
 def setting_of(key: str) -> Path | None:
-    """Return the file of a setting, None where it is not set.
+    """Return the file of a setting, None if it is not set.
 
     Raises
     ------
     InputError
-        Where the file is gone.
+        If the file is gone.
     """
     value = read_settings().get(key)
     if value is None:

@@ -7,7 +7,7 @@ compressed, so that a file is read as fast as it is copied. Coordinates and scor
 other numbers as small as they fit; pairs and triplets refer to rows of the box and pair table of
 the whole file.
 ``box_ignored`` is there where people can be ignored (V-COCO annotations); ``box_label`` may be -1
-for V-COCO, whose files do not name the category, and ``pair_object`` -1 where there is no object.
+for V-COCO, whose files do not name the category, and ``pair_object`` -1 if there is no object.
 """
 
 from __future__ import annotations
@@ -157,7 +157,7 @@ def write(path: str | os.PathLike[str], scenes: Scenes) -> None:
     Raises
     ------
     InputError
-        Where the file cannot be written.
+        If the file cannot be written.
     """
     arrays: dict[str, Array] = {
         "diaghoi_format": np.array(VERSION),

@@ -19,7 +19,7 @@ def vocabulary(name: str) -> Vocabulary:
     Raises
     ------
     InputError
-        Where no data set of that name is known, or the description cannot be used.
+        If no data set of that name is known, or the description cannot be used.
     """
     if name.endswith(".toml"):
         return read_description(name)

@@ -217,7 +217,7 @@ def write_dense_arrays(path: str | os.PathLike[str], scenes: Scenes) -> None:
     Raises
     ------
     InputError
-        Where the scenes have no scores, or the file cannot be written.
+        If the scenes have no scores, or the file cannot be written.
     """
     if scenes.triplet_score is None:
         raise InputError(

@@ -184,7 +184,7 @@ def _length(value: Any) -> int:
 
 
 def box_scores(columns: DenseColumns) -> Array | None:
-    """Return the scores of the boxes, None where the file has none."""
+    """Return the scores of the boxes, None if the file has none."""
     if not columns.has("scores"):
         return None
     scores, rows = columns.column("scores", like="boxes")

@@ -109,7 +109,7 @@ class _Description:
         return InputError(f"{self.path}: {key}: {problem}")
 
     def value(self, key: str, kind: type, *, needed: bool = False) -> Any:
-        """Return a value of a type, None where there is none."""
+        """Return a value of a type, None if there is none."""
         if key not in self.content:
             if needed:
                 raise InputError(

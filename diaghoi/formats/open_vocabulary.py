@@ -145,7 +145,7 @@ def _scenes(
     score: FloatArray | None,
     notes: tuple[str, ...],
 ) -> Scenes:
-    """Give equal boxes of an image one row, and equal pairs of boxes."""
+    """Merge equal boxes of an image, and equal pairs of boxes."""
     label = np.stack([np.full_like(words.object, words.vocabulary.person), words.object], axis=1)
     label, xyxy = label.reshape(-1), np.stack([human, object_box], axis=1).reshape(-1, 4)
     image = np.repeat(rows.image, 2)

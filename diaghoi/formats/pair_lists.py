@@ -107,7 +107,7 @@ def _read(content: Content, kind: Kind, options: Options) -> Scenes:
     human, object_box = (_boxes(pairs, key, options) for key in ("h_box", "o_box"))
     label = _labels(pairs, options)
 
-    # Human and object in turn, so that the boxes stand in the order in which the file has them.
+    # Interleave human and object, so that the boxes keep their order in the file.
     image = np.repeat(rows.image, 2)
     xyxy = np.stack([human, object_box], axis=1).reshape(-1, 4)
     labels = np.stack([np.full_like(label, vocabulary.person), label], axis=1).reshape(-1)
@@ -153,7 +153,7 @@ def write_pair_lists(path: str | os.PathLike[str], scenes: Scenes) -> None:
     Raises
     ------
     InputError
-        Where the scenes have no list of pairs, or the file cannot be written.
+        If the scenes have no list of pairs, or the file cannot be written.
     """
     if scenes.pair_score is None:
         raise InputError(

@@ -80,7 +80,7 @@ def vocabulary_of(content: Content, chosen: Format, given: Vocabulary | None) ->
     Raises
     ------
     InputError
-        Where they are not the same, or the file is for one that is not known.
+        If they are not the same, or the file is for one that is not known.
     """
     found = chosen.dataset(content)
     if given is None:
@@ -105,7 +105,7 @@ def matching(content: Content) -> tuple[Format, Kind]:
     Raises
     ------
     InputError
-        Where it is none of ``FORMATS``.
+        If it is none of ``FORMATS``.
     """
     for candidate in FORMATS.values():
         kind = candidate.recognise(content)
@@ -128,7 +128,7 @@ def forced(content: Content, name: str) -> tuple[Format, Kind]:
     Raises
     ------
     InputError
-        Where there is none of that name, or the file is not in it.
+        If there is none of that name, or the file is not in it.
     """
     if name not in FORMATS:
         begun = [known for known in FORMATS if name and known.startswith(name)]

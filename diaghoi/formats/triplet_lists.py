@@ -84,7 +84,7 @@ def write_triplet_lists(path: str | os.PathLike[str], scenes: Scenes) -> None:
     Raises
     ------
     InputError
-        Where the file cannot be written.
+        If the file cannot be written.
     """
     scenes = numbers_of_files(scenes)
     kind = "annotations" if scenes.triplet_score is None else "predictions"

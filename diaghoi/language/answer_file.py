@@ -52,7 +52,7 @@ class AnswerFile:
     Raises
     ------
     InputError
-        Where the file holds something else, is in use, or cannot be opened.
+        If the file holds something else, is in use, or cannot be opened.
     """
 
     def __init__(
@@ -108,7 +108,7 @@ class AnswerFile:
         Raises
         ------
         InputError
-            Where the file cannot be written to.
+            If the file cannot be written to.
         """
         with self._lock:
             if self._file >= 0:
@@ -125,7 +125,7 @@ class AnswerFile:
         Raises
         ------
         InputError
-            Where the file cannot be written any more, or another run has begun to write it.
+            If the file cannot be written any more, or another run has begun to write it.
         """
         first = self._keys[0]
         data = b"".join(
@@ -247,7 +247,7 @@ def _lock(file: int) -> None:
     Raises
     ------
     BlockingIOError
-        Where another one has it.
+        If another one has it.
     """
     if sys.platform != "win32":
         import fcntl

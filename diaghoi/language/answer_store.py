@@ -28,7 +28,7 @@ class AnswerStore:
     Raises
     ------
     InputError
-        Where it is something else, in use, or cannot be written.
+        If it is something else, in use, or cannot be written.
     """
 
     def __init__(self, path: Path) -> None:
@@ -61,7 +61,7 @@ class AnswerStore:
         Raises
         ------
         InputError
-            Where the file cannot be written any more.
+            If the file cannot be written any more.
         """
         lines = [
             {

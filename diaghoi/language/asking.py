@@ -67,7 +67,7 @@ class Client:
     Raises
     ------
     InputError
-        Where the package ``openai`` is missing, or the address cannot be used.
+        If the package ``openai`` is missing, or the address cannot be used.
     """
 
     endpoint: Endpoint
@@ -105,7 +105,7 @@ class Client:
         Refused
             Where the server does not take this question; it is not tried again.
         InputError
-            Where no further try would help: the key, the address or the model is wrong.
+            If no further try would help: the key, the address or the model is wrong.
         """
         import openai
 
@@ -155,7 +155,7 @@ class Outcome(Generic[Tag]):
     tag : object
         What was given with it.
     value : object
-        What was made of it, None where there is none.
+        What was made of it, None if there is none.
     failure : str
         Why there is none; empty where there is.
     """
@@ -195,7 +195,7 @@ def ask_all(
     Raises
     ------
     InputError
-        Where no further question can succeed.
+        If no further question can succeed.
     """
     tags = iter(tags)
     failed = 0

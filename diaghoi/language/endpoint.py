@@ -91,7 +91,7 @@ class Endpoint:
 
     @property
     def key(self) -> str:
-        """The API key, empty where there is none; read anew each time and never kept."""
+        """The API key, empty if there is none; read anew each time and never kept."""
         return os.environ.get(self.key_variable or "", "")
 
 
@@ -196,7 +196,7 @@ def read_prices(texts: Sequence[str], models: int) -> list[tuple[float, float]]:
     Returns
     -------
     list of (float, float)
-        One for each model; empty where none is given.
+        One for each model; empty if none is given.
 
     Raises
     ------

@@ -104,7 +104,7 @@ class Lexicon:
         return tuple(number for _, number in sorted(self._senses[pos].get(lemma, {}).items()))
 
     def find(self, name: str) -> int | None:
-        """Find the number of the synset of a name like ``sit.v.01``; None where there is none."""
+        """Find the number of the synset of a name like ``sit.v.01``; None if there is none."""
         parts = NAME.fullmatch(name.lower())
         if parts is None:
             return None
@@ -117,7 +117,7 @@ class Lexicon:
         Raises
         ------
         InputError
-            Where there is no such synset.
+            If there is no such synset.
         """
         found = self.find(name)
         if found is None:
@@ -168,7 +168,7 @@ def wordnet(folder: Path | None) -> Iterator[None]:
     Raises
     ------
     InputError
-        Where no such folder, also where no word is looked up.
+        If no such folder, also where no word is looked up.
     """
     if folder is not None and not folder.is_dir():
         raise InputError(f"--wordnet {folder}: is not a folder; give WordNet's dict folder")
@@ -191,7 +191,7 @@ def lexicon(folder: Path | None = None) -> Lexicon:
     Raises
     ------
     InputError
-        Where a file of the folder is missing or is none of WordNet's.
+        If a file of the folder is missing or is none of WordNet's.
     """
     return _read(folder or _CHOSEN.get())
 

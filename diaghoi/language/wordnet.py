@@ -63,7 +63,7 @@ def read_dict(folder: Path, *, individuals: bool = True) -> tuple[dict[str, Reco
     Raises
     ------
     InputError
-        Where a file is missing or is none of WordNet's.
+        If a file is missing or is not one of WordNet's.
     """
     records, glosses = {}, []
     for pos in POS:

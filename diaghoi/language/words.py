@@ -147,7 +147,7 @@ def read_phrase(text: str, lexicon: Lexicon, known: Collection[str] = ()) -> tup
     Returns
     -------
     (str, str) or None
-        None where there is no such verb, nothing follows it, or the sentence denies it.
+        None if there is no such verb, nothing follows it, or the sentence denies it.
     """
     for clause in _CLAUSE.split(text):
         words = tokens(clause)

@@ -103,7 +103,7 @@ def test_bad_words_are_refused_in_one_line(run, images: Path, words, message) ->
 
 def test_bad_folders_are_refused_in_one_line(run, images: Path) -> None:
     for folders, message in (
-        (("none", "out"), "none: no such folder; give the folder with the pictures"),
+        (("none", "out"), "none: there is no such folder; give the folder with the pictures"),
         ((images, images / "one.jpg"), "cannot be the output folder"),
         ((images, images / "out"), "lies in the folder of pictures"),
     ):

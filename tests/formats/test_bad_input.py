@@ -265,8 +265,8 @@ def test_image_labels_as_annotations(tmp_path):
         savemat(path, {key: np.zeros((2, 2)), "list_action": np.zeros(2)})
         for function in (read_annotations, recognise):
             assert message(function, path) == (
-                f"{path}: holds HICO's image labels instead of boxes; give it with --image-labels, and "
-                "anno_bbox.mat or instances_test2015.json with --annotations"
+                f"{path}: holds HICO's image labels instead of boxes; give it with "
+                "--image-labels, and anno_bbox.mat or instances_test2015.json with --annotations"
             )
 
 

@@ -311,7 +311,7 @@ class TestRefuses:
     def test_a_missing_folder_a_file_and_an_empty_folder(self, images: Path) -> None:
         out = images.parent / "out"
         for folder, words in (
-            (images / "none", "no such folder"),
+            (images / "none", "there is no such folder"),
             (images / "one.jpg", "is a file"),
             (images.parent / "empty", "no pictures in it; give a folder with .jpg, .jpeg, .png"),
         ):

@@ -187,7 +187,7 @@ def _settings(
 def _run(
     asker: Asker, prices: Sequence[tuple[float, float]], yes: bool, quiet: bool
 ) -> dict[str, Any] | None:
-    """Estimate, and ask where that is wanted; None where it is not."""
+    """Estimate, and ask where that is wanted; None if it is not."""
     with progress(quiet) as bar:
         bar.start("estimating")
         cost = asker.estimate()

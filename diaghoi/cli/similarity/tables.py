@@ -106,7 +106,7 @@ class SimilarityTables:
         Raises
         ------
         InputError
-            Where they cannot be read.
+            If they cannot be read.
         """
         from diaghoi.semantic.tables.senses import read_senses
         from diaghoi.semantic.tables.similarity import read_similarity
@@ -131,7 +131,7 @@ class SimilarityTables:
 def tables_if_given(
     verbs: Path | None, objects: Path | None, needed_by: Mapping[str, object], **choices: Any
 ) -> SimilarityTables | None:
-    """Collect the tables of a command that can do without; None where they are not given.
+    """Collect the tables of a command that can do without; None if they are not given.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
-"""Images that list their boxes, and triplets that refer to them by index.
+"""Images with a list of boxes, and triplets that refer to them by index.
 
-The layout that CDN, QPIC and the Diag-HOI code share; the formats differ in names and numbers.
+CDN, QPIC and the Diag-HOI code share this layout; the formats differ in keys and numbering.
 """
 
 from __future__ import annotations
@@ -70,12 +70,12 @@ def read_listed(content: Content, layout: ListLayout, options: Options) -> Scene
     layout : ListLayout
         Names and numbers of the format.
     options : Options
-        What the user says about the file.
+        The user's options.
 
     Returns
     -------
     Scenes
-        With scores where the layout has them.
+        With scores if the layout has them.
 
     Raises
     ------
@@ -120,13 +120,13 @@ def read_listed(content: Content, layout: ListLayout, options: Options) -> Scene
 
 
 def _box_rows(triplets: RecordTable, key: str, boxes: Rows, *, optional: bool = False) -> IntArray:
-    """Turn indices into the boxes of an image into rows of the box table.
+    """Convert box indices within an image to rows of the box table.
 
-    Where there need not be a box, -1 says so and stays.
+    If the box is optional, -1 means no box and is kept.
     """
     image = triplets.rows.image
     index = triplets.integers(key)
-    # The index of a missing box is replaced by one that no image lacks, for the check alone.
+    # For the check only, the index of a missing box is replaced by a valid one.
     missing = (index == -1) & optional
     stop = np.where(missing, 1, boxes.count[image])
     index = check_range(

@@ -118,7 +118,7 @@ def _numbering(
     if bad is None:
         return orders[name]
     other = next((n for n, misfit in wrong.items() if misfit is None), None)
-    hint = f"; the files fit {other}: say so with --objects" if other else ""
+    hint = f"; the files fit {other}: give --objects {other}" if other else ""
     object_name = vocabulary.objects[orders[name][bad]]
     raise InputError(
         f"{folder}: detections_{bad:02d}.mat: all_boxes: has {rows[bad]} rows, but "

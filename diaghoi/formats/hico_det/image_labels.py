@@ -39,7 +39,7 @@ class ImageLabels:
         Raises
         ------
         InputError
-            Where an image is not in the file.
+            If an image is not in the file.
         """
         position = {name: row for row, name in enumerate(self.names.tolist())}
         names = annotations.names.tolist()
@@ -68,7 +68,7 @@ def read_image_labels(path: str | PathLike[str]) -> ImageLabels:
     Raises
     ------
     InputError
-        Where the file is not of that form.
+        If the file is not of that form.
     """
     if not Path(path).is_file():
         raise InputError(f"{path}: no such file")

@@ -37,7 +37,7 @@ class PictureFile:
     kind : {"JPEG", "PNG"}
         By content, whatever the name of the file says.
     orientation : int or None
-        Value of the EXIF tag, 1 to 8; None where it is missing, or none of these.
+        Value of the EXIF tag, 1 to 8; None if it is missing, or none of these.
     profile : bytes or None
         The colour profile, where it fits the channels of ``image``.
     """
@@ -57,7 +57,7 @@ def read_picture(path: Path) -> PictureFile:
     Raises
     ------
     InputError
-        Where the file is damaged, of another kind, grey of more than 8 bits or so large that it may
+        If the file is damaged, of another kind, grey of more than 8 bits or so large that it may
         be an attack. The message says what is wrong, and leaves the name of the file to the caller.
     """
     from PIL import Image, UnidentifiedImageError
@@ -106,7 +106,7 @@ def write_picture(path: Path, picture: PictureFile) -> None:
     Raises
     ------
     InputError
-        Where it cannot be written.
+        If it cannot be written.
     """
     from PIL import Image
 

@@ -32,7 +32,7 @@ class Picture:
     Parameters
     ----------
     image : (H, W, 3) uint8 array or None
-        Red, green, blue; made smaller where it was large. None where there is none to show.
+        Red, green, blue; made smaller where it was large. None if there is none to show.
     problem : {"", "missing", "damaged", "unsafe", "reshaped"}
         Empty for a picture as it should be. "unsafe" names could lead out of the folder; a
         "reshaped" picture has another shape than the annotation says, and is shown.
@@ -58,7 +58,7 @@ class Pictures:
     Raises
     ------
     InputError
-        Where no such folder.
+        If no such folder.
     """
 
     def __init__(self, folder: Path, longest: int = 1300) -> None:
@@ -68,7 +68,7 @@ class Pictures:
         self.folder, self.longest = folder, longest
 
     def find(self, name: str) -> Path | None:
-        """Find the file of an image; None where it is not there.
+        """Find the file of an image; None if it is not there.
 
         The name is taken as it is; without its folders; for images that are named by number, as in
         V-COCO, as the names of COCO; and with the usual endings where it has none.

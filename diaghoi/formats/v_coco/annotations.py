@@ -113,7 +113,7 @@ def companions(path: Path) -> tuple[Path | None, Path | None]:
     Returns
     -------
     instances, ids : pathlib.Path or None
-        The COCO instances file and the ``.ids`` file; None where there is none.
+        The COCO instances file and the ``.ids`` file; None if there is none.
     """
     wanted = ((INSTANCES, _INSTANCES_IN), (f"{path.stem}.ids", _IDS_IN))
     instances, ids = (

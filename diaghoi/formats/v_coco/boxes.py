@@ -49,7 +49,7 @@ class CocoBoxes:
     known: frozenset[int]
 
     def rows(self, ids: IntArray) -> IntArray:
-        """Return the row of each annotation id, -1 where there is no box with it."""
+        """Return the row of each annotation id, -1 if there is no box with it."""
         order = np.argsort(self.annotation, kind="stable")
         ordered = np.append(self.annotation[order], np.iinfo(np.int64).max)
         place = np.searchsorted(ordered, ids)
@@ -79,7 +79,7 @@ def read_coco_boxes(path: str | os.PathLike[str], ids: IntArray) -> CocoBoxes:
     Raises
     ------
     InputError
-        Where the file is none of COCO instances, or lacks an image.
+        If the file is none of COCO instances, or lacks an image.
     """
     coco = _index(path)
     file = str(path)

@@ -47,7 +47,7 @@ class _Boxes:
     Parameters
     ----------
     number : (N, 25) int8 array
-        Box of each role, -1 where it has none.
+        Box of each role, -1 if it has none.
     first : (N, 25) bool array
         Whether a role is the first with its box.
     count : (N,) int array

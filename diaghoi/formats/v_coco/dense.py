@@ -3,7 +3,7 @@
 As in :mod:`diaghoi.formats.dense_arrays`, but ``verb_scores`` are (P, 25) for the roles in official
 order; or (P, 26) for the actions, each score then holding for all roles of its action; or (P, 29)
 as QPIC numbers its verbs: roles, and the actions that have none; or (P, 51) for all classes of the
-vocabulary. NaN says that nothing is predicted. ``obj_ids`` may be -1 where there is no object, and
+vocabulary. NaN says that nothing is predicted. ``obj_ids`` may be -1 if there is no object, and
 ``labels`` -1 where the category is not known. Nothing is cut.
 
 Who does an action (the agent) is told once for each person box, with the highest score among the

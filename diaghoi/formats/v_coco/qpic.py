@@ -2,7 +2,7 @@
 
 The layout is that of ``test_hico.json``: one dict per image with ``file_name``, ``annotations`` and
 ``hoi_annotation``. Verbs are 0-28, the roles of all actions in official order, and the action
-itself where it has no role; ``object_id`` is -1 where there is no box. Who does an action is not
+itself where it has no role; ``object_id`` is -1 if there is no box. Who does an action is not
 listed apart but follows from its roles. Boxes are COCO's with x2 = x1 + width, where the official
 evaluator takes x2 = x1 + width - 1 and clips to the image.
 """

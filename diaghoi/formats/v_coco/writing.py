@@ -34,7 +34,7 @@ def write_v_coco(path: str | os.PathLike[str], scenes: Scenes) -> None:
     Raises
     ------
     InputError
-        Where the scenes are no predictions on V-COCO, an image has no number, or the file cannot
+        If the scenes are no predictions on V-COCO, an image has no number, or the file cannot
         be written.
     """
     known, source = roles(), scenes.source or "these scenes"

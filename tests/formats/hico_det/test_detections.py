@@ -110,7 +110,7 @@ def test_files_in_another_order(tmp_path):
             cells[3, 2] = np.array([[1, 2, 3, 4, 5, 6, 7, 8, 0.5]])
         change(tmp_path, number, cells)
     misfit = r"detections_02\.mat: all_boxes: has 10 rows, but 'bicycle' has 14 HOI classes"
-    with pytest.raises(InputError, match=f"{misfit}; the files fit hico80: give --objects"):
+    with pytest.raises(InputError, match=f"{misfit}; the files fit hico80: give --objects hico80"):
         read_predictions(tmp_path)
     scenes = read_predictions(tmp_path, objects="hico80")
     assert scenes.box_label.tolist() == [0, 1]
