@@ -1,7 +1,7 @@
-"""Data sets that the package does not know, described in a small TOML file.
+"""User-defined data sets, described in a small TOML file.
 
-``objects`` and ``verbs`` are lists of names in the order of their numbers; the README shows a whole
-file. Paths are relative to the description.
+``objects`` and ``verbs`` are lists of names in the order of their numbers; the README shows a
+complete file. Paths are relative to the description.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ KEYS = (
     *("name", "objects", "verbs", "person", "no_interaction", "classes"),
     *("annotations", "numbers", "boxes", "rare", "protocol"),
 )
-# Choices of a protocol that make sense for any data set of pairs.
+# Settings of a protocol that apply to any data set of pairs.
 CHOICES = (
     *("classes", "average_precision", "class_without_true_positive", "iou", "strict", "boxes"),
     *("top", "top_of_class", "images_without_predictions", "images_without_annotations"),
@@ -57,7 +57,7 @@ def read_description(path: str | PathLike[str]) -> Vocabulary:
     Returns
     -------
     Vocabulary
-        Classes stand in the order of the verbs of ``classes`` and, for each, of its objects.
+        Classes are in the order of the verbs of ``classes`` and, for each, of its objects.
 
     Raises
     ------
@@ -70,7 +70,7 @@ def read_description(path: str | PathLike[str]) -> Vocabulary:
 
 
 class _Description:
-    """The content of one file, and where its values are looked up and checked."""
+    """The content of one file, with methods that look up and check its values."""
 
     def __init__(self, path: Path, content: Mapping[str, Any]) -> None:
         self.path, self.content = path, content
@@ -109,7 +109,7 @@ class _Description:
         return InputError(f"{self.path}: {key}: {problem}")
 
     def value(self, key: str, kind: type, *, needed: bool = False) -> Any:
-        """Return a value of a type, None if there is none."""
+        """Return a value of the given type, None if it is missing."""
         if key not in self.content:
             if needed:
                 raise InputError(
@@ -230,7 +230,7 @@ class _Description:
         return tuple(numbers)
 
     def splits(self, vocabulary: Vocabulary) -> dict[str, BoolArray]:
-        """Rare and other classes, where the description tells."""
+        """Return the splits of rare and non-rare classes, if the description defines them."""
         table = self.table("rare", ("classes", "counts", "below"))
         if not table:
             return {}
@@ -250,7 +250,7 @@ class _Description:
         return {"rare": rare, "non_rare": ~rare}
 
     def counts(self, given: Any, vocabulary: Vocabulary) -> npt.NDArray[np.int64]:
-        """(C,) training instances of each class; those that are not named have none."""
+        """(C,) training instances of each class, 0 for classes that are not listed."""
         if isinstance(given, list) and len(given) == len(vocabulary):
             given = {hoi + 1: count for hoi, count in enumerate(given)}
         if not isinstance(given, dict) or not all(
@@ -284,7 +284,7 @@ class _Description:
 
     def check_choice(self, key: str, value: Any) -> None:
         """Check a value by the type that the protocol declares for it."""
-        # A description tells neither roles nor classes that are evaluated.
+        # The other values need roles, or a list of evaluated classes, which descriptions lack.
         declared = Literal["all", "interactions"] if key == "classes" else _declared()[key]
         allowed = get_args(declared)
         kinds = tuple(kind for kind in (allowed or (declared,)) if isinstance(kind, type))

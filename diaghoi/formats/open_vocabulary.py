@@ -1,13 +1,13 @@
-"""Predictions in free words: JSON lines, one interaction each.
+"""Open-vocabulary predictions: JSON lines, one interaction each.
 
 A line is ``{"image": NAME, "human_box": [x1, y1, x2, y2], "object_box": [x1, y1, x2, y2],
 "verb": "sit on", "object": "couch", "score": 0.9}``, or has ``text`` instead of verb and object:
 the reply of a language model, ``"person sitting on a couch"``. All lines have a score, or none.
-Boxes are counted from zero. A JSON list of such objects is read alike.
+Boxes are counted from zero. A JSON list of such objects is read, too.
 
-Words of the data set get its numbers, others are numbered behind them; boxes with the same
-coordinates and category in one image are one box. A reply in which no verb and object are found
-stays as a prediction of unknown words, which match nothing.
+Words of the data set get its numbers, others get the numbers after them; boxes with the same
+coordinates and category in one image are one box. A reply without a recognised verb and object is
+kept as a prediction of unknown words, which match nothing.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from diaghoi.language.open_vocabulary import NumberedWords
 
 _KEYS = ("image", "human_box", "object_box", "verb", "object", "text", "score")
-# What others call the same; the names of this format come first.
+# Keys with the same meaning in other files; those of this format come first.
 _NAMES = {
     "image": ("image", "filename", "file_name"),
     "human_box": ("human_box", "human"),
@@ -65,7 +65,7 @@ def _read(content: Content, kind: Kind, options: Options) -> Scenes:
 
 
 def _by_image(file: str, value: Sequence[Any]) -> tuple[list[list[dict[str, Any]]], list[str]]:
-    """Put the lines of an image together, with the keys of this format; images as first named."""
+    """Group the lines by image, in order of first use, and rename keys to those of this format."""
     images: dict[str, list[dict[str, Any]]] = {}
     for number, line in enumerate(value, 1):
         if not isinstance(line, dict):
@@ -101,7 +101,7 @@ def _phrases(
     lexicon: Lexicon,
     vocabulary: Vocabulary,
 ) -> tuple[list[str], list[str], tuple[str, ...]]:
-    """Verb and object of each line, and a note on the replies in which there are none."""
+    """Return verb and object of each line, and a note on replies without them."""
     from diaghoi.language.open_vocabulary import known_verbs
     from diaghoi.language.words import read_phrase
 

@@ -4,8 +4,8 @@ A list of one dict per image: ``filename`` and ``box_pairs``, a list of ``{h_box
 hoi_score_inter}``. Objects are numbered as COCO-80 with person 0, boxes are xyxy counted from zero,
 and ``hoi_score_inter`` is the highest score of a real verb. Also read as JSON.
 
-For V-COCO the images are named by ``image_id``, boxes may stand in a list of one box, ``o_label``
-counts for nothing, and ``hoi_score_inter`` may be left out: then the triplets give the score
+For V-COCO the images are named by ``image_id``, a box may be wrapped in a list, ``o_label``
+is ignored, and ``hoi_score_inter`` may be missing: then the score comes from the triplets
 (:mod:`diaghoi.formats.columns.merging`).
 """
 
@@ -64,7 +64,7 @@ def _nested(row: Any, key: str) -> bool:
 
 
 def _boxes(pairs: RecordTable, key: str, options: Options) -> FloatArray:
-    """Read boxes, also those that stand in a list of one."""
+    """Read boxes, including those wrapped in a list of one."""
     try:
         boxes = pairs.boxes(key)
     except InputError:
@@ -79,7 +79,7 @@ def _boxes(pairs: RecordTable, key: str, options: Options) -> FloatArray:
 
 
 def _labels(pairs: RecordTable, options: Options) -> IntArray:
-    """Read the object categories; V-COCO does not compare them, and files number them variously."""
+    """Read the object categories; V-COCO files number them differently, and never compare them."""
     if options.vocabulary.name == "v-coco" and options.objects is None:
         return np.full(len(pairs.rows), -1, dtype=np.int64)
     return check_labels(

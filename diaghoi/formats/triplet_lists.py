@@ -78,8 +78,8 @@ def write_triplet_lists(path: str | os.PathLike[str], scenes: Scenes) -> None:
     path : path
         The file; it appears complete or not at all.
     scenes : Scenes
-        Annotations where triplets have no score, else predictions. Pairs without a triplet,
-        image sizes and who is ignored have no place in the format.
+        Annotations if triplets have no score, else predictions. The format cannot store pairs
+        without a triplet, image sizes and ignored people.
 
     Raises
     ------

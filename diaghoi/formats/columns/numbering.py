@@ -147,8 +147,8 @@ def find_numbering(
     """Determine how a file numbers the object categories.
 
     The numbering given by the user comes first, then that shown by the common label of all human
-    boxes (0, 1 or 49), then that of the format: converted files often keep the labels of their
-    source. A data set with conventions has only one numbering.
+    boxes (0, 1 or 49), then that of the format: labels are evidence, a format is only a convention.
+    A data set with conventions of its own has only one numbering.
 
     Parameters
     ----------

@@ -93,7 +93,7 @@ def structs(value: Any) -> list[Any]:
 
 
 def _first(value: Any) -> Any:
-    """Unwrap what MATLAB keeps as a 1 x 1 array; None for an empty one."""
+    """Unwrap a scalar, which MATLAB stores as a 1 x 1 array; None for an empty array."""
     while isinstance(value, np.ndarray):
         if value.size == 0:
             return None
@@ -103,13 +103,13 @@ def _first(value: Any) -> Any:
 
 def _real(value: Any) -> float:
     if isinstance(value, np.complexfloating):
-        raise TypeError  # the conversion to float would only warn
+        raise TypeError  # float() would drop the imaginary part with only a warning
     return float(value)
 
 
 @dataclass(eq=False)
 class _Collected:
-    """Columns of the triplets, grown image by image."""
+    """Columns of the triplets, extended image by image."""
 
     file: str
     names: list[str] = field(default_factory=list)

@@ -8,8 +8,8 @@ object x1, y1, x2, y2, score. Boxes are counted from zero (the evaluator adds 1 
 them). The files have no image names: images are joined by position. There is no score of the verb
 alone. Boxes with the same coordinates and category in one image are one box.
 
-A box may end one pixel before it begins: UPT subtracts 1 from right and bottom, so that a box
-narrower than a pixel covers none.
+A box may end one pixel before it begins: UPT subtracts 1 from the right and bottom edge, even of
+boxes narrower than a pixel.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def _read(content: Content, kind: Kind, options: Options) -> Scenes:
     )
     parts = []
     for number in shapes:
-        # One file at a time: the cells of all take gigabytes.
+        # One file at a time: the cell arrays of all 80 together take gigabytes.
         classes = np.flatnonzero(vocabulary.class_object == table[number])
         parts.append(
             _rows(
@@ -101,7 +101,7 @@ def _shape(path: Path) -> tuple[int, int]:
 def _numbering(
     folder: str, rows: dict[int, int], vocabulary: Vocabulary, given: str | None
 ) -> dict[int, int]:
-    """Find the object of each file; the number of its classes tells whether that is right."""
+    """Map each file to its object, and verify that by the number of HOI classes in the file."""
     orders = {
         name: {number + 1: position for number, position in object_numberings()[name].items()}
         for name in ("coco80", "hico80")

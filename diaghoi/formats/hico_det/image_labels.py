@@ -1,4 +1,4 @@
-"""The image-level labels of HICO, which the official Known Object setting goes by."""
+"""The image-level labels of HICO, on which the official Known Object setting is based."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class ImageLabels:
     source: str = ""
 
     def objects(self, annotations: SceneSource) -> BoolArray:
-        """(N, objects) true where an image is labelled with a class of the object category.
+        """(N, objects) true if an image is labelled with a class of the object category.
 
         Raises
         ------
@@ -68,7 +68,7 @@ def read_image_labels(path: str | PathLike[str]) -> ImageLabels:
     Raises
     ------
     InputError
-        If the file is not of that form.
+        If the file does not have these contents.
     """
     if not Path(path).is_file():
         raise InputError(f"{path}: no such file")

@@ -105,7 +105,7 @@ def _check_equal_counts(tables: dict[str, RecordTable]) -> None:
 def _positions(file: str, key: str, names: list[Any], known: tuple[str, ...]) -> IntArray:
     """Position in the vocabulary of each name that the file lists."""
     number = {name: n for n, name in enumerate(known)}
-    # A value that is no string may not be hashable.
+    # Other values than strings may not be hashable.
     unknown = [name for name in names if not (isinstance(name, str) and name in number)]
     if unknown:
         raise InputError(
@@ -116,7 +116,7 @@ def _positions(file: str, key: str, names: list[Any], known: tuple[str, ...]) ->
 
 
 def _classes(file: str, value: dict[str, Any], vocabulary: Vocabulary) -> dict[int, int]:
-    """HOI class of the vocabulary for each HOI id of the file, found by the names."""
+    """HOI class of the vocabulary for each HOI id of the file, matched by name."""
     objects = _positions(file, "objects", value["objects"], vocabulary.objects)
     verbs = _positions(file, "verbs", value["verbs"], vocabulary.verbs)
     classes: dict[int, int] = {}

@@ -42,7 +42,7 @@ def _recognise(content: Content) -> Kind | None:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Action:
-    """Who does one action, and with what."""
+    """The people who perform one action, and the objects of its roles."""
 
     name: str
     classes: IntArray
@@ -108,7 +108,7 @@ def _notes(file: str, ignored: int, left_out: int) -> tuple[str, ...]:
 
 
 def companions(path: Path) -> tuple[Path | None, Path | None]:
-    """Find the files that are read with a V-COCO file where they are not named.
+    """Find the files that belong to a V-COCO file, in the usual folders.
 
     Returns
     -------
@@ -221,7 +221,7 @@ def _integers(where: str, key: str, values: Any) -> IntArray:
     try:
         if not isinstance(values, list | tuple | np.ndarray):
             raise TypeError
-        # Not as an array at once: lists in lists would become one of as many dimensions.
+        # Not numpy.array(): nested lists would become an array of many dimensions.
         array = np.fromiter(values, dtype=np.float64, count=len(values))
         with np.errstate(invalid="ignore"):
             whole = array.astype(np.int64)
@@ -265,7 +265,7 @@ def _rows(
     ids: IntArray,
     boxes: CocoBoxes,
 ) -> IntArray:
-    """Find the boxes of annotation ids, each of which must lie in its image; 0 gives -1."""
+    """Find the boxes of annotation ids, which must belong to the image; -1 for the id 0."""
     rows = boxes.rows(annotation)
     unknown = np.array([n != 0 and n not in boxes.known for n in annotation.tolist()], dtype=bool)
     elsewhere = (rows >= 0) & (np.append(ids[boxes.image], -1)[rows] != image)

@@ -1,4 +1,4 @@
-"""Boxes of COCO images as the official V-COCO evaluator takes them."""
+"""Boxes of COCO images, processed as in the official V-COCO evaluator."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def read_coco_boxes(path: str | os.PathLike[str], ids: IntArray) -> CocoBoxes:
     Raises
     ------
     InputError
-        If the file is none of COCO instances, or lacks an image.
+        If the file does not hold COCO instances, or lacks an image.
     """
     coco = _index(path)
     file = str(path)
@@ -113,7 +113,7 @@ def read_coco_boxes(path: str | os.PathLike[str], ids: IntArray) -> CocoBoxes:
 
 
 def _index(path: str | os.PathLike[str]) -> Any:
-    """Load the file with good messages, and let pycocotools index it."""
+    """Load the file with clear error messages, and index it with pycocotools."""
     from pycocotools.coco import COCO
 
     value = load(path).value
@@ -195,7 +195,7 @@ def _area(row: dict[str, Any]) -> float:
 
 
 def _clipped(xywh: FloatArray, sizes: IntArray) -> FloatArray:
-    """Turn x, y, width, height to corners inside the image."""
+    """Convert x, y, width, height to corners clipped to the image."""
     corners = np.concatenate([xywh[:, :2], xywh[:, :2] + np.maximum(0, xywh[:, 2:] - 1)], axis=1)
     last = np.tile(sizes - 1.0, (1, 2))
     return np.asarray(np.minimum(last, np.maximum(0, corners)))

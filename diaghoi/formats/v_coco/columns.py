@@ -1,7 +1,7 @@
 """Columns of :class:`~diaghoi.data.scenes.Scenes` from the values of V-COCO result dicts.
 
-The full test set has 316,000 dicts and 16 million (action, role) predictions; so the columns are
-laid out once and filled in chunks, and whole numbers are as small as they fit.
+The full test set has 316,000 dicts and 16 million (action, role) predictions, so the columns are
+allocated once and filled in chunks, with the smallest integer types that fit.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Columns:
     """The tables of boxes, pairs and triplets, filled chunk by chunk.
 
     In each dict the box of the person comes first, then its distinct role boxes; a pair is a
-    distinct (person, role box or none), both in the order of first use; triplets stand in official
+    distinct (person, role box or none), both in the order of first use; triplets are in official
     class order, without those whose score is NaN.
 
     Parameters
@@ -75,7 +75,7 @@ class Columns:
     image : (D,) int array
         Image of each dict, ascending.
     position : sequence of int
-        Where each dict stands in the file, for messages.
+        Index of each dict in the file, for messages.
     origin : {0, 1}
         Whether boxes are counted from zero or one.
     """
@@ -92,7 +92,7 @@ class Columns:
         self.file, self.names, self.image, self.position = file, names, image, position
         self.origin = origin
         most = len(image) * len(roles().keys)
-        # Pages that are never written to cost no memory.
+        # The upper limit: memory pages that are never written to cost nothing.
         self.triplet_pair = np.empty(most, dtype=np.int32)
         self.triplet_verb = np.empty(most, dtype=np.int8)
         self.triplet_score = np.empty(most, dtype=np.float64)
@@ -115,7 +115,7 @@ class Columns:
         Raises
         ------
         InputError
-            For infinite scores, and boxes that are no boxes.
+            For infinite scores and invalid boxes.
         """
         role = values.role
         predicted = ~np.isnan(role[4])
@@ -180,7 +180,7 @@ class Columns:
         predicted = ~np.isnan(score)
         box = np.full(score.shape, -1, dtype=np.int8)
         box[:, roles().roles] = boxes.number
-        # The pair without an object stands where a class first uses it, among those with one.
+        # The pair without an object comes at its first use, between the pairs with one.
         alone = predicted & (box < 0)
         has_alone = np.asarray(alone.any(axis=1))
         used_at = np.where(has_alone, alone.argmax(axis=1), classes)
@@ -208,7 +208,7 @@ class Columns:
         self.triplets = rows.stop
 
     def scenes(self, vocabulary: Vocabulary, notes: tuple[str, ...]) -> Scenes:
-        """Return what was added."""
+        """Return the scenes of all dicts added."""
         joined: dict[str, Any] = {
             key: np.concatenate(parts) if parts else np.zeros((0, 4) if "xyxy" in key else 0)
             for key, parts in self.parts.items()
@@ -228,7 +228,7 @@ class Columns:
 
 
 def _by_class(agent: Array, role: Array) -> Array:
-    """Put agents and roles into official class order."""
+    """Arrange agents and roles in official class order."""
     score = np.empty((len(agent), len(roles().keys)))
     score[:, roles().agents] = agent
     score[:, roles().roles] = role

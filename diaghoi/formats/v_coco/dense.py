@@ -3,12 +3,12 @@
 As in :mod:`diaghoi.formats.dense_arrays`, but ``verb_scores`` are (P, 25) for the roles in official
 order; or (P, 26) for the actions, each score then holding for all roles of its action; or (P, 29)
 as QPIC numbers its verbs: roles, and the actions that have none; or (P, 51) for all classes of the
-vocabulary. NaN says that nothing is predicted. ``obj_ids`` may be -1 if there is no object, and
+vocabulary. NaN means no prediction. ``obj_ids`` may be -1 if there is no object, and
 ``labels`` -1 where the category is not known. Nothing is cut.
 
-Who does an action (the agent) is told once for each person box, with the highest score among the
-person's pairs: of the agent where the array has it, else of the action. Files of the official
-evaluator repeat the agent in every pair, and its agent AP counts the duplicates.
+The agent of an action appears once per person box, with the highest score among the person's pairs:
+that of the agent if the array has it, else that of the action. Files of the official evaluator
+repeat the agent in every pair, and its agent AP counts the duplicates.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def read_v_coco_arrays(content: Content, options: Options) -> Scenes:
     Returns
     -------
     Scenes
-        Pairs with an object have the highest score of their roles; triplets stand in the order of
+        Pairs with an object have the highest score of their roles; triplets are in the order of
         pairs and classes.
 
     Raises
@@ -159,7 +159,7 @@ class _Pairs:
 
 
 def _tables(pairs: _Pairs, boxes: int) -> dict[str, Any]:
-    """Make the tables of pairs and triplets: agents go to a pair of their person alone."""
+    """Make the tables of pairs and triplets; agents belong to a pair without an object."""
     agent = np.isin(np.arange(pairs.scores.shape[1]), roles().agents)
     predicted = ~np.isnan(pairs.scores)
     row, verb = np.nonzero(predicted & ~agent)
@@ -168,7 +168,7 @@ def _tables(pairs: _Pairs, boxes: int) -> dict[str, Any]:
 
     alone = np.full(boxes, -1, dtype=np.int64)
     without = np.flatnonzero(pairs.object_box < 0)[::-1]
-    alone[pairs.human[without]] = without  # the last assignment, the first such pair, holds
+    alone[pairs.human[without]] = without  # NumPy keeps the last assignment: the first such pair
     first, _ = distinct(person)
     new = person[first][alone[person[first]] < 0]
     old = len(pairs.human)
@@ -195,7 +195,7 @@ def _tables(pairs: _Pairs, boxes: int) -> dict[str, Any]:
 
 
 def _agents(pairs: _Pairs, predicted: Array) -> tuple[IntArray, IntArray, Array, Array]:
-    """List who does what: person box, class, score and action score."""
+    """List the agents: person box, class, score and action score."""
     row, verb = np.nonzero(predicted)
     person = pairs.human[row]
     score, action = pairs.scores[row, verb], pairs.actions[row, verb]

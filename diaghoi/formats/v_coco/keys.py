@@ -1,6 +1,6 @@
-"""What all V-COCO formats share: actions, roles, the names of keys and of images.
+"""Shared by all V-COCO formats: actions, roles, the names of keys and images.
 
-Everything follows from the vocabulary :func:`~diaghoi.data.vocabulary.v_coco`, whose 51 verbs are
+Everything is derived from the vocabulary :func:`~diaghoi.data.vocabulary.v_coco`, whose 51 verbs are
 the combinations of an action and a role in official order: ``hold agent``, ``hold obj`` ...
 """
 

@@ -41,12 +41,12 @@ def is_v_coco(content: Content) -> bool:
 
 
 def _is_missing(number: Any) -> bool:
-    # An array has no truth value.
+    # An array from a hostile file has no truth value.
     return isinstance(number, int | float | np.number) and bool(number == -1)
 
 
 def read_qpic(content: Content, options: Options) -> Scenes:
-    """Read the annotations, and add who does each action.
+    """Read the annotations, and add the agents of actions.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def read_qpic(content: Content, options: Options) -> Scenes:
     Returns
     -------
     Scenes
-        Triplets in the order of person, action and role; people who do nothing are ignored.
+        Triplets in the order of person, action and role; people without actions are ignored.
 
     Raises
     ------

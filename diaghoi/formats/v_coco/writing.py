@@ -26,16 +26,16 @@ def write_v_coco(path: str | os.PathLike[str], scenes: Scenes) -> None:
     path : path
         The file; it appears complete or not at all.
     scenes : Scenes
-        Predictions. Every person box gets a dict; where a person has several predictions of the
-        same class, the second goes to a second dict, and so on. Classes that are not predicted get
-        NaN, and role boxes that are not there zeros. Images without boxes, scores of boxes and
-        pairs, and object categories have no place in the format.
+        Predictions. Every person box gets a dict; if a person has several predictions of the same
+        class, the second goes to a second dict, and so on. Classes without a prediction get NaN,
+        and missing role boxes zeros. The format cannot store images without boxes, scores of boxes
+        and pairs, and object categories.
 
     Raises
     ------
     InputError
-        If the scenes are no predictions on V-COCO, an image has no number, or the file cannot
-        be written.
+        If the scenes are not predictions on V-COCO, an image has no number, or the file cannot be
+        written.
     """
     known, source = roles(), scenes.source or "these scenes"
     if scenes.vocabulary.agents is None or scenes.vocabulary.name != "v-coco":
