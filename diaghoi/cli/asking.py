@@ -1,4 +1,4 @@
-"""Options of commands that ask language models, and their consent."""
+"""Options of commands that ask language models, and the user's confirmation."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ AskAgain = Annotated[
 
 
 def goes_on(estimate: Iterable[str], yes: bool, quiet: bool) -> bool:
-    """Show on stderr what is to be asked, and ask where nobody said yes.
+    """Show the estimate on stderr, and ask for confirmation unless ``yes`` is set.
 
     Parameters
     ----------
     estimate : iterable of str
-        The lines to show, unless the command is quiet and yes was said.
+        The lines to show, unless both ``quiet`` and ``yes`` are set.
     yes, quiet : bool
         The options.
     """
@@ -58,7 +58,7 @@ def goes_on(estimate: Iterable[str], yes: bool, quiet: bool) -> bool:
 def client_choices(
     tries: int, timeout: float, pause: float, max_tokens: int, temperature: float = 0.0
 ) -> dict[str, Any]:
-    """Collect what :class:`diaghoi.language.asking.Client` takes besides the endpoint."""
+    """Collect the arguments of :class:`diaghoi.language.asking.Client` besides the endpoint."""
     from diaghoi.language.endpoint import RetryPolicy
 
     limits: dict[str, Any] = {} if temperature < 0 else {"temperature": temperature}
@@ -71,14 +71,14 @@ def client_choices(
 
 def _leaving(requests: int) -> None:
     typer.echo(
-        f"waiting for {requests} requests under way, whose answers are kept, too; interrupt again "
-        "to end at once",
+        f"waiting for {requests} pending requests, whose answers are stored, too; interrupt again "
+        "to exit at once",
         err=True,
     )
 
 
 def answer_store(path: Path, ask_again: bool) -> AnswerStore:
-    """Open the file with the answers so far; without those that could not be read, on demand."""
+    """Open the file with the answers so far, optionally without those that could not be read."""
     from diaghoi.language.answer_store import AnswerStore
 
     store = AnswerStore(path)

@@ -1,4 +1,4 @@
-"""What ``diaghoi report`` adds to a diagnosis when it is asked for."""
+"""Optional analyses that ``diaghoi report`` adds to a diagnosis."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from diaghoi.exceptions import InputError, close_matches
 from diaghoi.formats.hico_det.image_labels import ImageLabels
 from diaghoi.statistics.bootstrap import Method, bootstrap, check_settings
 
-# Of images and of resamples: enough for any interval.
+# Placeholder for a number of images or resamples that is large enough for any interval.
 MANY = 1000
 
 
@@ -46,12 +46,12 @@ class Extras:
     calibration: bool
 
     def check(self) -> None:
-        """Refuse choices that nothing can be made of, before anything is read.
+        """Refuse invalid settings before anything is read.
 
         Raises
         ------
         InputError
-            With the option, its value and what it may be.
+            With the option, its value and the valid values.
         """
         methods = get_args(Method)
         if self.interval not in methods:
@@ -59,7 +59,7 @@ class Extras:
                 f"--interval {self.interval}: not known{close_matches(self.interval, methods)}; "
                 f"give one of {', '.join(methods)}"
             )
-        # That there are images to draw from shows later.
+        # The number of images is only known after reading.
         check_settings(MANY, MANY if self.resamples is None else self.resamples, self.confidence)
         for iou in self.pair_nms:
             check_overlap("--pair-nms", iou)
@@ -74,7 +74,7 @@ class Extras:
         image_labels: ImageLabels | None,
         bar: Progress,
     ) -> None:
-        """Add the outcomes to a result: keys of its JSON."""
+        """Run the analyses, and add their outcomes to the keys of the JSON result."""
         if self.pair_nms or self.thresholds:
             result["variants"] = self._variants(diagnosis, read.scenes, image_labels, bar)
             for variant in result["variants"].values():

@@ -110,7 +110,7 @@ def _names(option: str, given: str, known: Collection[str], most: int | None = N
 
 
 def _check(files: dict[str, list[Path]], out: Path, study: Path, described: Study) -> None:
-    """Refuse what could not be written, before the work begins."""
+    """Check the output files before the work begins."""
     if out.suffix.lower().lstrip(".") in FORMATS:
         raise InputError(f"--out {out}: give a folder; the figures get names of their own in it")
     outputs.check_folder(out)

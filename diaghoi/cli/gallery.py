@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from diaghoi.formats.pictures.folder import Pictures
     from diaghoi.report.gallery import Gallery
 
-# Endings of files that are none of a folder.
+# Suffixes of files: a folder with such a name is almost certainly a mistake.
 OTHERS = (".pdf", ".png", ".jpg", ".jpeg", ".svg", ".json", ".csv", ".zip")
 
 Out = Annotated[
@@ -127,7 +127,7 @@ def gallery(
 
 
 class _Wanted(NamedTuple):
-    """The cases that are asked for."""
+    """Which cases to show."""
 
     errors: list[str]
     kinds: list[str]
@@ -148,7 +148,7 @@ def _choose(
     check: Callable[[list[Path | None]], object],
     bar: Progress,
 ) -> tuple[Gallery, list[str]]:
-    """Read and diagnose; return the cases, and notes on what was read."""
+    """Read and diagnose; return the cases, and notes about the input."""
     from diaghoi.report.gallery import gallery_of
 
     tables = None if wanted.tables is None else wanted.tables.read(bar)
@@ -197,7 +197,7 @@ def _draw(out: Path, chosen: Gallery, pictures: Pictures, bar: Progress) -> list
 
 
 def _counts(chosen: Gallery) -> str:
-    """Say how many cases there are of each error."""
+    """Summarise the number of cases of each error."""
     counts = (f"{each.error} {len(each.cases)} of {each.total:,}" for each in chosen.sections)
     of_class = f" of '{chosen.hoi}'" if chosen.hoi else ""
     of_kind = f", {' or '.join(chosen.kinds)}" if chosen.kinds else ""
@@ -206,12 +206,12 @@ def _counts(chosen: Gallery) -> str:
 
 
 def _errors(given: list[str] | None, kinds: list[str]) -> list[str]:
-    """Read the names of errors; without any those that can have the kinds, or all.
+    """Read the names of errors; by default all, or those that have kinds if kinds are given.
 
     Raises
     ------
     InputError
-        For an unknown one, and one without kinds where some are asked for.
+        For an unknown error, and one without kinds if kinds are given.
     """
     if not given:
         return list(COMPARED if kinds else ERRORS)
@@ -240,7 +240,7 @@ def _kinds(given: list[str] | None) -> list[str]:
 
 
 def _names(option: str, given: list[str], known: Collection[str]) -> list[str]:
-    """Read names, also with hyphens, and several with commas between them.
+    """Read names, separated by commas and possibly with hyphens.
 
     Raises
     ------
@@ -258,12 +258,12 @@ def _names(option: str, given: list[str], known: Collection[str]) -> list[str]:
 
 
 def _class(given: str, vocabulary: Vocabulary) -> int:
-    """Find a class by its number from one or its name, also with hyphens between its words.
+    """Find a class by its number, counted from one, or its name, possibly with hyphens.
 
     Raises
     ------
     InputError
-        If there is no such class.
+        If the class does not exist.
     """
     if given.isdecimal():
         return find_class("--class", int(given), vocabulary)
@@ -278,7 +278,7 @@ def _is_page(out: Path) -> bool:
 
 
 def _check_out(out: Path, inputs: list[Path | None], images: Path) -> None:
-    """Refuse what could not be written, before the work begins."""
+    """Check the output files before the work begins."""
     if _is_page(out):
         outputs.check_files([out], inputs)
         check_installed()

@@ -1,4 +1,4 @@
-"""``diaghoi inspect``: what a file is, and what looks wrong with it."""
+"""``diaghoi inspect``: identify a file, and report what looks wrong with it."""
 
 from __future__ import annotations
 

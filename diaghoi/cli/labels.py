@@ -1,4 +1,4 @@
-"""Image labels as users give them, on the command line or in their settings."""
+"""Image labels from the command line or the user's settings."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from diaghoi.formats.hico_det.image_labels import ImageLabels, read_image_labels
 
 
 def read_labels(path: Path) -> ImageLabels:
-    """Read the image-level labels of HICO, and say what a file is that has none.
+    """Read the image-level labels of HICO; the error for another file identifies it.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Where the annotations of a data set lie, when the user does not say."""
+"""Find the annotations of a data set if the user does not give them."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from diaghoi.cli.settings import setting_of, settings_file
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.exceptions import InputError
 
-# Folders in which the code bases of the field keep a data set, below the working directory, and the
-# names of the annotation files there; the first that exists is taken.
+# Folders below the working directory in which the code bases of the field keep a data set, and the
+# names of its annotation files; the first that exists is used.
 FOLDERS = {
     "hico-det": ("data/hicodet", "hicodet", "data/hico_20160224_det/annotations"),
     "v-coco": ("data/vcoco", "vcoco", "data/v-coco/data/vcoco", "v-coco/data/vcoco"),
@@ -40,14 +40,14 @@ VARIABLE = "DIAGHOI_DATA"
 
 @dataclass(frozen=True, kw_only=True)
 class LocatedFile:
-    """Annotations that were found without being named.
+    """An annotation file that was found in a folder.
 
     Parameters
     ----------
     path : pathlib.Path
         The file.
     notes : list of str
-        Which file it is and why this one, for the reader of the results.
+        Which file was used and why, for the results.
     """
 
     path: Path
@@ -55,12 +55,12 @@ class LocatedFile:
 
 
 def in_folder(path: Path, vocabulary: Vocabulary) -> LocatedFile:
-    """Find the annotation file in a folder that is given for it; a file is taken as it is.
+    """Find the annotation file in a given folder; the path of a file is returned as it is.
 
     Raises
     ------
     InputError
-        For a folder without a file of a customary name.
+        For a folder without a file of a usual name.
     """
     if not path.is_dir():
         return LocatedFile(path=path)
@@ -78,15 +78,15 @@ def in_folder(path: Path, vocabulary: Vocabulary) -> LocatedFile:
 def find_annotations(vocabulary: Vocabulary) -> LocatedFile:
     """Find the annotation file of a data set.
 
-    It is the one that the description of the data set names. That of a known data set is looked for
-    in ``DIAGHOI_DATA`` (a file, or a folder), in the user's settings, and in the customary folders
-    of the field.
+    A described data set names its file. That of a known data set is searched for in
+    ``DIAGHOI_DATA`` (a file or a folder), in the user's settings, and in the usual folders of the
+    field, in this order.
 
     Raises
     ------
     InputError
-        If none is found; the message lists where it was looked for and how to get it. Also
-        where the settings name a file that is gone.
+        If none is found; the message lists the places searched and how to get the file. Also if
+        the settings name a file that no longer exists.
     """
     dataset = vocabulary.name
     if not vocabulary.known:
@@ -115,7 +115,7 @@ def find_annotations(vocabulary: Vocabulary) -> LocatedFile:
 
 
 def _places(dataset: str) -> Iterator[tuple[str, str | None, list[Path]]]:
-    """Give each place to look: its name, what the user gave there, and the paths to try."""
+    """Give each place to search: its name, the user's value there, and the paths to try."""
     variable = os.environ.get(VARIABLE)
     if variable:
         root = Path(variable)

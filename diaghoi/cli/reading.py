@@ -21,16 +21,16 @@ from diaghoi.formats.datasets import vocabulary as vocabulary_named
 
 
 class Inputs(NamedTuple):
-    """What was read.
+    """The data that a command evaluates.
 
     Parameters
     ----------
     annotations, predictions : Scenes or another source of them
-        Of one data set; left in the file where they can be read when they are used.
+        Of one data set; left in the file if they can be read on demand.
     files : list of pathlib.Path
         The files of annotations, predictions and pairs.
     notes : list of str
-        Where annotations were found, and what makes all figures meaningless.
+        Where annotations were found, and warnings about implausible input.
     """
 
     annotations: SceneSource
@@ -51,14 +51,14 @@ class Inputs(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class InputFiles:
-    """What is to be read and how: the options of these names.
+    """The input files of a command, and how to read them: the options of the same names.
 
     Parameters
     ----------
     predictions, annotations, pairs, instances, ids : pathlib.Path or None
-        Files; annotations are looked for where they are not given.
+        Files; annotations are searched for if they are not given.
     dataset, format, origin, objects, top, image_id
-        How to read them; None for what their content says.
+        How to read them; None to determine it from the content.
 
     Raises
     ------
@@ -83,7 +83,7 @@ class InputFiles:
 
     @property
     def vocabulary(self) -> Vocabulary:
-        """The data set, as far as it is known before anything is read."""
+        """The data set, as far as it is known before the files are read."""
         return vocabulary_named(self.dataset or "hico-det")
 
     @property
@@ -97,10 +97,10 @@ class InputFiles:
         Parameters
         ----------
         bar : Progress
-            Tells what is being done.
+            Shows the current step.
         check : callable
-            Gets all files that are read, as soon as they are known, and refuses those that would be
-            overwritten.
+            Called with all input files as soon as they are known, to refuse output files that would
+            overwrite them.
 
         Raises
         ------
@@ -118,7 +118,7 @@ class InputFiles:
         bar.start("reading annotations")
         truth = self._annotations(located.path, vocabulary)
         if np.array_equal(truth.names, found.names):
-            found = found.with_names(truth.names)  # so that they are kept once
+            found = found.with_names(truth.names)  # keep the names in memory only once
         files = [self.predictions, located.path, *([] if self.pairs is None else [self.pairs])]
         return Inputs(truth, found, files, [*located.notes, *sampled_warnings(truth, found)])
 

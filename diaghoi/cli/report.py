@@ -235,7 +235,7 @@ def report(
 
 
 class _Choices(NamedTuple):
-    """What makes the protocol: its name, changes, and groups of classes to show."""
+    """The protocol: its name, changes to it, and groups of classes to report."""
 
     protocol: str | None
     changes: dict[str, Any]
@@ -243,7 +243,7 @@ class _Choices(NamedTuple):
     groups: Path | None
 
     def check(self, vocabulary: Vocabulary) -> None:
-        """Refuse choices that no protocol has, before anything is read."""
+        """Refuse invalid settings before anything is read."""
         protocol_named(self.protocol or vocabulary.protocol, **self.changes)
 
     def made(self, vocabulary: Vocabulary) -> Protocol:
@@ -282,7 +282,7 @@ def _reported(
 
 
 def _groups(name: str | None, file: Path | None, vocabulary: Vocabulary) -> tuple[Group, ...]:
-    """Collect the groups of classes that are asked for."""
+    """Collect the groups of classes to report."""
     if name is not None and file is not None:
         raise InputError("--zero-shot and --groups: give only one of them")
     if name is not None:
@@ -293,10 +293,10 @@ def _groups(name: str | None, file: Path | None, vocabulary: Vocabulary) -> tupl
 def _image_labels(
     given: Path | None, annotations: SceneSource, predictions: SceneSource
 ) -> tuple[ImageLabels | None, list[str]]:
-    """Read the image labels that are given, or those of the settings where they fit.
+    """Read the image labels given, or those of the settings if they fit.
 
-    Settings hold for every report of this user, also for those on other images; then the boxes
-    decide, and a note says so.
+    Settings apply to every report of this user, including those on other images; for those images
+    Known Object falls back to the boxes, with a note.
     """
     if given is not None:
         return read_labels(given), []

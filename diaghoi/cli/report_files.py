@@ -35,7 +35,7 @@ def check_page(path: Path) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class ReportFiles:
-    """What is to be written.
+    """The output files of a report.
 
     Parameters
     ----------
@@ -68,11 +68,11 @@ class ReportFiles:
 
     @property
     def tables(self) -> list[Path]:
-        """The tables that are asked for."""
+        """The table files to write."""
         return [path for path in (self.class_table, self.image_table) if path is not None]
 
     def check(self, inputs: Sequence[Path | None]) -> None:
-        """Refuse what could not be written, before the work begins.
+        """Check the output files before the work begins.
 
         Raises
         ------
@@ -116,9 +116,9 @@ class ReportFiles:
         result : dict
             The report.
         diagnosis : Diagnosis
-            What it reports.
+            The diagnosis behind it.
         read : Inputs
-            What was diagnosed.
+            The data diagnosed.
         """
         self._check_sort(diagnosis)
         notes = self._write_tables(diagnosis)
@@ -139,7 +139,7 @@ class ReportFiles:
         return notes
 
     def _tables_of(self, diagnosis: Diagnosis) -> list[tuple[Path, Table]]:
-        # Each is made only where it is asked for.
+        # Computing a table is expensive: make only those to be written.
         kinds = ((self.class_table, "classes"), (self.image_table, "images"))
         return [(path, getattr(diagnosis, kind)) for path, kind in kinds if path is not None]
 

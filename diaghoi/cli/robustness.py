@@ -126,7 +126,7 @@ def robustness(
             temporary.write_bytes(text.encode("utf-8", errors="replace"))
     _show(found, kind, errors, out, json, quiet)
     if figures is not None:
-        # Last, so that a folder that cannot be written to costs no figure in the files.
+        # Last, so that a failure to draw loses none of the results.
         with progress(quiet) as bar:
             drawn = _draw(found, figures, bar)
         if not quiet:
@@ -135,7 +135,7 @@ def robustness(
 
 
 def _check_failed(found: Robustness) -> None:
-    """Say which files could not be used, after all else is written."""
+    """Report the files that could not be used, after everything else is written."""
     if found.failed:
         told = some_of(
             [why if run.file in why else f"{run.file}: {why}" for run, why in found.failed]
@@ -175,7 +175,7 @@ def _engine(
 
 
 def _located(study: RobustnessStudy) -> tuple[RobustnessStudy, list[str]]:
-    """Find the annotations, where the study does not name the file itself."""
+    """Find the annotations if the study does not name the file itself."""
     vocabulary = vocabulary_named(study.dataset or "hico-det")
     given = study.annotations
     found = find_annotations(vocabulary) if given is None else in_folder(given, vocabulary)
@@ -185,7 +185,7 @@ def _located(study: RobustnessStudy) -> tuple[RobustnessStudy, list[str]]:
 def _check_outputs(
     study: RobustnessStudy, file: Path, files: list[Path | None], folders: list[Path | None]
 ) -> None:
-    """Refuse what could not be written, before the work begins."""
+    """Check the output files before the work begins."""
     inputs: list[Path | None] = [file, study.annotations, study.instances, study.ids]
     for run in study.runs():
         inputs += [Path(run.file), None if run.pairs is None else Path(run.pairs)]

@@ -221,7 +221,7 @@ class _Files:
         return self.figure is not None or self.html is not None
 
     def check(self, inputs: list[Path | None]) -> None:
-        """Refuse what could not be written, before the work begins."""
+        """Check the output files before the work begins."""
         written = [self.json, self.table, self.figure, self.html, self.examples]
         outputs.check_files(written, inputs)
         if self.table is not None:

@@ -1,4 +1,4 @@
-"""The user's settings: where the annotations of each data set lie."""
+"""The user's settings: the paths of annotations and image labels."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def setting_of(key: str) -> Path | None:
     Raises
     ------
     InputError
-        If the file is gone.
+        If the file no longer exists.
     """
     value = read_settings().get(key)
     if value is None:

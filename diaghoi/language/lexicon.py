@@ -17,7 +17,7 @@ from diaghoi.language.wordnet import Records, read_dict, read_extract, read_glos
 Pos = Literal["n", "v"]
 
 NAME = re.compile(r"(.+)\.([nv])\.0*([0-9]{1,9})")
-# WordNet's rules of detachment: an ending, and what stands for it in the base form.
+# WordNet's rules of detachment: an ending, and its replacement in the base form.
 ENDINGS: dict[str, tuple[tuple[str, str], ...]] = {
     "n": (
         ("s", ""),
@@ -55,9 +55,9 @@ class Lexicon:
     records : dict of str to Records
         By part of speech, ``n`` and ``v``.
     source : str
-        Where they come from, for results.
+        Their origin, for results.
     definitions : sequence of str or None
-        The definition of each synset; None to read those of the package when they are asked for.
+        The definition of each synset; None to read those of the package on demand.
     """
 
     records: dict[str, Records]
@@ -163,7 +163,7 @@ _CHOSEN: ContextVar[Path | None] = ContextVar("wordnet", default=None)
 
 @contextmanager
 def wordnet(folder: Path | None) -> Iterator[None]:
-    """Take a full WordNet for the lexicon within this context; None changes nothing.
+    """Use a full WordNet as the lexicon within this context; None changes nothing.
 
     Raises
     ------
@@ -191,7 +191,7 @@ def lexicon(folder: Path | None = None) -> Lexicon:
     Raises
     ------
     InputError
-        If a file of the folder is missing or is none of WordNet's.
+        If a file of the folder is missing or is not one of WordNet's.
     """
     return _read(folder or _CHOSEN.get())
 

@@ -1,8 +1,8 @@
-"""Free words of a detector or language model beside the vocabulary of a data set.
+"""Extend the vocabulary of a data set by free words of a detector or language model.
 
-Words that are those of the data set get its numbers, so that exact matching works as ever; the
-others are numbered behind them and belong to no HOI class. What both are similar to is the business
-of :mod:`diaghoi.semantic.open_fitting`.
+Words of the data set get its numbers, so that exact matching works as usual; other words get the
+numbers after them and belong to no HOI class. Their similarity is determined in
+:mod:`diaghoi.semantic.open_fitting`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class OpenVocabulary(Vocabulary):
     verb_forms: tuple[WordForms, ...] = field(repr=False)
 
     def __reduce__(self) -> Any:
-        # Not by its name, which is that of the data set without the free words.
+        # Not by name, which would give the data set without the free words.
         return _restored, ({name: getattr(self, name) for name in self.__dataclass_fields__},)
 
 
@@ -51,7 +51,7 @@ class NumberedWords:
     Parameters
     ----------
     vocabulary : OpenVocabulary
-        What the numbers mean.
+        Defines the numbers.
     verb, object : (T,) int array
         The numbers of the words given.
     """
@@ -69,7 +69,7 @@ def known_verbs(vocabulary: Vocabulary) -> frozenset[str]:
 def open_vocabulary(
     base: Vocabulary, verbs: Sequence[str], objects: Sequence[str], lexicon: Lexicon
 ) -> NumberedWords:
-    """Give free words numbers: those of the data set as there, the others behind them.
+    """Give free words numbers: those of the data set as there, others after them.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ def open_vocabulary(
     base_verbs = [read_verb(name, lexicon, heads) for name in verb_words(base)]
     base_objects = [read_object(name, lexicon) for name in base.objects]
     if base.agents is not None:
-        # In V-COCO "ride" is what is done to an object, where there is one, not the agent alone.
+        # In V-COCO "ride" means the role with an object if there is one, not the agent.
         order = np.argsort(base.agents, kind="stable").tolist()
     else:
         order = list(range(len(base.verbs)))
@@ -126,7 +126,7 @@ def _numbered(
     base: Sequence[WordForms],
     order: Sequence[int],
 ) -> _Numbered:
-    """Give texts numbers by what they can be called; earlier names of a reading come first."""
+    """Give texts numbers by their possible names; earlier names of a word take precedence."""
     place: dict[str, int] = {}
     for rank in range(max((len(each.names) for each in base), default=0)):
         for number in order:

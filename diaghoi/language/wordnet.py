@@ -105,7 +105,7 @@ def _read_pos(folder: Path, pos: str, individuals: bool) -> tuple[Records, list[
 
 
 def _without_individuals(parsed: dict[str, _Synset]) -> dict[str, _Synset]:
-    """Leave out individuals, and the few synsets that stand below one."""
+    """Drop individuals, and the few synsets below one."""
     kept = {offset: each for offset, each in parsed.items() if not each[2]}
     while any(above not in kept for each in kept.values() for above in each[1]):
         kept = {offset: each for offset, each in kept.items() if kept.keys() >= set(each[1])}
@@ -113,7 +113,7 @@ def _without_individuals(parsed: dict[str, _Synset]) -> dict[str, _Synset]:
 
 
 def _synset(line: str) -> _Synset:
-    """Take words, hypernyms, whether it is an individual, and the definition from a data line."""
+    """Parse a data line: words, hypernyms, whether it is an individual, definition."""
     head, _, gloss = line.partition(" | ")
     fields = head.split()
     count = int(fields[3], 16)

@@ -140,7 +140,7 @@ def build(
 
 
 def _check(out: Path, written: Sequence[Path | None], read: Sequence[Path]) -> None:
-    """Refuse what could not be written, before the work begins."""
+    """Check the output files before the work begins."""
     from diaghoi.report.benchmark_files import FILES
 
     outputs.check_folder(out)

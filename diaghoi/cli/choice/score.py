@@ -186,7 +186,7 @@ def _check(
     class_table: Path | None = None,
     figure: Path | None = None,
 ) -> None:
-    """Refuse what could not be written, before the work begins."""
+    """Check the output files before the work begins."""
     outputs.check_files([*written, class_table, figure], read)
     if class_table is not None:
         from diaghoi.report.columns import check_table_file

@@ -1,4 +1,4 @@
-"""Options of commands that compare meanings: tables of similarity, and how they are combined."""
+"""Options of commands that use semantic similarity: tables, and how they are combined."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ Combine = Annotated[
 
 @dataclass(frozen=True, kw_only=True)
 class SimilarityTables:
-    """The tables that are given, and how similarity is measured by them.
+    """The tables of similarity, and how similarity is measured with them.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ class SimilarityTables:
         return [self.verbs, self.objects, self.verb_senses, self.object_senses]
 
     def read(self, bar: Progress) -> dict[str, Any]:
-        """Read the tables: what :func:`diaghoi.semantic.evaluate` takes by these names.
+        """Read the tables: keyword arguments of :func:`diaghoi.semantic.evaluate`.
 
         Raises
         ------
@@ -138,7 +138,7 @@ def tables_if_given(
     verbs, objects : pathlib.Path or None
         The tables.
     needed_by : mapping
-        Values of options that mean nothing without tables, by their names; None where not given.
+        Values of options that need tables, by name; None if not given.
     **choices
         Of :class:`SimilarityTables`.
 

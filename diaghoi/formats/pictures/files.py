@@ -34,13 +34,13 @@ class PictureFile:
     Parameters
     ----------
     image : (H, W) or (H, W, 3) uint8 array
-        As stored, not turned by the orientation that the file names.
+        As stored, not rotated by the EXIF orientation.
     kind : {"JPEG", "PNG"}
-        By content, whatever the name of the file says.
+        The type of the content, whatever the suffix of the file.
     orientation : int or None
-        Value of the EXIF tag, 1 to 8; None if it is missing, or none of these.
+        Value of the EXIF tag, 1 to 8; None if it is missing or invalid.
     profile : bytes or None
-        The colour profile, where it fits the channels of ``image``.
+        The colour profile, if it fits the channels of ``image``.
     """
 
     image: npt.NDArray[np.uint8]

@@ -32,7 +32,7 @@ class Picture:
     Parameters
     ----------
     image : (H, W, 3) uint8 array or None
-        Red, green, blue; made smaller where it was large. None if there is none to show.
+        RGB, scaled down if it was large. None if there is no picture to show.
     problem : {"", "missing", "damaged", "unsafe", "reshaped"}
         Empty for a good picture. "unsafe" names could lead out of the folder; a "reshaped" picture
         has another shape than the annotation says, and is still shown.
@@ -68,10 +68,10 @@ class Pictures:
         self.folder, self.longest = folder, longest
 
     def find(self, name: str) -> Path | None:
-        """Find the file of an image; None if it is not there.
+        """Find the file of an image; None if there is none.
 
-        The name is taken as it is; without its folders; for images that are named by number, as in
-        V-COCO, as the names of COCO; and with the usual endings where it has none.
+        Tries the name itself; the name without its folders; for images named by number, as in
+        V-COCO, the file names of COCO; and the name with the usual suffixes.
         """
         if leads_outside(name):
             return None

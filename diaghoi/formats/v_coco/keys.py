@@ -1,7 +1,7 @@
 """Shared by all V-COCO formats: actions, roles, the names of keys and images.
 
-Everything is derived from the vocabulary :func:`~diaghoi.data.vocabulary.v_coco`, whose 51 verbs are
-the combinations of an action and a role in official order: ``hold agent``, ``hold obj`` ...
+Everything is derived from the vocabulary :func:`~diaghoi.data.vocabulary.v_coco`, whose 51 verbs
+are the combinations of an action and a role in official order: ``hold agent``, ``hold obj`` ...
 """
 
 from __future__ import annotations

@@ -2,9 +2,9 @@
 
 The layout is that of ``test_hico.json``: one dict per image with ``file_name``, ``annotations`` and
 ``hoi_annotation``. Verbs are 0-28, the roles of all actions in official order, and the action
-itself where it has no role; ``object_id`` is -1 if there is no box. Who does an action is not
-listed apart but follows from its roles. Boxes are COCO's with x2 = x1 + width, where the official
-evaluator takes x2 = x1 + width - 1 and clips to the image.
+itself if it has no role; ``object_id`` is -1 for no box. Agents are not listed separately but
+follow from the roles. Boxes are COCO's with x2 = x1 + width, whereas the official evaluator uses
+x2 = x1 + width - 1 and clips to the image.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 ``image_id``; ``person_box`` [x1, y1, x2, y2]; for each of the 26 actions ``<action>_agent``, the
 score that the person does it; for each of its roles ``<action>_<role>``, [x1, y1, x2, y2, score]. A
 role box of zeros or NaNs means no box, a score of NaN no prediction. Stored as a pickle, or as JSON
-with ``null`` or NaN. The ``CacheTemplate`` of UPT and its descendants supplies keys that a dict does
-not have: score 0, and a tiny box for roles.
+with ``null`` or NaN. The ``CacheTemplate`` of UPT and its descendants supplies the missing keys of
+a dict: score 0, and a tiny box for roles.
 """
 
 from __future__ import annotations
