@@ -8,7 +8,7 @@ import io
 import os
 import sys
 
-from diaghoi.cli.app import app
+from diaghoi.cli.commands import app
 from diaghoi.cli.stopping import WORDS, stoppable
 from diaghoi.exceptions import InputError
 

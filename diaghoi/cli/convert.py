@@ -28,9 +28,9 @@ def convert(
     image_id: options.ImageId = None,
     quiet: options.Quiet = False,
 ) -> None:
-    """Convert a file of any known format to the package's own, which loads fast.
+    """Convert a file to the package's own format, which loads fast.
 
-    That format is a columnar .npz file with triplets and pairs.
+    The input may be in any known format; the output is a columnar .npz with triplets and pairs.
     """
     if target.suffix != ".npz":
         raise InputError(

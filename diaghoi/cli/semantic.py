@@ -126,7 +126,7 @@ def semantic(
 
     Similarity comes from tables of verbs and of objects, as in SHOE.
     """
-    from diaghoi.language.lexicon import wordnet as using_wordnet
+    from diaghoi.language.lexicon import using_wordnet
     from diaghoi.semantic.measure import Measure
 
     choices: Any = {"weight": weight, "combine": combine}

@@ -50,8 +50,8 @@ def _recognise(content: Content) -> Kind | None:
 
 
 def _read(content: Content, kind: Kind, options: Options) -> Scenes:
-    from diaghoi.language.lexicon import lexicon
-    from diaghoi.language.open_vocabulary import open_vocabulary
+    from diaghoi.language.lexicon import load_lexicon
+    from diaghoi.language.open_vocabulary import number_words
 
     value = [content.value] if isinstance(content.value, dict) else list(content.value)
     grouped, names = _by_image(content.file, value)
@@ -59,8 +59,8 @@ def _read(content: Content, kind: Kind, options: Options) -> Scenes:
     table = RecordTable(grouped, rows)
     human, object_box = (_boxes(table, key, options) for key in ("human_box", "object_box"))
     score = check_scores(rows, table.numbers("score"), "score") if table.has("score") else None
-    verbs, objects, notes = _phrases(rows, grouped, lexicon(), options.vocabulary)
-    words = open_vocabulary(options.vocabulary, verbs, objects, lexicon())
+    verbs, objects, notes = _phrases(rows, grouped, load_lexicon(), options.vocabulary)
+    words = number_words(options.vocabulary, verbs, objects, load_lexicon())
     return _scenes(rows, human, object_box, words, score, notes)
 
 

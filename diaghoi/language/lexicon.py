@@ -162,7 +162,7 @@ _CHOSEN: ContextVar[Path | None] = ContextVar("wordnet", default=None)
 
 
 @contextmanager
-def wordnet(folder: Path | None) -> Iterator[None]:
+def using_wordnet(folder: Path | None) -> Iterator[None]:
     """Use a full WordNet as the lexicon within this context; None changes nothing.
 
     Raises
@@ -179,14 +179,14 @@ def wordnet(folder: Path | None) -> Iterator[None]:
         _CHOSEN.reset(token)
 
 
-def lexicon(folder: Path | None = None) -> Lexicon:
+def load_lexicon(folder: Path | None = None) -> Lexicon:
     """Return the lexicon of the package, or a full WordNet.
 
     Parameters
     ----------
     folder : pathlib.Path, optional
-        WordNet's ``dict`` folder; by default that of :func:`wordnet`, and where there is none the
-        extract in the package.
+        WordNet's ``dict`` folder; by default that of :func:`using_wordnet`, else the extract in the
+        package.
 
     Raises
     ------

@@ -66,7 +66,7 @@ def known_verbs(vocabulary: Vocabulary) -> frozenset[str]:
     return frozenset(plain(verb).split("_")[0] for verb in verb_words(vocabulary))
 
 
-def open_vocabulary(
+def number_words(
     base: Vocabulary, verbs: Sequence[str], objects: Sequence[str], lexicon: Lexicon
 ) -> NumberedWords:
     """Give free words numbers: those of the data set as there, others after them.

@@ -42,9 +42,9 @@ def fit_to(
         most frequent one.
     """
     if isinstance(predicted, OpenVocabulary):
-        from diaghoi.language.lexicon import lexicon
+        from diaghoi.language.lexicon import load_lexicon
 
-        words = lexicon()
+        words = load_lexicon()
         return (
             fit_open(verbs, predicted, "v", words, verb_senses),
             fit_open(objects, predicted, "n", words, object_senses),
@@ -60,9 +60,9 @@ def _senses(similarity: Similarity, words: Sequence[str], pos: Any, given: Sense
     """Find the senses of words, where a table names senses and nobody says which."""
     if given is not None or not any(SYNSET.fullmatch(plain(name)) for name in similarity.names):
         return given
-    from diaghoi.language.lexicon import lexicon
+    from diaghoi.language.lexicon import load_lexicon
 
-    found = annotated_senses(words, pos, lexicon())
+    found = annotated_senses(words, pos, load_lexicon())
     # A table may mix words and senses: a word that it has is meant as it stands.
     return {word: sense for word, sense in found.items() if plain(word) not in similarity.place}
 

@@ -150,7 +150,7 @@ def _files(out: Path, verbs: bool, objects: bool) -> dict[str, Path]:
 def _questions(
     files: dict[Any, tuple[Path | None, Path | None]], wordnet: Path | None
 ) -> list[Question]:
-    from diaghoi.language.lexicon import lexicon
+    from diaghoi.language.lexicon import load_lexicon
     from diaghoi.semantic.tables.rater import Question
     from diaghoi.semantic.tables.terms import read_terms
 
@@ -163,8 +163,8 @@ def _questions(
                 )
             continue
         pos: Any = "v" if kind == "verb" else "n"
-        terms = read_terms(path, pos, lexicon(wordnet))
-        others = () if more is None else read_terms(more, pos, lexicon(wordnet))
+        terms = read_terms(path, pos, load_lexicon(wordnet))
+        others = () if more is None else read_terms(more, pos, load_lexicon(wordnet))
         known = {term.name for term in terms}
         candidates = tuple(term for term in others if term.name not in known)
         found.append(Question(kind=kind, terms=terms, candidates=candidates))
@@ -174,14 +174,14 @@ def _questions(
 def _build_baseline(
     questions: Sequence[Question], method: str, wordnet: Path | None, files: dict[str, Path]
 ) -> dict[str, Any]:
-    from diaghoi.language.lexicon import lexicon
+    from diaghoi.language.lexicon import load_lexicon
     from diaghoi.semantic.tables.baselines import baseline
     from diaghoi.semantic.tables.similarity import write_similarity
 
     tables = []
     for question in questions:
         terms = question.terms + question.candidates
-        table = baseline(terms, method, lexicon(wordnet))
+        table = baseline(terms, method, load_lexicon(wordnet))
         write_similarity(files[question.kind], table)
         tables.append(
             {
