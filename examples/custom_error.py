@@ -3,8 +3,8 @@
     python examples/custom_error.py
 
 An oracle is a function from a ledger (the ranked predictions with their labels, and the annotated
-triplets) to a repaired one. How average precision is computed does not change. Once registered, it
-stands in every table, JSON file and figure.
+triplets) to a repaired ledger. The computation of average precision does not change. Once
+registered, the oracle appears in every table, JSON file and figure.
 """
 
 from __future__ import annotations
