@@ -165,7 +165,7 @@ class Diagnosis:
 
     @cached_property
     def mean_ap(self) -> Split:
-        """MAP of each split under the protocol."""
+        """Mean AP (mAP) of each split under the protocol."""
         return self._means(self.class_scores)[0]
 
     @cached_property
@@ -225,7 +225,7 @@ class Diagnosis:
 
     @cached_property
     def pairs(self) -> dict[str, Any]:
-        """Pair recall and precision, pairs an image, recall of humans and of objects."""
+        """Pair recall and precision, pairs per image, recall of humans and of objects."""
         single = self.protocol.single_precision_recall
         scores = {
             split: pair_scores(counts, single_precision=single)

@@ -126,7 +126,7 @@ def _class_warnings(scenes: Scenes) -> list[str]:
     if (subject != vocabulary.person).any():
         other = subject[subject != vocabulary.person]
         warnings.append(
-            f"the subject of {len(other)} of {len(subject)} pairs is no person but, first, a "
+            f"the subject of {len(other)} of {len(subject)} pairs is not a person; the first is a "
             f"{vocabulary.objects[other[0]]}; such pairs match nothing"
         )
     key = scenes.triplet_pair.astype(np.int64) * len(vocabulary.verbs) + scenes.triplet_verb

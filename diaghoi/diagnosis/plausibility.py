@@ -25,9 +25,9 @@ AGREEING = 0.2
 # Verbs are called numbered otherwise where, of the pairs that were found, fewer than this share
 # have an annotated verb for their best one, or this many times as many would after a shift by one.
 SENSIBLE, SHIFTED = 0.04, 3
-# Images that tell what is wrong with a whole file; fewer where they have very many boxes.
+# Images that show what is wrong with a whole file; fewer where they have very many boxes.
 SAMPLE, FEWEST, BOXES = 100, 20, 50_000
-# So many stand side by side, which is quicker to read.
+# So many are neighbours in the file, which is quicker to read.
 NEIGHBOURS = 5
 
 

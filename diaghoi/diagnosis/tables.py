@@ -116,7 +116,7 @@ def sorted_table(table: Table, column: str, *, descending: bool = False) -> Tabl
     column : str
         Any of its columns, words and numbers alike.
     descending : bool
-        Highest first. Rows without a value stand last either way, and equal ones keep their order.
+        Highest first. Rows without a value come last either way, and equal ones keep their order.
 
     Raises
     ------

@@ -41,7 +41,7 @@ def read(
         Name of a format, instead of recognising it.
     dataset : str or Vocabulary, optional
         The data set, or the ``.toml`` file that describes it; by default as recognised, and
-        HICO-DET where the file does not tell.
+        HICO-DET where the file does not say.
     origin : {0, 1}, optional
         Whether boxes are counted from zero or one; by default what the format prescribes.
     objects : {'coco80', 'coco91', 'hico80'}, optional
