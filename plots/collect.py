@@ -147,15 +147,15 @@ class _Reader:
             hoi=self._hoi(diagnosis.vocabulary),
         )
 
-    def _annotations(self, words: Vocabulary) -> Scenes:
+    def _annotations(self, vocabulary: Vocabulary) -> Scenes:
         if self.annotations is None:
             study = self.study
             if study.annotations is None and self.locate is not None:
-                study = replace(study, annotations=self.locate(words))
+                study = replace(study, annotations=self.locate(vocabulary))
             self.annotations = study.read_annotations()
         return self.annotations
 
-    def _hoi(self, words: Vocabulary) -> int | None:
+    def _hoi(self, vocabulary: Vocabulary) -> int | None:
         if self.hoi is None:
             return None
-        return find_class("class", int(self.hoi) if self.hoi.isdecimal() else self.hoi, words)
+        return find_class("class", int(self.hoi) if self.hoi.isdecimal() else self.hoi, vocabulary)

@@ -60,9 +60,9 @@ def figures(
     _check(files, out, study, described)
     notes: list[str] = []
 
-    def locate(words: Vocabulary) -> Path:
+    def locate(vocabulary: Vocabulary) -> Path:
         try:
-            found = find_annotations(words)
+            found = find_annotations(vocabulary)
         except InputError:
             raise InputError(
                 f"{study}: annotations: missing; add 'annotations = \"FILE\"' to the study"
@@ -149,10 +149,10 @@ def _draw(
             except plots.NotApplicable as reason:
                 notes.append(f"{name}: not drawn: {reason}")
                 continue
-            words = plots.caption([collection.results[model.label] for model in models])
+            caption = plots.caption([collection.results[model.label] for model in models])
             paths[0].parent.mkdir(parents=True, exist_ok=True)
             for path in paths:
-                plots.save(figure, path, caption=f"{plots.FIGURES[name].title}: {words}")
+                plots.save(figure, path, caption=f"{plots.FIGURES[name].title}: {caption}")
         if lacks_letters(caught):
             without_letters.append(name)
         written.append(name)

@@ -241,7 +241,7 @@ def report(
         calibration=calibration,
     )
     choices = _Choices(protocol, {"top": top, "iou": iou, "rare": rare}, zero_shot, groups)
-    choices.check(reading.words)
+    choices.check(reading.vocabulary)
     further.check()
     files.check([*reading.inputs, image_labels])
     with progress(quiet) as shown:
@@ -261,14 +261,14 @@ class _Choices(NamedTuple):
     zero_shot: str | None
     groups: Path | None
 
-    def check(self, words: Vocabulary) -> None:
+    def check(self, vocabulary: Vocabulary) -> None:
         """Refuse choices that no protocol has, before anything is read."""
-        protocol_named(self.protocol or words.protocol, **self.changes)
+        protocol_named(self.protocol or vocabulary.protocol, **self.changes)
 
-    def made(self, words: Vocabulary) -> Protocol:
+    def made(self, vocabulary: Vocabulary) -> Protocol:
         """Make the protocol for a data set."""
-        groups = _groups(self.zero_shot, self.groups, words)
-        return protocol_named(self.protocol or words.protocol, groups=groups, **self.changes)
+        groups = _groups(self.zero_shot, self.groups, vocabulary)
+        return protocol_named(self.protocol or vocabulary.protocol, groups=groups, **self.changes)
 
 
 def _reported(
@@ -281,7 +281,7 @@ def _reported(
 ) -> tuple[dict[str, Any], list[str]]:
     """Read, diagnose, and write the files; return the result, and notes on figures."""
     read = reading.read(shown, files.check)
-    chosen = choices.made(read.words)
+    chosen = choices.made(read.vocabulary)
     labels, notes = _image_labels(image_labels, read.annotations, read.predictions)
     shown.start("matching", total=len(read.annotations))
     diagnosed = diagnosing.diagnose(
@@ -300,13 +300,13 @@ def _reported(
     return result, files.write(result, diagnosed, read)
 
 
-def _groups(name: str | None, file: Path | None, words: Vocabulary) -> tuple[Group, ...]:
+def _groups(name: str | None, file: Path | None, vocabulary: Vocabulary) -> tuple[Group, ...]:
     """Collect the groups of classes that are asked for."""
     if name is not None and file is not None:
         raise InputError("--zero-shot and --groups: give one of them")
     if name is not None:
-        return zero_shot_split(name, words)
-    return () if file is None else read_groups(file, words)
+        return zero_shot_split(name, vocabulary)
+    return () if file is None else read_groups(file, vocabulary)
 
 
 def _image_labels(

@@ -9,7 +9,7 @@ from typing import Any
 from diaghoi._version import __version__
 from diaghoi.comparison.comparable import check_comparable, shared_notes
 from diaghoi.comparison.figures import topics
-from diaghoi.comparison.results import Result, figure, words
+from diaghoi.comparison.results import Result, figure, text
 from diaghoi.comparison.study import StudyModel, check_models
 from diaghoi.comparison.tables import Cell, Row, Table, means_of, stages, table_of
 from diaghoi.exceptions import InputError, number_of
@@ -71,7 +71,7 @@ class Comparison:
         dict
             ``diaghoi`` (version), ``dataset``, ``protocol`` (``name``, ``signature``) and
             ``images``; ``models``, each with ``label``, ``stage`` and ``backbone`` (None where not
-            told); ``groups``, the labels of the models of each stage; ``tables``, by topic:
+            given); ``groups``, the labels of the models of each stage; ``tables``, by topic:
 
             - ``title`` and ``caption``, for people;
             - ``columns``: ``key``, ``title``, ``group``, ``unit`` and ``better`` of each;
@@ -124,11 +124,11 @@ class Comparison:
             (_place(each.path), each.labels[1]) for each in differences if each.p_holm < level
         }
         others = sorted({each.labels[0] for each in differences})
-        words = (
+        explanation = (
             f" {DIFFERS}: differs from {', '.join(others)} (p < {level:g}, corrected for "
             f"{len(differences)} comparisons)."
         )
-        tables = tuple(_marked(table, marked, words) for table in self.tables)
+        tables = tuple(_marked(table, marked, explanation) for table in self.tables)
         return replace(self, tables=tables, differences=tuple(differences))
 
     def _table(self, table: Table) -> dict[str, Any]:
@@ -181,7 +181,7 @@ def compare(models: Sequence[StudyModel], results: Sequence[Result]) -> Comparis
     Returns
     -------
     Comparison
-        Its tables have the models as rows, one-stage detectors first where stages are told. Group
+        Its tables have the models as rows, one-stage detectors first where stages are given. Group
         means stand below groups of several models; they are undefined where the figure of a model
         is.
 
@@ -202,9 +202,9 @@ def compare(models: Sequence[StudyModel], results: Sequence[Result]) -> Comparis
     images = {figure(result, "counts", "images") for result in results}
     number = images.pop() if len(images) == 1 else None
     return Comparison(
-        dataset=words(first, "dataset"),
-        protocol=words(first, "protocol", "name"),
-        signature=words(first, "protocol", "signature"),
+        dataset=text(first, "dataset"),
+        protocol=text(first, "protocol", "name"),
+        signature=text(first, "protocol", "signature"),
         images=None if number is None else int(number),
         models=models,
         tables=tuple(table_of(topic, models) for topic in topics(results)),
@@ -224,7 +224,7 @@ def _place(path: str) -> tuple[str, str]:
     return table, column
 
 
-def _marked(table: Table, marked: set[tuple[tuple[str, str], str]], words: str) -> Table:
+def _marked(table: Table, marked: set[tuple[tuple[str, str], str]], explanation: str) -> Table:
     """Mark some cells of a table, and explain the mark where there is any."""
 
     def cell(row: Row, place: int) -> Cell:
@@ -240,4 +240,4 @@ def _marked(table: Table, marked: set[tuple[tuple[str, str], str]], words: str) 
     sections = tuple(
         replace(section, rows=tuple(map(row_of, section.rows))) for section in table.sections
     )
-    return replace(table, sections=sections, caption=table.caption + words)
+    return replace(table, sections=sections, caption=table.caption + explanation)

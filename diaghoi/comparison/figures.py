@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Literal
 
-from diaghoi.comparison.results import Result, error_count, figure, only_interactions, part, words
+from diaghoi.comparison.results import Result, error_count, figure, only_interactions, part, text
 from diaghoi.data.arrays.division import ratio
 from diaghoi.evaluation.means import TITLES
 from diaghoi.oracles import ORACLES, TOTALS, error_title
@@ -154,7 +154,7 @@ def _official(results: Sequence[Result]) -> Topic:
         ]
         caption = "By the benchmark of the data set, whatever the protocol."
         sources = {
-            words(result, "official", "known_object", "source")
+            text(result, "official", "known_object", "source")
             for result in results
             if "known_object" in official
         }

@@ -42,7 +42,7 @@ class Row:
     cells : tuple of Cell
         One for each column.
     backbone : str
-        Of the model; empty where not told.
+        Of the model; empty where not given.
     kind : {"model", "mean", "difference"}
         Whether it is a model, the mean of the models of a stage, or two-stage mean less one-stage
         mean.
@@ -181,7 +181,7 @@ def best_models(column: Column, values: Sequence[float | None]) -> frozenset[int
 
 
 def stages(models: Sequence[StudyModel]) -> list[str]:
-    """List the stages of the models: ``one``, ``two``, and an empty word where it is not told."""
+    """List the stages of the models: ``one``, ``two``, and an empty string where none is given."""
     return [stage for stage in (*STAGES, "") if any(model.stage == stage for model in models)]
 
 

@@ -77,10 +77,10 @@ def inspect(
     from diaghoi.semantic.tables.table_checks import table_facts
 
     outputs.check_files([json], [table, synsets])
-    words = vocabulary(dataset)
+    known = vocabulary(dataset)
     result = table_facts(
         read_ratings(table, scale=scale),
-        {f"verbs of {words.name}": verb_words(words), f"objects of {words.name}": words.objects},
+        {f"verbs of {known.name}": verb_words(known), f"objects of {known.name}": known.objects},
         None if synsets is None else read_senses(synsets),
     )
     show_sheets(result, json, quiet, table_sheets(result))

@@ -16,7 +16,7 @@ from diaghoi.data.arrays.scratch import StoredArray
 from diaghoi.data.arrays.types import Array
 from diaghoi.exceptions import InputError
 from diaghoi.formats.containers.pickles import load_pickle
-from diaghoi.formats.containers.stand_ins import check_letters, size_of
+from diaghoi.formats.containers.safe_types import check_letters, size_of
 
 _LOCAL_HEADER = 30
 # Bytes that a compressed array may become: so many, and so many times what is stored.
