@@ -229,6 +229,7 @@ class TestGoingOn:
         changed = {name for name, data in contents(out).items() if data != before[name]}
         assert changed == {"exposure/1/two.PNG"}
 
+    @pytest.mark.slow
     def test_after_it_was_killed_without_half_written_files(self, tmp_path: Path) -> None:
         for seed in range(8):
             save(tmp_path / "images" / f"{seed}.png", seed, size=(160, 120))
