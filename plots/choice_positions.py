@@ -35,7 +35,7 @@ class PositionBar(NamedTuple):
 
 
 def choice_positions_table(result: Mapping[str, Any]) -> list[PositionBar]:
-    """Take the data of :func:`choice_positions` from a result.
+    """Extract the data of :func:`choice_positions` from a result.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ def choice_positions_table(result: Mapping[str, Any]) -> list[PositionBar]:
     Raises
     ------
     InputError
-        Where the answers do not tell the order of their options.
+        If the answers do not tell the order of their options.
     """
     found = result.get("positions")
     if not found:
@@ -71,7 +71,7 @@ def choice_positions(result: Mapping[str, Any], ax: Axes | None = None) -> Axes:
     result : mapping
         As for :func:`choice_positions_table`.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; by default in a new figure of the width of one column.
+        Where to draw; by default a new figure of the width of one column.
 
     Returns
     -------

@@ -42,7 +42,7 @@ class ModelScores(NamedTuple):
 
 
 def choice_scores_table(results: Sequence[Mapping[str, Any]]) -> list[ModelScores]:
-    """Take the data of :func:`choice_scores` from results.
+    """Extract the data of :func:`choice_scores` from results.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def choice_scores(results: Sequence[Mapping[str, Any]], ax: Axes | None = None) 
     results : sequence of mapping
         As for :func:`choice_scores_table`; intervals are drawn where there are any.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; by default in a new figure of the width of one column.
+        Where to draw; by default a new figure of the width of one column.
 
     Returns
     -------
@@ -84,7 +84,7 @@ def choice_scores(results: Sequence[Mapping[str, Any]], ax: Axes | None = None) 
     Raises
     ------
     InputError
-        Where there is no result.
+        If there is no result.
     """
     if not results:
         raise InputError("results: there is nothing to draw; give at least one")

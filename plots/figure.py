@@ -118,6 +118,11 @@ def shown_names(models: Sequence[ModelData]) -> list[str]:
     return [f"{model.label} ({model.protocol})" for model in models]
 
 
+def tables_of(models: Sequence[ModelData]) -> dict[str, Any]:
+    """Return the data of each model of a figure by its shown name."""
+    return dict(zip(shown_names(models), [model.data for model in models], strict=True))
+
+
 def figure_of(kind: FigureKind, models: Sequence[ModelData], width: float) -> Figure:
     """Draw one kind of figure of some models.
 
@@ -138,7 +143,7 @@ def figure_of(kind: FigureKind, models: Sequence[ModelData], width: float) -> Fi
     Raises
     ------
     NotApplicable
-        Where the models allow no such figure.
+        If the models allow no such figure.
     """
     with paper():
         figure = Figure(figsize=(width, kind.height), layout="constrained")

@@ -14,7 +14,7 @@ Image = npt.NDArray[np.uint8]
 UNKNOWN = 0.1  # room around boxes in an image of unknown size, as a share of what they span
 
 
-class Frame(NamedTuple):
+class PictureFrame(NamedTuple):
     """What part of the plane a picture shows, in its pixels.
 
     Parameters
@@ -40,7 +40,7 @@ class Frame(NamedTuple):
         return float(across[0]), float(down[0]), float(across[1]), float(down[1])
 
 
-def frame_of(case: Case, image: Image | None = None) -> Frame:
+def frame_of(case: Case, image: Image | None = None) -> PictureFrame:
     """Find the frame of a case: that of the image, or room for all boxes where it is not known.
 
     Parameters
@@ -54,11 +54,11 @@ def frame_of(case: Case, image: Image | None = None) -> Frame:
     if size is None and image is not None:
         size = (image.shape[1], image.shape[0])
     if size is not None:
-        return Frame(-0.5, -0.5, size[0] - 0.5, size[1] - 0.5)
+        return PictureFrame(-0.5, -0.5, size[0] - 0.5, size[1] - 0.5)
     boxes = (case.human, case.object, case.annotated_human, case.annotated_object)
     corners = np.array([box for box in boxes if box is not None]).reshape(-1, 2)
     first, last = corners.min(axis=0), corners.max(axis=0)
     around = max(1.0, UNKNOWN * float((last - first).max()))
     left, top = (first - around).tolist()
     right, bottom = (last + around).tolist()
-    return Frame(left, top, right, bottom)
+    return PictureFrame(left, top, right, bottom)

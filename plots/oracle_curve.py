@@ -21,6 +21,7 @@ from diaghoi.plots.figure import (
     diagnosis_of,
     shown_names,
 )
+from diaghoi.plots.labels import MINUS
 from diaghoi.plots.legend import MARK, legend_above
 from diaghoi.plots.panels import one_panel, panel_grid
 from diaghoi.plots.style import colour, paper
@@ -131,7 +132,7 @@ def most_costly(tables: Sequence[dict[int, ClassCurves]]) -> int:
     Raises
     ------
     NotApplicable
-        Where the models share no class.
+        If the models share no class.
     """
     shared = [hoi for hoi in tables[0] if all(hoi in table for table in tables)]
     if not shared:
@@ -151,7 +152,7 @@ def oracle_curve(table: ClassCurves, ax: Axes | None = None) -> Axes:
     table : ClassCurves
         Of one class and model, from :func:`oracle_curve_table`.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; by default in a new figure of the width of one column.
+        Where to draw; by default a new figure of the width of one column.
 
     Returns
     -------
@@ -205,7 +206,7 @@ def _handles(shown: ClassCurves, *, figures: bool = True) -> list[Line2D]:
     for line in shown.curves:
         label = "Before" if line.oracle is None else ORACLES[line.oracle].title
         if figures and line.oracle is not None and line.delta is not None:
-            label += f" {line.delta:+.1f}".replace("-", "\N{MINUS SIGN}")
+            label += f" {line.delta:+.1f}".replace("-", MINUS)
         handles.append(Line2D([], [], label=label, **_style_of(line.oracle)))
     return handles
 

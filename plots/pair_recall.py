@@ -23,7 +23,7 @@ from diaghoi.plots.figure import (
     shown_names,
 )
 from diaghoi.plots.legend import MARK, legend_above, model_lines
-from diaghoi.plots.panels import one_panel, panel_grid
+from diaghoi.plots.panels import check_models, one_panel, panel_grid
 from diaghoi.plots.style import model_style, paper
 
 HEIGHT = 2.0  # inches
@@ -79,7 +79,7 @@ def pair_recall_table(
     Raises
     ------
     NotApplicable
-        Where no pair is annotated or none is predicted.
+        If no pair is annotated or none is predicted.
     """
     rows = [
         KeptPairs(sweep, point.setting, point.per_image, 100 * point.recall)
@@ -95,16 +95,16 @@ def pair_recall_table(
 def pair_recall(
     models: Mapping[str, Sequence[KeptPairs]], sweep: str = "best", ax: Axes | None = None
 ) -> Axes:
-    """Draw pair recall against the number of pairs that are kept, a line a model.
+    """Draw pair recall against the number of pairs that are kept, one line per model.
 
     Parameters
     ----------
     models : mapping
-        For the label of each model its :func:`pair_recall_table`.
+        The :func:`pair_recall_table` of each model, by its label.
     sweep : {"best", "detection", "nms"}
         How pairs are dropped.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; by default in a new figure of the width of one column.
+        Where to draw; by default a new figure of the width of one column.
 
     Returns
     -------
@@ -114,10 +114,9 @@ def pair_recall(
     Raises
     ------
     InputError
-        Where there is no model or the sweep is not known.
+        If there is no model or the sweep is not known.
     """
-    if not models:
-        raise InputError("models: there is nothing to draw; give at least one")
+    check_models(models)
     if sweep not in SWEEPS:
         raise InputError(
             f"sweep: '{sweep}' is not known{close_matches(sweep, SWEEPS)}; "

@@ -13,10 +13,10 @@ from matplotlib.figure import Figure
 from diaghoi.cases.cases import Box, Case
 from diaghoi.cases.sentences import shown_score
 from diaghoi.oracles import error_title
-from diaghoi.plots.frame import Frame, Image, frame_of
-from diaghoi.plots.labels import fitted, text_width
+from diaghoi.plots.frame import Image, PictureFrame, frame_of
+from diaghoi.plots.labels import fitted, text_width, wrapped
 from diaghoi.plots.style import SINGLE_COLUMN, colour, paper
-from diaghoi.plots.tags import DARK, HINTED, WHITE, Colour, Tags, in_a_line, ink_on, short
+from diaghoi.plots.tags import DARK, HINTED, WHITE, BoxTags, Colour, in_a_line, ink_on, short
 
 TALLEST = 1.25  # height of a picture over the width of its column; taller ones become narrower
 # In points, as all that follow:
@@ -58,7 +58,7 @@ def picture(
     image : (H, W, 3) uint8 array, optional
         The picture, of any resolution; without it the frame is empty.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; by default in a new figure of the width of a column.
+        Where to draw; by default a new figure of the width of one column.
     missing : str
         What an empty frame says.
 
@@ -76,7 +76,7 @@ def picture(
         ax.set_ylim(frame.bottom, frame.top)
         ax.set_aspect("equal")
         point = _point(ax, frame)
-        tags = Tags(ax, frame, point)
+        tags = BoxTags(ax, frame, point)
         if image is None:
             _draw_empty(ax, frame)
         else:
@@ -171,7 +171,7 @@ def _lines(case: Case, width: float) -> Iterator[_Line]:
     title = f"{error_title(case.error)}: {case_title(case)}"
     yield _Line(fitted(short(title), BOLD * width, WORDS), weight="bold")
     for words in (case.sentence, f"Under its oracle it {case.repair}."):
-        for line in _wrapped(in_a_line(words), width, WORDS):
+        for line in wrapped(in_a_line(words), width, WORDS):
             yield _Line(line)
     legend = "Dashes: annotation."
     if case.score is not None:
@@ -185,19 +185,7 @@ def case_title(case: Case) -> str:
     return str(case.annotated) if case.score is None else f"{case.name} {shown_score(case.score)}"
 
 
-def _wrapped(words: str, width: float, size: float) -> list[str]:
-    """Break words into lines of at most some inches."""
-    lines: list[str] = []
-    for word in words.split():
-        longer = f"{lines[-1]} {word}" if lines else word
-        if lines and text_width(longer, size) <= width:
-            lines[-1] = longer
-        else:
-            lines.append(fitted(word, width, size))
-    return lines
-
-
-def _inches(frame: Frame, width: float) -> tuple[float, float]:
+def _inches(frame: PictureFrame, width: float) -> tuple[float, float]:
     """Width and height of the picture in a column."""
     height = width * min(frame.ratio, TALLEST)
     return height / frame.ratio, height
@@ -227,7 +215,7 @@ def _predicted(case: Case) -> _Triplet:
     )
 
 
-def _point(ax: Axes, frame: Frame) -> float:
+def _point(ax: Axes, frame: PictureFrame) -> float:
     """Pixels of the picture that a point of print is, as far as it is known before the layout."""
     place, figure = ax.get_position(), ax.get_figure(root=True)
     across, down = (1.0, 1.0) if figure is None else figure.get_size_inches()
@@ -235,7 +223,7 @@ def _point(ax: Axes, frame: Frame) -> float:
     return (frame.right - frame.left) / inches / 72
 
 
-def _draw_empty(ax: Axes, frame: Frame) -> None:
+def _draw_empty(ax: Axes, frame: PictureFrame) -> None:
     across = (frame.left, frame.right, frame.right, frame.left)
     down = (frame.top, frame.top, frame.bottom, frame.bottom)
     ax.fill(across, down, facecolor=GROUND, edgecolor="none", zorder=0)
@@ -250,7 +238,7 @@ def _level_edges(triplet: _Triplet) -> Iterator[Box]:
         yield left, bottom, right, bottom
 
 
-def _draw_triplet(ax: Axes, triplet: _Triplet, frame: Frame, point: float) -> None:
+def _draw_triplet(ax: Axes, triplet: _Triplet, frame: PictureFrame, point: float) -> None:
     """Draw two boxes and the line that joins their centres."""
     for box in triplet.boxes:
         left, top, right, bottom = frame.inside(box, (LINE / 2 + CASING) * point)

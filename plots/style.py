@@ -149,7 +149,7 @@ def save(figure: Figure, path: str | os.PathLike[str], *, caption: str = "") -> 
     Raises
     ------
     InputError
-        Where the ending is not known or the folder cannot be written to.
+        If the ending is not known or the folder cannot be written to.
     """
     kind = check_suffix(path)
     drawn = BytesIO()

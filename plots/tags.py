@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 
 from diaghoi.cases.cases import Box
-from diaghoi.plots.frame import Frame
+from diaghoi.plots.frame import PictureFrame
 from diaghoi.plots.labels import fitted, text_width
 
 Colour = tuple[float, float, float]
@@ -22,20 +22,20 @@ MOST = 60  # letters of a name before and after its middle; no column has room f
 DARK, WHITE = to_rgb("#1a1a1a"), to_rgb("white")
 
 
-class Tags:
+class BoxTags:
     """The tags of one picture.
 
     Parameters
     ----------
     ax : matplotlib.axes.Axes
         Where the picture is drawn.
-    frame : Frame
+    frame : PictureFrame
         What it shows.
     point : float
         Pixels of the picture that a point of print is.
     """
 
-    def __init__(self, ax: Axes, frame: Frame, point: float) -> None:
+    def __init__(self, ax: Axes, frame: PictureFrame, point: float) -> None:
         self.ax, self.frame, self.point = ax, frame, point
         self.taken: list[Box] = []
 

@@ -17,6 +17,7 @@ from diaghoi.plots.figure import (
     diagnosis_of,
     shown_names,
 )
+from diaghoi.plots.labels import points
 from diaghoi.plots.panels import one_panel, panel_grid
 from diaghoi.plots.style import colour, paper
 from diaghoi.statistics.attribution import attribute
@@ -29,7 +30,7 @@ SCALE = "mAP (%)"
 ENDS = {"map": "mAP", "map_repaired": "Without errors"}
 
 
-class Step(NamedTuple):
+class WaterfallBar(NamedTuple):
     """One bar of the waterfall.
 
     Parameters
@@ -48,7 +49,7 @@ class Step(NamedTuple):
     value: float
 
 
-def waterfall_table(attribution: Mapping[str, Any]) -> list[Step]:
+def waterfall_table(attribution: Mapping[str, Any]) -> list[WaterfallBar]:
     """Collect the data of :func:`waterfall`, the errors in their usual order.
 
     Parameters
@@ -57,13 +58,15 @@ def waterfall_table(attribution: Mapping[str, Any]) -> list[Step]:
         As from :meth:`diaghoi.statistics.attribution.Attribution.to_dict`.
     """
     start, end = 100 * attribution["map"], 100 * attribution["map_repaired"]
-    steps = [Step("map", 0.0, start, start)]
+    steps = [WaterfallBar("map", 0.0, start, start)]
     level = start
     for name in ERRORS:
         value = 100 * attribution[name]
-        steps.append(Step(name, min(level, level + value), max(level, level + value), value))
+        steps.append(
+            WaterfallBar(name, min(level, level + value), max(level, level + value), value)
+        )
         level += value
-    return [*steps, Step("map_repaired", 0.0, end, end)]
+    return [*steps, WaterfallBar("map_repaired", 0.0, end, end)]
 
 
 def waterfall(attribution: Mapping[str, Any], ax: Axes | None = None) -> Axes:
@@ -74,7 +77,7 @@ def waterfall(attribution: Mapping[str, Any], ax: Axes | None = None) -> Axes:
     attribution : mapping
         As for :func:`waterfall_table`.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; by default in a new figure of the width of one column.
+        Where to draw; by default a new figure of the width of one column.
 
     Returns
     -------
@@ -88,7 +91,7 @@ def waterfall(attribution: Mapping[str, Any], ax: Axes | None = None) -> Axes:
     return ax
 
 
-def _bars(ax: Axes, steps: Sequence[Step]) -> None:
+def _bars(ax: Axes, steps: Sequence[WaterfallBar]) -> None:
     level = 0.0
     for place, step in enumerate(steps):
         end = step.name in ENDS
@@ -102,7 +105,7 @@ def _bars(ax: Axes, steps: Sequence[Step]) -> None:
             linewidth=0.4,
         )
         ax.annotate(
-            f"{step.value:.1f}" if end else _signed(step.value),
+            f"{step.value:.1f}" if end else points(step.value, signed=True),
             (step.high, place),
             xytext=(2, 0),
             textcoords="offset points",
@@ -119,11 +122,6 @@ def _bars(ax: Axes, steps: Sequence[Step]) -> None:
     ax.set_xticks(range(0, 101, 20))
     ax.tick_params(axis="y", length=0)
     ax.xaxis.grid(True, color="0.88", linewidth=0.5)
-
-
-def _signed(points: float) -> str:
-    shown = f"{points:+.1f}" if abs(points) >= 0.095 else f"{points:+.2f}"
-    return "0" if float(shown) == 0 else shown.replace("-", "\N{MINUS SIGN}")
 
 
 def _draw(figure: Figure, models: Sequence[ModelData]) -> None:

@@ -101,8 +101,9 @@ CAUSES: dict[str, Cause] = {
         Cause(
             "confident_person",
             "Confident person",
-            f"Its person reaches IoU {BACKGROUND_IOU} with nobody who is annotated, but predictions "
-            "there score as high as those of half of the annotated people of the image that are found.",
+            f"Its person reaches IoU {BACKGROUND_IOU} with nobody who is annotated, but "
+            "predictions there score as high as those of half of the annotated people of the image "
+            "that are found.",
         ),
         Cause("model", "Model", "None of these."),
     )

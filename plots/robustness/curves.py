@@ -20,10 +20,9 @@ from diaghoi.data.arrays.types import FloatArray
 from diaghoi.exceptions import InputError, close_matches
 from diaghoi.oracles import ERRORS, error_title
 from diaghoi.plots.figure import FigureKind, ModelData, NotApplicable, Source, shown_names
-from diaghoi.plots.labels import fitted, text_width
+from diaghoi.plots.labels import fitted, text_width, wrapped
 from diaghoi.plots.legend import MARK, legend_above, model_lines
 from diaghoi.plots.panels import one_panel
-from diaghoi.plots.robustness.groups import broken
 from diaghoi.plots.style import MODEL_MARKERS, colour, model_style, paper
 
 Quantity = Literal["delta_map", "shares"]
@@ -82,7 +81,7 @@ class ErrorCurves(NamedTuple):
 def robustness_curves_table(
     model: Mapping[str, Any], quantity: Quantity = "delta_map"
 ) -> ErrorCurves:
-    """Take the data of :func:`robustness_curves` from the result of a model.
+    """Extract the data of :func:`robustness_curves` from the result of a model.
 
     Parameters
     ----------
@@ -95,7 +94,7 @@ def robustness_curves_table(
     Raises
     ------
     NotApplicable
-        Where there are results of a single severity at most.
+        If there are results of a single severity at most.
     """
     cells = {(cell["corruption"], cell["severity"]): cell for cell in model["cells"]}
     groups: dict[str, list[str]] = {}
@@ -135,7 +134,7 @@ def robustness_curves(table: ErrorCurves, group: str, ax: Axes | None = None) ->
     group : str
         Label of the group.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; by default in a new figure of the width of one column.
+        Where to draw; by default a new figure of the width of one column.
 
     Returns
     -------
@@ -146,7 +145,7 @@ def robustness_curves(table: ErrorCurves, group: str, ax: Axes | None = None) ->
     Raises
     ------
     InputError
-        Where the study has no such group.
+        If the study has no such group.
     """
     if group not in table.groups:
         raise InputError(
@@ -209,8 +208,8 @@ def _error_marks(table: ErrorCurves) -> list[Line2D]:
 
 
 def _title(error: str, quantity: Quantity) -> str:
-    told = error_title(error)
-    return f"{told} ({OF_ANNOTATED})" if (quantity, error) == ("shares", "missed_gt") else told
+    title = error_title(error)
+    return f"{title} ({OF_ANNOTATED})" if (quantity, error) == ("shares", "missed_gt") else title
 
 
 def _draw(figure: Figure, models: Sequence[ModelData]) -> None:
@@ -271,10 +270,9 @@ def _draw_many(figure: Figure, names: Sequence[str], tables: Sequence[ErrorCurve
 
 def _titles(groups: Sequence[str], room: float) -> list[str]:
     """Name groups, by the abbreviations of the paper where the room is too narrow for words."""
-    words = [broken(group, room, NAME_SIZE) for group in groups]
-    lines = [line for each in words for line in each.split("\n")]
-    if all(text_width(line, NAME_SIZE) <= room for line in lines):
-        return words
+    words = [word for group in groups for word in group.split()]
+    if all(text_width(word, NAME_SIZE) <= room for word in words):
+        return ["\n".join(wrapped(group, room, NAME_SIZE)) for group in groups]
     return [ABBREVIATIONS.get(group, group) for group in groups]
 
 

@@ -44,7 +44,7 @@ def models_of(kind: FigureKind, result: Mapping[str, Any]) -> list[ModelData]:
     Raises
     ------
     NotApplicable
-        Where it can show none; the reason is that of the last one.
+        If it can show none; the reason is that of the last one.
     """
     shared = {key: result[key] for key in ("corruptions", "severities")}
     found: list[ModelData] = []
