@@ -17,7 +17,7 @@ from diaghoi.plots.panels import check_models, one_panel
 from diaghoi.plots.style import model_style, paper
 
 VERBS = 25
-ROW = 0.125  # inches: height of a row, the least for the 7 pt names of verbs
+ROW = 0.125  # inches: height of a row, which fits 7 pt names
 FRAME = 0.65  # inches: legend above and x-axis below the rows
 
 

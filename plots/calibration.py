@@ -23,8 +23,8 @@ from diaghoi.statistics.calibration import measure_calibration
 HEIGHT = 2.9  # inches
 RATIOS = (3.0, 1.0)  # heights of diagram and histogram
 LABELS = ("Triplet score (%)", "True positives (%)", "Predictions")
-# Bins of fewer predictions get hollow marks: at 100 predictions the standard error of a precision of
-# one half is 5 percent points.
+# Bins of fewer predictions get hollow marks: at 100 predictions the standard error of a precision
+# of one half is 5 percent points.
 FEW = 100
 THOUSANDS = EngFormatter(sep="")  # 10, 1k, 100k
 CALIBRATED: dict[str, Any] = {"color": "0.5", "linewidth": 0.7, "linestyle": (0, (1, 1.5))}

@@ -1,4 +1,4 @@
-"""Models that answer questions and detectors: the four multiple-choice figures of each."""
+"""The four multiple-choice metrics of models that answer questions and of detectors."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FIGURES = {
     "micro_f1": "Micro-F1",
     "exact_match": "Exact match",
 }
-SPREAD = 0.6  # share of the room of a figure that the dots of all models take
+SPREAD = 0.6  # width of the dots of all models at one metric; metrics are 1 apart
 
 
 class ModelScores(NamedTuple):
@@ -31,9 +31,9 @@ class ModelScores(NamedTuple):
     label : str
         Name of the model.
     values : dict of (float or None)
-        By figure, in percent.
+        By metric, in percent.
     bounds : dict of tuple of float
-        By figure, in percent, where there are intervals.
+        By metric, in percent; without metrics that have no interval.
     """
 
     label: str

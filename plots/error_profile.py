@@ -26,7 +26,7 @@ from diaghoi.plots.style import colour, paper
 MOST = 25  # rows, by default
 ENOUGH = 12  # rows that a page needs before numbers are written into the cells
 # Inches:
-PAGE = 8.5  # greatest height of all panels: the text height of a letter page, less the caption
+PAGE = 8.5  # greatest height of all panels, so that they fit on a page
 ROW = 0.115  # height of a row
 CELL = 0.23  # width of a cell with its share as a number
 NARROW = 0.115  # width of a cell without

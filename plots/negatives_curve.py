@@ -1,4 +1,4 @@
-"""How well detectors reject pairs that do not interact: precision against recall."""
+"""Precision against recall of rejecting pairs that do not interact."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ class NegativesCurve(NamedTuple):
     curve : Curve
         Envelope of precision against recall of the pairs that localise no annotated pair.
     ap : float
-        The area below it, a fraction.
+        Average precision, a fraction.
     chance : float
-        Share of these pairs among all, which is the precision of guessing.
+        Share of these pairs among all pairs, the precision of random guessing.
     """
 
     curve: Curve
@@ -61,9 +61,9 @@ def negatives_curve_table(diagnosis: Diagnosis) -> NegativesCurve:
 def negatives_curve(models: Mapping[str, NegativesCurve], ax: Axes | None = None) -> Axes:
     """Draw precision against recall of rejecting pairs that do not interact, one line per model.
 
-    The legend gives the average precision and the share of such pairs, which is that of guessing
-    and high, because most pairs do not interact. Marks at the ends of the lines tell models apart
-    in grey print.
+    The legend gives average precision and the share of such pairs. That share is the precision of
+    guessing, and high, because most pairs do not interact. Markers at the ends of the lines
+    distinguish models in grey print.
 
     Parameters
     ----------
@@ -109,7 +109,8 @@ def _lines(ax: Axes, tables: Sequence[NegativesCurve]) -> None:
             zorder=3,
         )
     lowest = min(float(table.curve.precision.min()) for table in tables)
-    # The scale starts below the lowest line, and is never so fine that noise looks like a slope.
+    # The scale starts below the lowest line, but spans at least one point: noise should not look
+    # like a slope.
     bottom = min(100 - 1.12 * 100 * (1 - lowest), 99.0)
     ax.set_ylim(max(bottom, 0), 100 + 0.02 * (100 - max(bottom, 0)))
     ax.set_xlim(0, 100)

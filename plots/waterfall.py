@@ -1,4 +1,4 @@
-"""From mAP to what it would be without errors: the additive costs of the errors as a waterfall."""
+"""Waterfall from mAP to mAP without errors: additive costs of the errors."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from diaghoi.plots.style import colour, paper
 from diaghoi.statistics.attribution import attribute
 
 HEIGHT = 2.2  # inches of a panel
-NARROWEST = 1.7
-THICKNESS = 0.72  # of a bar, as a share of the distance between bars
-ROOM = 112  # percent; beyond 100 stand the figures of the last bars
+NARROWEST = 1.7  # inches: least width of a panel
+THICKNESS = 0.72  # height of a bar, as a share of the distance between bars
+ROOM = 112  # percent: end of the x-axis, with room for the numbers of bars that end at 100
 SCALE = "mAP (%)"
 ENDS = {"map": "mAP", "map_repaired": "Without errors"}
 
@@ -38,9 +38,9 @@ class WaterfallBar(NamedTuple):
     name : str
         An error; `map` for the first bar, `map_repaired` for the last.
     low, high : float
-        Where the bar begins and ends, in percent.
+        Ends of the bar, in percent.
     value : float
-        What it adds, in percent points; for the first and the last bar its height.
+        Its cost in percent points; for the first and the last bar mAP.
     """
 
     name: str
@@ -70,7 +70,7 @@ def waterfall_table(attribution: Mapping[str, Any]) -> list[WaterfallBar]:
 
 
 def waterfall(attribution: Mapping[str, Any], ax: Axes | None = None) -> Axes:
-    """Draw what each error costs, one after the other, from mAP to mAP without errors.
+    """Draw the cost of each error, one after the other, from mAP to mAP without errors.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What is left of the score of a detector under each corruption: a radar chart."""
+"""Radar chart of the score that a detector keeps under each corruption."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def robustness_drops_table(model: Mapping[str, Any]) -> list[RemainingScore]:
 def robustness_drops(
     models: Mapping[str, Sequence[RemainingScore]], ax: Axes | None = None
 ) -> Axes:
-    """Draw how much of the clean score each corruption leaves; a dashed circle is all of it.
+    """Draw the remaining share of the clean score under each corruption; a dashed circle is 100 %.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Which error each corruption makes cost more: a heatmap of errors and corruptions."""
+"""Heatmap of the growth of each error under each corruption."""
 
 from __future__ import annotations
 
@@ -18,16 +18,17 @@ from diaghoi.plots.labels import MINUS, inches_of
 from diaghoi.plots.panels import one_panel, set_title
 from diaghoi.plots.style import paper
 
-ROW, FRAME = 0.14, 0.45  # inches, of an error and of what stands above and below a panel
-CELL = 0.2  # inches, width from which the figure is written into a cell
-BESIDE = 1.35  # inches, of the names of errors and of the scale
+# Inches:
+ROW, FRAME = 0.14, 0.45  # height of a row, and of title and labels of a panel
+CELL = 0.2  # width from which a number fits into a cell
+BESIDE = 1.35  # names of errors and colour bar
 NUMBER_SIZE, NAME_SIZE = 5.5, 6.0  # points
-COLOURS = "RdBu_r"
+COLOURS = "RdBu_r"  # diverging, white at zero; red is worse
 SCALE = "Growth of ΔmAP (points)"
 
 
 class ErrorGrowth(NamedTuple):
-    """By how much errors cost more than on clean pictures.
+    """Growth of the cost of errors over clean pictures.
 
     Parameters
     ----------
@@ -55,7 +56,7 @@ def robustness_errors_table(model: Mapping[str, Any]) -> ErrorGrowth:
     Raises
     ------
     NotApplicable
-        If nothing can be compared to clean pictures.
+        If nothing can be compared with clean pictures.
     """
     grown, names = model["growth"], [each["name"] for each in model["corruptions"]]
     values = [
@@ -101,7 +102,7 @@ def robustness_errors(table: ErrorGrowth, ax: Axes | None = None) -> Axes:
 
 
 def _largest(tables: Sequence[ErrorGrowth]) -> float:
-    """Find the end of the scale, the same on both sides of zero."""
+    """Return the end of the scale, symmetric about zero."""
     largest = max(float(np.nanmax(np.abs(table.growth))) for table in tables)
     return largest or 1.0
 
@@ -123,12 +124,13 @@ def _fill(ax: Axes, table: ErrorGrowth, largest: float, cell: float) -> AxesImag
 
 
 def _write(ax: Axes, table: ErrorGrowth, largest: float) -> None:
-    """Write the figures into the cells, white on dark ones."""
+    """Write the numbers into the cells, white on dark cells."""
     for (row, column), value in np.ndenumerate(table.growth):
         if not np.isnan(value):
             ax.text(
                 column,
                 row,
+                # -0.4 rounds to -0, which should read 0.
                 f"{value:.0f}".replace("-0", "0").replace("-", MINUS),
                 ha="center",
                 va="center",

@@ -1,4 +1,4 @@
-"""Mean scores of detectors under each group of corruptions: grouped bars."""
+"""Grouped bars of mean scores under each group of corruptions."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def _bars(ax: Axes, tables: Sequence[Sequence[GroupScore]]) -> None:
 
 
 def _label_groups(ax: Axes, names: Sequence[str], room: float) -> None:
-    """Write the names below the bars, in several lines; turned where a word is too long."""
+    """Write the names below the bars in several lines, rotated if a word is too long."""
     longest = max(text_width(word, NAME_SIZE) for name in names for word in name.split())
     lines = ["\n".join(wrapped(name, max(room, longest), NAME_SIZE)) for name in names]
     turn = 0 if longest <= room else 90

@@ -1,4 +1,4 @@
-"""Scores of detectors by severity, for the corruptions that cost most: a radar chart."""
+"""Radar chart of scores by severity, for the corruptions that cost most."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def _radar(ax: Any, target: Axes | Figure, models: Mapping[str, Sequence[Severit
 
 
 def _most_costly(tables: Sequence[Sequence[SeverityScore]]) -> set[str]:
-    """Find the corruptions with the highest mean drop over the models."""
+    """Return the corruptions with the highest mean drop over the models."""
     drops: dict[str, dict[int, float]] = {}
     for number, table in enumerate(tables):
         for row in table:

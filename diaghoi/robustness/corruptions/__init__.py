@@ -11,8 +11,16 @@ from diaghoi.robustness.corruptions.registry import (
     GROUPS,
     SEVERITIES,
     Corruption,
-    Group,
+    CorruptionGroup,
     find,
 )
 
-__all__ = ["CORRUPTIONS", "GROUPS", "SEVERITIES", "Corruption", "Group", "corrupt", "find"]
+__all__ = [
+    "CORRUPTIONS",
+    "GROUPS",
+    "SEVERITIES",
+    "Corruption",
+    "CorruptionGroup",
+    "corrupt",
+    "find",
+]

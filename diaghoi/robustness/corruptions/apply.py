@@ -6,7 +6,7 @@ import numpy as np
 
 from diaghoi.data.arrays.seeding import seeded
 from diaghoi.exceptions import InputError
-from diaghoi.robustness.corruptions.arrays import Image, Values
+from diaghoi.robustness.corruptions.arrays import Array, Image
 from diaghoi.robustness.corruptions.registry import SEVERITIES, find
 from diaghoi.robustness.corruptions.strengths import strength
 
@@ -76,7 +76,7 @@ def generator(seed: int, picture: str, corruption: str) -> np.random.Generator:
     return seeded(seed, picture, corruption)
 
 
-def _rounded(values: Values) -> Image:
+def _rounded(values: Array) -> Image:
     if values.dtype == np.uint8:
         return np.asarray(values)
     rounded: Image = np.rint(np.clip(values, 0, 255)).astype(np.uint8)

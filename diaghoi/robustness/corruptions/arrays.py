@@ -10,15 +10,14 @@ from diaghoi.robustness.libraries import opencv
 
 Image = npt.NDArray[np.uint8]
 Floats = npt.NDArray[np.floating]
-Values = Array
 
 
-def with_channels(image: Values) -> Values:
+def with_channels(image: Array) -> Array:
     """(H, W, C) of what OpenCV returns, which drops a single channel."""
     return image if image.ndim == 3 else image[..., None]
 
 
-def blurred(image: Values, deviation: float) -> Values:
+def blurred(image: Array, deviation: float) -> Array:
     """Blur with a Gaussian of a standard deviation in pixels; nothing happens at 0."""
     cv2 = opencv()
     if deviation <= 0:
@@ -26,14 +25,14 @@ def blurred(image: Values, deviation: float) -> Values:
     return with_channels(cv2.GaussianBlur(image, (0, 0), deviation, borderType=cv2.BORDER_REFLECT))
 
 
-def filtered(image: Image, kernel: Floats) -> Values:
+def filtered(image: Image, kernel: Floats) -> Array:
     """Replace each pixel by the mean of its surroundings that a kernel weighs."""
     cv2 = opencv()
     weights = (kernel / kernel.sum()).astype(np.float32)
     return with_channels(cv2.filter2D(image, -1, weights, borderType=cv2.BORDER_REFLECT))
 
 
-def coordinates(image: Values) -> tuple[Floats, Floats]:
+def coordinates(image: Array) -> tuple[Floats, Floats]:
     """Give x as (1, W) and y as (H, 1), in pixels from the middle of the picture."""
     height, width = image.shape[:2]
     x = np.arange(width, dtype=np.float32)[None, :] - np.float32((width - 1) / 2)
@@ -41,7 +40,7 @@ def coordinates(image: Values) -> tuple[Floats, Floats]:
     return x, y
 
 
-def half_diagonal(image: Values) -> float:
+def half_diagonal(image: Array) -> float:
     """Pixels from the middle of the picture to its corners, one at least."""
     height, width = image.shape[:2]
     return max(float(np.hypot(width, height)) / 2, 1.0)
@@ -49,7 +48,7 @@ def half_diagonal(image: Values) -> float:
 
 def fetched(
     image: Image, x: Floats, y: Floats, *, nearest: bool = False, black: bool = False
-) -> Values:
+) -> Array:
     """Take each pixel from another place of the picture.
 
     Parameters

@@ -11,8 +11,8 @@ import math
 import numpy as np
 
 from diaghoi.robustness.corruptions.arrays import (
+    Array,
     Image,
-    Values,
     blurred,
     coordinates,
     fetched,
@@ -23,7 +23,7 @@ from diaghoi.robustness.corruptions.arrays import (
 DENSITY = 8
 
 
-def motion_blur(image: Image, rng: np.random.Generator, *, length: float) -> Values:
+def motion_blur(image: Image, rng: np.random.Generator, *, length: float) -> Array:
     """Draw every point out to a line of one direction, drawn for the picture."""
     angle = rng.uniform(0, math.pi)
     reach = math.ceil(max(length - 1, 0) / 2) + 1
@@ -38,7 +38,7 @@ def motion_blur(image: Image, rng: np.random.Generator, *, length: float) -> Val
     return filtered(image, kernel)
 
 
-def defocus_blur(image: Image, rng: np.random.Generator, *, radius: float) -> Values:
+def defocus_blur(image: Image, rng: np.random.Generator, *, radius: float) -> Array:
     """Spread every point over a disc, the point spread function of a lens out of focus."""
     reach = math.ceil(radius)
     offsets = np.arange(-reach, reach + 1)
@@ -46,7 +46,7 @@ def defocus_blur(image: Image, rng: np.random.Generator, *, radius: float) -> Va
     return filtered(image, np.clip(radius + 0.5 - distance, 0, 1))
 
 
-def gaussian_blur(image: Image, rng: np.random.Generator, *, deviation: float) -> Values:
+def gaussian_blur(image: Image, rng: np.random.Generator, *, deviation: float) -> Array:
     """Blur with a Gaussian kernel, as scattered light does."""
     return blurred(image, deviation)
 
@@ -58,7 +58,7 @@ def glass_blur(
     displacement: float,
     passes: float,
     deviation: float,
-) -> Values:
+) -> Array:
     """Move pixels about in small steps, again and again, between two light blurs.
 
     Every pixel is fetched from a place drawn nearby, so that all of them move at once; the

@@ -11,8 +11,8 @@ import math
 import numpy as np
 
 from diaghoi.robustness.corruptions.arrays import (
+    Array,
     Image,
-    Values,
     blurred,
     coordinates,
     fetched,
@@ -29,7 +29,7 @@ BEND = 3.0
 
 def moire_pattern(
     image: Image, rng: np.random.Generator, *, contrast: float, period: float
-) -> Values:
+) -> Array:
     """Lay the interference of two fine grids over the picture, in each colour another.
 
     Two sets of bent stripes of about the same period cross at a small angle.
@@ -46,13 +46,13 @@ def moire_pattern(
             along = x * np.cos(turn) + y * np.sin(turn)
             stripes = waves * along + sign * 2 * np.pi * BEND * bend * centre
             pattern[..., channel] += np.cos(np.float32(FINER[channel]) * stripes + phase) / 2
-    result: Values = image + np.float32(255 * contrast) * pattern
+    result: Array = image + np.float32(255 * contrast) * pattern
     return result
 
 
 def elastic_transform(
     image: Image, rng: np.random.Generator, *, displacement: float, scale: float
-) -> Values:
+) -> Array:
     """Warp the picture as if it were printed on rubber: a smooth field of random movements."""
     x, y = coordinates(image)
     steps = blurred(rng.standard_normal((*image.shape[:2], 2), dtype=np.float32), scale)
@@ -62,7 +62,7 @@ def elastic_transform(
 
 def perspective_distortion(
     image: Image, rng: np.random.Generator, *, tilt: float, curvature: float
-) -> Values:
+) -> Array:
     """Look at the picture at an angle, through a lens that bends straight lines.
 
     One side, drawn for the picture, lies farther away and looks shorter; the lens bends outwards
@@ -91,7 +91,7 @@ def perspective_distortion(
     )
 
 
-def pixelation(image: Image, rng: np.random.Generator, *, block: float) -> Values:
+def pixelation(image: Image, rng: np.random.Generator, *, block: float) -> Array:
     """Make the picture small, and large again without interpolation."""
     cv2 = opencv()
     height, width = image.shape[:2]
@@ -104,7 +104,7 @@ def pixelation(image: Image, rng: np.random.Generator, *, block: float) -> Value
     return with_channels(cv2.resize(small, (width, height), interpolation=cv2.INTER_NEAREST))
 
 
-def zoom_blur(image: Image, rng: np.random.Generator, *, zoom: float, layers: float) -> Values:
+def zoom_blur(image: Image, rng: np.random.Generator, *, zoom: float, layers: float) -> Array:
     """Average layers of the picture, each a little larger than the one before."""
     cv2 = opencv()
     height, width = image.shape[:2]
