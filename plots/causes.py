@@ -22,7 +22,7 @@ THINNEST = 0.085  # bars from this height on have a number at their end, in 6 pt
 FRAME = 0.55  # legend above and x-axis below the bars
 MOST_BARS = 4.6  # height of all bars; those of many models become thinner
 NUMBER_SIZE, NAME_SIZE = 6.0, 7.0  # points
-NUMBERED = "bars of each cause from top to bottom"  # how many models are told apart
+NUMBERED = "bars of each cause from top to bottom"  # order of more than four models
 PANELS = {"share": "False positives (%)", "delta": "ΔmAP (points)"}
 
 

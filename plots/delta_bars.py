@@ -262,8 +262,8 @@ def _head(ax: Axes, models: Sequence[str], results: Sequence[Mapping[str, Any]])
         bar_legend(ax, models, f"Protocol {protocols[0]}" if protocols[0] else "")
     else:
         size = 7.0
-        words = f"Protocol {protocols[0]}" if protocols[0] else ""
+        title = f"Protocol {protocols[0]}" if protocols[0] else ""
         if results[0].get("label"):
-            words = f" ({protocols[0]})" if protocols[0] else ""
-            words = fitted(models[0], inches_of(ax) - text_width(words, size), size) + words
-        ax.set_title(words, loc="left", fontsize=size, parse_math=False)
+            title = f" ({protocols[0]})" if protocols[0] else ""
+            title = fitted(models[0], inches_of(ax) - text_width(title, size), size) + title
+        ax.set_title(title, loc="left", fontsize=size, parse_math=False)

@@ -41,7 +41,7 @@ class BoxTags:
 
     def add(
         self,
-        words: str,
+        text: str,
         box: Box,
         ground: Colour,
         *,
@@ -54,7 +54,7 @@ class BoxTags:
 
         Parameters
         ----------
-        words : str
+        text : str
             The name; long names are shortened in the middle.
         box : tuple of four floats
             The box to name.
@@ -68,8 +68,8 @@ class BoxTags:
             What the tag should not hide if there is another place at the box.
         """
         room = (self.frame.right - self.frame.left) / self.point
-        words = fitted(short(words), (room / HINTED - 2 * PAD) / 72, TAG)
-        width = (72 * text_width(words, TAG) * HINTED + 2 * PAD) * self.point
+        text = fitted(short(text), (room / HINTED - 2 * PAD) / 72, TAG)
+        width = (72 * text_width(text, TAG) * HINTED + 2 * PAD) * self.point
         height = (1.25 * TAG + 2 * PAD) * self.point
         taken = [*self.taken, *around]
         place = self._place(self.frame.inside(box, 0), (width, height), below, taken, spare)
@@ -86,7 +86,7 @@ class BoxTags:
         self.ax.text(
             left + PAD * self.point,
             (top + bottom) / 2,
-            words,
+            text,
             fontsize=TAG,
             color=ink_on(ground),
             va="center_baseline",
@@ -130,9 +130,9 @@ def ink_on(ground: Colour) -> Colour:
     return DARK if 0.299 * red + 0.587 * green + 0.114 * blue > 0.55 else WHITE
 
 
-def in_a_line(words: str) -> str:
+def in_a_line(text: str) -> str:
     """Return a text in one line that a font can draw: file names need not be Unicode."""
-    return " ".join(words.encode(errors="replace").decode().split())
+    return " ".join(text.encode(errors="replace").decode().split())
 
 
 def short(name: str) -> str:

@@ -39,7 +39,7 @@ def sentence(view: MatchedImages, triplet: int, label: int) -> str:
 def sentence_of_missed(view: MatchedImages, triplet: int) -> str:
     """Describe how close predictions come to a missed annotated triplet."""
     image = view.annotations.triplet_image[triplet]
-    start = "Nothing finds this triplet, and no wrong prediction stands for it"
+    start = "Nothing finds this triplet, and no wrong prediction is assigned to it"
     if not (view.predictions.triplet_image == image).any():
         return f"{start}: the image has no predicted triplet."
     best = []

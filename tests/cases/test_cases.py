@@ -216,8 +216,8 @@ def test_a_missed_triplet_says_how_close_predictions_come() -> None:
         annotated="ride bicycle",
         annotated_human=ANN,
         annotated_object=ANNS,
-        sentence="Nothing finds this triplet, and no wrong prediction stands for it: no predicted "
-        "person box overlaps it and no predicted bicycle box overlaps it.",
+        sentence="Nothing finds this triplet, and no wrong prediction is assigned to it: no "
+        "predicted person box overlaps it and no predicted bicycle box overlaps it.",
         repair="no longer counts among the annotated triplets of ride bicycle",
     )
     (case, _) = cases([], "missed_gt")

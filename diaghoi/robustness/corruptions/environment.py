@@ -26,10 +26,10 @@ HUES = 0.8
 
 
 def exposure(image: Image, rng: np.random.Generator, *, stops: float) -> Array:
-    """Let too much or too little light in, drawn for the picture.
+    """Overexpose or underexpose the picture, at random.
 
-    The light is multiplied, and not the values: a picture file holds about the square root of the
-    light (the sRGB curve). What becomes brighter than white stays white.
+    Linear light is scaled, not pixel values: a picture file stores about the square root of the
+    light (the sRGB curve). Values beyond white are clipped.
     """
     gain = 2.0 ** (stops if rng.random() < 0.5 else -stops)
     values = np.arange(256) / 255
@@ -43,7 +43,7 @@ def exposure(image: Image, rng: np.random.Generator, *, stops: float) -> Array:
 def rainbow_effect(
     image: Image, rng: np.random.Generator, *, shift: float, width: float, opacity: float
 ) -> Array:
-    """Move the colour channels apart, and lay bands of rainbow colours over the picture.
+    """Shift the colour channels apart, and overlay bands of rainbow colours.
 
     Grey pictures become coloured: three channels are returned.
     """
@@ -72,11 +72,11 @@ def _hue(hue: Floats) -> Floats:
 
 
 def occlusion(image: Image, rng: np.random.Generator, *, rectangles: float, cover: float) -> Array:
-    """Hide what lies under black rectangles of different sizes and shapes."""
+    """Cover parts of the picture with black rectangles of different sizes and shapes."""
     height, width = image.shape[:2]
     drawn = rng.random((int(rectangles), 4))
     share = cover * (0.5 + drawn[:, 0]) / (0.5 + drawn[:, 0]).sum()
-    # Between half and twice as high as wide, in relation to the picture.
+    # Aspect ratios between 1/2 and 2, relative to that of the picture.
     ratio = 2.0 ** (2 * drawn[:, 1] - 1)
     result: Array = image.copy()
     for part, shape, across, along in zip(share, ratio, drawn[:, 2], drawn[:, 3], strict=True):

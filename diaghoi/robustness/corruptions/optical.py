@@ -19,12 +19,12 @@ from diaghoi.robustness.corruptions.arrays import (
     filtered,
 )
 
-# Points of a line that are set in each pixel of it.
+# Samples per pixel of a motion line: enough for an even kernel at any angle.
 DENSITY = 8
 
 
 def motion_blur(image: Image, rng: np.random.Generator, *, length: float) -> Array:
-    """Draw every point out to a line of one direction, drawn for the picture."""
+    """Smear every point into a line; the direction is random for each picture."""
     angle = rng.uniform(0, math.pi)
     reach = math.ceil(max(length - 1, 0) / 2) + 1
     along = np.linspace(-0.5, 0.5, max(int(length * DENSITY), 1)) * max(length - 1, 0)
@@ -59,10 +59,10 @@ def glass_blur(
     passes: float,
     deviation: float,
 ) -> Array:
-    """Move pixels about in small steps, again and again, between two light blurs.
+    """Displace pixels in small random steps, several times, between two light blurs.
 
-    Every pixel is fetched from a place drawn nearby, so that all of them move at once; the
-    customary loop exchanges one pair of pixels after the other.
+    All pixels move at once, each fetched from a random place nearby; the customary loop swaps one
+    pair of pixels after the other.
     """
     x, y = coordinates(image)
     result = blurred(image, deviation)

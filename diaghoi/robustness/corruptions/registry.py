@@ -1,4 +1,4 @@
-"""The one list of the corruptions: names, abbreviations and groups of the paper, in its order."""
+"""Registry of the corruptions: names, abbreviations and groups of the paper, in its order."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class CorruptionGroup:
 
 @dataclass(frozen=True, kw_only=True)
 class Corruption:
-    """One way in which pictures become worse.
+    """One way to corrupt pictures.
 
     Parameters
     ----------
@@ -128,14 +128,14 @@ def find(names: Iterable[str]) -> tuple[Corruption, ...]:
     Raises
     ------
     InputError
-        For a name that is none of these.
+        For an unknown name.
     """
     known: dict[str, set[str]] = {}
     for each in CORRUPTIONS.values():
         group = GROUPS[each.group]
         for word in (each.name, each.abbreviation, group.name, group.abbreviation):
             known.setdefault(word.lower(), set()).add(each.name)
-    wanted: set[str] = set()
+    selected: set[str] = set()
     for name in names:
         plain = "_".join(name.lower().replace("-", " ").split())
         if plain not in known:
@@ -143,5 +143,5 @@ def find(names: Iterable[str]) -> tuple[Corruption, ...]:
                 f"unknown corruption '{name}'{close_matches(plain, known)}; known: "
                 f"{', '.join(CORRUPTIONS)}, and the groups {', '.join(GROUPS)}"
             )
-        wanted |= known[plain]
-    return tuple(each for each in CORRUPTIONS.values() if each.name in wanted)
+        selected |= known[plain]
+    return tuple(each for each in CORRUPTIONS.values() if each.name in selected)

@@ -1,4 +1,4 @@
-"""Geometric and scene distortions (paper, appendix A.3.4), but for cracks.
+"""Geometric and scene distortions (paper, appendix A.3.4), except cracks.
 
 The parameters of each function are the rows of ``strengths.csv``. Images are (H, W, C) uint8 with
 one or three channels. Boxes are not moved with the picture: the benchmark keeps the annotations.
@@ -21,7 +21,7 @@ from diaghoi.robustness.corruptions.arrays import (
 )
 from diaghoi.robustness.libraries import opencv
 
-# How much finer the stripes of green and blue are than those of red: subpixels lie side by side.
+# Relative frequency of the stripes in red, green and blue: subpixels lie side by side.
 FINER = (1.0, 1.05, 1.1)
 # How strongly stripes bend: the phase, in stripes, that is added at the corners.
 BEND = 3.0
@@ -30,7 +30,7 @@ BEND = 3.0
 def moire_pattern(
     image: Image, rng: np.random.Generator, *, contrast: float, period: float
 ) -> Array:
-    """Lay the interference of two fine grids over the picture, in each colour another.
+    """Overlay the interference of two fine grids, different in each colour channel.
 
     Two sets of bent stripes of about the same period cross at a small angle.
     """
@@ -63,7 +63,7 @@ def elastic_transform(
 def perspective_distortion(
     image: Image, rng: np.random.Generator, *, tilt: float, curvature: float
 ) -> Array:
-    """Look at the picture at an angle, through a lens that bends straight lines.
+    """View the picture at an angle, through a lens that bends straight lines.
 
     One side, drawn for the picture, lies farther away and looks shorter; the lens bends outwards
     (barrel) or inwards (pincushion). What lies outside the picture is black.
@@ -92,7 +92,7 @@ def perspective_distortion(
 
 
 def pixelation(image: Image, rng: np.random.Generator, *, block: float) -> Array:
-    """Make the picture small, and large again without interpolation."""
+    """Shrink the picture, and enlarge it again without interpolation."""
     cv2 = opencv()
     height, width = image.shape[:2]
     block = max(block, 1.0)
