@@ -15,7 +15,7 @@ from diaghoi.exceptions import some_of
 from diaghoi.oracles import ERRORS
 from diaghoi.robustness.corruptions.registry import CORRUPTIONS, GROUPS
 from diaghoi.robustness.engine import Engine
-from diaghoi.robustness.metric import check_metric, usual_metric
+from diaghoi.robustness.metric import check_metric, default_metric
 from diaghoi.robustness.profile import Profile
 from diaghoi.robustness.sentences import sentences
 from diaghoi.robustness.study import CLEAN, Condition, RobustnessStudy, Run
@@ -162,7 +162,7 @@ def evaluate_study(
 
     outcomes = sweep(study, engine, check=check, **choices)
     first = next(iter(outcomes.results.values()))
-    chosen = metric or usual_metric(text(first, "dataset"))
+    chosen = metric or default_metric(text(first, "dataset"))
     profiles = tuple(
         Profile(
             model=model,

@@ -11,7 +11,7 @@ from diaghoi.comparison.tables import Row, Section, Table, best_models, table_of
 from diaghoi.oracles import ERRORS, ORACLES
 from diaghoi.robustness.corruptions.registry import CORRUPTIONS, GROUPS
 from diaghoi.robustness.indices import Index
-from diaghoi.robustness.metric import beside, score_of
+from diaghoi.robustness.metric import score_of, scores_with
 from diaghoi.robustness.profile import Profile
 from diaghoi.robustness.study import CLEAN
 
@@ -75,7 +75,7 @@ def _overall(profiles: Sequence[Profile], metric: str) -> Table:
 
     figures = [
         (Column(key=f"clean.{path}", title=title, better="higher", group="Clean"), clean(path))
-        for path, title in beside(metric, results).items()
+        for path, title in scores_with(metric, results).items()
     ]
     return _made(
         profiles,
