@@ -108,7 +108,6 @@ Json = Annotated[
         rich_help_panel=FILES,
     ),
 ]
-Images = Annotated[Path, typer.Option(help="Folder with the pictures.", readable=False)]
 Confidence = Annotated[
     float, typer.Option(help="Share of the resamples that an interval holds.", rich_help_panel=SURE)
 ]
