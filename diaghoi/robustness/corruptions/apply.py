@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from diaghoi.data.arrays.seeding import seeded
+from diaghoi.data.arrays.types import Array
 from diaghoi.exceptions import InputError
-from diaghoi.robustness.corruptions.arrays import Array, Image
+from diaghoi.robustness.corruptions.arrays import Image
 from diaghoi.robustness.corruptions.registry import SEVERITIES, find
 from diaghoi.robustness.corruptions.strengths import strength
 

@@ -10,14 +10,8 @@ import math
 
 import numpy as np
 
-from diaghoi.robustness.corruptions.arrays import (
-    Array,
-    Floats,
-    Image,
-    coordinates,
-    fetched,
-    half_diagonal,
-)
+from diaghoi.data.arrays.types import Array
+from diaghoi.robustness.corruptions.arrays import Floats, Image, coordinates, fetched, half_diagonal
 
 # Distance between rainbow bands, in widths of a band.
 SPACING = 1.8

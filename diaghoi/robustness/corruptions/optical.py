@@ -10,14 +10,8 @@ import math
 
 import numpy as np
 
-from diaghoi.robustness.corruptions.arrays import (
-    Array,
-    Image,
-    blurred,
-    coordinates,
-    fetched,
-    filtered,
-)
+from diaghoi.data.arrays.types import Array
+from diaghoi.robustness.corruptions.arrays import Image, blurred, coordinates, fetched, filtered
 
 # Samples per pixel of a motion line: enough for an even kernel at any angle.
 DENSITY = 8

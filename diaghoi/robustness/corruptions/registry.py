@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+from diaghoi.data.arrays.types import Array
 from diaghoi.exceptions import InputError, close_matches
 from diaghoi.robustness.corruptions import (
     cracks,
@@ -14,7 +15,6 @@ from diaghoi.robustness.corruptions import (
     sensor,
     transmission,
 )
-from diaghoi.robustness.corruptions.arrays import Array
 
 SEVERITIES = (1, 2, 3, 4, 5)
 

@@ -10,8 +10,8 @@ import math
 
 import numpy as np
 
+from diaghoi.data.arrays.types import Array
 from diaghoi.robustness.corruptions.arrays import (
-    Array,
     Image,
     blurred,
     coordinates,

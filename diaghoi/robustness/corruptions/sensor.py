@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from diaghoi.robustness.corruptions.arrays import Array, Image
+from diaghoi.data.arrays.types import Array
+from diaghoi.robustness.corruptions.arrays import Image
 
 
 def gaussian_noise(image: Image, rng: np.random.Generator, *, deviation: float) -> Array:

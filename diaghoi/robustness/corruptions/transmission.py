@@ -10,7 +10,8 @@ import math
 
 import numpy as np
 
-from diaghoi.robustness.corruptions.arrays import Array, Image, with_channels
+from diaghoi.data.arrays.types import Array
+from diaghoi.robustness.corruptions.arrays import Image, with_channels
 from diaghoi.robustness.libraries import opencv
 
 # Side of the blocks in which pictures are coded and sent, in pixels.
