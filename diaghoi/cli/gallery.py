@@ -23,6 +23,7 @@ from diaghoi.groups import find_class
 from diaghoi.oracles import error_title
 from diaghoi.protocol import PROTOCOLS
 from diaghoi.protocol import protocol as protocol_named
+from diaghoi.report.pages import check_installed
 from diaghoi.similarities import COMPARED, KINDS
 from diaghoi.vocabulary import Vocabulary
 
@@ -286,6 +287,7 @@ def _check_out(out: Path, inputs: list[Path | None], images: Path) -> None:
     """Refuse what could not be written, before the work begins."""
     if _is_page(out):
         outputs.check_files([out], inputs)
+        check_installed()
         return
     if out.suffix.lower() in OTHERS:
         raise InputError(f"{out}: neither a folder nor a page; give a folder or FILE.html")
