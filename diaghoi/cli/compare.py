@@ -27,7 +27,6 @@ from diaghoi.protocol import protocol as protocol_named
 from diaghoi.report.csv import to_csv
 from diaghoi.report.json import to_json, write_json
 from diaghoi.report.latex import to_latex
-from diaghoi.report.latex_letters import unknown_letters
 from diaghoi.report.markdown import to_markdown
 from diaghoi.scenes import Scenes, SceneSource
 from diaghoi.significance import Difference, compare_pair, corrected, level_of
@@ -406,7 +405,3 @@ def show_comparison(
     if quiet:
         return
     print_notes([*comparison.caveats, *comparison.notes])
-    names = "".join(model.label + model.backbone for model in comparison.models)
-    letters = unknown_letters(names)
-    if kind == "latex" and letters:
-        print_notes([f"LaTeX has no letters {letters} without further packages; ? stands for them"])
