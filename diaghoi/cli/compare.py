@@ -29,7 +29,6 @@ from diaghoi.formats import read_annotations
 from diaghoi.formats.containers.atomic import replacing
 from diaghoi.report.json import to_json, write_json
 from diaghoi.report.latex import to_latex
-from diaghoi.report.latex_letters import unknown_letters
 from diaghoi.report.markdown import to_markdown
 from diaghoi.report.spreadsheet import to_csv
 from diaghoi.statistics.significance import Difference, compare_pair, corrected, level_of
@@ -406,7 +405,3 @@ def show_comparison(
     if quiet:
         return
     print_notes([*comparison.caveats, *comparison.notes])
-    names = "".join(model.label + model.backbone for model in comparison.models)
-    letters = unknown_letters(names)
-    if kind == "latex" and letters:
-        print_notes([f"LaTeX has no letters {letters} without further packages; ? stands for them"])

@@ -25,6 +25,7 @@ from diaghoi.diagnosis import diagnose as diagnosing
 from diaghoi.evaluation.errors import LABELS
 from diaghoi.exceptions import InputError, close_matches
 from diaghoi.oracles import error_title
+from diaghoi.report.pages import check_installed
 
 if TYPE_CHECKING:
     from diaghoi.formats.pictures.folder import Pictures
@@ -286,6 +287,7 @@ def _check_out(out: Path, inputs: list[Path | None], images: Path) -> None:
     """Refuse what could not be written, before the work begins."""
     if _is_page(out):
         outputs.check_files([out], inputs)
+        check_installed()
         return
     if out.suffix.lower() in OTHERS:
         raise InputError(f"{out}: neither a folder nor a page; give a folder or FILE.html")

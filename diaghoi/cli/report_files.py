@@ -26,7 +26,7 @@ def check_page(path: Path) -> None:
     InputError
         For the name of another file, and where jinja2 is missing.
     """
-    from diaghoi.report.html import check_installed
+    from diaghoi.report.pages import check_installed
 
     if path.suffix.lower() not in PAGES:
         raise InputError(f"--html {path}: give a file that ends with {PAGES[0]}")

@@ -1,9 +1,14 @@
-r"""Comparisons as LaTeX: tables for a paper of two columns, that need nothing but booktabs."""
+r"""Comparisons as LaTeX: tables for a paper of two columns, that need nothing but booktabs.
+
+The text is UTF-8. Names of models keep their letters; those that pdflatex has not, such as Greek
+and Chinese ones, need LuaLaTeX or XeLaTeX.
+"""
 
 from __future__ import annotations
 
 import re
 import textwrap
+import unicodedata
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -11,7 +16,6 @@ from diaghoi._version import __version__
 from diaghoi.comparison.comparison import Comparison
 from diaghoi.comparison.figures import Column
 from diaghoi.comparison.tables import Row, Table
-from diaghoi.report.latex_letters import escaped
 from diaghoi.report.layout import blocks, group_runs, widened
 from diaghoi.report.numbers import shown_cell
 
@@ -19,6 +23,14 @@ from diaghoi.report.numbers import shown_cell
 COLUMN_WIDTH, TEXT_WIDTH = 234.9, 496.8
 # Names of models and backbones that are longer than this many letters may be broken.
 LONGEST_LABEL = 26
+# The ten characters that mean something to LaTeX, then those of our own texts that pdflatex has
+# not, or sets as another character.
+WRITTEN = str.maketrans(
+    {character: f"\\{character}" for character in "{}$&#_%"}
+    | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
+    | {"Δ": r"$\Delta$", "−": "$-$", "<": "$<$", ">": "$>$", "|": "$|$"}
+    | {"†": r"\dag{}", "‡": r"\ddag{}", "–": "--"}
+)
 
 
 class Type(NamedTuple):
@@ -58,13 +70,15 @@ def to_latex(comparison: Comparison) -> str:
         *(f"Note: {note}" for note in comparison.notes),
         *(f"{difference.sentence}." for difference in comparison.differences),
     ]
-    comments = [f"% {' '.join(_ascii(line).split())}" for line in lines]
+    comments = [f"% {' '.join(line.split())}" for line in lines]
     tables = [_table(table, comparison) for table in comparison.tables]
     return "\n\n".join(("\n".join((*comments, r"% Needs \usepackage{booktabs}.")), *tables)) + "\n"
 
 
-def _ascii(text: str) -> str:
-    return text.replace("Δ", "delta ").encode("ascii", "replace").decode("ascii")
+def escaped(text: str) -> str:
+    """Write text so that LaTeX sets it as it is, in one line."""
+    # Files of macOS have names with accents apart from their letters, which pdflatex cannot set.
+    return " ".join(unicodedata.normalize("NFC", text).split()).translate(WRITTEN)
 
 
 def _table(table: Table, comparison: Comparison) -> str:
@@ -178,6 +192,9 @@ def _row(row: Row, columns: Sequence[Column], block: Sequence[int], kinds: Seque
         words.append(rf"\raggedright {word}" if kind.startswith("p") else word)
     if row.kind != "model":
         words[0] = rf"\emph{{{words[0]}}}"
+    elif words[0].startswith(("[", "*")):
+        # Read as arguments of the end of the row before.
+        words[0] = f"{{}}{words[0]}"
     for place in block:
         text = escaped(shown_cell(row.cells[place], columns[place], row))
         words.append(rf"\textbf{{{text}}}" if row.cells[place].best else text)

@@ -1,4 +1,4 @@
-"""The libraries of the extra ``robustness``, loaded where they are used."""
+"""OpenCV, the library of the extra ``robustness``, loaded where it is used."""
 
 from __future__ import annotations
 
@@ -8,39 +8,23 @@ from typing import Any
 from diaghoi.exceptions import InputError
 
 
-def library(name: str, package: str) -> Any:
-    """Import a library that not every installation has.
-
-    Parameters
-    ----------
-    name : str
-        As it is imported, such as ``cv2``.
-    package : str
-        As it is installed, such as ``opencv-python-headless``.
+def opencv() -> Any:
+    """Import OpenCV.
 
     Returns
     -------
     module
-        The library.
+        ``cv2``.
 
     Raises
     ------
     InputError
-        Where it is missing.
+        Where it is missing, with how to install it.
     """
     try:
-        return importlib.import_module(name)
+        return importlib.import_module("cv2")
     except ModuleNotFoundError:
         raise InputError(
-            f"this needs {package}, which is not installed: pip install 'diaghoi[robustness]'"
+            "this needs opencv-python-headless, which is not installed: "
+            "pip install 'diaghoi[robustness]'"
         ) from None
-
-
-def opencv() -> Any:
-    """Give OpenCV, or say how it is installed."""
-    return library("cv2", "opencv-python-headless")
-
-
-def scikit_image(module: str) -> Any:
-    """Give a module of scikit-image, or say how it is installed."""
-    return library(f"skimage.{module}", "scikit-image")

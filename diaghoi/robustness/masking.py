@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from diaghoi.data.arrays.types import BoolArray
 from diaghoi.exceptions import InputError
-from diaghoi.robustness.libraries import scikit_image
+from diaghoi.robustness.libraries import opencv
 
 # The severity levels, from 1: what the paper calls omega_1 to omega_4.
 LEVELS = ("clean", "low", "middle", "high")
@@ -148,7 +148,7 @@ def semantic_mask(
     ------
     InputError
         For an unknown level, ratios outside [0, 1], masks of different sizes or none at all, or
-        where scikit-image is missing.
+        where OpenCV is missing.
     """
     low, high = _ratios(level, cover)
     masks = [np.asarray(mask) != 0 for mask in instances]
@@ -209,7 +209,7 @@ def _hide(hidden: Mask, mask: Mask, radius: float, ratios: tuple[float, float]) 
     top, left = max(rows[0] - around, 0), max(columns[0] - around, 0)
     part = mask[top : rows[-1] + around + 1, left : columns[-1] + around + 1]
     dilated = distance_transform_edt(~part) <= reach
-    hull = scikit_image("morphology").convex_hull_image(dilated)
+    hull = _convex_hull(dilated)
     rows, columns = np.flatnonzero(hull.any(axis=1)), np.flatnonzero(hull.any(axis=0))
     down, across = (
         _resized(places, ratio) for places, ratio in zip((rows, columns), ratios, strict=True)
@@ -218,6 +218,24 @@ def _hide(hidden: Mask, mask: Mask, radius: float, ratios: tuple[float, float]) 
     top += rows[0] + (len(rows) - len(down)) // 2
     left += columns[0] + (len(columns) - len(across)) // 2
     hidden[top : top + small.shape[0], left : left + small.shape[1]] |= small
+
+
+def _convex_hull(mask: Mask) -> Mask:
+    """Fill the convex hull of a mask: the hull of the middles of the four sides of its pixels."""
+    cv2 = opencv()
+    rows = np.flatnonzero(mask.any(axis=1))
+    # The first and the last pixel of each row span the hull of all.
+    first, last = mask[rows].argmax(axis=1), mask.shape[1] - 1 - mask[rows, ::-1].argmax(axis=1)
+    pixels = np.concatenate([np.stack([column, rows], axis=1) for column in (first, last)])
+    # In half pixels all coordinates are whole numbers, and OpenCV's hull is exact.
+    sides = np.concatenate([2 * pixels + side for side in ((1, 0), (-1, 0), (0, 1), (0, -1))])
+    corners = cv2.convexHull(sides.astype(np.int32))[:, 0].astype(np.int64)
+    # Not by cv2.fillConvexPoly, which also fills pixels whose centres are just outside.
+    row, column = np.ogrid[: mask.shape[0], : mask.shape[1]]
+    inside = np.ones(mask.shape, dtype=bool)
+    for (x, y), (dx, dy) in zip(corners, np.roll(corners, -1, axis=0) - corners, strict=True):
+        inside &= dx * (2 * row - y) >= dy * (2 * column - x)
+    return inside
 
 
 def _resized(places: npt.NDArray[np.intp], ratio: float) -> npt.NDArray[np.intp]:

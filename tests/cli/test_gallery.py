@@ -7,6 +7,7 @@ import json
 import re
 import shutil
 import subprocess
+import sys
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -393,14 +394,27 @@ def test_bad_requests(run, files, alone, words, message) -> None:
 
 
 def test_a_page_that_cannot_be_finished_is_not_left(run, files, alone, monkeypatch) -> None:
-    def fail(*_: object) -> None:
+    def fail(*_: object, **__: object) -> None:
         raise MemoryError
 
-    monkeypatch.setattr("diaghoi.report.gallery_page._figure", fail)
+    monkeypatch.setattr("diaghoi.plots.picture.card", fail)
     (alone / "cases.html").write_text("old")
     assert show(run, files, "--out", "cases.html").code == 2
     assert (alone / "cases.html").read_text() == "old"
     assert not list(alone.glob(".cases*"))
+
+
+def test_a_page_needs_jinja2_before_anything_is_read(run, files, alone, monkeypatch) -> None:
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    (alone / "preds.pkl").write_bytes(b"nothing that can be read")
+    done = show(run, files, "--out", "cases.html")
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith("diaghoi: error: a page needs jinja2, which is not installed: pip")
+
+
+def test_a_folder_needs_no_jinja2(run, files, monkeypatch) -> None:
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    assert show(run, files, "--error", "object_box", "--out", "out").code == 0
 
 
 def test_a_folder_that_cannot_be_made_is_told(images: Path) -> None:

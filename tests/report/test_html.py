@@ -25,11 +25,12 @@ from diaghoi.data.scenes import Scenes
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.evaluation.errors import LABELS
 from diaghoi.oracles import ORACLES, Oracle
-from diaghoi.report.html import check_installed, write_html
+from diaghoi.report.html import write_html
 from diaghoi.report.html.columns import Column, Sheet, class_sheet, image_sheet
 from diaghoi.report.html.figures import as_element
 from diaghoi.report.html.sketches import HEIGHT, WIDTH, sketch
 from diaghoi.report.html.words import MEANINGS, meaning_of
+from diaghoi.report.pages import check_installed
 from diaghoi.report.text import report_tables
 from diaghoi.report.verdict import verdict
 
@@ -412,8 +413,8 @@ def test_names_that_are_no_unicode(tmp_path: Path) -> None:
     diagnosis = replace(diagnosis, names=names)
     write_html(tmp_path / "r.html", diagnosis, (both[0], both[1]), files=["p\udcff.pkl"])
     page = read(tmp_path / "r.html")
-    assert "m?\x01odel on hico-det" in page.text
-    assert "p?.pkl" in page.text
+    assert "m\ufffd\ufffdodel on hico-det" in page.text
+    assert "p\ufffd.pkl" in page.text
     assert page.data()[1]["columns"][0]["values"] == ["a?.jpg"]
 
 

@@ -22,9 +22,7 @@ from diaghoi.robustness.masking import (
     semantic_mask,
 )
 
-pytest.importorskip(
-    "skimage", reason="scikit-image is not installed: pip install 'diaghoi[robustness]'"
-)
+pytest.importorskip("cv2", reason="OpenCV is not installed: pip install 'diaghoi[robustness]'")
 
 SIZE = (120, 160)
 
@@ -116,6 +114,12 @@ class TestEquation3:
         assert hidden[65, 50]
         assert not hidden[30, 90]
         assert (hidden & corner).sum() == corner.sum()
+
+    def test_the_hull_has_the_pixels_whose_centres_it_holds(self) -> None:
+        corners = np.zeros((9, 9), dtype=bool)
+        corners[[0, 0, 8], [0, 8, 0]] = True
+        hidden = semantic_mask([corners], 4, rng(), cover={4: (1.0, 1.0)})
+        np.testing.assert_array_equal(hidden, np.add.outer(np.arange(9), np.arange(9)) <= 8)
 
     def test_all_instances_are_hidden_and_empty_ones_change_nothing(self) -> None:
         one, other = box_mask([0, 0, 39, 39], SIZE), box_mask([100, 60, 139, 99], SIZE)
@@ -234,6 +238,8 @@ class TestRefuses:
             masked(np.ones((4, 5)), self.whole)
 
     def test_a_missing_library_by_the_name_that_installs_it(self, monkeypatch) -> None:
-        monkeypatch.setitem(sys.modules, "skimage.morphology", None)
-        with pytest.raises(InputError, match=r"needs scikit-image, .*'diaghoi\[robustness\]'"):
+        monkeypatch.setitem(sys.modules, "cv2", None)
+        with pytest.raises(
+            InputError, match=r"needs opencv-python-headless, .*'diaghoi\[robustness\]'"
+        ):
             semantic_mask([self.whole], 2, rng())

@@ -14,6 +14,7 @@ from diaghoi.cli.present import print_notes
 from diaghoi.cli.progress import Progress, progress
 from diaghoi.exceptions import InputError
 from diaghoi.report.json import to_json, write_json
+from diaghoi.report.pages import check_installed
 
 if TYPE_CHECKING:
     from diaghoi.choice.build.asked_judge import AskedJudge
@@ -102,6 +103,8 @@ def build(
     endpoints = read_models(texts)
     kept = (store or out.with_name(f"{out.name}.sqlite")) if endpoints else None
     _check(out, [json, kept], [annotations, *judge_files(texts)])
+    if quality_sheet is not None:
+        check_installed()
     pictures = _pictures(images, bool(endpoints))
     common = asking.client_choices(tries, timeout, pause, max_tokens)
     with ExitStack() as stack:

@@ -5,6 +5,6 @@ numbers that a script shows page by page; without scripts the summary, the figur
 plain table of the classes remain.
 """
 
-from diaghoi.report.html.page import check_installed, write_html
+from diaghoi.report.html.page import write_html
 
-__all__ = ["check_installed", "write_html"]
+__all__ = ["write_html"]

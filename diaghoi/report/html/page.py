@@ -17,13 +17,13 @@ from diaghoi.cases.sentences import shown_score
 from diaghoi.cases.similarities import Similarities
 from diaghoi.data.scenes import Scenes
 from diaghoi.diagnosis.diagnosis import Diagnosis
-from diaghoi.exceptions import InputError
 from diaghoi.formats.containers.atomic import replacing
 from diaghoi.oracles import error_title
 from diaghoi.report.html.columns import class_sheet, image_sheet
 from diaghoi.report.html.sketches import Sketch, sketch
 from diaghoi.report.html.summary import Summary, semantic_summaries, summaries
 from diaghoi.report.html.words import FIGURES, definition_of, meaning_of
+from diaghoi.report.pages import check_installed, template
 from diaghoi.report.semantic import similarity_in_words, table_lines
 from diaghoi.report.text import counts_line, heading, pairs_line
 from diaghoi.report.verdict import verdict
@@ -54,22 +54,6 @@ class Section(NamedTuple):
     definition: str
     figures: tuple[tuple[str, str], ...]
     cases: tuple[Sketch, ...]
-
-
-def check_installed() -> None:
-    """Check that pages can be written here.
-
-    Raises
-    ------
-    InputError
-        Where jinja2 is missing.
-    """
-    try:
-        import jinja2  # noqa: F401
-    except ModuleNotFoundError:
-        raise InputError(
-            "a page needs jinja2, which is not installed: pip install 'diaghoi[html]'"
-        ) from None
 
 
 def write_html(
@@ -121,7 +105,7 @@ def write_html(
         content["compared"] = similarity_in_words(similarities)
     page = _render(content)
     with replacing(path) as temporary:
-        # Names of files need not be Unicode, and a page may quote them.
+        # Names of files need not be Unicode, and figures may quote them.
         temporary.write_bytes(page.encode("utf-8", errors="replace"))
 
 
@@ -208,26 +192,10 @@ def _sections(
 
 
 def _render(content: Mapping[str, Any]) -> str:
-    from jinja2 import Environment, StrictUndefined
     from markupsafe import Markup
 
-    environment = Environment(
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=StrictUndefined,
-    )
-    script = _resource("script.js")
+    script = (resources.files("diaghoi.report.html") / "script.js").read_text(encoding="utf-8")
+    # No script but this one runs, whatever the data hold.
     allowed = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    template = environment.from_string(_resource("template.html.j2"))
-    return template.render(
-        content,
-        style=Markup(_resource("style.css")),
-        script=Markup(script),
-        # No script but this one runs, and nothing is loaded, whatever the data hold.
-        policy=f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{allowed}'",
-    )
-
-
-def _resource(name: str) -> str:
-    return (resources.files("diaghoi.report.html") / name).read_text(encoding="utf-8")
+    page = template("html/template.html.j2")
+    return page.render(content, script=Markup(script), allowed=f"sha256-{allowed}")

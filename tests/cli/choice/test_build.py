@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import re
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -312,9 +313,20 @@ def test_a_quality_sheet_escapes_names_and_loads_nothing(run: Run, alone: Path) 
     assert done.code == 0, done.err
     page = Path("b/quality_sheet.html").read_text()
     assert "<script" not in page
-    assert page.count("HICO_&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt;&amp;&#x27;.jpg") == 2
+    assert page.count("HICO_&lt;script&gt;alert(&#34;1&#34;)&lt;/script&gt;&amp;&#39;.jpg") == 2
     assert "default-src 'none'" in page
     assert "http" not in page.replace("http-equiv", "")
+
+
+def test_a_quality_sheet_needs_jinja2_before_anything_is_read(
+    run: Run, alone: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    (alone / "gt.npz").write_bytes(b"nothing that can be read")
+    done = run("choice", "build", "gt.npz", "--out", "b", "--judge", "time-sensitive",
+               "--quality-sheet", 2)  # fmt: skip
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith("diaghoi: error: a page needs jinja2, which is not installed: pip")
 
 
 @pytest.mark.parametrize(

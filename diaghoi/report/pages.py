@@ -1,0 +1,70 @@
+"""What all pages share: their templates, and what a page can hold."""
+
+from __future__ import annotations
+
+import base64
+import re
+from typing import TYPE_CHECKING, Any
+
+from diaghoi.exceptions import InputError
+
+if TYPE_CHECKING:
+    from jinja2 import Template
+
+# Control characters, halves of surrogate pairs, which UTF-8 cannot hold, and marks that turn the
+# direction of all text behind them. Names of files may have any of them.
+UNSHOWN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def check_installed() -> None:
+    """Check that pages can be written here.
+
+    Raises
+    ------
+    InputError
+        Where jinja2 is missing.
+    """
+    try:
+        import jinja2  # noqa: F401
+    except ModuleNotFoundError:
+        raise InputError(
+            "a page needs jinja2, which is not installed: pip install 'diaghoi[html]'"
+        ) from None
+
+
+def template(name: str) -> Template:
+    """Load a template; what it shows is escaped.
+
+    Parameters
+    ----------
+    name : str
+        Its file in this folder, such as ``gallery.html.j2``.
+
+    Raises
+    ------
+    InputError
+        Where jinja2 is missing.
+    """
+    check_installed()
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=PackageLoader("diaghoi.report", ""),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=StrictUndefined,
+        finalize=_shown,
+    )
+    return environment.get_template(name)
+
+
+def jpeg_url(jpeg: bytes) -> str:
+    """Write a JPEG as an address, so that a page holds its pictures."""
+    return f"data:image/jpeg;base64,{base64.b64encode(jpeg).decode()}"
+
+
+def _shown(value: Any) -> Any:
+    if not isinstance(value, str) or value.isprintable() or hasattr(value, "__html__"):
+        return value
+    return UNSHOWN.sub("\N{REPLACEMENT CHARACTER}", value)
