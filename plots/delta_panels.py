@@ -27,7 +27,7 @@ AROUND, AROUND_TURNED = 0.5, 0.85  # inches of the names of errors, flat or turn
 NO_MEAN = "harmonic"  # stands among the splits, and is the mean of two of them
 
 
-class Row(NamedTuple):
+class PanelRow(NamedTuple):
     """One row of panels.
 
     Parameters
@@ -48,7 +48,7 @@ class Row(NamedTuple):
     results: Sequence[Mapping[str, Any]]
 
 
-def draw_rows(figure: Figure, rows: Sequence[Row]) -> None:
+def draw_rows(figure: Figure, rows: Sequence[PanelRow]) -> None:
     """Draw rows of two panels each, single errors and totals, each column with one scale.
 
     Where all rows show the same models, one legend stands above them, else one above each row.
@@ -98,7 +98,7 @@ def _key(ax: Axes, names: Sequence[str], title: str, figure: Figure) -> float:
     return float(legend.get_window_extent().height / figure.dpi)
 
 
-def _row(panels: Sequence[Axes], row: Row, room: float, titled: bool) -> None:
+def _row(panels: Sequence[Axes], row: PanelRow, room: float, titled: bool) -> None:
     """Draw the two panels of a row, with ``room`` inches for an error."""
     for ax, names in zip(panels, (ERRORS, TOTALS), strict=True):
         draw_bars(ax, delta_map_table(row.results, row.split, names), room)
@@ -113,7 +113,7 @@ def _row(panels: Sequence[Axes], row: Row, room: float, titled: bool) -> None:
         panels[0].set_title(row.title, loc="left", fontsize=7)
 
 
-def _labels(row: Row) -> list[str]:
+def _labels(row: PanelRow) -> list[str]:
     return [result["label"] for result in row.results]
 
 
@@ -126,11 +126,11 @@ def _results(models: Sequence[ModelData]) -> list[dict[str, Any]]:
     return [model.data | {"label": model.label} for model in models]
 
 
-def _rows_of(models: Sequence[ModelData], splits: Sequence[str]) -> list[Row]:
+def _rows_of(models: Sequence[ModelData], splits: Sequence[str]) -> list[PanelRow]:
     """Make a row of each split, with all models."""
     names, results = shown_names(models), _results(models)
     title = len(splits) > 1 or splits[0] != "full"
-    return [Row(split_title(each) if title else "", each, names, results) for each in splits]
+    return [PanelRow(split_title(each) if title else "", each, names, results) for each in splits]
 
 
 def _draw_full(figure: Figure, models: Sequence[ModelData]) -> None:
@@ -159,7 +159,7 @@ def _splits_of(result: Mapping[str, Any]) -> list[str]:
 
 def _draw_backbones(figure: Figure, models: Sequence[ModelData]) -> None:
     rows = [
-        Row(title, "full", names, _results(members))
+        PanelRow(title, "full", names, _results(members))
         for title, names, members in backbone_groups(models)
     ]
     if not rows:

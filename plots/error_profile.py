@@ -194,7 +194,7 @@ def _swatches(ax: Axes, rows: int) -> None:
         )
 
 
-class Layout(NamedTuple):
+class PanelLayout(NamedTuple):
     """How the panels of a heatmap are arranged.
 
     Parameters
@@ -212,7 +212,7 @@ class Layout(NamedTuple):
     written: bool
 
 
-def panel_layout(panels: int, names: int, width: float) -> Layout:
+def panel_layout(panels: int, names: int, width: float) -> PanelLayout:
     """Arrange panels: with figures in the cells where a page then has rows enough, else without.
 
     Parameters
@@ -228,7 +228,7 @@ def panel_layout(panels: int, names: int, width: float) -> Layout:
         fitting = min(names, int(((PAGE - BELOW) / rows - ABOVE) / ROW))
         if fitting >= min(names, ENOUGH) or cell == NARROW:
             break
-    return Layout(columns=ceil(panels / rows), names=max(fitting, 3), written=cell == CELL)
+    return PanelLayout(columns=ceil(panels / rows), names=max(fitting, 3), written=cell == CELL)
 
 
 def _draw(figure: Figure, models: Sequence[ModelData], what: str) -> None:

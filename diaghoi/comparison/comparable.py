@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from diaghoi.comparison.results import Result, figure, notes_of, only_interactions, part, words
+from diaghoi.comparison.results import Result, figure, notes_of, only_interactions, part, text
 from diaghoi.exceptions import InputError
 
 # The choice of a protocol on which the format of a file decides, and not the user.
@@ -34,7 +34,7 @@ def check_comparable(results: Sequence[Result]) -> tuple[str, ...]:
     first = results[0]
     for other in results[1:]:
         mine, its = (f"'{result.get('label')}'" for result in (first, other))
-        if words(first, "dataset") != words(other, "dataset"):
+        if text(first, "dataset") != text(other, "dataset"):
             raise InputError(
                 f"results on different data sets do not compare: {mine} is on "
                 f"{first['dataset']}, {its} on {other['dataset']}"
@@ -73,8 +73,8 @@ def shared_notes(results: Sequence[Result]) -> tuple[str, ...]:
 
 def _choices(result: Result) -> list[str]:
     """List the choices of a protocol, without those of the format of the file."""
-    choices = words(result, "protocol", "signature").split(" | ")
-    name = f"protocol {words(result, 'protocol', 'name')}"
+    choices = text(result, "protocol", "signature").split(" | ")
+    name = f"protocol {text(result, 'protocol', 'name')}"
     return [name, *(choice for choice in choices if not choice.startswith(CUT))]
 
 
@@ -89,7 +89,7 @@ def _number(result: Result, key: str) -> str:
 
 
 def _cut(result: Result) -> str:
-    choices = words(result, "protocol", "signature").split(" | ")
+    choices = text(result, "protocol", "signature").split(" | ")
     return next((each.removeprefix(CUT) for each in choices if each.startswith(CUT)), "as given")
 
 
@@ -97,7 +97,7 @@ def _known_object(result: Result) -> str:
     key = "known_object"
     if not part(result, "official", key, needed=False):
         return "none"
-    return f"by {words(result, 'official', key, 'source')}"
+    return f"by {text(result, 'official', key, 'source')}"
 
 
 def _difference(what: str, results: Sequence[Result], ask: Callable[[Result], str]) -> str:
@@ -107,5 +107,5 @@ def _difference(what: str, results: Sequence[Result], ask: Callable[[Result], st
         answers.setdefault(ask(result), []).append(str(result.get("label")))
     if len(answers) == 1:
         return ""
-    told = "; ".join(f"{', '.join(labels)}: {answer}" for answer, labels in answers.items())
-    return f"{what} differ ({told})"
+    listed = "; ".join(f"{', '.join(labels)}: {answer}" for answer, labels in answers.items())
+    return f"{what} differ ({listed})"

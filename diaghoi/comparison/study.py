@@ -54,9 +54,9 @@ class Model:
     pairs : pathlib.Path or None
         The pairs that it lists apart.
     stage : {"", "one", "two"}
-        Whether it finds pairs and actions at once or one after the other; empty where not told.
+        Whether it finds pairs and actions at once or one after the other; empty where not given.
     backbone : str
-        Its backbone; empty where not told.
+        Its backbone; empty where not given.
     """
 
     label: str

@@ -27,7 +27,7 @@ BOXES = ("human", "object", "annotated_human", "annotated_object")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Section:
+class ErrorCases:
     """The cases of one error.
 
     Parameters
@@ -61,7 +61,7 @@ class Gallery:
         The :data:`diaghoi.cases.similarities.KINDS` that all cases are of; empty for any.
     similarities : Similarities or None
         What action and object errors were compared by; None where they were not.
-    sections : tuple of Section
+    sections : tuple of ErrorCases
         In the order of the errors that were asked for.
     """
 
@@ -71,7 +71,7 @@ class Gallery:
     signature: str
     categories_count: bool
     hoi: str
-    sections: tuple[Section, ...]
+    sections: tuple[ErrorCases, ...]
     kinds: tuple[str, ...] = ()
     similarities: Similarities | None = None
 
@@ -117,7 +117,7 @@ def gallery_of(
         kinds=tuple(kinds),
         similarities=similarities,
         sections=tuple(
-            Section(
+            ErrorCases(
                 error=error,
                 cases=tuple(
                     worst_cases(diagnosis, annotations, predictions, error, top=top, **chosen)

@@ -10,7 +10,7 @@ from typing import Any
 from diaghoi._version import __version__
 from diaghoi.comparison.comparable import check_comparable
 from diaghoi.comparison.comparison import Comparison
-from diaghoi.comparison.results import Result, figure, notes_of, words
+from diaghoi.comparison.results import Result, figure, notes_of, text
 from diaghoi.exceptions import some_of
 from diaghoi.oracles import ERRORS
 from diaghoi.robustness.corruptions.registry import CORRUPTIONS, GROUPS
@@ -72,9 +72,9 @@ class Robustness:
         }
         number = images.pop() if len(images) == 1 else None
         return Comparison(
-            dataset=words(result, "dataset"),
-            protocol=words(result, "protocol", "name"),
-            signature=words(result, "protocol", "signature"),
+            dataset=text(result, "dataset"),
+            protocol=text(result, "protocol", "name"),
+            signature=text(result, "protocol", "signature"),
             images=None if number is None else int(number),
             models=tuple(profile.model for profile in self.profiles),
             tables=robustness_tables(self.profiles, self.metric, errors=errors),
@@ -162,7 +162,7 @@ def evaluate_study(
 
     outcomes = sweep(study, engine, check=check, **choices)
     first = next(iter(outcomes.results.values()))
-    chosen = metric or usual_metric(words(first, "dataset"))
+    chosen = metric or usual_metric(text(first, "dataset"))
     profiles = tuple(
         Profile(
             model=model.shown,
@@ -174,7 +174,7 @@ def evaluate_study(
         )
         for model in study.models
     )
-    protocol = words(first, "protocol", "name")
+    protocol = text(first, "protocol", "name")
     told = [
         {**result, "label": f"{label}, {condition.title}"}
         for (label, condition), result in outcomes.results.items()

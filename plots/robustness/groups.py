@@ -21,7 +21,7 @@ NAME_SIZE = 7.0  # points
 CLEAN = "Clean"
 
 
-class Group(NamedTuple):
+class GroupScore(NamedTuple):
     """One bar of one model.
 
     Parameters
@@ -36,7 +36,7 @@ class Group(NamedTuple):
     score: float | None
 
 
-def robustness_groups_table(model: Mapping[str, Any]) -> list[Group]:
+def robustness_groups_table(model: Mapping[str, Any]) -> list[GroupScore]:
     """Take the data of :func:`robustness_groups` from the result of a model.
 
     Parameters
@@ -52,14 +52,15 @@ def robustness_groups_table(model: Mapping[str, Any]) -> list[Group]:
     labels = list(dict.fromkeys(each["group"] for each in model["corruptions"]))
     found = model["indices"]["groups"].values()
     rows = [
-        Group(label, _percent(index["mri"])) for label, index in zip(labels, found, strict=True)
+        GroupScore(label, _percent(index["mri"]))
+        for label, index in zip(labels, found, strict=True)
     ]
     if all(row.score is None for row in rows):
         raise NotApplicable("no group has a score")
-    return [Group(CLEAN, _percent(model["clean"])), *rows]
+    return [GroupScore(CLEAN, _percent(model["clean"])), *rows]
 
 
-def robustness_groups(models: Mapping[str, Sequence[Group]], ax: Axes | None = None) -> Axes:
+def robustness_groups(models: Mapping[str, Sequence[GroupScore]], ax: Axes | None = None) -> Axes:
     """Draw the scores on clean pictures and MRI of each group of corruptions, a bar a model.
 
     Parameters
@@ -92,7 +93,7 @@ def _percent(value: float | None) -> float | None:
     return None if value is None else 100 * value
 
 
-def _bars(ax: Axes, tables: Sequence[Sequence[Group]]) -> None:
+def _bars(ax: Axes, tables: Sequence[Sequence[GroupScore]]) -> None:
     names = [row.name for row in tables[0]]
     width = GROUP / len(tables)
     for number, table in enumerate(tables):
