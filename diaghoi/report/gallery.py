@@ -17,7 +17,7 @@ from diaghoi.exceptions import InputError, some_of
 from diaghoi.formats.containers.atomic import replacing
 from diaghoi.formats.pictures.folder import DAMAGED, MISSING, RESHAPED, UNSAFE, Picture, Pictures
 from diaghoi.report.json import write_json
-from diaghoi.report.spreadsheet import Cell, csv_text
+from diaghoi.report.spreadsheet import CsvValue, csv_text
 
 INDEX = "index"
 CORNERS = ("left", "top", "right", "bottom")
@@ -259,7 +259,7 @@ def _write_index(folder: Path, gallery: Gallery, rows: list[dict[str, Any]]) -> 
 _NO_CASE: dict[str, Any] = dict.fromkeys(("file", "picture", *Case.__dataclass_fields__))
 
 
-def _cells(row: dict[str, Any]) -> Iterator[tuple[str, Cell]]:
+def _cells(row: dict[str, Any]) -> Iterator[tuple[str, CsvValue]]:
     """Give a row of the index as single cells: sizes and boxes number by number."""
     for name, value in row.items():
         if name == "size":

@@ -157,15 +157,17 @@ def _tabular(
     )
 
 
-def _heads(columns: Sequence[Column], letters: Sequence[int], stubs: Sequence[str]) -> list[str]:
+def _heads(
+    columns: Sequence[Column], letters: Sequence[int], row_heads: Sequence[str]
+) -> list[str]:
     """Write the titles of the groups with rules below, and those of the columns."""
-    heads, rules = [""] * len(stubs), []
+    heads, rules = [""] * len(row_heads), []
     for group, members in group_runs(columns):
         if not group:
             heads += [""] * len(members)
             continue
         heads.append(rf"\multicolumn{{{len(members)}}}{{c}}{{{escaped(group)}}}")
-        first, last = len(stubs) + members[0] + 1, len(stubs) + members[-1] + 1
+        first, last = len(row_heads) + members[0] + 1, len(row_heads) + members[-1] + 1
         rules.append(rf"\cmidrule(lr){{{first}-{last}}}")
     lines = [_line(heads), " ".join(rules)] if rules else []
     titles = [
@@ -173,7 +175,7 @@ def _heads(columns: Sequence[Column], letters: Sequence[int], stubs: Sequence[st
         for column, width in zip(columns, letters, strict=True)
     ]
     most = max(map(len, titles))
-    titles = [*([stub] for stub in stubs), *titles]
+    titles = [*([head] for head in row_heads), *titles]
     columns_of_lines = [[*[""] * (most - len(title)), *title] for title in titles]
     shown = zip(*columns_of_lines, strict=True)
     return [*lines, *(_line(list(map(escaped, line))) for line in shown)]

@@ -9,10 +9,10 @@ from io import StringIO
 from diaghoi.comparison.comparison import Comparison
 from diaghoi.formats.containers.cells import harmless
 
-Cell = str | int | float | bool | None
+CsvValue = str | int | float | bool | None
 
 
-def csv_text(head: Sequence[str], rows: Iterable[Sequence[Cell]]) -> str:
+def csv_text(head: Sequence[str], rows: Iterable[Sequence[CsvValue]]) -> str:
     """Write rows as CSV.
 
     Parameters
@@ -35,7 +35,7 @@ def csv_text(head: Sequence[str], rows: Iterable[Sequence[Cell]]) -> str:
     return text.getvalue()
 
 
-def _shown(cell: Cell) -> str:
+def _shown(cell: CsvValue) -> str:
     if isinstance(cell, bool):
         return "true" if cell else "false"
     if isinstance(cell, str):

@@ -15,8 +15,7 @@ from diaghoi.robustness.profile import Profile
 from diaghoi.robustness.study import CLEAN
 
 PARTIAL = "‡"
-
-
+# The columns of a table, each with what makes its cell for a detector.
 Figures = Sequence[tuple[Column, Callable[[Profile], Cell]]]
 
 
@@ -67,7 +66,7 @@ def _overall(profiles: Sequence[Profile], metric: str) -> Table:
         (Column(key=f"clean.{path}", title=title, better="higher", group="Clean"), clean(path))
         for path, title in beside(metric, results).items()
     ]
-    return _made(
+    return _table(
         profiles,
         [*figures, *_both("", "All corruptions", Profile.index)],
         key="robustness",
@@ -125,7 +124,7 @@ def _corruptions(profiles: Sequence[Profile], metric: str, which: str) -> Table:
         index = profile.index([name])
         return _cell(index.mri if which == "mri" else index.cri, index.partial)
 
-    return _made(
+    return _table(
         profiles,
         _by_corruption(profiles, figure, better="higher"),
         key="corruptions" if which == "mri" else "corruptions_cri",
@@ -145,7 +144,7 @@ def _groups(profiles: Sequence[Profile], metric: str) -> Table:
         for group in profiles[0].groups()
         for column in _both(group, GROUPS[group].label, of(group))
     ]
-    return _made(
+    return _table(
         profiles,
         figures,
         key="groups",
@@ -162,7 +161,7 @@ def _severities(profiles: Sequence[Profile], metric: str) -> Table:
 
         return look_up
 
-    return _made(
+    return _table(
         profiles,
         [
             (Column(key=str(each), title=f"L{each}", better="higher", group="Severity"), at(each))
@@ -179,7 +178,7 @@ def _growth(profiles: Sequence[Profile], error: str) -> Table:
         return _cell(profile.mean_growth(name, error), profile.index([name]).partial)
 
     title = ORACLES[error].title
-    return _made(
+    return _table(
         profiles,
         _by_corruption(profiles, figure, unit="points", better="lower"),
         key=f"growth_{error}",
@@ -189,7 +188,7 @@ def _growth(profiles: Sequence[Profile], error: str) -> Table:
     )
 
 
-def _made(profiles: Sequence[Profile], figures: Figures, *, caption: str, **texts: str) -> Table:
+def _table(profiles: Sequence[Profile], figures: Figures, *, caption: str, **texts: str) -> Table:
     """Lay figures out like those of a comparison; the caption explains the mark if there is any."""
     columns = [column for column, _ in figures]
     cells = [[cell(profile) for _, cell in figures] for profile in profiles]

@@ -1,4 +1,4 @@
-"""The page itself: what stands in it, and writing it as one file."""
+"""The page itself: what it holds, and writing it as one file."""
 
 from __future__ import annotations
 
