@@ -20,10 +20,10 @@ import diaghoi
 from diaghoi import simulate
 from diaghoi.comparison.comparison import compare
 from diaghoi.comparison.study import Model
+from diaghoi.report.comparison import print_comparison
 from diaghoi.report.json import write_json
 from diaghoi.report.latex import to_latex
 from diaghoi.report.spreadsheet import to_csv
-from diaghoi.report.tables import print_comparison
 
 DETECTORS = {"one": simulate.ONE_STAGE, "two": simulate.TWO_STAGE}
 

@@ -14,11 +14,12 @@ from rich.console import Console
 
 import diaghoi
 from diaghoi import simulate
+from diaghoi.data.table import percent
 from diaghoi.evaluation.errors import LABELS
 from diaghoi.evaluation.ledger import Ledger
 from diaghoi.formats.datasets import vocabulary
 from diaghoi.oracles.oracle import oracle
-from diaghoi.report.text import percent, print_report
+from diaghoi.report.text import print_report
 
 HICO = vocabulary("hico-det")
 HOLD = HICO.verbs.index("hold")

@@ -9,7 +9,7 @@ import numpy as np
 import typer
 
 from diaghoi.cli import options, outputs
-from diaghoi.cli.further import Further
+from diaghoi.cli.extras import Extras
 from diaghoi.cli.labels import read_labels
 from diaghoi.cli.present import print_notes, print_result
 from diaghoi.cli.progress import Progress, progress
@@ -229,7 +229,7 @@ def report(
         image_table=image_table,
         sort=sort,
     )
-    further = Further(
+    extras = Extras(
         pair_nms=tuple(pair_nms or ()),
         thresholds=tuple(detection_threshold or ()),
         resamples=bootstrap,
@@ -242,10 +242,10 @@ def report(
     )
     choices = _Choices(protocol, {"top": top, "iou": iou, "rare": rare}, zero_shot, groups)
     choices.check(reading.vocabulary)
-    further.check()
+    extras.check()
     files.check([*reading.inputs, image_labels])
     with progress(quiet) as shown:
-        result, notes = _reported(reading, choices, image_labels, further, files, shown)
+        result, notes = _reported(reading, choices, image_labels, extras, files, shown)
     if json == outputs.STDOUT:
         typer.echo(to_json(result))
     elif not quiet:
@@ -275,7 +275,7 @@ def _reported(
     reading: Reading,
     choices: _Choices,
     image_labels: Path | None,
-    further: Further,
+    extras: Extras,
     files: Files,
     shown: Progress,
 ) -> tuple[dict[str, Any], list[str]]:
@@ -295,7 +295,7 @@ def _reported(
     shown.start("repairing each error")
     result = diagnosed.to_dict()
     result["notes"] = [*read.notes, *notes, *result["notes"]]
-    further.add(result, diagnosed, read, labels, shown)
+    extras.add(result, diagnosed, read, labels, shown)
     shown.start("writing")
     return result, files.write(result, diagnosed, read)
 

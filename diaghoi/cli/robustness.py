@@ -258,8 +258,8 @@ def _show(
 def _print(found: Robustness, errors: bool) -> None:
     from rich.console import Console
 
-    from diaghoi.report.tables import print_comparison
-    from diaghoi.report.text import print_line
+    from diaghoi.report.comparison import print_comparison
+    from diaghoi.report.terminal import print_line
 
     console = Console(highlight=False)
     print_comparison(found.comparison(errors=errors), console, notes=False)

@@ -18,7 +18,7 @@ from diaghoi.data.splits import split_classes
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.diagnosis.benchmark import KnownObjects, official_figures
 from diaghoi.diagnosis.notes import class_notes, image_notes, no_interaction_notes, source_notes
-from diaghoi.diagnosis.tables import Table, class_table, image_table
+from diaghoi.diagnosis.tables import Columns, class_table, image_table
 from diaghoi.evaluation.actions import action_rankings
 from diaghoi.evaluation.average_precision import ClassScores, Evaluated, class_scores
 from diaghoi.evaluation.errors import LABELS
@@ -291,14 +291,14 @@ class Diagnosis:
         return actions
 
     @cached_property
-    def classes(self) -> Table:
+    def classes(self) -> Columns:
         """Table per HOI class: see :func:`diaghoi.diagnosis.tables.class_table`."""
         return class_table(
             self.vocabulary, self.ledger, self.splits, self.class_scores, self.repaired_scores
         )
 
     @cached_property
-    def images(self) -> Table:
+    def images(self) -> Columns:
         """Table per image: see :func:`diaghoi.diagnosis.tables.image_table`."""
         return image_table(self.names, self.ledger)
 

@@ -17,7 +17,7 @@ from diaghoi.cases.similarities import COMPARED, KINDS, NEAR, PLAUSIBLE, Similar
 from diaghoi.data.arrays.division import ratio
 from diaghoi.data.arrays.types import BoolArray, IntArray
 from diaghoi.diagnosis.diagnosis import Diagnosis
-from diaghoi.diagnosis.tables import Table
+from diaghoi.diagnosis.tables import Columns
 from diaghoi.exceptions import InputError
 from diaghoi.semantic.confusions import Confusion, confusions
 from diaghoi.semantic.evaluation import SemanticEvaluation
@@ -162,7 +162,7 @@ class SemanticDiagnosis:
             for each, similarity in zip(found, table.at(meant, said).tolist(), strict=True)
         ]
 
-    def cases(self) -> Table:
+    def cases(self) -> Columns:
         """Table of all action and object errors.
 
         Returns
@@ -171,7 +171,7 @@ class SemanticDiagnosis:
             ``error``, ``image``, ``predicted``, ``score``, ``annotated`` (empty where nothing is
             annotated there), ``similarity`` (NaN there) and ``kind``.
         """
-        parts: list[Table] = []
+        parts: list[Columns] = []
         vocabulary, ledger = self.diagnosis.vocabulary, self.diagnosis.ledger
 
         def names(verbs: IntArray, objects: IntArray) -> Any:

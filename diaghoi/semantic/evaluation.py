@@ -17,7 +17,7 @@ from diaghoi.data.protocol import Protocol
 from diaghoi.data.splits import split_classes
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.diagnosis.diagnosis import Diagnosis
-from diaghoi.diagnosis.tables import Table
+from diaghoi.diagnosis.tables import Columns
 from diaghoi.language.open_vocabulary import OpenVocabulary
 from diaghoi.language.words import verb_words
 from diaghoi.semantic.instances import Instances, class_names
@@ -223,7 +223,7 @@ class SemanticEvaluation:
         return rates
 
     @cached_property
-    def classes(self) -> Table:
+    def classes(self) -> Columns:
         """Table per annotated interaction.
 
         Returns

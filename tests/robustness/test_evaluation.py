@@ -16,10 +16,10 @@ from support.robustness import CORRUPTIONS, SEVERITIES
 from diaghoi.comparison.study import Model
 from diaghoi.exceptions import InputError
 from diaghoi.oracles import ERRORS
+from diaghoi.report.comparison import to_text
 from diaghoi.report.latex import to_latex
 from diaghoi.report.markdown import to_markdown
 from diaghoi.report.spreadsheet import to_csv
-from diaghoi.report.tables import to_text
 from diaghoi.robustness.engine import LocalEngine
 from diaghoi.robustness.evaluation import Robustness, evaluate_study
 from diaghoi.robustness.metric import check_metric, score_paths, scores_with
@@ -136,7 +136,7 @@ def test_what_is_partial_is_never_the_best() -> None:
     ]
     whole = replace(two, model=Model(label="C", file=Path("c")), results=BY_HAND.results)
     table = robustness_tables([one, two, whole], one.metric)[1]
-    assert {row.title: row.cells[0].best for row in table.rows if row.kind == "model"} == {
+    assert {row.title: row.cells[0].best for row in table.rows if row.kind == "entry"} == {
         "A": True,
         "B": False,
         "C": True,

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from diaghoi.cli import options, outputs
-from diaghoi.cli.present import print_notes, show_sheets
+from diaghoi.cli.present import print_notes, show_tables
 from diaghoi.cli.similarity.agreement import agreement
 from diaghoi.cli.similarity.build import build
 from diaghoi.cli.similarity.tables import Combine, Weight
@@ -71,7 +71,7 @@ def inspect(
 ) -> None:
     """Say what a table holds: coverage, symmetry, diagonal, distribution, raters."""
     from diaghoi.language.words import verb_words
-    from diaghoi.report.similarity import table_sheets
+    from diaghoi.report.similarity import table_tables
     from diaghoi.semantic.tables.ratings import read_ratings
     from diaghoi.semantic.tables.senses import read_senses
     from diaghoi.semantic.tables.table_checks import table_facts
@@ -83,7 +83,7 @@ def inspect(
         {f"verbs of {known.name}": verb_words(known), f"objects of {known.name}": known.objects},
         None if synsets is None else read_senses(synsets),
     )
-    show_sheets(result, json, quiet, table_sheets(result))
+    show_tables(result, json, quiet, table_tables(result))
 
 
 @similarity.command()
@@ -123,7 +123,7 @@ def subset(
     quiet: options.Quiet = False,
 ) -> None:
     """Compare every subset of the raters of a table with people."""
-    from diaghoi.report.similarity import subset_sheets
+    from diaghoi.report.similarity import subset_tables
     from diaghoi.semantic.measure import Measure
     from diaghoi.semantic.tables.ratings import read_ratings
     from diaghoi.semantic.tables.subsets import rater_subsets, read_judgements
@@ -138,4 +138,4 @@ def subset(
         measure=measure,
     )
     result = found.to_dict()
-    show_sheets(result, json, quiet, subset_sheets(result))
+    show_tables(result, json, quiet, subset_tables(result))

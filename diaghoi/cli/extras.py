@@ -20,7 +20,7 @@ MANY = 1000
 
 
 @dataclass(frozen=True, kw_only=True)
-class Further:
+class Extras:
     """Analyses beyond the diagnosis.
 
     Parameters
