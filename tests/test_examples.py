@@ -12,7 +12,7 @@ import pytest
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 SAYS = {
-    "report.py": ["two-stage detector on hico-det", "Costs most", "All figures are in"],
+    "report.py": ["two-stage detector on hico-det", "Costs most", "All numbers are in"],
     "training_loop.py": ["Epoch    mAP", "    3 "],
     "custom_protocol.py": ["IoU >= 0.75", "rare: < 10 test instances", "strict-area: "],
     "compare.py": ["2 models on hico-det", "One-stage\n  one-stage ", "The tables are also in"],

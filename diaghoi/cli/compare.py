@@ -193,7 +193,7 @@ def _diagnosed(
     if wanted != found:
         raise InputError(f"{model.file}: is for {found}, but the annotations are for {wanted}")
     bar.start(f"matching {model.label}", total=len(truth))
-    suspicions = sampled_warnings(truth, predictions)
+    suspicions = plausibility_warnings(truth, predictions)
     diagnosis = diagnose(
         truth, predictions, study.protocol, label=model.label, progress=bar.advance
     )

@@ -15,7 +15,7 @@ from diaghoi.formats.containers.atomic import replacing
 from diaghoi.report.json import to_json, write_json
 
 if TYPE_CHECKING:
-    from diaghoi.report.further import Sheet
+    from diaghoi.data.table import Table
 
 
 def print_result(result: dict[str, Any]) -> None:
@@ -34,8 +34,8 @@ def print_notes(notes: Iterable[str]) -> None:
         typer.echo(f"Note: {printable(note)}", err=True)
 
 
-def show_sheets(
-    result: dict[str, Any], json: Path | None, quiet: bool, sheets: Iterable[Sheet]
+def show_tables(
+    result: dict[str, Any], json: Path | None, quiet: bool, tables: Iterable[Table]
 ) -> None:
     """Write a result as JSON, or print the tables that show it; its notes go to stderr."""
     if json == outputs.STDOUT:
@@ -47,13 +47,13 @@ def show_sheets(
         return
     from rich.console import Console
 
-    from diaghoi.report.text import print_table, sheet_table
+    from diaghoi.report.terminal import print_table
 
     console = Console(highlight=False)
-    for number, sheet in enumerate(sheets):
+    for number, table in enumerate(tables):
         if number:
             console.print()
-        print_table(console, sheet_table(sheet))
+        print_table(console, table)
     print_notes(result["notes"])
 
 

@@ -14,7 +14,7 @@ from diaghoi.cli.progress import Progress
 from diaghoi.comparison.results import refuse_result
 from diaghoi.data.scenes import Scenes, SceneSource
 from diaghoi.data.vocabulary import Vocabulary
-from diaghoi.diagnosis.plausibility import sampled_warnings
+from diaghoi.diagnosis.plausibility import plausibility_warnings
 from diaghoi.exceptions import InputError
 from diaghoi.formats import open_annotations, open_predictions
 from diaghoi.formats.datasets import vocabulary as vocabulary_named
@@ -120,7 +120,7 @@ class InputFiles:
         if np.array_equal(truth.names, found.names):
             found = found.with_names(truth.names)  # keep the names in memory only once
         files = [self.predictions, located.path, *([] if self.pairs is None else [self.pairs])]
-        return Inputs(truth, found, files, [*located.notes, *sampled_warnings(truth, found)])
+        return Inputs(truth, found, files, [*located.notes, *plausibility_warnings(truth, found)])
 
     def _predictions(self) -> SceneSource:
         choices: dict[str, Any] = {

@@ -11,7 +11,7 @@ from diaghoi.cli import outputs
 from diaghoi.cli.present import attribution_figure, draw_all, write_text
 from diaghoi.cli.reading import Inputs
 from diaghoi.diagnosis.diagnosis import Diagnosis
-from diaghoi.diagnosis.tables import Table
+from diaghoi.diagnosis.tables import Columns
 from diaghoi.exceptions import InputError, close_matches
 from diaghoi.report.json import write_json
 

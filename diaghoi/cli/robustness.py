@@ -137,11 +137,11 @@ def robustness(
 def _check_failed(found: Robustness) -> None:
     """Report the files that could not be used, after everything else is written."""
     if found.failed:
-        told = some_of(
+        names = some_of(
             [why if run.file in why else f"{run.file}: {why}" for run, why in found.failed]
         )
         raise InputError(
-            f"{number_of('file', len(found.failed))} could not be used: {told}; the figures are "
+            f"{number_of('file', len(found.failed))} could not be used: {names}; the figures are "
             "without them"
         )
 
@@ -199,17 +199,17 @@ def _draw(found: Robustness, folder: Path, bar: Progress) -> list[str]:
     from diaghoi import plots
     from diaghoi.plots.robustness.figures import ROBUSTNESS_FIGURES, models_of
 
-    told = found.to_dict()
+    result = found.to_dict()
     folder.mkdir(parents=True, exist_ok=True)
     notes = []
     for kind in ROBUSTNESS_FIGURES.values():
         bar.start(f"drawing {kind.name}")
         try:
-            figure = plots.figure_of(kind, models_of(kind, told), plots.DOUBLE_COLUMN)
+            figure = plots.figure_of(kind, models_of(kind, result), plots.DOUBLE_COLUMN)
         except plots.NotApplicable as reason:
             notes.append(f"{kind.name}: not drawn: {reason}")
             continue
-        results = [{**told, "label": model["label"]} for model in told["models"]]
+        results = [{**result, "label": model["label"]} for model in result["models"]]
         caption = f"{kind.title}: {plots.caption(results)}"
         plots.save(figure, folder / f"{kind.name}.pdf", caption=caption)
     return notes
@@ -250,8 +250,8 @@ def _show(
 def _print(found: Robustness, errors: bool) -> None:
     from rich.console import Console
 
-    from diaghoi.report.tables import print_comparison
-    from diaghoi.report.text import print_line
+    from diaghoi.report.comparison import print_comparison
+    from diaghoi.report.terminal import print_line
 
     console = Console(highlight=False)
     print_comparison(found.comparison(errors=errors), console, notes=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from diaghoi.comparison.results import Result, figure, notes_of, only_interactions, part, words
+from diaghoi.comparison.results import Result, figure, notes_of, only_interactions, part, text
 from diaghoi.data.protocol import AS_GIVEN, CUT, SEPARATOR, choices_of
 from diaghoi.exceptions import InputError
 
@@ -32,7 +32,7 @@ def check_comparable(results: Sequence[Result]) -> tuple[str, ...]:
     first = results[0]
     for other in results[1:]:
         mine, its = (f"'{result.get('label')}'" for result in (first, other))
-        if words(first, "dataset") != words(other, "dataset"):
+        if text(first, "dataset") != text(other, "dataset"):
             raise InputError(
                 f"results on different data sets do not compare: {mine} is on "
                 f"{first['dataset']}, {its} on {other['dataset']}"
@@ -71,9 +71,9 @@ def shared_notes(results: Sequence[Result]) -> tuple[str, ...]:
 
 def _choices(result: Result) -> list[str]:
     """List the name and the choices of a protocol, without those of the format of the file."""
-    choices = choices_of(words(result, "protocol", "signature"))
+    choices = choices_of(text(result, "protocol", "signature"))
     choices.pop(CUT, None)
-    name = f"protocol {words(result, 'protocol', 'name')}"
+    name = f"protocol {text(result, 'protocol', 'name')}"
     return [name, *(f"{key}: {value}" if value else key for key, value in choices.items())]
 
 
@@ -88,14 +88,14 @@ def _number(result: Result, key: str) -> str:
 
 
 def _cut(result: Result) -> str:
-    return choices_of(words(result, "protocol", "signature")).get(CUT, AS_GIVEN)
+    return choices_of(text(result, "protocol", "signature")).get(CUT, AS_GIVEN)
 
 
 def _known_object(result: Result) -> str:
     key = "known_object"
     if not part(result, "official", key, needed=False):
         return "none"
-    return f"by {words(result, 'official', key, 'source')}"
+    return f"by {text(result, 'official', key, 'source')}"
 
 
 def _difference(what: str, results: Sequence[Result], ask: Callable[[Result], str]) -> str:

@@ -101,7 +101,7 @@ def part(result: Result, *keys: str, needed: bool = True) -> Mapping[str, Any]:
     return found
 
 
-def words(result: Result, *keys: str) -> str:
+def text(result: Result, *keys: str) -> str:
     """Look up a name or a description in a result.
 
     Raises

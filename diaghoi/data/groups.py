@@ -87,7 +87,7 @@ def read_groups(path: str | PathLike[str], vocabulary: Vocabulary) -> tuple[Grou
 
 
 def find_class(where: str, given: Any, vocabulary: Vocabulary) -> int:
-    """Find the HOI class that a number, counted from one, or a name stands for.
+    """Find the HOI class that a number, counted from one, or a name means.
 
     Raises
     ------

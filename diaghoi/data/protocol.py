@@ -40,12 +40,12 @@ CUT, AS_GIVEN = "triplets", "as given"
 """The choice on which the format of a file decides, and what it is for files that are not cut."""
 GROUPS, LEVELS, PAIR_RECALL = "groups", "recall levels", "pair recall"
 
-# Keys of results, which the names of groups stand beside.
+# Keys of results, beside which the names of groups are keys too.
 RESERVED = (
     *("full", "zero_shot", "rare", "non_rare", "harmonic"),
     *("recall", "precision", "per_image", "source", "human_recall", "object_recall"),
     *("map", "max_recall"),
-    # The costs of errors that add up, which stand beside those of groups.
+    # The costs of errors that add up.
     *("human_box", "object_box", "both_boxes", "association", "action", "duplicate", "missed_gt"),
     *("total", "map_repaired"),
 )
@@ -70,8 +70,8 @@ class Protocol:
         With pairing by person, what fits an annotation without a box for the role: an empty
         prediction (V-COCO's scenario 1) or anything (scenario 2).
     considered : int or None
-        How many of the best predictions of an image may stand for annotated triplets that nothing
-        found; None for all.
+        How many of the best predictions per image may be assigned to annotated triplets that
+        nothing found; None for all.
     average_precision : {"11-point", "area"}
         Mean of the highest precision at recall 0, 0.1 ... 1, or area under the envelope of the
         precision-recall curve.
@@ -314,7 +314,7 @@ def protocol(name: str | Protocol, **changes: Any) -> Protocol:
     ------
     InputError
         For an unknown name or rare split, an IoU threshold outside (0, 1], or fewer than one
-        triplet an image.
+        triplet per image.
     """
     if isinstance(name, str):
         if name not in PROTOCOLS:

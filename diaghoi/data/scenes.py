@@ -88,8 +88,8 @@ Source = TypeVar("Source", bound=SceneSource)
 class Scenes:
     """Images with their boxes, pairs and triplets.
 
-    All arrays are read-only. The rows of each table stand in the order of the images, and within
-    an image in the order in which the file stored them.
+    All arrays are read-only. The rows of each table are in the order of the images, and within an
+    image in the order in which the file stored them.
 
     Parameters
     ----------
@@ -192,7 +192,7 @@ class Scenes:
         bounds: dict[str, IntArray] = {}
         images = np.arange(len(self) + 1, dtype=self.box_image.dtype)
         bounds["box"] = np.searchsorted(self.box_image, images)
-        # Rows of the other tables stand in the order of the images, not of what they refer to.
+        # Rows of the other tables are in the order of the images, not of what they refer to.
         bounds["pair"] = _bounds(self.pair_human, bounds["box"])
         bounds["triplet"] = _bounds(self.triplet_pair, bounds["pair"])
         return bounds

@@ -66,7 +66,7 @@ class Vocabulary:
     protocol : Protocol
         What a diagnosis goes by where the user does not choose.
     benchmarks : tuple of Protocol
-        The protocols of the data set's own benchmark, whose figures stand in every report.
+        The protocols of the data set's own benchmark, whose figures are in every report.
     splits : dict of (C,) bool array
         Groups of classes that are reported beside the full mean, by their key in results. In
         HICO-DET `rare` are the classes with fewer than ten visible training instances.

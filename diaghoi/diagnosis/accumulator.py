@@ -65,8 +65,8 @@ class Accumulator:
         Object numbering of labels: ``coco80``, ``coco91`` or ``hico80``; found from the first
         human boxes when not given.
     top : int, optional
-        Triplets an image that count, best first. When not given, all count, and of dense scores the
-        100 best.
+        Triplets per image that count, best first. When not given, all count, and of dense
+        scores the 100 best.
     image_labels : ImageLabels, optional
         Image-level labels of HICO for Known Object. Without them the box annotations decide.
 
@@ -122,13 +122,13 @@ class Accumulator:
         images : sequence of str
             Names of the images; no image may come twice.
         predictions : sequence of mapping
-            One an image, of arrays or tensors: ``boxes`` (B, 4) xyxy in pixels from zero,
+            One per image, of arrays or tensors: ``boxes`` (B, 4) xyxy in pixels from zero,
             ``labels`` (B,), ``sub_ids`` and ``obj_ids`` (rows of ``boxes``), and either
             ``verb_scores`` (P, verbs), triplet scores of every pair (optionally with
             ``action_scores``), or for single triplets ``verbs`` (T,), ``scores`` (T,) and
             optionally ``action_scores`` (T,).
         annotations : sequence of mapping
-            One an image: ``boxes``, ``labels``, ``sub_ids``, ``obj_ids`` and ``verbs`` (T,).
+            One per image: ``boxes``, ``labels``, ``sub_ids``, ``obj_ids`` and ``verbs`` (T,).
 
         Raises
         ------
@@ -138,7 +138,7 @@ class Accumulator:
         """
         if not len(images) == len(predictions) == len(annotations):
             raise InputError(
-                f"a batch needs one entry an image: {len(images)} images, {len(predictions)} "
+                f"a batch needs one entry per image: {len(images)} images, {len(predictions)} "
                 f"predictions, {len(annotations)} annotations"
             )
         if len(images) == 0:
@@ -228,7 +228,7 @@ def _arrays(file: str, name: str, row: Mapping[str, Any]) -> dict[str, Any]:
         try:
             arrays[key] = _array(value)
         except (TypeError, ValueError) as error:
-            raise InputError(f"{file}: image '{name}': {key}: is no array ({error})") from None
+            raise InputError(f"{file}: image '{name}': {key}: is not an array ({error})") from None
     return arrays
 
 

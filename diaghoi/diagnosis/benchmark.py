@@ -18,7 +18,7 @@ from diaghoi.evaluation.average_precision import ClassScores, Evaluated, class_s
 from diaghoi.evaluation.ledger import Benchmark
 from diaghoi.evaluation.means import split_means
 
-# Dense arrays are cut to this many triplets an image for the benchmark, whatever else is asked for.
+# For the benchmark dense arrays are cut to this many triplets per image, whatever else is asked.
 CUSTOMARY_TOP = 100
 # V-COCO is customarily reported without this role too: it has hardly any annotations.
 UNCOMMON_ROLE = "point instr"

@@ -26,7 +26,7 @@ from diaghoi.evaluation.pairing import pair_hits
 from diaghoi.evaluation.pairs import PairMatch, pair_scores
 
 BEST_PAIRS = (1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100)
-"""Pairs an image that the sweep ``best`` keeps."""
+"""Pairs per image that the sweep ``best`` keeps."""
 DETECTION_THRESHOLDS = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 """Detection scores below which the sweep ``detection`` drops pairs."""
 NMS_OVERLAPS = (0.9, 0.7, 0.5, 0.3)
@@ -117,7 +117,7 @@ class PairPoint(NamedTuple):
     setting : float or None
         What the sweep was set to; None for all pairs that the detector lists.
     per_image : float
-        Pairs an image.
+        Pairs per image.
     recall, precision : float or None
         As in :func:`diaghoi.evaluation.pairs.pair_scores`.
     """

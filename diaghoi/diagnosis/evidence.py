@@ -264,7 +264,7 @@ class _Rows:
         }
 
     def of_class(self, hoi: int) -> slice:
-        """Where the rows of a class stand among all."""
+        """Return the place of the rows of a class among all."""
         return slice(*self.bounds[hoi : hoi + 2].tolist())
 
     def read(self, classes: range) -> Callable[[int], OfName]:

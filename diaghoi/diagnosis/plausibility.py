@@ -1,4 +1,4 @@
-"""Whether predicted boxes meet annotated ones at all, and why not: what makes every figure zero."""
+"""Whether predictions look plausible beside the annotations: what would make every figure zero."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ AGREEING = 0.2
 # Verbs are called numbered otherwise where, of the pairs that were found, fewer than this share
 # have an annotated verb for their best one, or this many times as many would after a shift by one.
 SENSIBLE, SHIFTED = 0.04, 3
-# Images that tell what is wrong with a whole file; fewer where they have very many boxes.
+# Images that show what is wrong with a whole file; fewer where they have very many boxes.
 SAMPLE, FEWEST, BOXES = 100, 20, 50_000
-# So many stand side by side, which is quicker to read.
+# So many are neighbours in the file, which is quicker to read.
 NEIGHBOURS = 5
 
 
-def sampled_warnings(annotations: SceneSource, predictions: SceneSource) -> list[str]:
+def plausibility_warnings(annotations: SceneSource, predictions: SceneSource) -> list[str]:
     """Warn of what makes all figures of a diagnosis meaningless, by a sample of the images.
 
     Parameters
@@ -42,7 +42,7 @@ def sampled_warnings(annotations: SceneSource, predictions: SceneSource) -> list
     Returns
     -------
     list of str
-        One sentence each; empty where predictions meet annotations as they should.
+        One sentence each; empty where predictions look plausible.
     """
     named = annotations.named and predictions.named
     if not named and len(annotations) != len(predictions):
@@ -57,13 +57,13 @@ def sampled_warnings(annotations: SceneSource, predictions: SceneSource) -> list
     chosen = np.unique(np.minimum(np.add.outer(first, np.arange(NEIGHBOURS)), len(mine) - 1))
     sample = predictions.take(mine[chosen])
     # Scores that are all the same are the same in a sample.
-    constant = constant_scores(sample) and constant_scores(predictions.load())
+    constant = constant_score_warnings(sample) and constant_score_warnings(predictions.load())
     return (
-        overlap_warnings(annotations.take(theirs[chosen]), sample) or one_based(sample)
+        overlap_warnings(annotations.take(theirs[chosen]), sample) or one_based_warnings(sample)
     ) + constant
 
 
-def one_based(scenes: Scenes) -> list[str]:
+def one_based_warnings(scenes: Scenes) -> list[str]:
     """Warn where boxes look counted from one: many begin at 1, and none before."""
     corner = scenes.box_xyxy[:, :2]
     if len(corner) < ENOUGH or corner.min() != 1 or (corner == 1).sum() < ENOUGH / 4:
@@ -74,7 +74,7 @@ def one_based(scenes: Scenes) -> list[str]:
     ]
 
 
-def constant_scores(scenes: Scenes) -> list[str]:
+def constant_score_warnings(scenes: Scenes) -> list[str]:
     """Warn where all triplets have the same score."""
     columns = (("triplet", scenes.triplet_score), ("action", scenes.triplet_action_score))
     return [

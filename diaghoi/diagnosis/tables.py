@@ -14,7 +14,7 @@ from diaghoi.evaluation.errors import LABELS
 from diaghoi.evaluation.ledger import Ledger
 from diaghoi.exceptions import InputError, close_matches
 
-Table = dict[str, Array]
+Columns = dict[str, Array]
 
 
 def class_table(
@@ -23,7 +23,7 @@ def class_table(
     splits: Mapping[str, BoolArray],
     scores: ClassScores,
     repaired: Mapping[str, ClassScores],
-) -> Table:
+) -> Columns:
     """Everything that is known of each HOI class that the protocol counts.
 
     Parameters
@@ -50,7 +50,7 @@ def class_table(
         or after the oracle).
     """
     counted = np.flatnonzero(splits["full"])
-    table: Table = {
+    table: Columns = {
         "class": counted + 1,
         "name": np.array([vocabulary.class_name(hoi) for hoi in counted.tolist()], dtype=str),
         "verb": np.array(vocabulary.verbs)[vocabulary.class_verb[counted]],
@@ -69,7 +69,7 @@ def class_table(
     return table
 
 
-def image_table(names: StrArray, ledger: Ledger) -> Table:
+def image_table(names: StrArray, ledger: Ledger) -> Columns:
     """Count annotations, predictions and errors of each image.
 
     Parameters
@@ -106,7 +106,7 @@ def image_table(names: StrArray, ledger: Ledger) -> Table:
     }
 
 
-def sorted_table(table: Table, column: str, *, descending: bool = False) -> Table:
+def sorted_table(table: Columns, column: str, *, descending: bool = False) -> Columns:
     """Sort the rows of a table by one of its columns.
 
     Parameters
@@ -116,7 +116,7 @@ def sorted_table(table: Table, column: str, *, descending: bool = False) -> Tabl
     column : str
         Any of its columns, words and numbers alike.
     descending : bool
-        Highest first. Rows without a value stand last either way, and equal ones keep their order.
+        Highest first. Rows without a value come last either way, and equal ones keep their order.
 
     Raises
     ------
@@ -157,7 +157,7 @@ def _highest(score: FloatArray, group: IntArray, of: BoolArray, groups: int) -> 
 
 def _error_counts(
     ledger: Ledger, row_group: IntArray, annotation_group: IntArray, groups: int
-) -> Table:
+) -> Columns:
     # 64 bits, since ledgers keep classes in 16.
     cell = row_group.astype(np.int64) * len(LABELS) + ledger.row_label
     counts = np.bincount(cell, minlength=groups * len(LABELS)).reshape(groups, len(LABELS))

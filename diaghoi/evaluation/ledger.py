@@ -35,7 +35,7 @@ PART = 500_000
 class Ranked:
     """Predictions in ranking order and the annotated triplets they are measured against.
 
-    Rows are sorted by class and, in a class, from the best to the worst rank; equal scores stand in
+    Rows are sorted by class and, in a class, from the best to the worst rank; equal scores keep
     the order of the input.
 
     Parameters
@@ -133,7 +133,7 @@ class Ranked:
                     column = np.where(column < 0, -1, column + first_annotation[number])
                 columns.append(column)
             joined[name] = np.concatenate(columns)
-        # Equal scores of one part stand in the order of its input, and the parts in that of images.
+        # Equal scores of one part are in the order of its input, and the parts in that of images.
         order = ranking(joined["row_class"], joined["row_score"])
         for name in cls._names("row"):
             joined[name] = joined[name][order]
@@ -321,7 +321,7 @@ class Ledger(Ranked):
             yield classes, self._joined(found)
 
     def places(self, group: IntArray, score: FloatArray, input_: IntArray) -> IntArray:
-        """Find where other rows would stand among these.
+        """Find the places that other rows would have among these.
 
         Parameters
         ----------
@@ -331,7 +331,7 @@ class Ledger(Ranked):
         Returns
         -------
         (N,) int array
-            The row before which each would stand.
+            The row before which each would come.
         """
         places = np.empty(len(group), dtype=np.int64)
         for hoi in np.unique(group).tolist():

@@ -42,7 +42,7 @@ def split_means(
     -------
     mean_ap, max_recall : dict
         Fractions; None for a split without classes. Where there are ``seen`` and ``unseen``, their
-        harmonic mean stands beside them as ``harmonic``.
+        harmonic mean is added as ``harmonic``.
     """
     mean_ap: Split = {}
     max_recall: Split = {}

@@ -33,7 +33,7 @@ class Overlap:
     reached : (K,) bool array
         Whether the IoU reaches the threshold of the protocol.
     place : (Ba,) int array
-        Where an annotated box stands in the runs of the boxes of its cell.
+        Position of an annotated box in the runs of the boxes of its cell.
     """
 
     cell_of_predicted: IntArray
@@ -59,7 +59,7 @@ class Overlap:
         return hit
 
     def reaches(self, predicted: IntArray, annotated: IntArray) -> BoolArray:
-        """Tell which predicted boxes reach which annotated ones, pair by pair.
+        """Whether predicted boxes reach annotated ones, pair by pair.
 
         Parameters
         ----------

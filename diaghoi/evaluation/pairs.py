@@ -171,7 +171,7 @@ def pair_scores(counts: PairCounts, *, single_precision: bool = False) -> dict[s
     -------
     dict
         ``recall``, ``precision``, ``per_image``, ``human_recall`` and ``object_recall``: fractions
-        (pairs an image for ``per_image``), None where there is nothing to divide by.
+        (pairs per image for ``per_image``), None where there is nothing to divide by.
     """
     recall = ratio(counts.localised, counts.annotated)
     # The published code averages in 32 bits, so that 2/3 is 0.6666666865348816 there.

@@ -17,7 +17,7 @@ from diaghoi.cases.similarities import COMPARED, KINDS, NEAR, PLAUSIBLE, Similar
 from diaghoi.data.arrays.division import ratio
 from diaghoi.data.arrays.types import BoolArray, IntArray
 from diaghoi.diagnosis.diagnosis import Diagnosis
-from diaghoi.diagnosis.tables import Table
+from diaghoi.diagnosis.tables import Columns
 from diaghoi.exceptions import InputError
 from diaghoi.semantic.confusions import Confusion, confusions
 from diaghoi.semantic.evaluation import SemanticEvaluation
@@ -148,13 +148,13 @@ class SemanticDiagnosis:
         return self.diagnosis.vocabulary.verbs
 
     @staticmethod
-    def _named(found: list[Confusion], words: tuple[str, ...], table: Any) -> list[dict[str, Any]]:
+    def _named(found: list[Confusion], names: tuple[str, ...], table: Any) -> list[dict[str, Any]]:
         said = np.array([each.predicted for each in found], dtype=np.int64)
         meant = np.array([each.annotated for each in found], dtype=np.int64)
         return [
             {
-                "predicted": words[each.predicted].replace("_", " "),
-                "annotated": words[each.annotated].replace("_", " "),
+                "predicted": names[each.predicted].replace("_", " "),
+                "annotated": names[each.annotated].replace("_", " "),
                 "similarity": similarity,
                 "count": each.count,
                 "delta_map": each.delta_map,
@@ -162,7 +162,7 @@ class SemanticDiagnosis:
             for each, similarity in zip(found, table.at(meant, said).tolist(), strict=True)
         ]
 
-    def cases(self) -> Table:
+    def cases(self) -> Columns:
         """Table of all action and object errors.
 
         Returns
@@ -171,13 +171,13 @@ class SemanticDiagnosis:
             ``error``, ``image``, ``predicted``, ``score``, ``annotated`` (empty where nothing is
             annotated there), ``similarity`` (NaN there) and ``kind``.
         """
-        parts: list[Table] = []
-        words, ledger = self.diagnosis.vocabulary, self.diagnosis.ledger
+        parts: list[Columns] = []
+        vocabulary, ledger = self.diagnosis.vocabulary, self.diagnosis.ledger
 
         def names(verbs: IntArray, objects: IntArray) -> Any:
-            verb, thing = (*words.verbs, ""), (*words.objects, "")
+            verb, category = (*vocabulary.verbs, ""), (*vocabulary.objects, "")
             pairs = zip(verbs.tolist(), objects.tolist(), strict=True)
-            joined = [f"{verb[v]} {thing[o]}".strip().replace("_", " ") for v, o in pairs]
+            joined = [f"{verb[v]} {category[o]}".strip().replace("_", " ") for v, o in pairs]
             return np.array(joined, dtype=str)
 
         for error, found in self.errors.items():
@@ -198,8 +198,8 @@ class SemanticDiagnosis:
     def similarities(self) -> Similarities:
         """Similarity of all action and object errors, by the predicted triplets of the scenes."""
         evaluation, ledger = self.evaluation, self.diagnosis.ledger
-        found, words = evaluation.predicted.scenes, self.diagnosis.vocabulary
-        number, verbs = len(found.triplet_pair), np.int64(len(words.verbs))
+        found, vocabulary = evaluation.predicted.scenes, self.diagnosis.vocabulary
+        number, verbs = len(found.triplet_pair), np.int64(len(vocabulary.verbs))
         value, kind = np.full(number, np.nan), np.full(number, -1, dtype=np.int8)
         key = np.full(number, -1, dtype=np.int64)
         for error in self.errors.values():
@@ -216,7 +216,7 @@ class SemanticDiagnosis:
             value=value,
             kind=kind,
             meant=np.where(key >= 0, np.searchsorted(keys, key), -1),
-            names=class_names(words, (keys % verbs).tolist(), (keys // verbs - 1).tolist()),
+            names=class_names(vocabulary, (keys % verbs).tolist(), (keys // verbs - 1).tolist()),
             sigma=evaluation.measure.formula if evaluation.compares_objects else "sigma = S_v",
             tables=_table_names(evaluation),
         )

@@ -17,7 +17,7 @@ from diaghoi.data.protocol import Protocol
 from diaghoi.data.splits import split_classes
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.diagnosis.diagnosis import Diagnosis
-from diaghoi.diagnosis.tables import Table
+from diaghoi.diagnosis.tables import Columns
 from diaghoi.language.open_vocabulary import OpenVocabulary
 from diaghoi.language.words import verb_words
 from diaghoi.semantic.instances import Instances, class_names
@@ -223,7 +223,7 @@ class SemanticEvaluation:
         return rates
 
     @cached_property
-    def classes(self) -> Table:
+    def classes(self) -> Columns:
         """Table per annotated interaction.
 
         Returns
@@ -233,12 +233,12 @@ class SemanticEvaluation:
             ``annotated`` (triplets), ``soft_ap`` and ``ap`` (NaN without scores), ``precision``,
             ``recall`` and ``f1``.
         """
-        words, nothing = self.annotated.scenes.vocabulary, np.full(len(self.positives), np.nan)
+        vocabulary, nothing = self.annotated.scenes.vocabulary, np.full(len(self.positives), np.nan)
         standard = nothing
         if self.diagnosis is not None:
             standard = np.append(self.diagnosis.class_scores.average_precision, np.nan)
             standard = standard[self.class_number]
-        names = class_names(words, self.class_verb.tolist(), self.class_object.tolist())
+        names = class_names(vocabulary, self.class_verb.tolist(), self.class_object.tolist())
         return {
             "class": self.class_number + 1,
             "name": np.array(names, dtype=str),
@@ -253,18 +253,18 @@ class SemanticEvaluation:
     @property
     def notes(self) -> tuple[str, ...]:
         """What a reader of the figures has to know."""
-        tables = [("verbs", self.verbs, verb_words(self.words))]
+        tables = [("verbs", self.verbs, verb_words(self.vocabulary))]
         if self.compares_objects:
-            tables.append(("objects", self.objects, self.words.objects))
+            tables.append(("objects", self.objects, self.vocabulary.objects))
         return semantic_notes(
             self.annotated, self.predicted, self.joined, tables, scored=self.score is not None
         )
 
     @property
-    def words(self) -> Vocabulary:
+    def vocabulary(self) -> Vocabulary:
         """The data set without the free words of predictions."""
-        words = self.annotated.scenes.vocabulary
-        return words.base if isinstance(words, OpenVocabulary) else words
+        vocabulary = self.annotated.scenes.vocabulary
+        return vocabulary.base if isinstance(vocabulary, OpenVocabulary) else vocabulary
 
     @property
     def compares_objects(self) -> bool:
@@ -296,8 +296,8 @@ class SemanticEvaluation:
                 "signature": measure.signature if scored else measure.signature_without_scores,
             },
             "similarity": {
-                "verbs": _coverage(self.verbs, verb_words(self.words)),
-                "objects": _coverage(self.objects, self.words.objects),
+                "verbs": _coverage(self.verbs, verb_words(self.vocabulary)),
+                "objects": _coverage(self.objects, self.vocabulary.objects),
             },
             "counts": {
                 "images": len(self.joined.annotated),
@@ -330,11 +330,11 @@ def _mean(values: FloatArray | None, mask: BoolArray) -> float | None:
 
 def _coverage(fitted: Fitted, names: Sequence[str]) -> dict[str, Any]:
     """Name and source of a table, and which words of the data set it lacks."""
-    words, missing = len(set(names)), missing_words(fitted)
+    number, missing = len(set(names)), missing_words(fitted)
     return {
         "name": fitted.similarity.name,
         "source": fitted.similarity.source,
-        "words": words,
-        "covered": words - len(missing),
+        "words": number,
+        "covered": number - len(missing),
         "missing": missing,
     }

@@ -192,7 +192,7 @@ def _background(
     vocabulary = scenes.vocabulary
     number = len(image)
 
-    # The row after the last box stands in for the boxes of images without any.
+    # Images without boxes use a row after the last box.
     labels = np.append(scenes.box_label, vocabulary.person)
     boxes = np.concatenate([scenes.box_xyxy, np.zeros((1, 4))])
     first = np.searchsorted(scenes.box_image, image)

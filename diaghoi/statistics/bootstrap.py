@@ -2,7 +2,7 @@
 
 The images of the test set are the sample: another draw of them would give other figures. A resample
 draws as many images with replacement; each of its figures is computed as if the predictions and
-annotations of an image stood there as often as it was drawn (Efron and Tibshirani, An Introduction
+annotations of an image appeared as often as it was drawn (Efron and Tibshirani, An Introduction
 to the Bootstrap, 1993; BCa intervals: chapter 14).
 
 Mean average precision depends on the size of the test set: a class with few annotations has a

@@ -14,7 +14,7 @@ sum to the ECE.
 
 What this does not say: the ECE of few predictions is above 0 also where scores are calibrated, and
 most of the many predictions of a detector have low scores, where gaps are small. Compare detectors
-that keep equally many predictions an image.
+that keep equally many predictions per image.
 """
 
 from __future__ import annotations
@@ -139,8 +139,8 @@ class Calibration:
 
         ``ece``, ``mce``, ``brier``; ``bins`` with their bounds, ``count``, ``mean_score``,
         ``precision`` and ``gap``; ``errors`` with, for each label, ``count``, ``mean_score``,
-        ``ece_part`` and for each bin ``counts`` and ``gap_parts``; ``verbs``. None stands for the
-        mean of nothing.
+        ``ece_part`` and for each bin ``counts`` and ``gap_parts``; ``verbs``. None is the mean of
+        nothing.
         """
         return {
             "binning": "equal mass" if self.equal_mass else "equal width",
@@ -199,7 +199,7 @@ def measure_calibration(
     -------
     Calibration
         Without figures, and with a note that says why, where a score lies outside [0, 1] and so is
-        no probability, or nothing is predicted.
+        not a probability, or nothing is predicted.
 
     Raises
     ------
@@ -248,7 +248,7 @@ def measure_calibration(
 
 
 def _note(score: FloatArray) -> str:
-    """Say why scores are no probabilities."""
+    """Say why scores are not probabilities."""
     if not len(score):
         return "calibration: nothing is predicted"
     low, high = float(score.min()), float(score.max())

@@ -43,7 +43,7 @@ class Difference:
     path : str
         The figure in the JSON of a report, ``map.full`` for instance.
     title : str
-        The figure in words.
+        Name of the figure for people.
     labels : tuple of str
         The two detectors.
     first, second : float
@@ -59,7 +59,7 @@ class Difference:
     p_holm : float
         ``p`` corrected for the number of figures compared (Holm, 1979).
     sentence : str
-        All of this in plain words.
+        All of this as a sentence.
     """
 
     path: str
@@ -193,7 +193,7 @@ def paired_differences(
 
     def exchanged(swap: IntArray) -> dict[str, FloatArray]:
         # Both detectors are one ledger of twice the images: weights of 0 and 1 choose whose
-        # predictions an image has.
+        # predictions count on an image.
         values = mixed(np.concatenate([1 - swap, swap]))
         others = mixed(np.concatenate([swap, 1 - swap]))
         return {path: others[path] - values[path] for path in titles}
@@ -257,7 +257,7 @@ def _check_pair(first: Diagnosis, second: Diagnosis, split: str) -> int:
             f"({second.protocol.signature}); diagnose both under one"
         )
     if split not in first.splits:
-        raise InputError(f"'{split}' is no split; known: {', '.join(first.splits)}")
+        raise InputError(f"'{split}' is not a split; known: {', '.join(first.splits)}")
     if set(first.names.tolist()) != set(second.names.tolist()):
         only = set(first.names.tolist()) ^ set(second.names.tolist())
         raise InputError(
@@ -342,7 +342,7 @@ def _sentence(found: Difference, confidence: float) -> str:
 
 
 def level_of(confidence: float) -> float:
-    """Return the level below which p-values tell models apart: 0.05 for a confidence of 0.95."""
+    """Return the level below which models differ: 0.05 for a confidence of 0.95."""
     return round(1 - confidence, 12)
 
 

@@ -32,7 +32,7 @@ ALONE = ("--workers", "1")
 def test_tables_sentences_and_notes(run, study: Path) -> None:
     done = run("robustness", study, *ALONE)
     assert done.code == 0, done.err
-    assert done.out.startswith("2 models on hico-det, 20 images, protocol hico-det-520\n")
+    assert done.out.startswith("2 models on hico-det, 40 images, protocol hico-det-520\n")
     for title in ("Robustness, %", "MRI of each corruption, %", "CRI of each", "MRI of each sev"):
         assert f"\n{title}" in done.out
     told = " ".join(done.out.split())

@@ -23,7 +23,7 @@ def detectors(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Write annotations, two detectors that differ much, and a copy of the first."""
     folder = tmp_path_factory.mktemp("detectors")
     rng = np.random.default_rng(2)
-    truth = simulate.annotations(40, rng)
+    truth = simulate.annotations(100, rng)
     write(folder / "gt.npz", truth)
     found = simulate.detect(truth, simulate.WEAK, rng)
     write(folder / "one.npz", found)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -105,3 +106,11 @@ def test_protocols_are_frozen() -> None:
 def test_bad_choices_are_refused(name: str, changes: dict, message: str) -> None:
     with pytest.raises(InputError, match=message):
         protocol(name, **changes)
+
+
+@pytest.mark.parametrize(("strict", "expected"), [(False, [True, True]), (True, [False, True])])
+def test_one_rule_says_what_reaches_the_iou_threshold(strict: bool, expected: list[bool]) -> None:
+    chosen = protocol("hico-det", strict=strict)
+    values = np.array([0.5, np.nextafter(0.5, 1), 0.49, np.nan])
+    assert chosen.reached(values).tolist() == [*expected, False, False]
+    assert [chosen.reached(value) for value in values.tolist()] == [*expected, False, False]

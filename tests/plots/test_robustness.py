@@ -120,7 +120,7 @@ def test_long_names_and_gaps(kind) -> None:
 def test_drops_are_what_is_left_in_percent() -> None:
     rows = robustness_drops_table(model_of(study(), 1))
     assert [row.name for row in rows[:3]] == ["MB", "DB", "GauB"]
-    assert [row.left for row in rows[:3]] == pytest.approx([99, 98, 97])
+    assert [row.remaining for row in rows[:3]] == pytest.approx([99, 98, 97])
     ax = robustness_drops({"A": rows})
     line = ax.lines[0]
     assert line.get_ydata()[:3] == pytest.approx([99, 98, 97])

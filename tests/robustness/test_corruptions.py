@@ -20,7 +20,6 @@ from diaghoi.exceptions import InputError
 from diaghoi.robustness.corruptions import CORRUPTIONS, GROUPS, SEVERITIES, corrupt, find
 from diaghoi.robustness.corruptions.apply import generator
 from diaghoi.robustness.corruptions.strengths import strength, strengths
-from diaghoi.robustness.corruptions.throughput import seconds_per_picture
 
 pytest.importorskip("cv2", reason="OpenCV is not installed: pip install 'diaghoi[robustness]'")
 
@@ -404,9 +403,3 @@ class TestScene:
         assert bright[0] >= 79
         assert bright[-1] == pytest.approx(50 + 30 * 1.3, abs=1.5)
         assert streaks[:40].max() == 0
-
-
-def test_every_corruption_is_timed() -> None:
-    seconds = seconds_per_picture((16, 24), repeats=1, rng=np.random.default_rng(0))
-    assert [*seconds] == [*CORRUPTIONS]
-    assert min(seconds.values()) > 0

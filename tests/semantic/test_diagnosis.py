@@ -182,7 +182,7 @@ def test_similarities_are_those_of_the_cases(problem):
         wanted = (None, kind, None) if np.isnan(value) else (value, kind, meant)
         assert tuple(similar) == wanted
     for kind in KINDS:
-        assert known.having([kind]).sum() == (cases["kind"] == kind).sum()
+        assert known.of_kinds([kind]).sum() == (cases["kind"] == kind).sum()
 
 
 def test_similarities_name_their_tables():

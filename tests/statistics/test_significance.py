@@ -185,7 +185,7 @@ def test_what_cannot_be_compared(pair: list[Diagnosis]) -> None:
     names[0] = "elsewhere.jpg"
     with pytest.raises(InputError, match="2 images are in one of the diagnoses alone"):
         compare_pair(first, replace(second, names=names))
-    with pytest.raises(InputError, match="'unseen' is no split; known: full, rare, non_rare"):
+    with pytest.raises(InputError, match="'unseen' is not a split; known: full, rare, non_rare"):
         compare_pair(first, second, split="unseen")
     with pytest.raises(InputError, match="--bootstrap 1: give at least two"):
         compare_pair(first, second, 1)

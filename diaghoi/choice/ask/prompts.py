@@ -8,17 +8,15 @@ not drawn into the picture: the paper provides the box, and the published defaul
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
-import numpy as np
-
 from diaghoi.choice.answers import FILLERS
 from diaghoi.choice.classes import ARTICLE, NO_INTERACTION, interaction
 from diaghoi.choice.questions import LETTERS, Box, Question
+from diaghoi.data.arrays.seeding import hashed
 
 VERSION = 1
 """Changes with the wording, so that answers to another wording are not taken for these."""
@@ -94,9 +92,7 @@ def shown_order(question: Question, seed: int) -> tuple[str, ...]:
     tuple of str
         The options, and "None" behind them for each that is missing from four.
     """
-    identity = json.dumps([seed, question.image, question.name])
-    digest = hashlib.sha256(identity.encode("ascii")).digest()
-    rng = np.random.default_rng(int.from_bytes(digest[:16], "little"))
+    rng = hashed(json.dumps([seed, question.image, question.name]))
     options = [question.options[place] for place in rng.permutation(len(question.options))]
     return (*options, *FILLERS[:1] * (FEWEST - len(options)))
 

@@ -278,10 +278,12 @@ def _notes(
     yield from annotations.notes
     for judge in judges:
         yield from judge.notes
-    words = annotations.vocabulary
+    vocabulary = annotations.vocabulary
     named = {name for start, name in NAMES.items() if scenes[0].image.startswith(start)}
-    if words.name not in named and words.name != "swig-hoi":
-        what = f"--dataset {words.name}" if words.known else "--dataset and its description"
+    if vocabulary.name not in named and vocabulary.name != "swig-hoi":
+        what = (
+            f"--dataset {vocabulary.name}" if vocabulary.known else "--dataset and its description"
+        )
         yield (
             f"images like {scenes[0].image} do not tell the data set; give {what} where these "
             "questions are scored"

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from diaghoi.cli import options, outputs
-from diaghoi.cli.present import print_notes, show_sheets
+from diaghoi.cli.present import print_notes, show_tables
 from diaghoi.cli.similarity.agreement import agreement
 from diaghoi.cli.similarity.build import build
 from diaghoi.cli.similarity.tables import Combine, Weight
@@ -71,7 +71,7 @@ def inspect(
 ) -> None:
     """Describe a table: coverage, symmetry, diagonal, distribution, raters."""
     from diaghoi.language.words import verb_words
-    from diaghoi.report.similarity import table_sheets
+    from diaghoi.report.similarity import table_tables
     from diaghoi.semantic.tables.ratings import read_ratings
     from diaghoi.semantic.tables.senses import read_senses
     from diaghoi.semantic.tables.table_checks import table_facts
@@ -86,7 +86,7 @@ def inspect(
         },
         None if synsets is None else read_senses(synsets),
     )
-    show_sheets(result, json, quiet, table_sheets(result))
+    show_tables(result, json, quiet, table_tables(result))
 
 
 @similarity.command()
@@ -141,4 +141,4 @@ def subset(
         measure=measure,
     )
     result = found.to_dict()
-    show_sheets(result, json, quiet, subset_sheets(result))
+    show_tables(result, json, quiet, subset_tables(result))

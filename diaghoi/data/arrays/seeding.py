@@ -17,5 +17,10 @@ def seeded(seed: int, *names: object) -> np.random.Generator:
     names : object
         What is drawn, and for which image: neither order nor number of workers matters.
     """
-    key = "\0".join(map(str, (seed, *names))).encode("utf-8", "surrogateescape")
-    return np.random.default_rng(int.from_bytes(hashlib.sha256(key).digest()[:16], "little"))
+    return hashed("\0".join(map(str, (seed, *names))))
+
+
+def hashed(key: str) -> np.random.Generator:
+    """Return a random generator whose state is the hash of a text (SHA-256)."""
+    digest = hashlib.sha256(key.encode("utf-8", "surrogateescape")).digest()
+    return np.random.default_rng(int.from_bytes(digest[:16], "little"))
