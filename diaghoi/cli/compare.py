@@ -35,7 +35,7 @@ from diaghoi.data.scenes import Scenes, SceneSource
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.diagnosis.diagnose import diagnose
 from diaghoi.diagnosis.diagnosis import Diagnosis
-from diaghoi.diagnosis.plausibility import sampled_warnings
+from diaghoi.diagnosis.plausibility import plausibility_warnings
 from diaghoi.exceptions import InputError
 from diaghoi.formats import read_annotations
 from diaghoi.statistics.significance import compare_pair

@@ -65,7 +65,7 @@ def written_tables(comparison: Comparison, kind: str) -> str:
     """Write the tables of a comparison in one of :data:`FORMATS`."""
     if kind == "json":
         return to_json(comparison.to_dict()) + "\n"
-    from diaghoi.report.tables import to_text
+    from diaghoi.report.comparison import to_text
 
     writers: dict[str, Callable[[Comparison], str]] = {
         "text": to_text,
@@ -100,7 +100,7 @@ def show_comparison(
         if kind != "text":
             typer.echo(written_tables(comparison, kind), nl=False)
         elif not quiet:
-            from diaghoi.report.tables import print_comparison
+            from diaghoi.report.comparison import print_comparison
 
             print_comparison(comparison, notes=False)
     if quiet:

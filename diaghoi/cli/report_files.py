@@ -138,7 +138,7 @@ class ReportFiles:
             notes += draw_all(result, figure)
         return notes
 
-    def _tables_of(self, diagnosis: Diagnosis) -> list[tuple[Path, Table]]:
+    def _tables_of(self, diagnosis: Diagnosis) -> list[tuple[Path, Columns]]:
         # Computing a table is expensive: make only those to be written.
         kinds = ((self.class_table, "classes"), (self.image_table, "images"))
         return [(path, getattr(diagnosis, kind)) for path, kind in kinds if path is not None]

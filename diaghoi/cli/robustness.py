@@ -220,8 +220,8 @@ def _text(found: Robustness, kind: str, errors: bool) -> str:
     if kind == "json":
         return to_json(found.to_dict()) + "\n"
     comparison = found.comparison(errors=errors)
-    told = (f"{label}: {line}" for label, line in _sentences(found))
-    return written_tables(replace(comparison, notes=(*told, *comparison.notes)), kind)
+    sentences = (f"{label}: {line}" for label, line in _sentences(found))
+    return written_tables(replace(comparison, notes=(*sentences, *comparison.notes)), kind)
 
 
 def _sentences(found: Robustness) -> Iterator[tuple[str, str]]:

@@ -139,7 +139,7 @@ def test_numbers_that_files_do_not_have(describe: Describe, tmp_path: Path) -> N
         read_annotations(path, dataset=str(objects))
     assert str(error.value) == (
         f"{path}: image 'a.jpg': annotations[1].category_id: unknown object category 2; zoo "
-        "objects are numbered 5 to 9; if the file numbers them otherwise, say so in the "
+        "objects are numbered 5 to 9; if the file numbers them differently, fix the "
         "description"
     )
     verbs = describe("numbers = { objects = [5, 2, 9], verbs = [6, 1] }")

@@ -126,7 +126,7 @@ def subset(
     quiet: options.Quiet = False,
 ) -> None:
     """Compare every subset of the raters of a table with ratings by people."""
-    from diaghoi.report.similarity import subset_sheets
+    from diaghoi.report.similarity import subset_tables
     from diaghoi.semantic.measure import Measure
     from diaghoi.semantic.tables.ratings import read_ratings
     from diaghoi.semantic.tables.subsets import rater_subsets, read_judgements

@@ -59,7 +59,7 @@ class _Boxes:
     count: IntArray
 
 
-class Columns:
+class SceneColumns:
     """The tables of boxes, pairs and triplets, filled chunk by chunk.
 
     In each dict the box of the person comes first, then its distinct role boxes; a pair is a

@@ -23,7 +23,7 @@ from diaghoi.formats.base import Format, Kind, Options
 from diaghoi.formats.columns.checks import check_amount, shown
 from diaghoi.formats.containers.content import Content
 from diaghoi.formats.containers.safe_types import CacheTemplate
-from diaghoi.formats.v_coco.columns import Columns, Values
+from diaghoi.formats.v_coco.columns import SceneColumns, Values
 from diaghoi.formats.v_coco.keys import image_number, roles
 
 _CHUNK = 4096
@@ -50,7 +50,7 @@ def _read(content: Content, kind: Kind, options: Options) -> Scenes:
         position = np.argsort(image, kind="stable")
         image = image[position]
         dicts = list(map(dicts.__getitem__, position.tolist()))
-    columns = Columns(file, names, image, position, origin=options.origin_or(0))
+    columns = SceneColumns(file, names, image, position, origin=options.origin_or(0))
     completed = False
     for start in range(0, len(dicts), _CHUNK):
         rows = dicts[start : start + _CHUNK]
@@ -158,7 +158,7 @@ def _values(rows: Sequence[dict[str, Any]]) -> Values:
     return Values(person=person.reshape(n, 4), agent=agent.reshape(n, agents), role=role)
 
 
-def _blame(columns: Columns, rows: Sequence[dict[str, Any]], start: int) -> NoReturn:
+def _blame(columns: SceneColumns, rows: Sequence[dict[str, Any]], start: int) -> NoReturn:
     """Find the first value that cannot be read."""
     for n, row in enumerate(rows):
         for key in ("person_box", *roles().keys):

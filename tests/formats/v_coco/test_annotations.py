@@ -89,7 +89,7 @@ def test_options(tmp_path):
         read_annotations(path, instances=instances, ids=tmp_path / "no.ids")
     other = tmp_path / "x.npz"
     write(other, read_annotations(path, instances=instances, ids=ids))
-    with pytest.raises(InputError, match="--ids is for V-COCO annotations, official layout, and"):
+    with pytest.raises(InputError, match="--ids is for V-COCO annotations, official layout, but"):
         read_annotations(other, ids=ids)
 
 
@@ -211,7 +211,7 @@ def test_bad_instances(case, tmp_path):
 @pytest.mark.parametrize(
     ("ids", "expected"),
     [
-        ([], "no image ids in it; give the .ids file of the split, one id a line"),
+        ([], "no image ids in it; give the .ids file of the split, one id per line"),
         (["7.jpg"], "'7.jpg' is not an image id; give the .ids file"),
         ([7, 7], "image 7 is listed twice; list every image once"),
         ([7, 9], "image 9 is not annotated in "),
