@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from diaghoi.data.arrays.ragged import expand, first_of_run, marked, runs
 from diaghoi.data.arrays.types import BoolArray, FloatArray, IntArray
-from diaghoi.data.boxes import iou
+from diaghoi.data.iou import box_iou, reaches
 from diaghoi.data.protocol import Protocol
 from diaghoi.data.scenes import Scenes
 from diaghoi.evaluation.errors import DUPLICATE, TRUE_POSITIVE
@@ -106,7 +106,7 @@ def _near_duplicates(annotations: Scenes, protocol: Protocol) -> tuple[IntArray,
     owner, position = expand(*runs(cell[by_cell], cell))
     other = by_cell[position]
     xyxy, margin = annotations.box_xyxy, protocol.margin
-    duplicates = (owner != other) & (iou(xyxy[owner], xyxy[other], margin) > NEAR_DUPLICATE_IOU)
+    duplicates = (owner != other) & (box_iou(xyxy[owner], xyxy[other], margin) > NEAR_DUPLICATE_IOU)
     return owner[duplicates], other[duplicates]
 
 
@@ -265,8 +265,8 @@ def confident_people(images: LabelledImages) -> BoolArray:
     )
     box, other = unmatched[owner], confident[position]
     xyxy, protocol = predictions.box_xyxy, images.protocol
-    value = iou(xyxy[box], xyxy[other], protocol.margin)
-    agree = protocol.reached(value)
+    value = box_iou(xyxy[box], xyxy[other], protocol.margin)
+    agree = reaches(protocol, value)
     agree |= box == other  # the IoU of a box without area with itself is 0
     return _of_triplets(images, marked(box[agree], len(best)))
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from diaghoi.data.arrays.ragged import marked
 from diaghoi.data.arrays.types import BoolArray, FloatArray, IntArray
-from diaghoi.data.boxes import iou
+from diaghoi.data.iou import box_iou
 from diaghoi.data.protocol import Protocol
 from diaghoi.data.scenes import Scenes
 from diaghoi.evaluation.matching import Match, match
@@ -107,7 +107,9 @@ class MatchedImages:
         """Find the annotated box that a predicted one overlaps most, regardless of category."""
         boxes = np.flatnonzero(self.annotations.box_image == self.predictions.box_image[box])
         mine = np.repeat(self.predictions.box_xyxy[box][None], len(boxes), axis=0)
-        return _largest(boxes, iou(mine, self.annotations.box_xyxy[boxes], self.protocol.margin))
+        return _largest(
+            boxes, box_iou(mine, self.annotations.box_xyxy[boxes], self.protocol.margin)
+        )
 
     def closest_predicted(self, box: int, among: IntArray) -> NearestBox:
         """Find the predicted box that an annotated one overlaps most, among comparable categories.
@@ -124,7 +126,7 @@ class MatchedImages:
         chosen = (overlap.annotated == box) & np.isin(owner, among)
         return _largest(owner[chosen], overlap.value[chosen])
 
-    def iou(self, predicted: int, annotated: int) -> float:
+    def box_iou(self, predicted: int, annotated: int) -> float:
         """Return the intersection over union of two boxes of comparable categories."""
         overlap = self.matched.overlap
         return float(overlap.value[overlap.entry(np.array(predicted), np.array(annotated))])

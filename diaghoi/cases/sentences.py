@@ -8,6 +8,7 @@ from collections.abc import Callable
 import numpy as np
 
 from diaghoi.cases.matched_images import MatchedImages, NearestBox
+from diaghoi.data.iou import reaches
 from diaghoi.data.scenes import Scenes
 from diaghoi.data.splits import counted_classes
 from diaghoi.evaluation.errors import LABELS
@@ -199,7 +200,7 @@ def _person_action(view: MatchedImages, triplet: int) -> str:
 def _person_association(view: MatchedImages, triplet: int) -> str:
     human, obj = view.boxes(view.predictions, triplet)
     person = closest_person(view, human)
-    if view.protocol.reached(person.iou):
+    if reaches(view.protocol, person.iou):
         other = view.closest(obj)
         return (
             f"{_right('human', person)}, and the object box fits {_a_box(view, other)}, but "
@@ -286,7 +287,7 @@ def _wrong(view: MatchedImages, role: str, box: int) -> str:
     near = view.closest(box)
     category = _category(view.predictions, box, view)
     other = view.closest_of_all(box)
-    fits = view.protocol.categories_count and view.protocol.reached(other.iou)
+    fits = view.protocol.categories_count and reaches(view.protocol, other.iou)
     if near.box < 0 and fits:
         return f"the {role} box fits {_a_box(view, other)}; none is annotated as {category}"
     if near.box < 0:

@@ -27,7 +27,7 @@ from diaghoi.choice.questions import Questions
 from diaghoi.data.arrays.ragged import expand, place_in_group, runs
 from diaghoi.data.arrays.ranking import descending
 from diaghoi.data.arrays.types import BoolArray, FloatArray, IntArray
-from diaghoi.data.boxes import iou
+from diaghoi.data.iou import box_iou, reaches
 from diaghoi.data.scenes import Scenes
 from diaghoi.exceptions import InputError, close_matches, some_of
 
@@ -176,7 +176,7 @@ def _reached(
     for name, box in named[: 1 if match == "person" else 2]:
         asked = questions.boxes(name)[question]
         with np.errstate(invalid="ignore"):
-            reached = protocol.reached(iou(predictions.box_xyxy[box], asked, protocol.margin))
+            reached = reaches(protocol, box_iou(predictions.box_xyxy[box], asked, protocol.margin))
         on &= reached & (box >= 0)
     return on
 

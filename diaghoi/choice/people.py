@@ -19,7 +19,7 @@ import numpy as np
 from diaghoi.choice.joining import by_name, check_named
 from diaghoi.choice.questions import Questions
 from diaghoi.data.arrays.types import BoolArray, FloatArray
-from diaghoi.data.boxes import iou
+from diaghoi.data.iou import box_iou
 from diaghoi.data.scenes import Scenes
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.exceptions import InputError, some_of
@@ -187,5 +187,5 @@ def apart(boxes: FloatArray, margin: float) -> FloatArray:
 def same_person(people: FloatArray, boxes: FloatArray, margin: float) -> BoolArray:
     """(N, B) tell which boxes are those of each person; boxes without area are so if equal."""
     first, second = np.repeat(people, len(boxes), axis=0), np.tile(boxes, (len(people), 1))
-    same = (iou(first, second, margin) >= SAME_PERSON) | (first == second).all(axis=1)
+    same = (box_iou(first, second, margin) >= SAME_PERSON) | (first == second).all(axis=1)
     return np.asarray(same.reshape(len(people), len(boxes)))

@@ -20,7 +20,7 @@ from diaghoi.cli.inspect import inspect
 from diaghoi.cli.report import report
 from diaghoi.cli.robustness import robustness
 from diaghoi.cli.semantic import semantic
-from diaghoi.cli.similarity.tables_of import similarity
+from diaghoi.cli.similarity.commands import similarity
 from diaghoi.cli.usage import HintingCommand
 
 app = typer.Typer(

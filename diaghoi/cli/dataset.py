@@ -12,7 +12,7 @@ from diaghoi.cli.progress import progress
 from diaghoi.data.protocol import phrases_of
 from diaghoi.data.splits import split_classes
 from diaghoi.data.vocabulary import Vocabulary
-from diaghoi.diagnosis.inspect import inspect
+from diaghoi.diagnosis.inspection import inspect
 from diaghoi.exceptions import printable, some_of
 from diaghoi.formats import read_annotations
 from diaghoi.formats.datasets import vocabulary as vocabulary_named

@@ -16,7 +16,7 @@ from diaghoi.cli.present import lacks_letters, print_notes
 from diaghoi.cli.progress import Progress, progress
 from diaghoi.cli.reading import InputFiles
 from diaghoi.cli.report_files import PAGES
-from diaghoi.cli.similarity import tables as similar
+from diaghoi.cli.similarity import options as similar
 from diaghoi.data.groups import find_class
 from diaghoi.data.protocol import protocol as protocol_named
 from diaghoi.data.vocabulary import Vocabulary

@@ -10,7 +10,7 @@ import typer
 from diaghoi.cli import options, outputs
 from diaghoi.cli.locate import in_folder
 from diaghoi.cli.progress import progress
-from diaghoi.diagnosis import inspect as inspection
+from diaghoi.diagnosis import inspection as inspection
 from diaghoi.exceptions import printable
 from diaghoi.formats import read, read_annotations, read_predictions, recognise
 from diaghoi.report.json import to_json, write_json

@@ -13,7 +13,7 @@ from diaghoi.cli.present import print_notes
 from diaghoi.cli.progress import Progress, progress
 from diaghoi.cli.reading import InputFiles, Inputs
 from diaghoi.cli.report_files import check_page
-from diaghoi.cli.similarity import tables as similar
+from diaghoi.cli.similarity import options as similar
 from diaghoi.data.protocol import protocol as protocol_named
 from diaghoi.exceptions import InputError
 from diaghoi.report.json import to_json, write_json

@@ -144,11 +144,11 @@ def stages(models: Sequence[StudyModel]) -> list[str]:
 def _stage_title(stage: str, models: Sequence[StudyModel]) -> str:
     if stage:
         return STAGES[stage]
-    return "Stage not told" if any(model.stage for model in models) else ""
+    return "Stage not given" if any(model.stage for model in models) else ""
 
 
 def means_of(models: Sequence[StudyModel], values: Sequence[Values]) -> dict[str, Values]:
-    """Average the values of each stage, and take one-stage from two-stage means.
+    """Average the values of each stage, and subtract the one-stage from the two-stage mean.
 
     Parameters
     ----------

@@ -7,11 +7,11 @@ choices, so that two numbers are only compared when they mean the same.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Literal, NamedTuple, overload
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from diaghoi.data.arrays.types import BoolArray, FloatArray
+from diaghoi.data.arrays.types import FloatArray
 from diaghoi.exceptions import InputError, close_matches
 
 # The official evaluators build these levels in floating point, so that the fourth is
@@ -199,22 +199,6 @@ class Protocol:
         """Pixels by which a box is wider than the distance of its edges: 1 for inclusive boxes."""
         return 1.0 if self.boxes == "inclusive" else 0.0
 
-    @overload
-    def reached(self, iou: float) -> bool: ...
-
-    @overload
-    def reached(self, iou: FloatArray) -> BoolArray: ...
-
-    def reached(self, iou: float | FloatArray) -> bool | BoolArray:
-        """Whether an IoU is enough: at least the threshold, or above it where it is strict.
-
-        Parameters
-        ----------
-        iou : float or float64 array
-            Intersection over union; NaN is never enough.
-        """
-        return iou > self.iou if self.strict else iou >= self.iou
-
     def matches_like(self, other: Protocol) -> bool:
         """Whether both protocols find the same true positives in every class."""
         same_role = self.missing_role == other.missing_role
@@ -325,7 +309,9 @@ def protocol(name: str | Protocol, **changes: Any) -> Protocol:
         name = PROTOCOLS[name]
     rare = changes.get("rare")
     if rare not in (None, "train", "test"):
-        raise InputError(f"rare classes go by the 'train' or the 'test' set, not by '{rare}'")
+        raise InputError(
+            f"rare classes are counted in the 'train' or the 'test' set, not in '{rare}'"
+        )
     chosen = replace(name, **{key: value for key, value in changes.items() if value is not None})
     _check_groups(chosen.groups)
     if not 0 < chosen.iou <= 1:

@@ -64,7 +64,7 @@ class Vocabulary:
     no_interaction : int
         The verb that says "these two do not interact", -1 where the data set has none.
     protocol : Protocol
-        What a diagnosis goes by where the user does not choose.
+        The default of a diagnosis.
     benchmarks : tuple of Protocol
         The protocols of the data set's own benchmark, whose figures are in every report.
     splits : dict of (C,) bool array

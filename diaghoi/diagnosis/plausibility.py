@@ -20,9 +20,9 @@ ENOUGH = 20
 # Boxes are called far off where fewer than this share of those of either side are close to one of
 # the other: even a weak detector reaches half, swapped coordinates or images a tenth at most.
 LEAST_CLOSE = 0.15
-# Categories are called numbered otherwise where fewer than this share of close boxes agree.
+# Categories are said to be numbered differently where fewer than this share of close boxes agree.
 AGREEING = 0.2
-# Verbs are called numbered otherwise where, of the pairs that were found, fewer than this share
+# Verbs are said to be numbered differently where, of the pairs that were found, fewer than this share
 # have an annotated verb for their best one, or this many times as many would after a shift by one.
 SENSIBLE, SHIFTED = 0.04, 3
 # Images that show what is wrong with a whole file; fewer where they have very many boxes.
@@ -152,7 +152,7 @@ def _other_categories(
     return [
         f"only {int(agreeing.sum())} of {len(agreeing)} predicted objects that come close to an "
         f"annotated one have its category (most often '{names[0]}' is called '{names[1]}'): the "
-        "categories may be numbered otherwise (--objects)"
+        "categories may be numbered differently (--objects)"
     ]
 
 
@@ -191,7 +191,7 @@ def _other_verbs(annotations: Scenes, predictions: Scenes) -> list[str]:
     if share[0] < SENSIBLE:
         return [
             f"the best verb of only {100 * share[0]:.1f} % of {len(found)} pairs that were found "
-            "is annotated: the verbs may be numbered otherwise"
+            "is annotated: the verbs may be numbered differently"
         ]
     return []
 

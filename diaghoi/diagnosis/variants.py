@@ -17,7 +17,7 @@ import numpy as np
 
 from diaghoi.data.arrays.ragged import expand, first_of_run, runs
 from diaghoi.data.arrays.types import BoolArray, FloatArray, IntArray
-from diaghoi.data.boxes import iou as box_iou
+from diaghoi.data.iou import box_iou
 from diaghoi.data.protocol import protocol
 from diaghoi.data.scenes import Scenes
 from diaghoi.exceptions import InputError

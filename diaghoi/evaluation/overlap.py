@@ -9,7 +9,7 @@ import numpy as np
 
 from diaghoi.data.arrays.ragged import expand
 from diaghoi.data.arrays.types import BoolArray, FloatArray, IntArray
-from diaghoi.data.boxes import iou
+from diaghoi.data.iou import box_iou, reaches
 from diaghoi.data.protocol import Protocol
 from diaghoi.data.scenes import Scenes
 
@@ -102,7 +102,7 @@ def box_overlap(annotations: Scenes, predictions: Scenes, protocol: Protocol) ->
     count = in_cell[cell_of_predicted]
     owner, position = expand(cell_start[cell_of_predicted], count)
     annotated = by_cell[position]
-    value = iou(
+    value = box_iou(
         predictions.box_xyxy[owner],
         annotations.box_xyxy[annotated],
         margin=protocol.margin,
@@ -114,7 +114,7 @@ def box_overlap(annotations: Scenes, predictions: Scenes, protocol: Protocol) ->
         count=count,
         annotated=annotated,
         value=value,
-        reached=protocol.reached(value),
+        reached=reaches(protocol, value),
         place=place,
     )
 

@@ -15,7 +15,7 @@ from diaghoi.formats.reading import (
     read_annotations,
     read_predictions,
 )
-from diaghoi.formats.recognition import FORMATS, recognise
+from diaghoi.formats.registry import FORMATS, recognise
 from diaghoi.formats.triplet_lists import write_triplet_lists
 from diaghoi.formats.v_coco.writing import write_v_coco
 

@@ -1,4 +1,7 @@
-"""What defines a format: a name, a function that recognises it from the content, a reader."""
+"""What defines a format: a name, a function that recognises it from the content, a reader.
+
+:data:`diaghoi.formats.registry.FORMATS` lists all formats, in the order in which they are tried.
+"""
 
 from __future__ import annotations
 

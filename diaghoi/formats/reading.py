@@ -12,7 +12,7 @@ from diaghoi.formats.columns.merging import merge
 from diaghoi.formats.containers.content import Content, load
 from diaghoi.formats.containers.pickles import collector_off
 from diaghoi.formats.datasets import vocabulary
-from diaghoi.formats.recognition import described, forced, matching, vocabulary_of
+from diaghoi.formats.registry import described, forced, matching, vocabulary_of
 from diaghoi.formats.v_coco import annotations as vcoco_annotations
 from diaghoi.formats.v_coco import results as vcoco_results
 

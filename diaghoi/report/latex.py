@@ -1,6 +1,6 @@
-r"""Comparisons as LaTeX: tables for a paper of two columns, that need nothing but booktabs.
+r"""Comparisons as LaTeX: tables for a two-column paper that need nothing but booktabs.
 
-The text is UTF-8. Names of models keep their letters; those that pdflatex has not, such as Greek
+The text is UTF-8. Names of models keep their letters; those that pdflatex lacks, such as Greek
 and Chinese ones, need LuaLaTeX or XeLaTeX.
 """
 
@@ -21,8 +21,8 @@ from diaghoi.report.layout import column_blocks, group_runs, widened
 COLUMN_WIDTH, TEXT_WIDTH = 234.9, 496.8
 # Names of models and backbones that are longer than this many letters may be broken.
 LONGEST_LABEL = 26
-# The ten characters that mean something to LaTeX, then those of our own texts that pdflatex has
-# not, or sets as another character.
+# The ten characters that mean something to LaTeX, then those of our own texts that pdflatex lacks
+# or sets as another character.
 WRITTEN = str.maketrans(
     {character: f"\\{character}" for character in "{}$&#_%"}
     | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
@@ -54,7 +54,7 @@ def to_latex(comparison: Comparison) -> str:
     r"""Write the tables of a comparison as LaTeX, to be read with ``\input``.
 
     Each table has a caption and a label (``tab:diaghoi-official`` and so on), and is as wide as one
-    column of a paper of two columns, or, where it does not fit there, as both (``table*``).
+    column of a two-column paper, or, where it does not fit there, as both (``table*``).
 
     Parameters
     ----------

@@ -17,7 +17,7 @@ import numpy as np
 from diaghoi.data.arrays.ragged import expand, first_of_run, runs
 from diaghoi.data.arrays.threads import threads
 from diaghoi.data.arrays.types import BoolArray, FloatArray, IntArray
-from diaghoi.data.boxes import iou
+from diaghoi.data.iou import box_iou
 from diaghoi.data.protocol import Protocol
 from diaghoi.evaluation.errors import choose_in_turn
 from diaghoi.semantic.instances import Instances
@@ -220,7 +220,7 @@ def _meeting(
     for role in ("pair_human", "pair_object"):
         one = found.box_xyxy[getattr(found, role)[offered[owner]]]
         other = truth.box_xyxy[getattr(truth, role)[wanted[position]]]
-        meeting = iou(one, other, protocol.margin) >= theta
+        meeting = box_iou(one, other, protocol.margin) >= theta
         owner, position = owner[meeting], position[meeting]
     # From pairs to the triplets of both pairs.
     by_offer = np.argsort(offer_of, kind="stable")

@@ -8,7 +8,7 @@ import numpy as np
 
 from diaghoi.data.arrays.ragged import expand, place_in_group
 from diaghoi.data.arrays.types import FloatArray, IntArray
-from diaghoi.data.boxes import iou
+from diaghoi.data.iou import box_iou
 from diaghoi.data.scenes import Scenes
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.simulate.detector import Detector
@@ -70,7 +70,7 @@ def instances(scenes: Scenes) -> IntArray:
     before = place_in_group(cell)
     later, earlier = expand(np.arange(len(order)) - before, before)
     boxes = np.asarray(scenes.box_xyxy[order], dtype=np.float64)
-    same = iou(boxes[later], boxes[earlier], margin=1.0) >= SAME_INSTANCE
+    same = box_iou(boxes[later], boxes[earlier], margin=1.0) >= SAME_INSTANCE
     first = np.arange(len(order))
     np.minimum.at(first, later[same], earlier[same])
     while not np.array_equal(first[first], first):

@@ -34,7 +34,7 @@ from diaghoi.data.arrays.threads import threads
 from diaghoi.data.arrays.types import FloatArray, IntArray
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.exceptions import InputError
-from diaghoi.statistics.resampling import Figures, Resampler
+from diaghoi.statistics.weighted_figures import Figures, Resampler
 
 Method = Literal["centred", "percentile", "bca"]
 
@@ -202,7 +202,7 @@ def check_settings(images: int, resamples: int, confidence: float) -> None:
         For fewer than two images or resamples, or a confidence outside (0, 1).
     """
     if images < 2:
-        raise InputError(f"intervals need at least two images to draw from, and there is {images}")
+        raise InputError(f"intervals need at least two images to draw from, found {images}")
     if resamples < 2:
         raise InputError(f"--bootstrap {resamples}: give at least two resamples, usually 1000")
     if not 0 < confidence < 1:

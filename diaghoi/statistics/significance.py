@@ -28,7 +28,7 @@ from diaghoi.statistics.bootstrap import (
     groups_left_out,
     resampled,
 )
-from diaghoi.statistics.resampling import MeanPrecisions
+from diaghoi.statistics.weighted_figures import MeanPrecisions
 
 Progress = Callable[[int], Any]
 Figured = Callable[[IntArray], Mapping[str, FloatArray]]

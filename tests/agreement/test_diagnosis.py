@@ -19,7 +19,7 @@ from diaghoi.data.scenes import Scenes
 from diaghoi.evaluation.errors import LABELS
 from diaghoi.oracles import ORACLES
 from diaghoi.statistics.attribution import attribute
-from diaghoi.statistics.resampling import Resampler
+from diaghoi.statistics.weighted_figures import Resampler
 
 Problem = tuple[Scenes, Scenes]
 NAMES = st.sampled_from(["hico-det", "hico-det-520", "diag-hoi", "upt"])

@@ -197,7 +197,7 @@ def test_one_model_is_its_own_mean() -> None:
 
 def test_models_without_stage_stand_apart() -> None:
     groups = table(of_values("map.full", 0.1, 0.2, 0.4, stages="-12"), "map").row_groups
-    titles = ["One-stage", "Two-stage", "", "Stage not told"]
+    titles = ["One-stage", "Two-stage", "", "Stage not given"]
     assert [group.title for group in groups] == titles
     assert [row.title for row in groups[-1].rows] == ["a"]
 

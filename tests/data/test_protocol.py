@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from diaghoi import PROTOCOLS, InputError, Protocol, protocol
+from diaghoi.data.iou import reaches
 from diaghoi.data.protocol import Group, choices_of
 from diaghoi.data.splits import split_classes
 from diaghoi.data.vocabulary import hico_det
@@ -112,5 +113,5 @@ def test_bad_choices_are_refused(name: str, changes: dict, message: str) -> None
 def test_one_rule_says_what_reaches_the_iou_threshold(strict: bool, expected: list[bool]) -> None:
     chosen = protocol("hico-det", strict=strict)
     values = np.array([0.5, np.nextafter(0.5, 1), 0.49, np.nan])
-    assert chosen.reached(values).tolist() == [*expected, False, False]
-    assert [chosen.reached(value) for value in values.tolist()] == [*expected, False, False]
+    assert reaches(chosen, values).tolist() == [*expected, False, False]
+    assert [reaches(chosen, value) for value in values.tolist()] == [*expected, False, False]

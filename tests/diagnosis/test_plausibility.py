@@ -79,7 +79,7 @@ def test_objects_numbered_otherwise(truth, found, people_too: bool) -> None:
     message = warned(truth, replace(found, box_label=label))
     assert message.startswith("only ")
     assert "have its category (most often '" in message
-    assert message.endswith("the categories may be numbered otherwise (--objects)")
+    assert message.endswith("the categories may be numbered differently (--objects)")
 
 
 def test_boxes_counted_from_one(truth, found) -> None:

@@ -20,7 +20,7 @@ from diaghoi.statistics.bootstrap import (
     shift_of,
     stretch_of,
 )
-from diaghoi.statistics.resampling import MeanPrecisions, Resampler
+from diaghoi.statistics.weighted_figures import MeanPrecisions, Resampler
 
 
 @pytest.fixture(scope="module")
@@ -207,7 +207,7 @@ def test_one_image_is_too_few() -> None:
         scenes([image("a", boxes, [(0, 1, RIDE)])], scored=False),
         scenes([image("a", boxes, [(0, 1, RIDE, 0.5, 0.5)])], scored=True),
     )
-    with pytest.raises(InputError, match="at least two images to draw from, and there is 1"):
+    with pytest.raises(InputError, match="at least two images to draw from, found 1"):
         bootstrap(one)
 
 

@@ -21,7 +21,7 @@ from diaghoi.choice.ask.prompts import Frame
 from diaghoi.choice.joining import by_name, check_named, strangers
 from diaghoi.choice.questions import Box, Questions
 from diaghoi.data.arrays.types import FloatArray
-from diaghoi.data.boxes import iou
+from diaghoi.data.iou import box_iou, reaches
 from diaghoi.data.protocol import Protocol
 from diaghoi.data.scenes import Scenes
 from diaghoi.exceptions import InputError, some_of
@@ -95,9 +95,9 @@ def found_person(person: Box, boxes: Sequence[Box], protocol: Protocol) -> Box |
     if not boxes:
         return None
     asked = np.full((len(boxes), 4), person, dtype=np.float64)
-    overlap = iou(asked, np.array(boxes, dtype=np.float64), protocol.margin)
+    overlap = box_iou(asked, np.array(boxes, dtype=np.float64), protocol.margin)
     best = int(np.argmax(overlap))
-    return boxes[best] if protocol.reached(float(overlap[best])) else None
+    return boxes[best] if reaches(protocol, float(overlap[best])) else None
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -35,7 +35,7 @@ from diaghoi.choice.classes import (
     predicted_interactions,
 )
 from diaghoi.choice.people import SAME_PERSON
-from diaghoi.data.boxes import iou
+from diaghoi.data.iou import box_iou
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.exceptions import InputError, close_matches, some_of
 from diaghoi.formats.columns.checks import shown
@@ -145,7 +145,7 @@ class FileJudge:
         if len(numbers) == 4:
             boxes = np.array([each.box for each in subject.people], dtype=np.float64)
             box = np.broadcast_to(np.array(numbers) - self._origin, boxes.shape)
-            overlap = iou(boxes, box, self._margin)
+            overlap = box_iou(boxes, box, self._margin)
             if overlap.max() >= SAME_PERSON:
                 return int(overlap.argmax())
         raise InputError(

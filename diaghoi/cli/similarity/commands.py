@@ -11,7 +11,7 @@ from diaghoi.cli import options, outputs
 from diaghoi.cli.present import print_notes, show_tables
 from diaghoi.cli.similarity.agreement import agreement
 from diaghoi.cli.similarity.build import build
-from diaghoi.cli.similarity.tables import Combine, Weight
+from diaghoi.cli.similarity.options import Combine, Weight
 from diaghoi.exceptions import some_of
 from diaghoi.formats.datasets import vocabulary as vocabulary_named
 

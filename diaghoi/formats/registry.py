@@ -1,4 +1,4 @@
-"""Recognise the format and the data set of a file."""
+"""The list of all formats; recognise the format and the data set of a file."""
 
 from __future__ import annotations
 

@@ -1,11 +1,14 @@
-"""Boxes as (N, 4) arrays xyxy in pixels: areas and intersection over union."""
+"""Intersection over union of boxes, and the one rule for when it is enough."""
 
 from __future__ import annotations
+
+from typing import overload
 
 import numpy as np
 
 from diaghoi.data.arrays.division import ratios
-from diaghoi.data.arrays.types import FloatArray
+from diaghoi.data.arrays.types import BoolArray, FloatArray
+from diaghoi.data.protocol import Protocol
 
 
 def area(xyxy: FloatArray, margin: float) -> FloatArray:
@@ -15,7 +18,7 @@ def area(xyxy: FloatArray, margin: float) -> FloatArray:
     )
 
 
-def iou(first: FloatArray, second: FloatArray, margin: float) -> FloatArray:
+def box_iou(first: FloatArray, second: FloatArray, margin: float) -> FloatArray:
     """Intersection over union of boxes row by row.
 
     Parameters
@@ -38,3 +41,24 @@ def iou(first: FloatArray, second: FloatArray, margin: float) -> FloatArray:
     union = area(first, margin) + area(second, margin) - shared
     # Two boxes without area have no union; they do not overlap.
     return ratios(shared, union, undefined=0.0)
+
+
+@overload
+def reaches(protocol: Protocol, iou: float) -> bool: ...
+
+
+@overload
+def reaches(protocol: Protocol, iou: FloatArray) -> BoolArray: ...
+
+
+def reaches(protocol: Protocol, iou: float | FloatArray) -> bool | BoolArray:
+    """Whether an IoU is enough: at least the threshold, or above it where it is strict.
+
+    Parameters
+    ----------
+    protocol : Protocol
+        With the threshold.
+    iou : float or float64 array
+        Intersection over union; NaN is never enough.
+    """
+    return iou > protocol.iou if protocol.strict else iou >= protocol.iou

@@ -10,7 +10,7 @@ from support.scenes import BICYCLE, CAR, EAT, PERSON, RIDE, image, scenes
 
 from diaghoi import simulate
 from diaghoi.data.scenes import Scenes
-from diaghoi.diagnosis.inspect import inspect
+from diaghoi.diagnosis.inspection import inspect
 
 BOXES = [(PERSON, (0, 0, 9, 9)), (BICYCLE, (10, 0, 19, 9))]
 
