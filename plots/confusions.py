@@ -25,8 +25,8 @@ from diaghoi.plots.labels import fitted
 from diaghoi.plots.legend import legend_above
 from diaghoi.plots.panels import one_panel
 from diaghoi.plots.style import colour, lighter, paper
-from diaghoi.semantic.confusions import confusions as find_confusions
-from diaghoi.semantic.repairs import Repairs
+from diaghoi.semantic.confusions import costliest_confusions
+from diaghoi.semantic.partial_oracle import PartialOracle
 
 SHOWN = 10
 MANY_ROWS = 2  # of panels; more show half as many confusions
@@ -180,8 +180,8 @@ def _data(source: Source) -> list[Cost]:
     diagnosis = diagnosis_of(source)
     ledger, words = diagnosis.ledger, diagnosis.vocabulary
     rows = np.flatnonzero((ledger.row_label == ACTION) & (ledger.row_annotation >= 0))
-    found = find_confusions(
-        Repairs(diagnosis=diagnosis, error="action"),
+    found = costliest_confusions(
+        PartialOracle(diagnosis=diagnosis, error="action"),
         rows,
         words.class_verb[ledger.row_class[rows]],
         words.class_verb[ledger.annotation_class[ledger.row_annotation[rows]]],

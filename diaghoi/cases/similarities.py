@@ -1,6 +1,6 @@
 """How similar wrong predictions are to what is annotated there, triplet by triplet.
 
-:mod:`diaghoi.semantic.meanings` says what there is; cases and pages show it.
+:mod:`diaghoi.semantic.compared_errors` says what there is; cases and pages show it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Models that answer questions and detectors side by side, in the layout of the paper.
+"""Language models and detectors side by side, in the layout of the paper.
 
-Tables 1 to 4 of paper 002: four figures, each for single- and multi-person questions and overall,
-models in groups.
+Tables 1 to 4 of paper 002: four metrics, each for single- and multi-person questions and overall,
+with the models in groups.
 """
 
 from __future__ import annotations
@@ -12,14 +12,15 @@ from typing import Any
 
 from diaghoi.choice.evaluation import REPLIES, ChoiceEvaluation
 from diaghoi.choice.score import SUBSETS
-from diaghoi.choice.selection import selection
+from diaghoi.choice.selection import selection_rates
 from diaghoi.comparison.comparison import Comparison
 from diaghoi.comparison.figures import Column
 from diaghoi.comparison.study import Model, check_models
 from diaghoi.comparison.tables import Cell, Row, Section, Table, best_models
 from diaghoi.exceptions import InputError
 
-Named = Sequence[tuple[str, str]]
+Labelled = Sequence[tuple[str, str]]
+"""Label and group of each model."""
 
 OVERALL = "overall"
 METRIC_TITLES = {
@@ -43,19 +44,19 @@ SELECTED = (
 def compare_choices_table(
     evaluations: Sequence[ChoiceEvaluation], groups: Sequence[str] = ()
 ) -> Comparison:
-    """Set the figures of some models side by side.
+    """Compare the metrics of some models side by side.
 
     Parameters
     ----------
     evaluations : sequence of ChoiceEvaluation
-        Of the same questions, with different labels.
+        Evaluations on the same questions, with different labels.
     groups : sequence of str
         Group of each model, such as "VLM"; none for a table without groups.
 
     Raises
     ------
     InputError
-        Where there is no model, labels stand there twice, or the questions differ.
+        Where there is no model, a label appears twice, or the questions differ.
     """
     if not evaluations:
         raise InputError("there is no model to compare; give at least one")
@@ -116,13 +117,13 @@ def _scores(evaluations: Sequence[ChoiceEvaluation], groups: Sequence[str]) -> T
         + (" Single, multi: questions on images with one person, or several." if parted else ""),
         columns,
         [values(each) for each in evaluations],
-        _named(evaluations, groups),
+        _labelled(evaluations, groups),
     )
 
 
 def _selected(evaluations: Sequence[ChoiceEvaluation], groups: Sequence[str]) -> Table:
     def values(evaluation: ChoiceEvaluation) -> list[float | None]:
-        found: Mapping[str, Any] = selection(evaluation.answers, evaluation.tallies[""])
+        found: Mapping[str, Any] = selection_rates(evaluation.answers, evaluation.tallies[""])
         return [found[column.key] for column in SELECTED]
 
     return _table(
@@ -132,11 +133,11 @@ def _selected(evaluations: Sequence[ChoiceEvaluation], groups: Sequence[str]) ->
         "fewer or more options picked than are right, or with none, %.",
         SELECTED,
         [values(each) for each in evaluations],
-        _named(evaluations, groups),
+        _labelled(evaluations, groups),
     )
 
 
-def _named(evaluations: Sequence[ChoiceEvaluation], groups: Sequence[str]) -> Named:
+def _labelled(evaluations: Sequence[ChoiceEvaluation], groups: Sequence[str]) -> Labelled:
     return [(each.answers.label, group) for each, group in zip(evaluations, groups, strict=True)]
 
 
@@ -146,9 +147,9 @@ def _table(
     caption: str,
     columns: Sequence[Column],
     values: Sequence[Sequence[float | None]],
-    named: Named,
+    labelled: Labelled,
 ) -> Table:
-    """Lay figures out: models in the order of the groups, the best of each column bold."""
+    """Build a table: models in the order of the groups, the best of each column in bold."""
     best = [
         best_models(column, [row[place] for row in values]) for place, column in enumerate(columns)
     ]
@@ -160,14 +161,16 @@ def _table(
                 for place, value in enumerate(values[number])
             ),
         )
-        for number, (label, _) in enumerate(named)
+        for number, (label, _) in enumerate(labelled)
     ]
     sections = tuple(
         Section(
             title=group,
-            rows=tuple(row for row, (_, own) in zip(rows, named, strict=True) if own == group),
+            rows=tuple(
+                row for row, (_, of_row) in zip(rows, labelled, strict=True) if of_row == group
+            ),
         )
-        for group in dict.fromkeys(group for _, group in named)
+        for group in dict.fromkeys(group for _, group in labelled)
     )
     return Table(
         key=key,

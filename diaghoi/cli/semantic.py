@@ -189,7 +189,7 @@ def _evaluated(
     no_scores: bool,
     shown: Progress,
 ) -> SemanticEvaluation:
-    from diaghoi.semantic.evaluate import evaluate
+    from diaghoi.semantic.run_evaluation import evaluate
 
     shown.start("matching", total=len(read.annotations))
     return evaluate(

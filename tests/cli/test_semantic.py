@@ -317,7 +317,7 @@ def test_people_may_have_a_scale_of_their_own(run, alone):
         (("inspect", "t.csv", "--dataset", "hico"), "unknown data set 'hico'"),
         (("merge", "t.csv", "--out", "t.csv"), "would overwrite what is read"),
         (("merge", "t.csv", "--out", "t.txt"), "are written as .csv or .npz"),
-        (("merge", "t.csv", "t.csv", "--out", "m.csv"), "stands in two tables"),
+        (("merge", "t.csv", "t.csv", "--out", "m.csv"), "appears in two tables"),
         (("subset", "t.csv", "--human", "t.csv", "--weight", "3"), "weight 3"),
     ],
 )

@@ -108,7 +108,7 @@ def setting_of(questions: Questions, setting: int | None, *, thing: bool = False
                 f"{questions.file}: {each.where} has no box of the person, which setting "
                 f"{setting} needs; give questions with boxes, or --setting 1"
             )
-        if thing and each.thing is None:
+        if thing and each.object is None:
             raise InputError(
                 f"{questions.file}: {each.where} has no box of the object; leave --object-box out"
             )

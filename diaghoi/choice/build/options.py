@@ -1,9 +1,8 @@
-"""The options of a question: annotated interactions and negatives, four together.
+"""The options of a question: annotated interactions and negatives, four in total.
 
-Section 2.2 of the paper (002): every question has four options; the annotated ones are right, and
-several may be. As in the published questions, four of more than four annotated interactions are
-taken, and then no option is wrong. The order of options is left to the evaluation, which shuffles
-them.
+Section 2.2 of the paper (002): every question has four options, of which the annotated ones are
+right. As in the published questions, four are drawn of more than four annotated interactions, and
+then no option is wrong. The evaluation shuffles the options, so their order does not matter here.
 """
 
 from __future__ import annotations
@@ -20,23 +19,23 @@ OPTIONS = 4
 
 
 def option_text(found: Interaction) -> str:
-    """Word an interaction as the published questions do: ``ride a/an bicycle``."""
+    """Write an interaction as the published questions do: ``ride a/an bicycle``."""
     verb = f"{found.verb} with" if found.verb == NO_INTERACTION else found.verb
-    return f"{verb}{ARTICLE}{found.thing}"
+    return f"{verb}{ARTICLE}{found.object}"
 
 
-def seeded(seed: int, *words: object) -> np.random.Generator:
-    """Give a random generator that depends on the seed and some words alone, and on no order.
+def seeded(seed: int, *keys: object) -> np.random.Generator:
+    """Return a random generator that depends on the seed and some keys alone, not on order.
 
     Parameters
     ----------
     seed : int
-        Of the benchmark.
-    words : object
+        Seed of the benchmark.
+    keys : object
         What is drawn, and for which image and person.
     """
-    told = "\0".join(map(str, (seed, *words))).encode("utf-8", "surrogateescape")
-    return np.random.default_rng(int.from_bytes(hashlib.sha256(told).digest()[:16], "little"))
+    identity = "\0".join(map(str, (seed, *keys))).encode("utf-8", "surrogateescape")
+    return np.random.default_rng(int.from_bytes(hashlib.sha256(identity).digest()[:16], "little"))
 
 
 def options_of(
@@ -47,11 +46,11 @@ def options_of(
     Parameters
     ----------
     target : Target
-        What it is about.
+        What the question is about.
     negatives : sequence of Interaction
-        Those that judges left.
+        The candidates that judges confirmed.
     seed : int
-        Of the benchmark.
+        Seed of the benchmark.
 
     Returns
     -------
@@ -70,7 +69,7 @@ def options_of(
 def _drawn(
     found: Sequence[Interaction], number: int, rng: np.random.Generator
 ) -> list[Interaction]:
-    """Draw so many at most, and leave them in their order."""
+    """Draw at most so many, in their original order."""
     if len(found) <= number:
         return list(found)
     return [found[place] for place in sorted(rng.permutation(len(found))[:number].tolist())]

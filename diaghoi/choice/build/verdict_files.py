@@ -1,11 +1,11 @@
-"""Verdicts that stand in a file: of people, or of a model that was asked elsewhere.
+"""Verdicts in a file: of people, or of a model that was asked elsewhere.
 
 CSV with a header, or JSON lines, one verdict each::
 
     image,person,verb,object,verdict
     HICO_test2015_00000001.jpg,0,ride,bicycle,negative
 
-``class`` (``ride bicycle``, or the text of an option) may stand for ``verb`` and ``object``. The
+``class`` (``ride bicycle``, or the text of an option) may replace ``verb`` and ``object``. The
 person is a number, people being counted from 0 from the left as in the ``verdicts.csv`` of a
 benchmark, or a box x1, y1, x2, y2 (in CSV with spaces between) as the annotations write it.
 Without a person a verdict holds for the image, and for those of its people of whom the file says
@@ -25,14 +25,14 @@ from typing import Any
 
 import numpy as np
 
-from diaghoi.choice.build.candidates import Subject, Target
-from diaghoi.choice.build.judges import Asked, Verdicts
+from diaghoi.choice.build.candidates import ImageTargets, Target
+from diaghoi.choice.build.judges import JudgeRequest, Verdicts
 from diaghoi.choice.classes import (
     ARTICLE,
     Interaction,
-    interaction,
-    matching_name,
-    predicted_interactions,
+    interactions_of,
+    normalised,
+    parse_option,
 )
 from diaghoi.choice.people import SAME_PERSON
 from diaghoi.data.boxes import iou
@@ -47,38 +47,42 @@ _Row = tuple[str, dict[str, Any]]
 
 
 class FileJudge:
-    """Gives the verdicts of a file, and is silent on the rest.
+    """Gives the verdicts of a file, and none on the rest.
 
     Parameters
     ----------
     path : pathlib.Path
-        As described above.
-    subjects : sequence of Subject
+        The file, as described above.
+    image_targets : sequence of ImageTargets
         The images that it can be about.
     vocabulary : Vocabulary
-        The data set.
+        Vocabulary of the data set.
     origin : {0, 1}
-        What the boxes of people in the file are counted from.
+        Whether pixels of boxes in the file are counted from zero or one.
 
     Raises
     ------
     InputError
-        For a file that is none, a row that cannot be understood, and two rows that contradict each
-        other; the message names file and line.
+        For a file of another kind, a row that cannot be understood, and two rows that contradict
+        each other; the message names file and line.
     """
 
-    looks = True
+    sees_pictures = True
 
     def __init__(
-        self, path: Path, subjects: Sequence[Subject], vocabulary: Vocabulary, origin: int = 0
+        self,
+        path: Path,
+        image_targets: Sequence[ImageTargets],
+        vocabulary: Vocabulary,
+        origin: int = 0,
     ) -> None:
         self.name = str(path)
         self._margin = vocabulary.protocol.margin
         self._origin = origin
-        self._named = _names(subjects, vocabulary)
+        self._named = _names(image_targets, vocabulary)
         self._verdicts: dict[_Key, bool] = {}
-        said: dict[_Key, str] = {}
-        known = {each.image: each for each in subjects}
+        places: dict[_Key, str] = {}
+        known = {each.image: each for each in image_targets}
         others: dict[str, None] = {}
         for where, row in _rows(path):
             image, verdict = str(_cell(where, row, "image")), _verdict(where, row)
@@ -89,21 +93,21 @@ class FileJudge:
             key = (image, self._person(where, known[image], row), self._class(where, row))
             if self._verdicts.setdefault(key, verdict) != verdict:
                 raise InputError(
-                    f"{where}: says the contrary of {said[key]} about {key[2].name!r}; leave one "
-                    "of them"
+                    f"{where}: contradicts {places[key]} about {key[2].name!r}; keep one of them"
                 )
-            said.setdefault(key, where.removeprefix(f"{path}: "))
+            places.setdefault(key, where.removeprefix(f"{path}: "))
         self.notes = tuple(self._notes(path, list(known), list(others)))
 
-    def judge(self, asked: Sequence[Asked]) -> list[Verdicts]:
-        """Give the verdicts on the candidates of each target."""
-        return [dict(self._said(one.target, one.candidates)) for one in asked]
+    def judge(self, asked: Sequence[JudgeRequest]) -> list[Verdicts]:
+        """Return the verdicts on the candidates of each target."""
+        return [dict(self._verdicts_on(one.target, one.candidates)) for one in asked]
 
-    def _said(
+    def _verdicts_on(
         self, target: Target, candidates: Sequence[Interaction]
     ) -> Iterator[tuple[Interaction, bool]]:
         for each in candidates:
-            name = matching_name(each)
+            name = normalised(each)
+            # A verdict on the person comes before one on the image.
             for person in (target.person, None):
                 verdict = self._verdicts.get((target.image, person, name))
                 if verdict is not None:
@@ -111,7 +115,7 @@ class FileJudge:
                     break
 
     def _notes(self, path: Path, known: list[str], others: list[str]) -> Iterator[str]:
-        """Tell of images that are not asked about; refuse a file that is about no other."""
+        """Name images that are not asked about; refuse a file that has no others."""
         if not self._verdicts:
             raise InputError(
                 f"{path}: has no verdict on any of the {len(known)} images that are asked about; "
@@ -122,20 +126,20 @@ class FileJudge:
 
     def _class(self, where: str, row: Mapping[str, Any]) -> Interaction:
         if row.get("class") in (None, ""):
-            verb, thing = (str(_cell(where, row, key)) for key in ("verb", "object"))
-            found = Interaction(verb, thing)
+            verb, name = (str(_cell(where, row, key)) for key in ("verb", "object"))
+            found = Interaction(verb, name)
         else:
             text = str(row["class"])
-            found = interaction(text) if ARTICLE in text else Interaction(text, "")
+            found = parse_option(text) if ARTICLE in text else Interaction(text, "")
         name = _plain(found)
         if name not in self._named:
             raise InputError(
-                f"{where}: {name!r} is no class of the data set"
+                f"{where}: {name!r} is not a class of the data set"
                 f"{close_matches(name, self._named)}; give verb and object, or class, by name"
             )
         return self._named[name]
 
-    def _person(self, where: str, subject: Subject, row: Mapping[str, Any]) -> int | None:
+    def _person(self, where: str, subject: ImageTargets, row: Mapping[str, Any]) -> int | None:
         """Find the person of a row by number or box."""
         value = row.get("person")
         if value is None or value == "":
@@ -155,11 +159,11 @@ class FileJudge:
         )
 
 
-def _names(subjects: Sequence[Subject], vocabulary: Vocabulary) -> dict[str, Interaction]:
-    """Map the names of all classes, as :func:`_plain` writes them."""
-    annotated = {each for one in subjects for each in one.scene.annotated}
-    classes = [*predicted_interactions(vocabulary), *sorted(annotated)]
-    return {_plain(each): matching_name(each) for each in classes}
+def _names(image_targets: Sequence[ImageTargets], vocabulary: Vocabulary) -> dict[str, Interaction]:
+    """Map the names of all classes, as written by :func:`_plain`, to normalised interactions."""
+    annotated = {each for one in image_targets for each in one.scene.annotated}
+    classes = [*interactions_of(vocabulary), *sorted(annotated)]
+    return {_plain(each): normalised(each) for each in classes}
 
 
 @lru_cache(maxsize=1 << 16)
@@ -168,11 +172,11 @@ def _plain(found: Interaction) -> str:
 
 
 def _rows(path: Path) -> Iterator[_Row]:
-    """Read the rows, each with where it stands."""
+    """Read the rows, each with its place."""
     try:
         text = path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError:
-        raise InputError(f"{path}: is no text; give verdicts as CSV or JSON lines") from None
+        raise InputError(f"{path}: is not text; give verdicts as CSV or JSON lines") from None
     except OSError as error:
         raise InputError(f"{path}: {error.strerror or error}; check the path") from None
     return _json_rows(path, text) if text.lstrip()[:1] == "{" else _csv_rows(path, text)
@@ -186,9 +190,13 @@ def _json_rows(path: Path, text: str) -> Iterator[_Row]:
         try:
             row = json.loads(line)
         except (ValueError, RecursionError):
-            raise InputError(f"{where}: {line!r:.60} is no JSON; give one object a line") from None
+            raise InputError(
+                f"{where}: {line!r:.60} is not JSON; give one object per line"
+            ) from None
         if not isinstance(row, dict):
-            raise InputError(f"{where}: {shown(row)} is no object; give image, class and verdict")
+            raise InputError(
+                f"{where}: {shown(row)} is not an object; give image, class and verdict"
+            )
         yield where, row
 
 
@@ -205,7 +213,7 @@ def _csv_rows(path: Path, text: str) -> Iterator[_Row]:
         for row in reader:
             yield f"{path}: line {reader.line_num}", row
     except csv.Error as error:
-        raise InputError(f"{path}: line {reader.line_num}: is no CSV ({error})") from None
+        raise InputError(f"{path}: line {reader.line_num}: is not CSV ({error})") from None
 
 
 def _cell(where: str, row: Mapping[str, Any], key: str) -> Any:
