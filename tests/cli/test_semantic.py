@@ -156,7 +156,7 @@ def test_synsets(run, data, alone, tables):
         (("--weight", 2), "weight 2: must lie between 0 and 1"),
         (("--combine", "mean"), "combine 'mean': not known"),
         (("--verb-similarity", "nothing.csv"), "nothing.csv: no such file"),
-        (("--scale", 3), "4 lies outside 0 to 3"),
+        (("--scale", 3), "4 is outside 0 to 3"),
         (("--json", "verbs.csv"), "verbs.csv: would overwrite what is read"),
         (("--class-table", "c.txt"), "tables are written as .csv or .json"),
         (("--examples", "e.png"), "examples are written as .txt, .csv, .json"),

@@ -146,7 +146,7 @@ def answered_before(
         image: Any = line["image"]
         name: Any = line.get("question")
         named = isinstance(image, str) and isinstance(name, str)
-        place = questions.place_of.get((image, name)) if named else None
+        place = questions.index_of.get((image, name)) if named else None
         if place is None or not _same(line.get("options"), questions.questions[place]):
             raise InputError(
                 f"{where}: image {shown(image)}: {shown(name)} with these options is no question "

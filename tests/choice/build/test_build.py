@@ -46,7 +46,7 @@ FIGURES = (
 class AllNegative:
     """Calls everything a negative, whatever the picture shows."""
 
-    name, looks, notes = "all negative", True, ()
+    name, sees_pictures, notes = "all negative", True, ()
 
     def judge(self, asked: list[JudgeRequest]) -> list[Verdicts]:
         return [dict.fromkeys(one.candidates, False) for one in asked]
@@ -190,7 +190,9 @@ def test_an_object_with_too_few_actions_is_left_out_before_any_judge_is_asked() 
     cups = replace(cups, vocabulary=words)
     judge = AllNegative()
     judge.judge = lambda asked: pytest.fail("asked") if asked else []  # type: ignore[method-assign]
-    problem = "no question of 4 options: 1 images have too few other actions of the objects"
+    problem = (
+        "no question with 4 options can be made: 1 images have too few other actions of the objects"
+    )
     with pytest.raises(InputError, match=problem):
         built(cups, judge)
 

@@ -295,7 +295,7 @@ def test_judges_are_told_apart_by_their_text(tmp_path: Path, monkeypatch) -> Non
     [
         (["time-sensitve"], "no such file .did you mean 'time-sensitive'"),
         (["time-sensitive"] * 2, "--judge time-sensitive: is named twice"),
-        (["similarity:t.csv,1.5"], "the threshold lies above 0, up to 1"),
+        (["similarity:t.csv,1.5"], "the threshold must be above 0 and at most 1"),
     ],
 )
 def test_judges_that_are_none_are_refused(texts: list[str], problem: str) -> None:

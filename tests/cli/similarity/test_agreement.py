@@ -79,7 +79,10 @@ def test_the_figures_are_drawn(run, ratings: Path) -> None:
         ("item,annotator,rating\nx,a,1\nx,a,2\n", "line 3: a second rating of x by a"),
         ("annotator,rating\na,1\na,2\n", "line 3: a second rating by a"),
         ("item,annotator,rating\nx,a,1\nx,,2\n", "line 3: column 'annotator' is empty"),
-        ("item,annotator,rating\nx,a,1\nx,item,2\n", "line 3: annotator 'item' is called like"),
+        (
+            "item,annotator,rating\nx,a,1\nx,item,2\n",
+            "line 3: annotator 'item' has the name of a column",
+        ),
         ("item,annotator,rating\nx,a,1\nx,b,7\n", "line 3, column 'rating': 7 is not a whole"),
         ("item,annotator,rating\nx,a,1\nx,b,z\n", "line 3, column 'rating': 'z' is not a number"),
     ],
