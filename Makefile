@@ -8,7 +8,7 @@ COUNT ?= 100000
 SEED ?= 0
 READER ?= triplet-lists
 
-.PHONY: demo test lint types agreement faults golden fuzz fuzz-guided bench docs wheel clean
+.PHONY: demo test test-all lint types agreement faults golden fuzz fuzz-guided bench docs wheel clean
 
 $(BIN)/diaghoi: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -18,18 +18,29 @@ $(BIN)/diaghoi: pyproject.toml
 demo: $(BIN)/diaghoi
 	$(BIN)/diaghoi demo --out $(OUT)
 
+# Every rule, format, command and message, in minutes.
 test: $(BIN)/diaghoi
-	$(BIN)/python -m pytest -n auto --cov --cov-fail-under=95
+	$(BIN)/python -m pytest -n auto -m "not slow" --cov --cov-fail-under=95
 
-lint: $(BIN)/diaghoi
+# What `make test` leaves: processes, browsers, LaTeX, clusters, large inputs, the manual, all results
+# as kept; and properties once more, on many examples.
+test-all: $(BIN)/diaghoi
+	$(BIN)/python -m pytest -n auto -m "slow or property" --hypothesis-profile=many
+
+# The oracles and the plots become subpackages only when installed, so imports and types are checked
+# there. The folders are there to notice files that are gone.
+build/plain: $(BIN)/diaghoi $(shell find diaghoi oracles plots -not -path '*__pycache__*')
+	rm -rf $@ build/lib build/bdist.*
+	$(BIN)/python -m pip install --quiet --no-deps --target $@ .
+	touch $@
+
+lint: build/plain
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	cd build/plain && ../../$(BIN)/lint-imports --config ../../pyproject.toml --no-cache
 
-# The oracles and the plots become subpackages only when installed, so types are checked there.
-types: $(BIN)/diaghoi
-	rm -rf build/types
-	$(BIN)/python -m pip install --quiet --no-deps --target build/types .
-	cd build/types && ../../$(BIN)/mypy --config-file ../../pyproject.toml -p diaghoi
+types: build/plain
+	cd build/plain && ../../$(BIN)/mypy --config-file ../../pyproject.toml -p diaghoi
 
 # A thousand random cases of each kind against slow, obvious references; minutes, not seconds.
 agreement: $(BIN)/diaghoi

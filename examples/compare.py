@@ -2,8 +2,8 @@
 
     python examples/compare.py [ONE.json TWO.json ...]
 
-The files are what ``diaghoi report --json`` writes. Without files, two simulated detectors are
-compared. The same on the command line: ``diaghoi compare ONE.json TWO.json --out tables.tex``.
+The files are results of ``diaghoi report --json``. Without files, two simulated detectors are
+compared. On the command line: ``diaghoi compare ONE.json TWO.json --out tables.tex``.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ import diaghoi
 from diaghoi import simulate
 from diaghoi.comparison.comparison import compare
 from diaghoi.comparison.study import Model
+from diaghoi.report.comparison import print_comparison
 from diaghoi.report.json import write_json
 from diaghoi.report.latex import to_latex
 from diaghoi.report.spreadsheet import to_csv
-from diaghoi.report.tables import print_comparison
 
 DETECTORS = {"one": simulate.ONE_STAGE, "two": simulate.TWO_STAGE}
 
 
 def make_models(folder: Path) -> list[Model]:
-    """Write the results of two simulated detectors; groups and backbones are yours to tell."""
+    """Write the results of two simulated detectors; set the stage and backbone of your own."""
     rng = np.random.default_rng(0)
     annotations = simulate.annotations(200, rng)
     models = []
@@ -43,7 +43,7 @@ def make_models(folder: Path) -> list[Model]:
 
 
 def main() -> None:
-    """Compare the files that are given, or two that are made here."""
+    """Compare the given files, or two that are made here."""
     with tempfile.TemporaryDirectory() as folder:
         files = [Path(name) for name in sys.argv[1:]]
         models = [Model(label=file.stem, file=file) for file in files]

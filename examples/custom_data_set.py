@@ -1,8 +1,8 @@
-"""A data set of your own, from a description in one small file.
+"""A data set of your own, described in one small file.
 
     python examples/custom_data_set.py
 
-With the description everything works as on HICO-DET, here and on the command line:
+With the description, everything works as for HICO-DET, in Python and on the command line:
 ``diaghoi report preds.json --dataset kitchen.toml``.
 """
 
@@ -37,31 +37,33 @@ PAIRS = [(0, 1), (0, 2), (0, 3), (1, 1), (1, 3), (2, 2)]  # verb and object of e
 
 
 def make_files(folder: Path, rng: np.random.Generator, images: int = 60) -> None:
-    """Write the files that you have already, in the simplest layout: a list of boxes, of triplets.
+    """Write what you already have, in the simplest layout: a list of boxes, a list of triplets.
 
-    The detector finds all boxes within a few pixels, and takes every fourth action for another.
+    The detector finds all boxes within a few pixels, and gets about every fourth action wrong.
     """
     annotated, predicted = [], []
     for number in range(images):
-        verb, thing = PAIRS[number % len(PAIRS)]
+        verb, target = PAIRS[number % len(PAIRS)]
         corner = rng.uniform(0, 200, (2, 2))
         boxes = np.hstack([corner, corner + rng.uniform(60, 200, (2, 2))])
-        seen = boxes + rng.normal(0, 4, boxes.shape)
-        taken_for = verb if rng.random() < 0.75 else 0
+        detected = boxes + rng.normal(0, 4, boxes.shape)
+        predicted_verb = verb if rng.random() < 0.75 else 0
         score = float(rng.uniform(0.3, 0.9))
         image = {"filename": f"{number:03}.jpg"}
         triplet = {"subject_id": 0, "object_id": 1, "category_id": verb}
-        found = triplet | {"category_id": taken_for, "score": score, "action_score": score}
-        annotated.append(image | {"annotations": listed(boxes, thing), "hoi_annotation": [triplet]})
-        predicted.append(image | {"predictions": listed(seen, thing), "hoi_prediction": [found]})
+        found = triplet | {"category_id": predicted_verb, "score": score, "action_score": score}
+        truth = {"annotations": as_dicts(boxes, target), "hoi_annotation": [triplet]}
+        annotated.append(image | truth)
+        output = {"predictions": as_dicts(detected, target), "hoi_prediction": [found]}
+        predicted.append(image | output)
     (folder / "annotations.json").write_text(json.dumps(annotated))
     (folder / "preds.json").write_text(json.dumps(predicted))
     (folder / "kitchen.toml").write_text(DESCRIPTION)
 
 
-def listed(boxes: np.ndarray, thing: int) -> list[dict[str, Any]]:
-    """List the box of a person and that of an object."""
-    labels = (0, thing)
+def as_dicts(boxes: np.ndarray, target: int) -> list[dict[str, Any]]:
+    """Give the box of a person and the box of an object as dicts."""
+    labels = (0, target)
     return [
         {"bbox": box, "category_id": label}
         for box, label in zip(boxes.tolist(), labels, strict=True)
@@ -69,7 +71,7 @@ def listed(boxes: np.ndarray, thing: int) -> list[dict[str, Any]]:
 
 
 def main() -> None:
-    """Read both files by the description, and report."""
+    """Read both files with the description, and report."""
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         make_files(folder, np.random.default_rng(0))

@@ -3,8 +3,8 @@
     python examples/custom_error.py
 
 An oracle is a function from a ledger (the ranked predictions with their labels, and the annotated
-triplets) to a repaired one. How average precision is computed does not change. Once registered, it
-stands in every table, JSON file and figure.
+triplets) to a repaired ledger. The computation of average precision does not change. Once
+registered, the oracle appears in every table, JSON file and figure.
 """
 
 from __future__ import annotations
@@ -14,11 +14,12 @@ from rich.console import Console
 
 import diaghoi
 from diaghoi import simulate
+from diaghoi.data.table import percent
 from diaghoi.evaluation.errors import LABELS
 from diaghoi.evaluation.ledger import Ledger
 from diaghoi.formats.datasets import vocabulary
 from diaghoi.oracles.oracle import oracle
-from diaghoi.report.text import percent, print_report
+from diaghoi.report.text import print_report
 
 HICO = vocabulary("hico-det")
 HOLD = HICO.verbs.index("hold")

@@ -1,9 +1,9 @@
-"""Other choices than those of the benchmark: stricter boxes, and rare by the test set.
+"""Choices that differ from the benchmark: a stricter IoU, and rare classes by the test set.
 
     python examples/custom_protocol.py
 
 A protocol is a named, frozen set of choices. Every report prints its name and its signature, so
-that figures are only compared when they mean the same.
+that numbers are compared only if they mean the same.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ def main() -> None:
     predictions = simulate.detect(annotations, simulate.ONE_STAGE, rng)
 
     benchmark = diaghoi.protocol("hico-det-520")
-    # The same by names on the command line: --iou 0.75 --rare test
+    # On the command line: --iou 0.75 --rare test
     strict = diaghoi.protocol("hico-det-520", iou=0.75, rare="test")
-    # Any other choice, under a name of its own.
+    # Any other choice, under a new name.
     area = replace(strict, name="strict-area", average_precision="area", top=50)
 
     for protocol in (benchmark, strict, area):

@@ -1,8 +1,8 @@
-"""The figures of a study of some detectors, in the column width of a paper.
+"""The figures of a study of several detectors, in the column width of a paper.
 
     python examples/figures.py [STUDY.toml]
 
-Without a file, a study of two simulated detectors is made. The same on the command line:
+Without a file, a study of two simulated detectors is made. On the command line:
 ``diaghoi figures STUDY.toml --out figures``.
 """
 
@@ -31,11 +31,11 @@ label = "two-stage"
 file = "two.npz"
 stage = "two"
 """
-WANTED = ("delta_map", "delta_map_rare", "error_shares")  # of plots.FIGURES, which has more
+WANTED = ("delta_map", "delta_map_rare", "error_shares")  # plots.FIGURES has more
 
 
 def make_study(folder: Path) -> Path:
-    """Write the files that you have already, and the study that names them."""
+    """Write what you already have, and the study that names the files."""
     rng = np.random.default_rng(0)
     annotations = simulate.annotations(200, rng)
     write(folder / "annotations.npz", annotations)
@@ -48,7 +48,7 @@ def make_study(folder: Path) -> Path:
 def draw(study: Study, output: Path) -> None:
     """Draw each figure, two columns wide."""
     kinds = [plots.FIGURES[name] for name in WANTED]
-    collection = plots.collect(study, kinds)  # one model after the other is read and diagnosed
+    collection = plots.collect(study, kinds)  # reads and diagnoses one model after another
     for kind in kinds:
         try:
             figure = plots.figure_of(kind, collection.models[kind.name], plots.DOUBLE_COLUMN)
@@ -60,7 +60,7 @@ def draw(study: Study, output: Path) -> None:
 
 
 def main() -> None:
-    """Draw the figures of the study that is given, or of one that is made here."""
+    """Draw the figures of the given study, or of one that is made here."""
     output = Path(__file__).parent / "output"
     output.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:

@@ -1,8 +1,8 @@
-"""Read, diagnose, print: the report of ``diaghoi report``, and what costs which class how much.
+"""Read, diagnose, print: the output of ``diaghoi report``, and the most costly error per class.
 
     python examples/report.py
 
-Runs on simulated files; put your own in the place of ``annotations.pkl`` and ``preds.pkl``.
+Runs on simulated files; replace ``annotations.pkl`` and ``preds.pkl`` by your own.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ WORST = 8
 
 
 def make_files(folder: Path) -> None:
-    """Write the files that you have already: annotations, triplets and pairs."""
+    """Write what you already have: annotations, triplets and pairs."""
     rng = np.random.default_rng(0)
     annotations = simulate.annotations(200, rng)
     predictions = simulate.detect(annotations, simulate.TWO_STAGE, rng)
@@ -34,7 +34,7 @@ def make_files(folder: Path) -> None:
 
 
 def print_worst_classes(diagnosis: diaghoi.Diagnosis) -> None:
-    """Print the classes that lose most, weighted by how often they are annotated."""
+    """Print the classes that lose most, weighted by the number of their annotations."""
     table = diagnosis.classes
     lost = np.nan_to_num((1 - table["ap"]) * table["annotated"])
     kinds = [name for name in diaghoi.ORACLES if not name.startswith("false")]
@@ -66,7 +66,7 @@ def main() -> None:
     write_json(output / "report.json", result)
     write_table(output / "classes.csv", diagnosis.classes, sort="ap")
     write_table(output / "images.csv", diagnosis.images, sort="missed_gt", descending=True)
-    print(f"\nAll figures are in {output}: report.json, classes.csv and images.csv.")
+    print(f"\nAll numbers are in {output}: report.json, classes.csv and images.csv.")
 
 
 if __name__ == "__main__":

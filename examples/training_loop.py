@@ -1,9 +1,9 @@
-"""Diagnose after every epoch of a training, without writing files.
+"""Diagnose after every epoch of training, without writing files.
 
     python examples/training_loop.py
 
 ``Accumulator.update`` takes the arrays or tensors of a batch (tensors are detached and moved to the
-CPU). Only what the diagnosis needs is kept, not the boxes.
+CPU). It keeps only what the diagnosis needs, and no boxes.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Image = dict[str, Any]
 
 
 def as_arrays(scenes: diaghoi.Scenes, image: int) -> Image:
-    """Give one image as the arrays that a data loader or a detector gives."""
+    """Return one image as the arrays that a data loader or a detector returns."""
     one = scenes.between(image, image + 1)
     arrays: Image = {
         "boxes": one.box_xyxy,
@@ -39,7 +39,7 @@ def as_arrays(scenes: diaghoi.Scenes, image: int) -> Image:
 def batches(
     annotations: diaghoi.Scenes, predictions: diaghoi.Scenes
 ) -> Iterator[tuple[list[str], list[Image], list[Image]]]:
-    """Stand in for the evaluation loop over a data loader."""
+    """Simulate the evaluation loop over a data loader."""
     for first in range(0, len(annotations), BATCH):
         images = range(first, min(first + BATCH, len(annotations)))
         yield (
@@ -50,7 +50,7 @@ def batches(
 
 
 def main() -> None:
-    """Evaluate a simulated detector that gets better from epoch to epoch."""
+    """Evaluate a simulated detector that improves from epoch to epoch."""
     annotations = simulate.annotations(150, np.random.default_rng(0))
     accumulator = diaghoi.Accumulator("hico-det-520", label="my model")
     print("Epoch    mAP  Gain of repairing: association  action  duplicate")
@@ -63,7 +63,7 @@ def main() -> None:
             accumulator.update(names, predicted, annotated)
         diagnosis = accumulator.compute()
 
-        # Of your own tracker: log(diagnosis.mean_ap["full"], diagnosis.to_dict(), ...)
+        # In your own tracker: log(diagnosis.mean_ap["full"], diagnosis.to_dict(), ...)
         gains = [
             100 * (diagnosis.oracles[name]["delta_map"]["full"] or 0.0)
             for name in ("association", "action", "duplicate")

@@ -31,7 +31,7 @@ ORACLES: dict[str, Oracle] = {
     )
 }
 
-# Their predictions and triplets are told apart; false positives and negatives are sums of them.
+# The errors that are disjoint; false positives and negatives are sums of them.
 TOTALS = ("false_positive", "false_negative")
 ERRORS: tuple[str, ...] = tuple(name for name in ORACLES if name not in TOTALS)
 

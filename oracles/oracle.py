@@ -71,6 +71,7 @@ def convert(ledger: Ledger, label: str) -> Ledger:
     # One place more, so that a row without annotation (-1) looks up False.
     settled = np.zeros(len(ledger.annotation_class) + 1, dtype=bool)
     settled[ledger.row_annotation[repaired]] = True
+    # A triplet has one true positive: the repaired row replaces the lower-scored one that it had.
     superseded = ledger.true & settled[ledger.row_annotation]
     return ledger.edited(
         removed=superseded | (wrong & ~repaired),

@@ -1,4 +1,4 @@
-"""How well detectors name the action of pairs they have found: a row of dots a verb."""
+"""Action AP of each verb on localised pairs: one row per verb, one dot per model."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.exceptions import InputError
 from diaghoi.plots.figure import FigureKind, ModelData, NotApplicable, diagnosis_of, shown_names
 from diaghoi.plots.legend import legend_above, model_lines
-from diaghoi.plots.panels import one_panel
+from diaghoi.plots.panels import check_models, one_panel
 from diaghoi.plots.style import model_style, paper
 
 VERBS = 25
-ROW = 0.125  # inches
-FRAME = 0.65  # inches above and below the rows
+ROW = 0.125  # inches: height of a row, which fits 7 pt names
+FRAME = 0.65  # inches: legend above and x-axis below the rows
 
 
 class ActionAP(NamedTuple):
@@ -31,7 +31,7 @@ class ActionAP(NamedTuple):
     annotated : int
         Annotated triplets of the verb that count.
     ap : float or None
-        Action AP in percent; None where no pair of the verb could be found.
+        Action AP in percent; None if no pair of the verb was localised.
     """
 
     verb: str
@@ -45,7 +45,7 @@ def action_ap_table(diagnosis: Diagnosis) -> list[ActionAP]:
     Raises
     ------
     NotApplicable
-        Where the file has no action scores.
+        If the file has no action scores.
     """
     if np.isnan(diagnosis.ledger.row_action_score).any():
         raise NotApplicable("the predictions have no action scores")
@@ -63,19 +63,19 @@ def action_ap_table(diagnosis: Diagnosis) -> list[ActionAP]:
 def action_ap(
     models: Mapping[str, Sequence[ActionAP]], ax: Axes | None = None, verbs: int = VERBS
 ) -> Axes:
-    """Draw the action AP of each verb, a row a verb and a dot a model.
+    """Draw the action AP of each verb, one row per verb and one dot per model.
 
-    Shown are the verbs with the most annotated triplets, the best of them on top (by the mean over
-    the models). Beside its name stands the number of annotated triplets.
+    It shows the verbs with the most annotated triplets, sorted by their mean AP over the models,
+    best first. The number of annotated triplets follows the name of the verb.
 
     Parameters
     ----------
     models : mapping
-        For the label of each model its :func:`action_ap_table`.
+        The :func:`action_ap_table` of each model, by its label.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; by default in a new figure of the width of one column.
+        Where to draw; by default a new figure of the width of one column.
     verbs : int
-        How many verbs are shown.
+        Maximum number of verbs.
 
     Returns
     -------
@@ -85,10 +85,9 @@ def action_ap(
     Raises
     ------
     InputError
-        Where there is no model, or less than one verb is asked for.
+        If there is no model, or ``verbs`` is below 1.
     """
-    if not models:
-        raise InputError("models: there is nothing to draw; give at least one")
+    check_models(models)
     if verbs < 1:
         raise InputError(f"verbs: {verbs} cannot be shown; give 1 or more")
     shown = shown_verbs(list(models.values()), verbs)
@@ -105,9 +104,9 @@ def shown_verbs(tables: Sequence[Sequence[ActionAP]], verbs: int = VERBS) -> lis
     Parameters
     ----------
     tables : sequence
-        An :func:`action_ap_table` a model.
+        One :func:`action_ap_table` per model.
     verbs : int
-        How many.
+        Maximum number of verbs.
 
     Returns
     -------
@@ -120,6 +119,7 @@ def shown_verbs(tables: Sequence[Sequence[ActionAP]], verbs: int = VERBS) -> lis
         annotated[row.verb] = max(annotated.get(row.verb, 0), row.annotated)
         scores.setdefault(row.verb, []).extend([] if row.ap is None else [row.ap])
     common = sorted(annotated, key=lambda verb: -annotated[verb])[:verbs]
+    # Verbs without any AP come last: 1 is above all negated means.
     return sorted(common, key=lambda verb: -np.mean(scores[verb]) if scores[verb] else 1.0)
 
 

@@ -1,6 +1,6 @@
-"""Agreement of people: distributions of their scores, and kappa (SHOE supplement, figures 2 to 4).
+"""Agreement of annotators: score distributions and kappa (SHOE supplement, figures 2 to 4).
 
-These figures are about ratings, not about detectors, so they stand outside the registry.
+These figures show ratings, not detectors, so they are not in the registry.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from diaghoi.plots.panels import one_panel
 from diaghoi.plots.style import DOUBLE_COLUMN, model_style, paper
 
 HEIGHT = 2.0  # inches
-WIDTH = 0.8  # of the bars of one score
+WIDTH = 0.8  # of all bars of one score; neighbouring scores are 1 apart
 
 Result = Mapping[str, Any]
 
@@ -83,7 +83,7 @@ def kappa_matrix(result: Result, *, ax: Axes | None = None) -> Axes:
         ax.imshow(values, cmap="Blues", vmin=0, vmax=1)
         for (row, column), value in np.ndenumerate(values):
             text = "–" if np.isnan(value) else f"{value:.2f}"
-            colour = "white" if value > 0.6 else "black"
+            colour = "white" if value > 0.6 else "black"  # "Blues" is dark above 0.6
             ax.text(column, row, text, ha="center", va="center", color=colour, fontsize=6)
         ax.set_xticks(range(len(names)), names)
         ax.set_yticks(range(len(names)), names)
@@ -92,7 +92,7 @@ def kappa_matrix(result: Result, *, ax: Axes | None = None) -> Axes:
 
 
 def agreement_figure(result: Result) -> Figure:
-    """Draw all figures of the agreement of people together, two paper columns wide.
+    """Draw all figures of the agreement together, two paper columns wide.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ def agreement_figure(result: Result) -> Figure:
 
 
 def _bars(ax: Axes, counts: Mapping[str, Sequence[int]], highest: int) -> list[Any]:
-    """Draw the counts of each annotator beside each other at each score."""
+    """Draw the counts of the annotators side by side at each score."""
     width = WIDTH / max(len(counts), 1)
     drawn = []
     for number, (name, values) in enumerate(counts.items()):

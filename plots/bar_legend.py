@@ -1,4 +1,4 @@
-"""Bars of several models side by side: how each is told apart, and the legend that says so."""
+"""Bars of several models side by side: their greys and hatches, and the legend."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from matplotlib.patches import Patch
 from diaghoi.plots.legend import legend_above
 from diaghoi.plots.style import lighter
 
-PALEST = 0.75  # how far the last model's bars are mixed with white
-PALE = 0.45  # the same for the second of few, so that its hatch shows on dark colours
-HATCHES = ("", "////", "....", "xxxx")  # up to this many models; more bars are too thin for them
+PALEST = 0.75  # share of white in the bars of the last model
+PALE = 0.45  # the same of the second of few models: its hatch must show on dark colours too
+HATCHES = ("", "////", "....", "xxxx")  # for up to four models; more bars are too thin for hatches
 GREY = (0.35, 0.35, 0.35)
 EDGE = "0.15"
 
 
 def paleness(model: int, models: int) -> float:
-    """How far the bars of a model are mixed with white: 0 for the first one, then more and more."""
+    """Return the share of white in the bars of a model: 0 for the first, then increasing."""
     if model == 0:
         return 0.0
     if models > len(HATCHES):
@@ -29,28 +29,35 @@ def paleness(model: int, models: int) -> float:
 
 
 def hatch(model: int, models: int) -> str | None:
-    """Hatch of the bars of a model, None where there is none."""
+    """Return the hatch of the bars of a model, None for no hatch."""
     return HATCHES[model] or None if models <= len(HATCHES) else None
 
 
 def bar_legend(
-    target: Axes | Figure, models: Sequence[str], title: str = "", inches: float | None = None
+    target: Axes | Figure,
+    models: Sequence[str],
+    title: str = "",
+    inches: float | None = None,
+    *,
+    numbered: str = "bars of each error from left to right",
 ) -> Legend:
     """Explain the models by greys above the bars.
 
-    Many greys are hard to tell apart, so many models are numbered from left to right. One model is
-    only named.
+    Many greys are hard to distinguish, so more than four models are numbered in the order of their
+    bars. A single model is only named.
 
     Parameters
     ----------
     target, title, inches
         See :func:`diaghoi.plots.legend.legend_above`.
     models : sequence of str
-        Their names, from left to right.
+        Their names, in the order of the bars.
+    numbered : str
+        How the bars of numbered models are ordered, for the title.
     """
     many, one = len(models) > len(HATCHES), len(models) == 1
     if many:
-        title = f"{title}{'; b' if title else 'B'}ars of each error from left to right:"
+        title = f"{title}; {numbered}:" if title else f"{numbered[0].upper()}{numbered[1:]}:"
     marks = [
         Patch(
             facecolor=lighter(GREY, paleness(number, len(models))),

@@ -14,15 +14,18 @@ from matplotlib.ticker import EngFormatter, LogLocator, NullLocator
 
 from diaghoi.data.arrays.types import FloatArray
 from diaghoi.exceptions import InputError
-from diaghoi.plots.figure import FigureKind, ModelData, NotApplicable, Source, shown_names
+from diaghoi.plots.figure import FigureKind, ModelData, NotApplicable, Source, tables_of
 from diaghoi.plots.legend import MARK, legend_above, model_lines
+from diaghoi.plots.panels import check_models
 from diaghoi.plots.style import SINGLE_COLUMN, model_style, paper
-from diaghoi.statistics.calibration import calibration as calibration_of
+from diaghoi.statistics.calibration import measure_calibration
 
 HEIGHT = 2.9  # inches
 RATIOS = (3.0, 1.0)  # heights of diagram and histogram
 LABELS = ("Triplet score (%)", "True positives (%)", "Predictions")
-FEW = 100  # predictions of a bin, below which its share of true positives is uncertain by points
+# Bins of fewer predictions get hollow marks: at 100 predictions the standard error of a precision
+# of one half is 5 percent points.
+FEW = 100
 THOUSANDS = EngFormatter(sep="")  # 10, 1k, 100k
 CALIBRATED: dict[str, Any] = {"color": "0.5", "linewidth": 0.7, "linestyle": (0, (1, 1.5))}
 
@@ -50,7 +53,7 @@ class Reliability(NamedTuple):
 
 
 def calibration_table(result: Mapping[str, Any]) -> Reliability:
-    """Take the data of :func:`calibration` from a result.
+    """Extract the data of :func:`calibration` from a result.
 
     Parameters
     ----------
@@ -61,9 +64,9 @@ def calibration_table(result: Mapping[str, Any]) -> Reliability:
     Raises
     ------
     NotApplicable
-        Where there are no figures, because scores are no probabilities for instance.
+        If there are no values, for instance because scores are not probabilities.
     InputError
-        Where what stands there cannot be used.
+        If the result is malformed.
     """
     found = result.get("calibration")
     if found is None:
@@ -90,17 +93,17 @@ def calibration_table(result: Mapping[str, Any]) -> Reliability:
 def calibration(
     models: Mapping[str, Reliability], ax: Axes | None = None, histogram: Axes | None = None
 ) -> Axes:
-    """Draw the share of true positives against the score, a line a model.
+    """Draw the share of true positives against the score, one line per model.
 
-    A detector whose scores are probabilities follows the dotted diagonal; below it, it is too
-    confident. The legend gives the expected calibration error in percent points.
+    A calibrated detector follows the dotted diagonal; below it the detector is overconfident. The
+    legend gives the expected calibration error in percent points.
 
     Parameters
     ----------
     models : mapping
-        For the label of each model its :func:`calibration_table`.
+        The :func:`calibration_table` of each model, by its label.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; by default in a new figure of the width of one column, with the number of
+        Where to draw; by default a new figure of the width of one column, with the number of
         predictions in each bin below.
     histogram : matplotlib.axes.Axes, optional
         Where to draw the number of predictions in each bin, where ``ax`` is given.
@@ -113,10 +116,9 @@ def calibration(
     Raises
     ------
     InputError
-        Where there is no model.
+        If there is no model.
     """
-    if not models:
-        raise InputError("models: there is nothing to draw; give at least one")
+    check_models(models)
     with paper():
         target: Axes | Figure | None = ax
         if ax is None:
@@ -148,10 +150,10 @@ def _lines(ax: Axes, tables: Sequence[Reliability]) -> None:
     )
     ax.plot([0, highest], [0, highest], **CALIBRATED)
     for number, table in enumerate(tables):
-        there, style = table.counts > 0, model_style(number)
-        score, precision = 100 * table.scores[there], 100 * table.precisions[there]
+        filled, style = table.counts > 0, model_style(number)
+        score, precision = 100 * table.scores[filled], 100 * table.precisions[filled]
         ax.plot(score, precision, **(style | {"marker": ""}), clip_on=False, zorder=3)
-        few = table.counts[there] < FEW
+        few = table.counts[filled] < FEW
         for some, fill in ((~few, style["color"]), (few, "white")):
             ax.plot(
                 score[some],
@@ -201,11 +203,11 @@ def _handles(models: Mapping[str, Reliability]) -> list[Line2D]:
 def _data(source: Source) -> Reliability:
     if source.diagnosis is None:
         return calibration_table(source.result)
-    return calibration_table({"calibration": calibration_of(source.diagnosis).to_dict()})
+    return calibration_table({"calibration": measure_calibration(source.diagnosis).to_dict()})
 
 
 def _draw(figure: Figure, models: Sequence[ModelData]) -> None:
-    tables = dict(zip(shown_names(models), [model.data for model in models], strict=True))
+    tables = tables_of(models)
     _diagram(*_panels(figure), list(tables.values()))
     legend_above(figure, _handles(tables), mark=MARK)
 

@@ -1,4 +1,4 @@
-"""Which false positives may be due to the annotations, and what they cost."""
+"""Likely causes of false positives in the annotations, and their cost in mAP."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ from typing import Any, NamedTuple
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.patches import Patch
 
 from diaghoi.cases.causes import CAUSES, annotation_causes
 from diaghoi.exceptions import InputError
-from diaghoi.plots.bar_legend import EDGE, GREY, HATCHES, hatch, paleness
-from diaghoi.plots.delta_map import bar_figure
+from diaghoi.plots.bar_legend import EDGE, GREY, bar_legend, hatch, paleness
 from diaghoi.plots.figure import FigureKind, ModelData, NotApplicable, Source, shown_names
-from diaghoi.plots.legend import legend_above
-from diaghoi.plots.panels import one_panel
+from diaghoi.plots.labels import points
+from diaghoi.plots.panels import check_models, one_panel
 from diaghoi.plots.style import lighter, paper
 
-BAR, BETWEEN = 0.105, 0.09  # inches, of a bar and between causes
-THINNEST = 0.085  # inches of a bar with a figure at its end
-FRAME = 0.55  # inches above and below the bars
-MOST_BARS = 4.6  # inches
-FIGURE_SIZE, NAME_SIZE = 6.0, 7.0  # points
+# Inches:
+BAR, BETWEEN = 0.105, 0.09  # height of a bar, and gap between causes
+THINNEST = 0.085  # bars from this height on have a number at their end, in 6 pt type
+FRAME = 0.55  # legend above and x-axis below the bars
+MOST_BARS = 4.6  # height of all bars; those of many models become thinner
+NUMBER_SIZE, NAME_SIZE = 6.0, 7.0  # points
+NUMBERED = "bars of each cause from top to bottom"  # order of more than four models
 PANELS = {"share": "False positives (%)", "delta": "ΔmAP (points)"}
 
 
@@ -34,9 +34,9 @@ class CauseShare(NamedTuple):
     cause : str
         Name of the cause: see :data:`diaghoi.cases.causes.CAUSES`.
     share : float
-        Among false positives, in percent.
+        Share of all false positives, in percent.
     delta : float or None
-        MAP without these false positives less mAP, in percent points; None where undefined.
+        In percent points, mAP without these false positives minus mAP; None if undefined.
     """
 
     cause: str
@@ -45,9 +45,9 @@ class CauseShare(NamedTuple):
 
 
 def causes_table(result: Mapping[str, Any], split: str = "full") -> list[CauseShare]:
-    """Take the data of :func:`causes` from a result, in the order of precedence.
+    """Extract the data of :func:`causes` from a result, in the order of precedence.
 
-    ``model`` is left out: it is the rest.
+    The cause ``model``, which is the rest, is left out.
 
     Parameters
     ----------
@@ -59,9 +59,9 @@ def causes_table(result: Mapping[str, Any], split: str = "full") -> list[CauseSh
     Raises
     ------
     NotApplicable
-        Where there are no causes, or no false positives.
+        If there are no causes, or no false positives.
     InputError
-        Where what stands there cannot be used.
+        If the result is malformed.
     """
     found = result.get("annotation_causes")
     if found is None:
@@ -89,16 +89,16 @@ def causes_table(result: Mapping[str, Any], split: str = "full") -> list[CauseSh
 def causes(
     models: Mapping[str, Sequence[CauseShare]], of: str = "share", ax: Axes | None = None
 ) -> Axes:
-    """Draw the share of each cause among false positives, or what these cost, a bar a model.
+    """Draw the share of each cause among false positives, or their cost in mAP.
 
     Parameters
     ----------
     models : mapping
-        For the label of each model its :func:`causes_table`.
+        The :func:`causes_table` of each model, by its label.
     of : {"share", "delta"}
         What the bars show.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; by default in a new figure of the width of one column.
+        Where to draw; by default a new figure of the width of one column.
 
     Returns
     -------
@@ -108,28 +108,27 @@ def causes(
     Raises
     ------
     InputError
-        Where there is no model, or bars cannot show this.
+        If there is no model, or bars cannot show this.
     """
-    if not models:
-        raise InputError("models: there is nothing to draw; give at least one")
+    check_models(models)
     if of not in PANELS:
         raise InputError(f"of: '{of}' is not known; give one of {', '.join(PANELS)}")
     tables = list(models.values())
     with paper():
         ax, target = one_panel(ax, FRAME + _height(tables))
         _bars(ax, tables, of)
-        _legend(target, list(models))
+        bar_legend(target, list(models), numbered=NUMBERED)
     return ax
 
 
 def _shown(tables: Sequence[Sequence[CauseShare]]) -> list[str]:
-    """Causes that any prediction of any model has."""
+    """List the causes that occur in any model, in the order of precedence."""
     some = {row.cause for table in tables for row in table if row.share}
     return [name for name in CAUSES if name in some]
 
 
 def _bar(models: int, causes: int) -> float:
-    """Inches of one bar."""
+    """Return the height of one bar in inches."""
     return min(BAR, (MOST_BARS / causes - BETWEEN) / models)
 
 
@@ -159,12 +158,12 @@ def _bars(ax: Axes, tables: Sequence[Sequence[CauseShare]], of: str) -> None:
             )
             if bar >= THINNEST:
                 ax.annotate(
-                    bar_figure(value),
+                    points(value),
                     (max(value, 0), place),
                     xytext=(1.5, -0.3),
                     textcoords="offset points",
                     va="center_baseline",
-                    fontsize=FIGURE_SIZE,
+                    fontsize=NUMBER_SIZE,
                 )
     ax.set_yticks(range(len(names)), [CAUSES[name].title for name in names], fontsize=NAME_SIZE)
     ax.set_ylim(len(names) - 0.5, -0.5)
@@ -174,23 +173,6 @@ def _bars(ax: Axes, tables: Sequence[Sequence[CauseShare]], of: str) -> None:
     ax.spines["left"].set_visible(False)
     ax.xaxis.grid(True, color="0.9", linewidth=0.5)
     ax.set_xlabel(PANELS[of])
-
-
-def _legend(target: Axes | Figure, labels: Sequence[str]) -> None:
-    """Explain the models by greys; many are numbered, one is only named."""
-    many, one = len(labels) > len(HATCHES), len(labels) == 1
-    marks = [
-        Patch(
-            facecolor=lighter(GREY, paleness(number, len(labels))),
-            edgecolor=EDGE,
-            hatch=hatch(number, len(labels)),
-            label=f"{number + 1} {label}" if many else label,
-            visible=not one,
-        )
-        for number, label in enumerate(labels)
-    ]
-    title = "Bars of each cause from top to bottom:" if many else ""
-    legend_above(target, marks, title, size=6.0 if many else 7.0, mark=0.0 if one else 1.4)
 
 
 def _data(source: Source) -> list[CauseShare]:
@@ -207,7 +189,7 @@ def _draw(figure: Figure, models: Sequence[ModelData]) -> None:
     left, right = figure.subplots(1, 2, sharey=True)
     for ax, of in ((left, "share"), (right, "delta")):
         _bars(ax, tables, of)
-    _legend(figure, shown_names(models))
+    bar_legend(figure, shown_names(models), numbered=NUMBERED)
 
 
 ANNOTATION_CAUSES = FigureKind(

@@ -1,4 +1,4 @@
-"""Position bias of a model that answers questions: picks of each place beyond chance."""
+"""Position bias of a model that answers questions: picks of each position beyond chance."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from diaghoi.plots.panels import one_panel
 from diaghoi.plots.style import MODEL_COLOURS, paper
 
 HEIGHT = 1.9  # inches
-LEVEL = 0.05
+LEVEL = 0.05  # of significance
 CERTAIN, UNCERTAIN = MODEL_COLOURS[0], "0.75"
 
 
@@ -22,11 +22,11 @@ class PositionBar(NamedTuple):
     Parameters
     ----------
     letter : str
-        The place.
+        Letter of the position.
     excess : float
-        Picks beyond expectation, in percent of how often the place was shown.
+        Picks beyond expectation, in percent of how often the position was shown.
     certain : bool
-        Whether the corrected p is below 0.05.
+        Whether the corrected p-value is below 0.05.
     """
 
     letter: str
@@ -35,7 +35,7 @@ class PositionBar(NamedTuple):
 
 
 def choice_positions_table(result: Mapping[str, Any]) -> list[PositionBar]:
-    """Take the data of :func:`choice_positions` from a result.
+    """Extract the data of :func:`choice_positions` from a result.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ def choice_positions_table(result: Mapping[str, Any]) -> list[PositionBar]:
     Raises
     ------
     InputError
-        Where the answers do not tell the order of their options.
+        If the answers do not contain the order of their options.
     """
     found = result.get("positions")
     if not found:
@@ -64,20 +64,20 @@ def choice_positions_table(result: Mapping[str, Any]) -> list[PositionBar]:
 
 
 def choice_positions(result: Mapping[str, Any], ax: Axes | None = None) -> Axes:
-    """Draw how much more or less often than by chance the option at each place is picked.
+    """Draw how much more or less often than by chance the option at each position is picked.
 
     Parameters
     ----------
     result : mapping
         As for :func:`choice_positions_table`.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; by default in a new figure of the width of one column.
+        Where to draw; by default a new figure of the width of one column.
 
     Returns
     -------
     matplotlib.axes.Axes
-        Dark bars differ from chance (corrected p below 0.05), light ones do not. Nothing is shown
-        or saved; see :func:`diaghoi.plots.save`.
+        Dark bars differ from chance (corrected p-value below 0.05), light ones do not. Nothing is
+        shown or saved; see :func:`diaghoi.plots.save`.
     """
     bars = choice_positions_table(result)
     with paper():

@@ -1,4 +1,4 @@
-"""Models that answer questions and detectors: the four multiple-choice figures of each."""
+"""The four multiple-choice metrics of models that answer questions and of detectors."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FIGURES = {
     "micro_f1": "Micro-F1",
     "exact_match": "Exact match",
 }
-SPREAD = 0.6  # share of the room of a figure that the dots of all models take
+SPREAD = 0.6  # width of the dots of all models at one metric; metrics are 1 apart
 
 
 class ModelScores(NamedTuple):
@@ -31,9 +31,9 @@ class ModelScores(NamedTuple):
     label : str
         Name of the model.
     values : dict of (float or None)
-        By figure, in percent.
+        By metric, in percent.
     bounds : dict of tuple of float
-        By figure, in percent, where there are intervals.
+        By metric, in percent; without metrics that have no interval.
     """
 
     label: str
@@ -42,7 +42,7 @@ class ModelScores(NamedTuple):
 
 
 def choice_scores_table(results: Sequence[Mapping[str, Any]]) -> list[ModelScores]:
-    """Take the data of :func:`choice_scores` from results.
+    """Extract the data of :func:`choice_scores` from results.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def choice_scores(results: Sequence[Mapping[str, Any]], ax: Axes | None = None) 
     results : sequence of mapping
         As for :func:`choice_scores_table`; intervals are drawn where there are any.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; by default in a new figure of the width of one column.
+        Where to draw; by default a new figure of the width of one column.
 
     Returns
     -------
@@ -84,7 +84,7 @@ def choice_scores(results: Sequence[Mapping[str, Any]], ax: Axes | None = None) 
     Raises
     ------
     InputError
-        Where there is no result.
+        If there is no result.
     """
     if not results:
         raise InputError("results: there is nothing to draw; give at least one")

@@ -1,4 +1,4 @@
-"""Which classes a detector is good at: AP against the number of annotated triplets."""
+"""AP of each class against its number of annotated triplets."""
 
 from __future__ import annotations
 
@@ -29,9 +29,10 @@ from diaghoi.plots.panels import one_panel, panel_grid
 from diaghoi.plots.style import paper
 
 HEIGHT = 2.1  # inches
-FURTHER_ROW = 1.3  # inches
+FURTHER_ROW = 1.3  # inches: each row of panels after the first
 LABELS = ("Annotated triplets", "AP of the class (%)")
 SPLIT_STYLES = {
+    # Blue, red and yellow of Tol's "high-contrast" scheme, which also differ in grey print.
     "": ("#004488", "o"),
     "non_rare": ("#004488", "o"),
     "rare": ("#BB5566", "v"),
@@ -40,8 +41,8 @@ SPLIT_STYLES = {
 OTHER_STYLES = (("#33AADD", "D"), ("#777777", "o"), ("#997700", "^"))
 MEDIAN: dict[str, Any] = {"color": "black", "linewidth": 1.2}
 OTHER_MEDIAN: dict[str, Any] = {"color": "0.6", "linewidth": 0.6}
-NEIGHBOURS = 1.6  # the median at n annotations is taken over classes with n / 1.6 to 1.6 n
-FEWEST = 5  # classes that a median needs
+NEIGHBOURS = 1.6  # the median at n annotations is that of the classes with n / 1.6 to 1.6 n
+FEWEST = 5  # classes for a median
 
 
 class ClassAP(NamedTuple):
@@ -82,7 +83,7 @@ def class_ap_table(diagnosis: Diagnosis) -> list[ClassAP]:
 
 
 def running_median(rows: Sequence[ClassAP]) -> tuple[FloatArray, FloatArray]:
-    """Median AP of the classes with about so many annotated triplets.
+    """Compute the running median of AP over the number of annotated triplets.
 
     Parameters
     ----------
@@ -97,6 +98,7 @@ def running_median(rows: Sequence[ClassAP]) -> tuple[FloatArray, FloatArray]:
     """
     number = np.array([row.annotated for row in rows], dtype=np.float64)
     ap = np.array([row.ap for row in rows])
+    # Evenly spaced on the logarithmic axis, like the window of the median.
     at = np.geomspace(number.min(), number.max(), 60) if len(rows) else number
     around = [ap[(number >= n / NEIGHBOURS) & (number <= n * NEIGHBOURS)] for n in at]
     median = [
@@ -114,7 +116,7 @@ def class_ap(table: Sequence[ClassAP], ax: Axes | None = None) -> Axes:
     table : sequence of ClassAP
         From :func:`class_ap_table`.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; by default in a new figure of the width of one column.
+        Where to draw; by default a new figure of the width of one column.
 
     Returns
     -------
@@ -124,7 +126,7 @@ def class_ap(table: Sequence[ClassAP], ax: Axes | None = None) -> Axes:
     Raises
     ------
     InputError
-        Where there is no class.
+        If there is no class.
     """
     if not table:
         raise InputError("table: there is nothing to draw; give at least one class")
@@ -140,7 +142,7 @@ def class_ap(table: Sequence[ClassAP], ax: Axes | None = None) -> Axes:
 
 
 def _styles(tables: Sequence[Sequence[ClassAP]]) -> dict[str, dict[str, Any]]:
-    """Give each group of classes its colour and marker, always the same to the usual ones."""
+    """Assign colours and markers to groups of classes; known groups always have the same."""
     found = dict.fromkeys(row.split for table in tables for row in table)
     others = [split for split in found if split not in SPLIT_STYLES]
     styles = {split: style for split, style in SPLIT_STYLES.items() if split in found}

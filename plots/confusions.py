@@ -1,4 +1,4 @@
-"""Verbs that are taken for one another, and what that costs."""
+"""Verbs that are confused with one another, and the cost in mAP."""
 
 from __future__ import annotations
 
@@ -23,26 +23,26 @@ from diaghoi.plots.figure import (
 )
 from diaghoi.plots.labels import fitted
 from diaghoi.plots.legend import legend_above
-from diaghoi.plots.panels import one_panel
+from diaghoi.plots.panels import one_panel, set_title
 from diaghoi.plots.style import colour, lighter, paper
 from diaghoi.semantic.confusions import costliest_confusions
 from diaghoi.semantic.partial_oracle import PartialOracle
 
-SHOWN = 10
-MANY_ROWS = 2  # of panels; more show half as many confusions
-HEIGHT = 2.3  # inches of a panel
-FRAME, BAR, GAP = 0.65, 0.15, 0.25  # inches above and below the bars, of a bar, and beside them
-TITLE_SIZE = 7.0  # points
-NARROWEST = 2.6
+SHOWN = 10  # confusions of a model
+MANY_ROWS = 2  # rows of panels, above which each panel shows half as many confusions
+HEIGHT = 2.3  # inches: height of a single panel
+FRAME, BAR, GAP = 0.65, 0.15, 0.25  # inches: above and below the bars, of a bar, beside a panel
+NARROWEST = 2.6  # inches: least width of a panel, nearly half of it for the names of verbs
 SCALE = "ΔmAP (points)"
 NAME_ROOM, NAME_SIZE = 1.25, 6.0  # inches, points
 SIMILAR = 0.5
-"""Similarity of two verbs from which a wrong one is near, at equal weights and on one object."""
+"""Similarity of verbs from which a confusion is near. With the right object (similarity 1) and
+equal weights it gives sigma 0.75, the bound of :data:`diaghoi.cases.similarities.NEAR`."""
 GREYS = {"near": 0.75, "plausible": 0.4, "wrong": 0.0}
 TITLES = {"near": "near", "plausible": "plausible", "wrong": "not similar"}
 
 
-class Cost(NamedTuple):
+class ConfusionCost(NamedTuple):
     """One confusion of one model.
 
     Parameters
@@ -61,8 +61,8 @@ class Cost(NamedTuple):
     similarity: float | None
 
 
-def confusions_table(found: Sequence[Mapping[str, Any]]) -> list[Cost]:
-    """Take the data of :func:`confusions` from a semantic diagnosis, the most costly first.
+def confusions_table(found: Sequence[Mapping[str, Any]]) -> list[ConfusionCost]:
+    """Extract the data of :func:`confusions` from a semantic diagnosis, the most costly first.
 
     Parameters
     ----------
@@ -72,11 +72,11 @@ def confusions_table(found: Sequence[Mapping[str, Any]]) -> list[Cost]:
     Raises
     ------
     InputError
-        Where what stands there cannot be used.
+        If the result is malformed.
     """
     try:
         return [
-            Cost(
+            ConfusionCost(
                 str(each["predicted"]),
                 str(each["annotated"]),
                 100 * float(each["delta_map"]),
@@ -92,26 +92,26 @@ def confusions_table(found: Sequence[Mapping[str, Any]]) -> list[Cost]:
         ) from error
 
 
-def confusions(costs: Sequence[Cost], ax: Axes | None = None) -> Axes:
+def confusions(costs: Sequence[ConfusionCost], ax: Axes | None = None) -> Axes:
     """Draw what the confusions of verbs cost, the most costly at the top.
 
     Parameters
     ----------
-    costs : sequence of Cost
+    costs : sequence of ConfusionCost
         As from :func:`confusions_table`.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; by default in a new figure of the width of one column.
+        Where to draw; by default a new figure of the width of one column.
 
     Returns
     -------
     matplotlib.axes.Axes
-        The shade of a bar says how similar the verbs are, the number at its end says it exactly.
+        The shade of a bar shows the similarity of the verbs, the number at its end its value.
         Nothing is shown or saved; see :func:`diaghoi.plots.save`.
 
     Raises
     ------
     InputError
-        Where there is nothing to draw.
+        If there is nothing to draw.
     """
     if not costs:
         raise InputError("costs: there is no confusion to draw")
@@ -129,7 +129,7 @@ def _kind(similarity: float | None) -> str:
     return "near" if similarity >= SIMILAR else "plausible"
 
 
-def _bars(ax: Axes, costs: Sequence[Cost]) -> None:
+def _bars(ax: Axes, costs: Sequence[ConfusionCost]) -> None:
     for place, cost in enumerate(costs):
         ax.barh(
             place,
@@ -157,7 +157,7 @@ def _bars(ax: Axes, costs: Sequence[Cost]) -> None:
     ax.xaxis.grid(True, color="0.9", linewidth=0.5)
 
 
-def _legend(target: Axes | Figure, models: Sequence[Sequence[Cost]]) -> None:
+def _legend(target: Axes | Figure, models: Sequence[Sequence[ConfusionCost]]) -> None:
     if not any(cost.similarity is not None for costs in models for cost in costs):
         return
     marks = [
@@ -172,30 +172,30 @@ def _legend(target: Axes | Figure, models: Sequence[Sequence[Cost]]) -> None:
     legend_above(target, marks, "", size=7.0, mark=1.4)
 
 
-def _data(source: Source) -> list[Cost]:
+def _data(source: Source) -> list[ConfusionCost]:
     # The result of a semantic evaluation, or a report that holds one.
     saved = source.result.get("semantic", source.result).get("diagnosis")
     if isinstance(saved, Mapping) and "confusions" in saved:
         return _some(confusions_table(saved["confusions"]))
     diagnosis = diagnosis_of(source)
-    ledger, words = diagnosis.ledger, diagnosis.vocabulary
+    ledger, vocabulary = diagnosis.ledger, diagnosis.vocabulary
     rows = np.flatnonzero((ledger.row_label == ACTION) & (ledger.row_annotation >= 0))
     found = costliest_confusions(
         PartialOracle(diagnosis=diagnosis, error="action"),
         rows,
-        words.class_verb[ledger.row_class[rows]],
-        words.class_verb[ledger.annotation_class[ledger.row_annotation[rows]]],
+        vocabulary.class_verb[ledger.row_class[rows]],
+        vocabulary.class_verb[ledger.annotation_class[ledger.row_annotation[rows]]],
     )
-    verbs = [verb.replace("_", " ") for verb in words.verbs]
+    verbs = [verb.replace("_", " ") for verb in vocabulary.verbs]
     costs = [
-        Cost(verbs[each.predicted], verbs[each.annotated], 100 * each.delta_map, None)
+        ConfusionCost(verbs[each.predicted], verbs[each.annotated], 100 * each.delta_map, None)
         for each in found[:SHOWN]
         if each.delta_map is not None
     ]
     return _some(costs)
 
 
-def _some(costs: list[Cost]) -> list[Cost]:
+def _some(costs: list[ConfusionCost]) -> list[ConfusionCost]:
     if not costs:
         raise NotApplicable("no verb is taken for another")
     return costs
@@ -207,7 +207,7 @@ def _draw(figure: Figure, models: Sequence[ModelData]) -> None:
     shown = SHOWN if rows <= MANY_ROWS else SHOWN // 2
     costs = [model.data[:shown] for model in models]
     figure.set_figheight(rows * (FRAME + BAR * max(map(len, costs))))
-    # Every model has verbs of its own, so that the panels share no names.
+    # Each model has its own confusions, so the panels cannot share the names of bars.
     panels = figure.subplots(rows, columns, squeeze=False).ravel().tolist()
     for panel in panels[len(models) :]:
         panel.remove()
@@ -215,9 +215,8 @@ def _draw(figure: Figure, models: Sequence[ModelData]) -> None:
     for panel, name, of_model in zip(panels, shown_names(models), costs, strict=False):
         _bars(panel, of_model)
         panel.set_xlabel(SCALE)
-        title = fitted(name, width, TITLE_SIZE)
-        panel.set_title(title, loc="left", fontsize=TITLE_SIZE, parse_math=False)
-    # Bars of one figure are compared.
+        set_title(panel, name, width)
+    # The same scale everywhere: bars of different models are compared.
     drawn = panels[: len(models)]
     low, high = zip(*(panel.get_xlim() for panel in drawn), strict=True)
     for panel in drawn:

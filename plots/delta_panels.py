@@ -1,7 +1,7 @@
-"""What each error costs, for a paper: bars of ΔmAP in panels, of a study of several models.
+"""Cost of each error in a study of several models: bars of ΔmAP in panels, for a paper.
 
-Single errors and the two totals, false positives and false negatives, stand in panels side by side
-with scales of their own, because the totals dwarf the errors that they are made of.
+Single errors and the two totals, false positives and false negatives, are in separate panels with
+separate scales, because the totals dwarf the errors that they are made of.
 """
 
 from __future__ import annotations
@@ -16,30 +16,31 @@ from matplotlib.figure import Figure
 from diaghoi.comparison.study import STAGES
 from diaghoi.oracles import ERRORS, ORACLES, TOTALS
 from diaghoi.plots.bar_legend import bar_legend
-from diaghoi.plots.delta_map import INCHES_FOR_FLAT_LABELS, delta_map_table, draw_bars
+from diaghoi.plots.delta_bars import INCHES_FOR_FLAT_LABELS, delta_map_table, draw_bars
 from diaghoi.plots.figure import FigureKind, ModelData, NotApplicable, Source, shown_names
 from diaghoi.plots.labels import inches_of, model_names, split_title
 
-ROOM_OF_SCALES = 1.0  # inches for scales and their labels, and between the panels
-SCALE = 0.45  # inches of the left scale with its label
-PANEL, TITLE, GAP = 1.3, 0.15, 0.08  # inches: heights of panels and their titles, room between
-AROUND, AROUND_TURNED = 0.5, 0.85  # inches of the names of errors, flat or turned, and the foot
-NO_MEAN = "harmonic"  # stands among the splits, and is the mean of two of them
+# Inches:
+ROOM_OF_SCALES = 1.0  # both y-axes with their labels, and the gap between the panels
+SCALE = 0.45  # the left y-axis with its label
+PANEL, TITLE, GAP = 1.3, 0.15, 0.08  # heights of a panel, of its title, and of a gap
+AROUND, AROUND_TURNED = 0.5, 0.85  # names of errors, horizontal or rotated, and the foot
+HARMONIC = "harmonic"  # listed among the splits, but it is the mean of two of them
 
 
-class Row(NamedTuple):
+class PanelRow(NamedTuple):
     """One row of panels.
 
     Parameters
     ----------
     title : str
-        What stands above it.
+        Title above it.
     split : str
         Which mean over classes is shown.
     names : sequence of str
-        Names of the models whose bars stand in it.
+        Names of its models.
     results : sequence of mapping
-        Their results, each with a label of its own.
+        Their results, each with its own label.
     """
 
     title: str
@@ -48,15 +49,15 @@ class Row(NamedTuple):
     results: Sequence[Mapping[str, Any]]
 
 
-def draw_rows(figure: Figure, rows: Sequence[Row]) -> None:
-    """Draw rows of two panels each, single errors and totals, each column with one scale.
+def draw_rows(figure: Figure, rows: Sequence[PanelRow]) -> None:
+    """Draw rows of two panels each, single errors and totals; each column shares one scale.
 
-    Where all rows show the same models, one legend stands above them, else one above each row.
+    There is one legend if all rows show the same models, and otherwise one per row.
 
     Raises
     ------
     NotApplicable
-        Where no row has a bar.
+        If no row has a bar.
     """
     own_keys = any(_labels(row) != _labels(rows[0]) for row in rows)
     lines = [
@@ -90,20 +91,21 @@ def draw_rows(figure: Figure, rows: Sequence[Row]) -> None:
 
 
 def _key(ax: Axes, names: Sequence[str], title: str, figure: Figure) -> float:
-    """Put the legend of bars into axes of its own; return its height in inches."""
+    """Put the legend of bars into separate axes; return its height in inches."""
     ax.set_axis_off()
     legend = bar_legend(ax, names, title, inches_of(figure) - SCALE)
     legend.set_loc("upper left")
+    # The row of the grid has exactly the height of the legend: constrained layout need not help.
     legend.set_in_layout(False)
     return float(legend.get_window_extent().height / figure.dpi)
 
 
-def _row(panels: Sequence[Axes], row: Row, room: float, titled: bool) -> None:
-    """Draw the two panels of a row, with ``room`` inches for an error."""
+def _row(panels: Sequence[Axes], row: PanelRow, room: float, titled: bool) -> None:
+    """Draw the two panels of a row, with ``room`` inches per error."""
     for ax, names in zip(panels, (ERRORS, TOTALS), strict=True):
         draw_bars(ax, delta_map_table(row.results, row.split, names), room)
     panels[0].set_ylabel("ΔmAP (points)")
-    # Totals are larger than single errors, so that they have a scale of their own.
+    # Totals have a separate scale, on the right, because they are larger than single errors.
     panels[1].yaxis.set_label_position("right")
     panels[1].yaxis.tick_right()
     panels[1].spines.left.set_visible(False)
@@ -113,12 +115,12 @@ def _row(panels: Sequence[Axes], row: Row, room: float, titled: bool) -> None:
         panels[0].set_title(row.title, loc="left", fontsize=7)
 
 
-def _labels(row: Row) -> list[str]:
+def _labels(row: PanelRow) -> list[str]:
     return [result["label"] for result in row.results]
 
 
 def _result(source: Source) -> dict[str, Any]:
-    """Keep of a result what the panels show."""
+    """Keep what the panels show of a result."""
     return {"oracles": source.result.get("oracles")}
 
 
@@ -126,11 +128,11 @@ def _results(models: Sequence[ModelData]) -> list[dict[str, Any]]:
     return [model.data | {"label": model.label} for model in models]
 
 
-def _rows_of(models: Sequence[ModelData], splits: Sequence[str]) -> list[Row]:
+def _rows_of(models: Sequence[ModelData], splits: Sequence[str]) -> list[PanelRow]:
     """Make a row of each split, with all models."""
     names, results = shown_names(models), _results(models)
     title = len(splits) > 1 or splits[0] != "full"
-    return [Row(split_title(each) if title else "", each, names, results) for each in splits]
+    return [PanelRow(split_title(each) if title else "", each, names, results) for each in splits]
 
 
 def _draw_full(figure: Figure, models: Sequence[ModelData]) -> None:
@@ -142,7 +144,7 @@ def _draw_splits(figure: Figure, models: Sequence[ModelData]) -> None:
     shared = [
         split
         for split in _splits_of(models[0].data)
-        if split not in ("full", NO_MEAN) and all(split in splits for splits in each)
+        if split not in ("full", HARMONIC) and all(split in splits for splits in each)
     ]
     if not shared:
         raise NotApplicable("the models share no groups of classes, such as rare ones")
@@ -159,7 +161,7 @@ def _splits_of(result: Mapping[str, Any]) -> list[str]:
 
 def _draw_backbones(figure: Figure, models: Sequence[ModelData]) -> None:
     rows = [
-        Row(title, "full", names, _results(members))
+        PanelRow(title, "full", names, _results(members))
         for title, names, members in backbone_groups(models)
     ]
     if not rows:
@@ -187,10 +189,10 @@ def backbone_groups(
         ``UPT R101``, named by their backbones. Where there is no family, the models of each stage,
         named by label and backbone. In each group at least two backbones occur.
     """
-    told = [model for model in models if model.backbone]
+    named = [model for model in models if model.backbone]
     families: dict[str, list[ModelData]] = {}
     stages: dict[str, list[ModelData]] = {}
-    for model in told:
+    for model in named:
         families.setdefault(_family(model), []).append(model)
         stages.setdefault(STAGES.get(model.stage, ""), []).append(model)
     groups = [
@@ -212,7 +214,7 @@ def _differ(models: Sequence[ModelData]) -> bool:
 
 
 def _family(model: ModelData) -> str:
-    """Take the backbone, also as its first letter and number, out of the label of a model."""
+    """Remove the backbone from the label of a model, also abbreviated as in ``R101``."""
     parts = re.findall(r"[A-Za-z]+|\d+", model.backbone)
     gap = r"[\s_.-]*"
     forms = [gap.join(parts)]

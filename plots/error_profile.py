@@ -1,4 +1,4 @@
-"""Which errors the predictions of each verb, or of each object, make."""
+"""Error profile: shares of the labels among the predictions of each verb or object."""
 
 from __future__ import annotations
 
@@ -13,25 +13,27 @@ from matplotlib.collections import Collection
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
+from diaghoi.data.arrays.division import ratios
 from diaghoi.data.arrays.types import FloatArray
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.evaluation.errors import LABELS
 from diaghoi.oracles import error_title
 from diaghoi.plots.figure import FigureKind, ModelData, NotApplicable, diagnosis_of, shown_names
-from diaghoi.plots.labels import fitted, text_width
-from diaghoi.plots.panels import one_panel
+from diaghoi.plots.labels import MINUS, fitted, text_width
+from diaghoi.plots.panels import one_panel, set_title
 from diaghoi.plots.style import colour, paper
 
 MOST = 25  # rows, by default
-PAGE = 8.5  # inches, the most that all panels may be high
-ROW = 0.115  # inches, height of a row
-CELL = 0.23  # inches, width from which the share can be written into a cell
-NARROW = 0.115  # inches, width of a cell without it
-WIDEST_NAME = 1.05  # inches
-BESIDE, GAP = 0.25, 0.08  # inches beside all panels and between them
-ABOVE, BELOW, BAR = 0.2, 0.85, 0.45  # inches of titles, names of errors and colour bar
-ENOUGH = 12  # rows that make it worth to write figures into the cells
-FIGURE_SIZE, TITLE_SIZE, NAME_SIZE = 5.5, 7.0, 6.0  # points
+ENOUGH = 12  # rows that a page needs before numbers are written into the cells
+# Inches:
+PAGE = 8.5  # greatest height of all panels, so that they fit on a page
+ROW = 0.115  # height of a row
+CELL = 0.23  # width of a cell with its share as a number
+NARROW = 0.115  # width of a cell without
+WIDEST_NAME = 1.05
+BESIDE, GAP = 0.25, 0.08  # beside all panels, and between them
+ABOVE, BELOW, BAR = 0.2, 0.85, 0.45  # titles, names of errors, colour bar
+NUMBER_SIZE, NAME_SIZE = 5.5, 6.0  # points
 
 
 class ErrorProfile(NamedTuple):
@@ -54,10 +56,7 @@ class ErrorProfile(NamedTuple):
     @property
     def shares(self) -> FloatArray:
         """(G, 7) share of each label among the predictions; NaN where there are none."""
-        predicted = self.counts.sum(axis=1, keepdims=True)
-        shares = np.full(self.counts.shape, np.nan)
-        np.divide(self.counts, predicted, out=shares, where=predicted > 0)
-        return shares
+        return ratios(self.counts, self.counts.sum(axis=1, keepdims=True))
 
 
 def error_profile_table(
@@ -75,7 +74,7 @@ def error_profile_table(
     Raises
     ------
     NotApplicable
-        Where the classes of the data set do not name an object.
+        If the classes of the data set have no verb or object.
     """
     vocabulary, ledger = diagnosis.vocabulary, diagnosis.ledger
     group_of = vocabulary.class_verb if by == "verb" else vocabulary.class_object
@@ -102,22 +101,22 @@ def error_profile(
     written: bool = True,
     most: float | None = None,
 ) -> Axes:
-    """Draw the shares of the labels as a heatmap: a row each verb or object, a column each label.
+    """Draw the shares of the labels as a heatmap: one row per verb or object, one column per label.
 
     Parameters
     ----------
     table : ErrorProfile
         From :func:`error_profile_table`.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; by default in a new figure of the width of a column.
+        Where to draw; by default a new figure of the width of one column.
     names : sequence of str, optional
         The rows; by default the 25 with the most annotated triplets.
     minus : ErrorProfile, optional
-        Another model: drawn is the difference, in percent points.
+        Another model: the heatmap shows the difference to it, in percent points.
     written : bool
-        Write the shares into the cells.
+        Whether the shares are written into the cells.
     most : float, optional
-        Share in percent of the darkest colour; by default the highest one that is shown.
+        Share in percent of the darkest colour; by default the highest share shown.
 
     Returns
     -------
@@ -142,9 +141,9 @@ def error_profile(
             cmap="rocket_r" if minus is None else "vlag",
             cbar=False,
             linewidths=0.3,
-            annot=np.vectorize(_figure)(shares) if written else None,
+            annot=np.vectorize(_percent)(shares) if written else None,
             fmt="",
-            annot_kws={"fontsize": FIGURE_SIZE},
+            annot_kws={"fontsize": NUMBER_SIZE},
             yticklabels=[fitted(name.replace("_", " "), WIDEST_NAME, NAME_SIZE) for name in names],
             xticklabels=[error_title(name) for name in LABELS],
         )
@@ -153,12 +152,12 @@ def error_profile(
         ax.tick_params(axis="x", rotation=90, pad=4)
         _swatches(ax, len(names))
         for text in ax.texts:
-            text.set_in_layout(False)  # hundreds of figures inside the axes; layout is slow by them
+            text.set_in_layout(False)  # hundreds of numbers inside the axes would slow the layout
     return ax
 
 
 def most_annotated(tables: Sequence[ErrorProfile], most: int) -> list[str]:
-    """Return the names with the most annotated triplets, which all models share, in this order."""
+    """Return the names that all models share, most annotated triplets first."""
     first = tables[0]
     order = np.argsort(-first.annotated, kind="stable")
     shared = set(first.names).intersection(*(table.names for table in tables[1:]))
@@ -174,13 +173,13 @@ def _name_width(name: str) -> float:
     return text_width(name, NAME_SIZE)
 
 
-def _figure(share: float) -> str:
-    """Write a share in whole percent."""
-    return "" if np.isnan(share) else f"{round(share)}".replace("-", "\N{MINUS SIGN}")
+def _percent(share: float) -> str:
+    """Format a share in whole percent."""
+    return "" if np.isnan(share) else f"{round(share)}".replace("-", MINUS)
 
 
 def _swatches(ax: Axes, rows: int) -> None:
-    """Mark the columns by the colours that the errors have in all figures."""
+    """Mark the columns with the colours of the errors in all figures."""
     for column, name in enumerate(LABELS):
         ax.add_patch(
             Rectangle(
@@ -194,17 +193,17 @@ def _swatches(ax: Axes, rows: int) -> None:
         )
 
 
-class Layout(NamedTuple):
-    """How the panels of a heatmap are arranged.
+class PanelLayout(NamedTuple):
+    """Arrangement of the panels of a heatmap.
 
     Parameters
     ----------
     columns : int
-        Panels in a row.
+        Panels per row.
     names : int
-        Verbs or objects in a panel.
+        Verbs or objects per panel.
     written : bool
-        Whether cells are wide enough for figures.
+        Whether cells are wide enough for numbers.
     """
 
     columns: int
@@ -212,15 +211,15 @@ class Layout(NamedTuple):
     written: bool
 
 
-def panel_layout(panels: int, names: int, width: float) -> Layout:
-    """Arrange panels: with figures in the cells where a page then has rows enough, else without.
+def panel_layout(panels: int, names: int, width: float) -> PanelLayout:
+    """Arrange panels, with numbers in the cells if a page then still holds enough rows.
 
     Parameters
     ----------
     panels, names : int
-        How many there are; of the names, some may be left out.
+        How many there are; names beyond the page are left out.
     width : float
-        Inches of all panels together.
+        Width of all panels together in inches.
     """
     for cell in (CELL, NARROW):
         columns = min(panels, max(1, int(width / (len(LABELS) * cell + GAP))))
@@ -228,7 +227,7 @@ def panel_layout(panels: int, names: int, width: float) -> Layout:
         fitting = min(names, int(((PAGE - BELOW) / rows - ABOVE) / ROW))
         if fitting >= min(names, ENOUGH) or cell == NARROW:
             break
-    return Layout(columns=ceil(panels / rows), names=max(fitting, 3), written=cell == CELL)
+    return PanelLayout(columns=ceil(panels / rows), names=max(fitting, 3), written=cell == CELL)
 
 
 def _draw(figure: Figure, models: Sequence[ModelData], what: str) -> None:
@@ -238,6 +237,7 @@ def _draw(figure: Figure, models: Sequence[ModelData], what: str) -> None:
         raise NotApplicable(f"the models share no {what}")
     titles = shown_names(models)
     width = figure.get_figwidth() - BESIDE - min(WIDEST_NAME, max(map(_name_width, names)))
+    # Two models also get a panel of their difference, where all three fit into one row.
     both = len(models) == 2 and panel_layout(3, len(names), width).columns == 3
     if both:
         titles.append("Second less first (points)")
@@ -253,8 +253,7 @@ def _draw(figure: Figure, models: Sequence[ModelData], what: str) -> None:
             error_profile(tables[number], ax, names=names, written=layout.written, most=most)
         else:
             error_profile(tables[1], ax, names=names, minus=tables[0])
-        words = fitted(title, room, TITLE_SIZE)
-        ax.set_title(words, loc="left", fontsize=TITLE_SIZE, parse_math=False)
+        set_title(ax, title, room)
         ax.tick_params(
             labelleft=number % layout.columns == 0,
             labelbottom=number + layout.columns >= len(titles),
@@ -268,9 +267,9 @@ def _draw(figure: Figure, models: Sequence[ModelData], what: str) -> None:
         _colour_bar(figure, grid.flat[0].collections[0], share.capitalize())
 
 
-def _colour_bar(figure: Figure, cells: Collection, words: str) -> None:
+def _colour_bar(figure: Figure, cells: Collection, label: str) -> None:
     bar = figure.colorbar(cells, ax=figure.axes, location="bottom", fraction=0.05, aspect=40)
-    bar.set_label(words, fontsize=NAME_SIZE)
+    bar.set_label(label, fontsize=NAME_SIZE)
     bar.ax.tick_params(labelsize=NAME_SIZE)
 
 

@@ -1,4 +1,4 @@
-"""How errors are distributed from the most to the least confident predictions."""
+"""Shares of the errors from the most to the least confident predictions."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from diaghoi.plots.legend import legend_above
 from diaghoi.plots.panels import one_panel, panel_grid
 from diaghoi.plots.style import HATCHES, colour, paper
 
-BINS = 6  # a decade of ranks
-BEST = 100  # predictions of the first bin, where there are many
-PANEL = 1.25  # inches, height of the panels of a further row
+BINS = 6  # per decade of ranks
+BEST = 100  # predictions of the first bin; fewer if there are fewer than 1,000
+PANEL = 1.25  # inches: height of each row of panels after the first
 AXES = ("Rank by score", "Predictions (%)")
 DASHES = (0, (3, 1.5))
-INCHES_PER_RANK = 0.3  # of a label of the axis
+INCHES_PER_RANK = 0.3  # least distance of tick labels on the x-axis
 RANKS = EngFormatter(sep="")  # 100, 1k, 10k
 HEIGHT = 2.0  # inches
 
@@ -45,8 +45,8 @@ class ErrorShares(NamedTuple):
     shares : (B, 7) float64 array
         Share of each label of :data:`diaghoi.evaluation.errors.LABELS` among them, in [0, 1].
     annotated : int
-        Number of annotated triplets: a perfect detector has nothing but true positives up to this
-        rank.
+        Number of annotated triplets: all predictions of a perfect detector up to this rank are true
+        positives.
     """
 
     edges: npt.NDArray[np.int64]
@@ -57,16 +57,16 @@ class ErrorShares(NamedTuple):
 def error_shares_table(diagnosis: Diagnosis) -> ErrorShares:
     """Compute the data of :func:`error_shares` for one model.
 
-    All counted predictions of all classes are ranked together by their score, those of equal score
-    in the order of the input. Bins are equally wide in the logarithm of the rank, because precision
-    is lost by orders of magnitude; the first one holds all better ranks, so that no share is that
-    of a handful. Shares are those within a bin and not of all predictions up to a rank: cumulated,
-    the last ranks would look like the mean of all before them.
+    All counted predictions of all classes are ranked together by score, ties in the order of the
+    input. Bins are equally wide in the logarithm of the rank, because precision falls over orders
+    of magnitude; the first bin holds all better ranks, so that no share comes from a handful of
+    predictions. Shares are those within a bin, not cumulative: cumulative shares of the last ranks
+    would mostly show the ranks before.
 
     Raises
     ------
     NotApplicable
-        Where there is no prediction.
+        If there is no prediction.
     """
     ledger = diagnosis.ledger
     rows = len(ledger.row_label)
@@ -94,13 +94,13 @@ def error_shares(table: ErrorShares, ax: Axes | None = None) -> Axes:
     table : ErrorShares
         From :func:`error_shares_table`.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; by default in a new figure of the width of a column.
+        Where to draw; by default a new figure of the width of one column.
 
     Returns
     -------
     matplotlib.axes.Axes
-        True positives lie at the bottom, the errors above them in the order of the oracles. A
-        dashed line stands at the number of annotated triplets. Nothing is shown or saved.
+        True positives are at the bottom, the errors above them in the order of the oracles. A
+        dashed line marks the number of annotated triplets. Nothing is shown or saved.
     """
     with paper():
         ax, target = one_panel(ax, HEIGHT)
@@ -131,6 +131,7 @@ def _fill(ax: Axes, table: ErrorShares) -> None:
         steps.set_gid(name)
         below = tops[:, number]
     if ranks[0] < table.annotated < ranks[-1]:
+        # A white line below the dashes, so that they show on dark colours.
         ax.axvline(table.annotated, color="white", linewidth=2.0)
         ax.axvline(table.annotated, color="black", linewidth=0.9, linestyle=DASHES)
     ax.set_xscale("log")
@@ -139,7 +140,7 @@ def _fill(ax: Axes, table: ErrorShares) -> None:
 
 
 def _edges(rows: int) -> npt.NDArray[np.int64]:
-    """Cut ranks into bins; the first one is at most a tenth of few predictions."""
+    """Return the edges of the bins; the first bin holds at most a tenth of the predictions."""
     first = min(BEST, 10 ** max(int(np.log10(rows)) - 1, 0))
     bins = round(np.log10(rows / first) * BINS)
     edges = np.round(np.geomspace(first, rows, bins + 1)).astype(np.int64)
@@ -147,7 +148,7 @@ def _edges(rows: int) -> npt.NDArray[np.int64]:
 
 
 def _label_ranks(ax: Axes) -> None:
-    """Mark as many powers of ten as have room, in full-size type, which exponents are not."""
+    """Label as many powers of ten as fit, without exponents, whose type would be too small."""
     first, last = np.log10(ax.get_xlim())
     step = ceil(INCHES_PER_RANK * (last - first) / inches_of(ax))
     ranks = 10.0 ** np.arange(ceil(first), int(last) + 1, step)
@@ -156,7 +157,7 @@ def _label_ranks(ax: Axes) -> None:
 
 
 def _ranks(edges: npt.NDArray[np.int64]) -> FloatArray:
-    """Place the edges on the axis; the first bin is drawn twice as wide as the others."""
+    """Return the edges on the axis; the first bin is drawn twice as wide as the others."""
     return np.asarray(np.maximum(edges, edges[1] * 10 ** (-2 / BINS)))
 
 
@@ -176,7 +177,7 @@ def _draw(figure: Figure, models: Sequence[ModelData]) -> None:
 
 
 def _legend(target: Axes | Figure) -> None:
-    """Explain colours and line."""
+    """Add the legend of colours and of the dashed line."""
     marks = [
         *(
             Patch(

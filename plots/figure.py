@@ -1,8 +1,8 @@
-"""What makes a figure: the data of each model, computed alone, and the drawing of all together.
+"""Kinds of figures: computing the data of each model, and drawing all models together.
 
-A module of this package draws one kind of figure. It has a function ``NAME_table`` that computes
+Each module of this package draws one kind of figure. It has a function ``NAME_table`` that computes
 the data without drawing, a function ``NAME(..., ax=None)`` that draws into one axes, and a
-:class:`FigureKind` that says how the figure of a whole study is made; the registry
+:class:`FigureKind` that describes the figure of a whole study; the registry
 :data:`diaghoi.plots.FIGURES` names them all. Drawing never saves or shows.
 """
 
@@ -24,26 +24,26 @@ FOOT_SIZE = 5.5  # points
 
 
 class NotApplicable(Exception):  # noqa: N818 - it is an answer, not an error
-    """A figure that cannot be made of what is there; the message says why, for a note.
+    """A figure that cannot be made from the available data; the message gives the reason.
 
-    Raised by ``data`` it leaves one model out, raised by ``draw`` the whole figure.
+    Raised by ``data`` it leaves out one model, raised by ``draw`` the whole figure.
     """
 
 
 @dataclass(frozen=True, kw_only=True)
 class Source:
-    """All that is known of one model, for as long as its data are computed.
+    """Everything known about one model while its data are computed.
 
     Parameters
     ----------
     result : mapping
         As from :meth:`diaghoi.Diagnosis.to_dict`, or read from a file.
     diagnosis : Diagnosis or None
-        None for a model that is there as a saved result.
+        None for a saved result.
     annotations, predictions : Scenes or None
-        What the diagnosis was made of; None where there is no diagnosis.
+        The scenes that were diagnosed; None without a diagnosis.
     hoi : int or None
-        HOI class that the user asks for, counted from zero; None leaves the choice to the figure.
+        HOI class to show, counted from zero; None leaves the choice to the figure.
     """
 
     result: Mapping[str, Any]
@@ -60,13 +60,13 @@ class ModelData:
     Parameters
     ----------
     label : str
-        Its name, in one line, and not that of another model.
+        Its name, in one line and unique.
     data : object
-        What ``FigureKind.data`` made of it.
+        The result of ``FigureKind.data``.
     stage : {"", "one", "two"}
-        One-stage or two-stage, where it is told.
+        One-stage or two-stage; empty if not given.
     backbone : str
-        Empty where it is not told.
+        Its backbone; empty if not given.
     protocol : str
         Name of the protocol behind the data.
     """
@@ -85,20 +85,20 @@ class FigureKind:
     Parameters
     ----------
     name : str
-        Name in the registry, on the command line and of the file.
+        Name in the registry, on the command line, and of the file.
     title : str
-        What it shows, in a few words without a full stop.
+        What it shows, in a few words without a period.
     needs : {"results", "diagnoses"}
-        Whether a saved result is enough, or a diagnosis (with its scenes) has to be there.
+        Whether a saved result is enough, or a diagnosis with its scenes is needed.
     data : callable
-        Turns the :class:`Source` of one model into what is drawn of it. It keeps no reference to
-        the source, so that one model can be freed before the next one is read. It raises
-        :class:`NotApplicable` where the figure cannot show this model.
+        Turns the :class:`Source` of one model into the data to draw. It keeps no reference to the
+        source, so that one model can be freed before the next one is read. It raises
+        :class:`NotApplicable` if the figure cannot show this model.
     draw : callable
-        Draws all models, in their order, into an empty figure whose width is that of the column
-        and whose layout is "constrained"; it may call ``figure.set_figheight`` where the panels of
-        many models need more room. It is called within :func:`diaghoi.plots.paper` and raises
-        :class:`NotApplicable` where the models allow no figure, such as one.
+        Draws all models in order into an empty figure of the width of the column, with
+        "constrained" layout; it may call ``figure.set_figheight`` if the panels of many models need
+        more room. It is called within :func:`diaghoi.plots.paper` and raises
+        :class:`NotApplicable` if these models cannot be drawn.
     height : float
         Height of the figure in inches.
     """
@@ -112,10 +112,15 @@ class FigureKind:
 
 
 def shown_names(models: Sequence[ModelData]) -> list[str]:
-    """Name the models of a figure; where they follow different protocols, with these."""
+    """Return the names of the models of a figure, with their protocols if these differ."""
     if len({model.protocol for model in models}) == 1:
         return [model.label for model in models]
     return [f"{model.label} ({model.protocol})" for model in models]
+
+
+def tables_of(models: Sequence[ModelData]) -> dict[str, Any]:
+    """Return the data of each model of a figure by its shown name."""
+    return dict(zip(shown_names(models), [model.data for model in models], strict=True))
 
 
 def figure_of(kind: FigureKind, models: Sequence[ModelData], width: float) -> Figure:
@@ -133,12 +138,12 @@ def figure_of(kind: FigureKind, models: Sequence[ModelData], width: float) -> Fi
     Returns
     -------
     matplotlib.figure.Figure
-        With the name of the protocol at its foot; see :func:`diaghoi.plots.save`.
+        With the name of the protocol at the bottom; see :func:`diaghoi.plots.save`.
 
     Raises
     ------
     NotApplicable
-        Where the models allow no such figure.
+        If the models allow no such figure.
     """
     with paper():
         figure = Figure(figsize=(width, kind.height), layout="constrained")
@@ -149,8 +154,8 @@ def figure_of(kind: FigureKind, models: Sequence[ModelData], width: float) -> Fi
     return figure
 
 
-def _sign(figure: Figure, words: str) -> None:
-    """Write at the foot of a figure."""
+def _sign(figure: Figure, text: str) -> None:
+    """Write a text at the bottom of a figure."""
     height = FOOT / figure.get_figheight()
     engine = figure.get_layout_engine()
     if isinstance(engine, ConstrainedLayoutEngine):
@@ -158,7 +163,7 @@ def _sign(figure: Figure, words: str) -> None:
     figure.text(
         0.995,
         0.02 / figure.get_figheight(),
-        words,
+        text,
         ha="right",
         va="bottom",
         fontsize=FOOT_SIZE,
@@ -173,7 +178,7 @@ def diagnosis_of(source: Source) -> Diagnosis:
     Raises
     ------
     NotApplicable
-        For a model that is there as a saved result.
+        For a saved result.
     """
     if source.diagnosis is None:
         raise NotApplicable("a saved result is not enough for it; give the predictions")

@@ -1,4 +1,4 @@
-"""Words in figures: labels of models, titles of splits, and how much room they take."""
+"""Text in figures: labels of models, titles of splits, numbers, and the room that text takes."""
 
 from __future__ import annotations
 
@@ -20,11 +20,13 @@ SPLITS = {
     "seen": "Seen classes",
 }
 
-ROUNDED = 1.05  # by how much letters on screen are wider than in print, rounded to whole pixels
+# Screen renderers round the advance of each letter to whole pixels, which widens text by up to 5 %.
+ROUNDED = 1.05
+MINUS = "\N{MINUS SIGN}"
 
 
 def split_title(split: str) -> str:
-    """Name a split for people: ``Rare classes``."""
+    """Return the title of a split, such as ``Rare classes``."""
     return SPLITS.get(split, split.replace("_", " "))
 
 
@@ -34,8 +36,8 @@ def model_names(labels: Iterable[str | None]) -> list[str]:
     Parameters
     ----------
     labels : iterable of str or None
-        What they are called. A model without a label is called by its number, equal labels are told
-        apart by a number, and what is not Unicode (labels can be names of files) is replaced.
+        Labels of the models. A model without a label is named by its number, equal labels get a
+        number, and what is not Unicode (labels can be file names) is replaced.
     """
     names: list[str] = []
     for number, label in enumerate(labels, start=1):
@@ -49,25 +51,23 @@ def model_names(labels: Iterable[str | None]) -> list[str]:
     return names
 
 
-def text_width(words: str, size: float) -> float:
-    """Width in inches of words in the type of figures, ``size`` in points."""
-    width, _, _ = text_to_path.get_text_width_height_descent(
-        words, FontProperties(size=size), False
-    )
+def text_width(text: str, size: float) -> float:
+    """Return the width in inches of a text in the font of figures, ``size`` in points."""
+    width, _, _ = text_to_path.get_text_width_height_descent(text, FontProperties(size=size), False)
     return ROUNDED * float(width) / 72
 
 
 def fitted(label: str, inches: float, size: float) -> str:
-    """Leave the middle of a long label out, so that beginnings and endings can be told apart.
+    """Shorten a long label in the middle, so that its beginning and its end remain.
 
     Parameters
     ----------
     label : str
-        Any words in one line.
+        Any text in one line.
     inches : float
-        The room there is; eight letters are left in any case.
+        Available width; at least eight letters are kept.
     size : float
-        Size of the type in points.
+        Font size in points.
     """
     kept = len(label)
     while kept > 8 and text_width(_shortened(label, kept), size) > inches:
@@ -75,8 +75,38 @@ def fitted(label: str, inches: float, size: float) -> str:
     return _shortened(label, kept)
 
 
+def wrapped(text: str, inches: float, size: float) -> list[str]:
+    """Break a text into lines of at most some inches; a longer word is shortened.
+
+    Parameters
+    ----------
+    text : str
+        Words with spaces between.
+    inches : float
+        Available width.
+    size : float
+        Font size in points.
+    """
+    lines: list[str] = []
+    for word in text.split():
+        longer = f"{lines[-1]} {word}" if lines else word
+        if lines and text_width(longer, size) <= inches:
+            lines[-1] = longer
+        else:
+            lines.append(fitted(word, inches, size))
+    return lines
+
+
+def points(value: float, *, signed: bool = False) -> str:
+    """Format percent points with one decimal, or with two below a tenth; 0 without a sign."""
+    # 0.095 is the least that one decimal shows as 0.1.
+    decimals = 1 if abs(value) >= 0.095 else 2
+    text = f"{value:+.{decimals}f}" if signed else f"{value:.{decimals}f}"
+    return "0" if float(text) == 0 else text.replace("-", MINUS)
+
+
 def inches_of(target: Axes | Figure) -> float:
-    """Width of a figure or of axes in inches, as far as it is known before the layout is made."""
+    """Return the width of a figure or axes in inches, as far as it is known before layout."""
     figure = target.get_figure(root=True)
     width = DOUBLE_COLUMN if figure is None else float(figure.get_figwidth())
     return width * float(target.get_position().width) if isinstance(target, Axes) else width - 0.1

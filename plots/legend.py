@@ -1,4 +1,4 @@
-"""Legends that stand above what they explain, in as many columns as fit."""
+"""Legends above what they explain, in as many columns as fit."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from matplotlib.lines import Line2D
 from diaghoi.plots.labels import fitted, inches_of, text_width
 from diaghoi.plots.style import model_style
 
-GAPS = 1.4  # widths of a letter m between mark and label, and between columns
-LINE = 0.125  # inches
+GAPS = 1.4  # em: 0.4 between mark and label, 1.0 between columns
+LINE = 0.125  # inches: height of a line
 
 
 def legend_above(
@@ -28,22 +28,22 @@ def legend_above(
     mark: float = 1.4,
     inches: float | None = None,
 ) -> Legend:
-    """Explain marks; a figure grows by the lines of the legend beyond the first.
+    """Add a legend; each of its lines after the first makes the figure higher.
 
     Parameters
     ----------
     target : Axes or Figure
-        What the legend stands above.
+        What the legend goes above.
     marks : sequence of matplotlib.artist.Artist
-        With their labels, of which long ones are shortened.
+        Legend entries with their labels; long labels are shortened.
     title : str
-        What else is to be said.
+        Title of the legend, empty for none.
     size : float
-        Of the type, in points.
+        Font size in points.
     mark : float
-        Width of a mark in widths of a letter m.
+        Width of a mark in em.
     inches : float, optional
-        Width there is; by default that of the target before layout.
+        Available width; by default that of the target before layout.
     """
     inches = inches_of(target) if inches is None else inches
     taken = (mark + GAPS) * size / 72
@@ -74,20 +74,20 @@ def legend_above(
     return legend
 
 
-MARK = 2.4  # widths of a letter m that a line takes in a legend, so that its dashes can be seen
+MARK = 2.4  # em: width of a line in a legend, long enough to show its dashes
 
 
 def model_lines(labels: Sequence[str], **style: Any) -> list[Line2D]:
-    """Make the marks that :func:`diaghoi.plots.legend.legend_above` explains.
+    """Make one legend entry per model, for :func:`legend_above`.
 
     Parameters
     ----------
     labels : sequence of str
-        What the legend says of each model, in the order of the study.
+        Label of each entry, in the order of the study.
     **style
-        What differs from :func:`diaghoi.plots.style.model_style`, for instance ``linestyle=""``.
+        Overrides of :func:`diaghoi.plots.style.model_style`, for instance ``linestyle=""``.
     """
     return [
-        Line2D([], [], label=label, markersize=3.5, **(model_style(number) | style))
+        Line2D([], [], label=label, **({"markersize": 3.5} | model_style(number) | style))
         for number, label in enumerate(labels)
     ]

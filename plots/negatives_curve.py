@@ -1,4 +1,4 @@
-"""How well detectors reject pairs that do not interact: precision against recall."""
+"""Precision against recall of rejecting pairs that do not interact."""
 
 from __future__ import annotations
 
@@ -12,11 +12,10 @@ from matplotlib.figure import Figure
 from diaghoi.diagnosis.curves import Curve
 from diaghoi.diagnosis.curves import negatives_curve as curve_of
 from diaghoi.diagnosis.diagnosis import Diagnosis
-from diaghoi.exceptions import InputError
-from diaghoi.plots.figure import FigureKind, ModelData, NotApplicable, diagnosis_of, shown_names
+from diaghoi.plots.figure import FigureKind, ModelData, NotApplicable, diagnosis_of, tables_of
 from diaghoi.plots.labels import fitted, inches_of, text_width
 from diaghoi.plots.legend import MARK, legend_above, model_lines
-from diaghoi.plots.panels import one_panel
+from diaghoi.plots.panels import check_models, one_panel
 from diaghoi.plots.style import model_style, paper
 
 HEIGHT = 2.1  # inches
@@ -30,9 +29,9 @@ class NegativesCurve(NamedTuple):
     curve : Curve
         Envelope of precision against recall of the pairs that localise no annotated pair.
     ap : float
-        The area below it, a fraction.
+        Average precision, a fraction.
     chance : float
-        Share of these pairs among all, which is the precision of guessing.
+        Share of these pairs among all pairs, the precision of random guessing.
     """
 
     curve: Curve
@@ -46,7 +45,7 @@ def negatives_curve_table(diagnosis: Diagnosis) -> NegativesCurve:
     Raises
     ------
     NotApplicable
-        Where no predicted pair is negative, or pairs have no score.
+        If no predicted pair is negative, or pairs have no score.
     """
     scores = diagnosis.negatives
     if scores["ap"] is None:
@@ -60,18 +59,18 @@ def negatives_curve_table(diagnosis: Diagnosis) -> NegativesCurve:
 
 
 def negatives_curve(models: Mapping[str, NegativesCurve], ax: Axes | None = None) -> Axes:
-    """Draw precision against recall of rejecting pairs that do not interact, a line a model.
+    """Draw precision against recall of rejecting pairs that do not interact, one line per model.
 
-    The legend gives the average precision and the share of such pairs, which is that of guessing
-    and high, because most pairs do not interact. Marks at the ends of the lines tell models apart
-    in grey print.
+    The legend gives average precision and the share of such pairs. That share is the precision of
+    guessing, and high, because most pairs do not interact. Markers at the ends of the lines
+    distinguish models in grey print.
 
     Parameters
     ----------
     models : mapping
-        For the label of each model its :func:`negatives_curve_table`.
+        The :func:`negatives_curve_table` of each model, by its label.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; by default in a new figure of the width of one column.
+        Where to draw; by default a new figure of the width of one column.
 
     Returns
     -------
@@ -81,10 +80,9 @@ def negatives_curve(models: Mapping[str, NegativesCurve], ax: Axes | None = None
     Raises
     ------
     InputError
-        Where there is no model.
+        If there is no model.
     """
-    if not models:
-        raise InputError("models: there is nothing to draw; give at least one")
+    check_models(models)
     with paper():
         ax, target = one_panel(ax, HEIGHT)
         _lines(ax, list(models.values()))
@@ -111,7 +109,8 @@ def _lines(ax: Axes, tables: Sequence[NegativesCurve]) -> None:
             zorder=3,
         )
     lowest = min(float(table.curve.precision.min()) for table in tables)
-    # The scale starts below the lowest line, and is never so fine that noise looks like a slope.
+    # The scale starts below the lowest line, but spans at least one point: noise should not look
+    # like a slope.
     bottom = min(100 - 1.12 * 100 * (1 - lowest), 99.0)
     ax.set_ylim(max(bottom, 0), 100 + 0.02 * (100 - max(bottom, 0)))
     ax.set_xlim(0, 100)
@@ -128,7 +127,7 @@ def _legend(target: Axes | Figure, models: Mapping[str, NegativesCurve]) -> None
 
 
 def _draw(figure: Figure, models: Sequence[ModelData]) -> None:
-    tables = dict(zip(shown_names(models), [model.data for model in models], strict=True))
+    tables = tables_of(models)
     _lines(figure.add_subplot(), list(tables.values()))
     _legend(figure, tables)
 

@@ -1,4 +1,4 @@
-"""What each oracle does to one HOI class: precision against recall, before and after."""
+"""Precision against recall of one HOI class, before and after each oracle."""
 
 from __future__ import annotations
 
@@ -21,14 +21,15 @@ from diaghoi.plots.figure import (
     diagnosis_of,
     shown_names,
 )
+from diaghoi.plots.labels import MINUS
 from diaghoi.plots.legend import MARK, legend_above
 from diaghoi.plots.panels import one_panel, panel_grid
 from diaghoi.plots.style import colour, paper
 
 HEIGHT = 2.1  # inches
-FURTHER_ROW = 1.3  # inches
+FURTHER_ROW = 1.3  # inches: each row of panels after the first
 AP_SIZE = 6.5  # points
-LEAST = 20  # annotated triplets of a class that is shown where the user names none
+LEAST = 20  # annotated triplets of a class shown by default; fewer give coarse curves
 LABELS = ("Recall (%)", "Precision (%)")
 DASHES: tuple[Any, ...] = ("-", (0, (4, 1.2)), (0, (1.2, 1)))
 
@@ -39,13 +40,13 @@ class RepairedCurve(NamedTuple):
     Parameters
     ----------
     oracle : str or None
-        What is repaired; None for nothing.
+        The repaired error; None before any repair.
     curve : Curve
         Envelope of precision against recall of the class.
     ap : float or None
         Its AP in percent; None where the oracle leaves no annotated triplet.
     delta : float or None
-        By how much AP rises, in percent points.
+        Gain of AP in percent points.
     """
 
     oracle: str | None
@@ -73,7 +74,7 @@ class ClassCurves(NamedTuple):
 
     @property
     def gain(self) -> float:
-        """Sum of what repairing each error gains; the totals are made of the same errors."""
+        """Sum of the gains of single errors; the totals combine the same errors."""
         return sum(line.delta or 0.0 for line in self.curves if line.oracle not in TOTALS)
 
 
@@ -111,9 +112,9 @@ def oracle_curve_table(diagnosis: Diagnosis, classes: Sequence[int]) -> dict[int
 
 
 def candidates(diagnosis: Diagnosis) -> list[int]:
-    """List the classes of which one may be shown where the user names none.
+    """List the classes that may be shown by default.
 
-    Those with at least twenty annotated triplets; where there are none, those with any.
+    These have at least twenty annotated triplets or, if no class has, at least one.
     """
     positives = np.where(diagnosis.splits["full"], diagnosis.ledger.positives, 0)
     least = LEAST if (positives >= LEAST).any() else 1
@@ -121,17 +122,17 @@ def candidates(diagnosis: Diagnosis) -> list[int]:
 
 
 def most_costly(tables: Sequence[dict[int, ClassCurves]]) -> int:
-    """Find the class of which the errors cost most, summed over errors and models.
+    """Return the class whose errors cost most, summed over errors and models.
 
     Parameters
     ----------
     tables : sequence
-        An :func:`oracle_curve_table` a model.
+        One :func:`oracle_curve_table` per model.
 
     Raises
     ------
     NotApplicable
-        Where the models share no class.
+        If the models share no class.
     """
     shared = [hoi for hoi in tables[0] if all(hoi in table for table in tables)]
     if not shared:
@@ -142,16 +143,16 @@ def most_costly(tables: Sequence[dict[int, ClassCurves]]) -> int:
 def oracle_curve(table: ClassCurves, ax: Axes | None = None) -> Axes:
     """Draw precision against recall of one HOI class before and after each oracle.
 
-    Lines that an oracle does not change lie under the black one. AP is read from these lines, which
-    show the highest precision at each recall or a higher one; the legend says by how much each
-    oracle raises it.
+    Lines that an oracle does not change are hidden by the black one. The lines are envelopes, the
+    highest precision at each recall or a higher one, from which AP is computed; the legend shows
+    the gain of each oracle.
 
     Parameters
     ----------
     table : ClassCurves
         Of one class and model, from :func:`oracle_curve_table`.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; by default in a new figure of the width of one column.
+        Where to draw; by default a new figure of the width of one column.
 
     Returns
     -------
@@ -199,13 +200,13 @@ def _style_of(oracle: str | None) -> dict[str, Any]:
     return {"color": colour(oracle), "linestyle": dashes, "linewidth": 1.0}
 
 
-def _handles(shown: ClassCurves, *, figures: bool = True) -> list[Line2D]:
-    """Make the handles of the legend, with ``figures`` also AP and what each oracle gains."""
+def _handles(shown: ClassCurves, *, gains: bool = True) -> list[Line2D]:
+    """Make the handles of the legend, with ``gains`` also the gain of each oracle."""
     handles = []
     for line in shown.curves:
         label = "Before" if line.oracle is None else ORACLES[line.oracle].title
-        if figures and line.oracle is not None and line.delta is not None:
-            label += f" {line.delta:+.1f}".replace("-", "\N{MINUS SIGN}")
+        if gains and line.oracle is not None and line.delta is not None:
+            label += f" {line.delta:+.1f}".replace("-", MINUS)
         handles.append(Line2D([], [], label=label, **_style_of(line.oracle)))
     return handles
 
@@ -220,7 +221,7 @@ def _draw(figure: Figure, models: Sequence[ModelData]) -> None:
     panels = panel_grid(figure, shown_names(models), LABELS, FURTHER_ROW)
     for ax, one in zip(panels, shown, strict=True):
         _lines(ax, one)
-    legend_above(figure, _handles(shown[0], figures=len(models) == 1), _head(shown[0]), mark=MARK)
+    legend_above(figure, _handles(shown[0], gains=len(models) == 1), _head(shown[0]), mark=MARK)
 
 
 def _data(source: Source) -> dict[int, ClassCurves]:

@@ -1,4 +1,4 @@
-"""How many pairs a detector needs for its pair recall: tables 5 and 6 of the paper as curves."""
+"""Pair recall against the number of pairs per image: tables 5 and 6 of the paper as curves."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from diaghoi.plots.figure import (
     shown_names,
 )
 from diaghoi.plots.legend import MARK, legend_above, model_lines
-from diaghoi.plots.panels import one_panel, panel_grid
+from diaghoi.plots.panels import check_models, one_panel, panel_grid
 from diaghoi.plots.style import model_style, paper
 
 HEIGHT = 2.0  # inches
-NARROWEST = 1.0  # inches, width of a panel
-INCHES_FOR_LONG_TITLES = 1.8
+NARROWEST = 1.0  # inches: least width of a panel
+INCHES_FOR_LONG_TITLES = 1.8  # width of a panel
 LABELS = ("Predicted pairs an image", "Pair recall (%)")
 THRESHOLDS = f"{DETECTION_THRESHOLDS[0]:g}–{DETECTION_THRESHOLDS[-1]:g}"
 OVERLAPS = f"{NMS_OVERLAPS[0]:g}–{NMS_OVERLAPS[-1]:g}"
@@ -38,8 +38,8 @@ LONG_TITLES = {
     "detection": f"Detection threshold {THRESHOLDS}",
     "nms": f"Pair NMS at overlap {OVERLAPS}",
 }
-FEWEST = 0.9  # pairs an image; the end of a line beyond that tells nothing
-STEPS = ((1, 3), (1, 2, 5), (1, 2, 3, 5, 7))  # of the scale in a decade, from coarse to fine
+FEWEST = 0.9  # pairs per image, below which lines are cut, because recall is near zero anyway
+STEPS = ((1, 3), (1, 2, 5), (1, 2, 3, 5, 7))  # ticks per decade, from coarse to fine
 FEWEST_TICKS = 3
 
 
@@ -51,9 +51,9 @@ class KeptPairs(NamedTuple):
     sweep : {"best", "detection", "nms"}
         How pairs are dropped; see :func:`diaghoi.diagnosis.curves.pair_sweeps`.
     setting : float or None
-        Pairs an image, detection score or overlap; None for all pairs of the detector.
+        Pairs per image, detection score or overlap; None for all pairs of the detector.
     per_image : float
-        Predicted pairs an image.
+        Predicted pairs per image.
     recall : float
         Pair recall in percent.
     """
@@ -74,12 +74,12 @@ def pair_recall_table(
     annotations, predictions : Scenes
         As :func:`diaghoi.diagnose` takes them.
     protocol : Protocol
-        That of the diagnosis.
+        Protocol of the diagnosis.
 
     Raises
     ------
     NotApplicable
-        Where no pair is annotated or none is predicted.
+        If no pair is annotated or none is predicted.
     """
     rows = [
         KeptPairs(sweep, point.setting, point.per_image, 100 * point.recall)
@@ -95,16 +95,16 @@ def pair_recall_table(
 def pair_recall(
     models: Mapping[str, Sequence[KeptPairs]], sweep: str = "best", ax: Axes | None = None
 ) -> Axes:
-    """Draw pair recall against the number of pairs that are kept, a line a model.
+    """Draw pair recall against the number of pairs that are kept, one line per model.
 
     Parameters
     ----------
     models : mapping
-        For the label of each model its :func:`pair_recall_table`.
+        The :func:`pair_recall_table` of each model, by its label.
     sweep : {"best", "detection", "nms"}
         How pairs are dropped.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; by default in a new figure of the width of one column.
+        Where to draw; by default a new figure of the width of one column.
 
     Returns
     -------
@@ -114,10 +114,9 @@ def pair_recall(
     Raises
     ------
     InputError
-        Where there is no model or the sweep is not known.
+        If there is no model or the sweep is not known.
     """
-    if not models:
-        raise InputError("models: there is nothing to draw; give at least one")
+    check_models(models)
     if sweep not in SWEEPS:
         raise InputError(
             f"sweep: '{sweep}' is not known{close_matches(sweep, SWEEPS)}; "
@@ -139,7 +138,7 @@ def _handles(labels: Sequence[str]) -> list[Line2D]:
 
 
 def _lines(ax: Axes, tables: Sequence[Sequence[KeptPairs]], sweep: str) -> None:
-    """Draw the lines of one sweep, each from a large mark for all pairs to fewer and fewer."""
+    """Draw the lines of one sweep, each from a large marker for all pairs to fewer pairs."""
     for number, table in enumerate(tables):
         rows = [row for row in table if row.sweep == sweep]
         rows = [row for row in rows if row.per_image >= min(FEWEST, rows[0].per_image)]
@@ -165,7 +164,7 @@ def _lines(ax: Axes, tables: Sequence[Sequence[KeptPairs]], sweep: str) -> None:
 
 
 def _ticks(low: float, high: float) -> list[float]:
-    """Choose the numbers of the scale: round ones, no more than are needed."""
+    """Choose round ticks: the coarsest steps that give at least three."""
     ticks: list[float] = []
     for steps in STEPS:
         every = [step * 10.0**power for power in range(-2, 6) for step in steps]

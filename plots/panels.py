@@ -1,39 +1,59 @@
-"""Panels of several models side by side and below one another, with the same scales."""
+"""Panels of several models in rows and columns, with shared scales."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import ceil
+from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from diaghoi.exceptions import InputError
 from diaghoi.plots.labels import fitted, text_width
 from diaghoi.plots.style import SINGLE_COLUMN
 
-NARROWEST = 1.5  # inches, width of a panel with its share of the scale
+NARROWEST = 1.5  # inches: least width of a panel, with its share of the scale
 MOST_COLUMNS = 4
 TITLE_SIZE, SMALL_TITLE_SIZE = 7.0, 6.0  # points
 LABEL_SIZE = 8.0
-SCALE, GAP = 0.45, 0.12  # inches left of the first panel, and beside each
+SCALE, GAP = 0.45, 0.12  # inches: left of the first panel, and between panels
+
+
+def check_models(models: Mapping[str, Any]) -> None:
+    """Check that there is a model to draw.
+
+    Raises
+    ------
+    InputError
+        If there is none.
+    """
+    if not models:
+        raise InputError("models: there is nothing to draw; give at least one")
+
+
+def set_title(ax: Axes, title: str, inches: float, size: float = TITLE_SIZE) -> None:
+    """Write a title above the left edge of a panel, shortened to some inches."""
+    # Labels of models may contain dollar signs, which are not mathematics.
+    ax.set_title(fitted(title, inches, size), loc="left", fontsize=size, parse_math=False)
 
 
 def one_panel(ax: Axes | None, height: float) -> tuple[Axes, Axes | Figure]:
-    """Find where to draw one panel.
+    """Return the axes of a figure with one panel.
 
     Parameters
     ----------
     ax : matplotlib.axes.Axes or None
-        Where the user wants it; None for a new figure of the width of one column.
+        Given axes; None for a new figure of the width of one column.
     height : float
-        Of that figure, in inches.
+        Height of the new figure in inches.
 
     Returns
     -------
     ax : Axes
         Where to draw.
     target : Axes or Figure
-        What its legend stands above: a figure that is made here, so that it can grow.
+        What the legend goes above: a new figure, which can grow, or the given axes.
     """
     if ax is not None:
         return ax, ax
@@ -48,30 +68,30 @@ def panel_grid(
     row_height: float,
     narrowest: float = NARROWEST,
 ) -> list[Axes]:
-    """Divide a figure into as many panels in a row as fit; it grows by the rows below the first.
+    """Divide a figure into panels, as many per row as fit; each further row makes it higher.
 
     Parameters
     ----------
     figure : matplotlib.figure.Figure
         An empty figure of its final width, and of the height of one row.
     titles : sequence of str
-        One a panel, empty for none; long ones are shortened.
+        One per panel, empty for none; long ones are shortened.
     labels : tuple of str
-        Of the scale from left to right, and of that upwards. Where the first is wider than a panel,
-        it stands below the middle one alone.
+        Labels of the x-axis and of the y-axis. If the first is wider than a panel, only the middle
+        panel of a row has it.
     row_height : float
-        Inches of each row below the first.
+        Height of each further row in inches.
     narrowest : float
-        Inches that a panel takes at least.
+        Least width of a panel in inches.
 
     Returns
     -------
     list of Axes
-        In reading order, with shared scales whose numbers stand left and at the bottom.
+        In reading order, with shared scales and tick labels only at the left and at the bottom.
     """
     columns = min(len(titles), MOST_COLUMNS, max(1, int(figure.get_figwidth() / narrowest)))
     rows = ceil(len(titles) / columns)
-    columns = ceil(len(titles) / rows)
+    columns = ceil(len(titles) / rows)  # as even as possible: five panels are 3 + 2, not 4 + 1
     figure.set_figheight(figure.get_figheight() + row_height * (rows - 1))
     grid = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
     width = (figure.get_figwidth() - SCALE) / columns - GAP
@@ -82,7 +102,7 @@ def panel_grid(
     for number, title in enumerate(titles):
         ax = panels[number]
         size = TITLE_SIZE if text_width(title, TITLE_SIZE) <= width else SMALL_TITLE_SIZE
-        ax.set_title(fitted(title, width, size), loc="left", fontsize=size, parse_math=False)
+        set_title(ax, title, width, size)
         if number + columns >= len(titles):  # also where the row below ends before this panel
             ax.tick_params(labelbottom=True)
             ax.set_xlabel("" if wide and number % columns != columns // 2 else labels[0])

@@ -1,4 +1,4 @@
-"""One case over its picture: what is annotated, what was predicted, and the error in words."""
+"""One case drawn on its picture: annotation, prediction, and a description of the error."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ from matplotlib.figure import Figure
 from diaghoi.cases.cases import Box, Case
 from diaghoi.cases.sentences import shown_score
 from diaghoi.oracles import error_title
-from diaghoi.plots.frame import Frame, Image, frame_of
-from diaghoi.plots.labels import fitted, text_width
+from diaghoi.plots.frame import Image, PictureFrame, frame_of
+from diaghoi.plots.labels import fitted, text_width, wrapped
 from diaghoi.plots.style import SINGLE_COLUMN, colour, paper
-from diaghoi.plots.tags import DARK, HINTED, WHITE, Colour, Tags, in_a_line, ink_on, short
+from diaghoi.plots.tags import DARK, HINTED, WHITE, BoxTags, Colour, in_a_line, ink_on, short
 
-TALLEST = 1.25  # height of a picture over the width of its column; taller ones become narrower
-# In points, as all that follow:
-LEADING = 1.3  # distance of lines of words, in sizes of their type
-WORDS, SMALL = 7.0, 5.5
-LINE, CASING = 0.9, 0.45
+TALLEST = 1.25  # greatest height of a picture over the column width; taller ones become narrower
+LEADING = 1.3  # distance of text lines, in font sizes
+BOLD = 0.87  # width of letters over that of bold letters
+# Points:
+TEXT_SIZE, SMALL = 7.0, 5.5  # fonts
+LINE, CASING = 0.9, 0.45  # width of a line, and of its casing on each side
 DOT = 3.0
-EDGE = 1.5  # beside the words below a picture
+EDGE = 1.5  # margin beside the text below a picture
 DASHES = (0, (3.0, 2.0))
-BOLD = 0.87  # width of letters over that of bold ones
 GROUND = to_rgb("0.86")  # of an empty frame
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Triplet:
-    """Two boxes as they are drawn: solid in a casing, or dashes on a ground."""
+    """Two boxes as they are drawn: solid with a casing, or dashed on a background colour."""
 
     boxes: tuple[Box, ...]
     joined: bool
@@ -45,22 +45,23 @@ class _Triplet:
 def picture(
     case: Case, image: Image | None = None, ax: Axes | None = None, *, missing: str = ""
 ) -> Axes:
-    """Draw the boxes of a case over its picture.
+    """Draw the boxes of a case on its picture.
 
-    The prediction is drawn in solid lines of the colour of its error, the annotation in dashes of
-    black and white. The line between the centres of two boxes that belong together begins with a
-    dot in the person and ends with a square in the object.
+    The prediction has solid lines in the colour of its error, the annotation black and white
+    dashes.
+    A line joins the centres of two boxes that form a pair, from a dot in the person to a square
+    in the object.
 
     Parameters
     ----------
     case : Case
         From :func:`diaghoi.cases.cases.worst_cases`.
     image : (H, W, 3) uint8 array, optional
-        The picture, of any resolution; without it the frame is empty.
+        The picture, in any resolution; without it the frame is empty.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; by default in a new figure of the width of a column.
+        Where to draw; by default a new figure of the width of one column.
     missing : str
-        What an empty frame says.
+        Text in an empty frame.
 
     Returns
     -------
@@ -76,7 +77,7 @@ def picture(
         ax.set_ylim(frame.bottom, frame.top)
         ax.set_aspect("equal")
         point = _point(ax, frame)
-        tags = Tags(ax, frame, point)
+        tags = BoxTags(ax, frame, point)
         if image is None:
             _draw_empty(ax, frame)
         else:
@@ -86,7 +87,7 @@ def picture(
         for triplet in (annotated, predicted):
             _draw_triplet(ax, triplet, frame, point)
         objects = [box for each in (annotated, predicted) for box in each.boxes[1:]]
-        # The prediction chooses its place before the annotation.
+        # The tag of the prediction is placed first: it matters more when room is short.
         for triplet in (predicted, annotated):
             if triplet.boxes and triplet.tag:
                 tags.add(
@@ -112,17 +113,16 @@ def card(
     width: float = SINGLE_COLUMN,
     words: bool = True,
 ) -> Figure:
-    """Make a figure of a case: its picture, and below it the error and its repair in words.
+    """Make a figure of a case: its picture, with the error and its repair described below.
 
     Parameters
     ----------
     case, image, missing
         As for :func:`picture`.
     width : float
-        In inches. A very tall picture is narrower.
+        In inches. A very tall picture becomes narrower.
     words : bool
-        Whether there are words below the picture; without them the figure is as wide as the
-        picture.
+        Whether there is text below the picture; without it the figure is as wide as the picture.
 
     Returns
     -------
@@ -145,7 +145,7 @@ def card(
             figure.text(
                 EDGE / 72 / width,
                 1 - down / whole,
-                line.words,
+                line.text,
                 fontsize=line.size,
                 fontweight=line.weight,
                 color=line.ink,
@@ -157,21 +157,21 @@ def card(
 
 
 class _Line(NamedTuple):
-    """One line of the words below a picture."""
+    """One line of the text below a picture."""
 
-    words: str
-    size: float = WORDS
+    text: str
+    size: float = TEXT_SIZE
     weight: str = "normal"
     ink: str = "black"
 
 
 def _lines(case: Case, width: float) -> Iterator[_Line]:
-    """Break the words of a case into lines."""
+    """Break the description of a case into lines."""
     width = (width - 2 * EDGE / 72) / HINTED
     title = f"{error_title(case.error)}: {case_title(case)}"
-    yield _Line(fitted(short(title), BOLD * width, WORDS), weight="bold")
+    yield _Line(fitted(short(title), BOLD * width, TEXT_SIZE), weight="bold")
     for words in (case.sentence, f"Under its oracle it {case.repair}."):
-        for line in _wrapped(in_a_line(words), width, WORDS):
+        for line in wrapped(in_a_line(words), width, TEXT_SIZE):
             yield _Line(line)
     legend = "Dashes: annotation."
     if case.score is not None:
@@ -181,24 +181,12 @@ def _lines(case: Case, width: float) -> Iterator[_Line]:
 
 
 def case_title(case: Case) -> str:
-    """Name what was predicted with its score, or what was missed: ``ride bicycle 0.84``."""
+    """Return the predicted class with its score, or the missed class: ``ride bicycle 0.84``."""
     return str(case.annotated) if case.score is None else f"{case.name} {shown_score(case.score)}"
 
 
-def _wrapped(words: str, width: float, size: float) -> list[str]:
-    """Break words into lines of at most some inches."""
-    lines: list[str] = []
-    for word in words.split():
-        longer = f"{lines[-1]} {word}" if lines else word
-        if lines and text_width(longer, size) <= width:
-            lines[-1] = longer
-        else:
-            lines.append(fitted(word, width, size))
-    return lines
-
-
-def _inches(frame: Frame, width: float) -> tuple[float, float]:
-    """Width and height of the picture in a column."""
+def _inches(frame: PictureFrame, width: float) -> tuple[float, float]:
+    """Return width and height of the picture in a column."""
     height = width * min(frame.ratio, TALLEST)
     return height / frame.ratio, height
 
@@ -206,7 +194,7 @@ def _inches(frame: Frame, width: float) -> tuple[float, float]:
 def _annotated(case: Case) -> _Triplet:
     return _Triplet(
         boxes=tuple(b for b in (case.annotated_human, case.annotated_object) if b is not None),
-        # Boxes that are merely near need not belong together.
+        # The nearest boxes need not form a pair.
         joined=case.annotated is not None or case.error == "action",
         tag=case.annotated or "",
         line=WHITE,
@@ -221,36 +209,36 @@ def _predicted(case: Case) -> _Triplet:
         joined=True,
         tag="" if case.score is None else case_title(case),
         line=colour(case.error),
-        # Light lines need a dark casing, dark ones a light one.
+        # Light lines need a dark casing, dark lines a light one.
         casing=ink_on(colour(case.error)),
         dashed=False,
     )
 
 
-def _point(ax: Axes, frame: Frame) -> float:
-    """Pixels of the picture that a point of print is, as far as it is known before the layout."""
+def _point(ax: Axes, frame: PictureFrame) -> float:
+    """Return the pixels of the picture per point of print, as far as known before layout."""
     place, figure = ax.get_position(), ax.get_figure(root=True)
     across, down = (1.0, 1.0) if figure is None else figure.get_size_inches()
     inches = min(across * place.width, down * place.height / frame.ratio)
     return (frame.right - frame.left) / inches / 72
 
 
-def _draw_empty(ax: Axes, frame: Frame) -> None:
+def _draw_empty(ax: Axes, frame: PictureFrame) -> None:
     across = (frame.left, frame.right, frame.right, frame.left)
     down = (frame.top, frame.top, frame.bottom, frame.bottom)
     ax.fill(across, down, facecolor=GROUND, edgecolor="none", zorder=0)
-    # Above all tags, so that none hides the edge.
+    # Drawn above the tags (zorder 3 and 4), so that none hides the edge.
     ax.fill(across, down, facecolor="none", edgecolor="0.6", linewidth=1.0, zorder=5)
 
 
 def _level_edges(triplet: _Triplet) -> Iterator[Box]:
-    """Give the upper and lower edges, which a line of words would hide."""
+    """Yield the upper and lower edges of boxes, which a line of text would hide."""
     for left, top, right, bottom in triplet.boxes:
         yield left, top, right, top
         yield left, bottom, right, bottom
 
 
-def _draw_triplet(ax: Axes, triplet: _Triplet, frame: Frame, point: float) -> None:
+def _draw_triplet(ax: Axes, triplet: _Triplet, frame: PictureFrame, point: float) -> None:
     """Draw two boxes and the line that joins their centres."""
     for box in triplet.boxes:
         left, top, right, bottom = frame.inside(box, (LINE / 2 + CASING) * point)
@@ -271,7 +259,7 @@ def _draw_triplet(ax: Axes, triplet: _Triplet, frame: Frame, point: float) -> No
 
 
 def _draw_line(ax: Axes, triplet: _Triplet, across: Sequence[float], down: Sequence[float]) -> None:
-    """Draw a line that shows on any ground."""
+    """Draw a line that is visible on any background."""
     around = 0 if triplet.dashed else 2 * CASING
     ax.plot(across, down, color=triplet.casing, linewidth=LINE + around, solid_joinstyle="miter")
     ax.plot(

@@ -1,4 +1,4 @@
-"""What all figures share: paper sizes, fonts, one colour per error, and saving."""
+"""The style of all figures: paper sizes, fonts, one colour per error; and saving."""
 
 from __future__ import annotations
 
@@ -17,8 +17,7 @@ from diaghoi.exceptions import InputError, close_matches
 from diaghoi.formats.containers.atomic import replacing
 
 DRAWN = ("pdf", "svg", "png")
-"""What figures are written as: what papers, pages and slides take, with equal files of equal
-figures."""
+"""File formats of figures, for papers, pages and slides. Equal figures give equal files."""
 SINGLE_COLUMN = 3.25
 """Width in inches of a figure in one column of a two-column paper."""
 DOUBLE_COLUMN = 6.875
@@ -41,11 +40,13 @@ people with the common kinds of colour blindness can tell apart; neighbours diff
 and dark grey for what is right."""
 OTHER_COLOUR = "#777777"
 HATCHES = {"object_box": "....", "association": "////", "duplicate": "\\\\\\\\"}
-"""White hatches of dark colours, where areas of several errors touch: told apart in grey print."""
+"""White hatches of dark colours, to distinguish adjacent areas of errors in grey print."""
+# Five colours and four dashes: their combinations repeat only after twenty models.
 MODEL_COLOURS = ("#004488", "#BB5566", "#DDAA33", "#222222", "#33AADD")
 MODEL_DASHES: tuple[Any, ...] = ("-", (0, (4, 1.5)), (0, (1, 1.2)), (0, (5, 1, 1, 1)))
 MODEL_MARKERS = "osD^vP*X<>hd"
 
+# TrueType in PDF and PostScript, as publishers demand, and text as text in SVG.
 EMBEDDED_FONTS: dict[Any, Any] = {"pdf.fonttype": 42, "ps.fonttype": 42, "svg.fonttype": "none"}
 PAPER: dict[Any, Any] = {
     **EMBEDDED_FONTS,
@@ -76,15 +77,15 @@ PAPER: dict[Any, Any] = {
 def paper() -> Iterator[None]:
     """Draw for print: small type, thin lines, and real fonts in PDF and PostScript (type 42).
 
-    The sizes hold for figures of :data:`SINGLE_COLUMN` or :data:`DOUBLE_COLUMN` inches that are
-    placed without scaling.
+    The sizes are meant for figures of :data:`SINGLE_COLUMN` or :data:`DOUBLE_COLUMN` inches,
+    included without scaling.
     """
     with mpl.rc_context(PAPER):
         yield
 
 
 def colour(oracle: str) -> tuple[float, float, float]:
-    """Return the colour of an error as red, green and blue in [0, 1]; grey for one unknown here."""
+    """Return the colour of an error as red, green and blue in [0, 1]; grey for unknown errors."""
     return to_rgb(COLOURS.get(oracle, OTHER_COLOUR))
 
 
@@ -100,8 +101,8 @@ def model_style(number: int) -> dict[str, Any]:
     Parameters
     ----------
     number : int
-        Place of the model in the study, from 0. The first twelve differ in the pair of colour and
-        dashes and, for grey print, in the marker.
+        Position of the model in the study, from 0. The first twelve differ both in the combination
+        of colour and dashes and, for grey print, in the marker.
 
     Returns
     -------
@@ -116,12 +117,12 @@ def model_style(number: int) -> dict[str, Any]:
 
 
 def check_suffix(path: str | os.PathLike[str]) -> str:
-    """Return the picture format that the ending of a path stands for, for example ``pdf``.
+    """Return the file format given by the ending of a path, for example ``pdf``.
 
     Raises
     ------
     InputError
-        For another ending than those of :data:`DRAWN`.
+        If the ending is not one of :data:`DRAWN`.
     """
     suffix = Path(path).suffix.lower().removeprefix(".")
     if suffix not in DRAWN:
@@ -134,14 +135,14 @@ def check_suffix(path: str | os.PathLike[str]) -> str:
 
 
 def save(figure: Figure, path: str | os.PathLike[str], *, caption: str = "") -> None:
-    """Write a figure; it appears complete or not at all.
+    """Write a figure to a file, completely or not at all.
 
     Parameters
     ----------
     figure : matplotlib.figure.Figure
-        The figure, in its own size: nothing is cut off or added.
+        The figure, in its exact size: nothing is cropped or padded.
     path : path
-        Where to; the ending chooses the format, of :data:`DRAWN`.
+        The file; its ending, one of :data:`DRAWN`, is the format.
     caption : str
         What the figure shows, for the metadata of PDF, PNG and SVG files; see
         :func:`diaghoi.plots.caption`.
@@ -149,20 +150,20 @@ def save(figure: Figure, path: str | os.PathLike[str], *, caption: str = "") -> 
     Raises
     ------
     InputError
-        Where the ending is not known or the folder cannot be written to.
+        If the ending is not known or the folder cannot be written to.
     """
     kind = check_suffix(path)
     drawn = BytesIO()
     settings = {"savefig.bbox": None, "savefig.dpi": PAPER["savefig.dpi"]}
     with mpl.rc_context(EMBEDDED_FONTS | settings):
         figure.savefig(drawn, format=kind, metadata=_metadata(kind, caption))
-    # Matplotlib's own writers hide why a file cannot be written, for instance that a disk is full.
+    # Matplotlib's writers hide why a file cannot be written, for instance that a disk is full.
     with replacing(path) as temporary:
         temporary.write_bytes(drawn.getvalue())
 
 
 def _metadata(kind: str, caption: str) -> dict[str, str | None]:
-    """Give a file its caption, and not the date of the day: equal figures are equal files."""
+    """Return the caption, without the date that matplotlib adds: equal figures, equal files."""
     undated: dict[str, dict[str, str | None]] = {
         "pdf": {"CreationDate": None},
         "svg": {"Date": None},
@@ -170,5 +171,5 @@ def _metadata(kind: str, caption: str) -> dict[str, str | None]:
     }
     if not caption:
         return undated[kind]
-    words = caption.encode(errors="replace").decode()  # names of files need not be Unicode
-    return undated[kind] | {"Subject" if kind == "pdf" else "Description": words}
+    text = caption.encode(errors="replace").decode()  # file names need not be Unicode
+    return undated[kind] | {"Subject" if kind == "pdf" else "Description": text}

@@ -1,4 +1,4 @@
-"""Names of boxes on a picture, where they do not meet one another."""
+"""Name tags of boxes on a picture, placed without overlap."""
 
 from __future__ import annotations
 
@@ -9,39 +9,39 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 
 from diaghoi.cases.cases import Box
-from diaghoi.plots.frame import Frame
+from diaghoi.plots.frame import PictureFrame
 from diaghoi.plots.labels import fitted, text_width
 
 Colour = tuple[float, float, float]
 
-# In points:
-TAG = 6.5
-PAD = 1.3  # around the words of a tag
-HINTED = 1.03  # letters on a screen are wider than those of the outlines by so much at most
-MOST = 60  # letters of a name before and after its middle; no column has room for more
+# Points:
+TAG = 6.5  # font size
+PAD = 1.3  # padding around the text of a tag
+HINTED = 1.03  # most by which hinted letters on screen are wider than their outlines
+MOST = 60  # letters kept at each end of a name; no column has room for more
 DARK, WHITE = to_rgb("#1a1a1a"), to_rgb("white")
 
 
-class Tags:
-    """The tags of one picture.
+class BoxTags:
+    """The name tags of one picture.
 
     Parameters
     ----------
     ax : matplotlib.axes.Axes
         Where the picture is drawn.
-    frame : Frame
-        What it shows.
+    frame : PictureFrame
+        The frame of the picture.
     point : float
-        Pixels of the picture that a point of print is.
+        Pixels of the picture per point of print.
     """
 
-    def __init__(self, ax: Axes, frame: Frame, point: float) -> None:
+    def __init__(self, ax: Axes, frame: PictureFrame, point: float) -> None:
         self.ax, self.frame, self.point = ax, frame, point
         self.taken: list[Box] = []
 
     def add(
         self,
-        words: str,
+        text: str,
         box: Box,
         ground: Colour,
         *,
@@ -50,26 +50,26 @@ class Tags:
         around: Sequence[Box] = (),
         spare: Sequence[Box] = (),
     ) -> None:
-        """Name a box at its left, in a tag that stands clear of the earlier ones.
+        """Add a tag at the left of a box, clear of the earlier tags.
 
         Parameters
         ----------
-        words : str
-            The name; the middle of a long one is left out.
+        text : str
+            The name; long names are shortened in the middle.
         box : tuple of four floats
-            What is named.
+            The box to name.
         ground, casing : tuple of three floats
             Colour of the tag and of its rim.
         below : bool
-            Whether the place below the box is preferred to that above it.
+            Whether to prefer the place below the box to that above it.
         around : sequence of boxes
-            What this tag shall not hide.
+            What the tag must not hide.
         spare : sequence of boxes
-            What it had better not hide, if there is another place at the box.
+            What the tag should not hide if there is another place at the box.
         """
         room = (self.frame.right - self.frame.left) / self.point
-        words = fitted(short(words), (room / HINTED - 2 * PAD) / 72, TAG)
-        width = (72 * text_width(words, TAG) * HINTED + 2 * PAD) * self.point
+        text = fitted(short(text), (room / HINTED - 2 * PAD) / 72, TAG)
+        width = (72 * text_width(text, TAG) * HINTED + 2 * PAD) * self.point
         height = (1.25 * TAG + 2 * PAD) * self.point
         taken = [*self.taken, *around]
         place = self._place(self.frame.inside(box, 0), (width, height), below, taken, spare)
@@ -86,7 +86,7 @@ class Tags:
         self.ax.text(
             left + PAD * self.point,
             (top + bottom) / 2,
-            words,
+            text,
             fontsize=TAG,
             color=ink_on(ground),
             va="center_baseline",
@@ -102,12 +102,12 @@ class Tags:
         taken: Sequence[Box],
         spare: Sequence[Box],
     ) -> Box:
-        """Find a place outside or inside a left corner of a box, where nothing else stands."""
+        """Find a free place outside or inside a left corner of a box."""
         frame, (width, height) = self.frame, size
         left = max(frame.left, min(box[0], frame.right - width))
         above, beneath = (box[1] - height, box[1]), (box[3], box[3] - height)
         corners = [*beneath, *above] if below else [*above, *beneath]
-        # Where all four places are taken, whatever is free from the top down.
+        # If all four corners are taken, the first free place from the top down.
         anywhere = np.arange(frame.top, frame.bottom - height, height).tolist()
         for tops, avoided in ((corners, [*taken, *spare]), ([*corners, *anywhere], taken)):
             for top in tops:
@@ -124,17 +124,18 @@ def _meet(first: Sequence[float], second: Sequence[float]) -> bool:
 
 
 def ink_on(ground: Colour) -> Colour:
-    """Return near-black or white, whichever is easier to read on a ground."""
+    """Return near-black or white, whichever is easier to read on a background."""
+    # The weights are those of luma (ITU-R BT.601).
     red, green, blue = ground
     return DARK if 0.299 * red + 0.587 * green + 0.114 * blue > 0.55 else WHITE
 
 
-def in_a_line(words: str) -> str:
-    """Return words that a font can draw, in one line: names of files need not be Unicode."""
-    return " ".join(words.encode(errors="replace").decode().split())
+def in_a_line(text: str) -> str:
+    """Return a text in one line that a font can draw: file names need not be Unicode."""
+    return " ".join(text.encode(errors="replace").decode().split())
 
 
 def short(name: str) -> str:
-    """Return a name in one line; of an endless one the beginning and the ending."""
+    """Return a name in one line, shortened to both ends if it is very long."""
     name = in_a_line(name)
     return name if len(name) <= 2 * MOST else f"{name[:MOST]}…{name[-MOST:]}"

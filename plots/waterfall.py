@@ -1,4 +1,4 @@
-"""From mAP to what it would be without errors: the additive costs of the errors as a waterfall."""
+"""Waterfall from mAP to mAP without errors: additive costs of the errors."""
 
 from __future__ import annotations
 
@@ -17,19 +17,20 @@ from diaghoi.plots.figure import (
     diagnosis_of,
     shown_names,
 )
+from diaghoi.plots.labels import points
 from diaghoi.plots.panels import one_panel, panel_grid
 from diaghoi.plots.style import colour, paper
 from diaghoi.statistics.attribution import attribute
 
 HEIGHT = 2.2  # inches of a panel
-NARROWEST = 1.7
-THICKNESS = 0.72  # of a bar, as a share of the distance between bars
-ROOM = 112  # percent; beyond 100 stand the figures of the last bars
+NARROWEST = 1.7  # inches: least width of a panel
+THICKNESS = 0.72  # height of a bar, as a share of the distance between bars
+ROOM = 112  # percent: end of the x-axis, with room for the numbers of bars that end at 100
 SCALE = "mAP (%)"
 ENDS = {"map": "mAP", "map_repaired": "Without errors"}
 
 
-class Step(NamedTuple):
+class WaterfallBar(NamedTuple):
     """One bar of the waterfall.
 
     Parameters
@@ -37,9 +38,9 @@ class Step(NamedTuple):
     name : str
         An error; `map` for the first bar, `map_repaired` for the last.
     low, high : float
-        Where the bar begins and ends, in percent.
+        Ends of the bar, in percent.
     value : float
-        What it adds, in percent points; for the first and the last bar its height.
+        Its cost in percent points; for the first and the last bar mAP.
     """
 
     name: str
@@ -48,7 +49,7 @@ class Step(NamedTuple):
     value: float
 
 
-def waterfall_table(attribution: Mapping[str, Any]) -> list[Step]:
+def waterfall_table(attribution: Mapping[str, Any]) -> list[WaterfallBar]:
     """Collect the data of :func:`waterfall`, the errors in their usual order.
 
     Parameters
@@ -57,24 +58,26 @@ def waterfall_table(attribution: Mapping[str, Any]) -> list[Step]:
         As from :meth:`diaghoi.statistics.attribution.Attribution.to_dict`.
     """
     start, end = 100 * attribution["map"], 100 * attribution["map_repaired"]
-    steps = [Step("map", 0.0, start, start)]
+    steps = [WaterfallBar("map", 0.0, start, start)]
     level = start
     for name in ERRORS:
         value = 100 * attribution[name]
-        steps.append(Step(name, min(level, level + value), max(level, level + value), value))
+        steps.append(
+            WaterfallBar(name, min(level, level + value), max(level, level + value), value)
+        )
         level += value
-    return [*steps, Step("map_repaired", 0.0, end, end)]
+    return [*steps, WaterfallBar("map_repaired", 0.0, end, end)]
 
 
 def waterfall(attribution: Mapping[str, Any], ax: Axes | None = None) -> Axes:
-    """Draw what each error costs, one after the other, from mAP to mAP without errors.
+    """Draw the cost of each error, one after the other, from mAP to mAP without errors.
 
     Parameters
     ----------
     attribution : mapping
         As for :func:`waterfall_table`.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; by default in a new figure of the width of one column.
+        Where to draw; by default a new figure of the width of one column.
 
     Returns
     -------
@@ -88,7 +91,7 @@ def waterfall(attribution: Mapping[str, Any], ax: Axes | None = None) -> Axes:
     return ax
 
 
-def _bars(ax: Axes, steps: Sequence[Step]) -> None:
+def _bars(ax: Axes, steps: Sequence[WaterfallBar]) -> None:
     level = 0.0
     for place, step in enumerate(steps):
         end = step.name in ENDS
@@ -102,7 +105,7 @@ def _bars(ax: Axes, steps: Sequence[Step]) -> None:
             linewidth=0.4,
         )
         ax.annotate(
-            f"{step.value:.1f}" if end else _signed(step.value),
+            f"{step.value:.1f}" if end else points(step.value, signed=True),
             (step.high, place),
             xytext=(2, 0),
             textcoords="offset points",
@@ -119,11 +122,6 @@ def _bars(ax: Axes, steps: Sequence[Step]) -> None:
     ax.set_xticks(range(0, 101, 20))
     ax.tick_params(axis="y", length=0)
     ax.xaxis.grid(True, color="0.88", linewidth=0.5)
-
-
-def _signed(points: float) -> str:
-    shown = f"{points:+.1f}" if abs(points) >= 0.095 else f"{points:+.2f}"
-    return "0" if float(shown) == 0 else shown.replace("-", "\N{MINUS SIGN}")
 
 
 def _draw(figure: Figure, models: Sequence[ModelData]) -> None:

@@ -1,4 +1,4 @@
-"""Fixtures of all tests."""
+"""Fixtures of all tests, and how many examples a property is tried on."""
 
 from __future__ import annotations
 
@@ -7,13 +7,22 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-settings.register_profile(
-    "diaghoi",
-    deadline=None,
-    max_examples=30,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-)
-settings.load_profile("diaghoi")
+for name, examples in (("few", 6), ("many", 30)):
+    settings.register_profile(
+        name,
+        deadline=None,
+        max_examples=examples,
+        suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+    )
+settings.load_profile("few")  # the second tier asks for --hypothesis-profile=many
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark properties, so that the second tier finds them and tries them on more examples."""
+    for item in items:
+        if getattr(getattr(item, "obj", None), "is_hypothesis_test", False):
+            item.add_marker(pytest.mark.property)
 
 
 @pytest.fixture(scope="session")

@@ -104,6 +104,7 @@ def reader(
             del sys.modules[name]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_every_block_of_a_page_runs(page: Path, reader: Reader) -> None:
     with patch.dict(diaghoi.ORACLES):  # what a page registers is gone with the page
@@ -112,6 +113,7 @@ def test_every_block_of_a_page_runs(page: Path, reader: Reader) -> None:
                 reader.read(block)
 
 
+@pytest.mark.slow
 def test_a_new_error_fits_into_the_package(desk: Path, tmp_path: Path) -> None:
     page = list(blocks(DOCS / "new_error.md"))
     folder = tmp_path / "installed"

@@ -12,7 +12,7 @@ import pytest
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 SAYS = {
-    "report.py": ["two-stage detector on hico-det", "Costs most", "All figures are in"],
+    "report.py": ["two-stage detector on hico-det", "Costs most", "All numbers are in"],
     "training_loop.py": ["Epoch    mAP", "    3 "],
     "custom_protocol.py": ["IoU >= 0.75", "rare: < 10 test instances", "strict-area: "],
     "compare.py": ["2 models on hico-det", "One-stage\n  one-stage ", "The tables are also in"],
@@ -29,6 +29,7 @@ def test_all_examples_are_tested() -> None:
     assert {path.name for path in EXAMPLES.glob("*.py")} == set(SAYS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SAYS)
 def test_example(name: str, tmp_path: Path) -> None:
     if not EXAMPLES.is_dir():

@@ -1,1 +1,1 @@
-"""Single errors: which ones to look at, in words, and what the annotations do to them."""
+"""Single errors: the worst cases, their descriptions, and likely causes in the annotations."""

@@ -1,6 +1,6 @@
-"""Flaws of annotations that make predictions false: where they show in some images.
+"""Annotation faults that turn predictions into false positives, found block by block.
 
-What they mean for a false positive is the business of :mod:`diaghoi.cases.causes`.
+:mod:`diaghoi.cases.causes` decides which of them explains a false positive.
 """
 
 from __future__ import annotations
@@ -18,27 +18,27 @@ from diaghoi.data.scenes import Scenes
 from diaghoi.evaluation.errors import DUPLICATE, TRUE_POSITIVE
 from diaghoi.evaluation.matching import Match
 
-SAME_BOX = 0.7
-"""IoU beyond which two annotated boxes of one category are taken for one thing."""
-APART = 0.1
-"""IoU below which a person box is not a misplaced box of an annotated person; errors of
-localisation begin at it in TIDE (Bolya et al., 2020)."""
+NEAR_DUPLICATE_IOU = 0.7
+"""IoU beyond which two annotated boxes of one category are taken for one object."""
+BACKGROUND_IOU = 0.1
+"""IoU below which a person box is background and not a badly placed box of an annotated person: the
+background threshold of TIDE (Bolya et al., 2020)."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Judged:
-    """Some images with the verdicts on their triplets.
+class LabelledImages:
+    """Some images with the labels of their triplets.
 
     Parameters
     ----------
     annotations, predictions : Scenes
         With the same images.
     matched : Match
-        Their match.
+        The match of the two.
     label : (T,) int8 array
         Position in :data:`diaghoi.evaluation.errors.LABELS` of each predicted triplet; -1 where it
         does not count.
-    sought, found : (A,) bool array
+    counted, found : (A,) bool array
         Which annotated triplets count, and which have a true positive.
     """
 
@@ -46,17 +46,17 @@ class Judged:
     predictions: Scenes
     matched: Match
     label: npt.NDArray[np.int8]
-    sought: BoolArray
+    counted: BoolArray
     found: BoolArray
 
     @property
     def protocol(self) -> Protocol:
-        """The choices."""
+        """The protocol of the match."""
         return self.matched.protocol
 
     @property
     def false(self) -> BoolArray:
-        """(T,) the false positives."""
+        """(T,) whether each triplet is a false positive."""
         return self.label > TRUE_POSITIVE
 
     def boxes(self, scenes: Scenes, triplets: IntArray) -> tuple[IntArray, IntArray]:
@@ -65,130 +65,143 @@ class Judged:
         return scenes.pair_human[pair], scenes.pair_object[pair]
 
 
-def annotated_again(judged: Judged) -> tuple[BoolArray, BoolArray]:
-    """Mark false positives that fit a triplet of their class but for a box annotated twice.
+def fits_near_duplicate(images: LabelledImages) -> tuple[BoolArray, BoolArray]:
+    """Mark false positives that would match a triplet if no box were annotated twice.
 
-    Two annotated boxes of one category are *twins* where their IoU exceeds :data:`SAME_BOX`. A
-    prediction fits an annotated triplet of its class but for twins where each of its boxes reaches
-    the box of the triplet or a twin of it, and one of them a twin. A duplicate fits the triplets
-    whose boxes are those of the triplet that it repeats, or twins of them: official matching has it
-    claim the one that overlaps most, and never another.
+    Two annotated boxes of one category are *near duplicates* if their IoU exceeds
+    :data:`NEAR_DUPLICATE_IOU`. A prediction fits an annotated triplet of its class if each of its
+    boxes reaches the box of the triplet or a near duplicate of it, and at least one reaches a near
+    duplicate. A duplicate prediction fits the triplets whose boxes are those of the triplet that it
+    repeats, or near duplicates of them: official matching lets it claim only the triplet that it
+    overlaps most.
 
     Returns
     -------
     fits, fits_missed : (T,) bool array
-        Whether there is such a triplet, and whether there is one that no prediction finds.
+        Whether such a triplet exists, and whether one exists that no prediction finds.
     """
-    twins = _twins(judged.annotations, judged.protocol)
-    predicted, annotated = _same_class(judged)
-    repeats = judged.label[predicted] == DUPLICATE
+    duplicates = _near_duplicates(images.annotations, images.protocol)
+    predicted, annotated = _same_class(images)
+    repeats = images.label[predicted] == DUPLICATE
     fits = np.where(
         repeats,
-        _twin_of_candidate(judged, twins, predicted, annotated),
-        _reaches_twins(judged, twins, predicted, annotated),
+        _repeats_candidate(images, duplicates, predicted, annotated),
+        _fits_by_near_duplicates(images, duplicates, predicted, annotated),
     )
     predicted, annotated = predicted[fits], annotated[fits]
-    triplets = len(judged.label)
+    triplets = len(images.label)
     return (
         marked(predicted, triplets),
-        marked(predicted[~judged.found[annotated]], triplets),
+        marked(predicted[~images.found[annotated]], triplets),
     )
 
 
-def _twins(annotations: Scenes, protocol: Protocol) -> tuple[IntArray, IntArray]:
-    """List all (box, twin), ordered by the box."""
+def _near_duplicates(annotations: Scenes, protocol: Protocol) -> tuple[IntArray, IntArray]:
+    """List all pairs (box, near duplicate), ordered by the first box."""
+    # One key per image and category, so that only boxes of one category are paired; label -1
+    # (unknown) becomes 0.
     labels = np.int64(len(annotations.vocabulary.objects) + 1)
     cell = annotations.box_image * labels + annotations.box_label + 1
     by_cell = np.argsort(cell, kind="stable")
     owner, position = expand(*runs(cell[by_cell], cell))
     other = by_cell[position]
     xyxy, margin = annotations.box_xyxy, protocol.margin
-    twins = (owner != other) & (iou(xyxy[owner], xyxy[other], margin) > SAME_BOX)
-    return owner[twins], other[twins]
+    duplicates = (owner != other) & (iou(xyxy[owner], xyxy[other], margin) > NEAR_DUPLICATE_IOU)
+    return owner[duplicates], other[duplicates]
 
 
-def _same_class(judged: Judged) -> tuple[IntArray, IntArray]:
+def _same_class(images: LabelledImages) -> tuple[IntArray, IntArray]:
     """List false positives with the annotated triplets of their image and class that count."""
-    classes = np.int64(len(judged.annotations.vocabulary))
-    false, sought = np.flatnonzero(judged.false), np.flatnonzero(judged.sought)
-    wanted, there = (
+    classes = np.int64(len(images.annotations.vocabulary))
+    false, counted = np.flatnonzero(images.false), np.flatnonzero(images.counted)
+    false_keys, counted_keys = (
         scenes.triplet_image[rows] * classes + scenes.triplet_class[rows]
-        for scenes, rows in ((judged.predictions, false), (judged.annotations, sought))
+        for scenes, rows in ((images.predictions, false), (images.annotations, counted))
     )
-    by_class = np.argsort(there, kind="stable")
-    owner, position = expand(*runs(there[by_class], wanted))
-    return false[owner], sought[by_class[position]]
+    by_class = np.argsort(counted_keys, kind="stable")
+    owner, position = expand(*runs(counted_keys[by_class], false_keys))
+    return false[owner], counted[by_class[position]]
 
 
-def _reaches_twins(
-    judged: Judged, twins: tuple[IntArray, IntArray], predicted: IntArray, annotated: IntArray
+def _fits_by_near_duplicates(
+    images: LabelledImages,
+    duplicates: tuple[IntArray, IntArray],
+    predicted: IntArray,
+    annotated: IntArray,
 ) -> BoolArray:
-    """Tell row by row whether a prediction reaches a triplet by boxes or twins, one a twin."""
-    overlap, (first, second) = judged.matched.overlap, twins
-    boxes = np.int64(len(judged.annotations.box_label))
-    reaching, reached = overlap.meeting
+    """Mark rows whose prediction reaches the triplet, with at least one near duplicate."""
+    overlap, (first, second) = images.matched.overlap, duplicates
+    boxes = np.int64(len(images.annotations.box_label))
+    reaching, reached = overlap.reaching
     owner, position = expand(*runs(first, reached))
-    by_twin = np.unique(reaching[owner] * boxes + second[position])
+    # Keys (predicted box, annotated box) where the predicted box reaches a near duplicate of it.
+    by_duplicate = np.unique(reaching[owner] * boxes + second[position])
 
-    human, thing = judged.boxes(judged.predictions, predicted)
-    human_there, thing_there = judged.boxes(judged.annotations, annotated)
-    human_by_twin = _among(human * boxes + human_there, by_twin)
-    both = (thing >= 0) & (thing_there >= 0)
-    thing_by_twin = both & _among(thing * boxes + thing_there, by_twin)
-    anything = judged.protocol.missing_role == "anything"
-    fits_nothing = (thing_there < 0) & ((thing < 0) | anything)
-    human_fits = human_by_twin | overlap.reaches(human, human_there)
-    thing_fits = thing_by_twin | fits_nothing | overlap.reaches(thing, thing_there)
-    return human_fits & thing_fits & (human_by_twin | thing_by_twin)
+    human, obj = images.boxes(images.predictions, predicted)
+    annotated_human, annotated_object = images.boxes(images.annotations, annotated)
+    human_by_duplicate = _contained(human * boxes + annotated_human, by_duplicate)
+    both = (obj >= 0) & (annotated_object >= 0)
+    object_by_duplicate = both & _contained(obj * boxes + annotated_object, by_duplicate)
+    anything = images.protocol.missing_role == "anything"
+    fits_nothing = (annotated_object < 0) & ((obj < 0) | anything)
+    human_fits = human_by_duplicate | overlap.reaches(human, annotated_human)
+    object_fits = object_by_duplicate | fits_nothing | overlap.reaches(obj, annotated_object)
+    return human_fits & object_fits & (human_by_duplicate | object_by_duplicate)
 
 
-def _twin_of_candidate(
-    judged: Judged, twins: tuple[IntArray, IntArray], predicted: IntArray, annotated: IntArray
+def _repeats_candidate(
+    images: LabelledImages,
+    duplicates: tuple[IntArray, IntArray],
+    predicted: IntArray,
+    annotated: IntArray,
 ) -> BoolArray:
-    """Tell row by row whether a triplet is another one on the boxes of the candidate, or twins."""
-    boxes = np.int64(len(judged.annotations.box_label))
-    keys = np.sort(twins[0] * boxes + twins[1])
-    candidate = judged.matched.pairing.candidate[predicted]
+    """Mark rows whose triplet has the boxes of the prediction's candidate, or near duplicates."""
+    boxes = np.int64(len(images.annotations.box_label))
+    keys = np.sort(duplicates[0] * boxes + duplicates[1])
+    candidate = images.matched.pairing.candidate[predicted]
     same = np.ones(len(candidate), dtype=bool)
     for mine, theirs in zip(
-        judged.boxes(judged.annotations, candidate),
-        judged.boxes(judged.annotations, annotated),
+        images.boxes(images.annotations, candidate),
+        images.boxes(images.annotations, annotated),
         strict=True,
     ):
         same &= (mine == theirs) | (
-            (mine >= 0) & (theirs >= 0) & _among(mine * boxes + theirs, keys)
+            (mine >= 0) & (theirs >= 0) & _contained(mine * boxes + theirs, keys)
         )
     return same
 
 
-def _among(wanted: IntArray, keys: IntArray) -> BoolArray:
-    """Tell which wanted values stand in sorted keys."""
-    return np.asarray(runs(keys, wanted)[1] > 0)
+def _contained(values: IntArray, sorted_keys: IntArray) -> BoolArray:
+    """Mark the values that occur among sorted keys."""
+    return np.asarray(runs(sorted_keys, values)[1] > 0)
 
 
-def other_verbs(judged: Judged, counterpart: BoolArray | None) -> tuple[BoolArray, BoolArray]:
-    """Mark false positives whose pair is annotated with other real verbs, but not with theirs.
+def other_verbs(
+    images: LabelledImages, counterpart: BoolArray | None
+) -> tuple[BoolArray, BoolArray]:
+    """Mark false positives whose pair is annotated with other verbs, but not with theirs.
 
-    Their pair localises a pair of annotated triplets that count. A pair without an object
-    localises only such pairs.
+    The pair localises an annotated pair whose triplets count. A pair without an object localises
+    only pairs without an object. The verb ``no_interaction`` does not count as a verb here.
 
     Parameters
     ----------
-    judged : Judged
-        The images.
+    images : LabelledImages
+        One block of images.
     counterpart : (C, C) bool array or None
-        Which class is a counterpart (column) of which (row).
+        True where the class of the column is a counterpart of the class of the row.
 
     Returns
     -------
     counterparts, others : (T,) bool array
-        Whether a counterpart is among the other verbs, and whether there are any.
+        Whether a counterpart is among the other verbs, and whether other verbs are annotated.
     """
-    annotations, predictions = judged.annotations, judged.predictions
+    annotations, predictions = images.annotations, images.predictions
     real = np.append(annotations.vocabulary.interacting, False)
-    given = np.flatnonzero(judged.sought & real[annotations.triplet_class])
+    given = np.flatnonzero(images.counted & real[annotations.triplet_class])
     given = given[np.argsort(annotations.triplet_pair[given], kind="stable")]
-    hits = judged.matched.hits
+    hits = images.matched.hits
+    # The protocol may let a missing object match any object; here both must have one or neither.
     alike = (predictions.pair_object[hits.predicted] < 0) == (
         annotations.pair_object[hits.annotated] < 0
     )
@@ -196,77 +209,80 @@ def other_verbs(judged: Judged, counterpart: BoolArray | None) -> tuple[BoolArra
     owner, position = expand(*runs(annotations.triplet_pair[given], localised))
     pair, hoi = pair[owner], annotations.triplet_class[given[position]]
 
-    unclaimed = judged.false & (judged.matched.pairing.candidate < 0)
+    unclaimed = images.false & (images.matched.pairing.candidate < 0)
     false = np.flatnonzero(unclaimed & real[predictions.triplet_class])
     owner, position = expand(*runs(pair, predictions.triplet_pair[false]))
     row, hoi = false[owner], hoi[position]
     own = predictions.triplet_class[row]
     # With matching by the person, what another person does may be annotated for the pair as well.
-    annotated = marked(row[hoi == own], len(judged.label))
+    annotated = marked(row[hoi == own], len(images.label))
     others = ~annotated[row]
     row, own, hoi = row[others], own[others], hoi[others]
     timed = np.zeros(len(row), dtype=bool) if counterpart is None else counterpart[own, hoi]
-    return marked(row[timed], len(judged.label)), marked(row, len(judged.label))
+    return marked(row[timed], len(images.label)), marked(row, len(images.label))
 
 
-def unlabelled_people(judged: Judged) -> BoolArray:
+def unlabelled_people(images: LabelledImages) -> BoolArray:
     """Mark false positives whose person is annotated, but in no triplet.
 
-    The human box reaches people that stand in no annotated triplet, and none that does. Where
-    predictions are matched by the person, people without actions are annotated as such, and there
-    is none.
+    The human box reaches annotated people without a triplet, and nobody with one. Where predictions
+    are matched by person (V-COCO), people without actions are annotated as such, so that nothing is
+    marked.
     """
-    annotations = judged.annotations
+    annotations = images.annotations
     people = annotations.box_label == annotations.vocabulary.person
-    busy = _busy(judged)
-    reaching, reached = judged.matched.overlap.meeting
-    boxes = len(judged.predictions.box_label)
-    by_idle = marked(reaching[(people & ~busy)[reached]], boxes)
-    by_busy = marked(reaching[(people & busy)[reached]], boxes)
-    return _of_triplets(judged, by_idle & ~by_busy)
+    interacting = _with_interactions(images)
+    reaching, reached = images.matched.overlap.reaching
+    boxes = len(images.predictions.box_label)
+    by_idle = marked(reaching[(people & ~interacting)[reached]], boxes)
+    by_interacting = marked(reaching[(people & interacting)[reached]], boxes)
+    return _of_triplets(images, by_idle & ~by_interacting)
 
 
-def confident_people(judged: Judged) -> BoolArray:
-    """Mark false positives whose person is annotated nowhere near, but as sure as those that are.
+def confident_people(images: LabelledImages) -> BoolArray:
+    """Mark confident false positives whose person is not annotated.
 
-    How sure a detector is of a person is the highest score of the predictions whose human box
-    reaches the annotated box. A human box whose IoU with every annotated person is below
-    :data:`APART` is as sure where a prediction with this human box, or with another such box that
-    reaches it, scores no less than half of the annotated people of the image that are found (of two
-    or any even number, those who are found with less).
+    The confidence of a found annotated person is the highest score of the predictions whose human
+    box reaches it. An unmatched human box has an IoU below :data:`BACKGROUND_IOU` with every
+    annotated person. It is confident if a prediction with this box, or with another unmatched box
+    that reaches it, scores at least the lower median confidence of the people found in the image.
     """
-    annotations, predictions = judged.annotations, judged.predictions
-    overlap = judged.matched.overlap
-    counted = np.flatnonzero(judged.label >= 0)
+    annotations, predictions = images.annotations, images.predictions
+    overlap = images.matched.overlap
+    counted = np.flatnonzero(images.label >= 0)
     best = np.full(len(predictions.box_label), -np.inf)
-    human, _ = judged.boxes(predictions, counted)
+    human, _ = images.boxes(predictions, counted)
     np.maximum.at(best, human, predictions.scores[counted])
 
     people = (annotations.box_label == annotations.vocabulary.person)[overlap.annotated]
     mine = np.repeat(np.arange(len(best)), overlap.count)
-    near = marked(mine[people & (overlap.value >= APART)], len(best))
-    wanted = _usual_score(judged, best)
-    strangers = np.flatnonzero((best > -np.inf) & ~near)
-    sure = strangers[best[strangers] >= wanted[predictions.box_image[strangers]]]
-    owner, position = expand(*runs(predictions.box_image[sure], predictions.box_image[strangers]))
-    stranger, other = strangers[owner], sure[position]
-    xyxy, protocol = predictions.box_xyxy, judged.protocol
-    value = iou(xyxy[stranger], xyxy[other], protocol.margin)
-    agree = value > protocol.iou if protocol.strict else value >= protocol.iou
-    agree |= stranger == other  # also a box without area
-    return _of_triplets(judged, marked(stranger[agree], len(best)))
+    near = marked(mine[people & (overlap.value >= BACKGROUND_IOU)], len(best))
+    usual = _usual_score(images, best)
+    unmatched = np.flatnonzero((best > -np.inf) & ~near)
+    confident = unmatched[best[unmatched] >= usual[predictions.box_image[unmatched]]]
+    owner, position = expand(
+        *runs(predictions.box_image[confident], predictions.box_image[unmatched])
+    )
+    box, other = unmatched[owner], confident[position]
+    xyxy, protocol = predictions.box_xyxy, images.protocol
+    value = iou(xyxy[box], xyxy[other], protocol.margin)
+    agree = protocol.reached(value)
+    agree |= box == other  # the IoU of a box without area with itself is 0
+    return _of_triplets(images, marked(box[agree], len(best)))
 
 
-def _usual_score(judged: Judged, best: FloatArray) -> FloatArray:
-    """(N,) lower median over found people of the score that each is found with; else infinite.
+def _usual_score(images: LabelledImages, best: FloatArray) -> FloatArray:
+    """(N,) lower median confidence of the people found in each image; infinite if there are none.
 
     ``best`` is the highest score of each predicted box as a human.
     """
-    annotations = judged.annotations
-    reaching, reached = judged.matched.overlap.meeting
+    annotations = images.annotations
+    reaching, reached = images.matched.overlap.reaching
     score = np.full(len(annotations.box_label), -np.inf)
     np.maximum.at(score, reached, best[reaching])
-    score[~_busy(judged) | (annotations.box_label != annotations.vocabulary.person)] = -np.inf
+    score[
+        ~_with_interactions(images) | (annotations.box_label != annotations.vocabulary.person)
+    ] = -np.inf
     found = np.flatnonzero(score > -np.inf)
     ranked = found[np.lexsort((score[found], annotations.box_image[found]))]
     image = annotations.box_image[ranked]
@@ -277,17 +293,17 @@ def _usual_score(judged: Judged, best: FloatArray) -> FloatArray:
     return usual
 
 
-def _busy(judged: Judged) -> BoolArray:
-    """(Ba,) the annotated boxes whose interactions are annotated."""
-    annotations = judged.annotations
+def _with_interactions(images: LabelledImages) -> BoolArray:
+    """(Ba,) whether each annotated box takes part in an annotated triplet."""
+    annotations = images.annotations
     boxes = len(annotations.box_label)
-    if judged.protocol.pairing == "person":
+    if images.protocol.pairing == "person":
         return np.ones(boxes, dtype=bool)
-    human, thing = judged.boxes(annotations, np.arange(len(annotations.triplet_pair)))
-    return marked(np.concatenate([human, thing[thing >= 0]]), boxes)
+    human, obj = images.boxes(annotations, np.arange(len(annotations.triplet_pair)))
+    return marked(np.concatenate([human, obj[obj >= 0]]), boxes)
 
 
-def _of_triplets(judged: Judged, boxes: BoolArray) -> BoolArray:
-    """(T,) the false positives whose human box is marked."""
-    human, _ = judged.boxes(judged.predictions, np.arange(len(judged.label)))
-    return judged.false & boxes[human]
+def _of_triplets(images: LabelledImages, boxes: BoolArray) -> BoolArray:
+    """(T,) mark the false positives whose human box is marked."""
+    human, _ = images.boxes(images.predictions, np.arange(len(images.label)))
+    return images.false & boxes[human]

@@ -1,4 +1,4 @@
-"""Single predictions and annotations to look at: the worst of each error, with boxes and words."""
+"""The worst cases of each error: single predictions and annotations, with boxes and a sentence."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from diaghoi.cases.closeup import CloseUp, Near
+from diaghoi.cases.matched_images import MatchedImages, NearestBox
 from diaghoi.cases.sentences import (
     closest_person,
     joined_pair,
@@ -29,10 +29,10 @@ Box = tuple[float, float, float, float]
 
 MISSED = "missed_gt"
 ERRORS = (*LABELS[1:], MISSED)
-"""The errors of which there are cases, in the order of reports."""
+"""The errors that have cases, in the order of reports."""
 PER_IMAGE = 2
-"""Cases of one image: more of them show the same people again."""
-# Labels whose assigned predictions an oracle makes true positives.
+"""Most cases per image: more would show the same people again."""
+# Labels of which the oracle turns assigned predictions into true positives; it removes the others.
 CONVERTED = ("human_box", "object_box", "association", "action")
 
 
@@ -47,31 +47,31 @@ class Case:
     error : str
         A label of :data:`diaghoi.evaluation.errors.LABELS`, or ``missed_gt``.
     image : str
-        Name of the image; empty where the files have no names.
+        Name of the image; empty if the files have no names.
     size : (width, height) or None
-        Of the image in pixels, where known.
+        Of the image in pixels, if known.
     name : str or None
         Predicted HOI class; None for a missed triplet.
     score : float or None
         Ranking score of the prediction; None for a missed triplet.
     human, object : tuple of four floats, or None
-        Predicted boxes; None for a missed triplet, and where a role has no box (V-COCO).
+        Predicted boxes; None for a missed triplet, and for a role without a box (V-COCO).
     annotated : str or None
         HOI class of the annotated triplet that the prediction found, repeats or is assigned to;
-        None where there is none.
+        None if there is none.
     annotated_human, annotated_object : tuple of four floats, or None
-        Boxes of that triplet. Where there is none, the annotated boxes that the predicted ones
-        overlap most; they need not belong together, unless the error is ``action``.
+        Boxes of that triplet. If there is none, the annotated boxes that the predicted boxes
+        overlap most; these form an annotated pair only if the error is ``action``.
     sentence : str
-        The error in words.
+        Description of the error.
     repair : str
-        What the oracle of the error makes of it.
+        What the oracle of the error does with it, without a subject: ``is removed``.
     similarity : float or None
-        Sigma of what was predicted to what is annotated, where it was asked for and something is
-        annotated there.
+        Sigma between the predicted and the annotated interaction; None if it was not requested or
+        nothing is annotated there.
     kind : str or None
-        What that makes of the error, one of :data:`diaghoi.cases.similarities.KINDS`; None where it
-        is not compared.
+        Kind of the error by its similarity, one of :data:`diaghoi.cases.similarities.KINDS`; None
+        if it is not compared.
     meant : str or None
         The annotated interaction that it was compared with.
     """
@@ -107,9 +107,8 @@ def worst_cases(
     """Choose the cases of an error that are worth looking at first.
 
     These are the predictions with the highest scores, which cost most because they rank above true
-    positives. Of missed triplets, which have no score, those of the classes with the highest AP
-    come first, where a miss is least to be expected. Of one image there are at most
-    :data:`PER_IMAGE`.
+    positives. Missed triplets have no score: those of the classes with the highest AP come first,
+    where a miss is least expected. Each image gives at most :data:`PER_IMAGE` cases.
 
     Parameters
     ----------
@@ -120,40 +119,39 @@ def worst_cases(
     error : str
         A label of :data:`diaghoi.evaluation.errors.LABELS`, or ``missed_gt``.
     hoi : int, optional
-        Only cases of this HOI class: predicted as it, or annotated with it where missed.
+        Only cases of this HOI class: the predicted class, or the annotated class of a miss.
     top : int
-        How many at most.
+        Maximum number of cases.
     similarities : Similarities, optional
-        Of these predictions; action and object errors then tell how similar they are to what is
-        annotated.
+        Of these predictions; cases of action and object errors then carry them.
     kinds : sequence of str
-        Only errors of these :data:`diaghoi.cases.similarities.KINDS`; none for all.
+        Only errors of these :data:`diaghoi.cases.similarities.KINDS`; empty for all.
 
     Returns
     -------
     list of Case
-        The first is the worst; equal ones stand in the order of the input.
+        Worst first; ties in the order of the input.
 
     Raises
     ------
     InputError
-        For an unknown error or class, fewer than one case, a diagnosis that is a sum or of
-        something else, similarities of something else, or kinds of an error without them.
+        For an unknown error or class, ``top`` below 1, a diagnosis that is a sum or not that of
+        these scenes, similarities of other predictions, or kinds of an error that has none.
     """
     _check_question(diagnosis, error, hoi, top)
     annotations, predictions, _ = join(annotations, predictions)
     check_single(diagnosis, annotations, predictions)
     _check_similarities(similarities, predictions, error, kinds)
     ledger = diagnosis.ledger
-    make: Callable[[CloseUp, Ledger, int], Case]
+    make: Callable[[MatchedImages, Ledger, int], Case]
     if error == MISSED:
         chosen = _missed(diagnosis, hoi, top)
         images, make = ledger.annotation_image[chosen], _missed_case
     else:
-        wanted = rows_with(ledger, error, hoi, similarities, kinds)
-        chosen = _most_confident(ledger, wanted, top)
+        selected = rows_with(ledger, error, hoi, similarities, kinds)
+        chosen = _most_confident(ledger, selected, top)
         images, make = ledger.row_image[chosen], _predicted_case
-    view = CloseUp.of(annotations, predictions, images, diagnosis.protocol)
+    view = MatchedImages.of(annotations, predictions, images, diagnosis.protocol)
     cases = [make(view, ledger, row) for row in chosen.tolist()]
     if similarities is None or error == MISSED:
         return cases
@@ -171,7 +169,7 @@ def rows_with(
     similarities: Similarities | None = None,
     kinds: Sequence[str] = (),
 ) -> BoolArray:
-    """Mark the rows of a ledger with an error: predictions, or annotated triplets where missed.
+    """Mark the rows of a ledger with an error: predictions, or annotated triplets for misses.
 
     Parameters
     ----------
@@ -181,14 +179,14 @@ def rows_with(
         As for :func:`worst_cases`.
     """
     if error == MISSED:
-        wanted, classes = ledger.missed, ledger.annotation_class
+        selected, classes = ledger.missed, ledger.annotation_class
     else:
-        wanted, classes = ledger.row_label == LABELS.index(error), ledger.row_class
+        selected, classes = ledger.row_label == LABELS.index(error), ledger.row_class
     if hoi is not None:
-        wanted = wanted & (classes == hoi)
+        selected = selected & (classes == hoi)
     if kinds and similarities is not None:
-        wanted = wanted & similarities.having(kinds)[ledger.row_input]
-    return np.asarray(wanted)
+        selected = selected & similarities.of_kinds(kinds)[ledger.row_input]
+    return np.asarray(selected)
 
 
 def _check_similarities(
@@ -213,15 +211,15 @@ def _check_similarities(
 
 
 def _with_similarity(case: Case, similarities: Similarities, triplet: int) -> Case:
-    """Add to a case what its prediction is compared with."""
+    """Add the similarity of its prediction to a case."""
     found = similarities.of(triplet)
     if found is None:
         return case
     if found.similarity is None:
-        words = "No annotated triplet has both boxes there to compare it with."
+        text = "No annotated triplet has both boxes there to compare it with."
     else:
-        words = f"Similarity to {found.meant} {found.similarity:.3f}: {found.kind}."
-    return replace(case, sentence=f"{case.sentence} {words}", **found._asdict())
+        text = f"Similarity to {found.meant} {found.similarity:.3f}: {found.kind}."
+    return replace(case, sentence=f"{case.sentence} {text}", **found._asdict())
 
 
 def _check_question(diagnosis: Diagnosis, error: str, hoi: int | None, top: int) -> None:
@@ -246,7 +244,7 @@ def check_single(diagnosis: Diagnosis, annotations: Scenes, predictions: Scenes)
     Raises
     ------
     InputError
-        Where they are not, as those of a sum.
+        If they are not, for instance because the diagnosis is a sum.
     """
     ledger = diagnosis.ledger
     same = np.array_equal(diagnosis.names, annotations.names)
@@ -268,8 +266,9 @@ def check_single(diagnosis: Diagnosis, annotations: Scenes, predictions: Scenes)
         )
 
 
-def _most_confident(ledger: Ledger, wanted: BoolArray, top: int) -> IntArray:
-    rows = np.flatnonzero(wanted)
+def _most_confident(ledger: Ledger, selected: BoolArray, top: int) -> IntArray:
+    rows = np.flatnonzero(selected)
+    # Ledger rows are grouped by class, so that ties are broken by the position in the input.
     rows = rows[np.lexsort((ledger.row_input[rows], -ledger.row_score[rows]))]
     return _spread(rows, ledger.row_image)[:top]
 
@@ -282,16 +281,16 @@ def _missed(diagnosis: Diagnosis, hoi: int | None, top: int) -> IntArray:
 
 
 def _spread(rows: IntArray, image: IntArray) -> IntArray:
-    """Keep the first few rows of each image, in their order."""
+    """Keep the first :data:`PER_IMAGE` rows of each image, without reordering."""
     by_image = np.argsort(image[rows], kind="stable")
     few = by_image[place_in_group(image[rows][by_image]) < PER_IMAGE]
     return rows[np.sort(few)]
 
 
-def _predicted_case(view: CloseUp, ledger: Ledger, row: int) -> Case:
+def _predicted_case(view: MatchedImages, ledger: Ledger, row: int) -> Case:
     label = int(ledger.row_label[row])
     triplet = view.predicted(int(ledger.row_input[row]))
-    human, thing = view.boxes(view.predictions, triplet)
+    human, obj = view.boxes(view.predictions, triplet)
     annotated, boxes = _meant(view, ledger, row, triplet)
     return Case(
         error=LABELS[label],
@@ -300,7 +299,7 @@ def _predicted_case(view: CloseUp, ledger: Ledger, row: int) -> Case:
         name=view.predictions.vocabulary.class_name(int(ledger.row_class[row])),
         score=float(ledger.row_score[row]),
         human=_box(view.predictions, human),
-        object=_box(view.predictions, thing),
+        object=_box(view.predictions, obj),
         annotated=annotated,
         annotated_human=_box(view.annotations, boxes[0]),
         annotated_object=_box(view.annotations, boxes[1]),
@@ -309,9 +308,9 @@ def _predicted_case(view: CloseUp, ledger: Ledger, row: int) -> Case:
     )
 
 
-def _missed_case(view: CloseUp, ledger: Ledger, row: int) -> Case:
+def _missed_case(view: MatchedImages, ledger: Ledger, row: int) -> Case:
     triplet = view.annotated(int(ledger.annotation_input[row]))
-    human, thing = view.boxes(view.annotations, triplet)
+    human, obj = view.boxes(view.annotations, triplet)
     name = view.annotations.vocabulary.class_name(int(ledger.annotation_class[row]))
     image = int(view.annotations.triplet_image[triplet])
     return Case(
@@ -324,16 +323,16 @@ def _missed_case(view: CloseUp, ledger: Ledger, row: int) -> Case:
         object=None,
         annotated=name,
         annotated_human=_box(view.annotations, human),
-        annotated_object=_box(view.annotations, thing),
+        annotated_object=_box(view.annotations, obj),
         sentence=sentence_of_missed(view, triplet),
         repair=f"no longer counts among the annotated triplets of {name}",
     )
 
 
 def _meant(
-    view: CloseUp, ledger: Ledger, row: int, triplet: int
+    view: MatchedImages, ledger: Ledger, row: int, triplet: int
 ) -> tuple[str | None, tuple[int, int]]:
-    """Name the annotated triplet that a prediction is about, and its boxes; or the boxes near."""
+    """Return class and boxes of a prediction's annotated triplet, or only the nearest boxes."""
     annotations = view.annotations
     if ledger.row_label[row] == DUPLICATE:
         meant = int(view.matched.pairing.candidate[triplet])
@@ -345,24 +344,24 @@ def _meant(
     return name, view.boxes(annotations, meant)
 
 
-def _boxes_near(view: CloseUp, triplet: int) -> tuple[int, int]:
-    human, thing = view.boxes(view.predictions, triplet)
+def _boxes_near(view: MatchedImages, triplet: int) -> tuple[int, int]:
+    human, obj = view.boxes(view.predictions, triplet)
     if view.protocol.pairing == "person":
-        near = closest_person(view, human), view.closest(thing)
+        near = closest_person(view, human), view.closest(obj)
     else:
         pair = joined_pair(view, triplet)
         if pair >= 0:
             return int(view.annotations.pair_human[pair]), int(view.annotations.pair_object[pair])
-        near = view.closest(human), view.closest(thing)
+        near = view.closest(human), view.closest(obj)
     return _overlapping(near[0]), _overlapping(near[1])
 
 
-def _overlapping(near: Near) -> int:
+def _overlapping(near: NearestBox) -> int:
     return near.box if near.iou > 0 else -1
 
 
-def _repair(view: CloseUp, ledger: Ledger, row: int) -> str:
-    """Say what the oracle of its error makes of a prediction."""
+def _repair(view: MatchedImages, ledger: Ledger, row: int) -> str:
+    """Describe what the oracle of its error does with a prediction."""
     label, annotation = int(ledger.row_label[row]), int(ledger.row_annotation[row])
     if label == TRUE_POSITIVE:
         return "stays as it is"
@@ -383,7 +382,7 @@ def _box(scenes: Scenes, box: int) -> Box | None:
     return left, top, right, bottom
 
 
-def _size(view: CloseUp, image: int) -> tuple[int, int] | None:
+def _size(view: MatchedImages, image: int) -> tuple[int, int] | None:
     for scenes in (view.annotations, view.predictions):
         if scenes.sizes is not None and (scenes.sizes[image] > 0).all():
             width, height = scenes.sizes[image].tolist()

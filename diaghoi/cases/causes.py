@@ -1,23 +1,23 @@
-"""What may be wrong with the annotations and not with the model: a likely cause of false positives.
+"""Likely causes of false positives in the annotations, as opposed to the model.
 
-Annotations and predictions show no picture, so no cause is proven. Each is a pattern that is common
-where annotations are incomplete, looked for in one image at a time:
+The pictures are not looked at, so no cause is proven. Each cause is a pattern that is common where
+annotations are incomplete, and is looked for image by image:
 
-- People annotate one interaction after the other, and box the same person or object again. In the
-  test set of HICO-DET 58 % of the boxes overlap another one of their category by more than 0.7, so
-  that such a box alone explains nothing. It does where taking the boxes for one would make the
-  prediction find its triplet.
-- A still picture does not show which way things move. Table 5 of *Rethinking Human-Object
+- Annotators draw the boxes of each interaction anew, so the same person or object is boxed several
+  times. In the test set of HICO-DET 58 % of the boxes overlap another box of their category by more
+  than 0.7, so that such a box alone explains nothing. It is a cause if the prediction would find
+  its triplet with the two boxes taken as one.
+- A still picture does not show the direction of a movement. Table 5 of *Rethinking Human-Object
   Interaction Evaluation for both Vision-Language Models and HOI-Specific Methods* lists the 68
-  classes of HICO-DET that this concerns. What they are mixed up with it does not list; the text
-  names catching and throwing a frisbee, boarding and leaving an airplane. The counterparts in
+  time-sensitive classes of HICO-DET. It does not list what they are confused with; the text names
+  catching and throwing a frisbee, boarding and leaving an airplane. The counterparts in
   ``vocabularies/hico_det_time_sensitive.csv`` are a choice of this package: the HOI classes of the
-  same object that take turns with the class and can look the same in a picture, being its reverse,
-  another motion through the same pose, or what it begins or ends with. What may be true at the same
-  moment (hold a racket, swing it) is no counterpart. 26 of the 68 have none, because HICO-DET lacks
-  the class, such as closing what is opened.
-- Verbs and people are left out. That a pair has other verbs is weak evidence: all action errors of
-  HICO-DET but a few have it by definition, so that this share is an upper bound.
+  same object that alternate with the class and can look the same in a picture: its reverse, another
+  motion through the same pose, or how it begins or ends. Actions that may happen at the same time
+  (hold a racket, swing it) are not counterparts. 26 of the 68 have none, because HICO-DET lacks the
+  class, such as closing what is opened.
+- Annotators leave out verbs and people. Other verbs on the same pair are weak evidence: nearly all
+  action errors of HICO-DET have them by definition, so that this share is an upper bound.
 """
 
 from __future__ import annotations
@@ -30,18 +30,19 @@ import numpy as np
 import numpy.typing as npt
 
 from diaghoi.cases.annotation_faults import (
-    APART,
-    SAME_BOX,
-    Judged,
-    annotated_again,
+    BACKGROUND_IOU,
+    NEAR_DUPLICATE_IOU,
+    LabelledImages,
     confident_people,
+    fits_near_duplicate,
     other_verbs,
     unlabelled_people,
 )
 from diaghoi.cases.cases import check_single
+from diaghoi.data.arrays.division import ratio
 from diaghoi.data.arrays.ragged import marked
 from diaghoi.data.arrays.threads import threads
-from diaghoi.data.arrays.types import BoolArray
+from diaghoi.data.arrays.types import BoolArray, IntArray
 from diaghoi.data.joining import join
 from diaghoi.data.scenes import Scenes
 from diaghoi.data.vocabulary import Vocabulary, facts
@@ -63,7 +64,7 @@ class Cause(NamedTuple):
     title : str
         Name in tables and figures.
     definition : str
-        Which false positives have it, for users.
+        Which false positives have it; shown to users.
     """
 
     name: str
@@ -78,7 +79,7 @@ CAUSES: dict[str, Cause] = {
             "near_duplicate_annotation",
             "Box annotated twice",
             "It would find a triplet that nothing finds if annotated boxes of one category with "
-            f"IoU > {SAME_BOX} were one box.",
+            f"IoU > {NEAR_DUPLICATE_IOU} were one box.",
         ),
         Cause(
             "time_sensitive",
@@ -100,8 +101,9 @@ CAUSES: dict[str, Cause] = {
         Cause(
             "confident_person",
             "Confident person",
-            f"Its person reaches IoU {APART} with nobody who is annotated, but predictions there "
-            "score as high as those of half of the annotated people of the image that are found.",
+            f"Its person reaches IoU {BACKGROUND_IOU} with nobody who is annotated, but "
+            "predictions there score as high as those of half of the annotated people of the image "
+            "that are found.",
         ),
         Cause("model", "Model", "None of these."),
     )
@@ -117,21 +119,21 @@ class Causes:
     ----------
     names : tuple of str
         The causes that the data set allows, in the order of :data:`CAUSES`. ``time_sensitive``
-        needs a list of classes, which there is for HICO-DET. Where predictions are matched by the
+        needs a list of classes, which exists for HICO-DET only. Where predictions are matched by
         person (V-COCO), people without actions are annotated as such, and
-        ``person_without_triplet`` is no cause.
+        ``person_without_triplet`` does not apply.
     row_cause : (R,) int8 array
         Position in ``names`` for the rows of the ledger; -1 for true positives.
     row_label : (R,) int8 array
         Their labels.
     delta_map : dict of dict
-        For each cause and split, the mAP without the false positives of this cause less the mAP:
-        signed fractions, None where one is undefined.
+        For each cause and split, mAP without the false positives of this cause minus mAP: signed
+        fractions; None where one of the two is undefined.
     """
 
     names: tuple[str, ...]
     row_cause: npt.NDArray[np.int8]
-    row_label: npt.NDArray[np.int8]
+    row_label: IntArray
     delta_map: dict[str, Split]
 
     @cached_property
@@ -145,7 +147,7 @@ class Causes:
     def to_dict(self) -> dict[str, dict[str, Any]]:
         """By cause ``count``, ``share``, ``action_share`` and ``delta_map``.
 
-        ``share`` is that among false positives, ``action_share`` among action errors: fractions,
+        ``share`` is the fraction of all false positives, ``action_share`` that of action errors;
         None where there are none.
         """
         counts = self.table.sum(axis=1)
@@ -153,23 +155,19 @@ class Causes:
         return {
             name: {
                 "count": int(counts[row]),
-                "share": _share(counts[row], counts.sum()),
-                "action_share": _share(actions[row], actions.sum()),
+                "share": ratio(int(counts[row]), int(counts.sum())),
+                "action_share": ratio(int(actions[row]), int(actions.sum())),
                 "delta_map": self.delta_map[name],
             }
             for row, name in enumerate(self.names)
         }
 
 
-def _share(part: np.int64, whole: np.int64) -> float | None:
-    return float(part / whole) if whole else None
-
-
 def annotation_causes(diagnosis: Diagnosis, annotations: Scenes, predictions: Scenes) -> Causes:
     """Find the likely cause of every false positive.
 
-    A false positive that repeats, on nearly the same boxes, a triplet that was found has the cause
-    ``model``, and so has one of the verb `no_interaction` or on a pair that has no other verb.
+    The cause is ``model`` for a false positive that repeats, on nearly the same boxes, a triplet
+    that was found, for one of the verb `no_interaction`, and for one on a pair without other verbs.
 
     Parameters
     ----------
@@ -181,14 +179,14 @@ def annotation_causes(diagnosis: Diagnosis, annotations: Scenes, predictions: Sc
     Raises
     ------
     InputError
-        Where the diagnosis is a sum or of something else.
+        If the diagnosis is a sum, or not that of these annotations and predictions.
     """
     annotations, predictions, _ = join(annotations, predictions)
     check_single(diagnosis, annotations, predictions)
     ledger, counterpart = diagnosis.ledger, counterparts(diagnosis.vocabulary)
     label = np.full(len(predictions.triplet_pair), -1, dtype=np.int8)
     label[ledger.row_input] = ledger.row_label
-    sought, found = (
+    counted, found = (
         marked(ledger.annotation_input[which], len(annotations.triplet_pair))
         for which in (ledger.annotation_counts, ledger.found)
     )
@@ -199,15 +197,15 @@ def annotation_causes(diagnosis: Diagnosis, annotations: Scenes, predictions: Sc
             slice(*np.searchsorted(image, np.array(bounds, dtype=image.dtype)).tolist())
             for image in (annotations.triplet_image, predictions.triplet_image)
         )
-        judged = Judged(
+        images = LabelledImages(
             annotations=mine,
             predictions=theirs,
             matched=match(mine, theirs, diagnosis.protocol),
             label=label[of_theirs],
-            sought=sought[of_mine],
+            counted=counted[of_mine],
             found=found[of_mine],
         )
-        return _block_causes(judged, counterpart)
+        return _block_causes(images, counterpart)
 
     with threads() as pool:
         cause = np.concatenate(list(pool.map(block, block_bounds(predictions))))
@@ -215,7 +213,7 @@ def annotation_causes(diagnosis: Diagnosis, annotations: Scenes, predictions: Sc
 
 
 def _causes(diagnosis: Diagnosis, row_cause: npt.NDArray[np.int8]) -> Causes:
-    """Leave out the causes that cannot be, and take the differences of mAP."""
+    """Drop the causes that do not apply to the data set, and compute the differences of mAP."""
     impossible = {
         "time_sensitive": counterparts(diagnosis.vocabulary) is None,
         "person_without_triplet": diagnosis.protocol.pairing == "person",
@@ -248,34 +246,37 @@ def _delta_map(diagnosis: Diagnosis, ledger: Ledger) -> Split:
 
 
 def counterparts(vocabulary: Vocabulary) -> BoolArray | None:
-    """(C, C) table of the classes that a still picture cannot tell from a time-sensitive one.
+    """(C, C) table of the counterparts of time-sensitive classes.
 
-    The row is a class of the list, the column one of its counterparts. None for data sets without
-    a list, which are all but HICO-DET.
+    Rows are time-sensitive classes, columns their counterparts. None for data sets without a list,
+    which are all but HICO-DET.
     """
     if vocabulary.name != "hico-det":
         return None
     table = np.zeros((len(vocabulary), len(vocabulary)), dtype=bool)
     for row in facts("hico_det_time_sensitive.csv"):
-        thing = vocabulary.objects.index(row["object"])
+        label = vocabulary.objects.index(row["object"])
         verbs = [vocabulary.verbs.index(v) for v in (row["verb"], *row["counterparts"].split())]
-        hoi, *others = vocabulary.class_of[thing, verbs]
+        hoi, *others = vocabulary.class_of[label, verbs]
         table[hoi, others] = True
     return table
 
 
-def _block_causes(judged: Judged, counterpart: BoolArray | None) -> npt.NDArray[np.int8]:
-    """(T,) position in ``CAUSES`` of each false positive of some images, -1 for the others."""
+def _block_causes(images: LabelledImages, counterpart: BoolArray | None) -> npt.NDArray[np.int8]:
+    """(T,) position in ``CAUSES`` of each false positive of a block; -1 for other triplets."""
     names = list(CAUSES)
-    fits, fits_missed = annotated_again(judged)
-    timed, other = other_verbs(judged, counterpart)
+    fits, fits_missed = fits_near_duplicate(images)
+    time_sensitive, other = other_verbs(images, counterpart)
+    # A prediction that fits only near duplicates of found triplets repeats one of them: neither the
+    # boxes nor the other verbs of the pair excuse it.
     evidence = {
         "near_duplicate_annotation": fits_missed,
-        "time_sensitive": timed & ~fits,
+        "time_sensitive": time_sensitive & ~fits,
         "other_verb": other & ~fits,
-        "person_without_triplet": unlabelled_people(judged),
-        "confident_person": confident_people(judged),
-        "model": judged.false,
+        "person_without_triplet": unlabelled_people(images),
+        "confident_person": confident_people(images),
+        "model": images.false,
     }
+    # The first that applies wins: the order of CAUSES is that of precedence.
     cause = np.select([evidence[name] for name in names], list(range(len(names))), -1)
     return cause.astype(np.int8)

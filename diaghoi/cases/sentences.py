@@ -1,4 +1,4 @@
-"""One prediction, or one missed annotation, in a sentence: what is right, what is wrong, why."""
+"""One prediction, or one missed annotation, in a sentence: what is right and what is wrong."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from collections.abc import Callable
 
 import numpy as np
 
-from diaghoi.cases.closeup import CloseUp, Near
+from diaghoi.cases.matched_images import MatchedImages, NearestBox
 from diaghoi.data.scenes import Scenes
 from diaghoi.data.splits import counted_classes
 from diaghoi.evaluation.errors import LABELS
 from diaghoi.exceptions import some_of
 
 
-def sentence(view: CloseUp, triplet: int, label: int) -> str:
-    """Say what is wrong with a predicted triplet, with the numbers that decide it.
+def sentence(view: MatchedImages, triplet: int, label: int) -> str:
+    """Describe the error of a predicted triplet, with the IoU or score that decides it.
 
     Parameters
     ----------
-    view : CloseUp
-        The image of the triplet, and maybe others.
+    view : MatchedImages
+        The image of the triplet, possibly among others.
     triplet : int
         The predicted triplet there.
     label : int
@@ -29,17 +29,17 @@ def sentence(view: CloseUp, triplet: int, label: int) -> str:
     Returns
     -------
     str
-        IoU are cut, not rounded, so that 0.499 does not look like enough.
+        IoU values are truncated, not rounded, so that 0.499 does not appear to reach 0.5.
     """
-    tellers = BY_PERSON if view.protocol.pairing == "person" else BY_TRIPLET
-    told = tellers[LABELS[label]](view, triplet)
-    return f"{told[0].upper()}{told[1:]}."
+    describe = (BY_PERSON if view.protocol.pairing == "person" else BY_TRIPLET)[LABELS[label]]
+    text = describe(view, triplet)
+    return f"{text[0].upper()}{text[1:]}."
 
 
-def sentence_of_missed(view: CloseUp, triplet: int) -> str:
-    """Say how close predictions come to an annotated triplet that nothing found."""
+def sentence_of_missed(view: MatchedImages, triplet: int) -> str:
+    """Describe how close predictions come to a missed annotated triplet."""
     image = view.annotations.triplet_image[triplet]
-    start = "Nothing finds this triplet, and no wrong prediction stands for it"
+    start = "Nothing finds this triplet, and no wrong prediction is assigned to it"
     if not (view.predictions.triplet_image == image).any():
         return f"{start}: the image has no predicted triplet."
     best = []
@@ -56,7 +56,7 @@ def sentence_of_missed(view: CloseUp, triplet: int) -> str:
     return f"{start}: {' and '.join(best)}."
 
 
-def _best_predicted(name: str, near: Near) -> str:
+def _best_predicted(name: str, near: NearestBox) -> str:
     if near.box < 0:
         return f"no {name} box is predicted"
     if near.iou == 0:
@@ -64,22 +64,22 @@ def _best_predicted(name: str, near: Near) -> str:
     return f"the best predicted {name} box reaches IoU {_cut(near.iou)}"
 
 
-# HICO-DET and all data sets of pairs: a box is right when it reaches an annotated one of its
+# HICO-DET and all data sets of pairs: a box is right if it reaches an annotated box of its
 # category.
 
 
-def _both_right(view: CloseUp, triplet: int) -> str:
-    human, thing = view.boxes(view.predictions, triplet)
+def _both_right(view: MatchedImages, triplet: int) -> str:
+    human, obj = view.boxes(view.predictions, triplet)
     candidate = int(view.matched.pairing.candidate[triplet])
     theirs = view.boxes(view.annotations, candidate)
-    return f"both boxes are right ({_ious(view, (human, thing), theirs)})"
+    return f"both boxes are right ({_ious(view, (human, obj), theirs)})"
 
 
-def _found(view: CloseUp, triplet: int) -> str:
+def _found(view: MatchedImages, triplet: int) -> str:
     return f"{_both_right(view, triplet)}, and '{_class(view, triplet)}' is annotated for this pair"
 
 
-def _duplicate(view: CloseUp, triplet: int) -> str:
+def _duplicate(view: MatchedImages, triplet: int) -> str:
     candidate = view.matched.pairing.candidate
     first = np.flatnonzero(view.matched.found & (candidate == candidate[triplet]))[0]
     score = view.predictions.scores[first]
@@ -89,8 +89,8 @@ def _duplicate(view: CloseUp, triplet: int) -> str:
     )
 
 
-def _action(view: CloseUp, triplet: int) -> str:
-    human, thing = view.boxes(view.predictions, triplet)
+def _action(view: MatchedImages, triplet: int) -> str:
+    human, obj = view.boxes(view.predictions, triplet)
     pair = joined_pair(view, triplet)
     theirs = (
         int(view.annotations.pair_human[pair]),
@@ -98,18 +98,18 @@ def _action(view: CloseUp, triplet: int) -> str:
     )
     annotated = _verbs(view, view.annotations.triplet_pair == pair)
     return (
-        f"the boxes are those of an annotated pair ({_ious(view, (human, thing), theirs)}), but "
+        f"the boxes are those of an annotated pair ({_ious(view, (human, obj), theirs)}), but "
         f"'{_verb(view, triplet)}' is not annotated for it{annotated}"
     )
 
 
-def joined_pair(view: CloseUp, triplet: int) -> int:
-    """Find the annotated pair with a counted triplet that a predicted triplet localises best.
+def joined_pair(view: MatchedImages, triplet: int) -> int:
+    """Find the annotated pair that a predicted triplet localises best, among those that count.
 
     Returns
     -------
     int
-        Row of the annotated pairs; -1 where it localises none.
+        Row of the annotated pairs; -1 if it localises none.
     """
     hits, annotations = view.matched.hits, view.annotations
     counted = np.append(counted_classes(view.protocol, annotations.vocabulary), False)
@@ -121,33 +121,33 @@ def joined_pair(view: CloseUp, triplet: int) -> int:
     return int(hits.annotated[mine][np.argmax(hits.value[mine])])
 
 
-def _association(view: CloseUp, triplet: int) -> str:
-    human, thing = view.boxes(view.predictions, triplet)
-    ious = [_cut(view.closest(box).iou) for box in (human, thing)]
+def _association(view: MatchedImages, triplet: int) -> str:
+    human, obj = view.boxes(view.predictions, triplet)
+    ious = [_cut(view.closest(box).iou) for box in (human, obj)]
     return (
         f"both boxes are right (IoU {ious[0]} and {ious[1]}), but no annotated triplet joins them"
     )
 
 
-def _object_box(view: CloseUp, triplet: int) -> str:
-    human, thing = view.boxes(view.predictions, triplet)
-    return f"{_right('human', view.closest(human))}, but {_wrong(view, 'object', thing)}"
+def _object_box(view: MatchedImages, triplet: int) -> str:
+    human, obj = view.boxes(view.predictions, triplet)
+    return f"{_right('human', view.closest(human))}, but {_wrong(view, 'object', obj)}"
 
 
-def _human_box(view: CloseUp, triplet: int) -> str:
-    human, thing = view.boxes(view.predictions, triplet)
-    return f"{_right('object', view.closest(thing))}, but {_wrong(view, 'human', human)}"
+def _human_box(view: MatchedImages, triplet: int) -> str:
+    human, obj = view.boxes(view.predictions, triplet)
+    return f"{_right('object', view.closest(obj))}, but {_wrong(view, 'human', human)}"
 
 
-def _both_boxes(view: CloseUp, triplet: int) -> str:
-    human, thing = view.boxes(view.predictions, triplet)
+def _both_boxes(view: MatchedImages, triplet: int) -> str:
+    human, obj = view.boxes(view.predictions, triplet)
     image = view.predictions.triplet_image[triplet]
     if not (view.annotations.box_image == image).any():
         return "nothing is annotated in this image"
-    return f"{_wrong(view, 'human', human)}, and {_wrong(view, 'object', thing)}"
+    return f"{_wrong(view, 'human', human)}, and {_wrong(view, 'object', obj)}"
 
 
-BY_TRIPLET: dict[str, Callable[[CloseUp, int], str]] = {
+BY_TRIPLET: dict[str, Callable[[MatchedImages, int], str]] = {
     "true_positive": _found,
     "human_box": _human_box,
     "object_box": _object_box,
@@ -158,25 +158,26 @@ BY_TRIPLET: dict[str, Callable[[CloseUp, int], str]] = {
 }
 
 
-# V-COCO: a prediction belongs to the person that it overlaps most, and categories do not count.
+# V-COCO: a prediction belongs to the person that it overlaps most, and categories are ignored.
 
 
-def closest_person(view: CloseUp, box: int) -> Near:
+def closest_person(view: MatchedImages, box: int) -> NearestBox:
     """Find the annotated person that a predicted human box overlaps most."""
     people = view.annotations.box_label == view.annotations.vocabulary.person
     return view.closest(box, people)
 
 
-def _done(view: CloseUp, triplet: int, person: int) -> int:
-    """Annotated triplet of a person with the verb of a prediction, -1 where there is none."""
+def _done(view: MatchedImages, triplet: int, person: int) -> int:
+    """Return the annotated triplet of a person with the predicted verb; -1 if there is none."""
     annotations = view.annotations
     done = (annotations.pair_human[annotations.triplet_pair] == person) & (
         annotations.triplet_verb == view.predictions.triplet_verb[triplet]
     )
+    # The last one, as in diaghoi.evaluation.pairing.by_person.
     return int(np.flatnonzero(done)[-1]) if done.any() else -1
 
 
-def _person_found(view: CloseUp, triplet: int) -> str:
+def _person_found(view: MatchedImages, triplet: int) -> str:
     human, _ = view.boxes(view.predictions, triplet)
     person = closest_person(view, human)
     return (
@@ -185,7 +186,7 @@ def _person_found(view: CloseUp, triplet: int) -> str:
     )
 
 
-def _person_action(view: CloseUp, triplet: int) -> str:
+def _person_action(view: MatchedImages, triplet: int) -> str:
     person = closest_person(view, view.boxes(view.predictions, triplet)[0])
     annotations = view.annotations
     of_person = annotations.pair_human[annotations.triplet_pair] == person.box
@@ -195,11 +196,11 @@ def _person_action(view: CloseUp, triplet: int) -> str:
     )
 
 
-def _person_association(view: CloseUp, triplet: int) -> str:
-    human, thing = view.boxes(view.predictions, triplet)
+def _person_association(view: MatchedImages, triplet: int) -> str:
+    human, obj = view.boxes(view.predictions, triplet)
     person = closest_person(view, human)
-    if view.reached(person.iou):
-        other = view.closest(thing)
+    if view.protocol.reached(person.iou):
+        other = view.closest(obj)
         return (
             f"{_right('human', person)}, and the object box fits {_a_box(view, other)}, but "
             f"{_not_the_role(view, triplet, person)}"
@@ -210,21 +211,21 @@ def _person_association(view: CloseUp, triplet: int) -> str:
     )
 
 
-def _person_object(view: CloseUp, triplet: int) -> str:
-    human, thing = view.boxes(view.predictions, triplet)
+def _person_object(view: MatchedImages, triplet: int) -> str:
+    human, obj = view.boxes(view.predictions, triplet)
     person = closest_person(view, human)
-    if thing < 0:
+    if obj < 0:
         return f"{_right('human', person)}, but the object that is annotated has no box here"
-    return f"{_right('human', person)}, but {_wrong(view, 'object', thing)}"
+    return f"{_right('human', person)}, but {_wrong(view, 'object', obj)}"
 
 
-def _person_human(view: CloseUp, triplet: int) -> str:
+def _person_human(view: MatchedImages, triplet: int) -> str:
     human, _ = view.boxes(view.predictions, triplet)
     person = closest_person(view, human)
     return f"{_wrong_person(person)}; {_fitting(view, triplet, person)}"
 
 
-def _person_both(view: CloseUp, triplet: int) -> str:
+def _person_both(view: MatchedImages, triplet: int) -> str:
     human, _ = view.boxes(view.predictions, triplet)
     person = closest_person(view, human)
     if person.iou == 0:
@@ -232,31 +233,31 @@ def _person_both(view: CloseUp, triplet: int) -> str:
     return f"{_wrong_person(person)}, and {_not_the_role(view, triplet, person)}"
 
 
-def _fitting(view: CloseUp, triplet: int, person: Near) -> str:
-    """Say why the object box of a prediction is what an annotated person acts on."""
-    _, thing = view.boxes(view.predictions, triplet)
+def _fitting(view: MatchedImages, triplet: int, person: NearestBox) -> str:
+    """Describe why the predicted object box is right for an annotated person."""
+    _, obj = view.boxes(view.predictions, triplet)
     done = _done(view, triplet, person.box)
     role = view.boxes(view.annotations, done)[1] if done >= 0 else -1
     if role >= 0:
-        return f"the object box fits (IoU {_cut(view.iou(thing, role))})"
+        return f"the object box fits (IoU {_cut(view.iou(obj, role))})"
     return "no object box is annotated" if done >= 0 else "there is no object box"
 
 
-def _not_the_role(view: CloseUp, triplet: int, person: Near) -> str:
-    """Say why the object box of a prediction is not what an annotated person acts on."""
-    _, thing = view.boxes(view.predictions, triplet)
+def _not_the_role(view: MatchedImages, triplet: int, person: NearestBox) -> str:
+    """Describe why the predicted object box is wrong for an annotated person."""
+    _, obj = view.boxes(view.predictions, triplet)
     done = _done(view, triplet, person.box)
     if done < 0:
         return f"'{_verb(view, triplet)}' is not annotated for this person"
     _, role = view.boxes(view.annotations, done)
     if role < 0:
         return "the annotation has no object box"
-    if thing < 0:
+    if obj < 0:
         return "the object that is annotated has no box here"
-    return f"the annotated object is another (IoU {_cut(view.iou(thing, role))})"
+    return f"the annotated object is another (IoU {_cut(view.iou(obj, role))})"
 
 
-BY_PERSON: dict[str, Callable[[CloseUp, int], str]] = {
+BY_PERSON: dict[str, Callable[[MatchedImages, int], str]] = {
     "true_positive": _person_found,
     "human_box": _person_human,
     "object_box": _person_object,
@@ -267,65 +268,65 @@ BY_PERSON: dict[str, Callable[[CloseUp, int], str]] = {
 }
 
 
-# Words of both.
+# Shared phrases.
 
 
-def _right(role: str, near: Near) -> str:
+def _right(role: str, near: NearestBox) -> str:
     return f"the {role} box is right (IoU {_cut(near.iou)})"
 
 
-def _wrong_person(person: Near) -> str:
+def _wrong_person(person: NearestBox) -> str:
     if person.iou == 0:
         return "the human box overlaps no annotated person"
     return f"the human box is not that of the closest person (IoU {_cut(person.iou)})"
 
 
-def _wrong(view: CloseUp, role: str, box: int) -> str:
-    """Say why a predicted box is wrong."""
+def _wrong(view: MatchedImages, role: str, box: int) -> str:
+    """Describe why a predicted box is wrong."""
     near = view.closest(box)
     category = _category(view.predictions, box, view)
     other = view.closest_of_all(box)
-    fits = view.protocol.categories_count and view.reached(other.iou)
+    fits = view.protocol.categories_count and view.protocol.reached(other.iou)
     if near.box < 0 and fits:
         return f"the {role} box fits {_a_box(view, other)}; none is annotated as {category}"
     if near.box < 0:
         return f"no box is annotated as {category}" if category else "no box is annotated"
     if near.iou == 0:
-        words = f"the {role} box overlaps no annotated {category or 'box'}"
+        text = f"the {role} box overlaps no annotated {category or 'box'}"
     else:
         than = "more than " if view.protocol.strict else ""
-        words = (
+        text = (
             f"the {role} box reaches at most IoU {_cut(near.iou)} with any annotated "
             f"{category or 'box'} ({than}{view.protocol.iou:g} is needed)"
         )
-    return f"{words}; it fits {_a_box(view, other)}" if fits else words
+    return f"{text}; it fits {_a_box(view, other)}" if fits else text
 
 
-def _category(scenes: Scenes, box: int, view: CloseUp) -> str:
-    """Name the category of a box; empty where categories do not count."""
+def _category(scenes: Scenes, box: int, view: MatchedImages) -> str:
+    """Name the category of a box; empty if categories are ignored."""
     label = int(scenes.box_label[box])
     if label < 0 or not view.protocol.categories_count:
         return ""
     return scenes.vocabulary.objects[label].replace("_", " ")
 
 
-def _a_box(view: CloseUp, near: Near) -> str:
+def _a_box(view: MatchedImages, near: NearestBox) -> str:
     name = view.annotations.vocabulary.objects[int(view.annotations.box_label[near.box])]
     return f"one annotated as {name.replace('_', ' ')} (IoU {_cut(near.iou)})"
 
 
-def _class(view: CloseUp, triplet: int) -> str:
+def _class(view: MatchedImages, triplet: int) -> str:
     scenes = view.predictions
     return scenes.vocabulary.class_name(int(scenes.triplet_class[triplet]))
 
 
-def _verb(view: CloseUp, triplet: int) -> str:
+def _verb(view: MatchedImages, triplet: int) -> str:
     scenes = view.predictions
     return scenes.vocabulary.verbs[int(scenes.triplet_verb[triplet])].replace("_", " ")
 
 
-def _verbs(view: CloseUp, of: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> str:
-    """Name the counted verbs of some annotated triplets."""
+def _verbs(view: MatchedImages, of: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> str:
+    """List the verbs of some annotated triplets, of those that count."""
     annotations = view.annotations
     counted = np.append(counted_classes(view.protocol, annotations.vocabulary), False)
     of = of & counted[annotations.triplet_class]
@@ -334,16 +335,17 @@ def _verbs(view: CloseUp, of: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> str
     return f", only {some_of(names)}" if names else ""
 
 
-def _ious(view: CloseUp, mine: tuple[int, int], theirs: tuple[int, int]) -> str:
+def _ious(view: MatchedImages, mine: tuple[int, int], theirs: tuple[int, int]) -> str:
     values = [_cut(view.iou(*boxes)) for boxes in zip(mine, theirs, strict=True)]
     return f"IoU {values[0]} and {values[1]}"
 
 
 def shown_score(score: float) -> str:
-    """Show a score with two decimals, or one digit of a small one."""
+    """Format a score with two decimals, or with one significant digit if it is below 0.01."""
     return f"{score:.2f}" if abs(score) >= 0.01 or score == 0 else f"{score:.1g}"
 
 
 def _cut(value: float) -> str:
-    """Show an IoU with two decimals, cut."""
+    """Format an IoU with two decimals, truncated."""
+    # 100 * 0.29 is 28.999... in floats, hence the 1e-9.
     return f"{math.floor(100 * value + 1e-9) / 100:.2f}"

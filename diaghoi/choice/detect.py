@@ -176,7 +176,7 @@ def _reached(
     for role, box in roles[: 1 if match == "person" else 2]:
         asked = questions.boxes(role)[question]
         with np.errstate(invalid="ignore"):
-            reached = iou(predictions.box_xyxy[box], asked, protocol.margin) >= protocol.iou
+            reached = protocol.reached(iou(predictions.box_xyxy[box], asked, protocol.margin))
         on &= reached & (box >= 0)
     return on
 

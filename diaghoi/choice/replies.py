@@ -27,7 +27,7 @@ from typing import Literal, NamedTuple
 from diaghoi.choice import reply_patterns as patterns
 from diaghoi.choice.option_texts import mentioned, same_text
 from diaghoi.choice.questions import MOST_OPTIONS
-from diaghoi.language.asking import after_thinking
+from diaghoi.language.asking import strip_reasoning
 
 How = Literal["letters", "text", "none", "refusal", "empty", "unreadable"]
 
@@ -120,7 +120,7 @@ def _letters(places: Iterator[int] | Sequence[int]) -> ParsedReply | None:
 
 def _concluding(text: str) -> str:
     """Return the part of a reply that holds its answer."""
-    text = after_thinking(text)
+    text = strip_reasoning(text)
     tags = [match.end() for match in patterns.TAG.finditer(text)]
     if tags:
         inside = [re.split(patterns.TAG_END, text[start:], maxsplit=1)[0] for start in tags]

@@ -28,6 +28,7 @@ from scipy.sparse import csr_array
 
 from diaghoi.choice.answers import Answers
 from diaghoi.choice.classes import Interaction
+from diaghoi.data.arrays.division import ratios
 from diaghoi.data.arrays.types import BoolArray, FloatArray, IntArray
 
 METRICS = ("instance_f1", "macro_f1", "micro_f1", "exact_match")
@@ -78,10 +79,7 @@ class Tally:
     @cached_property
     def instance(self) -> FloatArray:
         """(Q,) F1 of each question."""
-        both = self.right + self.picked
-        f1 = np.ones(len(both))
-        np.divide(2.0 * self.hit, both, out=f1, where=both > 0)
-        return f1
+        return ratios(2.0 * self.hit, self.right + self.picked, undefined=1.0)
 
     @cached_property
     def exact(self) -> BoolArray:
@@ -137,18 +135,18 @@ class Tally:
         questions, instance, exact, right, picked, hit = sums
         # Images without questions are not in the denominator of the published script.
         present = weights[np.unique(self.image)].sum(axis=0)
-        f1 = _ratio(2.0 * (self._hits @ weights), self._sums @ weights)
+        f1 = ratios(2.0 * (self._hits @ weights), self._sums @ weights)
         counted = ~np.isnan(f1)
         classes = counted.sum(axis=0)
         return {
-            "instance_f1": _ratio(instance, questions),
-            "macro_f1": _ratio(np.where(counted, f1, 0.0).sum(axis=0), classes),
+            "instance_f1": ratios(instance, questions),
+            "macro_f1": ratios(np.where(counted, f1, 0.0).sum(axis=0), classes),
             "macro_classes": classes.astype(np.float64),
-            "micro_f1": _ratio(2 * hit, right + picked),
-            "micro_precision": _ratio(hit, picked),
-            "micro_recall": _ratio(hit, right),
-            "exact_match": _ratio(exact, questions),
-            "exact_match_published": _ratio(exact, present),
+            "micro_f1": ratios(2 * hit, right + picked),
+            "micro_precision": ratios(hit, picked),
+            "micro_recall": ratios(hit, right),
+            "exact_match": ratios(exact, questions),
+            "exact_match_published": ratios(exact, present),
         }
 
     @cached_property
@@ -265,9 +263,3 @@ def subsets(answers: Answers, multi_person: Mapping[str, bool] | None) -> dict[s
         name: np.array([multi_person.get(image) is wanted for image in images], dtype=bool)
         for name, wanted in zip(SUBSETS, (False, True), strict=True)
     }
-
-
-def _ratio(over: FloatArray, under: FloatArray) -> FloatArray:
-    result = np.full(np.broadcast(over, under).shape, np.nan)
-    np.divide(over, under, out=result, where=np.asarray(under) > 0)
-    return result

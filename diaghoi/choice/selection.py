@@ -8,6 +8,7 @@ import numpy as np
 
 from diaghoi.choice.answers import Answers
 from diaghoi.choice.score import Tally
+from diaghoi.data.arrays.division import ratio
 from diaghoi.data.arrays.types import BoolArray, IntArray
 
 
@@ -48,8 +49,8 @@ def _row(counts: Tally, options: IntArray, which: BoolArray) -> dict[str, Any]:
         "questions": int(which.sum()),
         "right": float(right.mean()),
         "picked": float(picked.mean()),
-        "right_picked": float(hit.sum() / right.sum()) if right.sum() else None,
-        "wrong_picked": float((picked - hit).sum() / wrong) if wrong else None,
+        "right_picked": ratio(int(hit.sum()), int(right.sum())),
+        "wrong_picked": ratio(int((picked - hit).sum()), int(wrong)),
         "under": float((picked < right).mean()),
         "over": float((picked > right).mean()),
         "equal": float((picked == right).mean()),

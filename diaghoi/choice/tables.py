@@ -7,20 +7,18 @@ with the models in groups.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
+from dataclasses import replace
 from typing import Any
 
 from diaghoi.choice.evaluation import REPLIES, ChoiceEvaluation
 from diaghoi.choice.score import SUBSETS
 from diaghoi.choice.selection import selection_rates
 from diaghoi.comparison.comparison import Comparison
-from diaghoi.comparison.figures import Column
-from diaghoi.comparison.study import Model, check_models
-from diaghoi.comparison.tables import Cell, Row, Section, Table, best_models
+from diaghoi.comparison.study import StudyModel, check_models
+from diaghoi.comparison.tables import model_rows
+from diaghoi.data.protocol import SEPARATOR
+from diaghoi.data.table import Cell, Column, RowGroup, Table
 from diaghoi.exceptions import InputError
-
-Labelled = Sequence[tuple[str, str]]
-"""Label and group of each model."""
 
 OVERALL = "overall"
 METRIC_TITLES = {
@@ -68,27 +66,26 @@ def compare_choices_table(
                 f"{questions.file}; compare answers to the same questions"
             )
     groups = groups or [""] * len(evaluations)
-    models = check_models([Model(label=each.answers.label, file=Path()) for each in evaluations])
+    labelled = check_models([StudyModel(label=each.answers.label) for each in evaluations])
+    models = tuple(
+        replace(model, stage=group) for model, group in zip(labelled, groups, strict=True)
+    )
     ways = dict.fromkeys(each.how for each in evaluations if each.how != REPLIES)
-    tables = (_scores(evaluations, groups), _selected(evaluations, groups))
     return Comparison(
         dataset=questions.dataset,
         protocol="multiple choice",
-        signature=" | ".join(
+        signature=SEPARATOR.join(
             [f"{len(questions):,} questions", *(f"detectors: {way}" for way in ways)]
         ),
         images=len(questions.images),
-        models=tuple(
-            Model(label=model.label, file=model.file, stage=group)
-            for model, group in zip(models, groups, strict=True)
-        ),
-        tables=tables,
+        models=models,
+        tables=(_scores(evaluations, models), _selected(evaluations, models)),
         caveats=(),
         notes=tuple(dict.fromkeys(note for each in evaluations for note in each.notes)),
     )
 
 
-def _scores(evaluations: Sequence[ChoiceEvaluation], groups: Sequence[str]) -> Table:
+def _scores(evaluations: Sequence[ChoiceEvaluation], models: Sequence[StudyModel]) -> Table:
     parted = all(each.figures[part] is not None for each in evaluations for part in SUBSETS)
     parts = (*SUBSETS, OVERALL) if parted else (OVERALL,)
     columns = tuple(
@@ -117,11 +114,11 @@ def _scores(evaluations: Sequence[ChoiceEvaluation], groups: Sequence[str]) -> T
         + (" Single, multi: questions on images with one person, or several." if parted else ""),
         columns,
         [values(each) for each in evaluations],
-        _labelled(evaluations, groups),
+        models,
     )
 
 
-def _selected(evaluations: Sequence[ChoiceEvaluation], groups: Sequence[str]) -> Table:
+def _selected(evaluations: Sequence[ChoiceEvaluation], models: Sequence[StudyModel]) -> Table:
     def values(evaluation: ChoiceEvaluation) -> list[float | None]:
         found: Mapping[str, Any] = selection_rates(evaluation.answers, evaluation.tallies[""])
         return [found[column.key] for column in SELECTED]
@@ -133,12 +130,8 @@ def _selected(evaluations: Sequence[ChoiceEvaluation], groups: Sequence[str]) ->
         "fewer or more options picked than are right, or with none, %.",
         SELECTED,
         [values(each) for each in evaluations],
-        _labelled(evaluations, groups),
+        models,
     )
-
-
-def _labelled(evaluations: Sequence[ChoiceEvaluation], groups: Sequence[str]) -> Labelled:
-    return [(each.answers.label, group) for each, group in zip(evaluations, groups, strict=True)]
 
 
 def _table(
@@ -147,37 +140,24 @@ def _table(
     caption: str,
     columns: Sequence[Column],
     values: Sequence[Sequence[float | None]],
-    labelled: Labelled,
+    models: Sequence[StudyModel],
 ) -> Table:
     """Build a table: models in the order of the groups, the best of each column in bold."""
-    best = [
-        best_models(column, [row[place] for row in values]) for place, column in enumerate(columns)
-    ]
-    rows = [
-        Row(
-            title=label,
-            cells=tuple(
-                Cell(value=value, best=number in best[place])
-                for place, value in enumerate(values[number])
-            ),
-        )
-        for number, (label, _) in enumerate(labelled)
-    ]
-    sections = tuple(
-        Section(
+    rows = model_rows(models, columns, [[Cell(value=value) for value in row] for row in values])
+    row_groups = tuple(
+        RowGroup(
             title=group,
-            rows=tuple(
-                row for row, (_, of_row) in zip(rows, labelled, strict=True) if of_row == group
-            ),
+            rows=tuple(row for row, each in zip(rows, models, strict=True) if each.stage == group),
         )
-        for group in dict.fromkeys(group for _, group in labelled)
+        for group in dict.fromkeys(model.stage for model in models)
     )
     return Table(
         key=key,
         title=title,
+        heads=("Model",),
+        columns=tuple(columns),
+        row_groups=row_groups,
+        grouping="Group",
         caption=caption,
         best="the best of each column",
-        columns=tuple(columns),
-        sections=sections,
-        grouping="Group",
     )

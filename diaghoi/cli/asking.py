@@ -51,11 +51,11 @@ def client_choices(
     tries: int, timeout: float, pause: float, max_tokens: int, temperature: float = 0.0
 ) -> dict[str, Any]:
     """Collect what :class:`diaghoi.language.asking.Client` takes besides the endpoint."""
-    from diaghoi.language.asking import Patience
+    from diaghoi.language.endpoint import RetryPolicy
 
     limits: dict[str, Any] = {} if temperature < 0 else {"temperature": temperature}
     return {
-        "patience": Patience(tries=tries, timeout=timeout, pause=pause),
+        "policy": RetryPolicy(tries=tries, timeout=timeout, pause=pause),
         "options": limits | ({"max_tokens": max_tokens} if max_tokens else {}),
         "leaving": _leaving,
     }

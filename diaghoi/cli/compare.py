@@ -17,13 +17,14 @@ from diaghoi.cli.present import print_notes
 from diaghoi.cli.progress import Progress, progress
 from diaghoi.comparison.comparison import Comparison
 from diaghoi.comparison.comparison import compare as compared
-from diaghoi.comparison.study import Model, Study, check_models, read_result, read_study
+from diaghoi.comparison.results import read_result
+from diaghoi.comparison.study import Model, Study, check_models, read_study
 from diaghoi.data.protocol import protocol as protocol_named
 from diaghoi.data.scenes import Scenes, SceneSource
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.diagnosis.diagnose import diagnose
 from diaghoi.diagnosis.diagnosis import Diagnosis
-from diaghoi.diagnosis.plausibility import sampled_warnings
+from diaghoi.diagnosis.plausibility import plausibility_warnings
 from diaghoi.exceptions import InputError, close_matches
 from diaghoi.formats import read_annotations
 from diaghoi.formats.containers.atomic import replacing
@@ -79,14 +80,6 @@ Significance = Annotated[
         "--significance", help="Test each model against the first.", rich_help_panel=options.SURE
     ),
 ]
-Resamples = Annotated[
-    int,
-    typer.Option(
-        metavar="N",
-        help="Resamples and exchanges of the images for the tests.",
-        rich_help_panel=options.SURE,
-    ),
-]
 
 
 class Tests(NamedTuple):
@@ -112,7 +105,7 @@ def compare(
     out: Out = None,
     json: options.Json = None,
     significance: Significance = False,
-    resamples: Resamples = 1000,
+    resamples: options.Resamples = 1000,
     confidence: options.Confidence = 0.95,
     seed: options.Seed = 0,
     quiet: options.Quiet = False,
@@ -122,14 +115,14 @@ def compare(
     lists = {"--labels": labels, "--stage": stage, "--backbone": backbone, "--pairs": pairs}
     read = cache(read_result)
     study = _study(files, lists, read)
-    told: dict[str, Any] = {
+    given: dict[str, Any] = {
         "annotations": annotations,
         "instances": instances,
         "ids": ids,
         "dataset": dataset,
         "protocol": protocol,
     }
-    study = replace(study, **{key: value for key, value in told.items() if value is not None})
+    study = replace(study, **{key: value for key, value in given.items() if value is not None})
     if study.protocol is not None:
         protocol_named(study.protocol)
     inputs = [path for model in study.models for path in (model.file, model.pairs)]
@@ -182,7 +175,7 @@ def table_kind(format: str | None, out: Path | None) -> str:
 
 
 def _study(files: Sequence[Path], lists: Mapping[str, str | None], read: Reader) -> Study:
-    """Read the study, or make one of the files and what is told of each by commas."""
+    """Read the study, or make one of the files and what is given for each by commas."""
     study = next((file for file in files if file.suffix == ".toml"), None)
     if study is not None:
         if len(files) > 1:
@@ -191,10 +184,10 @@ def _study(files: Sequence[Path], lists: Mapping[str, str | None], read: Reader)
             if value is not None:
                 raise InputError(f"{option}: {study} tells that of each model; change it there")
         return read_study(study)
-    told = {option: listed(option, value, len(files)) for option, value in lists.items()}
+    given = {option: listed(option, value, len(files)) for option, value in lists.items()}
     models = []
     for number, file in enumerate(files):
-        label, stage, backbone, pairs = (values[number] for values in told.values())
+        label, stage, backbone, pairs = (values[number] for values in given.values())
         models.append(
             Model(
                 label=label or str((read(file) or {}).get("label") or file.stem),
@@ -208,16 +201,16 @@ def _study(files: Sequence[Path], lists: Mapping[str, str | None], read: Reader)
 
 
 def listed(option: str, value: str | None, number: int) -> list[str]:
-    """Split what is told of the models; empty where nothing is."""
+    """Split what is given for the models; empty where nothing is."""
     if value is None:
         return [""] * number
-    words = [word.strip() for word in value.split(",")]
-    if len(words) != number:
+    values = [each.strip() for each in value.split(",")]
+    if len(values) != number:
         raise InputError(
-            f"{option} {value}: tells of {len(words)} models, and there are {number}; give "
+            f"{option} {value}: tells of {len(values)} models, and there are {number}; give "
             f"{number}, with commas between (nothing between two commas leaves one out)"
         )
-    return words
+    return values
 
 
 def _comparison(
@@ -312,24 +305,26 @@ def _too_few(comparisons: int, tests: Tests) -> list[str]:
 
 
 def _annotations(
-    study: Study, words: Vocabulary, written: Sequence[Path | None]
+    study: Study, vocabulary: Vocabulary, written: Sequence[Path | None]
 ) -> tuple[Scenes, list[str]]:
     """Read the annotations, which must not be what is written; also tell where they were found."""
     given = study.annotations
-    located = find_annotations(words) if given is None else in_folder(given, words)
+    located = find_annotations(vocabulary) if given is None else in_folder(given, vocabulary)
     outputs.check_files(written, [located.path])
-    truth = read_annotations(located.path, dataset=words, instances=study.instances, ids=study.ids)
+    truth = read_annotations(
+        located.path, dataset=vocabulary, instances=study.instances, ids=study.ids
+    )
     return truth, located.notes
 
 
 def _diagnosed(
     study: Study, model: Model, truth: Scenes, predictions: SceneSource, bar: Progress
 ) -> tuple[Diagnosis, dict[str, Any]]:
-    words, other = truth.vocabulary.name, predictions.vocabulary.name
-    if words != other:
-        raise InputError(f"{model.file}: is of {other}, and the annotations are of {words}")
+    expected, other = truth.vocabulary.name, predictions.vocabulary.name
+    if expected != other:
+        raise InputError(f"{model.file}: is of {other}, and the annotations are of {expected}")
     bar.start(f"matching {model.label}", total=len(truth))
-    suspicions = sampled_warnings(truth, predictions)
+    suspicions = plausibility_warnings(truth, predictions)
     diagnosis = diagnose(
         truth, predictions, study.protocol, label=model.label, progress=bar.advance
     )
@@ -366,7 +361,7 @@ def written_as(comparison: Comparison, kind: str) -> str:
     """Write the tables of a comparison in one of :data:`FORMATS`."""
     if kind == "json":
         return to_json(comparison.to_dict()) + "\n"
-    from diaghoi.report.tables import to_text
+    from diaghoi.report.comparison import to_text
 
     writers: dict[str, Callable[[Comparison], str]] = {
         "text": to_text,
@@ -399,7 +394,7 @@ def show_comparison(
         if kind != "text":
             typer.echo(written_as(comparison, kind), nl=False)
         elif not quiet:
-            from diaghoi.report.tables import print_comparison
+            from diaghoi.report.comparison import print_comparison
 
             print_comparison(comparison, notes=False)
     if quiet:

@@ -9,6 +9,7 @@ import typer
 
 from diaghoi.cli import options, outputs
 from diaghoi.cli.progress import progress
+from diaghoi.data.protocol import phrases_of
 from diaghoi.data.splits import split_classes
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.diagnosis.inspect import inspect
@@ -39,13 +40,13 @@ def check(
     The annotations are those that the description names, unless others are given.
     """
     outputs.check_files([json], [Path(file), annotations])
-    words = vocabulary(file)
-    result = _understood(words)
-    path = annotations or words.annotations
+    known = vocabulary(file)
+    result = _understood(known)
+    path = annotations or known.annotations
     if path is not None:
         with progress(quiet) as shown:
             shown.start(f"reading {path}")
-            truth = read_annotations(path, dataset=words)
+            truth = read_annotations(path, dataset=known)
             found = inspect(truth)
         result["annotations"] = {"file": str(path)} | found.facts
         result["notes"] = list(truth.notes)
@@ -58,27 +59,31 @@ def check(
         write_json(json, result)
 
 
-def _understood(words: Vocabulary) -> dict[str, Any]:
-    files = words.conventions
+def _understood(vocabulary: Vocabulary) -> dict[str, Any]:
+    files = vocabulary.conventions
     return {
-        "name": words.name,
-        "objects": len(words.objects),
-        "verbs": len(words.verbs),
-        "classes": len(words),
-        "class_names": [words.class_name(hoi) for hoi in range(len(words))],
-        "person": words.objects[words.person],
-        "no_interaction": None if words.no_interaction < 0 else words.verbs[words.no_interaction],
+        "name": vocabulary.name,
+        "objects": len(vocabulary.objects),
+        "verbs": len(vocabulary.verbs),
+        "classes": len(vocabulary),
+        "class_names": [vocabulary.class_name(hoi) for hoi in range(len(vocabulary))],
+        "person": vocabulary.objects[vocabulary.person],
+        "no_interaction": None
+        if vocabulary.no_interaction < 0
+        else vocabulary.verbs[vocabulary.no_interaction],
         "object_numbers": None
         if files is None
-        else dict(zip(files.objects, words.objects, strict=True)),
-        "verb_numbers": None if files is None else dict(zip(files.verbs, words.verbs, strict=True)),
+        else dict(zip(files.objects, vocabulary.objects, strict=True)),
+        "verb_numbers": None
+        if files is None
+        else dict(zip(files.verbs, vocabulary.verbs, strict=True)),
         "boxes": None if files is None else {"origin": files.origin, "layout": files.boxes},
         "splits": {
             name: int(members.sum())
-            for name, members in split_classes(words.protocol, words).items()
+            for name, members in split_classes(vocabulary.protocol, vocabulary).items()
             if name != "full"
         },
-        "protocol": {"name": words.protocol.name, "signature": words.protocol.signature},
+        "protocol": {"name": vocabulary.protocol.name, "signature": vocabulary.protocol.signature},
         "annotations": None,
         "notes": [],
         "warnings": [],
@@ -100,7 +105,7 @@ def _print(result: dict[str, Any]) -> None:
     }
     for name, value in rows.items():
         typer.echo(f"  {name:15} {value}")
-    for choice in result["protocol"]["signature"].split(" | "):
+    for choice in phrases_of(result["protocol"]["signature"]):
         typer.echo(f"  {'':15} {choice}")
     if result["annotations"] is None:
         typer.echo("No annotations are named; give them with --annotations to look at them too.")

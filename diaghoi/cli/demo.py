@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def demo(
-    out: Annotated[Path, typer.Option(help="Folder to write to.", readable=False)] = Path("demo"),
+    out: options.Folder = Path("demo"),
     images: Annotated[
         int,
         typer.Option(min=1, help="Images to simulate; 9658 is the size of HICO-DET's test set."),
@@ -73,15 +73,15 @@ def demo(
     if quiet:
         return
     if robustness:
-        words = f"robustness {study} --cache {out / 'cache'} --errors"
-        typer.echo(f"\n{_closing(out, words)}")
+        command = f"robustness {study} --cache {out / 'cache'} --errors"
+        typer.echo(f"\n{_closing(out, command)}")
         return
     for result in results:
         print_result(result)
         typer.echo()
     predictions, pairs = out / "one_stage.pkl", out / "one_stage_pairs.pkl"
-    words = f"report {predictions} --annotations {out / 'annotations.pkl'} --pairs {pairs}"
-    typer.echo(_closing(out, words))
+    command = f"report {predictions} --annotations {out / 'annotations.pkl'} --pairs {pairs}"
+    typer.echo(_closing(out, command))
 
 
 def _closing(out: Path, command: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,7 +11,7 @@ import typer
 
 from diaghoi.cli import options, outputs
 from diaghoi.cli.locate import find_annotations
-from diaghoi.cli.present import print_notes
+from diaghoi.cli.present import lacks_letters, print_notes
 from diaghoi.cli.progress import Progress, progress
 from diaghoi.comparison.study import Study, read_study
 from diaghoi.data.vocabulary import Vocabulary
@@ -26,7 +26,6 @@ FORMATS = ("pdf", "svg", "png")
 StudyFile = Annotated[
     Path, typer.Argument(metavar="STUDY.toml", help="The models of a study.", readable=False)
 ]
-Out = Annotated[Path, typer.Option(help="Folder to write to.", readable=False)]
 Column = Annotated[
     str, typer.Option(help="Width: a single (3.25 in) or a double (6.875 in) column.")
 ]
@@ -42,7 +41,7 @@ Hoi = Annotated[
 
 def figures(
     study: StudyFile,
-    out: Out,
+    out: options.Folder,
     column: Column = "double",
     format: Format = "pdf",
     only: Only = None,
@@ -61,9 +60,9 @@ def figures(
     _check(files, out, study, described)
     notes: list[str] = []
 
-    def locate(words: Vocabulary) -> Path:
+    def locate(vocabulary: Vocabulary) -> Path:
         try:
-            found = find_annotations(words)
+            found = find_annotations(vocabulary)
         except InputError:
             raise InputError(
                 f"{study}: annotations: missing; add 'annotations = \"FILE\"' to the study"
@@ -150,11 +149,11 @@ def _draw(
             except plots.NotApplicable as reason:
                 notes.append(f"{name}: not drawn: {reason}")
                 continue
-            words = plots.caption([collection.results[model.label] for model in models])
+            caption = plots.caption([collection.results[model.label] for model in models])
             paths[0].parent.mkdir(parents=True, exist_ok=True)
             for path in paths:
-                plots.save(figure, path, caption=f"{plots.FIGURES[name].title}: {words}")
-        if _lacks_letters(caught):
+                plots.save(figure, path, caption=f"{plots.FIGURES[name].title}: {caption}")
+        if lacks_letters(caught):
             without_letters.append(name)
         written.append(name)
     if without_letters:
@@ -163,7 +162,3 @@ def _draw(
             "for them"
         )
     return written
-
-
-def _lacks_letters(caught: Iterable[warnings.WarningMessage]) -> bool:
-    return any("missing from font" in str(each.message) for each in caught)

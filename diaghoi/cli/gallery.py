@@ -12,7 +12,7 @@ import typer
 from diaghoi.cases.cases import ERRORS, PER_IMAGE
 from diaghoi.cases.similarities import COMPARED, KINDS
 from diaghoi.cli import options, outputs
-from diaghoi.cli.present import print_notes
+from diaghoi.cli.present import lacks_letters, print_notes
 from diaghoi.cli.progress import Progress, progress
 from diaghoi.cli.reading import Reading
 from diaghoi.cli.report_files import PAGES
@@ -74,7 +74,7 @@ def gallery(
     object_synsets: similar.ObjectSenses = None,
     pairs: options.Pairs = None,
     dataset: options.Dataset = None,
-    protocol: options.Protocol = None,
+    protocol: options.ProtocolName = None,
     format: options.Format = None,
     origin: options.Origin = None,
     objects: options.Objects = None,
@@ -111,7 +111,7 @@ def gallery(
     )
     kinds = _kinds(kind)
     wanted = _Wanted(_errors(error, kinds), kinds, hoi, top, protocol, tables)
-    protocol_named(protocol or reading.words.protocol)
+    protocol_named(protocol or reading.vocabulary.protocol)
     _check_out(out, [*reading.inputs, *wanted.inputs], images)
     pictures = Pictures(images)
     with progress(quiet) as shown:
@@ -152,7 +152,7 @@ def _choose(
 
     tables = None if wanted.tables is None else wanted.tables.read(shown)
     read = reading.read(shown, lambda inputs: check([*inputs, *wanted.inputs]))
-    hoi = None if wanted.hoi is None else _class(wanted.hoi, read.words)
+    hoi = None if wanted.hoi is None else _class(wanted.hoi, read.vocabulary)
     shown.start("matching", total=len(read.annotations))
     diagnosed = diagnosing.diagnose(
         *read.scenes, wanted.protocol, label=reading.predictions.stem, progress=shown.advance
@@ -190,7 +190,7 @@ def _draw(out: Path, chosen: Gallery, pictures: Pictures, shown: Progress) -> li
         warnings.simplefilter("always")
         write = write_page if _is_page(out) else write_folder
         notes = write(out, chosen, pictures, progress=shown.advance)
-    if any("missing from font" in str(each.message) for each in caught):
+    if lacks_letters(caught):
         notes.append("the font has not all letters of the names; boxes stand for them")
     return notes
 
@@ -256,7 +256,7 @@ def _names(option: str, given: list[str], known: Collection[str]) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def _class(given: str, words: Vocabulary) -> int:
+def _class(given: str, vocabulary: Vocabulary) -> int:
     """Find a class by its number from one or its name, also with hyphens between the words.
 
     Raises
@@ -265,9 +265,11 @@ def _class(given: str, words: Vocabulary) -> int:
         Where there is no such class.
     """
     if given.isdecimal():
-        return find_class("--class", int(given), words)
-    plain = {name.replace("-", " "): name for name in words.class_named}
-    return find_class("--class", plain.get(given.replace("-", " ").replace("_", " "), given), words)
+        return find_class("--class", int(given), vocabulary)
+    plain = {name.replace("-", " "): name for name in vocabulary.class_named}
+    return find_class(
+        "--class", plain.get(given.replace("-", " ").replace("_", " "), given), vocabulary
+    )
 
 
 def _is_page(out: Path) -> bool:

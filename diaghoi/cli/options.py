@@ -37,6 +37,13 @@ Dataset = Annotated[
         rich_help_panel=READING,
     ),
 ]
+ProtocolName = Annotated[
+    str | None,
+    typer.Option(
+        help=f"One of {', '.join(PROTOCOLS)} [that of the data set].",
+        rich_help_panel=COUNTS,
+    ),
+]
 Format = Annotated[
     str | None,
     typer.Option(
@@ -91,6 +98,8 @@ ImageId = Annotated[
         rich_help_panel=READING,
     ),
 ]
+Images = Annotated[Path, typer.Option(help="Folder with the pictures.", readable=False)]
+Folder = Annotated[Path, typer.Option(help="Folder to write to.", readable=False)]
 Json = Annotated[
     Path | None,
     typer.Option(
@@ -99,16 +108,16 @@ Json = Annotated[
         rich_help_panel=FILES,
     ),
 ]
-Images = Annotated[Path, typer.Option(help="Folder with the pictures.", readable=False)]
-Protocol = Annotated[
-    str | None,
-    typer.Option(
-        help=f"One of {', '.join(PROTOCOLS)} [that of the data set].",
-        rich_help_panel=COUNTS,
-    ),
-]
 Confidence = Annotated[
     float, typer.Option(help="Share of the resamples that an interval holds.", rich_help_panel=SURE)
+]
+Resamples = Annotated[
+    int,
+    typer.Option(
+        metavar="N",
+        help="Resamples and exchanges of the images for the tests.",
+        rich_help_panel=SURE,
+    ),
 ]
 Seed = Annotated[int, typer.Option(min=0, help="Seed of what is random.", rich_help_panel=SURE)]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]

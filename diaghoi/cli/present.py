@@ -15,7 +15,7 @@ from diaghoi.formats.containers.atomic import replacing
 from diaghoi.report.json import to_json, write_json
 
 if TYPE_CHECKING:
-    from diaghoi.report.further import Sheet
+    from diaghoi.data.table import Table
 
 
 def print_result(result: dict[str, Any]) -> None:
@@ -34,8 +34,8 @@ def print_notes(notes: Iterable[str]) -> None:
         typer.echo(f"Note: {printable(note)}", err=True)
 
 
-def show_sheets(
-    result: dict[str, Any], json: Path | None, quiet: bool, sheets: Iterable[Sheet]
+def show_tables(
+    result: dict[str, Any], json: Path | None, quiet: bool, tables: Iterable[Table]
 ) -> None:
     """Write a result as JSON, or print the tables that show it; its notes go to stderr."""
     if json == outputs.STDOUT:
@@ -47,13 +47,13 @@ def show_sheets(
         return
     from rich.console import Console
 
-    from diaghoi.report.text import print_table, sheet_table
+    from diaghoi.report.terminal import print_table
 
     console = Console(highlight=False)
-    for number, sheet in enumerate(sheets):
+    for number, table in enumerate(tables):
         if number:
             console.print()
-        print_table(console, sheet_table(sheet))
+        print_table(console, table)
     print_notes(result["notes"])
 
 
@@ -109,6 +109,11 @@ def _drawn(
         figure = Figure(figsize=(plots.DOUBLE_COLUMN, 2.4), layout="constrained")
         drawing(figure.add_subplot())
         plots.save(figure, path, caption=plots.caption(results))
-    if not any("missing from font" in str(each.message) for each in caught):
+    if not lacks_letters(caught):
         return []
     return [f"{path}: the font has not all letters of the label; boxes stand for them"]
+
+
+def lacks_letters(caught: Iterable[warnings.WarningMessage]) -> bool:
+    """Whether Matplotlib warned, while it drew, that the font does not have all letters."""
+    return any("missing from font" in str(each.message) for each in caught)

@@ -11,10 +11,10 @@ import numpy as np
 
 from diaghoi.cli.locate import find_annotations, in_folder
 from diaghoi.cli.progress import Progress
-from diaghoi.comparison.study import refuse_result
+from diaghoi.comparison.results import refuse_result
 from diaghoi.data.scenes import Scenes, SceneSource
 from diaghoi.data.vocabulary import Vocabulary
-from diaghoi.diagnosis.plausibility import sampled_warnings
+from diaghoi.diagnosis.plausibility import plausibility_warnings
 from diaghoi.exceptions import InputError
 from diaghoi.formats import open_annotations, open_predictions
 from diaghoi.formats.datasets import vocabulary
@@ -44,7 +44,7 @@ class Inputs(NamedTuple):
         return self.annotations.load(), self.predictions.load()
 
     @property
-    def words(self) -> Vocabulary:
+    def vocabulary(self) -> Vocabulary:
         """The data set."""
         return self.annotations.vocabulary
 
@@ -82,7 +82,7 @@ class Reading:
         vocabulary(self.dataset or "hico-det")
 
     @property
-    def words(self) -> Vocabulary:
+    def vocabulary(self) -> Vocabulary:
         """The data set, as far as it is known before anything is read."""
         return vocabulary(self.dataset or "hico-det")
 
@@ -109,18 +109,18 @@ class Reading:
         """
         shown.start("reading predictions")
         found = self._predictions()
-        words = found.vocabulary
+        vocabulary = found.vocabulary
         if self.annotations is None:
-            located = find_annotations(words)
+            located = find_annotations(vocabulary)
         else:
-            located = in_folder(self.annotations, words)
+            located = in_folder(self.annotations, vocabulary)
         check([*self.inputs, located.path])
         shown.start("reading annotations")
-        truth = self._annotations(located.path, words)
+        truth = self._annotations(located.path, vocabulary)
         if np.array_equal(truth.names, found.names):
             found = found.with_names(truth.names)  # so that they are kept once
         files = [self.predictions, located.path, *([] if self.pairs is None else [self.pairs])]
-        return Inputs(truth, found, files, [*located.notes, *sampled_warnings(truth, found)])
+        return Inputs(truth, found, files, [*located.notes, *plausibility_warnings(truth, found)])
 
     def _predictions(self) -> SceneSource:
         choices: dict[str, Any] = {
@@ -132,7 +132,7 @@ class Reading:
             return open_predictions(
                 self.predictions,
                 pairs=self.pairs,
-                dataset=self.words if self.dataset else None,
+                dataset=self.vocabulary if self.dataset else None,
                 image_id=self.image_id,
                 top=self.top,
                 **choices,
@@ -141,9 +141,11 @@ class Reading:
             refuse_result(self.predictions, "the predictions")
             raise
 
-    def _annotations(self, path: Path, words: Vocabulary) -> SceneSource:
+    def _annotations(self, path: Path, vocabulary: Vocabulary) -> SceneSource:
         try:
-            return open_annotations(path, dataset=words, instances=self.instances, ids=self.ids)
+            return open_annotations(
+                path, dataset=vocabulary, instances=self.instances, ids=self.ids
+            )
         except InputError:
             refuse_result(path, "the annotations")
             raise

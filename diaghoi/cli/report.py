@@ -9,7 +9,7 @@ import numpy as np
 import typer
 
 from diaghoi.cli import options, outputs
-from diaghoi.cli.further import Further
+from diaghoi.cli.extras import Extras
 from diaghoi.cli.labels import read_labels
 from diaghoi.cli.present import print_notes, print_result
 from diaghoi.cli.progress import Progress, progress
@@ -173,7 +173,7 @@ def report(
     annotations: options.Annotations = None,
     pairs: options.Pairs = None,
     dataset: options.Dataset = None,
-    protocol: options.Protocol = None,
+    protocol: options.ProtocolName = None,
     json: options.Json = None,
     figure: Figure = None,
     out: Out = None,
@@ -229,7 +229,7 @@ def report(
         image_table=image_table,
         sort=sort,
     )
-    further = Further(
+    extras = Extras(
         pair_nms=tuple(pair_nms or ()),
         thresholds=tuple(detection_threshold or ()),
         resamples=bootstrap,
@@ -241,11 +241,11 @@ def report(
         calibration=calibration,
     )
     choices = _Choices(protocol, {"top": top, "iou": iou, "rare": rare}, zero_shot, groups)
-    choices.check(reading.words)
-    further.check()
+    choices.check(reading.vocabulary)
+    extras.check()
     files.check([*reading.inputs, image_labels])
     with progress(quiet) as shown:
-        result, notes = _reported(reading, choices, image_labels, further, files, shown)
+        result, notes = _reported(reading, choices, image_labels, extras, files, shown)
     if json == outputs.STDOUT:
         typer.echo(to_json(result))
     elif not quiet:
@@ -261,27 +261,27 @@ class _Choices(NamedTuple):
     zero_shot: str | None
     groups: Path | None
 
-    def check(self, words: Vocabulary) -> None:
+    def check(self, vocabulary: Vocabulary) -> None:
         """Refuse choices that no protocol has, before anything is read."""
-        protocol_named(self.protocol or words.protocol, **self.changes)
+        protocol_named(self.protocol or vocabulary.protocol, **self.changes)
 
-    def made(self, words: Vocabulary) -> Protocol:
+    def made(self, vocabulary: Vocabulary) -> Protocol:
         """Make the protocol for a data set."""
-        groups = _groups(self.zero_shot, self.groups, words)
-        return protocol_named(self.protocol or words.protocol, groups=groups, **self.changes)
+        groups = _groups(self.zero_shot, self.groups, vocabulary)
+        return protocol_named(self.protocol or vocabulary.protocol, groups=groups, **self.changes)
 
 
 def _reported(
     reading: Reading,
     choices: _Choices,
     image_labels: Path | None,
-    further: Further,
+    extras: Extras,
     files: Files,
     shown: Progress,
 ) -> tuple[dict[str, Any], list[str]]:
     """Read, diagnose, and write the files; return the result, and notes on figures."""
     read = reading.read(shown, files.check)
-    chosen = choices.made(read.words)
+    chosen = choices.made(read.vocabulary)
     labels, notes = _image_labels(image_labels, read.annotations, read.predictions)
     shown.start("matching", total=len(read.annotations))
     diagnosed = diagnosing.diagnose(
@@ -295,18 +295,18 @@ def _reported(
     shown.start("repairing each error")
     result = diagnosed.to_dict()
     result["notes"] = [*read.notes, *notes, *result["notes"]]
-    further.add(result, diagnosed, read, labels, shown)
+    extras.add(result, diagnosed, read, labels, shown)
     shown.start("writing")
     return result, files.write(result, diagnosed, read)
 
 
-def _groups(name: str | None, file: Path | None, words: Vocabulary) -> tuple[Group, ...]:
+def _groups(name: str | None, file: Path | None, vocabulary: Vocabulary) -> tuple[Group, ...]:
     """Collect the groups of classes that are asked for."""
     if name is not None and file is not None:
         raise InputError("--zero-shot and --groups: give one of them")
     if name is not None:
-        return zero_shot_split(name, words)
-    return () if file is None else read_groups(file, words)
+        return zero_shot_split(name, vocabulary)
+    return () if file is None else read_groups(file, vocabulary)
 
 
 def _image_labels(

@@ -11,7 +11,7 @@ from diaghoi.cli import outputs
 from diaghoi.cli.present import attribution_figure, draw_all, write_text
 from diaghoi.cli.reading import Inputs
 from diaghoi.diagnosis.diagnosis import Diagnosis
-from diaghoi.diagnosis.tables import Table
+from diaghoi.diagnosis.tables import Columns
 from diaghoi.exceptions import InputError, close_matches
 from diaghoi.report.json import write_json
 
@@ -138,7 +138,7 @@ class Files:
             notes += draw_all(result, figure)
         return notes
 
-    def _tables_of(self, diagnosis: Diagnosis) -> list[tuple[Path, Table]]:
+    def _tables_of(self, diagnosis: Diagnosis) -> list[tuple[Path, Columns]]:
         # Each is made only where it is asked for.
         kinds = ((self.class_table, "classes"), (self.image_table, "images"))
         return [(path, getattr(diagnosis, kind)) for path, kind in kinds if path is not None]

@@ -55,9 +55,6 @@ Significance = Annotated[
         "--significance", help="Test the highest severity of each corruption against clean."
     ),
 ]
-Resamples = Annotated[
-    int, typer.Option(metavar="N", help="Resamples and exchanges of the images for the tests.")
-]
 EngineName = Annotated[
     str, typer.Option("--engine", help="local: processes of this machine; dask: a Dask cluster.")
 ]
@@ -88,7 +85,7 @@ def robustness(
     errors: Errors = False,
     bootstrap: Bootstrap = None,
     significance: Significance = False,
-    resamples: Resamples = 1000,
+    resamples: options.Resamples = 1000,
     confidence: options.Confidence = 0.95,
     seed: options.Seed = 0,
     engine: EngineName = "local",
@@ -148,11 +145,11 @@ def robustness(
 def _check_failed(found: Robustness) -> None:
     """Say which files could not be used, after all else is written."""
     if found.failed:
-        told = some_of(
+        names = some_of(
             [why if run.file in why else f"{run.file}: {why}" for run, why in found.failed]
         )
         raise InputError(
-            f"{number_of('file', len(found.failed))} could not be used: {told}; the figures are "
+            f"{number_of('file', len(found.failed))} could not be used: {names}; the figures are "
             "without them"
         )
 
@@ -187,9 +184,9 @@ def _engine(
 
 def _located(study: RobustnessStudy) -> tuple[RobustnessStudy, list[str]]:
     """Find the annotations, where the study does not name the file itself."""
-    words = vocabulary(study.dataset or "hico-det")
+    dataset = vocabulary(study.dataset or "hico-det")
     given = study.annotations
-    found = find_annotations(words) if given is None else in_folder(given, words)
+    found = find_annotations(dataset) if given is None else in_folder(given, dataset)
     return replace(study, annotations=found.path), found.notes
 
 
@@ -210,17 +207,17 @@ def _draw(found: Robustness, folder: Path, bar: Progress) -> list[str]:
     from diaghoi import plots
     from diaghoi.plots.robustness.figures import ROBUSTNESS_FIGURES, models_of
 
-    told = found.to_dict()
+    result = found.to_dict()
     folder.mkdir(parents=True, exist_ok=True)
     notes = []
     for kind in ROBUSTNESS_FIGURES.values():
         bar.start(f"drawing {kind.name}")
         try:
-            figure = plots.figure_of(kind, models_of(kind, told), plots.DOUBLE_COLUMN)
+            figure = plots.figure_of(kind, models_of(kind, result), plots.DOUBLE_COLUMN)
         except plots.NotApplicable as reason:
             notes.append(f"{kind.name}: not drawn: {reason}")
             continue
-        results = [{**told, "label": model["label"]} for model in told["models"]]
+        results = [{**result, "label": model["label"]} for model in result["models"]]
         caption = f"{kind.title}: {plots.caption(results)}"
         plots.save(figure, folder / f"{kind.name}.pdf", caption=caption)
     return notes
@@ -231,8 +228,8 @@ def _text(found: Robustness, kind: str, errors: bool) -> str:
     if kind == "json":
         return to_json(found.to_dict()) + "\n"
     comparison = found.comparison(errors=errors)
-    told = (f"{label}: {line}" for label, line in _sentences(found))
-    return written_as(replace(comparison, notes=(*told, *comparison.notes)), kind)
+    sentences = (f"{label}: {line}" for label, line in _sentences(found))
+    return written_as(replace(comparison, notes=(*sentences, *comparison.notes)), kind)
 
 
 def _sentences(found: Robustness) -> Iterator[tuple[str, str]]:
@@ -261,8 +258,8 @@ def _show(
 def _print(found: Robustness, errors: bool) -> None:
     from rich.console import Console
 
-    from diaghoi.report.tables import print_comparison
-    from diaghoi.report.text import print_line
+    from diaghoi.report.comparison import print_comparison
+    from diaghoi.report.terminal import print_line
 
     console = Console(highlight=False)
     print_comparison(found.comparison(errors=errors), console, notes=False)

@@ -116,7 +116,7 @@ def semantic(
     verb_synsets: similar.VerbSenses = None,
     object_synsets: similar.ObjectSenses = None,
     dataset: options.Dataset = None,
-    protocol: options.Protocol = None,
+    protocol: options.ProtocolName = None,
     json: options.Json = None,
     class_table: ClassTable = None,
     classes: Classes = 0,
@@ -164,7 +164,7 @@ def semantic(
         ids=ids,
         image_id=image_id,
     )
-    protocol_named(protocol or reading.words.protocol, top=top)
+    protocol_named(protocol or reading.vocabulary.protocol, top=top)
     name = predictions.stem if label is None else label
     files = _Files(json=json, table=class_table, figure=figure, html=html, examples=examples)
     files.check([*reading.inputs, *tables.inputs])
@@ -195,7 +195,7 @@ def _evaluated(
     return evaluate(
         *read.scenes,
         **tables,
-        protocol=protocol_named(protocol or read.words.protocol, top=top),
+        protocol=protocol_named(protocol or read.vocabulary.protocol, top=top),
         scores=not no_scores,
         label=label,
         progress=shown.advance,

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from diaghoi.comparison.results import Result, figure, notes_of, only_interactions, part, words
+from diaghoi.comparison.results import Result, figure, notes_of, only_interactions, part, text
+from diaghoi.data.protocol import AS_GIVEN, CUT, SEPARATOR, choices_of
 from diaghoi.exceptions import InputError
-
-# The choice of a protocol on which the format of a file decides, and not the user.
-CUT = "triplets: "
 
 
 def check_comparable(results: Sequence[Result]) -> tuple[str, ...]:
@@ -34,7 +32,7 @@ def check_comparable(results: Sequence[Result]) -> tuple[str, ...]:
     first = results[0]
     for other in results[1:]:
         mine, its = (f"'{result.get('label')}'" for result in (first, other))
-        if words(first, "dataset") != words(other, "dataset"):
+        if text(first, "dataset") != text(other, "dataset"):
             raise InputError(
                 f"results on different data sets do not compare: {mine} is on "
                 f"{first['dataset']}, {its} on {other['dataset']}"
@@ -72,15 +70,16 @@ def shared_notes(results: Sequence[Result]) -> tuple[str, ...]:
 
 
 def _choices(result: Result) -> list[str]:
-    """List the choices of a protocol, without those of the format of the file."""
-    choices = words(result, "protocol", "signature").split(" | ")
-    name = f"protocol {words(result, 'protocol', 'name')}"
-    return [name, *(choice for choice in choices if not choice.startswith(CUT))]
+    """List the name and the choices of a protocol, without those of the format of the file."""
+    choices = choices_of(text(result, "protocol", "signature"))
+    choices.pop(CUT, None)
+    name = f"protocol {text(result, 'protocol', 'name')}"
+    return [name, *(f"{key}: {value}" if value else key for key, value in choices.items())]
 
 
 def _only(here: Sequence[str], there: Sequence[str]) -> str:
     only = [choice for choice in here if choice not in there]
-    return " | ".join(only) or "none of that"
+    return SEPARATOR.join(only) or "none of that"
 
 
 def _number(result: Result, key: str) -> str:
@@ -89,15 +88,14 @@ def _number(result: Result, key: str) -> str:
 
 
 def _cut(result: Result) -> str:
-    choices = words(result, "protocol", "signature").split(" | ")
-    return next((each.removeprefix(CUT) for each in choices if each.startswith(CUT)), "as given")
+    return choices_of(text(result, "protocol", "signature")).get(CUT, AS_GIVEN)
 
 
 def _known_object(result: Result) -> str:
     key = "known_object"
     if not part(result, "official", key, needed=False):
         return "none"
-    return f"by {words(result, 'official', key, 'source')}"
+    return f"by {text(result, 'official', key, 'source')}"
 
 
 def _difference(what: str, results: Sequence[Result], ask: Callable[[Result], str]) -> str:
@@ -107,5 +105,5 @@ def _difference(what: str, results: Sequence[Result], ask: Callable[[Result], st
         answers.setdefault(ask(result), []).append(str(result.get("label")))
     if len(answers) == 1:
         return ""
-    told = "; ".join(f"{', '.join(labels)}: {answer}" for answer, labels in answers.items())
-    return f"{what} differ ({told})"
+    by_label = "; ".join(f"{', '.join(labels)}: {answer}" for answer, labels in answers.items())
+    return f"{what} differ ({by_label})"

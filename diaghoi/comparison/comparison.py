@@ -1,4 +1,4 @@
-"""Detectors side by side: one table of their results for each topic."""
+"""Detectors side by side: tables of their results."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from typing import Any
 
 from diaghoi._version import __version__
 from diaghoi.comparison.comparable import check_comparable, shared_notes
-from diaghoi.comparison.figures import topics
-from diaghoi.comparison.results import Result, figure, words
-from diaghoi.comparison.study import Model, check_models
-from diaghoi.comparison.tables import Cell, Row, Table, means_of, stages, table_of
+from diaghoi.comparison.figures import comparison_tables
+from diaghoi.comparison.results import Result, figure, text
+from diaghoi.comparison.study import StudyModel, check_models
+from diaghoi.comparison.tables import means_of, stages
+from diaghoi.data.table import Cell, Row, Table
 from diaghoi.exceptions import InputError, number_of
 from diaghoi.statistics.significance import Difference
 
@@ -30,10 +31,10 @@ class Comparison:
         Name of the protocol and its choices.
     images : int or None
         Number of images; None where it is not the same for all.
-    models : tuple of Model
+    models : tuple of StudyModel
         In the order in which they were given.
     tables : tuple of Table
-        One for each topic.
+        Their figures.
     caveats : tuple of str
         What keeps the figures of the models from being comparable.
     notes : tuple of str
@@ -46,7 +47,7 @@ class Comparison:
     protocol: str
     signature: str
     images: int | None
-    models: tuple[Model, ...]
+    models: tuple[StudyModel, ...]
     tables: tuple[Table, ...]
     caveats: tuple[str, ...]
     notes: tuple[str, ...]
@@ -58,11 +59,6 @@ class Comparison:
         images = "" if self.images is None else f", {number_of('image', self.images)}"
         return f"{self.dataset}{images}, protocol {self.protocol}"
 
-    @property
-    def has_backbones(self) -> bool:
-        """Whether any model has a backbone."""
-        return any(model.backbone for model in self.models)
-
     def to_dict(self) -> dict[str, Any]:
         """All figures as plain Python values: the JSON of ``diaghoi compare --json``.
 
@@ -71,7 +67,7 @@ class Comparison:
         dict
             ``diaghoi`` (version), ``dataset``, ``protocol`` (``name``, ``signature``) and
             ``images``; ``models``, each with ``label``, ``stage`` and ``backbone`` (None where not
-            told); ``groups``, the labels of the models of each stage; ``tables``, by topic:
+            given); ``groups``, the labels of the models of each stage; ``tables``, by key:
 
             - ``title`` and ``caption``, for people;
             - ``columns``: ``key``, ``title``, ``group``, ``unit`` and ``better`` of each;
@@ -124,16 +120,16 @@ class Comparison:
             (_place(each.path), each.labels[1]) for each in differences if each.p_holm < level
         }
         others = sorted({each.labels[0] for each in differences})
-        words = (
+        explanation = (
             f" {DIFFERS}: differs from {', '.join(others)} (p < {level:g}, corrected for "
             f"{len(differences)} comparisons)."
         )
-        tables = tuple(_marked(table, marked, words) for table in self.tables)
+        tables = tuple(_marked(table, marked, explanation) for table in self.tables)
         return replace(self, tables=tables, differences=tuple(differences))
 
     def _table(self, table: Table) -> dict[str, Any]:
         keys = [column.key for column in table.columns]
-        models = {row.title: row for row in table.rows if row.kind == "model"}
+        models = {row.title: row for row in table.rows if row.kind == "entry"}
 
         def named(values: Iterable[float | None]) -> dict[str, float | None]:
             return dict(zip(keys, values, strict=True))
@@ -167,12 +163,12 @@ class Comparison:
         }
 
 
-def compare(models: Sequence[Model], results: Sequence[Result]) -> Comparison:
+def compare(models: Sequence[StudyModel], results: Sequence[Result]) -> Comparison:
     """Set the results of some detectors side by side.
 
     Parameters
     ----------
-    models : sequence of Model
+    models : sequence of StudyModel
         Their labels, stages and backbones.
     results : sequence of mapping
         What :meth:`diaghoi.Diagnosis.to_dict` gives for each, or a file of ``diaghoi report
@@ -181,7 +177,7 @@ def compare(models: Sequence[Model], results: Sequence[Result]) -> Comparison:
     Returns
     -------
     Comparison
-        Its tables have the models as rows, one-stage detectors first where stages are told. Group
+        Its tables have the models as rows, one-stage detectors first where stages are given. Group
         means stand below groups of several models; they are undefined where the figure of a model
         is.
 
@@ -202,12 +198,12 @@ def compare(models: Sequence[Model], results: Sequence[Result]) -> Comparison:
     images = {figure(result, "counts", "images") for result in results}
     number = images.pop() if len(images) == 1 else None
     return Comparison(
-        dataset=words(first, "dataset"),
-        protocol=words(first, "protocol", "name"),
-        signature=words(first, "protocol", "signature"),
+        dataset=text(first, "dataset"),
+        protocol=text(first, "protocol", "name"),
+        signature=text(first, "protocol", "signature"),
         images=None if number is None else int(number),
         models=models,
-        tables=tuple(table_of(topic, models) for topic in topics(results)),
+        tables=comparison_tables(models, results),
         caveats=caveats,
         notes=shared_notes(results),
     )
@@ -224,12 +220,12 @@ def _place(path: str) -> tuple[str, str]:
     return table, column
 
 
-def _marked(table: Table, marked: set[tuple[tuple[str, str], str]], words: str) -> Table:
+def _marked(table: Table, marked: set[tuple[tuple[str, str], str]], explanation: str) -> Table:
     """Mark some cells of a table, and explain the mark where there is any."""
 
     def cell(row: Row, place: int) -> Cell:
         at = (table.key, table.columns[place].key), row.title
-        hit = row.kind == "model" and at in marked
+        hit = row.kind == "entry" and at in marked
         return replace(row.cells[place], mark=DIFFERS if hit else "")
 
     def row_of(row: Row) -> Row:
@@ -237,7 +233,7 @@ def _marked(table: Table, marked: set[tuple[tuple[str, str], str]], words: str) 
 
     if not any(at[0] == table.key for at, _ in marked):
         return table
-    sections = tuple(
-        replace(section, rows=tuple(map(row_of, section.rows))) for section in table.sections
+    row_groups = tuple(
+        replace(group, rows=tuple(map(row_of, group.rows))) for group in table.row_groups
     )
-    return replace(table, sections=sections, caption=table.caption + words)
+    return replace(table, row_groups=row_groups, caption=table.caption + explanation)

@@ -1,95 +1,38 @@
-"""What detectors are compared by: columns of figures from their results, topic by topic."""
+"""What detectors are compared by: the figures of their results, table by table."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
-from typing import Literal
 
-from diaghoi.comparison.results import Result, error_count, figure, only_interactions, part, words
+from diaghoi.comparison.results import Result, error_count, figure, only_interactions, part, text
+from diaghoi.comparison.study import StudyModel
+from diaghoi.comparison.tables import table_of
+from diaghoi.data.arrays.division import ratio
+from diaghoi.data.table import Cell, Column, Table
 from diaghoi.evaluation.means import TITLES
-from diaghoi.evaluation.pairs import ratio
 from diaghoi.oracles import ORACLES, TOTALS, error_title
 
-Better = Literal["higher", "lower"]
-Unit = Literal["percent", "points", "count", "number"]
 Value = Callable[[Result], float | None]
+# The columns of a table, each with where its figure is in a result, and the texts of the table.
+Contents = tuple[Sequence[tuple[Column, Value]], dict[str, str]]
 # What every result has.
 PARTS = ("official", "map", "max_recall", "oracles", "errors", "pairs", "negatives", "actions")
-# Factor and decimals with which the values of each unit are shown.
-SHOWN: dict[str, tuple[int, int]] = {
-    "percent": (100, 2),
-    "points": (100, 2),
-    "count": (1, 0),
-    "number": (1, 1),
-}
 
 
-@dataclass(frozen=True, kw_only=True)
-class Column:
-    """One figure of every model.
+def comparison_tables(models: Sequence[StudyModel], results: Sequence[Result]) -> tuple[Table, ...]:
+    """Make the tables by which some detectors can be compared.
 
     Parameters
     ----------
-    key : str
-        Its name for machines, for instance ``default.rare``; unique in the topic.
-    title : str
-        Its name for people.
-    unit : {"percent", "points", "count", "number"}
-        What is shown; ``percent`` and ``points`` (signed differences) are fractions in the values.
-    better : {"higher", "lower"} or None
-        Which values are better; None where that cannot be said.
-    group : str
-        Title that neighbouring columns share; empty for none.
-    """
-
-    key: str
-    title: str
-    unit: Unit = "percent"
-    better: Better | None = None
-    group: str = ""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Topic:
-    """The columns that make up one table, and the figures of the models.
-
-    Parameters
-    ----------
-    key : str
-        Its name for machines.
-    title : str
-        Its name for people, with the unit.
-    caption : str
-        What a reader has to know to understand the columns.
-    columns : tuple of Column
-        In the order in which they are shown.
-    values : tuple of tuple of (float or None)
-        For each model the value of each column; None where it is undefined.
-    best : str
-        What the best value of a column is, in words.
-    """
-
-    key: str
-    title: str
-    caption: str
-    columns: tuple[Column, ...]
-    values: tuple[tuple[float | None, ...], ...]
-    best: str = "best of its column"
-
-
-def topics(results: Sequence[Result]) -> tuple[Topic, ...]:
-    """Collect the topics by which some detectors can be compared.
-
-    Parameters
-    ----------
+    models : sequence of StudyModel
+        The detectors.
     results : sequence of mapping
-        As from :meth:`diaghoi.Diagnosis.to_dict`, of one data set and protocol.
+        One for each, as from :meth:`diaghoi.Diagnosis.to_dict`, of one data set and protocol.
 
     Returns
     -------
-    tuple of Topic
+    tuple of Table
         ``official`` (where the data set has a benchmark), ``map``, ``delta_map_full`` and the same
         for each other split, ``errors``, ``error_shares``, ``pairs`` and ``negatives_actions``.
 
@@ -103,13 +46,25 @@ def topics(results: Sequence[Result]) -> tuple[Topic, ...]:
         for key in PARTS:
             part(result, key)
     splits = list(part(first, "map"))
-    found = [_mean_ap(results, splits)]
-    if part(first, "official"):
-        found.insert(0, _official(results))
-    found += [_delta_map(results, split) for split in splits]
-    found += [_errors(results), _error_shares(results)]
     pairs = [split for split in splits if split != "harmonic"]
-    return (*found, _pairs(results, pairs), _negatives_actions(results, pairs))
+    contents = [
+        *([_official(results)] if part(first, "official") else []),
+        _mean_ap(splits),
+        *(_delta_map(results, split) for split in splits),
+        _errors(results),
+        _error_shares(results),
+        _pairs(results, pairs),
+        _negatives_actions(pairs),
+    ]
+    return tuple(
+        table_of(
+            models,
+            [column for column, _ in figures],
+            [[Cell(value=value(result)) for _, value in figures] for result in results],
+            **texts,
+        )
+        for figures, texts in contents
+    )
 
 
 def split_title(split: str) -> str:
@@ -121,13 +76,6 @@ def _at(*keys: str) -> Value:
     return lambda result: figure(result, *keys)
 
 
-def _topic(
-    results: Sequence[Result], columns: Sequence[tuple[Column, Value]], **words: str
-) -> Topic:
-    values = tuple(tuple(value(result) for _, value in columns) for result in results)
-    return Topic(columns=tuple(column for column, _ in columns), values=values, **words)
-
-
 def _of_split(key: str, title: str, split: str, splits: Sequence[str]) -> Column:
     """Make the column of a mean over the classes of a split; a single split needs no name."""
     if len(splits) == 1:
@@ -135,7 +83,7 @@ def _of_split(key: str, title: str, split: str, splits: Sequence[str]) -> Column
     return Column(key=key, title=split_title(split), better="higher", group=title)
 
 
-def _official(results: Sequence[Result]) -> Topic:
+def _official(results: Sequence[Result]) -> Contents:
     official = part(results[0], "official")
     if "agent" in official:
         columns, caption = _v_coco(results[0]), "With one role less: without point."
@@ -154,14 +102,14 @@ def _official(results: Sequence[Result]) -> Topic:
         ]
         caption = "By the benchmark of the data set, whatever the protocol."
         sources = {
-            words(result, "official", "known_object", "source")
+            text(result, "official", "known_object", "source")
             for result in results
             if "known_object" in official
         }
         if len(sources) == 1:
             caption += f" Known Object: by {sources.pop()}."
     of = " of the interactions" if all(map(only_interactions, results)) else ""
-    return _topic(results, columns, key="official", title=f"Official mAP{of}, %", caption=caption)
+    return columns, {"key": "official", "title": f"Official mAP{of}, %", "caption": caption}
 
 
 def _v_coco(result: Result) -> list[tuple[Column, Value]]:
@@ -181,17 +129,17 @@ def _v_coco(result: Result) -> list[tuple[Column, Value]]:
     return columns
 
 
-def _mean_ap(results: Sequence[Result], splits: Sequence[str]) -> Topic:
+def _mean_ap(splits: Sequence[str]) -> Contents:
     columns = [
         (_of_split(f"{key}.{split}", title, split, splits), _at(key, split))
         for key, title in (("map", "mAP"), ("max_recall", "Mean max recall"))
         for split in splits
     ]
     caption = "Mean over the classes of the protocol, of AP and of the highest recall."
-    return _topic(results, columns, key="map", title="mAP, %", caption=caption)
+    return columns, {"key": "map", "title": "mAP, %", "caption": caption}
 
 
-def _delta_map(results: Sequence[Result], split: str) -> Topic:
+def _delta_map(results: Sequence[Result], split: str) -> Contents:
     columns = [
         (
             Column(key=name, title=error_title(name), unit="points", better="lower"),
@@ -200,14 +148,12 @@ def _delta_map(results: Sequence[Result], split: str) -> Topic:
         for name in _oracles(results)
     ]
     classes = "" if split == "full" else f" ({split_title(split)})"
-    return _topic(
-        results,
-        columns,
-        key=f"delta_map_{split}",
-        title=f"ΔmAP{classes}, percentage points",
-        caption="What mAP gains when all errors of one kind are repaired: what they cost.",
-        best="smallest of its column: the error costs least",
-    )
+    return columns, {
+        "key": f"delta_map_{split}",
+        "title": f"ΔmAP{classes}, percentage points",
+        "caption": "What mAP gains when all errors of one kind are repaired: what they cost.",
+        "best": "smallest of its column: the error costs least",
+    }
 
 
 def _oracles(results: Sequence[Result]) -> list[str]:
@@ -217,7 +163,7 @@ def _oracles(results: Sequence[Result]) -> list[str]:
     return known + [name for name in names if name not in ORACLES]
 
 
-def _errors(results: Sequence[Result]) -> Topic:
+def _errors(results: Sequence[Result]) -> Contents:
     names = (*part(results[0], "errors"), *TOTALS)
     columns = [
         (Column(key=name, title=error_title(name), unit="count"), partial(_count, name=name))
@@ -226,22 +172,21 @@ def _errors(results: Sequence[Result]) -> Topic:
     caption = "Predicted triplets; annotated ones for missed and false negative."
     if "ignored" in names:
         caption += " Ignored: of people without annotated actions, not among the predictions."
-    return _topic(results, columns, key="errors", title="Number of errors", caption=caption)
+    return columns, {"key": "errors", "title": "Number of errors", "caption": caption}
 
 
-def _error_shares(results: Sequence[Result]) -> Topic:
+def _error_shares(results: Sequence[Result]) -> Contents:
     columns = [
         (Column(key=name, title=error_title(name)), partial(_share, name=name))
         for name in (*part(results[0], "errors"), *TOTALS)
         if name != "ignored"
     ]
-    return _topic(
-        results,
-        columns,
-        key="error_shares",
-        title="Share of errors, %",
-        caption="Of the predicted triplets; of the annotated ones for missed and false negative.",
-    )
+    return columns, {
+        "key": "error_shares",
+        "title": "Share of errors, %",
+        "caption": "Of the predicted triplets; of the annotated ones for missed and false "
+        "negative.",
+    }
 
 
 def _count(result: Result, name: str) -> float | None:
@@ -254,9 +199,9 @@ def _share(result: Result, name: str) -> float | None:
     return None if counted is None else ratio(*counted)
 
 
-def _pairs(results: Sequence[Result], splits: Sequence[str]) -> Topic:
-    an_image = Column(key="per_image", title="Pairs/image", unit="number")
-    columns = [(an_image, _at("pairs", "per_image"))]
+def _pairs(results: Sequence[Result], splits: Sequence[str]) -> Contents:
+    per_image = Column(key="per_image", title="Pairs/image", unit="number")
+    columns = [(per_image, _at("pairs", "per_image"))]
     for split in splits:
         inside = () if split == "full" else (split,)
         for key in ("recall", "precision"):
@@ -271,29 +216,28 @@ def _pairs(results: Sequence[Result], splits: Sequence[str]) -> Topic:
         column = Column(key=key, title=title, better="higher", group="Recall of boxes")
         columns.append((column, _at("pairs", key)))
     columns.append((Column(key="map", title="mAP", better="higher"), _at("map", "full")))
-    return _topic(
-        results,
-        columns,
-        key="pairs",
-        title="Pairs, %",
-        caption=f"Recall and precision of predicted pairs, whatever they do. {_sources(results)}",
-    )
+    return columns, {
+        "key": "pairs",
+        "title": "Pairs, %",
+        "caption": "Recall and precision of predicted pairs, whatever they do. "
+        f"{_sources(results)}",
+    }
 
 
 def _sources(results: Sequence[Result]) -> str:
     """Say where the pairs of each model come from."""
-    words = {"pairs": "as listed by", "triplets": "those of the triplets of"}
+    origins = {"pairs": "as listed by", "triplets": "those of the triplets of"}
     named: dict[str, list[str]] = {}
     for result in results:
         source = str(part(result, "pairs").get("source"))
-        named.setdefault(words.get(source, f"{source} of"), []).append(str(result.get("label")))
+        named.setdefault(origins.get(source, f"{source} of"), []).append(str(result.get("label")))
     if len(named) == 1:
         return f"Pairs: {next(iter(named))} the detectors."
-    told = "; ".join(f"{source} {', '.join(labels)}" for source, labels in named.items())
-    return f"Pairs: {told}."
+    sources = "; ".join(f"{source} {', '.join(labels)}" for source, labels in named.items())
+    return f"Pairs: {sources}."
 
 
-def _negatives_actions(results: Sequence[Result], splits: Sequence[str]) -> Topic:
+def _negatives_actions(splits: Sequence[str]) -> Contents:
     columns = [
         (
             Column(key=f"negatives.{key}", title=title, better="higher", group="Negatives"),
@@ -305,11 +249,9 @@ def _negatives_actions(results: Sequence[Result], splits: Sequence[str]) -> Topi
         keys = ("actions", "map") if split == "full" else ("actions", split, "map")
         column = _of_split(".".join(keys), "Action mAP", split, splits)
         columns.append((column, _at(*keys)))
-    return _topic(
-        results,
-        columns,
-        key="negatives_actions",
-        title="Negatives and actions, %",
-        caption="AP of rejecting pairs that do not interact (as published: at most 91.82); action "
-        "mAP on localised pairs.",
-    )
+    return columns, {
+        "key": "negatives_actions",
+        "title": "Negatives and actions, %",
+        "caption": "AP of rejecting pairs that do not interact (as published: at most 91.82); "
+        "action mAP on localised pairs.",
+    }

@@ -2,13 +2,65 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
+from os import PathLike
+from pathlib import Path
 from typing import Any
 
 from diaghoi.diagnosis.notes import ONLY_INTERACTIONS
 from diaghoi.exceptions import InputError
 
 Result = Mapping[str, Any]
+VERSION = "diaghoi"
+"""The key of the version in results."""
+REPORT = frozenset({"oracles", "map", "errors"})
+"""Keys of a report."""
+
+
+def read_result(path: str | PathLike[str]) -> dict[str, Any] | None:
+    """Read a saved result; None for a file, or a folder, that holds something else.
+
+    Parameters
+    ----------
+    path : path
+        What ``diaghoi report --json`` wrote, or any other file.
+
+    Raises
+    ------
+    InputError
+        Where the file cannot be opened.
+    """
+    value = _saved(path)
+    return value if value.keys() >= REPORT else None
+
+
+def refuse_result(path: str | PathLike[str], what: str) -> None:
+    """Say of a file that could not be read that it is a saved result, where it is one.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+    what : str
+        What it should be, ``the predictions``.
+
+    Raises
+    ------
+    InputError
+        Where any command of diaghoi wrote it with ``--json``.
+    """
+    if not Path(path).is_file():
+        return
+    value = _saved(path)
+    if VERSION in value:
+        written, more = "diaghoi, as --json writes them", ""
+        if value.keys() >= REPORT:
+            written = "'diaghoi report --json'"
+            more = ", or look at saved results with 'diaghoi compare'"
+        raise InputError(
+            f"{path}: is a saved result of {written}; give {what} themselves{more}"
+        ) from None
 
 
 def figure(result: Result, *keys: str) -> float | None:
@@ -49,7 +101,7 @@ def part(result: Result, *keys: str, needed: bool = True) -> Mapping[str, Any]:
     return found
 
 
-def words(result: Result, *keys: str) -> str:
+def text(result: Result, *keys: str) -> str:
     """Look up a name or a description in a result.
 
     Raises
@@ -103,7 +155,10 @@ def error_count(result: Result, name: str) -> tuple[float, float] | None:
 
 
 def only_interactions(result: Result) -> bool:
-    """Tell whether the official means run over the classes of real interactions alone."""
+    """Whether the official means run over the classes of real interactions alone.
+
+    A result does not count the annotated classes, so only the note of the diagnosis shows it.
+    """
     return any(note.startswith(ONLY_INTERACTIONS) for note in notes_of(result))
 
 
@@ -119,3 +174,20 @@ def _unusable(result: Result, keys: Sequence[str], what: str) -> InputError:
         f"result of '{result.get('label')}': {'.'.join(keys)} {what}; write it again with "
         "'diaghoi report --json'"
     )
+
+
+def _saved(path: str | PathLike[str]) -> dict[str, Any]:
+    """Read an object in JSON; an empty one of a file, or a folder, that holds something else."""
+    if Path(path).is_dir():
+        return {}
+    try:
+        with Path(path).open("rb") as stream:
+            if stream.read(64).lstrip()[:1] != b"{":
+                return {}
+            stream.seek(0)
+            value = json.load(stream)
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror or error}; check the path") from None
+    except (ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}

@@ -15,13 +15,13 @@ A study is written down in a TOML file, so that it can be repeated with one comm
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
+from diaghoi.comparison.results import refuse_result
 from diaghoi.data.protocol import Protocol
 from diaghoi.data.scenes import Scenes, SceneSource
 from diaghoi.data.vocabulary import Vocabulary
@@ -29,68 +29,87 @@ from diaghoi.diagnosis.diagnose import diagnose
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.exceptions import InputError, close_matches
 from diaghoi.formats import open_predictions, read_annotations
+from diaghoi.formats.containers.locations import is_remote
 from diaghoi.formats.containers.toml import check_keys, read_toml, text_of
 from diaghoi.formats.datasets import vocabulary
 
 STAGES = {"one": "One-stage", "two": "Two-stage"}
-KEYS = ("annotations", "instances", "ids", "dataset", "protocol", "model")
-VERSION = "diaghoi"
-"""The key of the version in results."""
-REPORT = frozenset({"oracles", "map", "errors"})
-"""Keys of a report."""
-MODEL_KEYS = ("label", "file", "pairs", "stage", "backbone")
+FILES = ("annotations", "instances", "ids")
+KEYS = (*FILES, "dataset", "protocol")
+"""Keys that every kind of study has, beside its models."""
+Texts = Mapping[str, str | None]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Model:
-    """One detector of a study.
+class StudyModel:
+    """One detector of any study.
 
     Parameters
     ----------
     label : str
         Its name in tables and figures.
-    file : pathlib.Path
-        Predictions, or a saved result in JSON.
-    pairs : pathlib.Path or None
-        The pairs that it lists apart.
     stage : {"", "one", "two"}
-        Whether it finds pairs and actions at once or one after the other; empty where not told.
+        Whether it finds pairs and actions at once or one after the other; empty where not given.
     backbone : str
-        Its backbone; empty where not told.
+        Its backbone; empty where not given.
     """
 
     label: str
-    file: Path
-    pairs: Path | None = None
     stage: str = ""
     backbone: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Study:
-    """Some detectors, and what they are compared on.
+class Model(StudyModel):
+    """One detector of a study, with its predictions.
 
     Parameters
     ----------
-    models : tuple of Model
-        In the order in which they are shown.
+    file : pathlib.Path
+        Predictions, or a saved result in JSON.
+    pairs : pathlib.Path or None
+        The pairs that it lists apart.
+    """
+
+    file: Path
+    pairs: Path | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class StudyData:
+    """What the detectors of a study are evaluated on.
+
+    Parameters
+    ----------
     annotations, instances, ids : pathlib.Path or None
         The annotation file, and those that belong to V-COCO's.
     dataset : str or None
-        The data set or its description; None where the files tell.
+        The data set or its description; None where the content of the files decides.
     protocol : str or None
         None for that of the data set.
     source : str
         The file that describes the study, for messages.
     """
 
-    models: tuple[Model, ...]
     annotations: Path | None = None
     instances: Path | None = None
     ids: Path | None = None
     dataset: str | None = None
     protocol: str | None = None
     source: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Study(StudyData):
+    """Some detectors, and what they are compared on.
+
+    Parameters
+    ----------
+    models : tuple of Model
+        In the order in which they are shown.
+    """
+
+    models: tuple[Model, ...]
 
     @property
     def vocabulary(self) -> Vocabulary | None:
@@ -141,30 +160,104 @@ def read_study(path: str | PathLike[str]) -> Study:
     ------
     InputError
         For a file that cannot be read, an unknown or missing key, a value that cannot be used, and
-        labels that stand there twice.
+        labels that appear twice.
+    """
+    _, fields = read_study_file(
+        path,
+        _model,
+        model_keys=("file", "pairs"),
+        needed={"file": "name the predictions or the saved result"},
+    )
+    return Study(**fields)
+
+
+def read_study_file(
+    path: str | PathLike[str],
+    model: Callable[[str, Path, Texts], StudyModel],
+    *,
+    keys: Sequence[str] = (),
+    model_keys: Sequence[str],
+    needed: Mapping[str, str],
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Read what studies of all kinds have in common.
+
+    Parameters
+    ----------
+    path : path
+        A TOML file.
+    model : callable
+        ``(place for messages, folder in which paths start, texts by key) -> StudyModel``.
+    keys, model_keys : sequence of str
+        Further keys of the study, and of each ``[[model]]``, beside label, stage and backbone.
+    needed : mapping of str
+        Keys that a model must have, and what to do where one is missing.
+
+    Returns
+    -------
+    content : dict
+        All that the file says.
+    fields : dict
+        ``models`` and the fields of :class:`StudyData`.
+
+    Raises
+    ------
+    InputError
+        For a file that cannot be read, an unknown or missing key, a value that cannot be used, and
+        labels that appear twice.
     """
     path = Path(path)
     content = read_toml(path)
-    check_keys(str(path), content, KEYS)
-    texts = {key: text_of(str(path), content, key) for key in KEYS if key != "model"}
+    check_keys(str(path), content, (*KEYS, *keys, "model"))
+    data = _data(path, content)
     rows = content.get("model")
     if not isinstance(rows, list) or not rows or not all(isinstance(row, dict) for row in rows):
-        raise InputError(f"{path}: model: give at least one [[model]] with label and file")
-    folder = path.parent
-    dataset = texts.pop("dataset")
-    if dataset is not None and dataset.endswith(".toml"):
-        dataset = str(folder / dataset)
-    protocol = texts.pop("protocol")
-    return Study(
-        models=check_models([_model(path, number, row) for number, row in enumerate(rows, 1)]),
-        dataset=dataset,
-        protocol=protocol,
-        source=str(path),
-        **{key: None if name is None else folder / name for key, name in texts.items()},
+        *most, last = dict.fromkeys(("label", *needed))
+        raise InputError(
+            f"{path}: model: give at least one [[model]] with {', '.join(most)} and {last}"
+        )
+    known = ("label", *model_keys, "stage", "backbone")
+    models = []
+    for number, row in enumerate(rows, 1):
+        where = f"{path}: model {number}"
+        check_keys(where, row, known)
+        texts = {key: text_of(where, row, key) for key in known}
+        for key, advice in needed.items():
+            if texts[key] is None:
+                raise InputError(f"{where}: {key}: missing; {advice}")
+        models.append(model(where, path.parent, texts))
+    return content, {"models": check_models(models), **data}
+
+
+def _model(_: str, folder: Path, texts: Texts) -> Model:
+    file, pairs = str(texts["file"]), texts["pairs"]
+    return Model(
+        label=texts["label"] or Path(file).stem,
+        file=folder / file,
+        pairs=None if pairs is None else folder / pairs,
+        stage=texts["stage"] or "",
+        backbone=texts["backbone"] or "",
     )
 
 
-def check_models(models: Sequence[Model]) -> tuple[Model, ...]:
+def _data(path: Path, content: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of :class:`StudyData`; paths start from the file."""
+    data: dict[str, Any] = {key: text_of(str(path), content, key) for key in KEYS}
+    for key in FILES:
+        if data[key] is not None:
+            if is_remote(data[key]):
+                raise InputError(
+                    f"{path}: {key}: {data[key]} lies elsewhere; copy it to this machine"
+                )
+            data[key] = path.parent / data[key]
+    if data["dataset"] is not None and data["dataset"].endswith(".toml"):
+        data["dataset"] = str(path.parent / data["dataset"])
+    return data | {"source": str(path)}
+
+
+_Detector = TypeVar("_Detector", bound=StudyModel)
+
+
+def check_models(models: Sequence[_Detector]) -> tuple[_Detector, ...]:
     """Return the models; their labels must differ, and their stages be known.
 
     Raises
@@ -185,81 +278,3 @@ def check_models(models: Sequence[Model]) -> tuple[Model, ...]:
                 f"{close_matches(model.stage, STAGES)}: give {' or '.join(STAGES)}"
             )
     return tuple(models)
-
-
-def read_result(path: str | PathLike[str]) -> dict[str, Any] | None:
-    """Read a saved result; None for a file, or a folder, that holds something else.
-
-    Parameters
-    ----------
-    path : path
-        What ``diaghoi report --json`` wrote, or any other file.
-
-    Raises
-    ------
-    InputError
-        Where the file cannot be opened.
-    """
-    value = _saved(path)
-    return value if value.keys() >= REPORT else None
-
-
-def refuse_result(path: str | PathLike[str], what: str) -> None:
-    """Say of a file that could not be read that it is a saved result, where it is one.
-
-    Parameters
-    ----------
-    path : path
-        The file.
-    what : str
-        What it should be, ``the predictions``.
-
-    Raises
-    ------
-    InputError
-        Where any command of diaghoi wrote it with ``--json``.
-    """
-    if not Path(path).is_file():
-        return
-    value = _saved(path)
-    if VERSION in value:
-        written, more = "diaghoi, as --json writes them", ""
-        if value.keys() >= REPORT:
-            written = "'diaghoi report --json'"
-            more = ", or look at saved results with 'diaghoi compare'"
-        raise InputError(
-            f"{path}: is a saved result of {written}; give {what} themselves{more}"
-        ) from None
-
-
-def _saved(path: str | PathLike[str]) -> dict[str, Any]:
-    """Read an object in JSON; an empty one of a file, or a folder, that holds something else."""
-    if Path(path).is_dir():
-        return {}
-    try:
-        with Path(path).open("rb") as stream:
-            if stream.read(64).lstrip()[:1] != b"{":
-                return {}
-            stream.seek(0)
-            value = json.load(stream)
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror or error}; check the path") from None
-    except (ValueError, RecursionError):
-        return {}
-    return value if isinstance(value, dict) else {}
-
-
-def _model(path: Path, number: int, row: Mapping[str, Any]) -> Model:
-    where = f"{path}: model {number}"
-    check_keys(where, row, MODEL_KEYS)
-    texts = {key: text_of(where, row, key) for key in MODEL_KEYS}
-    file, pairs = texts["file"], texts["pairs"]
-    if file is None:
-        raise InputError(f"{where}: file: missing; name the predictions or the saved result")
-    return Model(
-        label=texts["label"] or Path(file).stem,
-        file=path.parent / file,
-        pairs=None if pairs is None else path.parent / pairs,
-        stage=texts["stage"] or "",
-        backbone=texts["backbone"] or "",
-    )

@@ -1,159 +1,115 @@
-"""A table of models: rows by stage, the best of each column, means and their difference."""
+"""Tables of models: rows by stage, the best of each column, means and their difference."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Literal
 
-from diaghoi.comparison.figures import SHOWN, Column, Topic
-from diaghoi.comparison.study import STAGES, Model
+from diaghoi.comparison.study import STAGES, StudyModel
+from diaghoi.data.table import SHOWN, Cell, Column, Row, RowGroup, Table, shown
 
 Values = tuple[float | None, ...]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Cell:
-    """A figure in a table.
+def table_of(
+    models: Sequence[StudyModel],
+    columns: Sequence[Column],
+    cells: Sequence[Sequence[Cell]],
+    *,
+    key: str,
+    title: str,
+    caption: str,
+    best: str = "best of its column",
+) -> Table:
+    """Lay the figures of models out by stage, with means.
 
     Parameters
     ----------
-    value : float or None
-        As in the result; None where it is undefined.
-    best : bool
-        Whether no other model's is better, as far as the figures are shown.
-    mark : str
-        Stands behind the figure; the caption of the table explains it.
-    """
-
-    value: float | None
-    best: bool = False
-    mark: str = ""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Row:
-    """A model, or what was made of some of them.
-
-    Parameters
-    ----------
-    title : str
-        Label of the model.
-    cells : tuple of Cell
-        One for each column.
-    backbone : str
-        Of the model; empty where not told.
-    kind : {"model", "mean", "difference"}
-        Whether it is a model, the mean of the models of a stage, or two-stage mean less one-stage
-        mean.
-    """
-
-    title: str
-    cells: tuple[Cell, ...]
-    backbone: str = ""
-    kind: Literal["model", "mean", "difference"] = "model"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Section:
-    """Rows that belong together.
-
-    Parameters
-    ----------
-    title : str
-        For instance "One-stage"; empty where the rows need no title.
-    rows : tuple of Row
-        In the order in which they are shown.
-    """
-
-    title: str
-    rows: tuple[Row, ...]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Table:
-    """One topic of a comparison, as it is shown.
-
-    Parameters
-    ----------
-    key, title, caption, best : str
-        As of :class:`diaghoi.comparison.figures.Topic`.
-    columns : tuple of Column
-        Their titles, units and keys.
-    sections : tuple of Section
-        The rows.
-    grouping : str
-        What the titles of the sections tell of the models.
-    """
-
-    key: str
-    title: str
-    caption: str
-    best: str
-    columns: tuple[Column, ...]
-    sections: tuple[Section, ...]
-    grouping: str = "Stage"
-
-    @property
-    def rows(self) -> tuple[Row, ...]:
-        """All rows, without their sections."""
-        return tuple(row for section in self.sections for row in section.rows)
-
-    @property
-    def marked(self) -> bool:
-        """Whether some figure is the best of its column."""
-        return any(cell.best for row in self.rows for cell in row.cells)
-
-
-def table_of(topic: Topic, models: Sequence[Model]) -> Table:
-    """Lay a topic out.
-
-    Parameters
-    ----------
-    topic : Topic
-        With one row of values for each model.
-    models : sequence of Model
+    models : sequence of StudyModel
         In the order of the rows.
+    columns : sequence of Column
+        In the order in which they are shown.
+    cells : sequence of sequence of Cell
+        For each model one cell for each column, of which the value and the mark count.
+    key, title, caption, best : str
+        As of :class:`diaghoi.data.table.Table`.
     """
-    best = [
-        best_models(column, [row[place] for row in topic.values])
-        for place, column in enumerate(topic.columns)
-    ]
-    rows = {
-        model.label: Row(
-            title=model.label,
-            backbone=model.backbone,
-            cells=tuple(
-                Cell(value=value, best=number in best[place]) for place, value in enumerate(values)
-            ),
-        )
-        for number, (model, values) in enumerate(zip(models, topic.values, strict=True))
-    }
-    means = means_of(models, topic.values)
-    sections = []
+    rows = model_rows(models, columns, cells)
+    staged = [row for row, model in zip(rows, models, strict=True) if model.stage]
+    means = means_of(models, [tuple(cell.value for cell in row) for row in cells])
+    row_groups = []
     for stage in stages(models):
-        members = [rows[model.label] for model in models if model.stage == stage]
+        members = [row for row, model in zip(rows, models, strict=True) if model.stage == stage]
         if stage and len(members) > 1:
-            members.append(_made("Mean", "mean", means[stage]))
-        sections.append(Section(title=_stage_title(stage, models), rows=tuple(members)))
-    caption = topic.caption
+            members.append(_made("Mean", "mean", means[stage], columns, members))
+        row_groups.append(RowGroup(title=_stage_title(stage, models), rows=tuple(members)))
     if "difference" in means:
         # Below the stages that it is between, above the models of none.
-        row = _made("Difference", "difference", means["difference"])
-        sections.insert(len(STAGES), Section(title="", rows=(row,)))
+        row = _made("Difference", "difference", means["difference"], columns, staged)
+        row_groups.insert(len(STAGES), RowGroup(rows=(row,)))
         caption += f" Difference: {STAGES['two'].lower()} minus {STAGES['one'].lower()}."
     return Table(
-        key=topic.key,
-        title=topic.title,
+        key=key,
+        title=title,
+        heads=_heads(models),
+        columns=tuple(columns),
+        row_groups=tuple(row_groups),
+        grouping="Stage",
         caption=caption,
-        best=topic.best,
-        columns=topic.columns,
-        sections=tuple(sections),
+        best=best,
     )
 
 
-def _made(title: str, kind: Literal["mean", "difference"], values: Values) -> Row:
-    return Row(title=title, kind=kind, cells=tuple(Cell(value=value) for value in values))
+def model_rows(
+    models: Sequence[StudyModel], columns: Sequence[Column], cells: Sequence[Sequence[Cell]]
+) -> list[Row]:
+    """Make the rows of models, with the best of each column; figures with a mark are never best.
+
+    Parameters
+    ----------
+    models, columns, cells
+        As of :func:`table_of`.
+    """
+    best = [
+        best_models(column, [None if cell.mark else cell.value for cell in figures])
+        for column, figures in zip(columns, zip(*cells, strict=True), strict=True)
+    ]
+    rows = []
+    for number, (model, figures) in enumerate(zip(models, cells, strict=True)):
+        made = [
+            replace(cell, text=shown(cell.value, column.unit), best=number in numbers)
+            for cell, column, numbers in zip(figures, columns, best, strict=True)
+        ]
+        titles = (model.label, model.backbone)[: len(_heads(models))]
+        rows.append(Row(titles=titles, cells=tuple(made)))
+    return rows
+
+
+def _heads(models: Sequence[StudyModel]) -> tuple[str, ...]:
+    return ("Model", "Backbone") if any(model.backbone for model in models) else ("Model",)
+
+
+def _made(
+    title: str,
+    kind: Literal["mean", "difference"],
+    values: Values,
+    columns: Sequence[Column],
+    members: Sequence[Row],
+) -> Row:
+    """Make a row of what was made of some models; it has the marks of the figures behind it."""
+    cells = []
+    for place, (value, column) in enumerate(zip(values, columns, strict=True)):
+        marks = (row.cells[place].mark for row in members)
+        cells.append(
+            Cell(
+                value=value,
+                text=shown(value, column.unit, signed=kind == "difference"),
+                mark="" if value is None else next(filter(None, marks), ""),
+            )
+        )
+    titles = (title, *[""] * (len(members[0].titles) - 1))
+    return Row(titles=titles, cells=tuple(cells), kind=kind)
 
 
 def best_models(column: Column, values: Sequence[float | None]) -> frozenset[int]:
@@ -180,23 +136,23 @@ def best_models(column: Column, values: Sequence[float | None]) -> frozenset[int
     return frozenset(number for number, value in enumerate(shown) if value == best)
 
 
-def stages(models: Sequence[Model]) -> list[str]:
-    """List the stages of the models: ``one``, ``two``, and an empty word where it is not told."""
+def stages(models: Sequence[StudyModel]) -> list[str]:
+    """List the stages of the models: ``one``, ``two``, and an empty string where none is given."""
     return [stage for stage in (*STAGES, "") if any(model.stage == stage for model in models)]
 
 
-def _stage_title(stage: str, models: Sequence[Model]) -> str:
+def _stage_title(stage: str, models: Sequence[StudyModel]) -> str:
     if stage:
         return STAGES[stage]
     return "Stage not told" if any(model.stage for model in models) else ""
 
 
-def means_of(models: Sequence[Model], values: Sequence[Values]) -> dict[str, Values]:
+def means_of(models: Sequence[StudyModel], values: Sequence[Values]) -> dict[str, Values]:
     """Average the values of each stage, and take one-stage from two-stage means.
 
     Parameters
     ----------
-    models : sequence of Model
+    models : sequence of StudyModel
         The models.
     values : sequence of tuple
         A row for each model; None where a value is undefined.

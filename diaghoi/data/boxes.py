@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from diaghoi.data.arrays.division import ratios
 from diaghoi.data.arrays.types import FloatArray
 
 
@@ -35,6 +36,5 @@ def iou(first: FloatArray, second: FloatArray, margin: float) -> FloatArray:
     np.maximum(side, 0, out=side)
     shared = side[:, 0] * side[:, 1]
     union = area(first, margin) + area(second, margin) - shared
-    ratio = np.zeros_like(shared)
-    np.divide(shared, union, out=ratio, where=union > 0)
-    return ratio
+    # Two boxes without area have no union; they do not overlap.
+    return ratios(shared, union, undefined=0.0)

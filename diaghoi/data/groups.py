@@ -87,7 +87,7 @@ def read_groups(path: str | PathLike[str], vocabulary: Vocabulary) -> tuple[Grou
 
 
 def find_class(where: str, given: Any, vocabulary: Vocabulary) -> int:
-    """Find the HOI class that a number, counted from one, or a name stands for.
+    """Find the HOI class that a number, counted from one, or a name means.
 
     Raises
     ------
@@ -95,6 +95,7 @@ def find_class(where: str, given: Any, vocabulary: Vocabulary) -> int:
         Where there is no such class; ``where`` says where it was asked for.
     """
     numbers = vocabulary.class_named
+    # JSON's true would be class 1.
     if isinstance(given, int) and not isinstance(given, bool) and 1 <= given <= len(vocabulary):
         return given - 1
     name = str(given).replace("_", " ")

@@ -55,7 +55,9 @@ def join(annotations: SceneSource, predictions: Source) -> tuple[SceneSource, So
 
     position = {name: row for row, name in enumerate(annotations.names.tolist())}
     names = predictions.names.tolist()
+    # What is not popped is annotated without predictions; -1 gives an empty image.
     rows = [position.pop(name, -1) for name in names]
+    # A wrong split would otherwise give figures that are all zero.
     if names and len(annotations) and max(rows) < 0:
         raise InputError(
             f"{predictions.source or 'predictions'}: none of the {len(names)} images is annotated "

@@ -16,8 +16,8 @@ def annotated_objects(annotations: Scenes) -> BoolArray:
     """
     vocabulary = annotations.vocabulary
     objects = np.zeros((len(annotations), len(vocabulary.objects)), dtype=bool)
-    thing = annotations.box_label != vocabulary.person
-    sought = annotations.pair_object[annotations.triplet_pair]
-    thing[sought[sought >= 0]] = True
-    objects[annotations.box_image[thing], annotations.box_label[thing]] = True
+    shown = annotations.box_label != vocabulary.person
+    targets = annotations.pair_object[annotations.triplet_pair]
+    shown[targets[targets >= 0]] = True
+    objects[annotations.box_image[shown], annotations.box_label[shown]] = True
     return objects

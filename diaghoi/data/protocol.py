@@ -7,11 +7,11 @@ choices, so that two numbers are only compared when they mean the same.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, overload
 
 import numpy as np
 
-from diaghoi.data.arrays.types import FloatArray
+from diaghoi.data.arrays.types import BoolArray, FloatArray
 from diaghoi.exceptions import InputError, close_matches
 
 # The official evaluators build these levels in floating point, so that the fourth is
@@ -34,12 +34,18 @@ class Group(NamedTuple):
     classes: tuple[int, ...]
 
 
-# Keys of results, which the names of groups stand beside.
+SEPARATOR = " | "
+"""What stands between the choices of a signature."""
+CUT, AS_GIVEN = "triplets", "as given"
+"""The choice on which the format of a file decides, and what it is for files that are not cut."""
+GROUPS, LEVELS, PAIR_RECALL = "groups", "recall levels", "pair recall"
+
+# Keys of results, beside which the names of groups are keys too.
 RESERVED = (
     *("full", "zero_shot", "rare", "non_rare", "harmonic"),
     *("recall", "precision", "per_image", "source", "human_recall", "object_recall"),
     *("map", "max_recall"),
-    # The costs of errors that add up, which stand beside those of groups.
+    # The costs of errors that add up.
     *("human_box", "object_box", "both_boxes", "association", "action", "duplicate", "missed_gt"),
     *("total", "map_repaired"),
 )
@@ -64,8 +70,8 @@ class Protocol:
         With pairing by person, what fits an annotation without a box for the role: an empty
         prediction (V-COCO's scenario 1) or anything (scenario 2).
     considered : int or None
-        How many of the best predictions of an image may stand for annotated triplets that nothing
-        found; None for all.
+        How many of the best predictions per image may be assigned to annotated triplets that
+        nothing found; None for all.
     average_precision : {"11-point", "area"}
         Mean of the highest precision at recall 0, 0.1 ... 1, or area under the envelope of the
         precision-recall curve.
@@ -123,8 +129,8 @@ class Protocol:
     single_precision_recall: bool = False
 
     @property
-    def signature(self) -> str:
-        """All choices in one line."""
+    def choices(self) -> dict[str, str]:
+        """All choices in words, by what is chosen; empty where that says it all."""
         groups = ", ".join(f"{group.name} ({len(group.classes)})" for group in self.groups)
         counted = {
             "all": "all",
@@ -133,41 +139,42 @@ class Protocol:
             "evaluated": "those marked for evaluation",
         }
         matching = {
-            "triplet": [],
-            "person": [
-                "matched by the person, then the role",
-                f"a role without annotated box fits: {self.missing_role}",
-            ],
+            "triplet": {},
+            "person": {
+                "matched by the person, then the role": "",
+                "a role without annotated box fits": self.missing_role,
+            },
         }
-        return " | ".join(
-            [
-                f"classes: {counted[self.classes]}",
-                *matching[self.pairing],
-                f"AP: {self.average_precision}",
-                f"class without true positive: {self.class_without_true_positive}",
-                f"IoU {'>' if self.strict else '>='} {self.iou:g}, {self.boxes} boxes",
-                *(
-                    []
-                    if self.classes == "roles" or self.rare == "described"
-                    else [f"rare: < 10 {self.rare} instances"]
-                ),
-                f"triplets: {'as given' if self.top is None else f'top {self.top} an image'}",
-                *([f"AP by the best {self.top_of_class} of a class"] if self.top_of_class else []),
-                f"images without predictions: {self.images_without_predictions}",
-                *(
-                    ["images without annotations: left out"]
-                    if self.images_without_annotations == "left out"
-                    else []
-                ),
-                *([f"assigned: {self.considered} best of an image"] if self.considered else []),
-                *([f"groups: {groups}"] if groups else []),
-                *(
-                    [f"recall levels: {self.levels_from.replace('both', 'from both')}"]
-                    if self.levels_from != "zero"
-                    else []
-                ),
-                *(["pair recall: 32 bits"] if self.single_precision_recall else []),
-            ]
+        choices = {
+            "classes": counted[self.classes],
+            **matching[self.pairing],
+            "AP": self.average_precision,
+            "class without true positive": self.class_without_true_positive,
+            f"IoU {'>' if self.strict else '>='} {self.iou:g}, {self.boxes} boxes": "",
+        }
+        if self.classes != "roles" and self.rare != "described":
+            choices["rare"] = f"< 10 {self.rare} instances"
+        choices[CUT] = AS_GIVEN if self.top is None else f"top {self.top} an image"
+        if self.top_of_class:
+            choices[f"AP by the best {self.top_of_class} of a class"] = ""
+        choices["images without predictions"] = self.images_without_predictions
+        if self.images_without_annotations == "left out":
+            choices["images without annotations"] = "left out"
+        if self.considered:
+            choices["assigned"] = f"{self.considered} best of an image"
+        if groups:
+            choices[GROUPS] = groups
+        if self.levels_from != "zero":
+            choices[LEVELS] = self.levels_from.replace("both", "from both")
+        if self.single_precision_recall:
+            choices[PAIR_RECALL] = "32 bits"
+        return choices
+
+    @property
+    def signature(self) -> str:
+        """All choices in one line; :func:`choices_of` reads them back."""
+        return SEPARATOR.join(
+            f"{choice}: {value}" if value else choice for choice, value in self.choices.items()
         )
 
     @property
@@ -179,6 +186,7 @@ class Protocol:
             return ELEVEN_LEVELS
         if self.levels_from == "tenths":
             return np.arange(11) / 10
+        # torch.linspace counts its upper half down from the end, which rounds differently.
         return np.where(np.arange(11) < 5, ELEVEN_LEVELS, 1 - ELEVEN_LEVELS[::-1])
 
     @property
@@ -191,6 +199,22 @@ class Protocol:
         """Pixels by which a box is wider than the distance of its edges: 1 for inclusive boxes."""
         return 1.0 if self.boxes == "inclusive" else 0.0
 
+    @overload
+    def reached(self, iou: float) -> bool: ...
+
+    @overload
+    def reached(self, iou: FloatArray) -> BoolArray: ...
+
+    def reached(self, iou: float | FloatArray) -> bool | BoolArray:
+        """Whether an IoU is enough: at least the threshold, or above it where it is strict.
+
+        Parameters
+        ----------
+        iou : float or float64 array
+            Intersection over union; NaN is never enough.
+        """
+        return iou > self.iou if self.strict else iou >= self.iou
+
     def matches_like(self, other: Protocol) -> bool:
         """Whether both protocols find the same true positives in every class."""
         same_role = self.missing_role == other.missing_role
@@ -198,6 +222,7 @@ class Protocol:
 
     def overlaps_like(self, other: Protocol) -> bool:
         """Whether boxes meet the same boxes under both protocols."""
+        # Which classes count does not matter: all are matched.
         fields = ("pairing", "iou", "strict", "boxes")
         return all(getattr(self, field) == getattr(other, field) for field in fields)
 
@@ -246,6 +271,35 @@ PROTOCOLS = {
 }
 
 
+def choices_of(signature: str) -> dict[str, str]:
+    """Read the choices back out of a signature, which is all that saved results hold of them.
+
+    Parameters
+    ----------
+    signature : str
+        As from :attr:`Protocol.signature`.
+
+    Returns
+    -------
+    dict
+        Equal to :attr:`Protocol.choices`.
+    """
+    before, _, groups = signature.partition(f"{SEPARATOR}{GROUPS}: ")
+    # Users name groups, also with a separator in the name: only the last choices end the list.
+    ends = (groups.find(f"{SEPARATOR}{last}: ") for last in (LEVELS, PAIR_RECALL))
+    end = min((place for place in ends if place >= 0), default=len(groups))
+    phrases = phrases_of(before)
+    if groups:
+        phrases += [f"{GROUPS}: {groups[:end]}", *phrases_of(groups[end:])[1:]]
+    parts = (phrase.partition(": ") for phrase in phrases)
+    return {choice: value for choice, _, value in parts}
+
+
+def phrases_of(signature: str) -> list[str]:
+    """List the parts of a signature, of a protocol or another, to set them line by line."""
+    return signature.split(SEPARATOR)
+
+
 def protocol(name: str | Protocol, **changes: Any) -> Protocol:
     """Return a protocol by name, with some choices changed.
 
@@ -260,7 +314,7 @@ def protocol(name: str | Protocol, **changes: Any) -> Protocol:
     ------
     InputError
         For an unknown name or rare split, an IoU threshold outside (0, 1], or fewer than one
-        triplet an image.
+        triplet per image.
     """
     if isinstance(name, str):
         if name not in PROTOCOLS:

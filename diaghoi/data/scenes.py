@@ -46,6 +46,10 @@ class SceneSource(Protocol):
         """How the file was read."""
 
     @property
+    def numbering(self) -> str | None:
+        """Object numbering of the file where its boxes showed it, and not its format."""
+
+    @property
     def named(self) -> bool:
         """Whether the images have names to be joined by."""
 
@@ -84,8 +88,8 @@ Source = TypeVar("Source", bound=SceneSource)
 class Scenes:
     """Images with their boxes, pairs and triplets.
 
-    All arrays are read-only. The rows of each table stand in the order of the images, and within
-    an image in the order in which the file stored them.
+    All arrays are read-only. The rows of each table are in the order of the images, and within an
+    image in the order in which the file stored them.
 
     Parameters
     ----------
@@ -122,6 +126,9 @@ class Scenes:
         Where the reader kept only the best triplets of each image, how many.
     source : str
         The file, for messages.
+    numbering : str or None
+        How the file numbers objects (``hico80``) where its human boxes showed it; None where it is
+        numbered as its format prescribes. ``box_label`` is in the numbering of the package.
     notes : tuple of str
         What a reader of the results has to know about how the file was read.
     """
@@ -143,11 +150,13 @@ class Scenes:
     triplet_action_score: FloatArray | None = None
     top: int | None = None
     source: str = ""
+    numbering: str | None = None
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for column in COLUMNS:
             array = getattr(self, column)
+            # A view, so that the caller's own array stays writable.
             if array is not None and array.flags.writeable:
                 array = array.view()
                 array.flags.writeable = False
@@ -183,7 +192,7 @@ class Scenes:
         bounds: dict[str, IntArray] = {}
         images = np.arange(len(self) + 1, dtype=self.box_image.dtype)
         bounds["box"] = np.searchsorted(self.box_image, images)
-        # Rows of the other tables stand in the order of the images, not of what they refer to.
+        # Rows of the other tables are in the order of the images, not of what they refer to.
         bounds["pair"] = _bounds(self.pair_human, bounds["box"])
         bounds["triplet"] = _bounds(self.triplet_pair, bounds["pair"])
         return bounds

@@ -66,7 +66,7 @@ class Vocabulary:
     protocol : Protocol
         What a diagnosis goes by where the user does not choose.
     benchmarks : tuple of Protocol
-        The protocols of the data set's own benchmark, whose figures stand in every report.
+        The protocols of the data set's own benchmark, whose figures are in every report.
     splits : dict of (C,) bool array
         Groups of classes that are reported beside the full mean, by their key in results. In
         HICO-DET `rare` are the classes with fewer than ten visible training instances.
@@ -124,8 +124,8 @@ class Vocabulary:
     def fingerprint(self) -> str:
         """Eight hexadecimal digits that change with any name or class."""
         classes = (self.class_object.tolist(), self.class_verb.tolist())
-        told = repr((self.objects, self.verbs, classes)).encode()
-        return hashlib.sha256(told).hexdigest()[:8]
+        content = repr((self.objects, self.verbs, classes)).encode()
+        return hashlib.sha256(content).hexdigest()[:8]
 
     @property
     def rare(self) -> BoolArray | None:
@@ -139,8 +139,9 @@ class Vocabulary:
         The last row is that of object -1: no object, or one of unknown category.
         """
         table = np.full((len(self.objects) + 1, len(self.verbs)), -1, dtype=np.int32)
-        for hoi, (thing, verb) in enumerate(zip(self.class_object, self.class_verb, strict=True)):
-            table[slice(None) if thing < 0 else thing, verb] = hoi
+        for hoi, (label, verb) in enumerate(zip(self.class_object, self.class_verb, strict=True)):
+            # A class for every object and for none fills its verb's column, the last row included.
+            table[slice(None) if label < 0 else label, verb] = hoi
         table.flags.writeable = False
         return table
 
@@ -156,8 +157,8 @@ class Vocabulary:
 
     def class_name(self, hoi: int) -> str:
         """Name of an HOI class for people: ``ride bicycle``; in V-COCO ``cut instr``."""
-        verb, thing = self.verbs[self.class_verb[hoi]], self.class_object[hoi]
-        name = verb if thing < 0 else f"{verb} {self.objects[thing]}"
+        verb, label = self.verbs[self.class_verb[hoi]], self.class_object[hoi]
+        name = verb if label < 0 else f"{verb} {self.objects[label]}"
         return name.replace("_", " ")
 
 
@@ -228,7 +229,7 @@ def v_coco_images() -> dict[str, frozenset[str]]:
 def swig_hoi() -> Vocabulary:
     """SWIG-HOI: 1,000 objects, 407 verbs and 14,130 HOI classes, of which 5,539 are evaluated.
 
-    Objects are told apart by their number: some have the same name.
+    Objects are distinguished by their number: some have the same name.
     """
     objects = tuple(row["name"] for row in facts("swig_hoi_objects.csv"))
     verbs = tuple(row["name"] for row in facts("swig_hoi_actions.csv"))

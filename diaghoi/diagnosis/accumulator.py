@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -17,14 +16,14 @@ from diaghoi.data.splits import check_protocol
 from diaghoi.diagnosis.diagnose import diagnose_images
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.exceptions import InputError, some_of
-from diaghoi.formats import dense_arrays, triplet_lists
+from diaghoi.formats import dense_arrays
 from diaghoi.formats.base import Kind, Options
-from diaghoi.formats.columns.numbering import find_numbering
+from diaghoi.formats.columns.listed import Layout, read_listed
 from diaghoi.formats.containers.content import Content
 from diaghoi.formats.datasets import vocabulary
 from diaghoi.formats.hico_det.image_labels import ImageLabels
 
-# What the triplet lists call the arrays of a batch.
+# Arrays of single triplets are read as lists of them: column of the list, and array of the batch.
 COLUMNS = {
     "subject_id": "sub_ids",
     "object_id": "obj_ids",
@@ -33,6 +32,19 @@ COLUMNS = {
     "action_score": "action_scores",
 }
 BOX_COLUMNS = {"bbox": "boxes", "category_id": "labels"}
+LAYOUTS = {
+    kind: Layout(
+        name="filename",
+        boxes="boxes",
+        triplets="triplets",
+        scored=kind == "predictions",
+        objects="coco80",
+        verb_origin=0,
+        box_arrays=BOX_COLUMNS,
+        triplet_arrays=COLUMNS,
+    )
+    for kind in ("annotations", "predictions")
+}
 
 
 class Accumulator:
@@ -53,8 +65,8 @@ class Accumulator:
         Object numbering of labels: ``coco80``, ``coco91`` or ``hico80``; found from the first
         human boxes when not given.
     top : int, optional
-        Triplets an image that count, best first. When not given, all count, and of dense scores the
-        100 best.
+        Triplets per image that count, best first. When not given, all count, and of dense
+        scores the 100 best.
     image_labels : ImageLabels, optional
         Image-level labels of HICO for Known Object. Without them the box annotations decide.
 
@@ -83,16 +95,16 @@ class Accumulator:
         top: int | None = None,
         image_labels: ImageLabels | None = None,
     ) -> None:
-        words = vocabulary(dataset)
-        if words.agents is not None:
+        data_set = vocabulary(dataset)
+        if data_set.agents is not None:
             raise InputError(
                 f"batches of {dataset} are not taken; diagnose its files, or add diagnoses of parts"
             )
-        self.protocol = protocol_named(words.protocol if protocol is None else protocol, top=top)
-        check_protocol(self.protocol, words)
+        self.protocol = protocol_named(data_set.protocol if protocol is None else protocol, top=top)
+        check_protocol(self.protocol, data_set)
         self.label = label
         self._image_labels = image_labels
-        self._options = Options(vocabulary=words, objects=objects, top=top)
+        self._options = Options(vocabulary=data_set, objects=objects, top=top)
         self._parts: list[Diagnosis] = []
         self._names: set[str] = set()
         self._numbering: dict[Kind, str] = {}
@@ -110,13 +122,13 @@ class Accumulator:
         images : sequence of str
             Names of the images; no image may come twice.
         predictions : sequence of mapping
-            One an image, of arrays or tensors: ``boxes`` (B, 4) xyxy in pixels from zero,
+            One per image, of arrays or tensors: ``boxes`` (B, 4) xyxy in pixels from zero,
             ``labels`` (B,), ``sub_ids`` and ``obj_ids`` (rows of ``boxes``), and either
             ``verb_scores`` (P, verbs), triplet scores of every pair (optionally with
             ``action_scores``), or for single triplets ``verbs`` (T,), ``scores`` (T,) and
             optionally ``action_scores`` (T,).
         annotations : sequence of mapping
-            One an image: ``boxes``, ``labels``, ``sub_ids``, ``obj_ids`` and ``verbs`` (T,).
+            One per image: ``boxes``, ``labels``, ``sub_ids``, ``obj_ids`` and ``verbs`` (T,).
 
         Raises
         ------
@@ -126,7 +138,7 @@ class Accumulator:
         """
         if not len(images) == len(predictions) == len(annotations):
             raise InputError(
-                f"a batch needs one entry an image: {len(images)} images, {len(predictions)} "
+                f"a batch needs one entry per image: {len(images)} images, {len(predictions)} "
                 f"predictions, {len(annotations)} annotations"
             )
         if len(images) == 0:
@@ -187,7 +199,6 @@ class Accumulator:
         file = f"{kind} of the batch"
         rows = [_arrays(file, name, row) for name, row in zip(images, batch, strict=True)]
         dense = any("verb_scores" in row for row in rows)
-        reader = dense_arrays.FORMAT if dense else triplet_lists.FORMAT
         named = [
             (row if dense else _listed(file, kind, name, row)) | {"filename": name}
             for name, row in zip(images, rows, strict=True)
@@ -195,35 +206,17 @@ class Accumulator:
         options = self._options
         if options.objects is None:
             options = replace(options, objects=self._numbering.get(kind))
-        try:
-            scenes = reader.read(Content(Path(file), "pickle", named), kind, options).load()
-        except InputError as error:
-            raise InputError(_in_terms_of_arrays(str(error))) from None
-        if options.objects is None and len(scenes.pair_human):
+        content = Content(Path(file), "pickle", named)
+        scenes = (
+            dense_arrays.FORMAT.read(content, kind, options).load()
+            if dense
+            else read_listed(content, LAYOUTS[kind], options)
+        )
+        open_ = options.objects is None and options.vocabulary.conventions is None
+        if open_ and len(scenes.pair_human):
             # Decided once: in a small batch all human boxes may happen to be called something else.
-            labels = np.concatenate([row["labels"][_whole(row["sub_ids"])] for row in rows])
-            self._numbering[kind], _ = find_numbering(
-                file, labels, options.vocabulary, given=None, fixed="coco80"
-            )
+            self._numbering[kind] = scenes.numbering or "coco80"
         return scenes
-
-
-def _whole(numbers: Any) -> Any:
-    """Make indices of numbers that are known to be whole; empty lists become floats in NumPy."""
-    return numbers.astype(np.int64)
-
-
-def _in_terms_of_arrays(message: str) -> str:
-    """Put the names of the arrays for those of the triplet lists in a message."""
-
-    def array(found: re.Match[str]) -> str:
-        table, row, column = found.groups()
-        columns = COLUMNS if table.startswith("hoi_") else BOX_COLUMNS
-        return f"{columns.get(column, column)}[{row}]"
-
-    table = r"(hoi_annotation|hoi_prediction|annotations|predictions)"
-    message = re.sub(table + r"\[(\d+)\]\.(\w+)", array, message)
-    return re.sub(r"box in '(annotations|predictions)'", "box in 'boxes'", message)
 
 
 def _arrays(file: str, name: str, row: Mapping[str, Any]) -> dict[str, Any]:
@@ -235,7 +228,7 @@ def _arrays(file: str, name: str, row: Mapping[str, Any]) -> dict[str, Any]:
         try:
             arrays[key] = _array(value)
         except (TypeError, ValueError) as error:
-            raise InputError(f"{file}: image '{name}': {key}: is no array ({error})") from None
+            raise InputError(f"{file}: image '{name}': {key}: is not an array ({error})") from None
     return arrays
 
 
@@ -275,6 +268,5 @@ def _listed(file: str, kind: Kind, name: str, row: Mapping[str, Any]) -> dict[st
     ]
     values = zip(*(row[key].tolist() for key in columns.values()), strict=True)
     triplets = [dict(zip(columns, each, strict=True)) for each in values]
-    if kind == "annotations":
-        return {"annotations": boxes, "hoi_annotation": triplets}
-    return {"predictions": boxes, "hoi_prediction": triplets}
+    layout = LAYOUTS[kind]
+    return {layout.boxes: boxes, layout.triplets: triplets}

@@ -1,4 +1,4 @@
-"""The figures of each data set's own benchmark, which stand in every report."""
+"""The figures of each data set's own benchmark, which every report contains."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from diaghoi.data.arrays.scratch import let_go
 from diaghoi.data.arrays.types import BoolArray, IntArray
 from diaghoi.data.protocol import HICO_DET, Group, Protocol
 from diaghoi.data.scenes import SceneSource
@@ -19,7 +18,7 @@ from diaghoi.evaluation.average_precision import ClassScores, Evaluated, class_s
 from diaghoi.evaluation.ledger import Benchmark
 from diaghoi.evaluation.means import split_means
 
-# Dense arrays are cut to this many triplets an image for the benchmark, whatever else is asked for.
+# For the benchmark dense arrays are cut to this many triplets per image, whatever else is asked.
 CUSTOMARY_TOP = 100
 # V-COCO is customarily reported without this role too: it has hardly any annotations.
 UNCOMMON_ROLE = "point instr"
@@ -73,19 +72,18 @@ def official_figures(
         ``ap_without_point``.
     """
     figures: dict[str, Any] = {}
-    for section in sections(vocabulary, benchmark, groups, known.images):
-        scores = section.scores(benchmark)
-        means: dict[str, Any] = dict(split_means(scores, section.protocol, section.splits)[0])
-        if section.name == "known_object":
+    for setting in settings(vocabulary, benchmark, groups, known.images):
+        scores = setting.scores(benchmark)
+        means: dict[str, Any] = dict(split_means(scores, setting.protocol, setting.splits)[0])
+        if setting.name == "known_object":
             means["source"] = known.source
         if vocabulary.agents is not None:
-            means["classes"] = _by_class(scores, section.splits["ap"], vocabulary)
-        figures[section.name] = means
-    let_go(known.images)
+            means["classes"] = _by_class(scores, setting.splits["ap"], vocabulary)
+        figures[setting.name] = means
     return figures
 
 
-class Section(NamedTuple):
+class BenchmarkSetting(NamedTuple):
     """One setting of a benchmark.
 
     Parameters
@@ -115,25 +113,25 @@ class Section(NamedTuple):
         )
 
 
-def sections(
+def settings(
     vocabulary: Vocabulary, benchmark: Benchmark, groups: tuple[Group, ...], known: BoolArray
-) -> Iterator[Section]:
+) -> Iterator[BenchmarkSetting]:
     """List the settings of the benchmark of a data set; parameters as for the figures."""
     agents = vocabulary.agents
     if agents is not None:
         common = ~agents & (np.array(vocabulary.verbs) != UNCOMMON_ROLE)
         roles = {"ap": ~agents, "ap_without_point": common}
         first, second = benchmark.protocols
-        yield Section("agent", partial(_all, first), first, {"ap": agents})
-        yield Section("scenario_1", partial(_all, first), first, roles)
-        yield Section("scenario_2", partial(_all, second), second, roles)
+        yield BenchmarkSetting("agent", partial(_all, first), first, {"ap": agents})
+        yield BenchmarkSetting("scenario_1", partial(_all, first), first, roles)
+        yield BenchmarkSetting("scenario_2", partial(_all, second), second, roles)
         return
     for protocol in benchmark.protocols:
         splits = split_classes(replace(protocol, groups=groups), vocabulary)
-        yield Section("default", partial(_all, protocol), protocol, splits)
+        yield BenchmarkSetting("default", partial(_all, protocol), protocol, splits)
         if protocol.name == HICO_DET.name:
             shown = partial(_known, protocol, known, vocabulary.class_object)
-            yield Section("known_object", shown, protocol, splits)
+            yield BenchmarkSetting("known_object", shown, protocol, splits)
 
 
 def _all(protocol: Protocol, benchmark: Benchmark) -> Evaluated:
@@ -141,21 +139,21 @@ def _all(protocol: Protocol, benchmark: Benchmark) -> Evaluated:
 
 
 def _known(
-    protocol: Protocol, known: BoolArray, thing: IntArray, benchmark: Benchmark
+    protocol: Protocol, known: BoolArray, object_of_class: IntArray, benchmark: Benchmark
 ) -> Evaluated:
-    """Take the images that show the object of a class, of which each has one ``thing``."""
+    """Take only the images that show the object of each class (Known Object)."""
     return benchmark.evaluated(
         protocol,
-        rows=known[benchmark.row_image, thing[benchmark.row_class]],
-        annotations=known[benchmark.annotation_image, thing[benchmark.annotation_class]],
+        rows=known[benchmark.row_image, object_of_class[benchmark.row_class]],
+        annotations=known[benchmark.annotation_image, object_of_class[benchmark.annotation_class]],
     )
 
 
-def _by_class(scores: ClassScores, members: BoolArray, words: Vocabulary) -> dict[str, Any]:
+def _by_class(scores: ClassScores, members: BoolArray, vocabulary: Vocabulary) -> dict[str, Any]:
     """Average precision of each class by its name; an agent's is that of the action."""
     ap = scores.average_precision
     return {
-        words.verbs[words.class_verb[hoi]].removesuffix(" agent"): None
+        vocabulary.verbs[vocabulary.class_verb[hoi]].removesuffix(" agent"): None
         if np.isnan(ap[hoi])
         else float(ap[hoi])
         for hoi in np.flatnonzero(members).tolist()

@@ -4,23 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import closing
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from diaghoi.data.arrays.ragged import batches, marked
 from diaghoi.data.arrays.scratch import Scratch
 from diaghoi.data.arrays.threads import threads
-from diaghoi.data.arrays.types import Array, BoolArray, FloatArray
+from diaghoi.data.arrays.types import Array, BoolArray, FloatArray, IntArray
 from diaghoi.data.known_object import annotated_objects
 from diaghoi.data.protocol import Protocol
 from diaghoi.data.scenes import Scenes, SceneSource
 from diaghoi.data.splits import counted_classes, split_classes
-from diaghoi.diagnosis.evidence import Block, Evidence, Sorted, collected
+from diaghoi.diagnosis.evidence import BlockEvidence, Evidence, Sorted, collected
 from diaghoi.evaluation.errors import Errors, explain
 from diaghoi.evaluation.matching import Match, match
-from diaghoi.evaluation.pairs import COUNTED, count_pairs
+from diaghoi.evaluation.pairs import COUNTED, PairMatch
 
 # Triplets, pairs and boxes worked through at once: few enough for arrays to stay in the cache.
 BLOCK = 50_000
@@ -49,27 +50,25 @@ def examine(
         Called with the number of images done since the last call.
     """
 
-    def block(bounds: tuple[int, int]) -> Block:
+    def evidence(bounds: tuple[int, int]) -> BlockEvidence:
         first = bounds[0]
-        return _examine_block(
-            annotations.between(*bounds),
-            predictions.between(*bounds),
-            protocol,
-            benchmarks,
-            first={
-                "image": first,
-                "annotation": int(annotations.bounds["triplet"][first]),
-                "input": int(predictions.bounds["triplet"][first]),
-            },
-        )
+        return Block(
+            annotations=annotations.between(*bounds),
+            predictions=predictions.between(*bounds),
+            protocol=protocol,
+            benchmarks=benchmarks,
+            first_image=first,
+            first_annotation=int(annotations.bounds["triplet"][first]),
+            first_input=int(predictions.bounds["triplet"][first]),
+        ).evidence()
 
     blocks = []
     large = int(predictions.bounds["triplet"][-1]) > LARGE
     with threads() as pool, closing(Scratch(on_disk=large)) as scratch:
-        for done in pool.map(block, block_bounds(predictions)):
+        for done in pool.map(evidence, block_bounds(predictions)):
             blocks.append(done.kept(scratch))
             if progress is not None:
-                progress(len(done.images["objects"]))
+                progress(len(done.objects))
         return collected(blocks, tuple(benchmarks), pool, scratch)
 
 
@@ -80,120 +79,203 @@ def block_bounds(predictions: SceneSource) -> list[tuple[int, int]]:
     return [(run.start, run.stop) for run in runs] or [(0, 0)]
 
 
-def _examine_block(
-    annotations: Scenes,
-    predictions: Scenes,
-    protocol: Protocol,
-    benchmarks: Sequence[Protocol],
-    first: dict[str, int],
-) -> Block:
-    """Examine some images; ``first`` numbers their first image, annotation and input row."""
-    vocabulary = annotations.vocabulary
-    matched = match(annotations, predictions, protocol)
-    counted = np.append(counted_classes(protocol, vocabulary), False)
-    best = matched.among_best(protocol.top)
-    image_counts = counted_images(annotations, protocol)
-    of_protocol = counted[predictions.triplet_class] & best
-    of_protocol &= image_counts[predictions.triplet_image]
-    annotation_counts = counted[annotations.triplet_class]
-    errors = explain(
-        annotations, predictions, matched, annotation_counts, of_protocol, protocol.considered
-    )
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Block:
+    """Some consecutive images with their match, and what counts in them under the protocol.
 
-    listed = listed_pairs(predictions, best, image_counts)
-    verdicts = _verdicts(annotations, predictions, matched, benchmarks)
-    rows, labelled = _by_class(predictions, matched, errors, of_protocol, verdicts, first)
-    return Block(
-        images={
-            "pairs": _pair_counts(
-                annotations, predictions, listed, matched, protocol, image_counts
-            ),
-            "objects": annotated_objects(annotations),
-        },
-        rows=rows,
-        labelled=labelled,
-        annotations=_annotated(
-            annotations, predictions, matched, errors, of_protocol, annotation_counts, protocol
+    Parameters
+    ----------
+    annotations, predictions : Scenes
+        With the same N images, A annotated and T predicted triplets, and P predicted pairs.
+    protocol : Protocol
+        The choices.
+    benchmarks : sequence of Protocol
+        The protocols of the data set's own benchmark.
+    first_image, first_annotation, first_input : int
+        What the first image, annotated triplet and predicted triplet are among all.
+    """
+
+    annotations: Scenes
+    predictions: Scenes
+    protocol: Protocol
+    benchmarks: Sequence[Protocol]
+    first_image: int
+    first_annotation: int
+    first_input: int
+
+    @cached_property
+    def matched(self) -> Match:
+        """What meets what under the protocol."""
+        return match(self.annotations, self.predictions, self.protocol)
+
+    @cached_property
+    def images_count(self) -> BoolArray:
+        """(N,) whether the predictions of the image count."""
+        return counted_images(self.annotations, self.protocol)
+
+    @cached_property
+    def annotations_count(self) -> BoolArray:
+        """(A,) whether the annotated triplet is of a class that counts."""
+        return self._classes_count[self.annotations.triplet_class]
+
+    @cached_property
+    def predictions_count(self) -> BoolArray:
+        """(T,) whether the predicted triplet counts: by its class, its image and its rank."""
+        counts = self._classes_count[self.predictions.triplet_class] & self._best
+        counts &= self.images_count[self.predictions.triplet_image]
+        return counts
+
+    @cached_property
+    def pairs_listed(self) -> BoolArray:
+        """(P,) whether the detector lists the pair: see :func:`listed_pairs`."""
+        return listed_pairs(self.predictions, self._best, self.images_count)
+
+    @cached_property
+    def errors(self) -> Errors:
+        """The label of each prediction, and what it should have found."""
+        return explain(
+            self.annotations,
+            self.predictions,
+            self.matched,
+            self.annotations_count,
+            self.predictions_count,
+            self.protocol.considered,
         )
-        | {"image": (annotations.triplet_image + first["image"]).astype(np.int32)},
-        negatives=_negatives(
-            predictions,
-            listed,
-            matched,
-            annotated_pairs(annotations, annotation_counts),
-            first["image"],
-        ),
-        ignored=int((of_protocol & matched.pairing.ignored).sum()),
-        unknown_annotated=int((annotations.triplet_class < 0).sum()),
-        unknown_predicted=int((predictions.triplet_class < 0).sum()),
-    )
 
+    def evidence(self) -> BlockEvidence:
+        """Give what these images leave behind."""
+        rows, labelled = self._by_class()
+        return BlockEvidence(
+            objects=annotated_objects(self.annotations),
+            pairs={"counts": self._pair_counts()},
+            rows=rows,
+            labelled=labelled,
+            annotations=self._annotated(),
+            negatives=self._negatives(),
+            ignored=int((self.predictions_count & self.matched.pairing.ignored).sum()),
+            unknown_annotated=int((self.annotations.triplet_class < 0).sum()),
+            unknown_predicted=int((self.predictions.triplet_class < 0).sum()),
+        )
 
-def _by_class(
-    predictions: Scenes,
-    matched: Match,
-    errors: Errors,
-    of_protocol: BoolArray,
-    verdicts: npt.NDArray[np.int8],
-    first: dict[str, int],
-) -> tuple[Sorted, Sorted]:
-    """Sort the predictions by class: all, and those of the protocol with what they are."""
-    # Ignored predictions stand in no ledger, though an annotation may have been assigned to one.
-    of_class = np.flatnonzero((predictions.triplet_class >= 0) & ~matched.pairing.ignored)
-    hoi = predictions.triplet_class[of_class].astype(np.int16)
-    by_class = np.argsort(hoi, kind="stable")
-    row, hoi = of_class[by_class], hoi[by_class]
-    classes = np.arange(len(predictions.vocabulary) + 1, dtype=np.int16)
-    counts = of_protocol[row]
-    rows = Sorted(
-        bounds=np.searchsorted(hoi, classes),
-        columns={
-            "image": (predictions.triplet_image[row] + first["image"]).astype(np.int32),
-            "score": predictions.scores[row],
-            "verdict": verdicts[row],
-            "counts": counts,
-        },
-    )
-    row, hoi = row[counts], hoi[counts]
-    action_score = predictions.triplet_action_score
-    assigned = errors.annotation[row]
-    labelled = Sorted(
-        bounds=np.searchsorted(hoi, classes),
-        columns={
-            "input": (row + first["input"]).astype(np.int32),
-            "label": errors.label[row],
-            "annotation": np.where(assigned < 0, -1, assigned + first["annotation"]).astype(
-                np.int32
-            ),
-            "action_score": np.full(len(row), np.nan)
-            if action_score is None
-            else action_score[row],
-        },
-    )
-    return rows, labelled
+    @cached_property
+    def _classes_count(self) -> BoolArray:
+        # One place more, so that triplets of no HOI class (-1) look up False.
+        return np.append(counted_classes(self.protocol, self.annotations.vocabulary), False)
 
+    @cached_property
+    def _best(self) -> BoolArray:
+        return self.matched.among_best(self.protocol.top)
 
-def _annotated(
-    annotations: Scenes,
-    predictions: Scenes,
-    matched: Match,
-    errors: Errors,
-    of_protocol: BoolArray,
-    counts: BoolArray,
-    protocol: Protocol,
-) -> dict[str, Array]:
-    """Say what became of the annotated triplets, of which those that ``counts`` are positives."""
-    has_rows = marked(predictions.triplet_image[of_protocol], len(predictions))
-    wrong = (errors.annotation >= 0) & ~matched.found
-    examined = has_rows | (protocol.images_without_predictions == "counted")
-    localised = _localised_by_triplets(annotations, predictions, matched, of_protocol)
-    return {
-        "class": annotations.triplet_class.astype(np.int16),
-        "counts": counts,
-        "examined": examined[annotations.triplet_image],
-        "attempted": marked(errors.annotation[wrong], len(counts)),
-        "reachable": localised | ~has_rows[annotations.triplet_image],
-    }
+    def _by_class(self) -> tuple[Sorted, Sorted]:
+        """Sort the predictions by class: all, and those of the protocol with what they are."""
+        predictions = self.predictions
+        # Ignored predictions are in no ledger, though an annotation may have been assigned to one.
+        of_class = np.flatnonzero((predictions.triplet_class >= 0) & ~self.matched.pairing.ignored)
+        hoi = predictions.triplet_class[of_class].astype(np.int16)
+        # Stable, so that the rows of a class keep the order of the input, which breaks ties.
+        by_class = np.argsort(hoi, kind="stable")
+        row, hoi = of_class[by_class], hoi[by_class]
+        classes = np.arange(len(predictions.vocabulary) + 1, dtype=np.int16)
+        counts = self.predictions_count[row]
+        # Images, rows and annotations are numbered in 32 bits: a large file has very many of them.
+        rows = Sorted(
+            bounds=np.searchsorted(hoi, classes),
+            columns={
+                "image": (predictions.triplet_image[row] + self.first_image).astype(np.int32),
+                "score": predictions.scores[row],
+                "verdict": self._verdicts()[row],
+                "counts": counts,
+            },
+        )
+        row, hoi = row[counts], hoi[counts]
+        action_score = predictions.triplet_action_score
+        assigned = self.errors.annotation[row]
+        place = np.where(assigned < 0, -1, assigned + self.first_annotation)
+        labelled = Sorted(
+            bounds=np.searchsorted(hoi, classes),
+            columns={
+                "input": (row + self.first_input).astype(np.int32),
+                "label": self.errors.label[row],
+                "annotation": place.astype(np.int32),
+                "action_score": np.full(len(row), np.nan)
+                if action_score is None
+                else action_score[row],
+            },
+        )
+        return rows, labelled
+
+    def _verdicts(self) -> IntArray:
+        """(T, benchmarks) verdicts, see :class:`~diaghoi.evaluation.ledger.Benchmark`."""
+        shape = (len(self.predictions.triplet_pair), len(self.benchmarks))
+        verdicts = np.full(shape, -1, dtype=np.int8)
+        for column, benchmark in enumerate(self.benchmarks):
+            official = match(self.annotations, self.predictions, benchmark, like=self.matched)
+            best = official.among_best(benchmark.top)
+            verdicts[best, column] = official.found[best]
+        return verdicts
+
+    def _annotated(self) -> dict[str, Array]:
+        """Say what became of the annotated triplets."""
+        hoi, image = self.annotations.triplet_class, self.annotations.triplet_image
+        with_rows = self.predictions.triplet_image[self.predictions_count]
+        has_rows = marked(with_rows, len(self.predictions))
+        # The published Diag-HOI code passes over images without predictions: what is annotated in
+        # them is neither found nor missed.
+        examined = has_rows | (self.protocol.images_without_predictions == "counted")
+        assigned = self.errors.annotation
+        wrong = (assigned >= 0) & ~self.matched.found
+        return {
+            "class": hoi.astype(np.int16),
+            "image": (image + self.first_image).astype(np.int32),
+            "counts": self.annotations_count,
+            "examined": examined[image],
+            "attempted": marked(assigned[wrong], len(hoi)),
+            "reachable": self._localised_by_triplets() | ~has_rows[image],
+        }
+
+    def _localised_by_triplets(self) -> BoolArray:
+        """Mark annotated triplets whose pair is localised by the pair of a counted prediction."""
+        hits = self.matched.hits
+        used = marked(
+            self.predictions.triplet_pair[self.predictions_count],
+            len(self.predictions.pair_human),
+        )
+        localised = marked(hits.annotated[used[hits.predicted]], len(self.annotations.pair_human))
+        return np.asarray(localised[self.annotations.triplet_pair])
+
+    def _pair_counts(self) -> Array:
+        """(N,) records of the counts of :class:`~diaghoi.evaluation.pairs.ImagePairs`, by split."""
+        matched = PairMatch(
+            annotations=self.annotations,
+            predictions=self.predictions,
+            overlap=self.matched.overlap,
+            hits=self.matched.hits,
+            listed=self.pairs_listed,
+            images=self.images_count,
+        )
+        splits = split_classes(self.protocol, self.annotations.vocabulary)
+        record = [(name, np.int32) for name in COUNTED]
+        counts = np.empty(len(self.annotations), dtype=[(split, record) for split in splits])
+        for split, classes in splits.items():
+            in_split = np.append(classes, False)[self.annotations.triplet_class]
+            of_split = matched.count(annotated_pairs(self.annotations, in_split))
+            for name, column in of_split.columns.items():
+                counts[split][name] = column
+        return counts
+
+    def _negatives(self) -> dict[str, Array]:
+        """Give the listed pairs; those that localise no annotated pair that counts are negative."""
+        listed, hits = self.pairs_listed, self.matched.hits
+        wanted = annotated_pairs(self.annotations, self.annotations_count)
+        positive = marked(hits.predicted[wanted[hits.annotated]], len(listed))
+        score = self.predictions.pair_score
+        if score is None:
+            score = _pair_score_of_triplets(self.predictions)
+        return {
+            "score": 1 - score[listed],
+            "negative": ~positive[listed],
+            "image": (self.predictions.pair_image[listed] + self.first_image).astype(np.int32),
+        }
 
 
 def counted_images(annotations: Scenes, protocol: Protocol) -> BoolArray:
@@ -230,78 +312,6 @@ def annotated_pairs(annotations: Scenes, triplets: BoolArray) -> BoolArray:
     """Mark the annotated pairs, of a person and an object, of some annotated triplets."""
     pairs = marked(annotations.triplet_pair[triplets], len(annotations.pair_human))
     return pairs & (annotations.pair_object >= 0)
-
-
-def _verdicts(
-    annotations: Scenes, predictions: Scenes, matched: Match, benchmarks: Sequence[Protocol]
-) -> npt.NDArray[np.int8]:
-    """Verdicts of the benchmarks, see :class:`~diaghoi.evaluation.ledger.Benchmark`."""
-    verdicts = np.full((len(predictions.triplet_pair), len(benchmarks)), -1, dtype=np.int8)
-    for column, benchmark in enumerate(benchmarks):
-        official = match(annotations, predictions, benchmark, like=matched)
-        best = official.among_best(benchmark.top)
-        verdicts[best, column] = official.found[best]
-    return verdicts
-
-
-def _localised_by_triplets(
-    annotations: Scenes, predictions: Scenes, matched: Match, row_counts: BoolArray
-) -> BoolArray:
-    """Mark annotated triplets whose pair is localised by the pair of a counted prediction."""
-    hits = matched.hits
-    used = marked(predictions.triplet_pair[row_counts], len(predictions.pair_human))
-    localised = marked(hits.annotated[used[hits.predicted]], len(annotations.pair_human))
-    return np.asarray(localised[annotations.triplet_pair])
-
-
-def _pair_counts(
-    annotations: Scenes,
-    predictions: Scenes,
-    listed: BoolArray,
-    matched: Match,
-    protocol: Protocol,
-    images: BoolArray,
-) -> Array:
-    """(N,) records of the counts of :class:`~diaghoi.evaluation.pairs.ImagePairs`, by split."""
-    predicted_box, annotated_box = matched.overlap.meeting
-    reached = []
-    for role in (predictions.pair_human, predictions.pair_object):
-        of_pairs = marked(role[listed], len(predictions.box_label) + 1)
-        found = annotated_box[of_pairs[predicted_box]]
-        reached.append(marked(found, len(annotations.box_label)))
-
-    splits = split_classes(protocol, annotations.vocabulary)
-    record = [(name, np.int32) for name in COUNTED]
-    counts = np.empty(len(images), dtype=[(split, record) for split in splits])
-    for split, classes in splits.items():
-        in_split = np.append(classes, False)[annotations.triplet_class]
-        of_split = count_pairs(
-            annotations,
-            predictions,
-            listed,
-            matched.hits,
-            (reached[0], reached[1]),
-            annotated_pairs(annotations, in_split),
-            images,
-        )
-        for name, column in of_split.columns.items():
-            counts[split][name] = column
-    return counts
-
-
-def _negatives(
-    predictions: Scenes, listed: BoolArray, matched: Match, wanted: BoolArray, first: int
-) -> dict[str, Array]:
-    hits = matched.hits
-    positive = marked(hits.predicted[wanted[hits.annotated]], len(listed))
-    score = predictions.pair_score
-    if score is None:
-        score = _pair_score_of_triplets(predictions)
-    return {
-        "score": 1 - score[listed],
-        "negative": ~positive[listed],
-        "image": (predictions.pair_image[listed] + first).astype(np.int32),
-    }
 
 
 def _pair_score_of_triplets(predictions: Scenes) -> FloatArray:

@@ -21,12 +21,12 @@ from diaghoi.diagnosis.variants import detection_threshold, pair_nms
 from diaghoi.evaluation.ledger import Ledger
 from diaghoi.evaluation.matching import among_best, score_order
 from diaghoi.evaluation.negatives import Negatives
-from diaghoi.evaluation.overlap import Overlap, overlap
+from diaghoi.evaluation.overlap import Overlap, box_overlap
 from diaghoi.evaluation.pairing import pair_hits
-from diaghoi.evaluation.pairs import count_pairs, pair_scores
+from diaghoi.evaluation.pairs import PairMatch, pair_scores
 
 BEST_PAIRS = (1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100)
-"""Pairs an image that the sweep ``best`` keeps."""
+"""Pairs per image that the sweep ``best`` keeps."""
 DETECTION_THRESHOLDS = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 """Detection scores below which the sweep ``detection`` drops pairs."""
 NMS_OVERLAPS = (0.9, 0.7, 0.5, 0.3)
@@ -117,7 +117,7 @@ class PairPoint(NamedTuple):
     setting : float or None
         What the sweep was set to; None for all pairs that the detector lists.
     per_image : float
-        Pairs an image.
+        Pairs per image.
     recall, precision : float or None
         As in :func:`diaghoi.evaluation.pairs.pair_scores`.
     """
@@ -155,7 +155,7 @@ def pair_sweeps(
     """
     annotations, predictions, _ = join(annotations, predictions)
     detected = predictions.box_score
-    boxes = overlap(annotations, predictions, protocol)
+    boxes = box_overlap(annotations, predictions, protocol)
     best = _best_pairs(predictions)
 
     def point(task: tuple[str, float | None]) -> PairPoint:
@@ -189,6 +189,7 @@ def _best_pairs(predictions: Scenes) -> IntArray:
     if score is None:
         score = np.full(len(predictions.pair_human), -np.inf)
         np.maximum.at(score, predictions.triplet_pair, predictions.scores)
+    # Pairs that are not listed come last, so that they are never among the best.
     order = ranking(predictions.pair_image, np.where(predictions.listed, score, -np.inf))
     place = np.empty(len(order), dtype=np.int64)
     place[order] = place_in_group(predictions.pair_image[order])
@@ -204,15 +205,14 @@ def _recall_precision(
     order = score_order(predictions)
     best = among_best(predictions.triplet_image, order, protocol.top)
     listed = listed_pairs(predictions, best, image_counts)
-    nothing = np.zeros(len(annotations.box_label), dtype=bool)
-    counts = count_pairs(
-        annotations,
-        predictions,
-        listed,
-        pair_hits(annotations, predictions, boxes, protocol),
-        (nothing, nothing),  # the recall of single boxes is not asked for
-        annotated_pairs(annotations, counted[annotations.triplet_class]),
-        image_counts,
+    matched = PairMatch(
+        annotations=annotations,
+        predictions=predictions,
+        overlap=boxes,
+        hits=pair_hits(annotations, predictions, boxes, protocol),
+        listed=listed,
+        images=image_counts,
     )
+    counts = matched.count(annotated_pairs(annotations, counted[annotations.triplet_class]))
     scores = pair_scores(counts.total(), single_precision=protocol.single_precision_recall)
     return scores["per_image"], scores["recall"], scores["precision"]

@@ -18,7 +18,7 @@ from diaghoi.data.splits import split_classes
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.diagnosis.benchmark import KnownObjects, official_figures
 from diaghoi.diagnosis.notes import class_notes, image_notes, no_interaction_notes, source_notes
-from diaghoi.diagnosis.tables import Table, class_table, image_table
+from diaghoi.diagnosis.tables import Columns, class_table, image_table
 from diaghoi.evaluation.actions import action_rankings
 from diaghoi.evaluation.average_precision import ClassScores, Evaluated, class_scores
 from diaghoi.evaluation.errors import LABELS
@@ -127,6 +127,7 @@ class Diagnosis:
                         f"diagnoses with different {field} do not add: {mine}, {other}"
                     )
         names = np.concatenate([part.names for part in parts])
+        # Images without names are joined by position; whether parts share them cannot be seen.
         unique, number = np.unique(names[names != ""], return_counts=True)
         if (number > 1).any():
             raise InputError(
@@ -164,7 +165,7 @@ class Diagnosis:
 
     @cached_property
     def mean_ap(self) -> Split:
-        """MAP of each split under the protocol."""
+        """Mean AP (mAP) of each split under the protocol."""
         return self._means(self.class_scores)[0]
 
     @cached_property
@@ -182,6 +183,7 @@ class Diagnosis:
 
         scores: dict[str, list[tuple[range, ClassScores]]] = {name: [] for name in ORACLES}
         with threads() as pool:
+            # The oracles of one part share its rows, so only one part is in memory at a time.
             for classes, part in self.ledger.repairable_parts():
                 found = pool.map(repaired, [(oracle, part) for oracle in ORACLES.values()])
                 for name, each in zip(ORACLES, found, strict=True):
@@ -223,7 +225,7 @@ class Diagnosis:
 
     @cached_property
     def pairs(self) -> dict[str, Any]:
-        """Pair recall and precision, pairs an image, recall of humans and of objects."""
+        """Pair recall and precision, pairs per image, recall of humans and of objects."""
         single = self.protocol.single_precision_recall
         scores = {
             split: pair_scores(counts, single_precision=single)
@@ -289,14 +291,14 @@ class Diagnosis:
         return actions
 
     @cached_property
-    def classes(self) -> Table:
+    def classes(self) -> Columns:
         """Table per HOI class: see :func:`diaghoi.diagnosis.tables.class_table`."""
         return class_table(
             self.vocabulary, self.ledger, self.splits, self.class_scores, self.repaired_scores
         )
 
     @cached_property
-    def images(self) -> Table:
+    def images(self) -> Columns:
         """Table per image: see :func:`diaghoi.diagnosis.tables.image_table`."""
         return image_table(self.names, self.ledger)
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from diaghoi.data.arrays.ragged import batches
 from diaghoi.data.arrays.ranking import descending
-from diaghoi.data.arrays.scratch import Column, Scratch, let_go
+from diaghoi.data.arrays.scratch import Scratch, StoredArray, release
 from diaghoi.data.arrays.types import Array, BoolArray, IntArray
 from diaghoi.data.protocol import Protocol
 from diaghoi.evaluation.ledger import Benchmark, Ledger
@@ -66,7 +66,7 @@ class Sorted:
     ----------
     bounds : (C + 1,) int array
         The first row of each class.
-    columns : dict of (R, ...) array or Column
+    columns : dict of (R, ...) array or StoredArray
         By name.
     """
 
@@ -75,14 +75,16 @@ class Sorted:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Block:
+class BlockEvidence:
     """The evidence of a block of images; images and input rows are numbered as in all of them.
 
     Parameters
     ----------
-    images : dict of (N, ...) array or Column
-        ``pairs``: the columns of :class:`~diaghoi.evaluation.pairs.ImagePairs` of each split, as a
-        record; ``objects``: as those of the evidence.
+    objects : (N, objects) bool array
+        As those of the evidence. They stay in memory, as the names of images do.
+    pairs : dict of (N,) array or StoredArray
+        ``counts``: the columns of :class:`~diaghoi.evaluation.pairs.ImagePairs` of each split, as a
+        record.
     rows : Sorted
         Predictions of all HOI classes: ``image``, ``score``, ``verdict`` (see
         :class:`~diaghoi.evaluation.ledger.Benchmark`) and ``counts``: whether the protocol counts
@@ -90,17 +92,18 @@ class Block:
     labelled : Sorted
         Those that it counts: ``input``, ``label``, ``annotation``, ``action_score`` (see
         :class:`~diaghoi.evaluation.ledger.Ledger`).
-    annotations : dict of (A,) array or Column
+    annotations : dict of (A,) array or StoredArray
         Annotated triplets: ``class``, ``image``, ``counts``, ``examined``, ``attempted``,
         ``reachable``.
-    negatives : dict of (P,) array or Column
+    negatives : dict of (P,) array or StoredArray
         The predicted pairs: ``score``, ``negative``, ``image`` (see
         :class:`~diaghoi.evaluation.negatives.Negatives`).
     ignored, unknown_annotated, unknown_predicted : int
         As those of the evidence.
     """
 
-    images: Mapping[str, Any]
+    objects: BoolArray
+    pairs: Mapping[str, Any]
     rows: Sorted
     labelled: Sorted
     annotations: Mapping[str, Any]
@@ -109,7 +112,7 @@ class Block:
     unknown_annotated: int
     unknown_predicted: int
 
-    def kept(self, scratch: Scratch) -> Block:
+    def kept(self, scratch: Scratch) -> BlockEvidence:
         """Put the rows away."""
         rows, labelled = (
             replace(table, columns=scratch.keep(table.columns))
@@ -119,20 +122,23 @@ class Block:
             self,
             rows=rows,
             labelled=labelled,
-            images=scratch.keep(self.images),
+            pairs=scratch.keep(self.pairs),
             annotations=scratch.keep(self.annotations),
             negatives=scratch.keep(self.negatives),
         )
 
 
 def collected(
-    blocks: Sequence[Block], protocols: tuple[Protocol, ...], pool: Executor, scratch: Scratch
+    blocks: Sequence[BlockEvidence],
+    protocols: tuple[Protocol, ...],
+    pool: Executor,
+    scratch: Scratch,
 ) -> Evidence:
     """Join the evidence of consecutive blocks.
 
     Parameters
     ----------
-    blocks : sequence of Block
+    blocks : sequence of BlockEvidence
         At least one, whose rows are kept by the scratch.
     protocols : tuple of Protocol
         Those of the benchmark.
@@ -142,8 +148,7 @@ def collected(
         Where the joined rows lie.
     """
     ledger, benchmark = _ranked(blocks, protocols, pool, scratch)
-    images = _joined([block.images for block in blocks], scratch)
-    pairs = images["pairs"]
+    pairs = _joined([block.pairs for block in blocks], scratch)["counts"]
     return Evidence(
         benchmark=benchmark,
         ledger=ledger,
@@ -152,29 +157,23 @@ def collected(
             split: ImagePairs({name: pairs[split][name] for name in COUNTED})
             for split in pairs.dtype.names or ()
         },
-        objects=images["objects"],
+        objects=np.concatenate([block.objects for block in blocks]),
         negatives=Negatives(**_joined([block.negatives for block in blocks], scratch)),
         unknown_annotated=sum(block.unknown_annotated for block in blocks),
         unknown_predicted=sum(block.unknown_predicted for block in blocks),
     )
 
 
-def _joined(tables: Sequence[Mapping[str, Column]], scratch: Scratch) -> dict[str, Array]:
+def _joined(tables: Sequence[Mapping[str, StoredArray]], scratch: Scratch) -> dict[str, Array]:
     """Join the rows of tables of the same columns."""
-    joined = {}
-    for name, kind in tables[0].items():
-        rows, first = sum(table[name].shape[0] for table in tables), 0
-        joined[name] = scratch.empty((rows, *kind.shape[1:]), kind.dtype)
-        for table in tables:
-            stop = first + table[name].shape[0]
-            joined[name][first:stop] = table[name].rows(0, stop - first)
-            first = stop
-            let_go(joined[name])
-    return joined
+    return {name: scratch.joined([table[name] for table in tables]) for name in tables[0]}
 
 
 def _ranked(
-    blocks: Sequence[Block], protocols: tuple[Protocol, ...], pool: Executor, scratch: Scratch
+    blocks: Sequence[BlockEvidence],
+    protocols: tuple[Protocol, ...],
+    pool: Executor,
+    scratch: Scratch,
 ) -> tuple[Ledger, Benchmark]:
     """Rank the rows of all blocks once, for the ledger and the benchmark."""
     annotated = _joined([block.annotations for block in blocks], scratch)
@@ -204,7 +203,7 @@ def _ranked(
 
 
 def _rank(
-    blocks: Sequence[Block], counts: BoolArray, pool: Executor, scratch: Scratch
+    blocks: Sequence[BlockEvidence], counts: BoolArray, pool: Executor, scratch: Scratch
 ) -> tuple[dict[str, Array], dict[str, Array]]:
     """Rank rows class by class; ``counts`` marks the annotated triplets of the ledger."""
     # From a triplet among all to one that counts; -1, no triplet, stays.
@@ -222,6 +221,7 @@ def _rank(
         for hoi in (np.flatnonzero(some) + part.start).tolist():
             row, label = rows_of(hoi), labelled_of(hoi)
             order, counted = descending(row("score")), row("counts")
+            # A ranking of all rows ranks those of the protocol too; these are never sorted again.
             chosen = order[counted[order]]
             place = (np.cumsum(counted, dtype=np.int32) - 1)[chosen]
             every, those = rows.of_class(hoi), labelled.of_class(hoi)
@@ -240,7 +240,7 @@ def _rank(
         tasks = [pool.submit(rank, few, *held) for few in batches(rows.bounds, _FEW, some)]
         for task in tasks:
             task.result()
-        let_go(*benchmark.values(), *ledger.values())
+        release(*benchmark.values(), *ledger.values())
         del held  # before the next rows are read
     return ledger, benchmark
 
@@ -264,7 +264,7 @@ class _Rows:
         }
 
     def of_class(self, hoi: int) -> slice:
-        """Where the rows of a class stand among all."""
+        """Return the place of the rows of a class among all."""
         return slice(*self.bounds[hoi : hoi + 2].tolist())
 
     def read(self, classes: range) -> Callable[[int], OfName]:

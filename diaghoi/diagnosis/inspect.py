@@ -11,7 +11,11 @@ from diaghoi.data.arrays.types import IntArray
 from diaghoi.data.joining import join
 from diaghoi.data.scenes import Scenes
 from diaghoi.data.vocabulary import v_coco_images
-from diaghoi.diagnosis.plausibility import constant_scores, meeting_warnings, one_based
+from diaghoi.diagnosis.plausibility import (
+    constant_score_warnings,
+    one_based_warnings,
+    overlap_warnings,
+)
 from diaghoi.exceptions import InputError, some_of
 
 # Boxes may reach over the edge of the image by this much (pixels) before it is called outside.
@@ -86,7 +90,7 @@ def _where(scenes: Scenes, images: IntArray) -> str:
 
 
 def _box_warnings(scenes: Scenes) -> list[str]:
-    warnings = one_based(scenes)
+    warnings = one_based_warnings(scenes)
     if scenes.sizes is not None:
         warnings += _outside(scenes, scenes.sizes)
     return warnings
@@ -115,10 +119,10 @@ def _class_warnings(scenes: Scenes) -> list[str]:
     if unknown.any():
         first = int(np.argmax(unknown))
         label = int(scenes.pair_label[scenes.triplet_pair[first]])
-        thing = vocabulary.objects[label] if label >= 0 else "nothing"
+        named = vocabulary.objects[label] if label >= 0 else "nothing"
         warnings.append(
             f"{int(unknown.sum())} of {len(unknown)} triplets have an object and a verb that form "
-            f"no HOI class, the first is {vocabulary.verbs[scenes.triplet_verb[first]]} {thing}; "
+            f"no HOI class, the first is {vocabulary.verbs[scenes.triplet_verb[first]]} {named}; "
             "they are left out of the evaluation; many of them hint at another numbering "
             "(--objects)"
         )
@@ -126,7 +130,7 @@ def _class_warnings(scenes: Scenes) -> list[str]:
     if (subject != vocabulary.person).any():
         other = subject[subject != vocabulary.person]
         warnings.append(
-            f"the subject of {len(other)} of {len(subject)} pairs is no person but, first, a "
+            f"the subject of {len(other)} of {len(subject)} pairs is not a person; the first is a "
             f"{vocabulary.objects[other[0]]}; such pairs match nothing"
         )
     key = scenes.triplet_pair.astype(np.int64) * len(vocabulary.verbs) + scenes.triplet_verb
@@ -150,7 +154,7 @@ def _score_warnings(scenes: Scenes) -> list[str]:
                 f"{int(outside.sum())} {name} scores lie outside [0, 1], for instance "
                 f"{score[outside][0]:g}; ranking works, negatives and calibration do not"
             )
-    warnings += constant_scores(scenes)
+    warnings += constant_score_warnings(scenes)
     if scenes.triplet_score is not None and scenes.triplet_action_score is None:
         warnings.append("no action scores: negatives and actions will be undefined")
     return warnings
@@ -201,5 +205,6 @@ def _joint_warnings(scenes: Scenes, annotations: Scenes) -> list[str]:
             warnings.append(f"{int(images.sum())} {side}: {some_of(scenes.names[images].tolist())}")
     if scenes.sizes is None and annotations.sizes is not None:
         warnings += _outside(scenes, annotations.sizes)
+    # Evenly over the file: its first images may be of one kind.
     some = np.unique(np.linspace(0, len(scenes) - 1, min(IMAGES, len(scenes))).astype(np.int64))
-    return warnings + meeting_warnings(annotations.take(some), scenes.take(some))
+    return warnings + overlap_warnings(annotations.take(some), scenes.take(some))

@@ -13,7 +13,11 @@ from diaghoi.evaluation.ledger import Benchmark
 from diaghoi.exceptions import some_of
 
 ONLY_INTERACTIONS = "the annotations contain no triplets of `no_interaction`"
-"""How the note begins that says which classes the official means run over."""
+"""How the note begins that says which classes the official means run over.
+
+Saved results hold this in no other place, so these words are part of the JSON contract, as keys
+are; :func:`diaghoi.comparison.results.only_interactions` alone looks for them.
+"""
 
 
 def image_notes(

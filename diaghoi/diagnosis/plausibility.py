@@ -1,4 +1,4 @@
-"""Whether predicted boxes meet annotated ones at all, and why not: what makes every figure zero."""
+"""Whether predictions look plausible beside the annotations: what would make every figure zero."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from diaghoi.data.protocol import HICO_DET
 from diaghoi.data.scenes import Scenes, SceneSource
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.evaluation.matching import match
-from diaghoi.evaluation.overlap import overlap
+from diaghoi.evaluation.overlap import box_overlap
 
 # How well boxes must overlap to compare their categories, and their corners; how many it takes.
 CLOSE, VERY_CLOSE = 0.75, 0.9
 ENOUGH = 20
 # Boxes are called far off where fewer than this share of those of either side are close to one of
 # the other: even a weak detector reaches half, swapped coordinates or images a tenth at most.
-MEETING = 0.15
+LEAST_CLOSE = 0.15
 # Categories are called numbered otherwise where fewer than this share of close boxes agree.
 AGREEING = 0.2
 # Verbs are called numbered otherwise where, of the pairs that were found, fewer than this share
 # have an annotated verb for their best one, or this many times as many would after a shift by one.
 SENSIBLE, SHIFTED = 0.04, 3
-# Images that tell what is wrong with a whole file; fewer where they have very many boxes.
+# Images that show what is wrong with a whole file; fewer where they have very many boxes.
 SAMPLE, FEWEST, BOXES = 100, 20, 50_000
-# So many stand side by side, which is quicker to read.
+# So many are neighbours in the file, which is quicker to read.
 NEIGHBOURS = 5
 
 
-def sampled_warnings(annotations: SceneSource, predictions: SceneSource) -> list[str]:
+def plausibility_warnings(annotations: SceneSource, predictions: SceneSource) -> list[str]:
     """Warn of what makes all figures of a diagnosis meaningless, by a sample of the images.
 
     Parameters
@@ -42,7 +42,7 @@ def sampled_warnings(annotations: SceneSource, predictions: SceneSource) -> list
     Returns
     -------
     list of str
-        One sentence each; empty where predictions meet annotations as they should.
+        One sentence each; empty where predictions look plausible.
     """
     named = annotations.named and predictions.named
     if not named and len(annotations) != len(predictions):
@@ -57,13 +57,13 @@ def sampled_warnings(annotations: SceneSource, predictions: SceneSource) -> list
     chosen = np.unique(np.minimum(np.add.outer(first, np.arange(NEIGHBOURS)), len(mine) - 1))
     sample = predictions.take(mine[chosen])
     # Scores that are all the same are the same in a sample.
-    constant = constant_scores(sample) and constant_scores(predictions.load())
+    constant = constant_score_warnings(sample) and constant_score_warnings(predictions.load())
     return (
-        meeting_warnings(annotations.take(theirs[chosen]), sample) or one_based(sample)
+        overlap_warnings(annotations.take(theirs[chosen]), sample) or one_based_warnings(sample)
     ) + constant
 
 
-def one_based(scenes: Scenes) -> list[str]:
+def one_based_warnings(scenes: Scenes) -> list[str]:
     """Warn where boxes look counted from one: many begin at 1, and none before."""
     corner = scenes.box_xyxy[:, :2]
     if len(corner) < ENOUGH or corner.min() != 1 or (corner == 1).sum() < ENOUGH / 4:
@@ -74,7 +74,7 @@ def one_based(scenes: Scenes) -> list[str]:
     ]
 
 
-def constant_scores(scenes: Scenes) -> list[str]:
+def constant_score_warnings(scenes: Scenes) -> list[str]:
     """Warn where all triplets have the same score."""
     columns = (("triplet", scenes.triplet_score), ("action", scenes.triplet_action_score))
     return [
@@ -84,7 +84,7 @@ def constant_scores(scenes: Scenes) -> list[str]:
     ]
 
 
-def meeting_warnings(annotations: Scenes, predictions: Scenes) -> list[str]:
+def overlap_warnings(annotations: Scenes, predictions: Scenes) -> list[str]:
     """Warn where predicted boxes miss the annotated ones, or are off by a pixel or a category.
 
     Parameters
@@ -102,7 +102,7 @@ def meeting_warnings(annotations: Scenes, predictions: Scenes) -> list[str]:
         len(np.unique(rows)) / len(scenes.box_label) if len(scenes.box_label) >= ENOUGH else 1.0
         for scenes, rows in ((annotations, annotated), (predictions, predicted))
     ]
-    if max(shares) < MEETING:
+    if max(shares) < LEAST_CLOSE:
         return [_far(predictions, shares[0])]
     labels = annotations.box_label[annotated], predictions.box_label[predicted]
     very = value >= VERY_CLOSE
@@ -120,7 +120,8 @@ def _close_boxes(annotations: Scenes, predictions: Scenes) -> tuple[IntArray, In
         replace(scenes, box_label=np.zeros_like(scenes.box_label))
         for scenes in (annotations, predictions)
     )
-    boxes = overlap(annotations, predictions, HICO_DET)
+    # All boxes have one category here, so that this compares all with all.
+    boxes = box_overlap(annotations, predictions, HICO_DET)
     close = np.flatnonzero(boxes.value >= CLOSE)
     owner = np.repeat(np.arange(len(boxes.start)), boxes.count)
     return owner[close], boxes.annotated[close], boxes.value[close]
@@ -140,8 +141,8 @@ def _other_categories(
     annotated: IntArray, predicted: IntArray, vocabulary: Vocabulary
 ) -> list[str]:
     """Warn where close boxes have other categories than the annotated ones; people aside."""
-    things = (annotated != vocabulary.person) & (annotated >= 0) & (predicted >= 0)
-    annotated, predicted = annotated[things], predicted[things]
+    objects = (annotated != vocabulary.person) & (annotated >= 0) & (predicted >= 0)
+    annotated, predicted = annotated[objects], predicted[objects]
     agreeing = annotated == predicted
     if len(agreeing) < ENOUGH or agreeing.mean() >= AGREEING:
         return []

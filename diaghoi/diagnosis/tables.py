@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from diaghoi.data.arrays.division import ratios
 from diaghoi.data.arrays.types import Array, BoolArray, FloatArray, IntArray, StrArray
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.evaluation.average_precision import ClassScores
@@ -13,7 +14,7 @@ from diaghoi.evaluation.errors import LABELS
 from diaghoi.evaluation.ledger import Ledger
 from diaghoi.exceptions import InputError, close_matches
 
-Table = dict[str, Array]
+Columns = dict[str, Array]
 
 
 def class_table(
@@ -22,7 +23,7 @@ def class_table(
     splits: Mapping[str, BoolArray],
     scores: ClassScores,
     repaired: Mapping[str, ClassScores],
-) -> Table:
+) -> Columns:
     """Everything that is known of each HOI class that the protocol counts.
 
     Parameters
@@ -49,7 +50,7 @@ def class_table(
         or after the oracle).
     """
     counted = np.flatnonzero(splits["full"])
-    table: Table = {
+    table: Columns = {
         "class": counted + 1,
         "name": np.array([vocabulary.class_name(hoi) for hoi in counted.tolist()], dtype=str),
         "verb": np.array(vocabulary.verbs)[vocabulary.class_verb[counted]],
@@ -68,7 +69,7 @@ def class_table(
     return table
 
 
-def image_table(names: StrArray, ledger: Ledger) -> Table:
+def image_table(names: StrArray, ledger: Ledger) -> Columns:
     """Count annotations, predictions and errors of each image.
 
     Parameters
@@ -92,14 +93,12 @@ def image_table(names: StrArray, ledger: Ledger) -> Table:
     predicted = np.bincount(ledger.row_image, minlength=images)
     counts = _error_counts(ledger, ledger.row_image, ledger.annotation_image, images)
     found = counts["true_positive"]
-    recall = np.full(images, np.nan)
-    np.divide(found, annotated, out=recall, where=annotated > 0)
     numbered = np.array([f"image {number}" for number in range(1, images + 1)], dtype=str)
     return {
         "image": np.where(names == "", numbered, names),
         "annotated": annotated,
         "predicted": predicted,
-        "recall": recall,
+        "recall": ratios(found, annotated),
         "false_positive": predicted - found,
         "best_true": _highest(ledger.row_score, ledger.row_image, ledger.true, images),
         "best_false": _highest(ledger.row_score, ledger.row_image, ~ledger.true, images),
@@ -107,7 +106,7 @@ def image_table(names: StrArray, ledger: Ledger) -> Table:
     }
 
 
-def sorted_table(table: Table, column: str, *, descending: bool = False) -> Table:
+def sorted_table(table: Columns, column: str, *, descending: bool = False) -> Columns:
     """Sort the rows of a table by one of its columns.
 
     Parameters
@@ -117,7 +116,7 @@ def sorted_table(table: Table, column: str, *, descending: bool = False) -> Tabl
     column : str
         Any of its columns, words and numbers alike.
     descending : bool
-        Highest first. Rows without a value stand last either way, and equal ones keep their order.
+        Highest first. Rows without a value come last either way, and equal ones keep their order.
 
     Raises
     ------
@@ -129,6 +128,7 @@ def sorted_table(table: Table, column: str, *, descending: bool = False) -> Tabl
             f"unknown column '{column}'{close_matches(column, table)}; known: {', '.join(table)}"
         )
     values = table[column]
+    # Ranks can be negated, unlike text, so that equal rows keep their order in both directions.
     _, rank = np.unique(values, return_inverse=True)
     undefined = np.isnan(values) if values.dtype.kind == "f" else np.zeros(len(values), dtype=bool)
     order = np.lexsort((-rank if descending else rank, undefined))
@@ -157,7 +157,8 @@ def _highest(score: FloatArray, group: IntArray, of: BoolArray, groups: int) -> 
 
 def _error_counts(
     ledger: Ledger, row_group: IntArray, annotation_group: IntArray, groups: int
-) -> Table:
+) -> Columns:
+    # 64 bits, since ledgers keep classes in 16.
     cell = row_group.astype(np.int64) * len(LABELS) + ledger.row_label
     counts = np.bincount(cell, minlength=groups * len(LABELS)).reshape(groups, len(LABELS))
     missed = np.bincount(annotation_group[ledger.missed], minlength=groups)

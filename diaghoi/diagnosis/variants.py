@@ -79,7 +79,7 @@ def detection_threshold(predictions: Scenes, score: float) -> Scenes:
     """Drop the pairs of boxes that are detected with less than a score.
 
     A pair goes when its human or its object lies below the threshold. Where the file does not hold
-    the detection scores of boxes, the scores of its pairs stand in. Boxes and pairs of unknown
+    the detection scores of boxes, those of its pairs are used. Boxes and pairs of unknown
     score stay.
 
     Parameters
@@ -98,11 +98,12 @@ def detection_threshold(predictions: Scenes, score: float) -> Scenes:
     Raises
     ------
     InputError
-        For a ``score`` that is no number, and predictions with neither scores of boxes nor of
+        For a ``score`` that is not a number, and predictions with neither scores of boxes nor of
         pairs.
     """
     check_threshold("detection threshold", score)
     of_pair, kind = _detection_scores(predictions)
+    # Not `>=`, which would drop pairs of unknown score (NaN).
     kept = ~(of_pair < score)
     note = (
         f"detection threshold {score:g}: drops {(~kept).sum():,} of {len(kept):,} pairs by {kind}"
@@ -144,7 +145,7 @@ def variants_of(
 
 
 def variant_figures(original: Diagnosis, variant: Diagnosis) -> dict[str, Any]:
-    """Tell what a variant of a run changes: the columns of tables 5 and 6 of the paper.
+    """Compare a variant of a run with the original: the columns of tables 5 and 6 of the paper.
 
     Parameters
     ----------
@@ -167,7 +168,7 @@ def variant_figures(original: Diagnosis, variant: Diagnosis) -> dict[str, Any]:
 
 
 def _difference(after: Mapping[str, Any], before: Mapping[str, Any]) -> dict[str, Any]:
-    """Subtract the numbers of two mappings of the same keys; words are left out."""
+    """Subtract the numbers of two mappings of the same keys; text is left out."""
     difference: dict[str, Any] = {}
     for key, value in after.items():
         if isinstance(value, Mapping):
@@ -179,15 +180,15 @@ def _difference(after: Mapping[str, Any], before: Mapping[str, Any]) -> dict[str
 
 
 def check_overlap(where: str, iou: float) -> None:
-    """Refuse what is no threshold of :func:`pair_nms`; the message begins with ``where``."""
+    """Refuse what is not a threshold of :func:`pair_nms`; the message begins with ``where``."""
     if not 0 < iou < 1:
         raise InputError(f"{where}: the IoU must lie between 0 and 1, not {iou:g}")
 
 
 def check_threshold(where: str, score: float) -> None:
-    """Refuse what is no score for :func:`detection_threshold`."""
+    """Refuse what is not a score for :func:`detection_threshold`."""
     if not isfinite(score):
-        raise InputError(f"{where}: {score} is no score")
+        raise InputError(f"{where}: {score} is not a score")
 
 
 def _detection_scores(predictions: Scenes) -> tuple[FloatArray, str]:
@@ -196,6 +197,7 @@ def _detection_scores(predictions: Scenes) -> tuple[FloatArray, str]:
     if boxes is not None and not np.isnan(boxes).all():
         of_object = np.append(boxes, np.nan)[predictions.pair_object]
         of_human = boxes[predictions.pair_human]
+        # fmin passes over NaN: one known score decides. -1, no object, looks up NaN.
         return np.fmin(of_human, of_object), "the detection scores of their boxes"
     if predictions.pair_score is not None:
         kind = "their pair scores, because the file has no detection scores of boxes"
@@ -231,7 +233,7 @@ def _best_first(predictions: Scenes) -> tuple[IntArray, IntArray]:
 
 
 def _together(group: IntArray) -> Iterator[tuple[IntArray, IntArray]]:
-    """List all two rows of each group in blocks; the rows of a group stand together."""
+    """List all two rows of each group in blocks; the rows of a group are neighbours."""
     after = np.arange(1, len(group) + 1)
     start, size = runs(group, group)
     count = start + size - after
@@ -247,13 +249,14 @@ def _overlap_of_pairs(
 ) -> FloatArray:
     """``IoU_human * sqrt(IoU_object)``; 0 where the humans alone do not overlap ``enough``."""
     boxes = predictions.box_xyxy
-    human, thing = predictions.pair_human, predictions.pair_object
+    human, object_box = predictions.pair_human, predictions.pair_object
     margin = protocol(predictions.vocabulary.protocol).margin
     overlap = box_iou(boxes[human[first]], boxes[human[second]], margin)
+    # The square root is at most 1: where the humans alone do not overlap enough, the pairs cannot.
     near = np.flatnonzero(overlap > enough)
-    things = box_iou(boxes[thing[first[near]]], boxes[thing[second[near]]], margin)
+    objects = box_iou(boxes[object_box[first[near]]], boxes[object_box[second[near]]], margin)
     together = np.zeros_like(overlap)
-    together[near] = overlap[near] * np.sqrt(things)
+    together[near] = overlap[near] * np.sqrt(objects)
     return together
 
 
@@ -275,6 +278,7 @@ def _suppressed(rows: int, better: IntArray, worse: IntArray) -> BoolArray:
         disputed = np.zeros(rows, dtype=bool)
         disputed[worse] = True
         suppressed[worse[~disputed[better]]] = True
+        # A round decides at least the best row that is left, so it ends.
         undecided = ~(suppressed[better] | suppressed[worse])
         better, worse = better[undecided], worse[undecided]
     return suppressed

@@ -49,6 +49,7 @@ def action_rankings(
         (vocabulary.class_verb >= verbs.start) & (vocabulary.class_verb < verbs.stop)
     )
     rows = ledger.labelled(classes, (TRUE_POSITIVE, ACTION, DUPLICATE))
+    # Equal action scores keep the order of the input, not that of the triplet scores.
     by_input = np.argsort(rows.row_input)
     verb = vocabulary.class_verb[rows.row_class]
     order = by_input[ranking(verb[by_input], rows.row_action_score[by_input])]

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from diaghoi.data.arrays.division import ratios
 from diaghoi.data.arrays.types import BoolArray, FloatArray, IntArray
 from diaghoi.data.protocol import Protocol
 
@@ -104,10 +105,13 @@ def average_precision(
     widely copied sum of ``precision / 11`` gives 1.0000000000000002.
     """
     classes = len(positives)
+    # Class numbers of the type of the column, which would be converted as a whole otherwise.
     bounds = np.searchsorted(row_class, np.arange(classes + 1, dtype=row_class.dtype))
     ranked = np.diff(bounds)
     true = np.flatnonzero(row_true)
     if top is not None:
+        # SWIG-HOI's evaluator looks at the best 19,999 rows of a class; those beyond are not even
+        # counted as false positives.
         true = true[true - bounds[row_class[true]] < top]
         ranked = np.minimum(ranked, top)
     of_class = row_class[true]
@@ -115,13 +119,11 @@ def average_precision(
     start = np.cumsum(found) - found
     precision = (np.arange(1, len(true) + 1) - start[of_class]) / (true + 1 - bounds[of_class])
     envelope = envelope_of(precision, start, start + found)
-    score = np.zeros(classes)
-    max_recall = np.full(classes, np.nan)
-    np.divide(found, positives, out=max_recall, where=positives > 0)
     if levels is None:
-        score += np.bincount(of_class, weights=envelope, minlength=classes)
-        np.divide(score, positives, out=score, where=positives > 0)
+        area = np.bincount(of_class, weights=envelope, minlength=classes)
+        score = ratios(area, positives, undefined=0.0)
     else:
+        score = np.zeros(classes)
         for level in levels:
             needed = needed_for(level, positives)
             reached = (positives > 0) & (needed <= found)
@@ -129,7 +131,7 @@ def average_precision(
         score /= len(levels)
     return ClassScores(
         average_precision=np.where(positives > 0, score, np.nan),
-        max_recall=max_recall,
+        max_recall=ratios(found, positives),
         ranked=ranked,
         found=found,
     )
@@ -138,6 +140,8 @@ def average_precision(
 def envelope_of(precision: FloatArray, start: IntArray, stop: IntArray) -> FloatArray:
     """Highest precision at each row or a later one of the same class."""
     envelope: FloatArray = precision.copy()
+    # Running maxima cannot be cut at class bounds by NumPy alone; most classes have few true
+    # positives.
     for first, end in zip(start.tolist(), stop.tolist(), strict=True):
         if end - first > 1:
             backwards = envelope[first:end][::-1]

@@ -8,7 +8,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from diaghoi.data.arrays.ragged import expand, place_in_group
 from diaghoi.data.arrays.types import BoolArray, IntArray
@@ -48,7 +47,7 @@ class Errors:
         -1 for none.
     """
 
-    label: npt.NDArray[np.int8]
+    label: IntArray
     annotation: IntArray
 
 
@@ -76,6 +75,7 @@ def explain(
     """
     pairing = match.pairing
     human_ok, object_ok = pairing.human_ok, pairing.object_ok
+    # The first condition that holds gives the label, so their order is the definition.
     label = np.select(
         [
             match.found,
@@ -89,10 +89,11 @@ def explain(
         BOTH_BOXES,
     ).astype(np.int8)
 
+    # The limit counts the predictions of the protocol's classes, true positives included.
     ranked = match.order[predicted[match.order]]
     if considered is not None:
         ranked = ranked[place_in_group(predictions.triplet_image[ranked]) < considered]
-    attempts = ~match.found & (pairing.seeks_by_human | pairing.seeks_by_object)
+    attempts = ~match.found & (pairing.attempts_by_human | pairing.attempts_by_object)
     annotation = np.where(match.found, pairing.candidate, -1)
     assigned, to = _assign(
         annotations, predictions, match, np.flatnonzero(annotated), ranked[attempts[ranked]]
@@ -102,85 +103,89 @@ def explain(
 
 
 def _assign(
-    annotations: Scenes, predictions: Scenes, match: Match, seekers: IntArray, wrong: IntArray
+    annotations: Scenes, predictions: Scenes, match: Match, proposers: IntArray, wrong: IntArray
 ) -> tuple[IntArray, IntArray]:
     """Assign wrong predictions to annotated triplets; return both, row by row.
 
-    The annotated triplets, ``seekers``, choose in their stored order, each the best-ranked
-    prediction that fits, is not yet chosen and stands above its own true positive. ``wrong`` are
+    The annotated triplets, ``proposers``, choose in their stored order, each the best-ranked
+    prediction that fits, is not yet chosen and ranks above its own true positive. ``wrong`` are
     the predictions that can be chosen, in ranking order.
     """
     rank = np.empty(len(match.order), dtype=np.int64)
     rank[match.order] = np.arange(len(match.order))
+    # An annotated triplet without a true positive accepts predictions of any rank.
     limit = np.full(len(annotations.triplet_pair), len(rank), dtype=np.int64)
     limit[match.pairing.candidate[match.found]] = rank[match.found]
 
     # The wrong predictions of an image are one run of `wrong`, cut at the own true positive.
-    image = annotations.triplet_image[seekers]
+    image = annotations.triplet_image[proposers]
     in_image = np.bincount(predictions.triplet_image[wrong], minlength=len(annotations))
     start = (np.cumsum(in_image) - in_image)[image]
-    above = np.searchsorted(rank[wrong], limit[seekers])
+    above = np.searchsorted(rank[wrong], limit[proposers])
     stop = np.minimum(start + in_image[image], above)
-    seeker, position = expand(start, np.maximum(stop - start, 0))
-    fits = _fits(annotations, predictions, match, wrong[position], seekers[seeker])
-    seeker, position = seeker[fits], position[fits]
+    proposer, position = expand(start, np.maximum(stop - start, 0))
+    fits = _fits(annotations, predictions, match, wrong[position], proposers[proposer])
+    proposer, position = proposer[fits], position[fits]
 
     chosen = choose_in_turn(
-        np.bincount(seeker, minlength=len(seekers)), position, choices=len(wrong)
+        np.bincount(proposer, minlength=len(proposers)), position, choices=len(wrong)
     )
-    served = chosen >= 0
-    return wrong[chosen[served]], seekers[served]
+    matched = chosen >= 0
+    return wrong[chosen[matched]], proposers[matched]
 
 
 def _fits(
     annotations: Scenes, predictions: Scenes, match: Match, wrong: IntArray, annotated: IntArray
 ) -> BoolArray:
-    """Tell whether a wrong prediction may stand for an annotated triplet of its image."""
+    """Whether a wrong prediction may be assigned to an annotated triplet of its image."""
     predicted_pair = predictions.triplet_pair[wrong]
     annotated_pair = annotations.triplet_pair[annotated]
     fits = np.zeros(len(wrong), dtype=bool)
-    for seeks, mine, theirs in (
-        (match.pairing.seeks_by_human, predictions.pair_human, annotations.pair_human),
-        (match.pairing.seeks_by_object, predictions.pair_object, annotations.pair_object),
+    for attempts_by, mine, theirs in (
+        (match.pairing.attempts_by_human, predictions.pair_human, annotations.pair_human),
+        (match.pairing.attempts_by_object, predictions.pair_object, annotations.pair_object),
     ):
-        open_ = np.flatnonzero(seeks[wrong] & ~fits)
+        # One box that fits is enough, so what fits by the human is not compared again.
+        open_ = np.flatnonzero(attempts_by[wrong] & ~fits)
         fits[open_] = match.overlap.reaches(
             mine[predicted_pair[open_]], theirs[annotated_pair[open_]]
         )
     return fits
 
 
-def choose_in_turn(count: IntArray, wish: IntArray, choices: int) -> IntArray:
-    """Let each seeker in turn take the first of its wishes that is still free.
+def choose_in_turn(count: IntArray, preference: IntArray, choices: int) -> IntArray:
+    """Let each proposer in turn take the first of its preferences that is still free.
 
-    All seekers propose at once and the earliest keeps; whoever was refused proposes the next wish.
-    Since every choice prefers earlier seekers, the outcome is that of choosing one by one.
+    All propose at once and the earliest proposer of a choice keeps it; whoever was refused proposes
+    its next preference (deferred acceptance: Gale and Shapley, 1962). Since every choice prefers
+    earlier proposers, the outcome is that of choosing one by one, in a few rounds of array code.
 
     Parameters
     ----------
     count : (S,) int array
-        Number of wishes of each seeker; earlier seekers choose first.
-    wish : (sum(count),) int array
-        Their wishes, one seeker after the other, best first.
+        Number of preferences of each proposer; earlier proposers choose first.
+    preference : (sum(count),) int array
+        Their preferences, one proposer after the other, best first.
     choices : int
-        Number of things to choose from.
+        Number of choices.
 
     Returns
     -------
     (S,) int array
-        What each seeker got, -1 for nothing.
+        What each proposer gets, -1 for nothing.
     """
     stop = np.cumsum(count)
     turn = stop - count
     holder = np.empty(choices, dtype=np.int64)
-    seeking = np.flatnonzero(turn < stop)
-    refused = seeking
+    proposing = np.flatnonzero(turn < stop)
+    refused = proposing
     while len(refused):
-        proposal = wish[turn[seeking]]
-        holder[proposal[::-1]] = seeking[::-1]
-        refused = seeking[holder[proposal] != seeking]
+        proposal = preference[turn[proposing]]
+        # Where several propose to one, the last assignment wins: in reverse, that of the earliest.
+        holder[proposal[::-1]] = proposing[::-1]
+        refused = proposing[holder[proposal] != proposing]
         turn[refused] += 1
-        seeking = seeking[turn[seeking] < stop[seeking]]
-    got = np.full(len(count), -1, dtype=np.int64)
-    got[seeking] = wish[turn[seeking]]
-    return got
+        proposing = proposing[turn[proposing] < stop[proposing]]
+    held = np.full(len(count), -1, dtype=np.int64)
+    held[proposing] = preference[turn[proposing]]
+    return held

@@ -14,11 +14,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from diaghoi.data.arrays.ragged import batches
 from diaghoi.data.arrays.ranking import ranking
-from diaghoi.data.arrays.scratch import let_go
+from diaghoi.data.arrays.scratch import in_parts
 from diaghoi.data.arrays.types import BoolArray, FloatArray, IntArray
 from diaghoi.data.protocol import Protocol
 from diaghoi.evaluation.average_precision import ClassScores, Evaluated, class_scores
@@ -36,7 +35,7 @@ PART = 500_000
 class Ranked:
     """Predictions in ranking order and the annotated triplets they are measured against.
 
-    Rows are sorted by class and, in a class, from the best to the worst rank; equal scores stand in
+    Rows are sorted by class and, in a class, from the best to the worst rank; equal scores keep
     the order of the input.
 
     Parameters
@@ -63,10 +62,10 @@ class Ranked:
     @cached_property
     def bounds(self) -> IntArray:
         """(C + 1,) first row of each class, and the number of rows."""
+        # Of the type of the column: for any other, searchsorted would convert the whole column in
+        # memory.
         classes = np.arange(self.classes + 1, dtype=np.int16)
-        bounds = np.searchsorted(self.row_class, classes)
-        self.let_go()
-        return bounds
+        return np.searchsorted(self.row_class, classes)
 
     def parts(self) -> Iterator[tuple[range, Self]]:
         """Cut the classes into runs of about ``PART`` rows.
@@ -76,14 +75,15 @@ class Ranked:
         classes, part
             Consecutive classes, and the same with their rows alone.
         """
+        # A ledger that fits one part is not copied, and its cached properties stay with it.
         runs = batches(self.bounds, PART)
         if len(runs) < 2:
             yield range(self.classes), self
             return
-        for run in runs:
-            rows = slice(self.bounds[run.start], self.bounds[run.stop])
-            yield run, replace(self, **self._rows_at(rows))
-            self.let_go()
+        cuts = [slice(*self.bounds[[run.start, run.stop]].tolist()) for run in runs]
+        # The parts come first: at their end the last one is released.
+        for rows, run in zip(in_parts(self._columns("row"), cuts), runs, strict=True):
+            yield run, replace(self, **rows)
 
     def rows(self, keep: BoolArray) -> Self:
         """Return the same with only some of the rows."""
@@ -91,17 +91,16 @@ class Ranked:
         return replace(self, **self._rows_at(np.flatnonzero(keep)))
 
     def _rows_at(self, positions: IntArray | slice) -> dict[str, Any]:
-        return {name: getattr(self, name)[positions] for name in self._names("row")}
+        return {name: values[positions] for name, values in self._columns("row").items()}
+
+    def _columns(self, table: str) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self._names(table)}
 
     def _joined(self, rows: Sequence[Mapping[str, Any]]) -> Self:
         joined: dict[str, Any] = {
             name: np.concatenate([each[name] for each in rows]) for name in rows[0]
         }
         return replace(self, **joined)
-
-    def let_go(self) -> None:
-        """Free the memory of the rows that lie on disk; they are read again when needed."""
-        let_go(*(getattr(self, name) for name in self._names("row")))
 
     @classmethod
     def concatenate(cls, parts: Sequence[Self], images: Sequence[int]) -> Self:
@@ -125,6 +124,8 @@ class Ranked:
                 if name.endswith("_image"):
                     column = column + first_image[number]
                 elif name == "row_input":
+                    # Each part numbers its input with gaps of its own; dense numbers do not collide
+                    # when they are shifted, and keep the order that breaks ties.
                     column = _dense(column) + first_row[number]
                 elif name == "annotation_input":
                     column = _dense(column) + first_annotation[number]
@@ -132,7 +133,7 @@ class Ranked:
                     column = np.where(column < 0, -1, column + first_annotation[number])
                 columns.append(column)
             joined[name] = np.concatenate(columns)
-        # Equal scores of one part stand in the order of its input, and the parts in that of images.
+        # Equal scores of one part are in the order of its input, and the parts in that of images.
         order = ranking(joined["row_class"], joined["row_score"])
         for name in cls._names("row"):
             joined[name] = joined[name][order]
@@ -156,7 +157,7 @@ class Benchmark(Ranked):
     """
 
     protocols: tuple[Protocol, ...]
-    row_verdict: npt.NDArray[np.int8]
+    row_verdict: IntArray
 
     def evaluated(
         self,
@@ -177,6 +178,7 @@ class Benchmark(Ranked):
         mask = verdict >= 0
         if rows is not None:
             mask &= rows
+        # A slice gives views, where a mask would copy each column.
         ranked = slice(None) if mask.all() else mask
         counted = slice(None) if annotations is None else annotations
         return Evaluated(
@@ -216,7 +218,7 @@ class Ledger(Ranked):
     """
 
     row_input: IntArray
-    row_label: npt.NDArray[np.int8]
+    row_label: IntArray
     row_annotation: IntArray
     row_action_score: FloatArray
     annotation_input: IntArray
@@ -269,11 +271,11 @@ class Ledger(Ranked):
     def labelled(self, classes: IntArray, labels: Sequence[int]) -> Self:
         """Return the same with only the rows of some classes that have some labels."""
         found = [self._rows_at(slice(0))]
-        for hoi in classes[self.bounds[classes + 1] > self.bounds[classes]].tolist():
-            first, stop = self.bounds[hoi : hoi + 2]
-            rows = first + np.flatnonzero(np.isin(self.row_label[first:stop], labels))
-            found.append(self._rows_at(rows))
-            self.let_go()
+        predicted = classes[self.bounds[classes + 1] > self.bounds[classes]].tolist()
+        cuts = [slice(*self.bounds[hoi : hoi + 2].tolist()) for hoi in predicted]
+        for rows in in_parts(self._columns("row"), cuts):
+            chosen = np.flatnonzero(np.isin(rows["row_label"], labels))
+            found.append({name: values[chosen] for name, values in rows.items()})
         return self._joined(found)
 
     def scores(self, protocol: Protocol) -> ClassScores:
@@ -300,24 +302,26 @@ class Ledger(Ranked):
             yield range(self.classes), self
             return
         # The rows that are assigned to a triplet of another class.
+        # An oracle moves these rows to the class of their annotated triplet, which may lie in
+        # another part.
         moved = []
         for classes, part in self.parts():
             assigned = np.flatnonzero(part.row_annotation >= 0)
             meant = self.annotation_class[part.row_annotation[assigned]]
             elsewhere = meant != part.row_class[assigned]
             moved.append((bounds[classes.start] + assigned[elsewhere], meant[elsewhere]))
-        strangers, meant = map(np.concatenate, zip(*moved, strict=True))
+        movers, meant = map(np.concatenate, zip(*moved, strict=True))
         for classes in runs:
-            guests = strangers[(meant >= classes.start) & (meant < classes.stop)]
+            arriving = movers[(meant >= classes.start) & (meant < classes.stop)]
             found = []
             for others, part in self.parts():
                 first, stop = bounds[[others.start, others.stop]]
-                mine = guests[slice(*np.searchsorted(guests, [first, stop]))] - first
+                mine = arriving[slice(*np.searchsorted(arriving, [first, stop]))] - first
                 found.append(part._rows_at(slice(None) if others == classes else mine))
             yield classes, self._joined(found)
 
     def places(self, group: IntArray, score: FloatArray, input_: IntArray) -> IntArray:
-        """Find where other rows would stand among these.
+        """Find the places that other rows would have among these.
 
         Parameters
         ----------
@@ -327,15 +331,18 @@ class Ledger(Ranked):
         Returns
         -------
         (N,) int array
-            The row before which each would stand.
+            The row before which each would come.
         """
         places = np.empty(len(group), dtype=np.int64)
         for hoi in np.unique(group).tolist():
             mine = slice(*np.searchsorted(group, [hoi, hoi + 1]).tolist())
             first, stop = self.bounds[hoi : hoi + 2]
+            # searchsorted wants rising values.
             rising = -self.row_score[first:stop]
             before = first + np.searchsorted(rising, -score[mine], side="left")
             tied = first + np.searchsorted(rising, -score[mine], side="right") - before
+            # Rows with the same score keep the order of the input. Few rows are tied, so a loop
+            # will do.
             for n in np.flatnonzero(tied).tolist():
                 equal = self.row_input[before[n] : before[n] + tied[n]]
                 before[n] += np.searchsorted(equal, input_[mine][n])
@@ -357,9 +364,12 @@ class Ledger(Ranked):
         group = columns["row_class"]
         by_place = np.lexsort((self.row_input[movers], -self.row_score[movers], group))
         movers, group = movers[by_place], group[by_place]
+        # From a place among all rows to one among those that stay.
         before = np.append(0, np.cumsum(kept, dtype=np.int32))
         at = before[self.places(group, self.row_score[movers], self.row_input[movers])]
         source = np.insert(np.flatnonzero(kept), at, movers)
+        # np.insert takes places before any insertion; each earlier one moves the later ones on by
+        # one.
         at += np.arange(len(movers), dtype=np.int32)
         edited = self._rows_at(source)
         for name, values in columns.items():

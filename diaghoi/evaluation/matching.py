@@ -17,7 +17,7 @@ from diaghoi.data.arrays.ranking import ranking
 from diaghoi.data.arrays.types import BoolArray, IntArray
 from diaghoi.data.protocol import Protocol
 from diaghoi.data.scenes import Scenes
-from diaghoi.evaluation.overlap import Overlap, overlap
+from diaghoi.evaluation.overlap import Overlap, box_overlap
 from diaghoi.evaluation.pairing import PairHits, Pairing, by_person, by_triplet, pair_hits
 
 
@@ -88,15 +88,18 @@ def match(
     like : Match, optional
         A match of the same scenes under another protocol, of which as much is used as is the same.
     """
+    # Benchmarks mostly differ from the protocol in the classes that count alone, which changes no
+    # true positive.
     if like is not None and protocol.matches_like(like.protocol):
         return like
     if like is not None and protocol.overlaps_like(like.protocol):
         boxes = like.overlap
     else:
-        boxes = overlap(annotations, predictions, protocol)
+        boxes = box_overlap(annotations, predictions, protocol)
     hits = pair_hits(annotations, predictions, boxes, protocol)
     pair = by_triplet if protocol.pairing == "triplet" else by_person
     pairing = pair(annotations, predictions, boxes, hits, protocol)
+    # The order depends on the scores alone, not on the protocol.
     order = score_order(predictions) if like is None else like.order
     return Match(
         protocol=protocol,
@@ -112,6 +115,8 @@ def match(
 def score_order(predictions: Scenes) -> IntArray:
     """Order the triplets of each image by descending score; equal scores keep their order."""
     image, score = predictions.triplet_image, predictions.scores
+    # Most files store the triplets of an image by falling score already; to see that is much
+    # cheaper than to sort.
     in_order = (image[1:] != image[:-1]) | (score[1:] <= score[:-1])
     return np.arange(len(score)) if in_order.all() else ranking(image, score)
 
@@ -120,6 +125,8 @@ def _best_of_each(candidate: IntArray, order: IntArray) -> BoolArray:
     """Mark the best-ranked prediction of every candidate."""
     found = np.zeros(len(candidate), dtype=bool)
     claimants = order[candidate[order] >= 0]
+    # np.unique gives the first place of each value: claimants are in rank order, so the best-
+    # ranked. A later one is a duplicate, even if its boxes overlap more.
     _, first = np.unique(candidate[claimants], return_index=True)
     found[claimants[first]] = True
     return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from diaghoi.data.arrays.division import ratios
 from diaghoi.data.arrays.types import BoolArray, FloatArray
 from diaghoi.data.protocol import Protocol
 from diaghoi.evaluation.average_precision import ClassScores
@@ -41,7 +42,7 @@ def split_means(
     -------
     mean_ap, max_recall : dict
         Fractions; None for a split without classes. Where there are ``seen`` and ``unseen``, their
-        harmonic mean stands beside them as ``harmonic``.
+        harmonic mean is added as ``harmonic``.
     """
     mean_ap: Split = {}
     max_recall: Split = {}
@@ -76,9 +77,9 @@ def weighted_split_means(
     for means in (mean_ap, max_recall):
         if {"seen", "unseen"} <= means.keys():
             seen, unseen = means["seen"], means["unseen"]
-            harmonic = np.where(seen + unseen == 0, 0.0, np.nan)
-            np.divide(2 * seen * unseen, seen + unseen, out=harmonic, where=seen + unseen > 0)
-            means["harmonic"] = harmonic
+            harmonic = ratios(2 * seen * unseen, seen + unseen)
+            # Two means of 0 have the harmonic mean 0; NaN is left to what is undefined.
+            means["harmonic"] = np.where(seen + unseen == 0, 0.0, harmonic)
     return mean_ap, max_recall
 
 
@@ -88,6 +89,8 @@ def _counted(
     """Mark the classes that count in a split."""
     counted = members & ~np.isnan(scores.average_precision)
     if protocol.class_without_true_positive == "left out":
+        # The published Diag-HOI code gives classes that no prediction names an AP of 0 in the full
+        # mean, and drops them from rare and non-rare.
         unranked = scores.ranked == 0 if split == "full" else False
         counted = counted & ((scores.found > 0) | unranked)
     return counted
@@ -95,10 +98,7 @@ def _counted(
 
 def _column_means(values: FloatArray, counted: BoolArray) -> FloatArray:
     total = np.where(counted, values, 0.0).sum(axis=0)
-    number = counted.sum(axis=0)
-    mean = np.full(len(total), np.nan)
-    np.divide(total, number, out=mean, where=number > 0)
-    return mean
+    return ratios(total, counted.sum(axis=0))
 
 
 def _harmonic(one: float | None, other: float | None) -> float | None:

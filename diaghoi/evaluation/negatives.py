@@ -9,11 +9,11 @@ from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
-import numpy.typing as npt
 
+from diaghoi.data.arrays.ragged import slices
 from diaghoi.data.arrays.ranking import descending
-from diaghoi.data.arrays.scratch import let_go
-from diaghoi.data.arrays.types import BoolArray, FloatArray
+from diaghoi.data.arrays.scratch import in_parts
+from diaghoi.data.arrays.types import BoolArray, FloatArray, IntArray
 from diaghoi.evaluation.average_precision import needed_for
 
 # The published code samples the precision at these 110 recalls, of which nine lie beyond 1, so
@@ -38,7 +38,7 @@ class Negatives:
 
     score: FloatArray
     negative: BoolArray
-    image: npt.NDArray[np.int32]
+    image: IntArray
 
     @cached_property
     def scored(self) -> bool:
@@ -47,6 +47,8 @@ class Negatives:
 
     def ranked(self) -> BoolArray:
         """Return ``negative`` in the order of falling scores."""
+        # Sorting all at once would need all scores in memory: bounds from a sample cut the scores
+        # into ranges, each of which is sorted alone.
         ranges = len(self.score) // _SORTED + 1
         sample = np.sort(np.concatenate([part.score[::ranges].copy() for part in self.parts()]))
         between = sample[len(sample) * np.arange(1, ranges) // ranges].tolist()
@@ -61,13 +63,10 @@ class Negatives:
         return np.concatenate(ranked)
 
     def parts(self) -> Iterator[Negatives]:
-        """Cut the pairs into some at a time; the memory of those on disk is freed in between."""
-        for first in range(0, max(len(self.score), 1), _SORTED):
-            some = slice(first, first + _SORTED)
-            yield Negatives(
-                score=self.score[some], negative=self.negative[some], image=self.image[some]
-            )
-            let_go(self.score, self.negative, self.image)
+        """Cut the pairs into some at a time; at least one part, be it empty."""
+        columns = {"score": self.score, "negative": self.negative, "image": self.image}
+        for part in in_parts(columns, slices(len(self.score), _SORTED)):
+            yield Negatives(**part)
 
     @classmethod
     def concatenate(cls, parts: Sequence[Negatives], images: Sequence[int]) -> Negatives:
@@ -109,6 +108,8 @@ def negative_scores(pairs: Negatives) -> dict[str, float | int | None]:
 def _areas(ranked: BoolArray, negatives: int) -> tuple[float, float]:
     """Area under the envelope of precision, and that of the published code, from the last rank."""
     needed = np.array([needed_for(level, np.array(negatives)) for level in PUBLISHED_LEVELS])
+    # Levels beyond a recall of 1 are reached by nothing: they add 0 to the sum, but the mean is
+    # over all.
     needed = needed[needed <= negatives]
     areas, sampled, found, best = [], [], negatives, 0.0
     for first in reversed(range(0, len(ranked), _RANKS)):

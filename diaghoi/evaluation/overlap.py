@@ -33,7 +33,7 @@ class Overlap:
     reached : (K,) bool array
         Whether the IoU reaches the threshold of the protocol.
     place : (Ba,) int array
-        Where an annotated box stands in the runs of the boxes of its cell.
+        Position of an annotated box in the runs of the boxes of its cell.
     """
 
     cell_of_predicted: IntArray
@@ -46,7 +46,7 @@ class Overlap:
     place: IntArray
 
     @cached_property
-    def meeting(self) -> tuple[IntArray, IntArray]:
+    def reaching(self) -> tuple[IntArray, IntArray]:
         """Predicted and annotated box of each entry that reaches the threshold."""
         owner = np.repeat(np.arange(len(self.start)), self.count)
         return owner[self.reached], self.annotated[self.reached]
@@ -55,11 +55,11 @@ class Overlap:
     def reaches_any(self) -> BoolArray:
         """(Bp,) true where a predicted box reaches any annotated box of its cell."""
         hit = np.zeros(len(self.start), dtype=bool)
-        hit[self.meeting[0]] = True
+        hit[self.reaching[0]] = True
         return hit
 
     def reaches(self, predicted: IntArray, annotated: IntArray) -> BoolArray:
-        """Tell which predicted boxes reach which annotated ones, pair by pair.
+        """Whether predicted boxes reach annotated ones, pair by pair.
 
         Parameters
         ----------
@@ -69,6 +69,7 @@ class Overlap:
         reaches = np.zeros(len(predicted), dtype=bool)
         boxes = np.flatnonzero((predicted >= 0) & (annotated >= 0))
         mine, theirs = predicted[boxes], annotated[boxes]
+        # Boxes of different cells have no entry; they reach nothing.
         met = boxes[self.cell_of_predicted[mine] == self.cell_of_annotated[theirs]]
         reaches[met] = self.reached[self.entry(predicted[met], annotated[met])]
         return reaches
@@ -78,7 +79,7 @@ class Overlap:
         return self.start[predicted] + self.place[annotated]
 
 
-def overlap(annotations: Scenes, predictions: Scenes, protocol: Protocol) -> Overlap:
+def box_overlap(annotations: Scenes, predictions: Scenes, protocol: Protocol) -> Overlap:
     """Compute the IoU of all boxes that are compared with one another.
 
     Parameters
@@ -91,6 +92,7 @@ def overlap(annotations: Scenes, predictions: Scenes, protocol: Protocol) -> Ove
     cells, cell_of_annotated = _cells(annotations, protocol)
     _, cell_of_predicted = _cells(predictions, protocol)
 
+    # Stable: the boxes of a cell keep their stored order, in which the first of equal IoU wins.
     by_cell = np.argsort(cell_of_annotated, kind="stable")
     in_cell = np.bincount(cell_of_annotated, minlength=cells)
     cell_start = np.cumsum(in_cell) - in_cell
@@ -112,7 +114,7 @@ def overlap(annotations: Scenes, predictions: Scenes, protocol: Protocol) -> Ove
         count=count,
         annotated=annotated,
         value=value,
-        reached=value > protocol.iou if protocol.strict else value >= protocol.iou,
+        reached=protocol.reached(value),
         place=place,
     )
 
@@ -122,4 +124,6 @@ def _cells(scenes: Scenes, protocol: Protocol) -> tuple[int, IntArray]:
     if not protocol.categories_count:
         return len(scenes), scenes.box_image
     labels = len(scenes.vocabulary.objects)
+    # A label of -1 (V-COCO does not name them) would fall into the cell before; categories do not
+    # count there.
     return len(scenes) * labels, scenes.box_image * labels + scenes.box_label

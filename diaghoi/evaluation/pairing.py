@@ -28,7 +28,7 @@ class Pairing:
         Whether an annotated triplet joins the two boxes.
     ignored : (T,) bool array
         Whether it counts neither way.
-    seeks_by_human, seeks_by_object : (T,) bool array
+    attempts_by_human, attempts_by_object : (T,) bool array
         By which boxes it can be said to attempt an annotated triplet: it must reach the human, or
         the object, of that triplet.
     """
@@ -38,8 +38,8 @@ class Pairing:
     object_ok: BoolArray
     joined: BoolArray
     ignored: BoolArray
-    seeks_by_human: BoolArray
-    seeks_by_object: BoolArray
+    attempts_by_human: BoolArray
+    attempts_by_object: BoolArray
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -76,6 +76,7 @@ def pair_hits(
         fitting = np.flatnonzero((predictions.pair_object < 0) | anything)
         hits.append(_hits_by_human(annotations, predictions, boxes, fitting, alone))
     predicted, annotated, value = (np.concatenate(column) for column in zip(*hits, strict=True))
+    # Each of the two lists is sorted; only both together need sorting again.
     order = np.lexsort((annotated, predicted)) if len(alone) else slice(None)
     return PairHits(predicted=predicted[order], annotated=annotated[order], value=value[order])
 
@@ -84,19 +85,22 @@ def _hits_by_both(
     annotations: Scenes, predictions: Scenes, boxes: Overlap
 ) -> tuple[IntArray, IntArray, FloatArray]:
     reaches = boxes.reaches_any
-    human, thing = predictions.pair_human, predictions.pair_object
-    possible = np.flatnonzero((thing >= 0) & reaches[human] & reaches[thing])
-    sought = np.flatnonzero(annotations.pair_object >= 0)
+    human, object_box = predictions.pair_human, predictions.pair_object
+    # Almost all predicted boxes reach nothing: without them few pairs are left to compare.
+    possible = np.flatnonzero((object_box >= 0) & reaches[human] & reaches[object_box])
+    wanted = np.flatnonzero(annotations.pair_object >= 0)
+    # By the cell of the object: where categories count, it holds far fewer boxes than that of
+    # people.
     predicted, annotated = _sharing(
-        boxes.cell_of_predicted[thing],
+        boxes.cell_of_predicted[object_box],
         boxes.cell_of_annotated[annotations.pair_object],
         possible,
-        sought,
+        wanted,
     )
     predicted, annotated, by_human = _by_human(
         annotations, predictions, boxes, predicted, annotated
     )
-    by_object = boxes.entry(thing[predicted], annotations.pair_object[annotated])
+    by_object = boxes.entry(object_box[predicted], annotations.pair_object[annotated])
     both = boxes.reached[by_human] & boxes.reached[by_object]
     value = np.minimum(boxes.value[by_human[both]], boxes.value[by_object[both]])
     return predicted[both], annotated[both], value
@@ -107,10 +111,10 @@ def _hits_by_human(
     predictions: Scenes,
     boxes: Overlap,
     possible: IntArray,
-    sought: IntArray,
+    wanted: IntArray,
 ) -> tuple[IntArray, IntArray, FloatArray]:
     predicted, annotated = _sharing(
-        predictions.pair_image, annotations.pair_image, possible, sought
+        predictions.pair_image, annotations.pair_image, possible, wanted
     )
     predicted, annotated, by_human = _by_human(
         annotations, predictions, boxes, predicted, annotated
@@ -120,14 +124,14 @@ def _hits_by_human(
 
 
 def _sharing(
-    mine: IntArray, theirs: IntArray, possible: IntArray, sought: IntArray
+    mine: IntArray, theirs: IntArray, possible: IntArray, wanted: IntArray
 ) -> tuple[IntArray, IntArray]:
-    """List all possible and sought pairs whose cells are the same."""
-    cell = theirs[sought]
+    """List all possible and wanted pairs whose cells are the same."""
+    cell = theirs[wanted]
     by_cell = np.argsort(cell, kind="stable")
     start, count = runs(cell[by_cell], mine[possible])
     owner, position = expand(start, count)
-    return possible[owner], sought[by_cell[position]]
+    return possible[owner], wanted[by_cell[position]]
 
 
 def _by_human(
@@ -155,10 +159,11 @@ def by_triplet(
     """
     reaches = boxes.reaches_any
     pair = predictions.triplet_pair
-    thing = predictions.pair_object[pair]
+    object_box = predictions.pair_object[pair]
     human_ok = reaches[predictions.pair_human[pair]]
-    object_ok = reaches[thing] & (thing >= 0)
+    object_ok = reaches[object_box] & (object_box >= 0)
 
+    # One place more, so that triplets of no HOI class (-1) look up False.
     counted = np.append(counted_classes(protocol, annotations.vocabulary), False)
     joins = np.zeros(len(annotations.pair_human), dtype=bool)
     joins[annotations.triplet_pair[counted[annotations.triplet_class]]] = True
@@ -170,8 +175,9 @@ def by_triplet(
         object_ok=object_ok,
         joined=joined[pair],
         ignored=np.zeros(len(pair), dtype=bool),
-        seeks_by_human=human_ok,
-        seeks_by_object=object_ok & ~human_ok,
+        # Of two boxes that are right apart, the human says what was attempted.
+        attempts_by_human=human_ok,
+        attempts_by_object=object_ok & ~human_ok,
     )
 
 
@@ -179,6 +185,7 @@ def _best_triplet(annotations: Scenes, predictions: Scenes, hits: PairHits) -> I
     """Find the annotated triplet of the same verb with the largest value; the first, on ties."""
     candidate = np.full(len(predictions.triplet_pair), -1, dtype=np.int64)
     verbs = np.int64(len(annotations.vocabulary.verbs))
+    # 64 bits: pairs times verbs is beyond 32 in a large file.
     key = annotations.triplet_pair * verbs + annotations.triplet_verb
     by_key = np.argsort(key, kind="stable")
     key = key[by_key]
@@ -192,6 +199,8 @@ def _best_triplet(annotations: Scenes, predictions: Scenes, hits: PairHits) -> I
     same_verb = count > 0
     claimant = triplets[owner[same_verb]]
     claimed = by_key[start[same_verb]]
+    # Among equal values the first annotated triplet wins, as in the official evaluator. Of a
+    # triplet that is annotated twice `start` is the first; the second is never found.
     best = np.lexsort((claimed, -hits.value[hit[same_verb]], claimant))
     best = best[first_of_run(claimant[best])]
     candidate[claimant[best]] = claimed[best]
@@ -210,7 +219,7 @@ def by_person(
     whatever it has (scenario 2).
     """
     human = predictions.pair_human[predictions.triplet_pair]
-    thing = predictions.pair_object[predictions.triplet_pair]
+    object_box = predictions.pair_object[predictions.triplet_pair]
     person, reaches_person = closest_person(annotations, boxes)
     person, person_ok = person[human], reaches_person[human]
 
@@ -221,23 +230,26 @@ def by_person(
     doing[actor, annotations.triplet_verb] = np.arange(len(actor))
     done = doing[person, predictions.triplet_verb]
     role = np.append(annotations.pair_object[annotations.triplet_pair], -1)[done]
-    role_ok = boxes.reaches(thing, role)
+    role_ok = boxes.reaches(object_box, role)
     # Where the person does something else there is nothing to fit: only no box is right.
     anything = (done >= 0) & (protocol.missing_role == "anything")
-    role_ok |= (role < 0) & ((thing < 0) | anything)
+    role_ok |= (role < 0) & ((object_box < 0) | anything)
 
+    # -1, where the image has no annotated person, looks up True: such predictions count neither
+    # way.
     ignored = np.append(_ignored_people(annotations), True)[person]
     found = (done >= 0) & person_ok & role_ok & ~ignored
     reaches = boxes.reaches_any
+    # Any prediction may have meant any annotation of its image that one of its boxes reaches.
     everything = np.ones(len(human), dtype=bool)
     return Pairing(
         candidate=np.where(found, done, -1),
         human_ok=person_ok | (role_ok & reaches[human]),
-        object_ok=role_ok | (person_ok & reaches[thing] & (thing >= 0)),
+        object_ok=role_ok | (person_ok & reaches[object_box] & (object_box >= 0)),
         joined=person_ok & role_ok,
         ignored=ignored,
-        seeks_by_human=everything,
-        seeks_by_object=everything,
+        attempts_by_human=everything,
+        attempts_by_object=everything,
     )
 
 
@@ -262,6 +274,8 @@ def closest_person(annotations: Scenes, boxes: Overlap) -> tuple[IntArray, BoolA
     reaches = np.zeros(len(boxes.start), dtype=bool)
     owner = np.repeat(np.arange(len(boxes.start)), boxes.count)
     people = np.flatnonzero(annotations.box_label[boxes.annotated] == annotations.vocabulary.person)
+    # By falling IoU; of people with equal IoU the first in the annotation file wins, as np.argmax
+    # does in the official evaluator. A person may be closest with an IoU of 0.
     best = people[np.lexsort((people, -boxes.value[people], owner[people]))]
     best = best[first_of_run(owner[best])]
     closest[owner[best]] = boxes.annotated[best]

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from diaghoi.data.arrays.ragged import first_of_run
-from diaghoi.data.arrays.scratch import let_go
-from diaghoi.data.arrays.types import BoolArray
+from diaghoi.data.arrays.division import ratio
+from diaghoi.data.arrays.ragged import first_of_run, marked, slices
+from diaghoi.data.arrays.scratch import in_parts
+from diaghoi.data.arrays.types import BoolArray, IntArray
 from diaghoi.data.scenes import Scenes
+from diaghoi.evaluation.overlap import Overlap
 from diaghoi.evaluation.pairing import PairHits
+
+# Images whose counts are added up at once.
+_IMAGES = 500_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,12 +65,14 @@ class ImagePairs:
         By the name of the count.
     """
 
-    columns: dict[str, npt.NDArray[np.int32]]
+    columns: dict[str, IntArray]
 
     def total(self) -> PairCounts:
         """Add the counts of all images."""
-        counts = {name: int(column.sum()) for name, column in self.columns.items()}
-        let_go(*self.columns.values())
+        counts = dict.fromkeys(self.columns, 0)
+        for part in in_parts(self.columns, slices(len(self.columns["images"]), _IMAGES)):
+            for name, column in part.items():
+                counts[name] += int(column.sum())
         return PairCounts(**counts)
 
     @classmethod
@@ -76,57 +83,78 @@ class ImagePairs:
         )
 
 
-def ratio(part: float, whole: float) -> float | None:
-    """Return ``part / whole``, None where there is nothing to divide by."""
-    return part / whole if whole else None
-
-
-def count_pairs(
-    annotations: Scenes,
-    predictions: Scenes,
-    listed: BoolArray,
-    hits: PairHits,
-    reached: tuple[BoolArray, BoolArray],
-    wanted: BoolArray,
-    images: BoolArray,
-) -> ImagePairs:
-    """Count what the listed pairs find of the wanted annotated pairs, for each image.
+@dataclass(frozen=True, kw_only=True, eq=False)
+class PairMatch:
+    """The listed pairs of a detector against the annotated ones, ready to be counted.
 
     Parameters
     ----------
     annotations, predictions : Scenes
         With the same N images.
-    listed : (P,) bool array
-        The predicted pairs that count as the detector's list of pairs.
+    overlap : Overlap
+        IoU of their boxes.
     hits : PairHits
         Which pairs localise which.
-    reached : tuple of (Ba,) bool arrays
-        Annotated boxes that the human, and the object, of some listed pair reaches.
-    wanted : (Pa,) bool array
-        Annotated pairs to count, for instance those of rare classes.
+    listed : (P,) bool array
+        The predicted pairs that count as the detector's list of pairs.
     images : (N,) bool array
         Images whose pairs count.
     """
-    use = listed[hits.predicted] & wanted[hits.annotated]
-    predicted, annotated = hits.predicted[use], hits.annotated[use]
-    by_annotated = np.lexsort((predicted, annotated))
-    first = by_annotated[first_of_run(annotated[by_annotated])]
-    humans = np.unique(annotations.pair_human[wanted])
-    objects = np.unique(annotations.pair_object[wanted])
-    objects = objects[objects >= 0]
-    rows = {
-        "predicted": predictions.pair_image[listed],
-        "annotated": annotations.pair_image[wanted],
-        "localised": predictions.pair_image[predicted[first]],
-        "credited": predictions.pair_image[np.unique(predicted[first])],
-        "humans": annotations.box_image[humans],
-        "humans_found": annotations.box_image[humans[reached[0][humans]]],
-        "objects": annotations.box_image[objects],
-        "objects_found": annotations.box_image[objects[reached[1][objects]]],
-    }
-    counts = {name: np.bincount(image, minlength=len(images)) for name, image in rows.items()}
-    columns = {"images": images} | counts
-    return ImagePairs({name: column.astype(np.int32) for name, column in columns.items()})
+
+    annotations: Scenes
+    predictions: Scenes
+    overlap: Overlap
+    hits: PairHits
+    listed: BoolArray
+    images: BoolArray
+
+    def count(self, wanted: BoolArray) -> ImagePairs:
+        """Count what the listed pairs find of some annotated pairs, for each image.
+
+        Parameters
+        ----------
+        wanted : (Pa,) bool array
+            Annotated pairs to count, for instance those of rare classes.
+        """
+        annotations, predictions = self.annotations, self.predictions
+        use = self.listed[self.hits.predicted] & wanted[self.hits.annotated]
+        predicted, annotated = self.hits.predicted[use], self.hits.annotated[use]
+        # Each annotated pair credits the first predicted pair in stored order, not the best one.
+        by_annotated = np.lexsort((predicted, annotated))
+        first = by_annotated[first_of_run(annotated[by_annotated])]
+        humans = np.unique(annotations.pair_human[wanted])
+        objects = np.unique(annotations.pair_object[wanted])
+        objects = objects[objects >= 0]
+        rows = {
+            "predicted": predictions.pair_image[self.listed],
+            "annotated": annotations.pair_image[wanted],
+            "localised": predictions.pair_image[predicted[first]],
+            "credited": predictions.pair_image[np.unique(predicted[first])],
+            "humans": annotations.box_image[humans],
+            "humans_found": annotations.box_image[humans[self._humans_reached[humans]]],
+            "objects": annotations.box_image[objects],
+            "objects_found": annotations.box_image[objects[self._objects_reached[objects]]],
+        }
+        counts = {
+            name: np.bincount(image, minlength=len(self.images)) for name, image in rows.items()
+        }
+        columns = {"images": self.images} | counts
+        return ImagePairs({name: column.astype(np.int32) for name, column in columns.items()})
+
+    @cached_property
+    def _humans_reached(self) -> BoolArray:
+        return self._reached(self.predictions.pair_human)
+
+    @cached_property
+    def _objects_reached(self) -> BoolArray:
+        return self._reached(self.predictions.pair_object)
+
+    def _reached(self, box: IntArray) -> BoolArray:
+        """(Ba,) mark the annotated boxes that a ``box`` of a listed pair reaches."""
+        # A row more than there are boxes, which pairs without an object (-1) mark.
+        of_pairs = marked(box[self.listed], len(self.predictions.box_label) + 1)
+        predicted, annotated = self.overlap.reaching
+        return marked(annotated[of_pairs[predicted]], len(self.annotations.box_label))
 
 
 def pair_scores(counts: PairCounts, *, single_precision: bool = False) -> dict[str, Any]:
@@ -143,9 +171,10 @@ def pair_scores(counts: PairCounts, *, single_precision: bool = False) -> dict[s
     -------
     dict
         ``recall``, ``precision``, ``per_image``, ``human_recall`` and ``object_recall``: fractions
-        (pairs an image for ``per_image``), None where there is nothing to divide by.
+        (pairs per image for ``per_image``), None where there is nothing to divide by.
     """
     recall = ratio(counts.localised, counts.annotated)
+    # The published code averages in 32 bits, so that 2/3 is 0.6666666865348816 there.
     if single_precision and recall is not None:
         recall = float(np.float32(recall))
     return {

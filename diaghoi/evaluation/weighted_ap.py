@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from diaghoi.data.arrays.division import ratios
 from diaghoi.data.arrays.ragged import first_of_run, runs
 from diaghoi.data.arrays.types import FloatArray, IntArray
 from diaghoi.evaluation.average_precision import Evaluated, needed_for
@@ -69,6 +70,7 @@ class WeightedRanking:
     ) -> WeightedRanking:
         """Prepare a ranked list of some classes and images."""
         row_class, row_true, row_image, annotation_class, annotation_image = evaluated
+        # Ledgers keep classes in 16 bits, in which the products below would overflow.
         row_class = row_class.astype(np.int64)
         # A run ends at a true positive that no true positive of its class follows.
         last = row_true.copy()
@@ -106,11 +108,11 @@ class WeightedRanking:
         true = self.true @ weights
         place = self._within_class(self.rows @ weights)
         if top is not None:
+            # Within a run false rows come first, so that what the limit cuts off are true ones.
             true = np.clip(top - (place - true), 0, true)
             place, ranked = np.minimum(place, top), np.minimum(ranked, top)
         found_at = self._within_class(true)
-        precision = np.zeros(place.shape)
-        np.divide(found_at, place, out=precision, where=place > 0)
+        precision = ratios(found_at, place, undefined=0.0)
         score = np.zeros(positives.shape)
         found = np.zeros(positives.shape, dtype=np.int64)
         for hoi in np.flatnonzero(self.stop > self.start).tolist():
@@ -123,18 +125,17 @@ class WeightedRanking:
                 score[hoi] = (true[part] * envelope).sum(axis=0)
             else:
                 score[hoi] = _sampled(envelope, found_at[part], positives[hoi], levels)
-        defined = positives > 0
-        divisor = positives if levels is None else len(levels)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return WeightedScores(
-                average_precision=np.where(defined, score / divisor, np.nan),
-                max_recall=np.where(defined, found / positives, np.nan),
-                ranked=ranked,
-                found=found,
-            )
+        divisor = positives if levels is None else len(levels) * (positives > 0)
+        return WeightedScores(
+            average_precision=ratios(score, divisor),
+            max_recall=ratios(found, positives),
+            ranked=ranked,
+            found=found,
+        )
 
     def _within_class(self, counts: IntArray) -> IntArray:
         """Add the counts of the runs of each class up."""
+        # 64 bits: sums over all classes under large weights.
         total = np.cumsum(counts, axis=0, dtype=np.int64)
         filled = np.flatnonzero((self.stop > self.start) & (self.start > 0))
         before = np.zeros((len(self.start), counts.shape[1]), dtype=np.int64)
@@ -160,6 +161,7 @@ def _counts(row: IntArray, image: IntArray, shape: tuple[int, int]) -> Any:
     """Count the entries of each row and image."""
     from scipy.sparse import csr_array
 
+    # Sorted and counted here, so that SciPy is given no duplicate entries to add up.
     key = row.astype(np.int64) * shape[1] + image
     key.sort()
     first = np.flatnonzero(first_of_run(key))

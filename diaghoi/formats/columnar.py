@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from diaghoi.data.arrays.scratch import Column
+from diaghoi.data.arrays.scratch import StoredArray
 from diaghoi.data.arrays.types import Array
 from diaghoi.data.scenes import COLUMNS, Scenes
 from diaghoi.data.vocabulary import Vocabulary
@@ -117,7 +117,7 @@ def _check_vocabulary(file: str, found: Mapping[str, Any], vocabulary: Vocabular
         )
 
 
-def _check_shapes(file: str, columns: dict[str, Column]) -> None:
+def _check_shapes(file: str, columns: dict[str, StoredArray]) -> None:
     """Check type and shape of every column."""
     for key, column in columns.items():
         table = key.split("_")[0]

@@ -82,15 +82,15 @@ def _read(content: Content, kind: Kind, options: Options) -> Scenes:
     xyxy = check_boxes(rows, options.corners(boxes), "", origin=options.origin_or(0))
     labels, label_rows = columns.integers("labels", like="boxes")
     human = _box_rows(columns, "sub_ids", rows)
-    thing = _box_rows(columns, "obj_ids", rows)
-    numbering, notes = find_numbering(
+    objects = _box_rows(columns, "obj_ids", rows)
+    numbering = find_numbering(
         content.file, labels[human], vocabulary, given=options.objects, fixed=None
     )
-    label = check_labels(label_rows, labels, vocabulary, "", numbering)
+    label = check_labels(label_rows, labels, vocabulary, "", numbering.name)
     # The official figures need these, whatever the protocol cuts.
     top = max(options.top or TOP, TOP)
-    best = _best(columns, label[thing], vocabulary, top)
-    notes += (_cut_note(content.file, top, options.top),)
+    best = _best(columns, label[objects], vocabulary, top)
+    notes = (*numbering.notes(content.file), _cut_note(content.file, top, options.top))
     if not columns.has("action_scores"):
         notes += (f"{content.file}: no 'action_scores'; the triplet scores stand in for them",)
     return Scenes(
@@ -101,7 +101,7 @@ def _read(content: Content, kind: Kind, options: Options) -> Scenes:
         box_label=label,
         box_score=box_scores(columns),
         pair_human=human,
-        pair_object=thing,
+        pair_object=objects,
         pair_score=best.pair_score,
         triplet_pair=best.pair,
         triplet_verb=best.verb,
@@ -109,6 +109,7 @@ def _read(content: Content, kind: Kind, options: Options) -> Scenes:
         triplet_action_score=best.action_score,
         top=top,
         source=content.file,
+        numbering=numbering.found,
         notes=images.notes + notes,
     )
 
@@ -244,8 +245,8 @@ def write_dense_arrays(path: str | os.PathLike[str], scenes: Scenes) -> None:
         if scenes.box_score is not None and not np.isnan(scenes.box_score).any():
             image["scores"] = scenes.box_score[box]
         image["sub_ids"] = scenes.pair_human[pair] - box_start[n]
-        thing = scenes.pair_object[pair]
-        image["obj_ids"] = np.where(thing < 0, -1, thing - box_start[n])
+        objects = scenes.pair_object[pair]
+        image["obj_ids"] = np.where(objects < 0, -1, objects - box_start[n])
         images.append({key: np.array(v) if key != "filename" else v for key, v in image.items()})
     with replacing(path) as temporary, temporary.open("wb") as stream:
         pickle.dump(images, stream, protocol=4)

@@ -1,28 +1,29 @@
-"""Answers of language models in an SQLite file: kept one by one, so that no run asks twice."""
+"""Scores that language models gave to questions, kept one by one, so that no run asks twice."""
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterable
 from pathlib import Path
-from threading import Lock
 from types import TracebackType
+from typing import Any
 
 from diaghoi.exceptions import InputError
+from diaghoi.language.answer_file import AnswerFile
 
-_LAYOUT = 1
 _LONGEST = 500  # letters of a reply that are kept, to look at
 
 
 class AnswerStore:
-    """The answers so far. One process at a time; any number of threads.
+    """The scores so far, in an :class:`~diaghoi.language.answer_file.AnswerFile`.
 
-    An answer is in the file when :meth:`keep` returns: a process that is killed then loses nothing.
+    Where a question has several lines, the last one counts. Only scores are held in memory: there
+    may be a million of them.
 
     Parameters
     ----------
     path : pathlib.Path
-        The file; made where there is none.
+        The file; made where it does not exist, so that what cannot be written fails before anything
+        is asked.
 
     Raises
     ------
@@ -32,34 +33,9 @@ class AnswerStore:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._lock = Lock()
-        try:
-            self._file = sqlite3.connect(path, timeout=0.2, check_same_thread=False)
-            try:
-                self._open()
-            except sqlite3.Error:
-                self.close()
-                raise
-        except sqlite3.Error as error:
-            busy = "locked" in str(error)
-            advice = "another run uses it; wait for its end" if busy else "give another --store"
-            raise InputError(f"{path}: cannot hold the answers ({error}); {advice}") from None
-
-    def _open(self) -> None:
-        self._file.execute("PRAGMA locking_mode = EXCLUSIVE")
-        self._file.execute("PRAGMA journal_mode = WAL")
-        self._file.execute("PRAGMA synchronous = NORMAL")
-        (layout,) = self._file.execute("PRAGMA user_version").fetchone()
-        tables = self._file.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
-        if layout != _LAYOUT and tables:
-            raise sqlite3.DatabaseError("is not a store of answers")
-        with self._file:
-            self._file.execute(f"PRAGMA user_version = {_LAYOUT}")
-            self._file.execute(
-                "CREATE TABLE IF NOT EXISTS answers (rater TEXT, question TEXT, kind TEXT, "
-                "a TEXT, b TEXT, score INTEGER, reply TEXT, PRIMARY KEY (rater, question)) "
-                "WITHOUT ROWID"
-            )
+        self._scores: dict[str, dict[str, int | None]] = {}
+        keys = ("model", "question", "score")
+        self._file = AnswerFile(path, keys=keys, option="--store", make=True, take=self._take)
 
     def __enter__(self) -> AnswerStore:
         return self
@@ -70,18 +46,14 @@ class AnswerStore:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Close the file."""
         self._file.close()
 
-    def keep(self, rater: str, rows: Iterable[tuple[str, str, str, str, int | None, str]]) -> None:
-        """Keep answers.
+    def keep(self, model: str, rows: Iterable[tuple[str, str, str, str, int | None, str]]) -> None:
+        """Keep answers; they are on the disk when this returns.
 
         Parameters
         ----------
-        rater : str
+        model : str
             The model that gave them.
         rows : iterable of (question, kind, a, b, score, reply)
             The score is None for a reply that could not be read.
@@ -91,26 +63,37 @@ class AnswerStore:
         InputError
             Where the file cannot be written any more.
         """
-        values = [(rater, *row[:-1], row[-1][:_LONGEST]) for row in rows]
-        try:
-            with self._lock, self._file:
-                self._file.executemany(
-                    "INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?, ?, ?)", values
-                )
-        except sqlite3.Error as error:
-            raise InputError(
-                f"{self.path}: cannot be written any more ({error}); make room and start again"
-            ) from None
+        lines = [
+            {
+                "model": model,
+                "question": question,
+                "kind": kind,
+                "a": a,
+                "b": b,
+                "score": score,
+                "reply": reply[:_LONGEST],
+            }
+            for question, kind, a, b, score, reply in rows
+        ]
+        if lines:
+            self._file.keep(*lines)
 
-    def answers(self, rater: str) -> dict[str, int | None]:
+    def answers(self, model: str) -> dict[str, int | None]:
         """Scores of a model by question; None where the reply could not be read."""
-        with self._lock:
-            rows = self._file.execute(
-                "SELECT question, score FROM answers WHERE rater = ?", (rater,)
-            ).fetchall()
-        return dict(rows)
+        return self._scores.get(model, {}).copy()
 
-    def forget_unread(self) -> int:
-        """Drop the replies that could not be read, so that they are asked again; count them."""
-        with self._lock, self._file:
-            return self._file.execute("DELETE FROM answers WHERE score IS NULL").rowcount
+    def forget_unread(self) -> None:
+        """Pass over the replies that could not be read, so that they are asked again."""
+        for model, scores in self._scores.items():
+            self._scores[model] = {
+                question: score for question, score in scores.items() if score is not None
+            }
+
+    def _take(self, line: dict[str, Any]) -> None:
+        model, question, score = str(line["model"]), str(line["question"]), line["score"]
+        if not (score is None or isinstance(score, int)):
+            raise InputError(
+                f"{self.path}: question {question!r:.60} has the score {score!r:.60}; remove that "
+                "line, or give another --store"
+            )
+        self._scores.setdefault(model, {})[question] = score

@@ -8,31 +8,28 @@ message, and are not sent on to where a server redirects.
 from __future__ import annotations
 
 import http.client
-import json
-import os
-import random
 import re
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
-from email.utils import parsedate_to_datetime
 from threading import Event
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from diaghoi.exceptions import InputError
-from diaghoi.language.endpoint import KEY, Endpoint
+from diaghoi.language.endpoint import KEY, Endpoint, RetryPolicy
+
+if TYPE_CHECKING:
+    from diaghoi.language.completions import Completions
 
 Message = Mapping[str, Any]
 Tag = TypeVar("Tag")
 
-LETTERS_A_TOKEN = 4.0
+LETTERS_PER_TOKEN = 4.0
 """Customary rule of thumb for English."""
 PICTURE_REFUSED = frozenset({400, 413, 415, 422})
 """Statuses by which servers refuse a picture: its content, size or kind."""
 
-_TRIED_AGAIN = frozenset({408, 409, 425, 429})
-_LONGEST_REPLY = 1 << 24  # bytes
+_PASSING = frozenset({408, 409, 425, 429})
 _SOON = 0.5  # seconds
 # Shorter ones, such as "none" or "x" for servers without keys, may be words of a reply.
 _SHORTEST_KEY = 16
@@ -46,35 +43,6 @@ class Refused(NoReply):
     """A question that the server does not take, while it may take others."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Patience:
-    """How long to wait, and how often to try.
-
-    Parameters
-    ----------
-    tries : int
-        Tries for each question.
-    timeout : float
-        Seconds to wait for a reply.
-    pause : float
-        Seconds before the second try; they double with each further one.
-    longest : float
-        The longest pause in seconds, also where a server asks for more.
-    """
-
-    tries: int = 6
-    timeout: float = 120.0
-    pause: float = 1.0
-    longest: float = 60.0
-
-    def seconds(self, attempt: int, asked: float | None) -> float:
-        """Pause after a failed try (from 0): what the server asks for, or a growing random one."""
-        if asked is not None:
-            return min(asked, self.longest) if asked >= 0 else 0.0
-        # Only spreads the load of a server: no result depends on it.
-        return min(self.pause * 2.0**attempt, self.longest) * random.uniform(0.5, 1.0)
-
-
 @dataclass(kw_only=True)
 class Client:
     """Asks one model.
@@ -83,7 +51,7 @@ class Client:
     ----------
     endpoint : Endpoint
         The model.
-    patience : Patience
+    policy : RetryPolicy
         When to give up.
     options : mapping
         Further fields of each request: ``temperature``, ``max_tokens``.
@@ -95,14 +63,31 @@ class Client:
     leaving : callable
         Called with the number of requests still under way when a run is stopped or given up, before
         they are waited for: their answers are kept, too.
+
+    Raises
+    ------
+    InputError
+        Where the package ``openai`` is missing, or the address cannot be used.
     """
 
     endpoint: Endpoint
-    patience: Patience = field(default_factory=Patience)
+    policy: RetryPolicy = field(default_factory=RetryPolicy)
     options: Mapping[str, Any] = field(default_factory=dict)
     stopped: Event = field(default_factory=Event)
     single: frozenset[int] = frozenset()
     leaving: Callable[[int], Any] = field(default=lambda requests: None)
+    _completions: Completions = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        # Made here and not with the first question, so that nothing is prepared in vain.
+        try:
+            from diaghoi.language.completions import Completions
+        except ModuleNotFoundError:
+            raise InputError(
+                "asking a language model needs openai, which is not installed: "
+                "pip install 'diaghoi[ask]'"
+            ) from None
+        self._completions = Completions(self.endpoint, self.policy, self.stopped)
 
     def ask(self, messages: Sequence[Message]) -> str:
         """Ask and return the text of the reply, which may be that of a refusal by the model.
@@ -122,73 +107,43 @@ class Client:
         InputError
             Where no further try would help: the key, the address or the model is wrong.
         """
+        import openai
+
         body = {"model": self.endpoint.model, "messages": list(messages), **self.options}
-        data = json.dumps(body).encode()
-        problem = ""
-        for attempt in range(self.patience.tries):
-            if self.stopped.is_set():
-                break
-            asked = None
-            try:
-                status, headers, reply = self._post(data)
-                if status == http.client.OK:
-                    text = _text(reply)
-                    return self._clean(text) if len(self._key) >= _SHORTEST_KEY else text
-                problem, asked = self._refused(status, reply), _retry_after(headers)
-            except (
-                OSError,
-                http.client.HTTPException,
-                ValueError,
-                LookupError,
-                TypeError,
-            ) as error:
-                if isinstance(error, InputError):
-                    raise
-                problem = f"{type(error).__name__}: {error}".removesuffix(": ")
-            if attempt + 1 < self.patience.tries:
-                self.stopped.wait(self.patience.seconds(attempt, asked))
-        raise NoReply(self._clean(problem) or "stopped")
-
-    def _post(self, data: bytes) -> tuple[int, http.client.HTTPMessage, bytes]:
-        connection = self.endpoint.connect(self.patience.timeout)
-        headers = {"Content-Type": "application/json", "Accept": "application/json"}
-        key = self._key
-        if key:
-            headers["Authorization"] = f"Bearer {key}"
+        # "from None": the errors of the package hold the request, and with it the key.
         try:
-            connection.request("POST", self.endpoint.path, data, headers)
-            response = connection.getresponse()
-            return response.status, response.headers, _read(response, self.patience.timeout)
-        finally:
-            connection.close()
+            text = self._completions.text(body)
+        except openai.APIStatusError as error:
+            raise self._refusal(error.status_code, error.response.content) from None
+        except openai.APIConnectionError as error:
+            cause = error.__cause__ or error
+            problem = f"{type(cause).__name__}: {cause}".removesuffix(": ")
+            raise NoReply(self._without_key(problem)) from None
+        return self._without_key(text) if len(self.endpoint.key) >= _SHORTEST_KEY else text
 
-    @property
-    def _key(self) -> str:
-        return os.environ.get(self.endpoint.key_variable or "", "")
-
-    def _refused(self, status: int, reply: bytes) -> str:
-        """Say what a server refused; raise where asking again would not help."""
-        said = self._clean(" ".join(reply[:2000].decode("utf-8", "replace").split()))
+    def _refusal(self, status: int, reply: bytes) -> Exception:
+        """Say what a server refused, and whether that is so for this question alone."""
+        said = self._without_key(" ".join(reply[:2000].decode("utf-8", "replace").split()))
         problem = f"HTTP {status} {http.client.responses.get(status, '')}: {said:.200}".rstrip(": ")
-        if status in _TRIED_AGAIN or status >= 500:
-            return problem
+        if status in _PASSING or status >= 500:
+            return NoReply(problem)
         if status in self.single:
-            raise Refused(problem)
+            return Refused(problem)
         advice = {
             401: f"set the API key in {self.endpoint.key_variable or KEY}",
-            403: f"look at the API key in {self.endpoint.key_variable or KEY}",
-            404: "look at the address and the name of the model",
+            403: f"check the API key in {self.endpoint.key_variable or KEY}",
+            404: "check the address and the name of the model",
         }
         if 300 <= status < 400:
             advice[status] = "give the address that it redirects to"
-        raise InputError(
+        return InputError(
             f"{self.endpoint.host}: {self.endpoint.model}: {problem}; "
             f"{advice.get(status, 'the request would fail again')}"
         )
 
-    def _clean(self, text: str) -> str:
+    def _without_key(self, text: str) -> str:
         """Take the key out of what a server or library says."""
-        return text.replace(self._key, "***") if self._key else text
+        return text.replace(self.endpoint.key, "***") if self.endpoint.key else text
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -260,6 +215,7 @@ def ask_all(
                     tag = under_way.pop(done)
                     try:
                         yield Outcome(tag=tag, value=done.result())
+                        # Once it has answered, a refusal is about one question, not the model.
                         failed, proven = 0, True
                     except NoReply as failure:
                         failed += not (proven and isinstance(failure, Refused))
@@ -271,62 +227,23 @@ def ask_all(
                             ) from None
                         yield Outcome(tag=tag, failure=str(failure))
         finally:
+            # An interrupt and a caller that stops come here, too. Pauses end, but requests under
+            # way are waited for: their answers are paid for, and their threads still keep them.
             client.stopped.set()
             if left := wait(under_way, timeout=_SOON).not_done:
                 client.leaving(len(left))
 
 
-def _text(reply: bytes) -> str:
-    """Text of a reply; the errors of a damaged one are those of Python."""
-    message = json.loads(reply)["choices"][0]["message"]
-    content = message["content"]
-    if content is None:
-        content = message.get("refusal")
-    if not isinstance(content, str):
-        raise TypeError("the reply has no text")
-    return content
+_REASONING = r"(?:think|thinking|thought|reasoning|scratchpad|analysis)"
+_CLOSING = re.compile(rf"</{_REASONING}>", re.IGNORECASE)
+_OPENING = re.compile(rf"<{_REASONING}>", re.IGNORECASE)
 
 
-def _read(response: http.client.HTTPResponse, timeout: float) -> bytes:
-    """Read a reply, which may drip in: the timeout of the socket is that of each piece alone."""
-    end, parts, size = time.monotonic() + timeout, [], 0
-    while part := response.read1(1 << 16):
-        parts.append(part)
-        size += len(part)
-        if size > _LONGEST_REPLY:
-            raise ValueError("the reply is too long")
-        if time.monotonic() > end:
-            raise TimeoutError("the reply takes too long")
-    reply = b"".join(parts)
-    expected = response.headers.get("Content-Length", "")
-    if expected.isdigit() and len(reply) < int(expected):
-        raise http.client.IncompleteRead(reply, int(expected) - len(reply))
-    return reply
+def strip_reasoning(reply: str) -> str:
+    """Return a reply without the reasoning in tags such as ``<think>``.
 
-
-def _retry_after(headers: http.client.HTTPMessage) -> float | None:
-    """Seconds that a server asks to wait, which it says as a number or a date."""
-    said = (headers.get("Retry-After") or "").strip()
-    try:
-        return float(said)
-    except ValueError:
-        pass
-    try:
-        return parsedate_to_datetime(said).timestamp() - time.time()
-    except (ValueError, TypeError):
-        return None
-
-
-_THOUGHT = r"(?:think|thinking|thought|reasoning|scratchpad|analysis)"
-_CLOSING = re.compile(rf"</{_THOUGHT}>", re.IGNORECASE)
-_OPENING = re.compile(rf"<{_THOUGHT}>", re.IGNORECASE)
-
-
-def after_thinking(reply: str) -> str:
-    """Return what a reply says without what was thought in tags such as ``<think>``.
-
-    Many servers leave the opening tag out: all before the last closing one is thought, and all
-    behind one that stays open.
+    Many servers leave the opening tag out: everything before the last closing tag is reasoning, and
+    everything after a tag that stays open.
     """
-    said = _CLOSING.split(reply)[-1]
-    return _OPENING.split(said, maxsplit=1)[0]
+    answer = _CLOSING.split(reply)[-1]
+    return _OPENING.split(answer, maxsplit=1)[0]

@@ -1,13 +1,12 @@
-"""Where a language model is asked: addresses, API keys and prices as the command line names them.
+"""Where and how patiently a language model is asked: addresses, API keys, prices and retries.
 
 API keys come from the environment alone.
 """
 
 from __future__ import annotations
 
-import http.client
 import os
-import ssl
+import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 from urllib.parse import SplitResult, urlsplit
@@ -16,6 +15,8 @@ from diaghoi.exceptions import InputError
 
 KEY = "DIAGHOI_API_KEY"
 """The environment variable with the API key, unless an endpoint names another."""
+
+_COMPLETIONS = "/chat/completions"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,7 +36,8 @@ class Endpoint:
     Raises
     ------
     InputError
-        For an address that is none, or holds a password.
+        For text that is not an address, an address with a password, and a variable that is not set
+        or does not hold a key.
     """
 
     url: str
@@ -46,7 +48,8 @@ class Endpoint:
         parts = self._parts
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise InputError(
-                f"{self.url:.80}: is no address of a model; give one like http://localhost:8000/v1"
+                f"{self.url:.80}: is not the address of a model; give one like "
+                "http://localhost:8000/v1"
             )
         if parts.username or parts.password or parts.query:
             raise InputError(
@@ -55,10 +58,16 @@ class Endpoint:
             )
         if not self.model:
             raise InputError(f"{self.url}: names no model; give URL,MODEL")
-        if self.key_variable is not None and not os.environ.get(self.key_variable):
+        if self.key_variable is not None and not self.key:
             raise InputError(
                 f"{self.model}: the environment variable {self.key_variable} is not set; set it to "
                 "the API key"
+            )
+        # Header libraries quote what they refuse, so such a key would end up in a message.
+        if not (self.key.isascii() and self.key.isprintable()):
+            raise InputError(
+                f"{self.model}: the environment variable {self.key_variable} holds line ends or "
+                "letters that an API key cannot have; set it to the key alone"
             )
 
     @property
@@ -67,7 +76,7 @@ class Endpoint:
             parts = urlsplit(self.url)
             _ = parts.port
         except ValueError:
-            raise InputError(f"{self.url:.80}: is no address of a model") from None
+            raise InputError(f"{self.url:.80}: is not the address of a model") from None
         return parts
 
     @property
@@ -76,22 +85,51 @@ class Endpoint:
         return self._parts.netloc
 
     @property
-    def path(self) -> str:
-        """The path that questions are posted to."""
-        path = self._parts.path.rstrip("/")
-        return path if path.endswith("/chat/completions") else f"{path}/chat/completions"
+    def base_url(self) -> str:
+        """The address without ``/chat/completions``, as OpenAI's client takes it."""
+        return self.url.rstrip("/").removesuffix(_COMPLETIONS)
 
-    def connect(self, timeout: float) -> http.client.HTTPConnection:
-        """Make a connection, which opens with the first question."""
-        parts = self._parts
-        if parts.scheme == "http":
-            return http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=timeout)
-        return http.client.HTTPSConnection(
-            parts.hostname or "",
-            parts.port,
-            timeout=timeout,
-            context=ssl.create_default_context(),
-        )
+    @property
+    def key(self) -> str:
+        """The API key, empty where there is none; read anew each time and never kept."""
+        return os.environ.get(self.key_variable or "", "")
+
+
+@dataclass(frozen=True, kw_only=True)
+class RetryPolicy:
+    """How long to wait, and how often to try.
+
+    Parameters
+    ----------
+    tries : int
+        Tries of each request.
+    timeout : float
+        Seconds to wait for a reply.
+    pause : float
+        Seconds before the second try; they double with each further one.
+    longest : float
+        The longest pause in seconds, also where a server asks for more.
+    """
+
+    tries: int = 6
+    timeout: float = 120.0
+    pause: float = 1.0
+    longest: float = 60.0
+
+    def seconds(self, attempt: int, requested: float | None) -> float:
+        """Pause after a failed try (from 0).
+
+        Parameters
+        ----------
+        attempt : int
+            Number of the try, from 0.
+        requested : float or None
+            Seconds for which the server asks; by default the pause is random and grows.
+        """
+        if requested is not None:
+            return min(requested, self.longest) if requested >= 0 else 0.0  # 0 for NaN, too
+        # Randomness only spreads the load of a server: no result depends on it.
+        return min(self.pause * 2.0**attempt, self.longest) * random.uniform(0.5, 1.0)
 
 
 def read_endpoint(text: str, option: str) -> Endpoint:
@@ -135,7 +173,7 @@ def read_endpoints(texts: Sequence[str], option: str) -> list[Endpoint]:
     Raises
     ------
     InputError
-        For something else, a model that is named twice, and where one key would go to several
+        For something else, a model that is named twice, and one key that would go to several
         servers.
     """
     found = [read_endpoint(text, option) for text in texts]

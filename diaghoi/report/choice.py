@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from rich.console import Console
 
-from diaghoi.report.further import Sheet
-from diaghoi.report.numbers import UNDEFINED, shown
-from diaghoi.report.text import heading, percent, print_line, print_table, sheet_table
+from diaghoi.data.table import UNDEFINED, Table, percent, shown, text_row, text_table
+from diaghoi.report.extras import bounds_text
+from diaghoi.report.terminal import print_line, print_table
+from diaghoi.report.text import heading
 
 Result = Mapping[str, Any]
 # Rows of each table of the diagnosis; all are in the JSON.
 SHOWN = 10
+# Title of each figure, and whether it belongs to the one above.
 FIGURES = {
-    "instance_f1": "Instance-F1",
-    "macro_f1": "Macro-F1",
-    "micro_f1": "Micro-F1",
-    "micro_precision": "  precision",
-    "micro_recall": "  recall",
-    "exact_match": "Exact match",
+    "instance_f1": ("Instance-F1", False),
+    "macro_f1": ("Macro-F1", False),
+    "micro_f1": ("Micro-F1", False),
+    "micro_precision": ("precision", True),
+    "micro_recall": ("recall", True),
+    "exact_match": ("Exact match", False),
 }
 WAYS = {
     "letters": "letters",
@@ -56,146 +58,123 @@ def print_choice(result: Result, console: Console | None = None, *, notes: bool 
         f"{result['questions']:,} questions on {result['images']:,} images, "
         f"{result['macro_classes']:,} classes; answers: {ways}",
     )
-    for sheet in choice_sheets(result):
+    for table in choice_tables(result):
         console.print()
-        print_table(console, sheet_table(sheet))
+        print_table(console, table)
     if "positions" in result:
-        told = result["positions"]
+        positions = result["positions"]
         print_line(
             console,
             "The answers do not tell the order of their options."
-            if told is None
-            else f"{told['sentence'][:1].upper()}{told['sentence'][1:]}.",
+            if positions is None
+            else f"{positions['sentence'][:1].upper()}{positions['sentence'][1:]}.",
         )
     for note in result["notes"] if notes else ():
         print_line(console, f"Note: {note}")
 
 
-def choice_sheets(result: Result) -> list[Sheet]:
+def choice_tables(result: Result) -> list[Table]:
     """Make the tables of the evaluation of a model."""
-    sheets = [_figures(result)]
+    tables = [_figures(result)]
     if "selection" in result:
-        sheets.append(_selection(result["selection"]))
+        tables.append(_selection(result["selection"]))
     if "distractors" in result:
-        sheets += _distractors(result["distractors"])
+        tables += _distractors(result["distractors"])
     if result.get("positions") is not None:
-        sheets.append(_positions(result["positions"]))
-    return sheets
+        tables.append(_positions(result["positions"]))
+    return tables
 
 
-def _figures(result: Result) -> Sheet:
-    parts = {"": "Overall"} | {
-        part: title
+def _figures(result: Result) -> Table:
+    parts = {"Overall": result} | {
+        title: result[part]
         for part, title in (("single", "Single"), ("multi", "Multi"))
         if result[part] is not None
     }
-    rows: list[tuple[str, Sequence[str]]] = [
-        (title, [percent((result[part] if part else result)[key]) for part in parts])
-        for key, title in FIGURES.items()
-    ]
-    heads = tuple(parts.values())
-    caption = ""
+    heads, caption = list(parts), ""
     if "intervals" in result:
-        how = result["bootstrap"]
-        heads += (f"{100 * how['confidence']:g} % of resamples",)
-        rows = [
-            (title, [*cells, _bounds(result["intervals"].get(key))])
-            for (title, cells), key in zip(rows, FIGURES, strict=True)
-        ]
+        settings = result["bootstrap"]
+        heads.append(f"{100 * settings['confidence']:g} % of resamples")
         caption = (
-            f"Overall, from {how['resamples']:,} resamples of the images, {how['method']}, seed "
-            f"{how['seed']}."
+            f"Overall, from {settings['resamples']:,} resamples of the images, "
+            f"{settings['method']}, seed {settings['seed']}."
         )
-    return Sheet("Figures, %", heads, rows, caption)
+    rows = []
+    for key, (title, indented) in FIGURES.items():
+        texts = [percent(part[key]) for part in parts.values()]
+        if "intervals" in result:
+            texts.append(bounds_text(result["intervals"].get(key)))
+        rows.append(text_row(title, *texts, indented=indented))
+    return text_table("Figures, %", heads, rows, caption=caption)
 
 
-def _bounds(bounds: Sequence[float] | None) -> str:
-    return UNDEFINED if bounds is None else f"{percent(bounds[0])} to {percent(bounds[1])}"
-
-
-def _selection(found: Result) -> Sheet:
-    named = [("All questions", found)] + [
-        (f"  {row['right_options']} right", row) for row in found["by_right"]
+def _selection(found: Result) -> Table:
+    named = [("All questions", found, False)] + [
+        (f"{row['right_options']} right", row, True) for row in found["by_right"]
     ]
-    rows: list[tuple[str, Sequence[str]]] = [
-        (
+    rows = [
+        text_row(
             name,
-            (
-                shown(row["questions"], "count"),
-                f"{row['picked']:.2f}",
-                *(percent(row[key]) for key in ("right_picked", "wrong_picked", "under", "over")),
-            ),
+            shown(row["questions"], "count"),
+            f"{row['picked']:.2f}",
+            *(percent(row[key]) for key in ("right_picked", "wrong_picked", "under", "over")),
+            indented=indented,
         )
-        for name, row in named
+        for name, row, indented in named
     ]
-    return Sheet(
+    shares = ("Of the\nright, %", "Of the\nwrong, %", "Too few,\n%", "Too many,\n%")
+    return text_table(
         "What is picked",
-        (
-            "Number",
-            "Picked",
-            "Of the\nright, %",
-            "Of the\nwrong, %",
-            "Too few,\n%",
-            "Too many,\n%",
-        ),
+        ("Number", "Picked", *shares),
         rows,
-        f"Picked options a question, where {found['right']:.2f} are right on average; none are "
-        f"picked in {percent(found['empty'])} %.",
+        caption=f"Picked options a question, where {found['right']:.2f} are right on average; none "
+        f"are picked in {percent(found['empty'])} %.",
     )
 
 
-def _distractors(found: Result) -> list[Sheet]:
-    """Tables of the wrong options that fool the model."""
-    sheets = []
+def _distractors(found: Result) -> list[Table]:
+    """Make the tables of the wrong options that fool the model."""
+    tables = []
     for key, title, name in (
         ("classes", "Wrong options picked most", "class"),
         ("verbs", "Verbs of wrong options", "verb"),
         ("objects", "Objects of wrong options", "object"),
     ):
-        rows: list[tuple[str, Sequence[str]]] = [
-            (row[name].replace("_", " "), _fooled(row)) for row in found[key][:SHOWN]
-        ]
-        sheets.append(Sheet(title, ("Shown", "Picked", "Rate, %"), rows))
+        rows = [text_row(row[name].replace("_", " "), *_fooled(row)) for row in found[key][:SHOWN]]
+        tables.append(text_table(title, ("Shown", "Picked", "Rate, %"), rows))
     for key, title in (("confused_verbs", "verbs"), ("confused_objects", "objects")):
         rows = [
-            (
+            text_row(
                 f"{row['picked_for']} → {row['right']}".replace("_", " "),
-                (*_fooled(row), shown(row["instead"], "count")),
+                *_fooled(row),
+                shown(row["instead"], "count"),
             )
             for row in found[key][:SHOWN]
         ]
-        sheets.append(
-            Sheet(
-                f"Confusions of {title}",
-                ("Shown", "Picked", "Rate, %", "Instead"),
-                rows,
-                f"Wrong → right option{' of the same object' if title == 'verbs' else ''}. "
-                "Instead: the right one was not picked.",
-            )
+        caption = (
+            f"Wrong → right option{' of the same object' if title == 'verbs' else ''}. "
+            "Instead: the right one was not picked."
         )
-    return [sheet for sheet in sheets if sheet.rows]
+        heads = ("Shown", "Picked", "Rate, %", "Instead")
+        tables.append(text_table(f"Confusions of {title}", heads, rows, caption=caption))
+    return [table for table in tables if table.rows]
 
 
 def _fooled(row: Result) -> tuple[str, str, str]:
     return shown(row["shown"], "count"), shown(row["picked"], "count"), percent(row["rate"])
 
 
-def _positions(found: Result) -> Sheet:
-    rows: list[tuple[str, Sequence[str]]] = [
-        (
+def _positions(found: Result) -> Table:
+    rows = [
+        text_row(
             row["position"],
-            (
-                shown(row["shown"], "count"),
-                shown(row["picked"], "count"),
-                shown(row["expected"], "number"),
-                shown(row["excess"], "points"),
-                UNDEFINED if row["p_holm"] is None else f"{row['p_holm']:.3f}",
-            ),
+            shown(row["shown"], "count"),
+            shown(row["picked"], "count"),
+            shown(row["expected"], "number"),
+            shown(row["excess"], "points"),
+            UNDEFINED if row["p_holm"] is None else f"{row['p_holm']:.3f}",
         )
         for row in found["positions"]
     ]
-    return Sheet(
-        "Position",
-        ("Shown", "Picked", "Expected", "Excess, %", "p, corrected"),
-        rows,
-    )
+    heads = ("Shown", "Picked", "Expected", "Excess, %", "p, corrected")
+    return text_table("Position", heads, rows)

@@ -9,17 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from diaghoi.diagnosis.tables import Table, sorted_table
+from diaghoi.diagnosis.tables import Columns, sorted_table
 from diaghoi.exceptions import InputError
 from diaghoi.formats.containers.atomic import replacing
 from diaghoi.report.spreadsheet import csv_text
 
 SUFFIXES = (".csv", ".json")
-Row = tuple[Any, ...]
 
 
 def write_table(
-    path: str | PathLike[str], table: Table, *, sort: str | None = None, descending: bool = False
+    path: str | PathLike[str], table: Columns, *, sort: str | None = None, descending: bool = False
 ) -> None:
     """Write a table; the file appears whole or not at all.
 
@@ -75,7 +74,7 @@ def _cells(column: Any) -> list[Any]:
     return [None if nan else value for value, nan in zip(cells, missing, strict=True)]
 
 
-def _json(names: list[str], rows: list[Row]) -> str:
+def _json(names: list[str], rows: list[tuple[Any, ...]]) -> str:
     objects = (
         json.dumps(dict(zip(names, row, strict=True)), ensure_ascii=False, allow_nan=False)
         for row in rows

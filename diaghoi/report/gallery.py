@@ -17,7 +17,7 @@ from diaghoi.exceptions import InputError, some_of
 from diaghoi.formats.containers.atomic import replacing
 from diaghoi.formats.pictures.folder import DAMAGED, MISSING, RESHAPED, UNSAFE, Picture, Pictures
 from diaghoi.report.json import write_json
-from diaghoi.report.spreadsheet import Cell, csv_text
+from diaghoi.report.spreadsheet import CsvValue, csv_text
 
 INDEX = "index"
 CORNERS = ("left", "top", "right", "bottom")
@@ -27,7 +27,7 @@ BOXES = ("human", "object", "annotated_human", "annotated_object")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Section:
+class ErrorCases:
     """The cases of one error.
 
     Parameters
@@ -61,7 +61,7 @@ class Gallery:
         The :data:`diaghoi.cases.similarities.KINDS` that all cases are of; empty for any.
     similarities : Similarities or None
         What action and object errors were compared by; None where they were not.
-    sections : tuple of Section
+    sections : tuple of ErrorCases
         In the order of the errors that were asked for.
     """
 
@@ -71,7 +71,7 @@ class Gallery:
     signature: str
     categories_count: bool
     hoi: str
-    sections: tuple[Section, ...]
+    sections: tuple[ErrorCases, ...]
     kinds: tuple[str, ...] = ()
     similarities: Similarities | None = None
 
@@ -117,7 +117,7 @@ def gallery_of(
         kinds=tuple(kinds),
         similarities=similarities,
         sections=tuple(
-            Section(
+            ErrorCases(
                 error=error,
                 cases=tuple(
                     worst_cases(diagnosis, annotations, predictions, error, top=top, **chosen)
@@ -259,7 +259,7 @@ def _write_index(folder: Path, gallery: Gallery, rows: list[dict[str, Any]]) -> 
 _NO_CASE: dict[str, Any] = dict.fromkeys(("file", "picture", *Case.__dataclass_fields__))
 
 
-def _cells(row: dict[str, Any]) -> Iterator[tuple[str, Cell]]:
+def _cells(row: dict[str, Any]) -> Iterator[tuple[str, CsvValue]]:
     """Give a row of the index as single cells: sizes and boxes number by number."""
     for name, value in row.items():
         if name == "size":

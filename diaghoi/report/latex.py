@@ -14,10 +14,8 @@ from typing import NamedTuple
 
 from diaghoi._version import __version__
 from diaghoi.comparison.comparison import Comparison
-from diaghoi.comparison.figures import Column
-from diaghoi.comparison.tables import Row, Table
-from diaghoi.report.layout import blocks, group_runs, widened
-from diaghoi.report.numbers import shown_cell
+from diaghoi.data.table import Column, Row, Table
+from diaghoi.report.layout import column_blocks, group_runs, widened
 
 # Width of one column of the paper and of both, in points.
 COLUMN_WIDTH, TEXT_WIDTH = 234.9, 496.8
@@ -44,7 +42,7 @@ class Type(NamedTuple):
 LARGE, SMALL = Type(r"\footnotesize", 4.3, 4.0), Type(r"\scriptsize", 4.0, 2.5)
 
 
-class Layout(NamedTuple):
+class PaperLayout(NamedTuple):
     """How a table is set: its environment, size of type, and blocks of columns."""
 
     environment: str
@@ -82,15 +80,13 @@ def escaped(text: str) -> str:
 
 
 def _table(table: Table, comparison: Comparison) -> str:
-    stubs = {"Model": [row.title for row in table.rows]}
-    if comparison.has_backbones:
-        stubs["Backbone"] = [row.backbone for row in table.rows]
-    names = [max(map(len, (stub, *words))) for stub, words in stubs.items()]
+    titles = zip(table.heads, *(row.titles for row in table.rows), strict=True)
+    names = [max(map(len, column)) for column in titles]
     letters = widened(table.columns, [_letters(table, n) for n in range(len(table.columns))], 2)
     layout = _layout(table.columns, letters, [min(name, LONGEST_LABEL) for name in names])
     broken = f"p{{{LONGEST_LABEL * layout.type.letter:.0f}pt}}"
     kinds = ["l" if name <= LONGEST_LABEL else broken for name in names]
-    tabulars = [_tabular(table, block, letters, list(stubs), kinds) for block in layout.blocks]
+    tabulars = [_tabular(table, block, letters, kinds) for block in layout.blocks]
     return "\n".join(
         (
             rf"\begin{{{layout.environment}}}[t]",
@@ -118,11 +114,11 @@ def _caption(table: Table, comparison: Comparison) -> str:
 def _letters(table: Table, place: int) -> int:
     """Letters that the widest figure of a column, or word of its title, takes."""
     column = table.columns[place]
-    figures = [shown_cell(row.cells[place], column, row) for row in table.rows]
+    figures = [row.cells[place].shown for row in table.rows]
     return max(map(len, (*figures, *column.title.split())))
 
 
-def _layout(columns: Sequence[Column], letters: Sequence[int], names: Sequence[int]) -> Layout:
+def _layout(columns: Sequence[Column], letters: Sequence[int], names: Sequence[int]) -> PaperLayout:
     """Choose where a table fits: in one column of the paper, in both, or in both and broken."""
     layouts = []
     for environment, type_, width in (
@@ -132,27 +128,24 @@ def _layout(columns: Sequence[Column], letters: Sequence[int], names: Sequence[i
     ):
         room = width - sum(name * type_.letter + 2 * type_.gap for name in names)
         widths = [round(number * type_.letter + 2 * type_.gap) for number in letters]
-        layouts.append(Layout(environment, type_, blocks(columns, widths, int(room))))
+        layouts.append(PaperLayout(environment, type_, column_blocks(columns, widths, int(room))))
     return next((layout for layout in layouts if len(layout.blocks) == 1), layouts[-1])
 
 
 def _tabular(
-    table: Table,
-    block: Sequence[int],
-    letters: Sequence[int],
-    stubs: Sequence[str],
-    kinds: Sequence[str],
+    table: Table, block: Sequence[int], letters: Sequence[int], kinds: Sequence[str]
 ) -> str:
-    """Write some of the columns of a table, with the names of the models."""
+    """Write some of the columns of a table, with the titles of its rows."""
     columns = [table.columns[place] for place in block]
-    rows = [*_heads(columns, [letters[place] for place in block], stubs), r"\midrule"]
-    for number, section in enumerate(table.sections):
+    rows = [*_heads(columns, [letters[place] for place in block], table.heads), r"\midrule"]
+    for number, group in enumerate(table.row_groups):
         if number:
             rows.append(r"\midrule")
-        if section.title:
-            title = rf"\emph{{{escaped(section.title)}}}"
-            rows.append(rf"\multicolumn{{{len(stubs) + len(block)}}}{{@{{}}l}}{{{title}}} \\")
-        rows += [_row(row, table.columns, block, kinds) for row in section.rows]
+        if group.title:
+            title = rf"\emph{{{escaped(group.title)}}}"
+            span = len(table.heads) + len(block)
+            rows.append(rf"\multicolumn{{{span}}}{{@{{}}l}}{{{title}}} \\")
+        rows += [_row(row, block, kinds) for row in group.rows]
     return "\n".join(
         (
             rf"\begin{{tabular}}{{@{{}}{''.join(kinds)}{'r' * len(block)}@{{}}}}",
@@ -164,15 +157,17 @@ def _tabular(
     )
 
 
-def _heads(columns: Sequence[Column], letters: Sequence[int], stubs: Sequence[str]) -> list[str]:
+def _heads(
+    columns: Sequence[Column], letters: Sequence[int], row_heads: Sequence[str]
+) -> list[str]:
     """Write the titles of the groups with rules below, and those of the columns."""
-    heads, rules = [""] * len(stubs), []
+    heads, rules = [""] * len(row_heads), []
     for group, members in group_runs(columns):
         if not group:
             heads += [""] * len(members)
             continue
         heads.append(rf"\multicolumn{{{len(members)}}}{{c}}{{{escaped(group)}}}")
-        first, last = len(stubs) + members[0] + 1, len(stubs) + members[-1] + 1
+        first, last = len(row_heads) + members[0] + 1, len(row_heads) + members[-1] + 1
         rules.append(rf"\cmidrule(lr){{{first}-{last}}}")
     lines = [_line(heads), " ".join(rules)] if rules else []
     titles = [
@@ -180,25 +175,26 @@ def _heads(columns: Sequence[Column], letters: Sequence[int], stubs: Sequence[st
         for column, width in zip(columns, letters, strict=True)
     ]
     most = max(map(len, titles))
-    titles = [*([stub] for stub in stubs), *titles]
-    words = [[*[""] * (most - len(title)), *title] for title in titles]
-    return [*lines, *(_line(list(map(escaped, line))) for line in zip(*words, strict=True))]
+    titles = [*([head] for head in row_heads), *titles]
+    columns_of_lines = [[*[""] * (most - len(title)), *title] for title in titles]
+    shown = zip(*columns_of_lines, strict=True)
+    return [*lines, *(_line(list(map(escaped, line))) for line in shown)]
 
 
-def _row(row: Row, columns: Sequence[Column], block: Sequence[int], kinds: Sequence[str]) -> str:
-    words = []
-    for kind, text in zip(kinds, (row.title, row.backbone), strict=False):
-        word = escaped(text)
-        words.append(rf"\raggedright {word}" if kind.startswith("p") else word)
-    if row.kind != "model":
-        words[0] = rf"\emph{{{words[0]}}}"
-    elif words[0].startswith(("[", "*")):
+def _row(row: Row, block: Sequence[int], kinds: Sequence[str]) -> str:
+    cells = []
+    for kind, text in zip(kinds, row.titles, strict=True):
+        title = escaped(text)
+        cells.append(rf"\raggedright {title}" if kind.startswith("p") else title)
+    if row.kind != "entry":
+        cells[0] = rf"\emph{{{cells[0]}}}"
+    elif cells[0].startswith(("[", "*")):
         # Read as arguments of the end of the row before.
-        words[0] = f"{{}}{words[0]}"
+        cells[0] = f"{{}}{cells[0]}"
     for place in block:
-        text = escaped(shown_cell(row.cells[place], columns[place], row))
-        words.append(rf"\textbf{{{text}}}" if row.cells[place].best else text)
-    return _line(words)
+        text = escaped(row.cells[place].shown)
+        cells.append(rf"\textbf{{{text}}}" if row.cells[place].best else text)
+    return _line(cells)
 
 
 def _line(cells: Sequence[str]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from diaghoi.comparison.figures import Column
+from diaghoi.data.table import Column
 
 
 def group_runs(columns: Sequence[Column]) -> Iterator[tuple[str, list[int]]]:
@@ -34,7 +34,7 @@ def widened(columns: Sequence[Column], widths: Sequence[int], gap: int) -> list[
     return wide
 
 
-def blocks(columns: Sequence[Column], widths: Sequence[int], room: int) -> list[list[int]]:
+def column_blocks(columns: Sequence[Column], widths: Sequence[int], room: int) -> list[list[int]]:
     """Break the columns of a table into as few blocks as fit, of about the same width.
 
     Parameters

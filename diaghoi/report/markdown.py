@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 
 from diaghoi.comparison.comparison import Comparison
-from diaghoi.comparison.tables import Table
-from diaghoi.report.numbers import shown_cell
+from diaghoi.data.table import Table
 
 SPECIAL = re.compile(r"([\\`*_\[\]<>|~&$#])")
 
@@ -22,7 +21,7 @@ def to_markdown(comparison: Comparison) -> str:
     parts = [f"Models on {escaped(comparison.subject)}."]
     parts += [f"**Caution:** {escaped(caveat)}." for caveat in comparison.caveats]
     for table in comparison.tables:
-        parts += [f"### {escaped(table.title)}", _table(table, comparison.has_backbones)]
+        parts += [f"### {escaped(table.title)}", _table(table)]
         best = f" Bold: {table.best}." if table.marked else ""
         parts.append(escaped(f"{table.caption}{best}"))
     if comparison.differences:
@@ -38,27 +37,19 @@ def escaped(text: str) -> str:
     return SPECIAL.sub(r"\\\1", " ".join(text.split()))
 
 
-def _table(table: Table, backbones: bool) -> str:
-    staged = any(section.title for section in table.sections)
-    stubs = [*([table.grouping] if staged else []), "Model", *(["Backbone"] if backbones else [])]
-    heads = [f"{column.group} {column.title}".strip() for column in table.columns]
+def _table(table: Table) -> str:
+    grouped = any(group.title for group in table.row_groups)
+    heads = [*([table.grouping] if grouped else []), *table.heads]
+    titles = [f"{column.group} {column.title}".strip() for column in table.columns]
     lines = [
-        _line([*stubs, *map(escaped, heads)]),
-        _line([*["---"] * len(stubs), *["---:"] * len(heads)]),
+        _line([*heads, *map(escaped, titles)]),
+        _line([*["---"] * len(heads), *["---:"] * len(titles)]),
     ]
-    for section in table.sections:
-        for row in section.rows:
-            words = [
-                *([section.title] if staged else []),
-                row.title,
-                *([row.backbone] if backbones else []),
-            ]
-            figures = [
-                f"**{text}**" if cell.best else text
-                for cell, column in zip(row.cells, table.columns, strict=True)
-                for text in [shown_cell(cell, column, row)]
-            ]
-            lines.append(_line([*map(escaped, words), *figures]))
+    for group in table.row_groups:
+        for row in group.rows:
+            names = [*([group.title] if grouped else []), *row.titles]
+            figures = [f"**{cell.shown}**" if cell.best else cell.shown for cell in row.cells]
+            lines.append(_line([*map(escaped, names), *figures]))
     return "\n".join(lines)
 
 

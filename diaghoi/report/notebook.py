@@ -10,12 +10,12 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
-from diaghoi.data.protocol import Protocol
+from diaghoi.data.protocol import Protocol, phrases_of
+from diaghoi.data.table import Row, Table
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.oracles import Oracle
-from diaghoi.report.html.summary import Row, Summary, summaries
 from diaghoi.report.html.words import in_unicode
-from diaghoi.report.text import counts_line, heading, pairs_line
+from diaghoi.report.text import counts_line, heading, pairs_line, report_tables
 from diaghoi.report.verdict import verdict
 
 TABLE = "border-collapse:collapse;margin:0.8em 0"
@@ -56,67 +56,67 @@ def diagnosis_html(result: Mapping[str, Any]) -> str:
         HTML without scripts and colours.
     """
     protocol, notes = result["protocol"], result["notes"]
-    mean_ap, errors, parts = (_table(summary) for summary in summaries(result))
-    title = _words(f"{heading(result)} ({protocol['name']})")
-    lines = "<br>".join(map(_words, (verdict(result), counts_line(result))))
-    pairs = f"{parts}<p>{_words(pairs_line(result))}</p>"
+    mean_ap, errors, parts = map(_table, report_tables(result))
+    title = _escaped(f"{heading(result)} ({protocol['name']})")
+    lines = "<br>".join(map(_escaped, (verdict(result), counts_line(result))))
+    pairs = f"{parts}<p>{_escaped(pairs_line(result))}</p>"
     number = f"{len(notes)} note{'s' if len(notes) > 1 else ''}"
     return (
         f"<div><p><strong>{title}</strong><br>{lines}</p>{mean_ap}{errors}"
         + (_unfolding(number, _list(notes)) if notes else "")
         + _unfolding("Pairs, negatives, actions", pairs)
-        + _unfolding(f"Protocol {protocol['name']}", _list(protocol["signature"].split(" | ")))
+        + _unfolding(f"Protocol {protocol['name']}", _list(phrases_of(protocol["signature"])))
         + "</div>"
     )
 
 
 def protocol_html(protocol: Protocol) -> str:
     """Show a protocol: its name, and each of its choices."""
-    choices = _list(protocol.signature.split(" | "))
-    return f"<div><p><strong>Protocol {_words(protocol.name)}</strong></p>{choices}</div>"
+    choices = _list(phrases_of(protocol.signature))
+    return f"<div><p><strong>Protocol {_escaped(protocol.name)}</strong></p>{choices}</div>"
 
 
 def oracle_html(oracle: Oracle) -> str:
     """Show an oracle: its title, its name, and what it repairs."""
     paragraphs = oracle.definition.replace("`", "").split("\n\n")
-    text = "".join(f"<p>{_words(' '.join(each.split()))}</p>" for each in paragraphs)
-    title = f"<strong>{_words(oracle.title)}</strong> <code>{_words(oracle.name)}</code>"
+    text = "".join(f"<p>{_escaped(' '.join(each.split()))}</p>" for each in paragraphs)
+    title = f"<strong>{_escaped(oracle.title)}</strong> <code>{_escaped(oracle.name)}</code>"
     return f"<div><p>Oracle {title}</p>{text}</div>"
 
 
-def _words(text: str) -> str:
+def _escaped(text: str) -> str:
     return escape(in_unicode(text))
 
 
 def _list(points: Sequence[str]) -> str:
-    return "<ul>" + "".join(f"<li>{_words(point)}</li>" for point in points) + "</ul>"
+    return "<ul>" + "".join(f"<li>{_escaped(point)}</li>" for point in points) + "</ul>"
 
 
 def _unfolding(title: str, content: str) -> str:
-    return f"<details><summary>{_words(title)}</summary>{content}</details>"
+    return f"<details><summary>{_escaped(title)}</summary>{content}</details>"
 
 
-def _table(summary: Summary) -> str:
-    """Write a table; a rule stands above each of its blocks, and its remarks below it."""
-    first, *others = summary.heads
-    head = _cell("th", first, HEAD.format("left"), "col")
-    head += "".join(_cell("th", other, HEAD.format("right"), "col") for other in others)
+def _table(table: Table) -> str:
+    """Write a table, with a rule above each group of its rows, and its remarks below."""
+    head = _cell("th", table.heads[0], HEAD.format("left"), "col")
+    right = HEAD.format("right")
+    head += "".join(_cell("th", column.title, right, "col") for column in table.columns)
     bodies = "".join(
-        f"<tbody>{''.join(_row(row, rule=row is block[0]) for row in block)}</tbody>"
-        for block in summary.blocks
+        f"<tbody>{''.join(_row(row, rule=row is group.rows[0]) for row in group.rows)}</tbody>"
+        for group in table.row_groups
     )
-    remarks = "".join(f"<p>{_words(remark)}</p>" for remark in summary.remarks)
+    remarks = "".join(f"<p>{_escaped(remark)}</p>" for remark in table.caption.splitlines())
     return f'<table style="{TABLE}"><thead><tr>{head}</tr></thead>{bodies}</table>{remarks}'
 
 
 def _row(row: Row, *, rule: bool) -> str:
     border = f";{RULE}" if rule else ""
-    name = _cell("th", row.name, (INDENTED if row.indented else NAME) + border, "row")
-    cells = (_cell("td", cell, NUMBER + border) for cell in row.cells)
+    name = _cell("th", row.title, (INDENTED if row.indented else NAME) + border, "row")
+    cells = (_cell("td", cell.shown, NUMBER + border) for cell in row.cells)
     return f"<tr>{name}{''.join(cells)}</tr>"
 
 
 def _cell(tag: str, text: str, style: str, scope: str = "") -> str:
     scope = f' scope="{scope}"' if scope else ""
-    shown = "<br>".join(map(_words, text.split("\n")))
+    shown = "<br>".join(map(_escaped, text.split("\n")))
     return f'<{tag}{scope} style="{style}">{shown}</{tag}>'

@@ -15,8 +15,8 @@ from diaghoi._version import __version__
 from diaghoi.choice.ask.sent_pictures import picture_size
 from diaghoi.choice.build.build import ChoiceBenchmark
 from diaghoi.choice.build.candidates import ImageTargets
-from diaghoi.choice.build.options import seeded
 from diaghoi.choice.questions import Box, Question
+from diaghoi.data.arrays.seeding import seeded
 from diaghoi.exceptions import some_of
 from diaghoi.formats.containers.atomic import replacing
 from diaghoi.formats.pictures.folder import Pictures

@@ -8,18 +8,11 @@ from typing import Any
 from rich.console import Console
 
 from diaghoi.cases.similarities import COMPARED, NEAR, PLAUSIBLE, Similarities
+from diaghoi.data.protocol import phrases_of
+from diaghoi.data.table import Table, percent, shown, text_row, text_table
 from diaghoi.evaluation.means import TITLES
-from diaghoi.report.further import Sheet
-from diaghoi.report.numbers import shown
-from diaghoi.report.text import (
-    counts_line,
-    heading,
-    percent,
-    print_line,
-    print_table,
-    sheet_table,
-    wrapped,
-)
+from diaghoi.report.terminal import print_line, print_table, wrapped
+from diaghoi.report.text import counts_line, heading
 
 Result = Mapping[str, Any]
 # Confusions and classes that a report shows; all are in the JSON.
@@ -45,9 +38,9 @@ def print_semantic(
     console = Console(highlight=False) if console is None else console
     print_line(console, f"{heading(result)}, semantic evaluation", style="bold")
     print_line(console, f"{counts_line(result)}, {result['counts']['classes']:,} classes")
-    for sheet in semantic_sheets(result, classes):
+    for table in semantic_tables(result, classes):
         console.print()
-        print_table(console, sheet_table(sheet))
+        print_table(console, table)
     console.print()
     for line in table_lines(result):
         print_line(console, line)
@@ -55,7 +48,7 @@ def print_semantic(
         ("Measure", result["measure"]["signature"]),
         (f"Protocol {result['protocol']['name']}", result["protocol"]["signature"]),
     ):
-        first, *rest = signature.split(" | ")
+        first, *rest = phrases_of(signature)
         for line in wrapped([f"{title}: {first}", *rest], console):
             print_line(console, line)
     for note in result["notes"] if notes else ():
@@ -85,30 +78,30 @@ def similarity_in_words(similarities: Similarities) -> str:
     )
 
 
-def semantic_sheets(result: Result, classes: int = 0) -> list[Sheet]:
+def semantic_tables(result: Result, classes: int = 0) -> list[Table]:
     """Make the tables of a semantic evaluation; classes are left out where 0 are asked for."""
-    sheets = [_figures(result), _rates(result)]
+    tables = [_figures(result), _rates(result)]
     if classes:
-        sheets.append(_classes(result["classes"], classes))
+        tables.append(_classes(result["classes"], classes))
     if result.get("diagnosis") is not None:
-        sheets += _diagnosis(result["diagnosis"])
-    return sheets
+        tables += _diagnosis(result["diagnosis"])
+    return tables
 
 
-def _figures(result: Result) -> Sheet:
+def _figures(result: Result) -> Table:
     splits = list(result["splits"]["mf1"])
     names = {"soft_map": "Soft mAP", "map": "mAP, exact matching", "mf1": "Soft mF1"}
-    rows: list[tuple[str, Sequence[str]]] = [
-        (name, [percent(result["splits"][key][split]) for split in splits])
+    rows = [
+        text_row(name, *(percent(result["splits"][key][split]) for split in splits))
         for key, name in names.items()
     ]
-    return Sheet("Figures, %", tuple(TITLES.get(split, split) for split in splits), rows)
+    return text_table("Figures, %", [TITLES.get(split, split) for split in splits], rows)
 
 
-def _rates(result: Result) -> Sheet:
+def _rates(result: Result) -> Table:
     tau = result["measure"]["tau"]
-    rows: list[tuple[str, Sequence[str]]] = [
-        (name, [percent(result[f"{key}{ending}"]) for ending in ("", "_all_predictions")])
+    rows = [
+        text_row(name, percent(result[key]), percent(result[f"{key}_all_predictions"]))
         for key, name in (
             ("gt_miss_rate", "Annotated triplets without prediction"),
             ("prediction_miss_rate", "Predictions without annotated triplet"),
@@ -118,94 +111,84 @@ def _rates(result: Result) -> Sheet:
     caption = f"mF1 counts {number:,} predictions"
     if result["measure"]["scores"]:
         caption += f", those with a score rank of at least {tau:g}"
-    return Sheet("Miss rates, %", ("As in mF1", "All predictions"), rows, f"{caption}.")
+    heads = ("As in mF1", "All predictions")
+    return text_table("Miss rates, %", heads, rows, caption=f"{caption}.")
 
 
-def _classes(classes: Sequence[Result], number: int) -> Sheet:
+def _classes(classes: Sequence[Result], number: int) -> Table:
     ranked = sorted(classes, key=lambda one: (one["ap"] or 0) - (one["soft_ap"] or 0))[:number]
-    rows: list[tuple[str, Sequence[str]]] = [
-        (
+    rows = [
+        text_row(
             one["name"],
-            (
-                shown(one["annotated"], "count"),
-                percent(one["soft_ap"]),
-                percent(one["ap"]),
-                percent(one["f1"]),
-            ),
+            shown(one["annotated"], "count"),
+            *(percent(one[key]) for key in ("soft_ap", "ap", "f1")),
         )
         for one in ranked
     ]
-    return Sheet("Gain most by similarity, %", ("Annotated", "Soft AP", "AP", "Soft F1"), rows)
+    heads = ("Annotated", "Soft AP", "AP", "Soft F1")
+    return text_table("Gain most by similarity, %", heads, rows)
 
 
-def _diagnosis(found: Result) -> list[Sheet]:
-    """Tables of what action and object errors mean."""
-    head = ("Count", "Share, %", "ΔmAP", "Of ΔmAP, %")
-    sheets = []
-    for error in (name for name in COMPARED if name in found):
-        rows: list[tuple[str, Sequence[str]]] = [
-            (
-                kind["title"],
-                (
-                    shown(kind["count"], "count"),
-                    percent(kind["share"]),
-                    shown(kind["delta_map"], "points"),
-                    percent(kind["delta_share"]),
-                ),
-            )
-            for kind in found[error]["kinds"]
-            if kind["count"]
-        ]
-        total = shown(found[error]["delta_map"], "points")
-        caption = (
-            f"Compared with {found[error]['compared_with']}.\n"
-            f"ΔmAP: Shapley values, which add up to the {total} of all of them."
-        )
-        if rows:
-            sheets.append(Sheet(found[error]["title"], head, rows, caption))
-    verbs: list[tuple[str, Sequence[str]]] = [
-        (
+def _diagnosis(found: Result) -> list[Table]:
+    """Make the tables of what action and object errors mean."""
+    tables = [_kinds(found[error]) for error in COMPARED if error in found]
+    tables = [table for table in tables if table.rows]
+    verbs = [
+        text_row(
             one["verb"],
-            (
-                shown(one["count"], "count"),
-                *(percent(one["shares"][kind]) for kind in ("near", "plausible", "wrong")),
-                shown(one["delta_map"], "points"),
-            ),
+            shown(one["count"], "count"),
+            *(percent(one["shares"][kind]) for kind in ("near", "plausible", "wrong")),
+            shown(one["delta_map"], "points"),
         )
         for one in found["verbs"][:SHOWN]
     ]
     if verbs:
-        sheets.append(
-            Sheet(
-                "Annotated verbs",
-                ("Errors", "Near, %", "Plausible, %", "Wrong, %", "ΔmAP"),
-                verbs,
-                "Action errors where a triplet of the verb is annotated; ΔmAP of repairing them.",
-            )
-        )
-    sheets += [
+        caption = "Action errors where a triplet of the verb is annotated; ΔmAP of repairing them."
+        heads = ("Errors", "Near, %", "Plausible, %", "Wrong, %", "ΔmAP")
+        tables.append(text_table("Annotated verbs", heads, verbs, caption=caption))
+    tables += [
         _confusions(what, found[key])
         for what, key in (("verbs", "confusions"), ("objects", "object_confusions"))
         if found[key]
     ]
-    return sheets
+    return tables
 
 
-def _confusions(what: str, found: Sequence[Result]) -> Sheet:
-    rows: list[tuple[str, Sequence[str]]] = [
-        (
+def _kinds(error: Result) -> Table:
+    rows = [
+        text_row(
+            kind["title"],
+            shown(kind["count"], "count"),
+            percent(kind["share"]),
+            shown(kind["delta_map"], "points"),
+            percent(kind["delta_share"]),
+        )
+        for kind in error["kinds"]
+        if kind["count"]
+    ]
+    total = shown(error["delta_map"], "points")
+    return text_table(
+        error["title"],
+        ("Count", "Share, %", "ΔmAP", "Of ΔmAP, %"),
+        rows,
+        caption=f"Compared with {error['compared_with']}.\n"
+        f"ΔmAP: Shapley values, which add up to the {total} of all of them.",
+    )
+
+
+def _confusions(what: str, found: Sequence[Result]) -> Table:
+    rows = [
+        text_row(
             f"{one['predicted']} → {one['annotated']}",
-            (
-                shown(one["count"], "count"),
-                f"{one['similarity']:.2f}",
-                shown(one["delta_map"], "points"),
-            ),
+            shown(one["count"], "count"),
+            f"{one['similarity']:.2f}",
+            shown(one["delta_map"], "points"),
         )
         for one in found[:SHOWN]
     ]
-    return Sheet(
+    return text_table(
         f"Confusions of {what} that cost most",
         ("Count", "Similarity", "ΔmAP"),
         rows,
-        f"Predicted → annotated; the similarity is that of the {what}.",
+        caption=f"Predicted → annotated; the similarity is that of the {what}.",
     )

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
+from diaghoi.data.table import UNDEFINED, Table, percent, text_row, text_table
 from diaghoi.exceptions import some_of
-from diaghoi.report.further import Sheet
-from diaghoi.report.numbers import UNDEFINED, shown
-from diaghoi.report.text import percent
 
 Result = Mapping[str, Any]
-Rows = list[tuple[str, Sequence[str]]]
 
 
-def table_sheets(result: Result) -> Iterator[Sheet]:
+def table_tables(result: Result) -> Iterator[Table]:
     """Show what a table of similarity holds.
 
     Parameters
@@ -24,46 +21,49 @@ def table_sheets(result: Result) -> Iterator[Sheet]:
 
     Yields
     ------
-    Sheet
+    Table
     """
-    yield Sheet(
+    pairs = result["pairs"]
+    yield text_table(
         result["name"],
         ("",),
         [
-            ("Words", (f"{result['words']:,}",)),
-            ("Pairs of two words", (f"{result['pairs']:,}",)),
-            ("  above 0", (f"{result['above_0']:,}",)),
-            ("  in one order alone", (f"{result['one_sided']:,}",)),
-            ("  in contradiction", (f"{result['contradictions']:,}",)),
-            ("Words not identical to themselves", (f"{result['off_diagonal']:,}",)),
-            ("Highest score of the scale", (f"{result['scale']:g}",)),
-            ("Mean similarity", (shown(result["mean"], "percent"),)),
+            text_row("Words", f"{result['words']:,}"),
+            text_row("Pairs of two words", f"{pairs:,}"),
+            text_row("above 0", f"{result['above_0']:,}", indented=True),
+            text_row("in one order alone", f"{result['one_sided']:,}", indented=True),
+            text_row("in contradiction", f"{result['contradictions']:,}", indented=True),
+            text_row("Words not identical to themselves", f"{result['off_diagonal']:,}"),
+            text_row("Highest score of the scale", f"{result['scale']:g}"),
+            text_row("Mean similarity", percent(result["mean"])),
         ],
     )
-    covered: Rows = [
-        (name, (f"{found['covered']:,}", f"{found['words']:,}"))
+    covered = [
+        text_row(name, f"{found['covered']:,}", f"{found['words']:,}")
         for name, found in result["coverage"].items()
     ]
-    yield Sheet("Coverage", ("Covered", "Of"), covered, _missing(result["coverage"]))
-    pairs = max(result["pairs"], 1)
-    distribution: Rows = [
-        (
+    caption = _missing(result["coverage"])
+    yield text_table("Coverage", ("Covered", "Of"), covered, caption=caption)
+    distribution = [
+        text_row(
             f"{each['from']:.1f} to {each['to']:.1f}",
-            (f"{each['pairs']:,}", percent(each["pairs"] / pairs)),
+            f"{each['pairs']:,}",
+            percent(each["pairs"] / max(pairs, 1)),
         )
         for each in result["distribution"]
     ]
-    yield Sheet("Distribution of pairs", ("Pairs", "Share, %"), distribution)
-    raters: Rows = [
-        (each["name"], (f"{each['rated']:,}", percent(each["mean"]))) for each in result["raters"]
+    yield text_table("Distribution of pairs", ("Pairs", "Share, %"), distribution)
+    raters = [
+        text_row(each["name"], f"{each['rated']:,}", percent(each["mean"]))
+        for each in result["raters"]
     ]
-    yield Sheet("Raters", ("Rated", "Mean, %"), raters)
+    yield text_table("Raters", ("Rated", "Mean, %"), raters)
     if result["correlation"]:
-        correlation: Rows = [
-            (" and ".join(each["raters"]), (f"{each['pairs']:,}", _number(each["pearson"])))
+        correlation = [
+            text_row(" and ".join(each["raters"]), f"{each['pairs']:,}", _number(each["pearson"]))
             for each in result["correlation"]
         ]
-        yield Sheet("Correlation of raters", ("Pairs", "Pearson"), correlation)
+        yield text_table("Correlation of raters", ("Pairs", "Pearson"), correlation)
 
 
 def _missing(coverage: Mapping[str, Any]) -> str:
@@ -77,7 +77,7 @@ def _missing(coverage: Mapping[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def subset_sheets(result: Result) -> Iterator[Sheet]:
+def subset_tables(result: Result) -> Iterator[Table]:
     """Show how far subsets of raters agree with people.
 
     Parameters
@@ -87,26 +87,26 @@ def subset_sheets(result: Result) -> Iterator[Sheet]:
 
     Yields
     ------
-    Sheet
+    Table
     """
-    subsets: Rows = [
-        (", ".join(each["raters"]), (str(len(each["raters"])), percent(each["agreement"])))
+    subsets = [
+        text_row(", ".join(each["raters"]), str(len(each["raters"])), percent(each["agreement"]))
         for each in result["subsets"]
     ]
-    yield Sheet(
+    yield text_table(
         "Agreement with people",
         ("Raters", "Agreement, %"),
         subsets,
-        f"{result['pairs']:,} pairs; agreement: 1 less the mean absolute difference.",
+        caption=f"{result['pairs']:,} pairs; agreement: 1 less the mean absolute difference.",
     )
-    sizes: Rows = [
-        (str(each["size"]), (percent(each["mean"]), percent(each["deviation"])))
+    sizes = [
+        text_row(str(each["size"]), percent(each["mean"]), percent(each["deviation"]))
         for each in result["sizes"]
     ]
-    yield Sheet("By number of raters", ("Mean, %", "Deviation, %"), sizes)
+    yield text_table("By number of raters", ("Mean, %", "Deviation, %"), sizes)
 
 
-def agreement_sheets(result: Result) -> Iterator[Sheet]:
+def agreement_tables(result: Result) -> Iterator[Table]:
     """Show how far people agree, and metrics with them.
 
     Parameters
@@ -117,48 +117,46 @@ def agreement_sheets(result: Result) -> Iterator[Sheet]:
 
     Yields
     ------
-    Sheet
+    Table
     """
     kappa, close = result["kappa"], result["agreement"]
-    pairs: Rows = [
-        (f"{one['a']} and {one['b']}", (_number(one["value"]), percent(other["value"])))
+    pairs = [
+        text_row(f"{one['a']} and {one['b']}", _number(one["value"]), percent(other["value"]))
         for one, other in zip(kappa["pairs"], close["pairs"], strict=True)
     ]
-    pairs.append(("Mean", (_number(kappa["mean"]), percent(close["mean"]))))
-    yield Sheet(
+    pairs.append(text_row("Mean", _number(kappa["mean"]), percent(close["mean"])))
+    yield text_table(
         "People",
         ("Kappa", "Agreement, %"),
         pairs,
-        "Kappa: quadratic weights. Agreement: 1 less the mean absolute difference.\n"
+        caption="Kappa: quadratic weights. Agreement: 1 less the mean absolute difference.\n"
         f"Krippendorff's alpha: {_number(result['alpha_ordinal'])} (ordinal), "
         f"{_number(result['alpha_interval'])} (interval).\n"
         f"{result['items']:,} items, {result['ratings']:,} ratings; deviation within an item "
         f"{_number(result['within_item_deviation'])}, standard error of its mean "
         f"{_number(result['standard_error'])}.",
     )
-    ratings: Rows = [
-        (name, tuple(f"{count:,}" for count in counts))
+    ratings = [
+        text_row(name, *(f"{count:,}" for count in counts))
         for name, counts in result["distribution"].items()
     ]
-    yield Sheet("Ratings", tuple(str(level) for level in range(result["scale"] + 1)), ratings)
+    yield text_table("Ratings", [str(level) for level in range(result["scale"] + 1)], ratings)
     if result["metrics"]:
-        metrics: Rows = [
-            (
+        metrics = [
+            text_row(
                 one["name"],
-                (
-                    percent(one["agreement"]),
-                    _number(one["rho"]),
-                    f"{_number(one['low'])} to {_number(one['high'])}",
-                    UNDEFINED if one["p_value"] is None else f"{one['p_value']:.4f}",
-                ),
+                percent(one["agreement"]),
+                _number(one["rho"]),
+                f"{_number(one['low'])} to {_number(one['high'])}",
+                UNDEFINED if one["p_value"] is None else f"{one['p_value']:.4f}",
             )
             for one in result["metrics"]
         ]
-        yield Sheet(
+        yield text_table(
             "Metrics",
             ("Agreement, %", "Spearman", "Interval", "p"),
             metrics,
-            f"Against the mean of the people; {100 * result['confidence']:g} % interval.",
+            caption=f"Against the mean of the people; {100 * result['confidence']:g} % interval.",
         )
 
 

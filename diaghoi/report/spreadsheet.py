@@ -9,10 +9,10 @@ from io import StringIO
 from diaghoi.comparison.comparison import Comparison
 from diaghoi.formats.containers.cells import harmless
 
-Cell = str | int | float | bool | None
+CsvValue = str | int | float | bool | None
 
 
-def csv_text(head: Sequence[str], rows: Iterable[Sequence[Cell]]) -> str:
+def csv_text(head: Sequence[str], rows: Iterable[Sequence[CsvValue]]) -> str:
     """Write rows as CSV.
 
     Parameters
@@ -35,7 +35,7 @@ def csv_text(head: Sequence[str], rows: Iterable[Sequence[Cell]]) -> str:
     return text.getvalue()
 
 
-def _shown(cell: Cell) -> str:
+def _shown(cell: CsvValue) -> str:
     if isinstance(cell, bool):
         return "true" if cell else "false"
     if isinstance(cell, str):
@@ -49,9 +49,9 @@ FIELDS = ("topic", "model", "stage", "backbone", "column", "value")
 def to_csv(comparison: Comparison) -> str:
     """Write the figures of all models in long form; see :func:`csv_text`.
 
-    The fields are ``topic``, ``model``, ``stage``, ``backbone``, ``column`` (the keys of topics and
-    columns as in JSON) and ``value``: at full precision, a fraction where people are shown percent,
-    empty where it is undefined. Means are left out: they would be counted twice.
+    The fields are ``topic``, ``model``, ``stage``, ``backbone``, ``column`` (the keys of tables
+    and columns as in JSON) and ``value``: at full precision, a fraction where people are shown
+    percent, empty where it is undefined. Means are left out: they would be counted twice.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ def to_csv(comparison: Comparison) -> str:
     """
     lines = []
     for table in comparison.tables:
-        rows = {row.title: row for row in table.rows if row.kind == "model"}
+        rows = {row.title: row for row in table.rows if row.kind == "entry"}
         for model in comparison.models:
             about = (table.key, model.label, model.stage, model.backbone)
             for column, cell in zip(table.columns, rows[model.label].cells, strict=True):

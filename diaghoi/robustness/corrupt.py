@@ -1,7 +1,7 @@
 """Corrupt all pictures of a folder.
 
-The result is ``OUT/<corruption>/<severity>/<picture>``, with the names that the pictures have in
-their folder, so that a detector runs on each severity as it runs on the clean pictures.
+Results are ``OUT/<corruption>/<severity>/<picture>``, with the names of the clean pictures, so that
+a detector runs on each severity as on the clean pictures.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ from diaghoi.robustness.resuming import claim
 
 
 @dataclass(frozen=True, kw_only=True)
-class Corrupted:
-    """What a run over a folder did.
+class CorruptedFolder:
+    """Counts and problems of a run over a folder.
 
     Parameters
     ----------
     pictures : int
         Found in the folder.
     written, kept : int
-        Corrupted pictures that were made now, and that were there from a run before.
+        Corrupted pictures made by this run, and by an earlier one.
     damaged : dict of str
-        What is wrong with each picture that could not be read, by its name.
+        Problem of each picture that could not be read, by its name.
     notes : tuple of str
-        What to know about the result.
+        What readers should know about the result.
     """
 
     pictures: int
@@ -49,7 +49,7 @@ class Corrupted:
 
 @dataclass(frozen=True, kw_only=True)
 class _Job:
-    """What is to be made of every picture."""
+    """What to make from every picture."""
 
     images: Path
     out: Path
@@ -59,8 +59,8 @@ class _Job:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Done:
-    """What became of one picture."""
+class _PictureOutcome:
+    """What was made from one picture."""
 
     written: int
     kept: int
@@ -76,11 +76,11 @@ def corrupt_folder(
     seed: int = 0,
     workers: int = 1,
     progress: Callable[[int], None] | None = None,
-) -> Corrupted:
+) -> CorruptedFolder:
     """Corrupt the pictures of a folder and of its subfolders.
 
-    Each picture depends on the seed, its name, the corruption and the severity alone: neither on
-    the order nor on the number of workers. What an earlier run has finished is kept, unless the
+    Each result depends only on the seed, the name of the picture, the corruption and the severity,
+    not on the order or the number of workers. Results of an earlier run are kept, unless the
     picture has changed since.
 
     Parameters
@@ -88,23 +88,23 @@ def corrupt_folder(
     images : Path
         Folder of .jpg, .jpeg and .png files.
     out : Path
-        Folder to write to; it is made where it does not exist.
+        Folder to write to; created if it does not exist.
     corruptions : iterable of str
         Names, abbreviations or groups of them.
     severities : iterable of int
         Of 1 to 5.
     seed : int
-        Of all that is random.
+        Seed of all random choices.
     workers : int
         Processes to share the work. With more than one, a script needs the customary
         ``if __name__ == "__main__":``, because each worker loads it.
     progress : callable, optional
-        Called with the number of pictures that are done since the last call.
+        Called with the number of pictures finished since the last call.
 
     Returns
     -------
-    Corrupted
-        Counts, and what could not be read.
+    CorruptedFolder
+        Counts, and pictures that could not be read.
 
     Raises
     ------
@@ -127,7 +127,7 @@ def corrupt_folder(
     folders = [out / name / str(each) for name in job.corruptions for each in job.severities]
     _check_apart(images, out, folders)
     notes = claim(out, seed, folders)
-    # Programs could take the unfinished files of runs that were killed for pictures.
+    # Other programs could mistake the unfinished files of killed runs for pictures.
     remove_leftovers(path for folder in folders for path in folder.rglob(".*"))
     written, kept = 0, 0
     damaged: dict[str, str] = {}
@@ -139,7 +139,7 @@ def corrupt_folder(
             damaged[name] = done.problem
         if progress is not None:
             progress(1)
-    return Corrupted(
+    return CorruptedFolder(
         pictures=len(names), written=written, kept=kept, damaged=damaged, notes=tuple(notes)
     )
 
@@ -150,7 +150,7 @@ def picture_names(folder: Path) -> list[str]:
     Raises
     ------
     InputError
-        Where there is no such folder, or nothing in it.
+        If there is no such folder, or no picture in it.
     """
     if not folder.is_dir():
         what = "is a file" if folder.exists() else "there is no such folder"
@@ -166,15 +166,15 @@ def picture_names(folder: Path) -> list[str]:
 
 
 def _checked(severities: Iterable[int]) -> tuple[int, ...]:
-    wanted = set(severities)
-    unknown = sorted(wanted - set(SEVERITIES))
-    if unknown or not wanted:
+    chosen = set(severities)
+    unknown = sorted(chosen - set(SEVERITIES))
+    if unknown or not chosen:
         raise InputError(f"severity {unknown[0] if unknown else 'none'}: give some of 1 to 5")
-    return tuple(sorted(wanted))
+    return tuple(sorted(chosen))
 
 
 def _check_apart(images: Path, out: Path, folders: Sequence[Path]) -> None:
-    """Refuse to write where pictures are read, or the other way round."""
+    """Refuse to write into the folder of pictures, or to read from an output folder."""
     source = images.resolve()
     if out.resolve().is_relative_to(source):
         raise InputError(f"{out}: lies in the folder of pictures; give a folder outside {images}")
@@ -183,12 +183,14 @@ def _check_apart(images: Path, out: Path, folders: Sequence[Path]) -> None:
             raise InputError(f"{images}: lies in {folder}, which is written; give another folder")
 
 
-def _each(function: Callable[[str], _Done], names: Sequence[str], workers: int) -> Iterator[_Done]:
-    """Give what a function makes of each name, in order, from some processes."""
+def _each(
+    function: Callable[[str], _PictureOutcome], names: Sequence[str], workers: int
+) -> Iterator[_PictureOutcome]:
+    """Yield the outcome of each picture in order, computed by several processes."""
     if min(workers, len(names)) == 1:
         yield from map(function, names)
         return
-    # New processes: copies of this one could inherit locks that OpenCV's threads hold.
+    # Spawned, not forked: forked processes could inherit locks held by threads of OpenCV.
     pool = ProcessPoolExecutor(
         min(workers, len(names)), mp_context=get_context("spawn"), initializer=_prepare
     )
@@ -204,12 +206,12 @@ def _each(function: Callable[[str], _Done], names: Sequence[str], workers: int) 
 
 
 def _prepare() -> None:
-    """Leave one core to each worker."""
+    """Restrict OpenCV to one thread per worker."""
     opencv().setNumThreads(1)
 
 
-def _corrupt_picture(job: _Job, name: str) -> _Done:
-    """Make all that is missing of one picture."""
+def _corrupt_picture(job: _Job, name: str) -> _PictureOutcome:
+    """Make all missing results of one picture."""
     source = job.images / name
     targets = {
         (corruption, severity): job.out / corruption / str(severity) / name
@@ -219,17 +221,17 @@ def _corrupt_picture(job: _Job, name: str) -> _Done:
     missing = {key: path for key, path in targets.items() if not _is_newer(path, source)}
     kept = len(targets) - len(missing)
     if not missing:
-        return _Done(written=0, kept=kept)
+        return _PictureOutcome(written=0, kept=kept)
     try:
         picture = read_picture(source)
     except InputError as error:
-        return _Done(written=0, kept=kept, problem=str(error))
+        return _PictureOutcome(written=0, kept=kept, problem=str(error))
     for (corruption, severity), path in missing.items():
         rng = generator(job.seed, source.name, corruption)
         worse = corrupt(picture.image, corruption, severity, rng=rng)
         path.parent.mkdir(parents=True, exist_ok=True)
         write_picture(path, replace(picture, image=worse))
-    return _Done(written=len(missing), kept=kept)
+    return _PictureOutcome(written=len(missing), kept=kept)
 
 
 def _is_newer(target: Path, source: Path) -> bool:

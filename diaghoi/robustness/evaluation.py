@@ -10,12 +10,12 @@ from typing import Any
 from diaghoi._version import __version__
 from diaghoi.comparison.comparable import check_comparable
 from diaghoi.comparison.comparison import Comparison
-from diaghoi.comparison.results import Result, figure, notes_of, words
+from diaghoi.comparison.results import Result, figure, notes_of, text
 from diaghoi.exceptions import some_of
 from diaghoi.oracles import ERRORS
 from diaghoi.robustness.corruptions.registry import CORRUPTIONS, GROUPS
 from diaghoi.robustness.engine import Engine
-from diaghoi.robustness.metric import check_metric, usual_metric
+from diaghoi.robustness.metric import check_metric, default_metric
 from diaghoi.robustness.profile import Profile
 from diaghoi.robustness.sentences import sentences
 from diaghoi.robustness.study import CLEAN, Condition, RobustnessStudy, Run
@@ -72,9 +72,9 @@ class Robustness:
         }
         number = images.pop() if len(images) == 1 else None
         return Comparison(
-            dataset=words(result, "dataset"),
-            protocol=words(result, "protocol", "name"),
-            signature=words(result, "protocol", "signature"),
+            dataset=text(result, "dataset"),
+            protocol=text(result, "protocol", "name"),
+            signature=text(result, "protocol", "signature"),
             images=None if number is None else int(number),
             models=tuple(profile.model for profile in self.profiles),
             tables=robustness_tables(self.profiles, self.metric, errors=errors),
@@ -105,11 +105,11 @@ class Robustness:
             ``missing`` and ``failed`` files, ``tables`` as of a comparison, ``caveats`` and
             ``notes``. Scores, MRI, ΔmAP and shares are fractions.
         """
-        told = self.comparison(errors=True).to_dict()
+        compared = self.comparison(errors=True).to_dict()
         first = self.profiles[0]
         return {
             "diaghoi": __version__,
-            **{key: told[key] for key in ("dataset", "protocol", "images")},
+            **{key: compared[key] for key in ("dataset", "protocol", "images")},
             "metric": self.metric,
             "scale": SCALE,
             "corruptions": [
@@ -125,7 +125,7 @@ class Robustness:
             "models": [_model(profile) for profile in self.profiles],
             "missing": [_named(run) | {"file": file} for run, file in self.missing],
             "failed": [_named(run) | {"error": why} for run, why in self.failed],
-            **{key: told[key] for key in ("tables", "caveats", "notes")},
+            **{key: compared[key] for key in ("tables", "caveats", "notes")},
         }
 
     @property
@@ -162,10 +162,10 @@ def evaluate_study(
 
     outcomes = sweep(study, engine, check=check, **choices)
     first = next(iter(outcomes.results.values()))
-    chosen = metric or usual_metric(words(first, "dataset"))
+    chosen = metric or default_metric(text(first, "dataset"))
     profiles = tuple(
         Profile(
-            model=model.shown,
+            model=model,
             metric=chosen,
             corruptions=study.corruptions,
             severities=study.severities,
@@ -174,8 +174,8 @@ def evaluate_study(
         )
         for model in study.models
     )
-    protocol = words(first, "protocol", "name")
-    told = [
+    protocol = text(first, "protocol", "name")
+    labelled = [
         {**result, "label": f"{label}, {condition.title}"}
         for (label, condition), result in outcomes.results.items()
     ]
@@ -184,13 +184,13 @@ def evaluate_study(
         profiles=profiles,
         missing=outcomes.missing,
         failed=outcomes.failed,
-        caveats=check_comparable(told),
+        caveats=check_comparable(labelled),
         notes=(
             *_gaps(study, outcomes),
             *outcomes.notes,
             f"mAP, ΔmAP and shares of errors are those of protocol {protocol}",
             *((TESTS,) if outcomes.tests else ()),
-            *_notes(told),
+            *_notes(labelled),
         ),
     )
 

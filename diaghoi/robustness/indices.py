@@ -1,4 +1,4 @@
-"""The robustness indices of the RoHOI paper (equations 1 and 2), on plain numbers."""
+"""The robustness indices of the RoHOI paper (equations 1 and 2), computed from plain numbers."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ def mean_robustness_index(scores: Scores) -> float | None:
     Parameters
     ----------
     scores : mapping of sequence of float
-        For each corruption the scores at its severities, in any scale. A corruption without any
-        score does not count.
+        The scores of each corruption at its severities, in any scale. Corruptions without scores
+        do not count.
 
     Returns
     -------
     float or None
-        In the scale of the scores; None where there is none.
+        In the scale of the scores; None without scores.
     """
     means = [statistics.mean(values) for values in scores.values() if values]
     return float(statistics.mean(means)) if means else None
 
 
 def composite_robustness_index(scores: Scores, clean: float | None) -> float | None:
-    """Mean over corruptions of relative score times steadiness (CRI, equation 2).
+    """Mean over corruptions of relative score times stability (CRI, equation 2).
 
-    A corruption counts M / M_clean / (ln(1 + sigma) + 1), where M is the mean of its scores and
-    sigma their population standard deviation over the severities. A higher scale gives a higher
-    sigma, so the index depends on it.
+    A corruption contributes M / M_clean / (ln(1 + sigma) + 1), where M is the mean of its scores
+    and sigma their population standard deviation over the severities. Sigma grows with the scale of
+    the scores, so the index depends on it.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ def composite_robustness_index(scores: Scores, clean: float | None) -> float | N
     Returns
     -------
     float or None
-        1 where all scores equal the clean one; None without a positive clean score, or any other.
+        1 if all scores equal the clean one; None without a positive clean score, or without scores.
     """
     terms = [
         statistics.mean(values) / clean / (math.log1p(statistics.pstdev(values)) + 1)
@@ -62,12 +62,12 @@ class Index:
     Parameters
     ----------
     mri : float or None
-        A fraction; None where no condition has a score.
+        A fraction; None if no condition has a score.
     cri : float or None
         Over the corruptions with scores at several severities; None without such, and without a
         positive clean score.
     conditions, of : int
-        Number of conditions that have a score, and of those that the study asks for.
+        Number of conditions with a score, and number of conditions of the study.
     """
 
     mri: float | None
@@ -92,15 +92,15 @@ class Index:
 
 
 def index_of(scores: Mapping[str, Sequence[float | None]], clean: float | None) -> Index:
-    """Compute both indices over what is there.
+    """Compute both indices over the available scores.
 
-    A corruption with a single score has no part in CRI: nothing is known of how steady it is, and
-    its deviation of 0 would count as perfectly steady.
+    A corruption with a single score does not enter CRI: its deviation of 0 would count as perfectly
+    stable, although nothing is known of its stability.
 
     Parameters
     ----------
     scores : mapping of sequence of float or None
-        Fractions, for each corruption one a severity; None where there is no score.
+        Fractions, one per severity for each corruption; None for a missing score.
     clean : float or None
         The score without corruption, a fraction.
     """

@@ -1,8 +1,8 @@
 """Semantic masking: hide parts of the annotated instances (paper 'RoHOI', section 4, equation 3).
 
-An instance is dilated by a few pixels, so that its outline gives nothing away; the convex hull of
-that is resized to a share of its width and height; the pixels below are set to zero. The share
-grows with the severity level. Where the paper gives no figure, the choice is said here.
+An instance is dilated by a few pixels, so that its outline reveals nothing; the convex hull of the
+result is resized to a share of its width and height, and its pixels are set to zero. The share
+grows with the severity level. Values that the paper does not give are chosen, and marked, here.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from diaghoi.robustness.libraries import opencv
 # The severity levels, from 1: what the paper calls omega_1 to omega_4.
 LEVELS = ("clean", "low", "middle", "high")
 # Smallest and largest share of the width and of the height of an instance that is hidden at each
-# level; both are drawn. The paper names no figures.
+# level; each is drawn from this range. The paper gives no values.
 COVER: Mapping[int, tuple[float, float]] = {
     1: (0.0, 0.0),
     2: (0.2, 0.4),
     3: (0.4, 0.6),
     4: (0.6, 0.8),
 }
-# The most by which an instance is dilated, as a share of its longer side; the radius is drawn.
+# Largest dilation of an instance, as a share of its longer side; the radius is drawn.
 EXPANSION = 0.05
 
 Mask = BoolArray
@@ -53,11 +53,11 @@ def box_mask(box: Sequence[float], size: tuple[int, int]) -> Mask:
     Raises
     ------
     InputError
-        Where the box is none.
+        If it is not a box.
     """
     corners = np.asarray(box, dtype=np.float64)
     if corners.shape != (4,) or not np.isfinite(corners).all():
-        raise InputError(f"the box {box} is none; give x1, y1, x2, y2 in pixels")
+        raise InputError(f"the box {box} is not a box; give x1, y1, x2, y2 in pixels")
     if (corners[2:] < corners[:2]).any():
         raise InputError(f"the box {box} ends before it begins; give x1, y1, x2, y2")
     mask = np.zeros(size, dtype=bool)
@@ -86,7 +86,7 @@ def instance_mask(instance: Any, size: tuple[int, int]) -> Mask:
     Raises
     ------
     InputError
-        Where the mask cannot be read or has another size.
+        If the mask cannot be read or has another size.
     """
     if isinstance(instance, (dict, list)):
         mask = _decoded(instance, size)
@@ -104,7 +104,7 @@ def _decoded(instance: Any, size: tuple[int, int]) -> Mask:
 
     try:
         with warnings.catch_warnings():
-            # Of NumPy about how pycocotools hands its arrays over.
+            # pycocotools builds its arrays in a way that NumPy deprecates.
             warnings.simplefilter("ignore", DeprecationWarning)
             packed = isinstance(instance, dict) and not isinstance(instance["counts"], list)
             coded = instance if packed else coco.frPyObjects(instance, *size)
@@ -125,24 +125,24 @@ def semantic_mask(
     *,
     cover: Mapping[int, tuple[float, float]] = COVER,
 ) -> Mask:
-    """Say which pixels of a picture are hidden at a severity level (equation 3).
+    """Choose the pixels of a picture that are hidden at a severity level (equation 3).
 
     Parameters
     ----------
     instances : sequence of (H, W) array
-        A mask for each instance, 0 is background: as from :func:`instance_mask` and
+        One mask per instance, 0 is background: as from :func:`instance_mask` and
         :func:`box_mask`. Empty ones hide nothing.
     level : int
         1 (clean, nothing is hidden) to 4 (high).
     rng : numpy.random.Generator
-        Where the dilation and the cover ratios come from.
+        Source of the dilations and cover ratios.
     cover : dict of (float, float)
         Smallest and largest cover ratio at each level.
 
     Returns
     -------
     (H, W) bool array
-        True where a pixel is hidden. A resized hull keeps the middle of the hull.
+        True where a pixel is hidden. A resized hull keeps its centre.
 
     Raises
     ------
@@ -161,6 +161,7 @@ def semantic_mask(
     if high == 0:
         return hidden
     for mask in masks:
+        # Drawn for empty masks too, so that one instance does not change the masks of the others.
         radius, across, down = rng.uniform([0, low, low], [EXPANSION, high, high])
         if mask.any():
             _hide(hidden, mask, radius, (down, across))
@@ -200,7 +201,7 @@ def _ratios(level: int, cover: Mapping[int, tuple[float, float]]) -> tuple[float
 
 
 def _hide(hidden: Mask, mask: Mask, radius: float, ratios: tuple[float, float]) -> None:
-    """Add the dilated, convex, resized mask of one instance to what is hidden."""
+    """Add the dilated, convex, resized mask of one instance to the hidden pixels."""
     from scipy.ndimage import distance_transform_edt
 
     rows, columns = np.flatnonzero(mask.any(axis=1)), np.flatnonzero(mask.any(axis=0))
@@ -208,6 +209,7 @@ def _hide(hidden: Mask, mask: Mask, radius: float, ratios: tuple[float, float]) 
     around = int(np.ceil(reach))
     top, left = max(rows[0] - around, 0), max(columns[0] - around, 0)
     part = mask[top : rows[-1] + around + 1, left : columns[-1] + around + 1]
+    # Thresholding distances dilates with a disc in time independent of its radius.
     dilated = distance_transform_edt(~part) <= reach
     hull = _convex_hull(dilated)
     rows, columns = np.flatnonzero(hull.any(axis=1)), np.flatnonzero(hull.any(axis=0))
@@ -239,6 +241,6 @@ def _convex_hull(mask: Mask) -> Mask:
 
 
 def _resized(places: npt.NDArray[np.intp], ratio: float) -> npt.NDArray[np.intp]:
-    """Give the places that remain, evenly, when a side is made shorter to a ratio of it."""
+    """Pick evenly spaced positions of a side that is shortened by a ratio (nearest neighbour)."""
     length = max(round(ratio * len(places)), 1)
     return places[((np.arange(length) + 0.5) * len(places) / length).astype(np.intp)]

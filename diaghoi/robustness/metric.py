@@ -1,4 +1,4 @@
-"""What robustness is measured by: any score of the report."""
+"""The metric of a robustness study: any score of the report."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from diaghoi.comparison.results import Result, figure
 from diaghoi.evaluation.means import TITLES
 from diaghoi.exceptions import InputError, close_matches
 
-# What the RoHOI paper takes; on other data sets mAP under the protocol.
-USUAL = {"hico-det": "official.default.full", "v-coco": "official.scenario_2.ap"}
-OTHERWISE = "map.full"
-# Numbers of a result that are no scores: a detector is not the better, the more of it there is.
-NO_SCORES = ("counts", "errors", "intervals", "bootstrap")
-NO_LEAVES = ("per_image", "delta_map", "pairs", "negatives")
+# The metric of the RoHOI paper; on other data sets mAP under the protocol.
+DEFAULTS = {"hico-det": "official.default.full", "v-coco": "official.scenario_2.ap"}
+FALLBACK = "map.full"
+# Sections and keys of a result whose numbers are not scores: higher is not better.
+NOT_SCORES = ("counts", "errors", "intervals", "bootstrap")
+NOT_SCORE_KEYS = ("per_image", "delta_map", "pairs", "negatives")
 SCENARIOS = ("official.scenario_1.ap", "official.scenario_2.ap")
 SHOWN = {
     "ap": "AP",
@@ -24,9 +24,9 @@ SHOWN = {
 }
 
 
-def usual_metric(dataset: str) -> str:
+def default_metric(dataset: str) -> str:
     """Return the metric of the paper on a data set."""
-    return USUAL.get(dataset, OTHERWISE)
+    return DEFAULTS.get(dataset, FALLBACK)
 
 
 def check_metric(metric: str, result: Result) -> None:
@@ -35,21 +35,21 @@ def check_metric(metric: str, result: Result) -> None:
     Parameters
     ----------
     metric : str
-        Keys of the JSON of a report with points between, like ``map.full``.
+        Keys of the JSON of a report joined by dots, like ``map.full``.
     result : mapping
         As from :meth:`diaghoi.Diagnosis.to_dict`.
 
     Raises
     ------
     InputError
-        Where it has not, or the figure is no score, such as a count.
+        If it does not, or the number is not a score, such as a count.
     """
     known = list(score_paths(result))
     if metric in known:
         return
     if any(metric == path for path, _ in _leaves(result)):
         raise InputError(
-            f"--metric {metric}: is no score of which more is better; give one like map.full or "
+            f"--metric {metric}: is not a score where higher is better; give one like map.full or "
             "pairs.recall"
         )
     usual = [path for path in known if ".classes." not in path and not path.startswith("oracles.")]
@@ -61,16 +61,16 @@ def check_metric(metric: str, result: Result) -> None:
 
 
 def score_paths(result: Result) -> Iterator[str]:
-    """List the scores of a result by their path."""
+    """Yield the paths of all scores of a result."""
     for path, value in _leaves(result):
         keys = path.split(".")
-        leaf = keys[-1] not in NO_LEAVES and "delta_map" not in keys
-        if keys[0] not in NO_SCORES and leaf and not isinstance(value, int):
+        leaf = keys[-1] not in NOT_SCORE_KEYS and "delta_map" not in keys
+        if keys[0] not in NOT_SCORES and leaf and not isinstance(value, int):  # integers are counts
             yield path
 
 
 def _leaves(part: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, float | None]]:
-    """List the numbers of a result, also those that are undefined."""
+    """Yield path and value of all numbers of a result, including undefined ones."""
     for key, value in part.items():
         if isinstance(value, Mapping):
             yield from _leaves(value, f"{before}{key}.")
@@ -79,24 +79,24 @@ def _leaves(part: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, fl
 
 
 def score_of(metric: str, result: Result) -> float | None:
-    """Look a metric up in a result: a fraction, or None where it is undefined."""
+    """Look up a metric in a result: a fraction, or None if it is undefined."""
     return figure(result, *metric.split("."))
 
 
-def beside(metric: str, results: Sequence[Result]) -> dict[str, str]:
-    """List the scores that belong beside a metric, and their titles.
+def scores_with(metric: str, results: Sequence[Result]) -> dict[str, str]:
+    """List the scores to show together with a metric, and their titles.
 
     Parameters
     ----------
     metric : str
         The metric.
     results : sequence of mapping
-        What must have them.
+        Results that have these scores.
 
     Returns
     -------
     dict
-        By path the title of each: the splits of a mean, or both scenarios of V-COCO.
+        Title of each by its path: the splits of a mean, or both scenarios of V-COCO.
     """
     if metric in SCENARIOS:
         return {path: SHOWN[path] for path in SCENARIOS}

@@ -1,4 +1,4 @@
-"""How one detector does under every condition: its scores, indices, and which error grows."""
+"""One detector under every condition: its scores, indices, and the growth of its errors."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from diaghoi.comparison.results import Result, error_count, figure
-from diaghoi.comparison.study import Model
+from diaghoi.comparison.study import StudyModel
 from diaghoi.oracles import ERRORS
 from diaghoi.robustness.corruptions.registry import CORRUPTIONS, GROUPS
 from diaghoi.robustness.indices import Index, index_of
@@ -22,21 +22,21 @@ class Profile:
 
     Parameters
     ----------
-    model : Model
+    model : StudyModel
         Label, stage and backbone.
     metric : str
-        What it is scored by.
+        Path of its score in a result.
     corruptions : tuple of str
         Those of the study.
     severities : tuple of int
         Those of the study.
     results : mapping
-        By condition the result of each run that there is.
+        Result of each available run, by condition.
     tests : mapping
-        By condition how the figures differ from those on clean pictures, where that was tested.
+        Tested differences from clean pictures, by condition.
     """
 
-    model: Model
+    model: StudyModel
     metric: str
     corruptions: tuple[str, ...]
     severities: tuple[int, ...]
@@ -49,7 +49,7 @@ class Profile:
         return self.score(CLEAN)
 
     def score(self, condition: Condition) -> float | None:
-        """Return the score under a condition, None where there is none."""
+        """Return the score under a condition, None if there is none."""
         result = self.results.get(condition)
         return None if result is None else score_of(self.metric, result)
 
@@ -68,7 +68,7 @@ class Profile:
         return {group: self.index(names) for group, names in members.items() if names}
 
     def at_severity(self, severity: int) -> Index:
-        """Return MRI at one severity. CRI, which is about several, is undefined."""
+        """Return MRI at one severity. CRI, which needs several severities, is undefined."""
         scores = {name: [self.score(Condition(name, severity))] for name in self.corruptions}
         return index_of(scores, self.clean)
 
@@ -83,7 +83,7 @@ class Profile:
         return None if result is None else figure(result, "oracles", error, "delta_map", "full")
 
     def share(self, condition: Condition, error: str) -> float | None:
-        """Return the share of an error: of the predictions, of annotations for missed ones."""
+        """Return the share of an error among predictions, or of misses among annotations."""
         result = self.results.get(condition)
         found = None if result is None else error_count(result, error)
         return None if found is None or not found[1] else found[0] / found[1]
@@ -94,18 +94,18 @@ class Profile:
         return None if here is None or clean is None else here - clean
 
     def mean_growth(self, corruption: str, error: str) -> float | None:
-        """Return the mean of :meth:`growth` over the severities that there are."""
+        """Return the mean of :meth:`growth` over the available severities."""
         grown = [self.growth(each, error) for each in self._of(corruption)]
         known = [each for each in grown if each is not None]
         return sum(known) / len(known) if known else None
 
     def strongest(self, corruption: str) -> Condition | None:
-        """Return the highest severity of a corruption that there is a result of."""
-        there = [each for each in self._of(corruption) if each in self.results]
-        return there[-1] if there else None
+        """Return the highest severity of a corruption with a result."""
+        known = [each for each in self._of(corruption) if each in self.results]
+        return known[-1] if known else None
 
     def cells(self) -> list[dict[str, Any]]:
-        """Return what there is of every condition, as plain Python."""
+        """Return the values of every available condition, as plain Python."""
         conditions = (CLEAN, *(each for name in self.corruptions for each in self._of(name)))
         return [self._cell(each) for each in conditions if each in self.results]
 

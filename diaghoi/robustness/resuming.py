@@ -1,4 +1,4 @@
-"""Going on with an output folder of corrupted pictures, and refusing to mix two kinds of them."""
+"""Resuming an output folder of corrupted pictures, without mixing seeds or strengths."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LIBRARIES = ("numpy", "opencv-python-headless", "opencv-python", "pillow")
 
 
 def claim(out: Path, seed: int, folders: Sequence[Path]) -> list[str]:
-    """Write down how the pictures of an output folder are made, or check that it was the same way.
+    """Record how the pictures of an output folder are made, or check that the record matches.
 
     Parameters
     ----------
@@ -33,12 +33,12 @@ def claim(out: Path, seed: int, folders: Sequence[Path]) -> list[str]:
     Returns
     -------
     list of str
-        Notes on what differs without harm.
+        Notes on differences that do no harm.
 
     Raises
     ------
     InputError
-        Where the folder was made with another seed or other strengths, holds pictures of unknown
+        If the folder was made with another seed or other strengths, holds pictures of unknown
         origin, or cannot be written.
     """
     record: dict[str, Any] = {
@@ -92,7 +92,7 @@ def _loaded(file: Path) -> dict[str, Any]:
             f"{file}: cannot be read ({error}); remove it together with the pictures beside it"
         ) from None
     if not (isinstance(found, dict) and found.keys() >= NEEDED):
-        raise InputError(f"{file}: is no record of corrupted pictures; give another folder")
+        raise InputError(f"{file}: is not a record of corrupted pictures; give another folder")
     return found
 
 
@@ -102,7 +102,7 @@ def _libraries() -> dict[str, str]:
         try:
             found[name] = version(name)
         except PackageNotFoundError:
-            continue  # one of the two builds of OpenCV
+            continue  # only one of the two builds of OpenCV is installed
     return found
 
 

@@ -1,6 +1,6 @@
-"""SAMPL: training with hidden parts that grow as the model copes (paper 'RoHOI', section 4).
+"""SAMPL: training with masks that grow as the model learns (paper 'RoHOI', section 4).
 
-Two parts, which any training code can take without the authors' code: when to hide how much
+Two parts that any training code can use without the authors' code: when to hide how much
 (:class:`ProgressiveSchedule`: algorithm 1, equations 4 to 8), and what (:func:`semantic_mask`:
 equation 3).
 
@@ -38,7 +38,7 @@ __all__ = [
 ]
 
 CLEAN = 1
-# Of the paper, section 5.
+# From section 5 of the paper.
 INITIAL_THRESHOLD, EPSILON = 0.15, 1e-6
 
 
@@ -61,7 +61,7 @@ class ProgressiveSchedule:
     Raises
     ------
     InputError
-        Where one of them is not a number above 0.
+        If one of them is not a number above 0.
     """
 
     def __init__(
@@ -78,7 +78,7 @@ class ProgressiveSchedule:
 
     @property
     def level(self) -> int:
-        """The level above clean that the schedule has come to, 2 to 4: p of algorithm 1."""
+        """The current level above clean, 2 to 4: p of algorithm 1."""
         return self._level
 
     @property
@@ -98,8 +98,8 @@ class ProgressiveSchedule:
         ----------
         scores : dict of float
             Validation score (mAP, say; higher is better, not negative) of the model at each of the
-            levels :attr:`evaluated`. Those of other levels are remembered: they give the level
-            after a step up a score of the epoch before.
+            levels :attr:`evaluated`. Scores of other levels are kept: after a step up they are the
+            previous score of the new level.
 
         Returns
         -------
@@ -109,7 +109,7 @@ class ProgressiveSchedule:
         Raises
         ------
         InputError
-            Where a score is missing, negative or no number. The schedule is then as before.
+            If a score is missing, negative or not a number. The schedule is then unchanged.
         """
         current = self._checked(scores)
         score = current[self._level]
@@ -124,10 +124,11 @@ class ProgressiveSchedule:
         return severity
 
     def _steps_up(self, score: float) -> bool:
-        """Tell whether the score has settled, so that more can be hidden (equations 4 to 6)."""
+        """Return whether the score has settled, so that more can be hidden (equations 4 to 6)."""
         before = self._previous.get(self._level, 0.0)
         if before == 0:
             return False
+        # Relative, so that the threshold holds for scores in percent and in fractions alike.
         change = abs((score - before) / before)
         self._largest_change = max(self._largest_change or 0.0, change)
         threshold = self.initial_threshold * self._largest_change / (change + self.epsilon)
@@ -143,7 +144,7 @@ class ProgressiveSchedule:
         return {_known(level): _score(level, score) for level, score in scores.items()}
 
     def state_dict(self) -> dict[str, Any]:
-        """Give all that the schedule remembers, in types that JSON and torch.save can hold."""
+        """Return the state of the schedule in types that JSON and torch.save can store."""
         return {
             "level": self._level,
             "chosen": [self._chosen[level] for level in sorted(self._chosen)],
@@ -152,7 +153,7 @@ class ProgressiveSchedule:
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Go on from what :meth:`state_dict` gave.
+        """Restore the state that :meth:`state_dict` returned.
 
         Parameters
         ----------
@@ -162,7 +163,7 @@ class ProgressiveSchedule:
         Raises
         ------
         InputError
-            Where something is missing or cannot be. The schedule is then as before.
+            If something is missing or invalid. The schedule is then unchanged.
         """
         try:
             level, chosen = int(state["level"]), [int(count) for count in state["chosen"]]

@@ -30,19 +30,14 @@ from pathlib import Path
 from string import Formatter
 from typing import Any, NamedTuple
 
-from diaghoi.comparison.study import Model, check_models
+from diaghoi.comparison.study import StudyData, StudyModel, Texts, read_study_file
 from diaghoi.exceptions import InputError, close_matches
 from diaghoi.formats.containers.locations import below, is_remote
-from diaghoi.formats.containers.toml import check_keys, read_toml, text_of
+from diaghoi.formats.containers.toml import text_of
 from diaghoi.robustness.corruptions.registry import CORRUPTIONS, SEVERITIES, find
 
-TEXTS = (
-    *("annotations", "instances", "ids", "dataset", "protocol"),
-    *("verb_similarity", "object_similarity"),
-)
-KEYS = (*TEXTS, "corruptions", "severities", "model")
-MODEL_KEYS = ("label", "clean", "files", "clean_pairs", "pairs", "stage", "backbone")
 FIELDS = ("corruption", "severity")
+SIMILARITY = ("verb_similarity", "object_similarity")
 
 
 class Condition(NamedTuple):
@@ -72,37 +67,21 @@ CONDITIONS = tuple(Condition(name, each) for name in CORRUPTIONS for each in SEV
 
 
 @dataclass(frozen=True, kw_only=True)
-class RobustModel:
-    """One detector of a study.
+class RobustModel(StudyModel):
+    """One detector of a study, with its predictions under all conditions.
 
     Parameters
     ----------
-    label : str
-        Its name in tables and figures.
     clean, files : str
         Predictions on clean pictures, and the pattern of all others.
     clean_pairs, pairs : str or None
         The pairs that the detector lists apart, likewise.
-    stage : {"", "one", "two"}
-        Empty where not told.
-    backbone : str
-        Empty where not told.
     """
 
-    label: str
     clean: str
     files: str
     clean_pairs: str | None = None
     pairs: str | None = None
-    stage: str = ""
-    backbone: str = ""
-
-    @property
-    def shown(self) -> Model:
-        """The detector as comparisons know it."""
-        return Model(
-            label=self.label, file=Path(self.clean), stage=self.stage, backbone=self.backbone
-        )
 
 
 class Run(NamedTuple):
@@ -127,7 +106,7 @@ class Run(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class RobustnessStudy:
+class RobustnessStudy(StudyData):
     """Some detectors, and the conditions they are evaluated under.
 
     Parameters
@@ -138,26 +117,14 @@ class RobustnessStudy:
         Names, in the order of the registry.
     severities : tuple of int
         In ascending order.
-    annotations, instances, ids : pathlib.Path or None
-        The annotation file, and those that belong to V-COCO's.
-    dataset, protocol : str or None
-        As in :class:`diaghoi.comparison.study.Study`.
     similarity : tuple of pathlib.Path or None
         Tables of verbs and of objects for soft mAP and mF1.
-    source : str
-        The file that describes the study, for messages.
     """
 
     models: tuple[RobustModel, ...]
     corruptions: tuple[str, ...] = tuple(CORRUPTIONS)
     severities: tuple[int, ...] = SEVERITIES
-    annotations: Path | None = None
-    instances: Path | None = None
-    ids: Path | None = None
-    dataset: str | None = None
-    protocol: str | None = None
     similarity: tuple[Path, Path] | None = None
-    source: str = ""
 
     @property
     def conditions(self) -> tuple[Condition, ...]:
@@ -190,43 +157,29 @@ def read_robustness_study(path: str | PathLike[str]) -> RobustnessStudy:
     ------
     InputError
         For a file that cannot be read, an unknown or missing key, a value that cannot be used, and
-        labels that stand there twice.
+        labels that appear twice.
     """
+    content, fields = read_study_file(
+        path,
+        _model,
+        keys=(*SIMILARITY, "corruptions", "severities"),
+        model_keys=("clean", "files", "clean_pairs", "pairs"),
+        needed={
+            "label": "name the model",
+            "clean": "name the predictions on clean pictures",
+            "files": 'give a pattern like "preds/{corruption}_{severity}.npz"',
+        },
+    )
     path = Path(path)
-    content = read_toml(path)
-    check_keys(str(path), content, KEYS)
-    texts = {key: text_of(str(path), content, key) for key in TEXTS}
-    rows = content.get("model")
-    if not isinstance(rows, list) or not rows or not all(isinstance(row, dict) for row in rows):
-        raise InputError(f"{path}: model: give at least one [[model]] with label, clean and files")
-    models = tuple(_model(path, number, row) for number, row in enumerate(rows, 1))
-    check_models([model.shown for model in models])
-    folder, dataset = path.parent, texts["dataset"]
-    if dataset is not None and dataset.endswith(".toml"):
-        dataset = str(folder / dataset)
-    truth = {key: texts[key] for key in ("annotations", "instances", "ids")}
-    for key, name in truth.items():
-        if name is not None and is_remote(name):
-            raise InputError(f"{path}: {key}: {name} lies elsewhere; copy it to this machine")
     return RobustnessStudy(
-        models=models,
         corruptions=_corruptions(path, content.get("corruptions")),
         severities=_severities(path, content.get("severities")),
-        dataset=dataset,
-        protocol=texts["protocol"],
-        similarity=_similarity(path, texts),
-        source=str(path),
-        **{key: None if name is None else folder / name for key, name in truth.items()},
+        similarity=_similarity(path, content),
+        **fields,
     )
 
 
-def _model(path: Path, number: int, row: Mapping[str, Any]) -> RobustModel:
-    where = f"{path}: model {number}"
-    check_keys(where, row, MODEL_KEYS)
-    texts = {key: text_of(where, row, key) for key in MODEL_KEYS}
-    for key in ("label", "clean", "files"):
-        if texts[key] is None:
-            raise InputError(f"{where}: {key}: missing; {_needed(key)}")
+def _model(where: str, folder: Path, texts: Texts) -> RobustModel:
     for key in ("files", "pairs"):
         _check_pattern(where, key, texts[key])
     if (texts["clean_pairs"] is None) != (texts["pairs"] is None):
@@ -234,13 +187,13 @@ def _model(path: Path, number: int, row: Mapping[str, Any]) -> RobustModel:
             f"{where}: clean_pairs and pairs: give both or none, or clean and corrupted pictures "
             "would be compared by different lists"
         )
-    folder = str(path.parent)
-    # Braces of the folder are no fields.
-    quoted = folder.replace("{", "{{").replace("}", "}}")
+    # Braces of the folder are not fields.
+    quoted = str(folder).replace("{", "{{").replace("}", "}}")
+    start = {"clean": str(folder), "clean_pairs": str(folder), "files": quoted, "pairs": quoted}
     paths = {
-        key: None if name is None else below(quoted if key in ("files", "pairs") else folder, name)
-        for key in ("clean", "files", "clean_pairs", "pairs")
-        for name in [texts[key]]
+        key: None if name is None else below(start[key], name)
+        for key, name in texts.items()
+        if key in start
     }
     return RobustModel(
         label=str(texts["label"]),
@@ -251,14 +204,6 @@ def _model(path: Path, number: int, row: Mapping[str, Any]) -> RobustModel:
         stage=texts["stage"] or "",
         backbone=texts["backbone"] or "",
     )
-
-
-def _needed(key: str) -> str:
-    return {
-        "label": "name the model",
-        "clean": "name the predictions on clean pictures",
-        "files": 'give a pattern like "preds/{corruption}_{severity}.npz"',
-    }[key]
 
 
 def _check_pattern(where: str, key: str, pattern: str | None) -> None:
@@ -323,8 +268,8 @@ def _severities(path: Path, given: Any) -> tuple[int, ...]:
     return tuple(sorted(set(given)))
 
 
-def _similarity(path: Path, texts: Mapping[str, str | None]) -> tuple[Path, Path] | None:
-    verbs, objects = texts["verb_similarity"], texts["object_similarity"]
+def _similarity(path: Path, content: Mapping[str, Any]) -> tuple[Path, Path] | None:
+    verbs, objects = (text_of(str(path), content, key) for key in SIMILARITY)
     if verbs is None and objects is None:
         return None
     if verbs is None or objects is None:

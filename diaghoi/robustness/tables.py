@@ -2,32 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
-from diaghoi.comparison.figures import Column, Topic
-from diaghoi.comparison.tables import Row, Section, Table, best_models, table_of
+from diaghoi.comparison.tables import table_of
+from diaghoi.data.table import Cell, Column, Table
 from diaghoi.oracles import ERRORS, ORACLES
 from diaghoi.robustness.corruptions.registry import CORRUPTIONS, GROUPS
 from diaghoi.robustness.indices import Index
-from diaghoi.robustness.metric import beside, score_of
+from diaghoi.robustness.metric import score_of, scores_with
 from diaghoi.robustness.profile import Profile
 from diaghoi.robustness.study import CLEAN
 
 PARTIAL = "‡"
-
-
-class Entry(NamedTuple):
-    """A figure, and whether some of the conditions behind it have no score."""
-
-    value: float | None
-    partial: bool = False
-
-
-Figures = Sequence[tuple[Column, Callable[[Profile], Entry]]]
-# Of each figure of a model, whether it is partial, and whether it is the best of its column.
-Standing = Sequence[tuple[bool, bool]]
+# The columns of a table, each with what makes its cell for a detector.
+Figures = Sequence[tuple[Column, Callable[[Profile], Cell]]]
 
 
 def robustness_tables(
@@ -66,18 +55,18 @@ def robustness_tables(
 def _overall(profiles: Sequence[Profile], metric: str) -> Table:
     results = [result for profile in profiles for result in profile.results.values()]
 
-    def clean(path: str) -> Callable[[Profile], Entry]:
-        def look_up(profile: Profile) -> Entry:
+    def clean(path: str) -> Callable[[Profile], Cell]:
+        def look_up(profile: Profile) -> Cell:
             result = profile.results.get(CLEAN)
-            return Entry(None if result is None else score_of(path, result))
+            return _cell(None if result is None else score_of(path, result))
 
         return look_up
 
     figures = [
         (Column(key=f"clean.{path}", title=title, better="higher", group="Clean"), clean(path))
-        for path, title in beside(metric, results).items()
+        for path, title in scores_with(metric, results).items()
     ]
-    return _made(
+    return _table(
         profiles,
         [*figures, *_both("", "All corruptions", Profile.index)],
         key="robustness",
@@ -88,48 +77,54 @@ def _overall(profiles: Sequence[Profile], metric: str) -> Table:
     )
 
 
+def _cell(value: float | None, partial: bool = False) -> Cell:
+    """Make a cell, with a mark where some of the conditions behind its figure have no score."""
+    return Cell(value=value, mark=PARTIAL if partial and value is not None else "")
+
+
 def _both(
     key: str, group: str, index: Callable[[Profile], Index]
-) -> list[tuple[Column, Callable[[Profile], Entry]]]:
+) -> list[tuple[Column, Callable[[Profile], Cell]]]:
     """Make the columns of MRI and CRI."""
     before = f"{key}." if key else ""
     return [
         (
             Column(key=f"{before}mri", title="MRI", better="higher", group=group),
-            lambda profile: Entry(index(profile).mri, index(profile).partial),
+            lambda profile: _cell(index(profile).mri, index(profile).partial),
         ),
         (
             Column(key=f"{before}cri", title="CRI", better="higher", group=group),
-            lambda profile: Entry(index(profile).cri, index(profile).partial),
+            lambda profile: _cell(index(profile).cri, index(profile).partial),
         ),
     ]
 
 
 def _by_corruption(
-    profiles: Sequence[Profile], figure: Callable[[Profile, str], Entry], **look: str
+    profiles: Sequence[Profile], figure: Callable[[Profile, str], Cell], **look: str
 ) -> Figures:
-    def of(name: str) -> Callable[[Profile], Entry]:
+    def of(name: str) -> Callable[[Profile], Cell]:
         return lambda profile: figure(profile, name)
 
-    columns: list[tuple[Column, Callable[[Profile], Entry]]] = []
+    columns: list[tuple[Column, Callable[[Profile], Cell]]] = []
     for name in profiles[0].corruptions:
-        told = CORRUPTIONS[name]
-        column = Column(key=name, title=told.abbreviation, group=GROUPS[told.group].label)
+        corruption = CORRUPTIONS[name]
+        group = GROUPS[corruption.group].label
+        column = Column(key=name, title=corruption.abbreviation, group=group)
         columns.append((replace(column, **look), of(name)))  # type: ignore[arg-type]
     return columns
 
 
 def _abbreviations(profiles: Sequence[Profile]) -> str:
-    told = (CORRUPTIONS[name] for name in profiles[0].corruptions)
-    return ", ".join(f"{each.abbreviation}: {each.label}" for each in told)
+    corruptions = (CORRUPTIONS[name] for name in profiles[0].corruptions)
+    return ", ".join(f"{each.abbreviation}: {each.label}" for each in corruptions)
 
 
 def _corruptions(profiles: Sequence[Profile], metric: str, which: str) -> Table:
-    def figure(profile: Profile, name: str) -> Entry:
+    def figure(profile: Profile, name: str) -> Cell:
         index = profile.index([name])
-        return Entry(index.mri if which == "mri" else index.cri, index.partial)
+        return _cell(index.mri if which == "mri" else index.cri, index.partial)
 
-    return _made(
+    return _table(
         profiles,
         _by_corruption(profiles, figure, better="higher"),
         key="corruptions" if which == "mri" else "corruptions_cri",
@@ -149,7 +144,7 @@ def _groups(profiles: Sequence[Profile], metric: str) -> Table:
         for group in profiles[0].groups()
         for column in _both(group, GROUPS[group].label, of(group))
     ]
-    return _made(
+    return _table(
         profiles,
         figures,
         key="groups",
@@ -159,14 +154,14 @@ def _groups(profiles: Sequence[Profile], metric: str) -> Table:
 
 
 def _severities(profiles: Sequence[Profile], metric: str) -> Table:
-    def at(severity: int) -> Callable[[Profile], Entry]:
-        def look_up(profile: Profile) -> Entry:
+    def at(severity: int) -> Callable[[Profile], Cell]:
+        def look_up(profile: Profile) -> Cell:
             index = profile.at_severity(severity)
-            return Entry(index.mri, index.partial)
+            return _cell(index.mri, index.partial)
 
         return look_up
 
-    return _made(
+    return _table(
         profiles,
         [
             (Column(key=str(each), title=f"L{each}", better="higher", group="Severity"), at(each))
@@ -179,11 +174,11 @@ def _severities(profiles: Sequence[Profile], metric: str) -> Table:
 
 
 def _growth(profiles: Sequence[Profile], error: str) -> Table:
-    def figure(profile: Profile, name: str) -> Entry:
-        return Entry(profile.mean_growth(name, error), profile.index([name]).partial)
+    def figure(profile: Profile, name: str) -> Cell:
+        return _cell(profile.mean_growth(name, error), profile.index([name]).partial)
 
     title = ORACLES[error].title
-    return _made(
+    return _table(
         profiles,
         _by_corruption(profiles, figure, unit="points", better="lower"),
         key=f"growth_{error}",
@@ -193,56 +188,12 @@ def _growth(profiles: Sequence[Profile], error: str) -> Table:
     )
 
 
-def _made(profiles: Sequence[Profile], figures: Figures, **words: str) -> Table:
-    """Lay figures out like those of a comparison, and mark what is partial, which is never best."""
-    entries = [[value(profile) for _, value in figures] for profile in profiles]
-    topic = Topic(
-        columns=tuple(column for column, _ in figures),
-        values=tuple(tuple(entry.value for entry in row) for row in entries),
-        **words,
-    )
+def _table(profiles: Sequence[Profile], figures: Figures, *, caption: str, **texts: str) -> Table:
+    """Lay figures out like those of a comparison; the caption explains the mark if there is any."""
+    columns = [column for column, _ in figures]
+    cells = [[cell(profile) for _, cell in figures] for profile in profiles]
     models = [profile.model for profile in profiles]
-    table = table_of(topic, models)
-    if not any(entry.partial and entry.value is not None for row in entries for entry in row):
+    table = table_of(models, columns, cells, caption=caption, **texts)
+    if not any(cell.mark for row in table.rows for cell in row.cells):
         return table
-    best = [
-        best_models(column, [None if entry.partial else entry.value for entry in each])
-        for column, each in zip(topic.columns, zip(*entries, strict=True), strict=True)
-    ]
-    standing = {
-        model.label: [
-            (entry.partial, number in numbers) for entry, numbers in zip(row, best, strict=True)
-        ]
-        for number, (model, row) in enumerate(zip(models, entries, strict=True))
-    }
-    staged = [model.label for model in models if model.stage]
-    sections = tuple(
-        replace(
-            section, rows=tuple(_marked(row, section, standing, staged) for row in section.rows)
-        )
-        for section in table.sections
-    )
-    return replace(
-        table,
-        sections=sections,
-        caption=f"{table.caption} {PARTIAL}: over the conditions that there are.",
-    )
-
-
-def _marked(
-    row: Row, section: Section, standing: Mapping[str, Standing], staged: Sequence[str]
-) -> Row:
-    """Mark the figures of a model, or of a row that is made of some, as partial and as best."""
-    members = {
-        "model": [row.title],
-        "mean": [each.title for each in section.rows if each.kind == "model"],
-        "difference": staged,
-    }[row.kind]
-    cells = []
-    for found, told in zip(
-        row.cells, zip(*(standing[name] for name in members), strict=True), strict=True
-    ):
-        partial = found.value is not None and any(each for each, _ in told)
-        best = row.kind == "model" and told[0][1]
-        cells.append(replace(found, mark=PARTIAL if partial else found.mark, best=best))
-    return replace(row, cells=tuple(cells))
+    return replace(table, caption=f"{table.caption} {PARTIAL}: over the conditions that there are.")

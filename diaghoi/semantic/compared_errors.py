@@ -20,7 +20,7 @@ from diaghoi.data.scenes import Scenes
 from diaghoi.data.splits import counted_classes
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.evaluation.errors import LABELS
-from diaghoi.evaluation.overlap import overlap
+from diaghoi.evaluation.overlap import box_overlap
 from diaghoi.evaluation.pairing import closest_person
 from diaghoi.semantic.evaluation import SemanticEvaluation
 
@@ -146,7 +146,7 @@ def _at_both_boxes(evaluation: SemanticEvaluation, triplet: IntArray) -> tuple[I
 def _of_the_person(evaluation: SemanticEvaluation, triplet: IntArray) -> tuple[IntArray, IntArray]:
     """List the triplets of the annotated person that is found, by position in ``triplet``."""
     truth, found = evaluation.annotated.scenes, evaluation.predicted.scenes
-    person, _ = closest_person(truth, overlap(truth, found, evaluation.protocol))
+    person, _ = closest_person(truth, box_overlap(truth, found, evaluation.protocol))
     counted = counted_classes(evaluation.protocol, truth.vocabulary)[truth.triplet_class]
     actor = truth.pair_human[truth.triplet_pair]
     by_actor = np.flatnonzero(counted)

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from diaghoi.cases.similarities import COMPARED, KINDS, NEAR, PLAUSIBLE, Similarities
+from diaghoi.data.arrays.division import ratio
 from diaghoi.data.arrays.types import BoolArray
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.exceptions import InputError
@@ -179,9 +180,7 @@ class SemanticDiagnosis:
             kind=kind,
             meant=np.where(key >= 0, np.searchsorted(keys, key), -1),
             names=class_names(vocabulary, (keys % verbs).tolist(), (keys // verbs - 1).tolist()),
-            sigma=evaluation.measure.signature.split(" | ")[0]
-            if evaluation.compares_objects
-            else "sigma = S_v",
+            sigma=evaluation.measure.formula if evaluation.compares_objects else "sigma = S_v",
             tables=_table_names(evaluation),
         )
 
@@ -211,15 +210,11 @@ class SemanticDiagnosis:
                     "count": int(found.kinds[name].sum()),
                     "share": float(found.kinds[name].mean()) if len(found.rows) else None,
                     "delta_map": costs[name],
-                    "delta_share": _ratio(costs[name], total),
+                    "delta_share": ratio(costs[name], total),
                 }
                 for name, title in KINDS.items()
             ],
         }
-
-
-def _ratio(part: float | None, whole: float | None) -> float | None:
-    return None if part is None or not whole else part / whole
 
 
 def _table_names(evaluation: SemanticEvaluation) -> dict[str, dict[str, str]]:

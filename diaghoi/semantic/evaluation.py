@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 
 from diaghoi._version import __version__
+from diaghoi.data.arrays.division import ratio
 from diaghoi.data.arrays.types import BoolArray, FloatArray, IntArray
 from diaghoi.data.joining import Joined
 from diaghoi.data.protocol import Protocol
 from diaghoi.data.splits import split_classes
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.diagnosis.diagnosis import Diagnosis
-from diaghoi.diagnosis.tables import Table
+from diaghoi.diagnosis.tables import Columns
 from diaghoi.language.open_vocabulary import OpenVocabulary
 from diaghoi.language.words import verb_words
 from diaghoi.semantic.matching import MatchCandidates, Matched, SimilarityTables
@@ -218,11 +219,11 @@ class SemanticEvaluation:
             number = len(self.predicted) if counted is None else int(counted.sum())
             free = int(self._free(matched, counted).sum())
             rates[f"gt_miss_rate{suffix}"] = float((matched.prediction < 0).mean())
-            rates[f"prediction_miss_rate{suffix}"] = free / number if number else None
+            rates[f"prediction_miss_rate{suffix}"] = ratio(free, number)
         return rates
 
     @cached_property
-    def classes(self) -> Table:
+    def classes(self) -> Columns:
         """Table per annotated interaction.
 
         Returns
@@ -282,7 +283,7 @@ class SemanticEvaluation:
             ``classes``, ``similarity`` (name, source and coverage of both tables), ``measure``,
             ``protocol``, ``counts`` and ``notes``. None where undefined.
         """
-        scored, signature = self.score is not None, self.measure.signature
+        scored, measure = self.score is not None, self.measure
         columns = {name: values.tolist() for name, values in self.classes.items()}
         rows = zip(*columns.values(), strict=True)
         return {
@@ -291,9 +292,9 @@ class SemanticEvaluation:
             "label": self.label,
             "protocol": {"name": self.protocol.name, "signature": self.protocol.signature},
             "measure": {
-                **asdict(self.measure),
+                **asdict(measure),
                 "scores": scored,
-                "signature": signature if scored else signature.rsplit(" | ", 1)[0],
+                "signature": measure.signature if scored else measure.signature_without_scores,
             },
             "similarity": {
                 "verbs": _coverage(self.verbs, verb_words(self.base_vocabulary)),

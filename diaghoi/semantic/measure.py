@@ -8,6 +8,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from diaghoi.data.arrays.types import FloatArray
+from diaghoi.data.protocol import SEPARATOR
 from diaghoi.exceptions import InputError, close_matches
 
 Combination = Literal["arithmetic", "geometric", "minimum"]
@@ -59,17 +60,26 @@ class Measure:
             raise InputError("theta 0: boxes that do not overlap would match; give more than 0")
 
     @property
-    def signature(self) -> str:
-        """All parameters in one line."""
+    def formula(self) -> str:
+        """The similarity of two interactions by that of their verbs and objects."""
         sigma = {
             "arithmetic": f"{self.weight:g} S_v + {1 - self.weight:g} S_o",
             "geometric": f"S_v^{self.weight:g} S_o^{1 - self.weight:g}",
             "minimum": "min(S_v, S_o)",
         }[self.combine]
-        return (
-            f"sigma = {sigma} | IoU >= {self.theta:g} | false positive of a class at sigma >= "
-            f"{self.delta:g} | mF1: score rank >= {self.tau:g}"
-        )
+        return f"sigma = {sigma}"
+
+    @property
+    def signature(self) -> str:
+        """All parameters in one line."""
+        return SEPARATOR.join([self.signature_without_scores, f"mF1: score rank >= {self.tau:g}"])
+
+    @property
+    def signature_without_scores(self) -> str:
+        """The parameters that matter for predictions without scores, in one line."""
+        matched = f"IoU >= {self.theta:g}"
+        wrong = f"false positive of a class at sigma >= {self.delta:g}"
+        return SEPARATOR.join([self.formula, matched, wrong])
 
     def sigma(self, verbs: FloatArray, objects: FloatArray) -> FloatArray:
         """Similarity of interactions from that of their verbs and objects, all (N,) float64."""

@@ -7,13 +7,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from diaghoi.data.arrays.ragged import marked, place_in_group
 from diaghoi.data.arrays.types import BoolArray, IntArray
 from diaghoi.data.protocol import Protocol
 from diaghoi.data.scenes import Scenes
 from diaghoi.data.splits import counted_classes
 from diaghoi.data.vocabulary import Vocabulary
-from diaghoi.evaluation.matching import match, score_order
+from diaghoi.evaluation.matching import among_best, match, score_order
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -99,11 +98,9 @@ def select_triplets(
 
 def _best(predictions: Scenes, top: int | None) -> BoolArray:
     """Mark the predictions with the highest scores per image; all without scores."""
-    number = len(predictions.triplet_pair)
-    if top is None or predictions.triplet_score is None:
-        return np.ones(number, dtype=bool)
-    order = score_order(predictions)
-    return marked(order[place_in_group(predictions.triplet_image[order]) < top], number)
+    if predictions.triplet_score is None:
+        return np.ones(len(predictions.triplet_pair), dtype=bool)
+    return among_best(predictions.triplet_image, score_order(predictions), top)
 
 
 def _ignored(annotations: Scenes, predictions: Scenes, protocol: Protocol) -> BoolArray | None:

@@ -17,17 +17,17 @@ APPEAL = (1.0, 0.65, 0.13)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Candidates:
+class CandidatePairs:
     """Pairs of a person and another sighting of the same image, ordered by image.
 
     Parameters
     ----------
-    human, thing : (C,) int array
+    human, object : (C,) int array
         Rows of the sightings.
     image : (C,) int array
         Image of each pair.
     joined : (C,) bool array
-        Whether the annotations join the two things.
+        Whether the annotations join the two instances.
     verbs : (C,) int array
         Row of ``verb_sets``: the verbs of the pair, or, where it does not interact, those that
         the detector could mistakenly take from the same object with another person, or from the
@@ -37,59 +37,59 @@ class Candidates:
     """
 
     human: IntArray
-    thing: IntArray
+    object: IntArray
     image: IntArray
     joined: BoolArray
     verbs: IntArray
     verb_sets: BoolArray
 
 
-def candidates(scenes: Scenes, thing_of: IntArray, seen: Sightings) -> Candidates:
+def candidates(scenes: Scenes, instance_of: IntArray, seen: Sightings) -> CandidatePairs:
     """Pair every person with everything else in its image, and look the truth up."""
     persons = np.flatnonzero(seen.label == scenes.vocabulary.person)
     start = np.searchsorted(seen.image, seen.image[persons])
     count = np.searchsorted(seen.image, seen.image[persons], side="right") - start
-    owner, thing = expand(start, count)
+    owner, other = expand(start, count)
     human = persons[owner]
-    one_thing = (seen.thing[human] == seen.thing[thing]) & (seen.thing[thing] >= 0)
-    different = (human != thing) & ~one_thing
-    human, thing = human[different], thing[different]
+    same_instance = (seen.instance[human] == seen.instance[other]) & (seen.instance[other] >= 0)
+    different = (human != other) & ~same_instance
+    human, other = human[different], other[different]
 
     boxes = np.int64(len(scenes.box_image))
-    pair_key = thing_of[scenes.pair_human] * boxes + thing_of[scenes.pair_object]
+    pair_key = instance_of[scenes.pair_human] * boxes + instance_of[scenes.pair_object]
     keys, pair_sets = _sets(pair_key, scenes)
-    wanted = seen.thing[human] * boxes + seen.thing[thing]
-    wanted[(seen.thing[human] < 0) | (seen.thing[thing] < 0)] = -1
+    wanted = seen.instance[human] * boxes + seen.instance[other]
+    wanted[(seen.instance[human] < 0) | (seen.instance[other] < 0)] = -1
     row = _look_up(keys, wanted)
     joined = row < len(keys)
 
-    things, thing_sets = _sets(thing_of[scenes.pair_object], scenes)
-    humans, human_sets = _sets(thing_of[scenes.pair_human], scenes)
-    of_thing = _look_up(things, seen.thing[thing])
-    of_human = _look_up(humans, seen.thing[human])
-    borrowed = np.where(of_thing < len(things), of_thing, len(things) + 1 + of_human)
-    return Candidates(
+    objects, object_sets = _sets(instance_of[scenes.pair_object], scenes)
+    humans, human_sets = _sets(instance_of[scenes.pair_human], scenes)
+    of_object = _look_up(objects, seen.instance[other])
+    of_human = _look_up(humans, seen.instance[human])
+    borrowed = np.where(of_object < len(objects), of_object, len(objects) + 1 + of_human)
+    return CandidatePairs(
         human=human,
-        thing=thing,
+        object=other,
         image=seen.image[human],
         joined=joined,
         verbs=np.where(joined, row, len(keys) + 1 + borrowed),
-        verb_sets=np.concatenate([pair_sets, thing_sets, human_sets]),
+        verb_sets=np.concatenate([pair_sets, object_sets, human_sets]),
     )
 
 
 def queries(
-    pool: Candidates, seen: Sightings, detector: Detector, rng: np.random.Generator
+    pool: CandidatePairs, seen: Sightings, detector: Detector, rng: np.random.Generator
 ) -> IntArray:
     """Choose the pairs that the detector puts forward: rows of the candidates, by image."""
     if not detector.shared_boxes:
         return _drawn(pool, seen, detector, rng)
-    order = np.lexsort((-(seen.logit[pool.human] + seen.logit[pool.thing]), pool.image))
+    order = np.lexsort((-(seen.logit[pool.human] + seen.logit[pool.object]), pool.image))
     return np.sort(order[place_in_group(pool.image[order]) < detector.pairs])
 
 
 def _drawn(
-    pool: Candidates, seen: Sightings, detector: Detector, rng: np.random.Generator
+    pool: CandidatePairs, seen: Sightings, detector: Detector, rng: np.random.Generator
 ) -> IntArray:
     """Draw the answers of a fixed number of queries, with repetition, in random order."""
     real = np.flatnonzero(pool.joined)
@@ -99,7 +99,7 @@ def _drawn(
     real = real[place_in_group(pool.image[real]) < detector.pairs]
 
     others = np.flatnonzero(~pool.joined)
-    background = (seen.thing[pool.human] < 0).astype(int) + (seen.thing[pool.thing] < 0)
+    background = (seen.instance[pool.human] < 0).astype(int) + (seen.instance[pool.object] < 0)
     appeal = np.array(APPEAL)[background]
     images = 1 + int(pool.image.max(initial=-1))
     left = detector.pairs - np.bincount(pool.image[real], minlength=images)

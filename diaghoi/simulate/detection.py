@@ -12,9 +12,9 @@ from diaghoi.data.arrays.ragged import expand, place_in_group
 from diaghoi.data.arrays.types import FloatArray, IntArray
 from diaghoi.data.scenes import Scenes
 from diaghoi.data.vocabulary import Vocabulary
-from diaghoi.simulate.candidates import Candidates, candidates, queries
+from diaghoi.simulate.candidates import CandidatePairs, candidates, queries
 from diaghoi.simulate.detector import Detector
-from diaghoi.simulate.sightings import Sightings, jitter, sight, things
+from diaghoi.simulate.sightings import Sightings, instances, jitter, sight
 
 Columns = dict[str, Any]
 
@@ -45,8 +45,8 @@ def detect(annotations: Scenes, detector: Detector, rng: np.random.Generator) ->
     Parameters
     ----------
     annotations : Scenes
-        The truth. Boxes of a category that overlap by 0.6 or more count as one thing, as data sets
-        that annotate every triplet apart draw one person several times.
+        The truth. Boxes of a category that overlap by 0.6 or more count as one instance, as
+        data sets that annotate every triplet apart draw one person several times.
     detector : Detector
         How often what goes wrong, for example :data:`~diaghoi.simulate.TWO_STAGE`.
     rng : numpy.random.Generator
@@ -79,16 +79,16 @@ def _detect(
     scenes: Scenes, sizes: IntArray, detector: Detector, rng: np.random.Generator
 ) -> Columns:
     """Simulate the predictions on some images, as columns of scenes."""
-    thing_of = things(scenes)
-    seen = sight(scenes, thing_of, sizes, detector, rng)
-    pool = candidates(scenes, thing_of, seen)
+    instance_of = instances(scenes)
+    seen = sight(scenes, instance_of, sizes, detector, rng)
+    pool = candidates(scenes, instance_of, seen)
     chosen = queries(pool, seen, detector, rng)
     pair, hoi, verb_score = _verb_scores(scenes.vocabulary, seen, pool, chosen, detector, rng)
-    columns = _boxes(seen, pool.human[chosen], pool.thing[chosen], sizes, detector, rng)
+    columns = _boxes(seen, pool.human[chosen], pool.object[chosen], sizes, detector, rng)
 
     verb = scenes.vocabulary.class_verb[hoi]
-    human, thing = columns["pair_human"], columns["pair_object"]
-    together = columns["box_score"][human] * columns["box_score"][thing]
+    human, object_box = columns["pair_human"], columns["pair_object"]
+    together = columns["box_score"][human] * columns["box_score"][object_box]
     score = together[pair] * verb_score
     image = pool.image[chosen]
     order = np.lexsort((-score, image[pair]))
@@ -105,7 +105,7 @@ def _detect(
 def _verb_scores(
     vocabulary: Vocabulary,
     seen: Sightings,
-    pool: Candidates,
+    pool: CandidatePairs,
     chosen: IntArray,
     detector: Detector,
     rng: np.random.Generator,
@@ -121,13 +121,13 @@ def _verb_scores(
     """
     by_object = np.argsort(vocabulary.class_object, kind="stable")
     in_order = vocabulary.class_object[by_object]
-    label = seen.label[pool.thing]
+    label = seen.label[pool.object]
     start = np.searchsorted(in_order, label)
     count = np.searchsorted(in_order, label, side="right") - start
     candidate, row = expand(start, count)
     hoi = by_object[row]
 
-    background = (seen.thing[pool.human] < 0) | (seen.thing[pool.thing] < 0)
+    background = (seen.instance[pool.human] < 0) | (seen.instance[pool.object] < 0)
     rate = np.where(background, detector.false_pairs, detector.association)
     mistaken = ~pool.joined & (rng.random(len(label)) < rate)
     right = pool.verb_sets[pool.verbs[candidate], vocabulary.class_verb[hoi]]
@@ -156,16 +156,16 @@ def _pair_scores(
 def _boxes(
     seen: Sightings,
     human: IntArray,
-    thing: IntArray,
+    object_box: IntArray,
     sizes: IntArray,
     detector: Detector,
     rng: np.random.Generator,
 ) -> Columns:
     """Make the box and pair columns: one list of boxes, or two boxes of its own for every pair."""
     if not detector.shared_boxes:
-        seen = seen.take(np.stack([human, thing], axis=1).ravel())
+        seen = seen.take(np.stack([human, object_box], axis=1).ravel())
         number = np.arange(len(seen.image))
-        human, thing = number[0::2], number[1::2]
+        human, object_box = number[0::2], number[1::2]
         noise = rng.normal(0, OWN_NOISE * detector.score_noise, len(number))
         amount = OWN_JITTER * detector.localisation
         xyxy = jitter(seen.xyxy, sizes[seen.image], amount, rng)
@@ -176,7 +176,7 @@ def _boxes(
         "box_label": seen.label.astype(np.int32),
         "box_score": sigmoid(seen.logit),
         "pair_human": human.astype(np.int32),
-        "pair_object": thing.astype(np.int32),
+        "pair_object": object_box.astype(np.int32),
     }
 
 

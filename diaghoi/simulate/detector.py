@@ -1,4 +1,4 @@
-"""Simulated detectors: how often each thing goes wrong, and three presets."""
+"""Simulated detectors: how often they go wrong in each way, and three presets."""
 
 from __future__ import annotations
 
@@ -28,21 +28,21 @@ class Detector:
     pairs, triplets : int
         The most pairs and triplets that are kept in an image.
     boxes : int
-        Boxes that the detector looks at in an image; where fewer things are found, the rest is
+        Boxes that the detector looks at in an image; where fewer instances are found, the rest is
         background.
     localisation : float
         Standard deviation of the edges of a box, as a share of its width and height.
     misplaced : float
         Rate of persons and objects that are found, but with a box that is far off.
     missed_persons, missed_objects : float
-        Rates of things that are not found at all.
+        Rates of instances that are not found at all.
     confused_labels : float
         Rate of objects that get the label of another, often similar category.
     association : float
         How readily persons and objects are joined that do not interact: the rate of such pairs that
         are taken for an interaction.
     false_pairs : float
-        The same, for pairs with a box that shows no annotated thing.
+        The same, for pairs with a box that shows no annotated instance.
     confused_verbs : float
         Rate of wrong verbs that are believed as much as a right one, for pairs taken for an
         interaction.

@@ -13,14 +13,14 @@ from diaghoi.data.scenes import Scenes
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.simulate.detector import Detector
 
-SAME_THING = 0.6  # IoU from which two annotated boxes of a category show one and the same thing
+SAME_INSTANCE = 0.6  # IoU from which two annotated boxes of a category show the same instance
 FAR_OFF = 0.6  # shift of a misplaced box, in widths and heights
-MOST_OF_A_KIND = 15  # persons, and other things, that a detector keeps in an image
+MOST_OF_A_KIND = 15  # persons, and objects of other categories, that are kept per image
 
-# Logits of box scores: things, and background by what it is taken for.
-THING_LOGIT = 1.8
+# Logits of box scores: instances, and background by what it is taken for.
+INSTANCE_LOGIT = 1.8
 BACKGROUND_LOGIT = -1.0
-# What background is taken for: shares of persons, of a thing that the image shows, of anything.
+# What background is taken for: shares of persons, of an instance that the image shows, of anything.
 BACKGROUND_PERSONS, BACKGROUND_FAMILIAR = 0.17, 0.5
 
 
@@ -32,8 +32,8 @@ class Sightings:
     ----------
     image, label : (S,) int array
         Image and believed category.
-    thing : (S,) int array
-        The annotated thing that is seen, as the first annotated box that shows it; -1 for
+    instance : (S,) int array
+        The annotated instance that is seen, as the first annotated box that shows it; -1 for
         background.
     xyxy : (S, 4) float64 array
         Box in pixels.
@@ -43,7 +43,7 @@ class Sightings:
 
     image: IntArray
     label: IntArray
-    thing: IntArray
+    instance: IntArray
     xyxy: FloatArray
     logit: FloatArray
 
@@ -52,14 +52,14 @@ class Sightings:
         return Sightings(
             image=self.image[rows],
             label=self.label[rows],
-            thing=self.thing[rows],
+            instance=self.instance[rows],
             xyxy=self.xyxy[rows],
             logit=self.logit[rows],
         )
 
 
-def things(scenes: Scenes) -> IntArray:
-    """Find the thing that each annotated box shows: (B,) row of the first box that shows it.
+def instances(scenes: Scenes) -> IntArray:
+    """Find the instance that each annotated box shows: (B,) row of the first box that shows it.
 
     Data sets that annotate every triplet apart draw the same person once per triplet, a few pixels
     off each time. A detector sees one person there.
@@ -70,7 +70,7 @@ def things(scenes: Scenes) -> IntArray:
     before = place_in_group(cell)
     later, earlier = expand(np.arange(len(order)) - before, before)
     boxes = np.asarray(scenes.box_xyxy[order], dtype=np.float64)
-    same = iou(boxes[later], boxes[earlier], margin=1.0) >= SAME_THING
+    same = iou(boxes[later], boxes[earlier], margin=1.0) >= SAME_INSTANCE
     first = np.arange(len(order))
     np.minimum.at(first, later[same], earlier[same])
     while not np.array_equal(first[first], first):
@@ -82,19 +82,19 @@ def things(scenes: Scenes) -> IntArray:
 
 def sight(
     scenes: Scenes,
-    thing_of: IntArray,
+    instance_of: IntArray,
     sizes: IntArray,
     detector: Detector,
     rng: np.random.Generator,
 ) -> Sightings:
-    """Look at every image: things that are found, some twice or misplaced, and background.
+    """Look at every image: instances that are found, some twice or misplaced, and background.
 
     Parameters
     ----------
     scenes : Scenes
         The annotations.
-    thing_of : (B,) int array
-        The thing that each annotated box shows, see :func:`things`.
+    instance_of : (B,) int array
+        The instance that each annotated box shows, see :func:`instances`.
     sizes : (N, 2) int array
         Width and height of every image.
     detector : Detector
@@ -102,11 +102,11 @@ def sight(
     rng : numpy.random.Generator
         Source of randomness.
     """
-    thing = np.flatnonzero(thing_of == np.arange(len(thing_of)))
-    person = scenes.box_label[thing] == scenes.vocabulary.person
+    instance = np.flatnonzero(instance_of == np.arange(len(instance_of)))
+    person = scenes.box_label[instance] == scenes.vocabulary.person
     missed = np.where(person, detector.missed_persons, detector.missed_objects)
-    thing = thing[rng.random(len(thing)) >= missed]
-    found = _found(scenes, thing, detector, rng)
+    instance = instance[rng.random(len(instance)) >= missed]
+    found = _found(scenes, instance, detector, rng)
     missing = detector.boxes - np.bincount(found.image, minlength=len(scenes))
     hidden = _background(scenes, np.maximum(missing, 0), sizes, rng)
     both = _join(found, hidden)
@@ -148,33 +148,34 @@ def inside(xyxy: FloatArray, sizes: IntArray) -> FloatArray:
 
 
 def _found(
-    scenes: Scenes, thing: IntArray, detector: Detector, rng: np.random.Generator
+    scenes: Scenes, instance: IntArray, detector: Detector, rng: np.random.Generator
 ) -> Sightings:
-    """See the given things; with shared boxes, some of them more than once."""
-    again = np.zeros(len(thing), dtype=np.int64)
+    """See the given instances; with shared boxes, some of them more than once."""
+    again = np.zeros(len(instance), dtype=np.int64)
     if detector.shared_boxes:
-        again = rng.poisson(detector.duplicates, len(thing))
-    owner = np.repeat(np.arange(len(thing)), 1 + again)
+        again = rng.poisson(detector.duplicates, len(instance))
+    owner = np.repeat(np.arange(len(instance)), 1 + again)
     repeated = place_in_group(owner) > 0
-    label = _confused(scenes.box_label[thing], scenes.vocabulary, detector.confused_labels, rng)
+    label = _confused(scenes.box_label[instance], scenes.vocabulary, detector.confused_labels, rng)
 
-    xyxy = np.asarray(scenes.box_xyxy[thing], dtype=np.float64)
-    far = rng.random(len(thing)) < detector.misplaced
-    shift = FAR_OFF * rng.uniform(0.7, 1.3, (len(thing), 2)) * rng.choice([-1, 1], (len(thing), 2))
+    xyxy = np.asarray(scenes.box_xyxy[instance], dtype=np.float64)
+    far = rng.random(len(instance)) < detector.misplaced
+    shape = (len(instance), 2)
+    shift = FAR_OFF * rng.uniform(0.7, 1.3, shape) * rng.choice([-1, 1], shape)
     step = shift * (xyxy[:, 2:] - xyxy[:, :2]) * far[:, None]
     return Sightings(
-        image=scenes.box_image[thing][owner].astype(np.int64),
+        image=scenes.box_image[instance][owner].astype(np.int64),
         label=label[owner],
-        thing=thing[owner],
+        instance=instance[owner],
         xyxy=(xyxy + np.tile(step, 2))[owner],
-        logit=THING_LOGIT - 0.8 * far[owner] - 0.7 * repeated,
+        logit=INSTANCE_LOGIT - 0.8 * far[owner] - 0.7 * repeated,
     )
 
 
 def _confused(
     label: IntArray, vocabulary: Vocabulary, rate: float, rng: np.random.Generator
 ) -> IntArray:
-    """Give some objects the label of a neighbour in the list, where similar things stand."""
+    """Give some objects the label of a neighbour in the list, which is often similar."""
     others = np.setdiff1d(np.unique(vocabulary.class_object), [vocabulary.person])
     confused = (label != vocabulary.person) & (rng.random(len(label)) < rate) & (len(others) > 1)
     shift = rng.integers(1, 4, size=len(label)) * rng.choice([-1, 1], size=len(label))
@@ -185,13 +186,13 @@ def _confused(
 def _background(
     scenes: Scenes, boxes_an_image: IntArray, sizes: IntArray, rng: np.random.Generator
 ) -> Sightings:
-    """See boxes that show nothing annotated: half anywhere, half near a thing of the image."""
+    """See boxes that show nothing annotated: half anywhere, half near an instance of the image."""
     image = np.repeat(np.arange(len(scenes)), rng.binomial(boxes_an_image, 0.9))
     size = sizes[image].astype(np.float64)
     vocabulary = scenes.vocabulary
     number = len(image)
 
-    # The row after the last box stands in for the boxes of images without any.
+    # Images without boxes use a row after the last box.
     labels = np.append(scenes.box_label, vocabulary.person)
     boxes = np.concatenate([scenes.box_xyxy, np.zeros((1, 4))])
     first = np.searchsorted(scenes.box_image, image)
@@ -214,7 +215,7 @@ def _background(
     return Sightings(
         image=image,
         label=label,
-        thing=np.full(number, -1),
+        instance=np.full(number, -1),
         xyxy=inside(np.concatenate([centre - span / 2, centre + span / 2], axis=1), sizes[image]),
         logit=np.full(number, BACKGROUND_LOGIT),
     )
@@ -224,14 +225,14 @@ def _join(first: Sightings, second: Sightings) -> Sightings:
     return Sightings(
         image=np.concatenate([first.image, second.image]),
         label=np.concatenate([first.label, second.label]),
-        thing=np.concatenate([first.thing, second.thing]),
+        instance=np.concatenate([first.instance, second.instance]),
         xyxy=np.concatenate([first.xyxy, second.xyxy]),
         logit=np.concatenate([first.logit, second.logit]),
     )
 
 
 def _best_of_each_kind(sightings: Sightings, person: int) -> Sightings:
-    """Keep the best persons and the best other things of every image, as detectors do."""
+    """Keep the best persons and the best other boxes of every image, as detectors do."""
     kind = sightings.image * 2 + (sightings.label == person)
     order = np.argsort(kind, kind="stable")
     kept = np.sort(order[place_in_group(kind[order]) < MOST_OF_A_KIND])

@@ -12,7 +12,7 @@ from diaghoi.data.vocabulary import v_coco
 
 WIDTH, HEIGHT = 640, 480
 PEOPLE = (0.45, 0.30, 0.15, 0.10)  # shares of images with 1, 2, 3 and 4 people
-THINGS = (0.20, 0.30, 0.30, 0.20)  # the same for objects
+OBJECTS = (0.20, 0.30, 0.30, 0.20)  # the same for objects
 ACTIONS = (0.05, 0.40, 0.35, 0.20)  # shares of people who do 0, 1, 2 and 3 things
 IGNORED = 0.1  # share of people whose actions are not annotated
 WITHOUT_BOX = 0.25  # share of roles without an annotated box
@@ -28,34 +28,36 @@ def v_coco_annotations(images: int, rng: np.random.Generator) -> Scenes:
     rng : numpy.random.Generator
         Source of randomness.
     """
-    words = v_coco()
+    vocabulary = v_coco()
     people = 1 + rng.choice(len(PEOPLE), images, p=PEOPLE)
-    things = 1 + rng.choice(len(THINGS), images, p=THINGS)
-    box_image = np.repeat(np.arange(images), people + things)
+    objects = 1 + rng.choice(len(OBJECTS), images, p=OBJECTS)
+    box_image = np.repeat(np.arange(images), people + objects)
     place = place_in_group(box_image)
     person = place < people[box_image]
-    label = np.where(person, words.person, rng.integers(1, len(words.objects), len(place)))
+    label = np.where(
+        person, vocabulary.person, rng.integers(1, len(vocabulary.objects), len(place))
+    )
     ignored = person & (rng.random(len(place)) < IGNORED)
 
     actor = np.flatnonzero(person & ~ignored)
     doing = rng.choice(len(ACTIONS), len(actor), p=ACTIONS)
     deed_actor = np.repeat(actor, doing)
-    agents = np.flatnonzero(words.agents if words.agents is not None else [])
+    agents = np.flatnonzero(vocabulary.agents if vocabulary.agents is not None else [])
     # Popular actions first, and no action twice by one person.
     order = np.argsort(rng.gumbel(size=(len(actor), len(agents))) - 0.1 * np.arange(len(agents)))
     action = order[np.repeat(np.arange(len(actor)), doing), -1 - place_in_group(deed_actor)]
-    roles = np.diff(np.append(agents, len(words.verbs)))
+    roles = np.diff(np.append(agents, len(vocabulary.verbs)))
     row_deed = np.repeat(np.arange(len(deed_actor)), roles[action])
     role = place_in_group(row_deed)
     verb = agents[action[row_deed]] + role
     human = deed_actor[row_deed]
     image = box_image[human]
-    first_thing = (np.cumsum(people + things) - things)[image]
-    thing = first_thing + rng.integers(0, things[image])
-    thing = np.where((role == 0) | (rng.random(len(thing)) < WITHOUT_BOX), -1, thing)
-    first, pair = distinct(human * np.int64(len(box_image) + 1) + thing + 1)
+    first_object = (np.cumsum(people + objects) - objects)[image]
+    object_box = first_object + rng.integers(0, objects[image])
+    object_box = np.where((role == 0) | (rng.random(len(object_box)) < WITHOUT_BOX), -1, object_box)
+    first, pair = distinct(human * np.int64(len(box_image) + 1) + object_box + 1)
     return Scenes(
-        vocabulary=words,
+        vocabulary=vocabulary,
         names=np.array([str(number) for number in range(1, images + 1)]),
         sizes=np.full((images, 2), (WIDTH, HEIGHT)),
         box_image=box_image,
@@ -63,7 +65,7 @@ def v_coco_annotations(images: int, rng: np.random.Generator) -> Scenes:
         box_label=label,
         box_ignored=ignored,
         pair_human=human[first],
-        pair_object=thing[first],
+        pair_object=object_box[first],
         triplet_pair=pair,
         triplet_verb=verb,
         source="simulated V-COCO",
@@ -104,13 +106,13 @@ def v_coco_detect(
     and roles.
     """
     detector = detector or PairDetector()
-    words = annotations.vocabulary
+    vocabulary = annotations.vocabulary
     images, pairs = len(annotations), len(annotations) * detector.pairs
     image = np.repeat(np.arange(images), detector.pairs)
-    human = _pick(annotations, image, annotations.box_label == words.person, rng)
-    thing = _pick(annotations, image, np.ones(len(annotations.box_label), dtype=bool), rng)
+    human = _pick(annotations, image, annotations.box_label == vocabulary.person, rng)
+    object_box = _pick(annotations, image, np.ones(len(annotations.box_label), dtype=bool), rng)
     alone = rng.random(pairs) < detector.alone
-    source = np.stack([human, thing], axis=1).ravel()
+    source = np.stack([human, object_box], axis=1).ravel()
     xyxy = annotations.box_xyxy[source]
     size = np.tile(xyxy[:, 2:] - xyxy[:, :2], 2)
     noise = detector.noise * np.where(rng.random(len(xyxy)) < detector.misplaced, 5, 1)
@@ -123,19 +125,19 @@ def v_coco_detect(
     row = 2 * np.arange(pairs)
     pair_human = np.repeat(row, 2)
     pair_object = np.stack([np.full(pairs, -1), np.where(alone, -1, row + 1)], axis=1).ravel()
-    verbs = np.arange(len(words.verbs))
-    agent = words.agents if words.agents is not None else np.zeros(len(verbs), dtype=bool)
+    verbs = np.arange(len(vocabulary.verbs))
+    agent = vocabulary.agents if vocabulary.agents is not None else np.zeros(len(verbs), dtype=bool)
     does = np.zeros((len(annotations.box_label), len(verbs)), dtype=bool)
     does[annotations.pair_human[annotations.triplet_pair], annotations.triplet_verb] = True
     logit = rng.normal(-3, 1.2, (pairs, len(verbs))) + detector.sharpness * does[human]
     score = 1 / (1 + np.exp(-logit))
     agent_of = np.maximum.accumulate(np.where(agent, verbs, 0))
     return Scenes(
-        vocabulary=words,
+        vocabulary=vocabulary,
         names=annotations.names,
         box_image=np.repeat(image, 2).astype(np.int32),
         box_xyxy=xyxy,
-        box_label=np.tile(np.array([words.person, -1], dtype=np.int16), pairs),
+        box_label=np.tile(np.array([vocabulary.person, -1], dtype=np.int16), pairs),
         pair_human=pair_human.astype(np.int32),
         pair_object=pair_object.astype(np.int32),
         triplet_pair=(row[:, None] + ~agent).ravel().astype(np.int32),

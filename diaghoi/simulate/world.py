@@ -27,7 +27,7 @@ BYSTANDERS = 0.25  # share of images with an object of another category, in no t
 QUIET = 0.012  # share of images without any triplet
 
 # Object height as a share of a standing person's, by COCO-80 position: up to (and without) the
-# position, the size. Kinds stand together in that list, so a few rows are enough.
+# position, the size. Kinds are neighbours in that list, so a few rows are enough.
 RELATIVE_SIZE = (
     (1, 0.9), (4, 0.8), (9, 1.6), (14, 0.6), (16, 0.35), (24, 0.8), (29, 0.3), (39, 0.25),
     (46, 0.16), (56, 0.2), (62, 0.75), (68, 0.3), (73, 0.55), (80, 0.2),
@@ -35,13 +35,13 @@ RELATIVE_SIZE = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Things:
+class _Instances:
     """Boxes to be: image, label and role of each, ordered by image."""
 
     image: IntArray
     label: IntArray
     place: IntArray
-    """How many of the same role stand before it in its image."""
+    """How many of the same role come before it in its image."""
     role: IntArray
     """0 person, 1 object of the image's category, 2 bystander."""
 
@@ -84,23 +84,23 @@ def annotations(
         frequency = np.maximum(vocabulary.test_instances, 1).astype(np.float64)
     sizes = np.array(SIZES)[rng.choice(len(SIZES), size=images, p=SIZE_SHARES)]
     theme = vocabulary.class_object[_draw(frequency, images, rng)]
-    things = _things(theme, vocabulary, rng)
-    boxes = _boxes(things, sizes, rng)
-    human, thing = _pairs(things, images, rng)
-    pair, verb = _verbs(things.label[thing], vocabulary, frequency, rng)
+    instances = _instances(theme, vocabulary, rng)
+    boxes = _boxes(instances, sizes, rng)
+    human, object_box = _pairs(instances, images, rng)
+    pair, verb = _verbs(instances.label[object_box], vocabulary, frequency, rng)
 
-    kept = place_in_group(things.image[thing[pair]]) < MOST_TRIPLETS
+    kept = place_in_group(instances.image[object_box[pair]]) < MOST_TRIPLETS
     pair, verb = pair[kept], verb[kept]
     used, pair = np.unique(pair, return_inverse=True)
     return Scenes(
         vocabulary=vocabulary,
         names=np.array([f"demo_{number:06d}.jpg" for number in range(1, images + 1)]),
         sizes=sizes.astype(np.int32),
-        box_image=things.image.astype(np.int32),
+        box_image=instances.image.astype(np.int32),
         box_xyxy=boxes,
-        box_label=things.label.astype(np.int32),
+        box_label=instances.label.astype(np.int32),
         pair_human=human[used].astype(np.int32),
-        pair_object=thing[used].astype(np.int32),
+        pair_object=object_box[used].astype(np.int32),
         triplet_pair=pair.astype(np.int32),
         triplet_verb=verb.astype(np.int32),
         source="simulated annotations",
@@ -111,7 +111,7 @@ def _draw(weights: FloatArray, count: int, rng: np.random.Generator) -> IntArray
     return rng.choice(len(weights), size=count, p=weights / weights.sum())
 
 
-def _things(theme: IntArray, vocabulary: Vocabulary, rng: np.random.Generator) -> _Things:
+def _instances(theme: IntArray, vocabulary: Vocabulary, rng: np.random.Generator) -> _Instances:
     """Choose what each image shows."""
     images = len(theme)
     counts = np.stack(
@@ -126,29 +126,30 @@ def _things(theme: IntArray, vocabulary: Vocabulary, rng: np.random.Generator) -
     image, role = np.divmod(group, 3)
     other = rng.integers(len(vocabulary.objects), size=images)
     label = np.stack([np.full(images, vocabulary.person), theme, other], axis=1)[image, role]
-    return _Things(image=image, label=label, place=place, role=role)
+    return _Instances(image=image, label=label, place=place, role=role)
 
 
-def _boxes(things: _Things, sizes: IntArray, rng: np.random.Generator) -> FloatArray:
+def _boxes(instances: _Instances, sizes: IntArray, rng: np.random.Generator) -> FloatArray:
     """Place persons side by side and objects near them; (B, 4) whole pixels inside the image."""
-    count = len(things.image)
-    width, height = sizes[things.image].T.astype(np.float64)
-    persons = np.bincount(things.image[things.role == 0], minlength=len(sizes))[things.image]
-    start = np.searchsorted(things.image, things.image)
-    beside = start + things.place % persons
+    count = len(instances.image)
+    width, height = sizes[instances.image].T.astype(np.float64)
+    in_image = np.bincount(instances.image[instances.role == 0], minlength=len(sizes))
+    persons = in_image[instances.image]
+    start = np.searchsorted(instances.image, instances.image)
+    beside = start + instances.place % persons
 
     tall = height * np.exp(rng.normal(np.log(0.62), 0.35, count)) / persons**0.35
     tall = np.clip(tall, 0.12 * height, 0.94 * height)
     wide = np.minimum(tall / np.exp(rng.normal(np.log(2.1), 0.3, count)), 0.8 * width)
-    centre_x = width * (things.place % persons + rng.uniform(0.2, 0.8, count)) / persons
+    centre_x = width * (instances.place % persons + rng.uniform(0.2, 0.8, count)) / persons
     centre_y = height * rng.uniform(0.72, 1.0, count) - tall / 2
 
-    size = _relative_size(things.label) * tall[beside] * np.exp(rng.normal(0, 0.3, count))
+    size = _relative_size(instances.label) * tall[beside] * np.exp(rng.normal(0, 0.3, count))
     stretch = np.exp(rng.normal(0.1, 0.4, count))
     near_x = centre_x[beside] + wide[beside] * rng.uniform(-0.7, 0.7, count)
     near_y = centre_y[beside] + tall[beside] * rng.uniform(-0.3, 0.4, count)
 
-    person = things.role == 0
+    person = instances.role == 0
     half_x = np.where(person, wide, np.clip(size * stretch, SMALLEST_BOX, 0.9 * width)) / 2
     half_y = np.where(person, tall, np.clip(size / stretch, SMALLEST_BOX, 0.9 * height)) / 2
     half_x = np.maximum(half_x, SMALLEST_BOX / 2)
@@ -163,21 +164,23 @@ def _relative_size(label: IntArray) -> FloatArray:
     return np.asarray(size)[np.minimum(row, len(size) - 1)]
 
 
-def _pairs(things: _Things, images: int, rng: np.random.Generator) -> tuple[IntArray, IntArray]:
+def _pairs(
+    instances: _Instances, images: int, rng: np.random.Generator
+) -> tuple[IntArray, IntArray]:
     """Join persons and objects of the image's category: rows of the human and the object boxes."""
-    persons = np.bincount(things.image[things.role == 0], minlength=images)
+    persons = np.bincount(instances.image[instances.role == 0], minlength=images)
     quiet = rng.random(images) < QUIET
     quiet[0] = False
-    thing = np.flatnonzero((things.role == 1) & ~quiet[things.image])
-    image = things.image[thing]
-    owner, human = expand(np.searchsorted(things.image, image), persons[image])
-    thing, image = thing[owner], image[owner]
+    object_box = np.flatnonzero((instances.role == 1) & ~quiet[instances.image])
+    image = instances.image[object_box]
+    owner, human = expand(np.searchsorted(instances.image, image), persons[image])
+    object_box, image = object_box[owner], image[owner]
 
-    partner = things.place[human] == things.place[thing] % persons[image]
-    first_object = things.place[thing] == 0
+    partner = instances.place[human] == instances.place[object_box] % persons[image]
+    first_object = instances.place[object_box] == 0
     chance = np.where(partner, np.where(first_object, 1.0, JOINED), ALSO_JOINED)
     joined = rng.random(len(owner)) < chance
-    return human[joined], thing[joined]
+    return human[joined], object_box[joined]
 
 
 def _verbs(

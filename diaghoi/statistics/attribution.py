@@ -98,6 +98,7 @@ def attribute(
     """
     worth: dict[Coalition, float | None] = {}
     members = {split: diagnosis.splits[split]}
+    # All 128 sets take 127 repairs, since each is made from one with an error less.
     for coalition, ledger in _coalitions(diagnosis.ledger, frozenset(), list(ERRORS)):
         scores = class_scores(ledger.evaluated, ledger.classes, diagnosis.protocol)
         worth[coalition] = split_means(scores, diagnosis.protocol, members)[0][split]

@@ -2,7 +2,7 @@
 
 The images of the test set are the sample: another draw of them would give other figures. A resample
 draws as many images with replacement; each of its figures is computed as if the predictions and
-annotations of an image stood there as often as it was drawn (Efron and Tibshirani, An Introduction
+annotations of an image appeared as often as it was drawn (Efron and Tibshirani, An Introduction
 to the Bootstrap, 1993; BCa intervals: chapter 14).
 
 Mean average precision depends on the size of the test set: a class with few annotations has a
@@ -29,15 +29,13 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 import numpy as np
-import numpy.typing as npt
 
 from diaghoi.data.arrays.threads import threads
-from diaghoi.data.arrays.types import FloatArray
+from diaghoi.data.arrays.types import FloatArray, IntArray
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.exceptions import InputError
 from diaghoi.statistics.resampling import Figures, Resampler
 
-IntArray = npt.NDArray[np.int32]
 Method = Literal["centred", "percentile", "bca"]
 
 # Resamples that are worked on together: enough for array code, few enough for the caches. Part of
@@ -220,6 +218,7 @@ def draws(images: int, resamples: int, seed: int) -> Iterator[IntArray]:
         How often each image was drawn, for B resamples.
     """
     starts = range(0, resamples, BLOCK)
+    # A generator a block, so that threads may take blocks in any order and the digits stay.
     seeds = np.random.SeedSequence(seed).spawn(len(starts))
     for start, own in zip(starts, seeds, strict=True):
         rng = np.random.default_rng(own)
@@ -269,6 +268,7 @@ def groups_left_out(images: int) -> Iterator[IntArray]:
         Weightings of zeros and ones.
     """
     groups = min(GROUPS, images)
+    # Images next to one another in a file are often alike; so they land in different groups.
     group = np.arange(images) % groups
     for start in range(0, groups, BLOCK):
         out = np.arange(start, min(start + BLOCK, groups))
@@ -281,6 +281,7 @@ def _bca(values: FloatArray, point: float, left_out: FloatArray, tail: float) ->
 
     plain = np.array([tail, 1 - tail])
     values, left_out = values[~np.isnan(values)], left_out[~np.isnan(left_out)]
+    # Equal values count by half, as figures of few images take few values.
     below = (values < point).mean() + (values == point).mean() / 2 if len(values) else 0.0
     if not 0 < below < 1 or len(left_out) < 2:
         return plain
@@ -313,6 +314,7 @@ def stretch_of(values: FloatArray, left_out: FloatArray) -> float:
         return 1.0
     groups = len(left_out)
     jackknife = np.sqrt((groups - 1) / groups * ((left_out - left_out.mean()) ** 2).sum())
+    # The geometric mean of both deviations, as a factor of that of the resamples.
     return float(np.sqrt(max(1.0, jackknife / values.std())))
 
 
@@ -347,6 +349,7 @@ def bounds_of(
         return None
     mean = defined.mean()
     low, high = mean + stretch * (np.quantile(defined, quantiles) - mean) + shift
+    # Signed differences and counts leave [0, 1] and are not cut.
     if defined.min() >= 0 and defined.max() <= 1:
         low, high = max(low, 0.0), min(high, 1.0)
     return float(low), float(high)

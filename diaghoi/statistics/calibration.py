@@ -14,7 +14,7 @@ sum to the ECE.
 
 What this does not say: the ECE of few predictions is above 0 also where scores are calibrated, and
 most of the many predictions of a detector have low scores, where gaps are small. Compare detectors
-that keep equally many predictions an image.
+that keep equally many predictions per image.
 """
 
 from __future__ import annotations
@@ -23,14 +23,12 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from diaghoi.data.arrays.types import FloatArray
+from diaghoi.data.arrays.division import ratios
+from diaghoi.data.arrays.types import FloatArray, IntArray
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.evaluation.errors import LABELS
 from diaghoi.exceptions import InputError
-
-IntArray = npt.NDArray[np.int64]
 
 MOST_BINS = 1000
 
@@ -94,12 +92,12 @@ class Calibration:
     @property
     def mean_scores(self) -> FloatArray:
         """(B,) mean score of each bin, NaN where it is empty."""
-        return _ratio(self.score_sums.sum(axis=1), self.bin_counts)
+        return ratios(self.score_sums.sum(axis=1), self.bin_counts)
 
     @property
     def precisions(self) -> FloatArray:
         """(B,) share of true positives of each bin, NaN where it is empty."""
-        return _ratio(self.counts[:, 0], self.bin_counts)
+        return ratios(self.counts[:, 0], self.bin_counts)
 
     @property
     def parts(self) -> FloatArray:
@@ -109,7 +107,7 @@ class Calibration:
         """
         surplus = self.score_sums.copy()
         surplus[:, 0] -= self.counts[:, 0]
-        return _ratio(surplus, self.bin_counts[:, None])
+        return ratios(surplus, self.bin_counts[:, None])
 
     @property
     def gaps(self) -> FloatArray:
@@ -141,8 +139,8 @@ class Calibration:
 
         ``ece``, ``mce``, ``brier``; ``bins`` with their bounds, ``count``, ``mean_score``,
         ``precision`` and ``gap``; ``errors`` with, for each label, ``count``, ``mean_score``,
-        ``ece_part`` and for each bin ``counts`` and ``gap_parts``; ``verbs``. None stands for the
-        mean of nothing.
+        ``ece_part`` and for each bin ``counts`` and ``gap_parts``; ``verbs``. None is the mean of
+        nothing.
         """
         return {
             "binning": "equal mass" if self.equal_mass else "equal width",
@@ -168,7 +166,7 @@ class Calibration:
 
     def _errors(self) -> dict[str, Any]:
         totals = self.counts.sum(axis=0)
-        means = _ratio(self.score_sums.sum(axis=0), totals)
+        means = ratios(self.score_sums.sum(axis=0), totals)
         return {
             name: {
                 "count": int(totals[n]),
@@ -181,7 +179,9 @@ class Calibration:
         }
 
 
-def calibration(diagnosis: Diagnosis, bins: int = 15, *, equal_mass: bool = False) -> Calibration:
+def measure_calibration(
+    diagnosis: Diagnosis, bins: int = 15, *, equal_mass: bool = False
+) -> Calibration:
     """Measure how well triplet scores are calibrated.
 
     Parameters
@@ -199,7 +199,7 @@ def calibration(diagnosis: Diagnosis, bins: int = 15, *, equal_mass: bool = Fals
     -------
     Calibration
         Without figures, and with a note that says why, where a score lies outside [0, 1] and so is
-        no probability, or nothing is predicted.
+        not a probability, or nothing is predicted.
 
     Raises
     ------
@@ -225,7 +225,10 @@ def calibration(diagnosis: Diagnosis, bins: int = 15, *, equal_mass: bool = Fals
     edges = np.linspace(0, 1, bins + 1)
     if equal_mass:
         edges = np.unique(np.quantile(score, edges))
+        # All scores are equal: one bin of no width.
         edges = edges if len(edges) > 1 else np.repeat(edges, 2)
+    # side='left' puts a score that equals an edge into the bin below; the lowest edge has none
+    # below.
     place = np.maximum(np.searchsorted(edges, score, side="left") - 1, 0)
     count, total = _sums(place, label, score, (len(edges) - 1, len(LABELS)))
     return Calibration(
@@ -245,7 +248,7 @@ def calibration(diagnosis: Diagnosis, bins: int = 15, *, equal_mass: bool = Fals
 
 
 def _note(score: FloatArray) -> str:
-    """Say why scores are no probabilities."""
+    """Say why scores are not probabilities."""
     if not len(score):
         return "calibration: nothing is predicted"
     low, high = float(score.min()), float(score.max())
@@ -269,8 +272,8 @@ def _verbs(
     count, score_sum = _sums(verb, place, score, shape)
     _, true_sum = _sums(verb, place, true, shape)
     total = count.sum(axis=1)
-    error = _ratio(np.abs(score_sum - true_sum).sum(axis=1), total)
-    mean, precision = (_ratio(sums.sum(axis=1), total) for sums in (score_sum, true_sum))
+    error = ratios(np.abs(score_sum - true_sum).sum(axis=1), total)
+    mean, precision = (ratios(sums.sum(axis=1), total) for sums in (score_sum, true_sum))
     return {
         names[n]: VerbCalibration(
             count=int(total[n]),
@@ -291,14 +294,6 @@ def _sums(
     count = np.bincount(cell, minlength=size)
     total = np.bincount(cell, weights=value, minlength=size)
     return np.reshape(count, shape).astype(np.int64), np.reshape(total, shape)
-
-
-def _ratio(total: npt.ArrayLike, count: npt.ArrayLike) -> FloatArray:
-    """Divide, NaN where there is nothing to divide by."""
-    total, count = np.broadcast_arrays(np.asarray(total, dtype=np.float64), count)
-    ratio = np.full(total.shape, np.nan)
-    np.divide(total, count, out=ratio, where=count > 0)
-    return ratio
 
 
 def _plain(value: np.float64) -> float | None:

@@ -11,10 +11,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from diaghoi.data.arrays.division import ratios
 from diaghoi.data.arrays.ranking import descending
 from diaghoi.data.arrays.types import BoolArray, FloatArray, IntArray
 from diaghoi.data.protocol import Protocol
-from diaghoi.diagnosis.benchmark import Section, sections
+from diaghoi.diagnosis.benchmark import BenchmarkSetting, settings
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.evaluation.average_precision import Evaluated
 from diaghoi.evaluation.errors import LABELS
@@ -99,7 +100,7 @@ class Resampler:
     ----------
     means : MeanPrecisions
         Of the protocol.
-    official : tuple of (Section, WeightedRanking)
+    official : tuple of (BenchmarkSetting, WeightedRanking)
         The settings of the benchmark.
     errors : (N, labels + 1) int array
         Predictions with each label, and missed annotated triplets, of each image.
@@ -114,7 +115,7 @@ class Resampler:
     """
 
     means: MeanPrecisions
-    official: tuple[tuple[Section, WeightedRanking], ...]
+    official: tuple[tuple[BenchmarkSetting, WeightedRanking], ...]
     errors: IntArray
     annotated: IntArray
     pairs: dict[str, Mapping[str, IntArray]]
@@ -134,7 +135,7 @@ class Resampler:
             means=MeanPrecisions.of(ledger, images, diagnosis.protocol, diagnosis.splits),
             official=tuple(
                 (each, WeightedRanking.of(each.of(diagnosis.benchmark), ledger.classes, images))
-                for each in sections(
+                for each in settings(
                     diagnosis.vocabulary,
                     diagnosis.benchmark,
                     diagnosis.protocol.groups,
@@ -157,11 +158,11 @@ class Resampler:
         annotated ones.
         """
         found = self.means.figures(weights)
-        for section, ranking in self.official:
-            protocol = section.protocol
+        for setting, ranking in self.official:
+            protocol = setting.protocol
             scores = ranking.scores(weights, protocol.levels, protocol.top_of_class)
-            means, _ = weighted_split_means(scores, protocol, section.splits)
-            found |= {f"official.{section.name}.{split}": mean for split, mean in means.items()}
+            means, _ = weighted_split_means(scores, protocol, setting.splits)
+            found |= {f"official.{setting.name}.{split}": mean for split, mean in means.items()}
         return (
             found
             | self._errors(weights)
@@ -172,12 +173,13 @@ class Resampler:
 
     def _errors(self, weights: IntArray) -> Figures:
         counts = self.errors.T @ weights
+        # Missed triplets are a share of the annotated ones, all others of the predictions.
         wholes = {"missed_gt": self.annotated @ weights}
         predicted = counts[: len(LABELS)].sum(axis=0)
         found: Figures = {}
         for name, count in zip((*LABELS, "missed_gt"), counts, strict=True):
             found[f"errors.{name}"] = count.astype(np.float64)
-            found[f"shares.{name}"] = _ratio(count, wholes.get(name, predicted))
+            found[f"shares.{name}"] = ratios(count, wholes.get(name, predicted))
         return found
 
     def _pairs(self, weights: IntArray) -> Figures:
@@ -185,12 +187,12 @@ class Resampler:
         for split, columns in self.pairs.items():
             total = {name: column @ weights for name, column in columns.items()}
             at = "pairs." if split == "full" else f"pairs.{split}."
-            found[f"{at}recall"] = _ratio(total["localised"], total["annotated"])
-            found[f"{at}precision"] = _ratio(total["credited"], total["predicted"])
+            found[f"{at}recall"] = ratios(total["localised"], total["annotated"])
+            found[f"{at}precision"] = ratios(total["credited"], total["predicted"])
             if split == "full":
-                found[f"{at}per_image"] = _ratio(total["predicted"], total["images"])
-                found[f"{at}human_recall"] = _ratio(total["humans_found"], total["humans"])
-                found[f"{at}object_recall"] = _ratio(total["objects_found"], total["objects"])
+                found[f"{at}per_image"] = ratios(total["predicted"], total["images"])
+                found[f"{at}human_recall"] = ratios(total["humans_found"], total["humans"])
+                found[f"{at}object_recall"] = ratios(total["objects_found"], total["objects"])
         return found
 
     def _negatives(self, weights: IntArray) -> Figures:
@@ -236,9 +238,3 @@ def _of_actions(diagnosis: Diagnosis, images: int) -> dict[str, WeightedRanking]
         split: WeightedRanking.of(ranked, verbs, images)
         for split, ranked in diagnosis.action_rankings.items()
     }
-
-
-def _ratio(part: IntArray, whole: IntArray) -> FloatArray:
-    ratio = np.full(len(part), np.nan)
-    np.divide(part, whole, out=ratio, where=whole > 0)
-    return ratio

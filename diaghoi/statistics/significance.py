@@ -14,7 +14,6 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from diaghoi.data.arrays.types import FloatArray, IntArray
 from diaghoi.diagnosis.diagnosis import Diagnosis
@@ -44,7 +43,7 @@ class Difference:
     path : str
         The figure in the JSON of a report, ``map.full`` for instance.
     title : str
-        The figure in words.
+        Name of the figure for people.
     labels : tuple of str
         The two detectors.
     first, second : float
@@ -60,7 +59,7 @@ class Difference:
     p_holm : float
         ``p`` corrected for the number of figures compared (Holm, 1979).
     sentence : str
-        All of this in plain words.
+        All of this as a sentence.
     """
 
     path: str
@@ -193,6 +192,8 @@ def paired_differences(
         return {path: others[path] - values[path] for path in titles}
 
     def exchanged(swap: IntArray) -> dict[str, FloatArray]:
+        # Both detectors are one ledger of twice the images: weights of 0 and 1 choose whose
+        # predictions count on an image.
         values = mixed(np.concatenate([1 - swap, swap]))
         others = mixed(np.concatenate([swap, 1 - swap]))
         return {path: others[path] - values[path] for path in titles}
@@ -235,6 +236,7 @@ def corrected(differences: Sequence[Difference], confidence: float = 0.95) -> li
 def holm(p: list[float]) -> list[float]:
     """Correct p-values for their number (Holm, A simple sequentially rejective test, 1979)."""
     order = np.argsort(p, kind="stable")
+    # The smallest p times their number, the next times one less, ...; none below one before it.
     stepped = np.array(p)[order] * np.arange(len(p), 0, -1)
     values = np.empty(len(p))
     values[order] = np.minimum(np.maximum.accumulate(stepped), 1.0)
@@ -255,7 +257,7 @@ def _check_pair(first: Diagnosis, second: Diagnosis, split: str) -> int:
             f"({second.protocol.signature}); diagnose both under one"
         )
     if split not in first.splits:
-        raise InputError(f"'{split}' is no split; known: {', '.join(first.splits)}")
+        raise InputError(f"'{split}' is not a split; known: {', '.join(first.splits)}")
     if set(first.names.tolist()) != set(second.names.tolist()):
         only = set(first.names.tolist()) ^ set(second.names.tolist())
         raise InputError(
@@ -280,7 +282,7 @@ def _aligned(diagnosis: Diagnosis, like: Diagnosis) -> Ledger:
     )
 
 
-def _swaps(images: int, resamples: int, seed: int) -> Iterator[npt.NDArray[np.int32]]:
+def _swaps(images: int, resamples: int, seed: int) -> Iterator[IntArray]:
     """Choose the images on which the detectors are exchanged, block by block."""
     # Other numbers than the draws of the bootstrap.
     starts = range(0, resamples, BLOCK)
@@ -340,7 +342,7 @@ def _sentence(found: Difference, confidence: float) -> str:
 
 
 def level_of(confidence: float) -> float:
-    """Return the level below which p-values tell models apart: 0.05 for a confidence of 0.95."""
+    """Return the level below which models differ: 0.05 for a confidence of 0.95."""
     return round(1 - confidence, 12)
 
 

@@ -1,1 +1,1 @@
-"""Figures of robustness under corrupted pictures."""
+"""Figures of robustness to corrupted pictures."""

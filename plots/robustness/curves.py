@@ -1,7 +1,7 @@
-"""What each error costs, and how frequent it is, as pictures get worse: lines over the severity.
+"""Cost or frequency of each error over the severity of corruptions.
 
-A study of few models has a panel for each model and group of corruptions with a line for each
-error; one of many has a panel for each error and group with a line for each model.
+A study of few models has one panel per model and group of corruptions, with one line per error; a
+study of many models has one panel per error and group, with one line per model.
 """
 
 from __future__ import annotations
@@ -20,23 +20,23 @@ from diaghoi.data.arrays.types import FloatArray
 from diaghoi.exceptions import InputError, close_matches
 from diaghoi.oracles import ERRORS, error_title
 from diaghoi.plots.figure import FigureKind, ModelData, NotApplicable, Source, shown_names
-from diaghoi.plots.labels import fitted, text_width
+from diaghoi.plots.labels import fitted, text_width, wrapped
 from diaghoi.plots.legend import MARK, legend_above, model_lines
 from diaghoi.plots.panels import one_panel
-from diaghoi.plots.robustness.groups import broken
 from diaghoi.plots.style import MODEL_MARKERS, colour, model_style, paper
 
 Quantity = Literal["delta_map", "shares"]
 
-HEIGHT, TITLE, AROUND = 1.1, 0.11, 0.55  # inches: of a panel, of a line above it, of all labels
-LOW = 0.72  # inches, of a panel where there is one for each error
-NARROWEST = 1.2  # inches, width of a panel in which all errors can be told apart
-SCALE, WIDE_SCALE = 0.45, 0.7  # inches left of the first panel, without and with its error
-GAP = 0.06  # inches beside each panel
+# Inches:
+HEIGHT, TITLE, AROUND = 1.1, 0.11, 0.55  # of a panel, of a title line, of all labels
+LOW = 0.72  # height of a panel if each error has one
+NARROWEST = 1.2  # width of a panel in which all errors can be distinguished
+SCALE, WIDE_SCALE = 0.45, 0.7  # left of the first panel, without and with the name of its error
+GAP = 0.06  # beside each panel
 LABEL_SIZE, NAME_SIZE, TICK_SIZE = 7.0, 6.0, 6.0  # points
-MOST_ROWS = 4  # of panels, where each model has its own
-WITH_BANDS = 5  # models whose bands can be told apart in one panel
-PALE = 0.16  # how much of its colour a band has
+MOST_ROWS = 4  # of panels, if each model has its own
+WITH_BANDS = 5  # models whose bands can be distinguished in one panel
+PALE = 0.16  # opacity of a band
 SEVERITY, SHORT = "Severity (0: clean)", "Severity"
 AXES: dict[Quantity, str] = {"delta_map": "ΔmAP (points)", "shares": "Share of predictions (%)"}
 # The paper's short names of its groups of corruptions, by the labels that results carry.
@@ -46,7 +46,7 @@ ABBREVIATIONS = {
     "Environment": "EI",
     "Geometry and scene": "G&S",
 }
-OF_ANNOTATED = "of annotated"  # what missed triplets are a share of
+OF_ANNOTATED = "of annotated"  # missed triplets are no predictions, so their share has another base
 
 
 class ErrorCurves(NamedTuple):
@@ -55,7 +55,7 @@ class ErrorCurves(NamedTuple):
     Parameters
     ----------
     quantity : {"delta_map", "shares"}
-        What the errors cost, or how frequent they are.
+        Cost of the errors, or their frequency.
     errors : tuple of str
         Names of E oracles.
     groups : tuple of str
@@ -63,10 +63,10 @@ class ErrorCurves(NamedTuple):
     severities : tuple of int
         S severities, 0 for clean pictures first.
     values : (E, G, S) float64 array
-        Percent points, or percent; NaN where there is no result.
+        Percent points, or percent; NaN without a result.
     low, high : (E, G, S) float64 array
-        Interval of each value; NaN where there is none. It is the mean of the intervals of single
-        corruptions. That is the interval of the mean where all of them err together, and too wide
+        Interval of each value; NaN if there is none. It is the mean of the intervals of single
+        corruptions: the interval of the mean if their errors are fully correlated, and too wide
         otherwise.
     """
 
@@ -82,7 +82,7 @@ class ErrorCurves(NamedTuple):
 def robustness_curves_table(
     model: Mapping[str, Any], quantity: Quantity = "delta_map"
 ) -> ErrorCurves:
-    """Take the data of :func:`robustness_curves` from the result of a model.
+    """Extract the data of :func:`robustness_curves` from the result of a model.
 
     Parameters
     ----------
@@ -90,12 +90,12 @@ def robustness_curves_table(
         As for :func:`diaghoi.plots.robustness.drops.robustness_drops_table`, also with the
         ``severities`` of the study.
     quantity : {"delta_map", "shares"}
-        What the errors cost, or how frequent they are.
+        Cost of the errors, or their frequency.
 
     Raises
     ------
     NotApplicable
-        Where there are results of a single severity at most.
+        If fewer than two severities have results.
     """
     cells = {(cell["corruption"], cell["severity"]): cell for cell in model["cells"]}
     groups: dict[str, list[str]] = {}
@@ -115,12 +115,12 @@ def robustness_curves_table(
 
 
 def _mean(cells: Sequence[Mapping[str, Any]], quantity: Quantity, error: str) -> FloatArray:
-    """Mean of an error over some conditions, and of its bounds where all of them have some."""
-    there = [cell for cell in cells if cell[quantity][error] is not None]
-    bounds = [cell.get("intervals", {}).get(quantity, {}).get(error) for cell in there]
-    if not there:
+    """Return the mean of an error over some conditions, and of its bounds if all have some."""
+    known = [cell for cell in cells if cell[quantity][error] is not None]
+    bounds = [cell.get("intervals", {}).get(quantity, {}).get(error) for cell in known]
+    if not known:
         return np.full(3, np.nan)
-    value = np.mean([cell[quantity][error] for cell in there])
+    value = np.mean([cell[quantity][error] for cell in known])
     low, high = (np.nan, np.nan) if None in bounds else np.mean(bounds, axis=0)
     return 100 * np.array([value, low, high])
 
@@ -131,22 +131,22 @@ def robustness_curves(table: ErrorCurves, group: str, ax: Axes | None = None) ->
     Parameters
     ----------
     table : ErrorCurves
-        Of the model.
+        Data of the model.
     group : str
         Label of the group.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; by default in a new figure of the width of one column.
+        Where to draw; by default a new figure of the width of one column.
 
     Returns
     -------
     matplotlib.axes.Axes
-        Bands show intervals, where there are some. Nothing is shown or saved; see
+        Bands show intervals, if there are any. Nothing is shown or saved; see
         :func:`diaghoi.plots.save`.
 
     Raises
     ------
     InputError
-        Where the study has no such group.
+        If the study has no such group.
     """
     if group not in table.groups:
         raise InputError(
@@ -209,8 +209,8 @@ def _error_marks(table: ErrorCurves) -> list[Line2D]:
 
 
 def _title(error: str, quantity: Quantity) -> str:
-    told = error_title(error)
-    return f"{told} ({OF_ANNOTATED})" if (quantity, error) == ("shares", "missed_gt") else told
+    title = error_title(error)
+    return f"{title} ({OF_ANNOTATED})" if (quantity, error) == ("shares", "missed_gt") else title
 
 
 def _draw(figure: Figure, models: Sequence[ModelData]) -> None:
@@ -222,12 +222,12 @@ def _draw(figure: Figure, models: Sequence[ModelData]) -> None:
 
 
 def _columns(figure: Figure, groups: int) -> int:
-    """Count the panels that stand side by side where each shows all errors."""
+    """Return the number of panels in a row if each shows all errors."""
     return max(1, min(groups, int((figure.get_figwidth() - SCALE) / NARROWEST)))
 
 
 def _draw_few(figure: Figure, names: Sequence[str], tables: Sequence[ErrorCurves]) -> None:
-    """Draw a panel for each model and group, one scale for all."""
+    """Draw one panel per model and group, with one scale for all."""
     columns = _columns(figure, len(tables[0].groups))
     width = (figure.get_figwidth() - SCALE) / columns - GAP
     titles = _titles(tables[0].groups, width)
@@ -251,7 +251,7 @@ def _draw_few(figure: Figure, names: Sequence[str], tables: Sequence[ErrorCurves
 
 
 def _draw_many(figure: Figure, names: Sequence[str], tables: Sequence[ErrorCurves]) -> None:
-    """Draw a panel for each error and group, one scale for each error."""
+    """Draw one panel per error and group, with one scale per error."""
     errors, groups = tables[0].errors, tables[0].groups
     width = (figure.get_figwidth() - WIDE_SCALE) / len(groups) - GAP
     titles = _titles(groups, width)
@@ -270,11 +270,10 @@ def _draw_many(figure: Figure, names: Sequence[str], tables: Sequence[ErrorCurve
 
 
 def _titles(groups: Sequence[str], room: float) -> list[str]:
-    """Name groups, by the abbreviations of the paper where the room is too narrow for words."""
-    words = [broken(group, room, NAME_SIZE) for group in groups]
-    lines = [line for each in words for line in each.split("\n")]
-    if all(text_width(line, NAME_SIZE) <= room for line in lines):
-        return words
+    """Return the names of groups, or the abbreviations of the paper if a word does not fit."""
+    words = [word for group in groups for word in group.split()]
+    if all(text_width(word, NAME_SIZE) <= room for word in words):
+        return ["\n".join(wrapped(group, room, NAME_SIZE)) for group in groups]
     return [ABBREVIATIONS.get(group, group) for group in groups]
 
 

@@ -1,4 +1,4 @@
-"""What is left of the score of a detector under each corruption: a radar chart."""
+"""Radar chart of the score that a detector keeps under each corruption."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from diaghoi.exceptions import InputError
-from diaghoi.plots.figure import FigureKind, ModelData, NotApplicable, shown_names
+from diaghoi.plots.figure import FigureKind, ModelData, NotApplicable, tables_of
+from diaghoi.plots.panels import check_models
 from diaghoi.plots.robustness.polar import HEIGHT, polar_axes, radar, radar_legend
 from diaghoi.plots.style import paper
 
@@ -17,7 +17,7 @@ FEWEST = 3  # directions of a radar chart
 TITLE = "Score under corruption, % of clean"
 
 
-class Left(NamedTuple):
+class RemainingScore(NamedTuple):
     """One direction of one model.
 
     Parameters
@@ -26,17 +26,17 @@ class Left(NamedTuple):
         Name in the registry.
     name : str
         Abbreviation.
-    left : float or None
+    remaining : float or None
         Mean score over the severities, in percent of the clean score.
     """
 
     corruption: str
     name: str
-    left: float | None
+    remaining: float | None
 
 
-def robustness_drops_table(model: Mapping[str, Any]) -> list[Left]:
-    """Take the data of :func:`robustness_drops` from the result of a model.
+def robustness_drops_table(model: Mapping[str, Any]) -> list[RemainingScore]:
+    """Extract the data of :func:`robustness_drops` from the result of a model.
 
     Parameters
     ----------
@@ -51,24 +51,28 @@ def robustness_drops_table(model: Mapping[str, Any]) -> list[Left]:
     """
     drops = model["drops"]
     rows = [
-        Left(each["name"], each["abbreviation"], None if drop is None else 100 * (1 - drop))
+        RemainingScore(
+            each["name"], each["abbreviation"], None if drop is None else 100 * (1 - drop)
+        )
         for each in model["corruptions"]
         for drop in [drops[each["name"]]]
     ]
     if len(rows) < FEWEST:
         raise NotApplicable(f"a radar chart needs {FEWEST} corruptions")
-    if all(row.left is None for row in rows):
+    if all(row.remaining is None for row in rows):
         raise NotApplicable("without a score on clean pictures there is no drop")
     return rows
 
 
-def robustness_drops(models: Mapping[str, Sequence[Left]], ax: Axes | None = None) -> Axes:
-    """Draw how much of the clean score each corruption leaves; a dashed circle is all of it.
+def robustness_drops(
+    models: Mapping[str, Sequence[RemainingScore]], ax: Axes | None = None
+) -> Axes:
+    """Draw the remaining share of the clean score under each corruption; a dashed circle is 100 %.
 
     Parameters
     ----------
     models : mapping
-        For the label of each model its :func:`robustness_drops_table`.
+        The :func:`robustness_drops_table` of each model, by its label.
     ax : matplotlib.axes.Axes, optional
         Polar axes; by default in a new figure of the width of one column.
 
@@ -80,28 +84,24 @@ def robustness_drops(models: Mapping[str, Sequence[Left]], ax: Axes | None = Non
     Raises
     ------
     InputError
-        Where there is no model.
+        If there is no model.
     """
-    if not models:
-        raise InputError("models: there is nothing to draw; give at least one")
+    check_models(models)
     with paper():
         ax, target = polar_axes(ax)
-        rows = next(iter(models.values()))
-        values = {label: [row.left for row in each] for label, each in models.items()}
-        radar(ax, [row.name for row in rows], values, 100.0)
-        radar_legend(target, list(models), TITLE, "clean")
+        _radar(ax, target, models)
     return ax
 
 
+def _radar(ax: Any, target: Axes | Figure, models: Mapping[str, Sequence[RemainingScore]]) -> None:
+    directions = [row.name for row in next(iter(models.values()))]
+    values = {label: [row.remaining for row in table] for label, table in models.items()}
+    radar(ax, directions, values, reference=100.0)
+    radar_legend(target, list(models), TITLE, "clean")
+
+
 def _draw(figure: Figure, models: Sequence[ModelData]) -> None:
-    ax = figure.add_subplot(projection="polar")
-    names = shown_names(models)
-    rows = models[0].data
-    values = {
-        name: [row.left for row in model.data] for name, model in zip(names, models, strict=True)
-    }
-    radar(ax, [row.name for row in rows], values, 100.0)
-    radar_legend(figure, names, TITLE, "clean")
+    _radar(figure.add_subplot(projection="polar"), figure, tables_of(models))
 
 
 ROBUSTNESS_DROPS = FigureKind(

@@ -1,4 +1,4 @@
-"""Which error each corruption makes cost more: a heatmap of errors and corruptions."""
+"""Heatmap of the growth of each error under each corruption."""
 
 from __future__ import annotations
 
@@ -14,20 +14,21 @@ from diaghoi.data.arrays.types import FloatArray
 from diaghoi.exceptions import InputError
 from diaghoi.oracles import error_title
 from diaghoi.plots.figure import FigureKind, ModelData, NotApplicable, shown_names
-from diaghoi.plots.labels import fitted, inches_of
-from diaghoi.plots.panels import one_panel
+from diaghoi.plots.labels import MINUS, inches_of
+from diaghoi.plots.panels import one_panel, set_title
 from diaghoi.plots.style import paper
 
-ROW, FRAME = 0.14, 0.45  # inches, of an error and of what stands above and below a panel
-CELL = 0.2  # inches, width from which the figure is written into a cell
-BESIDE = 1.35  # inches, of the names of errors and of the scale
-FIGURE_SIZE, NAME_SIZE, TITLE_SIZE = 5.5, 6.0, 7.0  # points
-COLOURS = "RdBu_r"
+# Inches:
+ROW, FRAME = 0.14, 0.45  # height of a row, and of title and labels of a panel
+CELL = 0.2  # width from which a number fits into a cell
+BESIDE = 1.35  # names of errors and colour bar
+NUMBER_SIZE, NAME_SIZE = 5.5, 6.0  # points
+COLOURS = "RdBu_r"  # diverging, white at zero; red is worse
 SCALE = "Growth of ΔmAP (points)"
 
 
-class Growth(NamedTuple):
-    """By how much errors cost more than on clean pictures.
+class ErrorGrowth(NamedTuple):
+    """Growth of the cost of errors over clean pictures.
 
     Parameters
     ----------
@@ -44,8 +45,8 @@ class Growth(NamedTuple):
     growth: FloatArray
 
 
-def robustness_errors_table(model: Mapping[str, Any]) -> Growth:
-    """Take the data of :func:`robustness_errors` from the result of a model.
+def robustness_errors_table(model: Mapping[str, Any]) -> ErrorGrowth:
+    """Extract the data of :func:`robustness_errors` from the result of a model.
 
     Parameters
     ----------
@@ -55,7 +56,7 @@ def robustness_errors_table(model: Mapping[str, Any]) -> Growth:
     Raises
     ------
     NotApplicable
-        Where nothing can be compared to clean pictures.
+        If nothing can be compared with clean pictures.
     """
     grown, names = model["growth"], [each["name"] for each in model["corruptions"]]
     values = [
@@ -65,20 +66,20 @@ def robustness_errors_table(model: Mapping[str, Any]) -> Growth:
     growth = np.array(values, dtype=np.float64).reshape(len(grown), len(names))
     if np.isnan(growth).all():
         raise NotApplicable("without results on clean pictures no error can be said to grow")
-    return Growth(
+    return ErrorGrowth(
         tuple(grown), tuple(each["abbreviation"] for each in model["corruptions"]), growth
     )
 
 
-def robustness_errors(table: Growth, ax: Axes | None = None) -> Axes:
+def robustness_errors(table: ErrorGrowth, ax: Axes | None = None) -> Axes:
     """Draw the growth of each error under each corruption: red where it costs more.
 
     Parameters
     ----------
-    table : Growth
+    table : ErrorGrowth
         Of one model.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; by default in a new figure of the width of one column.
+        Where to draw; by default a new figure of the width of one column.
 
     Returns
     -------
@@ -88,7 +89,7 @@ def robustness_errors(table: Growth, ax: Axes | None = None) -> Axes:
     Raises
     ------
     InputError
-        Where there is no error or corruption.
+        If there is no error or corruption.
     """
     if not table.growth.size:
         raise InputError("table: there is nothing to draw; give errors and corruptions")
@@ -100,13 +101,13 @@ def robustness_errors(table: Growth, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def _largest(tables: Sequence[Growth]) -> float:
-    """Find the end of the scale, the same on both sides of zero."""
+def _largest(tables: Sequence[ErrorGrowth]) -> float:
+    """Return the end of the scale, symmetric about zero."""
     largest = max(float(np.nanmax(np.abs(table.growth))) for table in tables)
     return largest or 1.0
 
 
-def _fill(ax: Axes, table: Growth, largest: float, cell: float) -> AxesImage:
+def _fill(ax: Axes, table: ErrorGrowth, largest: float, cell: float) -> AxesImage:
     image = ax.imshow(table.growth, cmap=COLOURS, vmin=-largest, vmax=largest, aspect="auto")
     errors = [error_title(name) for name in table.errors]
     ax.set_yticks(range(len(errors)), errors, fontsize=NAME_SIZE)
@@ -122,17 +123,18 @@ def _fill(ax: Axes, table: Growth, largest: float, cell: float) -> AxesImage:
     return image
 
 
-def _write(ax: Axes, table: Growth, largest: float) -> None:
-    """Write the figures into the cells, white on dark ones."""
+def _write(ax: Axes, table: ErrorGrowth, largest: float) -> None:
+    """Write the numbers into the cells, white on dark cells."""
     for (row, column), value in np.ndenumerate(table.growth):
         if not np.isnan(value):
             ax.text(
                 column,
                 row,
-                f"{value:.0f}".replace("-0", "0").replace("-", "−"),
+                # -0.4 rounds to -0, which should read 0.
+                f"{value:.0f}".replace("-0", "0").replace("-", MINUS),
                 ha="center",
                 va="center",
-                fontsize=FIGURE_SIZE,
+                fontsize=NUMBER_SIZE,
                 color="white" if abs(value) > 0.6 * largest else "black",
             )
 
@@ -142,7 +144,7 @@ def _scale(image: AxesImage, panels: Sequence[Axes]) -> None:
     if figure is not None:
         bar = figure.colorbar(image, ax=list(panels), pad=0.01, aspect=12)
         bar.set_label(SCALE, fontsize=NAME_SIZE)
-        bar.ax.tick_params(labelsize=FIGURE_SIZE)
+        bar.ax.tick_params(labelsize=NUMBER_SIZE)
         bar.outline.set_visible(False)
 
 
@@ -154,8 +156,7 @@ def _draw(figure: Figure, models: Sequence[ModelData]) -> None:
     largest, width = _largest(tables), figure.get_figwidth() - BESIDE
     for ax, name, table in zip(panels, shown_names(models), tables, strict=True):
         image = _fill(ax, table, largest, width / len(table.corruptions))
-        title = fitted(name, width, TITLE_SIZE)
-        ax.set_title(title, loc="left", fontsize=TITLE_SIZE, parse_math=False)
+        set_title(ax, name, width)
     _scale(image, panels)
 
 

@@ -27,7 +27,7 @@ ROBUSTNESS_FIGURES: dict[str, FigureKind] = {
 
 
 def models_of(kind: FigureKind, result: Mapping[str, Any]) -> list[ModelData]:
-    """Make the data of a figure from the result of a study.
+    """Extract the data of a figure from the result of a study.
 
     Parameters
     ----------
@@ -39,12 +39,12 @@ def models_of(kind: FigureKind, result: Mapping[str, Any]) -> list[ModelData]:
     Returns
     -------
     list of ModelData
-        Of the models that the figure can show.
+        The models that the figure can show.
 
     Raises
     ------
     NotApplicable
-        Where it can show none; the reason is that of the last one.
+        If it can show none; the reason is that of the last one.
     """
     shared = {key: result[key] for key in ("corruptions", "severities")}
     found: list[ModelData] = []

@@ -1,4 +1,4 @@
-"""Mean scores of detectors under each group of corruptions: grouped bars."""
+"""Grouped bars of mean scores under each group of corruptions."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ from typing import Any, NamedTuple
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from diaghoi.exceptions import InputError
 from diaghoi.plots.bar_legend import EDGE, GREY, bar_legend, hatch, paleness
 from diaghoi.plots.figure import FigureKind, ModelData, NotApplicable, shown_names
-from diaghoi.plots.labels import inches_of, text_width
-from diaghoi.plots.panels import one_panel
+from diaghoi.plots.labels import inches_of, text_width, wrapped
+from diaghoi.plots.panels import check_models, one_panel
 from diaghoi.plots.style import lighter, paper
 
 HEIGHT = 2.2  # inches
@@ -21,13 +20,13 @@ NAME_SIZE = 7.0  # points
 CLEAN = "Clean"
 
 
-class Group(NamedTuple):
+class GroupScore(NamedTuple):
     """One bar of one model.
 
     Parameters
     ----------
     name : str
-        Group of corruptions, or clean pictures.
+        GroupScore of corruptions, or clean pictures.
     score : float or None
         In percent.
     """
@@ -36,8 +35,8 @@ class Group(NamedTuple):
     score: float | None
 
 
-def robustness_groups_table(model: Mapping[str, Any]) -> list[Group]:
-    """Take the data of :func:`robustness_groups` from the result of a model.
+def robustness_groups_table(model: Mapping[str, Any]) -> list[GroupScore]:
+    """Extract the data of :func:`robustness_groups` from the result of a model.
 
     Parameters
     ----------
@@ -47,27 +46,28 @@ def robustness_groups_table(model: Mapping[str, Any]) -> list[Group]:
     Raises
     ------
     NotApplicable
-        Where no group has a score.
+        If no group has a score.
     """
     labels = list(dict.fromkeys(each["group"] for each in model["corruptions"]))
     found = model["indices"]["groups"].values()
     rows = [
-        Group(label, _percent(index["mri"])) for label, index in zip(labels, found, strict=True)
+        GroupScore(label, _percent(index["mri"]))
+        for label, index in zip(labels, found, strict=True)
     ]
     if all(row.score is None for row in rows):
         raise NotApplicable("no group has a score")
-    return [Group(CLEAN, _percent(model["clean"])), *rows]
+    return [GroupScore(CLEAN, _percent(model["clean"])), *rows]
 
 
-def robustness_groups(models: Mapping[str, Sequence[Group]], ax: Axes | None = None) -> Axes:
-    """Draw the scores on clean pictures and MRI of each group of corruptions, a bar a model.
+def robustness_groups(models: Mapping[str, Sequence[GroupScore]], ax: Axes | None = None) -> Axes:
+    """Draw the scores on clean pictures and MRI of each group of corruptions, one bar per model.
 
     Parameters
     ----------
     models : mapping
-        For the label of each model its :func:`robustness_groups_table`.
+        The :func:`robustness_groups_table` of each model, by its label.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; by default in a new figure of the width of one column.
+        Where to draw; by default a new figure of the width of one column.
 
     Returns
     -------
@@ -77,10 +77,9 @@ def robustness_groups(models: Mapping[str, Sequence[Group]], ax: Axes | None = N
     Raises
     ------
     InputError
-        Where there is no model.
+        If there is no model.
     """
-    if not models:
-        raise InputError("models: there is nothing to draw; give at least one")
+    check_models(models)
     with paper():
         ax, target = one_panel(ax, HEIGHT)
         _bars(ax, list(models.values()))
@@ -92,7 +91,7 @@ def _percent(value: float | None) -> float | None:
     return None if value is None else 100 * value
 
 
-def _bars(ax: Axes, tables: Sequence[Sequence[Group]]) -> None:
+def _bars(ax: Axes, tables: Sequence[Sequence[GroupScore]]) -> None:
     names = [row.name for row in tables[0]]
     width = GROUP / len(tables)
     for number, table in enumerate(tables):
@@ -114,33 +113,11 @@ def _bars(ax: Axes, tables: Sequence[Sequence[Group]]) -> None:
 
 
 def _label_groups(ax: Axes, names: Sequence[str], room: float) -> None:
-    """Write the names below the bars, in several lines; turned where a word is too long."""
+    """Write the names below the bars in several lines, rotated if a word is too long."""
     longest = max(text_width(word, NAME_SIZE) for name in names for word in name.split())
-    lines = [broken(name, max(room, longest), NAME_SIZE) for name in names]
+    lines = ["\n".join(wrapped(name, max(room, longest), NAME_SIZE)) for name in names]
     turn = 0 if longest <= room else 90
     ax.set_xticks(range(len(names)), lines, fontsize=NAME_SIZE, rotation=turn)
-
-
-def broken(name: str, room: float, size: float) -> str:
-    """Break a name into lines that fit.
-
-    Parameters
-    ----------
-    name : str
-        Words with spaces between.
-    room : float
-        Inches; a longer word has a line of its own.
-    size : float
-        Of the type, in points.
-    """
-    lines: list[str] = []
-    for word in name.split():
-        longer = f"{lines[-1]} {word}" if lines else word
-        if lines and text_width(longer, size) <= room:
-            lines[-1] = longer
-        else:
-            lines.append(word)
-    return "\n".join(lines)
 
 
 def _draw(figure: Figure, models: Sequence[ModelData]) -> None:

@@ -1,4 +1,4 @@
-"""Radar charts: closed lines around a centre, one direction for each of many things."""
+"""Radar charts: one closed line per model, one direction per condition."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from diaghoi.exceptions import InputError
-from diaghoi.plots.legend import legend_above
+from diaghoi.plots.legend import legend_above, model_lines
 from diaghoi.plots.style import SINGLE_COLUMN, model_style
 
 NAME_SIZE, SCALE_SIZE = 6.5, 5.5  # points
@@ -19,19 +19,19 @@ HEIGHT = 3.1  # inches
 
 
 def polar_axes(ax: Axes | None) -> tuple[Any, Axes | Figure]:
-    """Find where to draw: given axes, which must be polar, or those of a new figure.
+    """Return polar axes: the given ones, or those of a new figure.
 
     Returns
     -------
     ax : matplotlib.projections.polar.PolarAxes
         Where to draw.
     target : Axes or Figure
-        What a legend stands above.
+        What the legend goes above.
 
     Raises
     ------
     InputError
-        For axes that are not polar.
+        If the axes are not polar.
     """
     if ax is None:
         figure = Figure(figsize=(SINGLE_COLUMN, HEIGHT), layout="constrained")
@@ -54,9 +54,9 @@ def radar(
     ax : matplotlib.projections.polar.PolarAxes
         Where to draw.
     names : sequence of str
-        Of the directions, clockwise from the top.
+        Names of the directions, clockwise from the top.
     values : mapping of sequence of float or None
-        By model; at None the line is broken.
+        By model; the line breaks at None.
     reference : float, optional
         Radius of a dashed circle. The area between it and the line of a single model is shaded.
     """
@@ -91,10 +91,7 @@ def radar_legend(
     target: Axes | Figure, models: Sequence[str], title: str, reference: str = ""
 ) -> None:
     """Explain the lines of :func:`radar`."""
-    marks: list[Line2D] = [
-        Line2D([], [], label=name, linewidth=1.0, markersize=2.5, **model_style(number))
-        for number, name in enumerate(models)
-    ]
+    marks = model_lines(models, linewidth=1.0, markersize=2.5)
     if reference:
         marks.append(Line2D([], [], color="0.3", linestyle="--", linewidth=0.7, label=reference))
     legend_above(target, marks, title, mark=2.0)

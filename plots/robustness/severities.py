@@ -1,4 +1,4 @@
-"""Scores of detectors by severity, for the corruptions that cost most: a radar chart."""
+"""Radar chart of scores by severity, for the corruptions that cost most."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from diaghoi.exceptions import InputError
-from diaghoi.plots.figure import FigureKind, ModelData, NotApplicable, shown_names
+from diaghoi.plots.figure import FigureKind, ModelData, NotApplicable, tables_of
+from diaghoi.plots.panels import check_models
 from diaghoi.plots.robustness.polar import HEIGHT, polar_axes, radar, radar_legend
 from diaghoi.plots.style import paper
 
@@ -18,7 +18,7 @@ FEWEST = 3  # directions of a radar chart
 TITLE = "Score by severity, %"
 
 
-class Level(NamedTuple):
+class SeverityScore(NamedTuple):
     """The score of one model at one severity of one corruption.
 
     Parameters
@@ -39,8 +39,8 @@ class Level(NamedTuple):
     drop: float | None
 
 
-def robustness_severities_table(model: Mapping[str, Any]) -> list[Level]:
-    """Take the data of :func:`robustness_severities` from the result of a model.
+def robustness_severities_table(model: Mapping[str, Any]) -> list[SeverityScore]:
+    """Extract the data of :func:`robustness_severities` from the result of a model.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ def robustness_severities_table(model: Mapping[str, Any]) -> list[Level]:
         for severity in model["severities"]:
             score = cells.get((each["name"], severity))
             rows.append(
-                Level(
+                SeverityScore(
                     each["name"],
                     f"{each['abbreviation']} L{severity}",
                     None if score is None else 100 * score,
@@ -73,13 +73,15 @@ def robustness_severities_table(model: Mapping[str, Any]) -> list[Level]:
     return rows
 
 
-def robustness_severities(models: Mapping[str, Sequence[Level]], ax: Axes | None = None) -> Axes:
+def robustness_severities(
+    models: Mapping[str, Sequence[SeverityScore]], ax: Axes | None = None
+) -> Axes:
     """Draw the scores at each severity of the three corruptions that cost most.
 
     Parameters
     ----------
     models : mapping
-        For the label of each model its :func:`robustness_severities_table`.
+        The :func:`robustness_severities_table` of each model, by its label.
     ax : matplotlib.axes.Axes, optional
         Polar axes; by default in a new figure of the width of one column.
 
@@ -91,26 +93,27 @@ def robustness_severities(models: Mapping[str, Sequence[Level]], ax: Axes | None
     Raises
     ------
     InputError
-        Where there is no model.
+        If there is no model.
     """
-    if not models:
-        raise InputError("models: there is nothing to draw; give at least one")
+    check_models(models)
     with paper():
         ax, target = polar_axes(ax)
-        _radar(ax, list(models), list(models.values()))
-        radar_legend(target, list(models), TITLE)
+        _radar(ax, target, models)
     return ax
 
 
-def _radar(ax: Any, names: Sequence[str], tables: Sequence[Sequence[Level]]) -> None:
-    chosen = _most_costly(tables)
-    shown = [[row for row in table if row.corruption in chosen] for table in tables]
-    values = {name: [row.score for row in rows] for name, rows in zip(names, shown, strict=True)}
-    radar(ax, [row.name for row in shown[0]], values)
+def _radar(ax: Any, target: Axes | Figure, models: Mapping[str, Sequence[SeverityScore]]) -> None:
+    chosen = _most_costly(list(models.values()))
+    shown = {
+        label: [row for row in table if row.corruption in chosen] for label, table in models.items()
+    }
+    values = {label: [row.score for row in rows] for label, rows in shown.items()}
+    radar(ax, [row.name for row in next(iter(shown.values()))], values)
+    radar_legend(target, list(models), TITLE)
 
 
-def _most_costly(tables: Sequence[Sequence[Level]]) -> set[str]:
-    """Find the corruptions with the highest mean drop over the models."""
+def _most_costly(tables: Sequence[Sequence[SeverityScore]]) -> set[str]:
+    """Return the corruptions with the highest mean drop over the models."""
     drops: dict[str, dict[int, float]] = {}
     for number, table in enumerate(tables):
         for row in table:
@@ -123,10 +126,7 @@ def _most_costly(tables: Sequence[Sequence[Level]]) -> set[str]:
 
 
 def _draw(figure: Figure, models: Sequence[ModelData]) -> None:
-    ax = figure.add_subplot(projection="polar")
-    names = shown_names(models)
-    _radar(ax, names, [model.data for model in models])
-    radar_legend(figure, names, TITLE)
+    _radar(figure.add_subplot(projection="polar"), figure, tables_of(models))
 
 
 ROBUSTNESS_SEVERITIES = FigureKind(

@@ -114,7 +114,7 @@ def test_the_official_figures_are_those_of_the_loops(problem: Problem) -> None:
     )
 
 
-@cases(40)
+@cases()
 @given(problems(max_images=3), CHOSEN, st.sampled_from(["full", "rare", "non_rare"]))
 def test_shapley_values_are_means_over_all_orders(
     problem: Problem, chosen: Protocol, split: str

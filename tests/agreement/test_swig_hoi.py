@@ -18,7 +18,7 @@ from diaghoi import Scenes, diagnose, protocol, read_annotations, read_predictio
 Problem = tuple[list[Any], dict[str, Any]]
 
 
-@cases(5)
+@cases()
 @given(problem=swig.problems())
 def test_equals_the_official_evaluation(
     problem: Problem, tmp_path_factory: pytest.TempPathFactory
@@ -30,7 +30,7 @@ def test_equals_the_official_evaluation(
     assert diagnosis.official == {"default": expected}
 
 
-@cases(5)
+@cases()
 @given(problem=swig.problems(), most=st.integers(1, 4))
 def test_each_class_is_cut_before_and_after_the_oracles(
     problem: Problem, most: int, tmp_path_factory: pytest.TempPathFactory

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from support import reference, swig, v_coco
 from support.described import write_description
@@ -359,20 +359,17 @@ def crowded(seed: int) -> tuple[Scenes, Scenes]:
 SEEDS = st.integers(0, 2**16)
 
 
-@settings(max_examples=60)
 @given(SEEDS, st.sampled_from(["hico-det", "hico-det-520", "diag-hoi", "upt"]))
 def test_causes_are_those_of_the_loops(seed: int, name: str) -> None:
     truth, found = crowded(seed)
     check(diagnose(truth, found, name), truth, found)
 
 
-@settings(max_examples=20)
 @given(problems())
 def test_causes_of_odd_scenes_are_those_of_the_loops(problem: tuple[Scenes, Scenes]) -> None:
     check(diagnose(*problem), *problem)
 
 
-@settings(max_examples=50)
 @given(SEEDS, st.sampled_from([1, 2]))
 def test_causes_in_v_coco_are_those_of_the_loops(seed: int, scenario: int) -> None:
     truth, found = crowded_v_coco(seed)
@@ -419,7 +416,6 @@ def check(diagnosis: Diagnosis, truth: Scenes, found: Scenes) -> None:
     assert result.table[:, 0].sum() == 0
 
 
-@settings(max_examples=20)
 @given(SEEDS, st.sampled_from(["hico-det", "diag-hoi"]))
 def test_a_difference_is_that_of_a_diagnosis_without_these_predictions(
     seed: int, name: str
@@ -611,7 +607,6 @@ class Loops:
         return CONFIDENT if self.confident(row) else MODEL
 
 
-@settings(max_examples=20)
 @given(SEEDS, st.randoms(use_true_random=False))
 def test_permuting_images_or_taking_them_apart_changes_nothing(seed: int, random: Any) -> None:
     truth, found = crowded(seed)

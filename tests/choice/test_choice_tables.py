@@ -15,10 +15,10 @@ from diaghoi.choice.positions import position_bias
 from diaghoi.choice.tables import compare_choices_table
 from diaghoi.plots.choice_positions import choice_positions, choice_positions_table
 from diaghoi.plots.choice_scores import choice_scores, choice_scores_table
+from diaghoi.report.comparison import to_text
 from diaghoi.report.latex import to_latex
 from diaghoi.report.markdown import to_markdown
 from diaghoi.report.spreadsheet import to_csv
-from diaghoi.report.tables import to_text
 
 PEOPLE = {"HICO_0.jpg": False, "HICO_1.jpg": True, "HICO_2.jpg": True}
 
@@ -52,7 +52,7 @@ def test_the_layout_is_that_of_the_paper(models: list[ChoiceEvaluation]) -> None
         ("Instance-F1", "Overall"),
         ("Macro-F1", "Single"),
     ]
-    assert [(section.title, [row.title for row in section.rows]) for section in table.sections] == [
+    assert [(group.title, [row.title for row in group.rows]) for group in table.row_groups] == [
         ("VLM", ["VLM-7B", "VLM-32B"]),
         ("HOI-specific methods", ["Detector"]),
     ]

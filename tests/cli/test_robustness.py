@@ -62,6 +62,7 @@ def test_processes_and_blocks_give_the_same_json(run, study: Path) -> None:
     assert Path("a.json").read_bytes() == Path("b.json").read_bytes()
 
 
+@pytest.mark.slow
 def test_dask_gives_the_same_json(program, study: Path) -> None:
     pytest.importorskip("distributed", reason="dask.distributed is not installed")
     words = ("robustness", study, "--workers", "2", "--json", "-")
@@ -230,6 +231,7 @@ def few_corruptions() -> Iterator[None]:
     registry.CORRUPTIONS.update(known)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("few_corruptions")
 def test_the_demo_draws_the_whole_chapter(run, alone: Path) -> None:
     done = run("demo", "--robustness", "--out", "d", "--images", 8)

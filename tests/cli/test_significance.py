@@ -64,6 +64,7 @@ def test_differences_stand_in_json_text_and_latex(compare, alone: Path) -> None:
     assert r"\dag{}" in latex
 
 
+@pytest.mark.slow
 def test_latex_with_marks_compiles(compare, tmp_path: Path) -> None:
     if shutil.which("pdflatex") is None:
         pytest.skip("pdflatex is not installed")

@@ -15,8 +15,8 @@ import diaghoi
 from diaghoi import InputError, simulate
 from diaghoi.comparison.comparison import Comparison, compare
 from diaghoi.comparison.study import Model
-from diaghoi.comparison.tables import Table
 from diaghoi.data.protocol import Group, protocol
+from diaghoi.data.table import Table
 from diaghoi.diagnosis.notes import ONLY_INTERACTIONS
 from diaghoi.oracles import ORACLES
 
@@ -166,21 +166,21 @@ def test_models_stand_by_stage_with_means_and_their_difference() -> None:
     comparison = of_values("map.full", 0.1, 0.2, 0.4, 0.7, stages="2112")
     mean_ap = table(comparison, "map")
     shown = [
-        (section.title, [(row.title, row.kind, row.cells[0].value) for row in section.rows])
-        for section in mean_ap.sections
+        (group.title, [(row.title, row.kind, row.cells[0].value) for row in group.rows])
+        for group in mean_ap.row_groups
     ]
     assert shown == [
         (
             "One-stage",
-            [("b", "model", 0.2), ("c", "model", 0.4), ("Mean", "mean", pytest.approx(0.3))],
+            [("b", "entry", 0.2), ("c", "entry", 0.4), ("Mean", "mean", pytest.approx(0.3))],
         ),
         (
             "Two-stage",
-            [("a", "model", 0.1), ("d", "model", 0.7), ("Mean", "mean", pytest.approx(0.4))],
+            [("a", "entry", 0.1), ("d", "entry", 0.7), ("Mean", "mean", pytest.approx(0.4))],
         ),
         ("", [("Difference", "difference", pytest.approx(0.1))]),
     ]
-    assert not any(cell.best for row in mean_ap.rows if row.kind != "model" for cell in row.cells)
+    assert not any(cell.best for row in mean_ap.rows if row.kind != "entry" for cell in row.cells)
     assert "Difference: two-stage minus one-stage." in mean_ap.caption
     saved = comparison.to_dict()
     assert saved["groups"] == {"one": ["b", "c"], "two": ["a", "d"]}
@@ -196,10 +196,10 @@ def test_one_model_is_its_own_mean() -> None:
 
 
 def test_models_without_stage_stand_apart() -> None:
-    sections = table(of_values("map.full", 0.1, 0.2, 0.4, stages="-12"), "map").sections
+    groups = table(of_values("map.full", 0.1, 0.2, 0.4, stages="-12"), "map").row_groups
     titles = ["One-stage", "Two-stage", "", "Stage not told"]
-    assert [section.title for section in sections] == titles
-    assert [row.title for row in sections[-1].rows] == ["a"]
+    assert [group.title for group in groups] == titles
+    assert [row.title for row in groups[-1].rows] == ["a"]
 
 
 def test_one_stage_alone_has_no_difference() -> None:
@@ -210,9 +210,9 @@ def test_one_stage_alone_has_no_difference() -> None:
 
 def test_without_stages_there_are_no_groups() -> None:
     comparison = of_values("map.full", 0.1, 0.2)
-    (section,) = table(comparison, "map").sections
-    assert section.title == ""
-    assert [row.kind for row in section.rows] == ["model", "model"]
+    (group,) = table(comparison, "map").row_groups
+    assert group.title == ""
+    assert [row.kind for row in group.rows] == ["entry", "entry"]
     assert comparison.to_dict()["tables"]["map"]["means"] == {}
 
 

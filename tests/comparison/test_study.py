@@ -12,14 +12,8 @@ from support.results import example
 
 import diaghoi
 from diaghoi import InputError, simulate
-from diaghoi.comparison.study import (
-    Model,
-    Study,
-    check_models,
-    read_result,
-    read_study,
-    refuse_result,
-)
+from diaghoi.comparison.results import read_result, refuse_result
+from diaghoi.comparison.study import Model, Study, check_models, read_study
 from diaghoi.formats import write
 
 FULL = """

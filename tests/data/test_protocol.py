@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 
+import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from diaghoi import PROTOCOLS, InputError, protocol
+from diaghoi import PROTOCOLS, InputError, Protocol, protocol
+from diaghoi.data.protocol import Group, choices_of
 from diaghoi.data.splits import split_classes
 from diaghoi.data.vocabulary import hico_det
 
@@ -24,6 +28,46 @@ def test_a_changed_protocol_shows_it_in_its_signature() -> None:
 def test_every_choice_moves_the_signature() -> None:
     signatures = {each.signature for each in PROTOCOLS.values()}
     assert len(signatures) == len(PROTOCOLS)
+
+
+GROUPS = st.builds(
+    Group,
+    name=st.text(" |:a", min_size=1) | st.sampled_from(["seen", "AP: area", "x | triplets: y"]),
+    classes=st.sampled_from([(), (1, 2)]),
+)
+
+
+@settings(max_examples=100)
+@given(
+    st.builds(
+        Protocol,
+        **{
+            key: st.sampled_from(values)
+            for key, values in {
+                "classes": ("all", "interactions", "roles", "evaluated"),
+                "pairing": ("triplet", "person"),
+                "missing_role": ("empty", "anything"),
+                "considered": (None, 100),
+                "average_precision": ("11-point", "area"),
+                "class_without_true_positive": ("zero", "left out"),
+                "iou": (0.5, 0.75),
+                "strict": (False, True),
+                "boxes": ("inclusive", "continuous"),
+                "rare": ("train", "test", "described"),
+                "top": (None, 100),
+                "top_of_class": (None, 19_999),
+                "images_without_predictions": ("counted", "passed over"),
+                "images_without_annotations": ("counted", "left out"),
+                "levels_from": ("zero", "both ends", "tenths"),
+                "single_precision_recall": (False, True),
+            }.items()
+        },
+        name=st.just("any"),
+        groups=st.lists(GROUPS, max_size=3).map(tuple),
+    )
+)
+def test_choices_are_read_back_from_the_signature(any_protocol: Protocol) -> None:
+    assert choices_of(any_protocol.signature) == any_protocol.choices
 
 
 @pytest.mark.parametrize(
@@ -62,3 +106,11 @@ def test_protocols_are_frozen() -> None:
 def test_bad_choices_are_refused(name: str, changes: dict, message: str) -> None:
     with pytest.raises(InputError, match=message):
         protocol(name, **changes)
+
+
+@pytest.mark.parametrize(("strict", "expected"), [(False, [True, True]), (True, [False, True])])
+def test_one_rule_says_what_reaches_the_iou_threshold(strict: bool, expected: list[bool]) -> None:
+    chosen = protocol("hico-det", strict=strict)
+    values = np.array([0.5, np.nextafter(0.5, 1), 0.49, np.nan])
+    assert chosen.reached(values).tolist() == [*expected, False, False]
+    assert [chosen.reached(value) for value in values.tolist()] == [*expected, False, False]

@@ -10,17 +10,17 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from support.scenes import problems
 
-from diaghoi import diagnose, diagnosis
+from diaghoi import diagnose
 from diaghoi.data.arrays import scratch
 from diaghoi.data.arrays.ragged import batches
-from diaghoi.data.arrays.scratch import Scratch, let_go
+from diaghoi.data.arrays.scratch import Scratch, release
 from diaghoi.data.scenes import Scenes
 from diaghoi.diagnosis import blocks as examine
-from diaghoi.diagnosis import evidence
+from diaghoi.diagnosis import diagnosis, evidence
 from diaghoi.evaluation import ledger, negatives
 
 
@@ -42,7 +42,6 @@ def _small() -> Any:
 
 
 @pytest.mark.parametrize("disk", ["free", "full", "full later"])
-@settings(max_examples=25)
 @given(problem=problems())
 def test_figures_do_not_depend_on_where_rows_lie(disk: str, problem: tuple[Scenes, Scenes]) -> None:
     expected = diagnose(*problem)
@@ -64,7 +63,7 @@ def test_values_stay_when_their_memory_is_freed() -> None:
     values = Scratch(on_disk=True).empty((1000, 3), np.dtype(np.float64))
     values[:] = np.arange(3000).reshape(1000, 3)
     part = values[10:20]
-    let_go(values, part, np.arange(3))
+    release(values, part, np.arange(3))
     assert values.sum() == 2999 * 1500
     assert part[0, 0] == 30
 
@@ -99,5 +98,5 @@ def test_rows_that_are_gone_are_not_made_up() -> None:
         column = kept.keep({"score": np.arange(1000.0)})["score"]
         assert kept._file is not None
         kept._file.truncate(100)
-        with pytest.raises(OSError, match="cannot be read back"):
+        with pytest.raises(OSError, match="cut off"):
             column.rows(0, 1000)

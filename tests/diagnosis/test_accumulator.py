@@ -226,7 +226,7 @@ def bad(change: dict[str, Any], *, annotation: bool = False) -> tuple[Any, Batch
 BATCHES: dict[str, tuple[tuple[Any, Any, Any], str]] = {
     "lengths of the batch": (
         (["a", "b"], [PREDICTION], [ANNOTATION]),
-        "a batch needs one entry an image: 2 images, 1 predictions, 1 annotations",
+        "a batch needs one entry per image: 2 images, 1 predictions, 1 annotations",
     ),
     "name": (([7], [PREDICTION], [ANNOTATION]), "images of the batch: 7 is not a name"),
     "same name": (
@@ -241,7 +241,7 @@ BATCHES: dict[str, tuple[tuple[Any, Any, Any], str]] = {
     "no verbs": ((["a"], [PREDICTION], [PAIR]), "annotations of the batch: image 'a': no verbs"),
     "ragged": (
         bad({"boxes": [[1, 2, 3, 4], [1, 2]]}),
-        "predictions of the batch: image 'a': boxes: is no array",
+        "predictions of the batch: image 'a': boxes: is not an array",
     ),
     "single value": (
         bad({"labels": 0}),

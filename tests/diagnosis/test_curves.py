@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from support import v_coco
 from support.scenes import BICYCLE, PERSON, RIDE, image, problems, scenes
@@ -249,7 +249,6 @@ def assert_as_diagnosed(truth: Scenes, found: Scenes, choices: Protocol) -> None
             assert point[1:] == expected, (sweep, point.setting)
 
 
-@settings(max_examples=25)
 @given(
     problems(),
     st.sampled_from(["hico-det-520", "diag-hoi", "upt"]),
@@ -264,7 +263,6 @@ def test_sweeps_are_what_diagnoses_of_the_remaining_pairs_say(
     assert_as_diagnosed(truth, replace(found, box_score=scores), protocol(name, top=top))
 
 
-@settings(max_examples=15)
 @given(v_coco.problems(), st.sampled_from([1, 2]))
 def test_sweeps_of_v_coco_are_what_diagnoses_say(
     problem: tuple[list[Any], list[Any]], scenario: int

@@ -150,7 +150,7 @@ def test_triplets_that_are_no_class() -> None:
 
 
 def test_subjects_that_are_no_person() -> None:
-    assert "the subject of 1 of 1 pairs is no person but, first, a car" in warned(
+    assert "the subject of 1 of 1 pairs is not a person; the first is a car" in warned(
         predicted(boxes=[(CAR, (0, 0, 9, 9)), BOXES[1]])
     )
 

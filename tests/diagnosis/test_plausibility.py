@@ -10,7 +10,7 @@ import pytest
 from diaghoi import simulate
 from diaghoi.data.scenes import Scenes
 from diaghoi.data.vocabulary import object_numberings
-from diaghoi.diagnosis.plausibility import SAMPLE, sampled_warnings
+from diaghoi.diagnosis.plausibility import SAMPLE, plausibility_warnings
 
 
 @pytest.fixture(scope="module")
@@ -31,17 +31,17 @@ def widths(found: Scenes) -> np.ndarray:
 
 
 def warned(truth: Scenes, found: Scenes) -> str:
-    (warning,) = sampled_warnings(truth, found)
+    (warning,) = plausibility_warnings(truth, found)
     return warning
 
 
 def test_nothing_is_wrong_with_good_files(truth, found) -> None:
-    assert sampled_warnings(truth, found) == []
+    assert plausibility_warnings(truth, found) == []
 
 
 def test_images_are_joined_by_name(truth, found) -> None:
-    assert sampled_warnings(truth, found.take(np.arange(len(found))[::-1])) == []
-    assert sampled_warnings(truth, found.take(np.arange(0, len(found), 3))) == []
+    assert plausibility_warnings(truth, found.take(np.arange(len(found))[::-1])) == []
+    assert plausibility_warnings(truth, found.take(np.arange(0, len(found), 3))) == []
     swapped = replace(found, names=np.roll(found.names, 1))
     assert warned(truth, swapped).endswith(
         "are they x1, y1, x2, y2 in pixels of the original image, and of these images?"
@@ -50,12 +50,12 @@ def test_images_are_joined_by_name(truth, found) -> None:
 
 def test_images_without_names(truth, found) -> None:
     nameless = replace(found, names=np.full(len(found), ""))
-    assert sampled_warnings(truth, nameless) == []
-    assert sampled_warnings(truth, nameless.take(np.arange(5))) == []
+    assert plausibility_warnings(truth, nameless) == []
+    assert plausibility_warnings(truth, nameless.take(np.arange(5))) == []
 
 
 def test_no_image_in_common(truth, found) -> None:
-    assert sampled_warnings(truth, replace(found, names=np.char.add(found.names, "x"))) == []
+    assert plausibility_warnings(truth, replace(found, names=np.char.add(found.names, "x"))) == []
 
 
 def test_boxes_divided_by_the_image_size(truth, found) -> None:
@@ -106,11 +106,11 @@ def test_constant_scores(truth, found) -> None:
 def test_boxes_without_categories(truth, found) -> None:
     """As the role boxes of V-COCO."""
     label = np.where(found.box_label == 0, 0, -1)
-    assert sampled_warnings(truth, replace(found, box_label=label)) == []
+    assert plausibility_warnings(truth, replace(found, box_label=label)) == []
 
 
 def test_too_few_boxes_say_nothing(truth, found) -> None:
     divided = replace(found, box_xyxy=found.box_xyxy / 700)
-    assert sampled_warnings(truth.take([0]), divided.take([0])) == []
+    assert plausibility_warnings(truth.take([0]), divided.take([0])) == []
     empty = simulate.detect(truth.take([]), simulate.WEAK, np.random.default_rng(0))
-    assert sampled_warnings(truth, empty) == []
+    assert plausibility_warnings(truth, empty) == []

@@ -217,7 +217,7 @@ def test_without_any_score_a_threshold_is_refused() -> None:
 
 @pytest.mark.parametrize("threshold", [float("nan"), float("inf")])
 def test_a_threshold_is_a_number(threshold: float) -> None:
-    with pytest.raises(InputError, match=r"detection threshold: .* is no score"):
+    with pytest.raises(InputError, match=r"detection threshold: .* is not a score"):
         detection_threshold(one_image(*TWO), threshold)
 
 

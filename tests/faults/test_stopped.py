@@ -67,8 +67,12 @@ def test_a_stopped_run_says_so_in_one_line(name: str, job: Callable[[str], Job])
 
 
 def written(one: Job) -> dict[str, bytes]:
-    """Give the finished files of a job, without the database of answers."""
-    return {path: content for path, content in finished(one.out).items() if ".sqlite" not in path}
+    """Give the finished files of a job, without the store of answers."""
+    return {
+        path: content
+        for path, content in finished(one.out).items()
+        if not path.endswith(".answers.jsonl")
+    }
 
 
 @needs_proc

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from support import swig, v_coco
 from support.described import write_description
@@ -121,7 +121,6 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Data]:
 
 
 DATA = ("hico-det", "swig-hoi", "described, inclusive", "described, continuous")
-few = settings(max_examples=20)
 
 
 @pytest.fixture(scope="module")
@@ -168,7 +167,6 @@ def through_lists(scenes: Scenes, paths: Paths) -> Scenes:
 
 
 @pytest.mark.parametrize("name", DATA)
-@few
 @given(problem=problems(max_images=3))
 def test_columnar_files_hold_everything(
     name: str, problem: tuple[Scenes, Scenes], data: dict[str, Data], paths: Paths
@@ -179,7 +177,6 @@ def test_columnar_files_hold_everything(
 
 
 @pytest.mark.parametrize("name", DATA)
-@few
 @given(problem=problems(max_images=3))
 def test_triplet_and_pair_lists_hold_every_figure(
     name: str, problem: tuple[Scenes, Scenes], data: dict[str, Data], paths: Paths
@@ -225,7 +222,6 @@ def completed(scenes: Scenes) -> Scenes:
 
 
 @pytest.mark.parametrize("name", DATA)
-@few
 @given(problem=problems(max_images=3))
 def test_dense_arrays_hold_every_score_of_every_pair(
     name: str, problem: tuple[Scenes, Scenes], data: dict[str, Data], paths: Paths
@@ -244,7 +240,6 @@ v_coco_scenes = v_coco.problems().map(
 some_annotated = v_coco_scenes.filter(lambda scenes: len(scenes[0].triplet_pair) > 0)
 
 
-@few
 @given(problem=some_annotated)
 def test_columnar_files_of_v_coco_hold_everything(
     problem: tuple[Scenes, Scenes], paths: Paths
@@ -253,7 +248,6 @@ def test_columnar_files_of_v_coco_hold_everything(
     assert_stays(problem, read, paths)
 
 
-@few
 @given(problem=some_annotated)
 def test_triplet_lists_of_v_coco_hold_all_but_who_is_ignored(
     problem: tuple[Scenes, Scenes], paths: Paths
@@ -263,7 +257,6 @@ def test_triplet_lists_of_v_coco_hold_all_but_who_is_ignored(
     assert_stays((truth, problem[1]), read, paths)
 
 
-@few
 @given(problem=some_annotated)
 def test_dense_arrays_of_v_coco_list_their_pairs(
     problem: tuple[Scenes, Scenes], paths: Paths
@@ -321,7 +314,6 @@ def official(scenes: Scenes) -> Scenes:
     )
 
 
-@few
 @given(problem=some_annotated)
 def test_the_official_layout_of_v_coco_holds_every_figure(
     problem: tuple[Scenes, Scenes], paths: Paths
@@ -333,7 +325,6 @@ def test_the_official_layout_of_v_coco_holds_every_figure(
     assert_stays((truth, found), (truth, read), paths)
 
 
-@few
 @given(problem=some_annotated, scores=st.data())
 def test_pair_lists_of_v_coco_hold_every_figure(
     problem: tuple[Scenes, Scenes], scores: st.DataObject, paths: Paths

@@ -7,7 +7,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from support.scenes import image, problems, scenes
 
@@ -33,7 +33,6 @@ def _same(mine: Scenes, other: Scenes) -> None:
             np.testing.assert_array_equal(left, right, err_msg=name)
 
 
-@settings(max_examples=30)
 @given(problem=problems(), data=st.data())
 def test_a_file_opens_as_what_is_read_from_it(
     problem: tuple[Scenes, Scenes], data: st.DataObject
@@ -99,7 +98,6 @@ def test_bounds_do_not_depend_on_how_many_rows_are_looked_at(
     assert bounds["triplet"].tolist() == [0, 3, 3, 6, 6, 6, 8, 8]
 
 
-@settings(max_examples=15)
 @given(problem=problems())
 def test_a_compressed_file_opens_too(problem: tuple[Scenes, Scenes]) -> None:
     with TemporaryDirectory() as folder:

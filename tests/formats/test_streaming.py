@@ -60,6 +60,7 @@ def _limited(memory: int, *arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux counts all memory of a process")
 def test_a_file_larger_than_memory_reports_correctly(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)

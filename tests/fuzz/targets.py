@@ -16,10 +16,11 @@ from support.vcoco import INSTANCES, actions
 
 from diaghoi.choice import replies
 from diaghoi.choice.answers import load_answers, read_answers
-from diaghoi.choice.people import read_human_ratings as read_image_people
+from diaghoi.choice.people import read_people as read_image_people
 from diaghoi.choice.questions import read_questions
 from diaghoi.cli.labels import read_labels
-from diaghoi.comparison.study import read_result, read_study
+from diaghoi.comparison.results import read_result
+from diaghoi.comparison.study import read_study
 from diaghoi.data.groups import read_groups
 from diaghoi.data.scenes import Scenes
 from diaghoi.data.vocabulary import hico_det
@@ -101,7 +102,7 @@ class Target:
     def prepare(self, folder: Path) -> None:
         """Write what stands beside the file."""
         if callable(self.beside):
-            self.with_images_of(folder)
+            self.beside(folder)
             return
         for name, content in (self.beside or {}).items():
             (folder / name).write_bytes(content)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import logging
 import math
+import sys
 import time
-from dataclasses import replace
+import traceback
+from dataclasses import dataclass, field, replace
 from email.utils import formatdate
-from http.client import HTTPMessage
-from threading import Event
+from threading import Event, Timer
 
 import pytest
 from support.rater_server import Model, error, serving, text
@@ -19,12 +22,10 @@ from diaghoi.language.asking import (
     Client,
     NoReply,
     Outcome,
-    Patience,
     Refused,
-    _retry_after,
     ask_all,
 )
-from diaghoi.language.endpoint import Endpoint, read_endpoint
+from diaghoi.language.endpoint import Endpoint, RetryPolicy, read_endpoint
 
 QUESTION = [
     {"role": "system", "content": "rate"},
@@ -32,9 +33,9 @@ QUESTION = [
 ]
 
 
-def client(url: str, **patience: float) -> Client:
-    chosen = Patience(**{"tries": 3, "timeout": 2.0, "pause": 0.001} | patience)  # type: ignore[arg-type]
-    return Client(endpoint=Endpoint(url=url, model="m"), patience=chosen)
+def client(url: str, **policy: float) -> Client:
+    chosen = RetryPolicy(**{"tries": 3, "timeout": 2.0, "pause": 0.001} | policy)  # type: ignore[arg-type]
+    return Client(endpoint=Endpoint(url=url, model="m"), policy=chosen)
 
 
 def test_the_text_of_the_reply_is_returned() -> None:
@@ -55,6 +56,7 @@ def test_the_text_of_the_reply_is_returned() -> None:
         {"wait": 2.0},
         {"body": b"\xff"},
         {"body": b"[]"},
+        {"body": gzip.compress(text("3")["body"]), "headers": {"Content-Encoding": "gzip"}},
         {"body": b'{"choices": [{"message": {}}]}'},
         text(None),
     ],
@@ -77,7 +79,7 @@ def test_a_reply_that_drips_in_for_ever_is_given_up() -> None:
     body = b" " * 40
 
     model = Model(lambda a, b: 3, lambda words, number: {"body": body, "drip": 0.05})
-    with serving(model), pytest.raises(NoReply, match="TimeoutError"):
+    with serving(model), pytest.raises(NoReply, match="ReadTimeout"):
         client(model.url, timeout=0.2, tries=1).ask(QUESTION)
 
 
@@ -91,25 +93,140 @@ def test_the_pause_that_a_server_asks_for_is_kept() -> None:
 
 
 def test_pauses_grow_and_have_an_end() -> None:
-    patience = Patience(pause=1.0, longest=10.0)
+    policy = RetryPolicy(pause=1.0, longest=10.0)
     for attempt in range(20):
         most = min(2.0**attempt, 10.0)
-        assert most / 2 <= patience.seconds(attempt, None) <= most
-    assert patience.seconds(0, 3.0) == 3.0
-    assert patience.seconds(0, 1e9) == 10.0
-    assert patience.seconds(0, -1.0) == 0.0
-    assert patience.seconds(0, math.nan) == 0.0
+        assert most / 2 <= policy.seconds(attempt, None) <= most
+    assert policy.seconds(0, 3.0) == 3.0
+    assert policy.seconds(0, 1e9) == 10.0
+    assert policy.seconds(0, -1.0) == 0.0
+    assert policy.seconds(0, math.nan) == 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recording(RetryPolicy):
+    """Does not pause, and keeps for how long servers asked it to."""
+
+    requested: list[float | None] = field(default_factory=list)
+
+    def seconds(self, attempt: int, requested: float | None) -> float:
+        self.requested.append(requested)
+        return 0.0
 
 
 @pytest.mark.parametrize(
-    ("said", "seconds"),
-    [("7", 7.0), ("0.5", 0.5), ("soon", None), ("", None), (formatdate(0, usegmt=True), -1e9)],
+    ("said", "least", "most"),
+    [("7", 7, 7), ("0.5", 0.5, 0.5), (formatdate(0, usegmt=True), -1e10, -1e9), (None, 40, 50)],
 )
-def test_retry_after_in_seconds_or_as_a_date(said: str, seconds: float | None) -> None:
-    headers = HTTPMessage()
-    headers["Retry-After"] = said
-    found = _retry_after(headers)
-    assert (found == seconds) or (seconds == -1e9 and found is not None and found < seconds)
+def test_retry_after_in_seconds_or_as_a_date(said: str | None, least: float, most: float) -> None:
+    busy = error(429, Retry_After=said or formatdate(time.time() + 50, usegmt=True))
+    policy = Recording(tries=2)
+    with serving(Model(lambda a, b: 3, lambda words, number: None if number else busy)) as model:
+        asking = Client(endpoint=Endpoint(url=model.url, model="m"), policy=policy)
+        assert asking.ask(QUESTION) == "3"
+    (requested,) = policy.requested
+    assert requested is not None
+    assert least <= requested <= most
+
+
+@pytest.mark.parametrize("said", ["soon", ""])
+def test_what_is_not_a_time_to_wait_is_passed_over(said: str) -> None:
+    policy = Recording(tries=2)
+    with serving(Model(lambda a, b: 3, lambda w, n: error(503, Retry_After=said))) as model:
+        asking = Client(endpoint=Endpoint(url=model.url, model="m"), policy=policy)
+        with pytest.raises(NoReply, match="HTTP 503"):
+            asking.ask(QUESTION)
+    assert policy.requested == [None]
+
+
+def test_a_stop_ends_pauses_and_nothing_more_is_sent() -> None:
+    with serving(Model(lambda a, b: 3, lambda words, number: error(500))) as model:
+        asking = client(model.url, pause=60.0, tries=9)
+        Timer(0.2, asking.stopped.set).start()
+        begun = time.monotonic()
+        with pytest.raises(NoReply, match="stopped"):
+            asking.ask(QUESTION)
+        assert time.monotonic() - begun < 10
+    assert model.asked == {("a", "b"): 1}
+
+
+def test_a_reply_without_end_is_given_up() -> None:
+    model = Model(lambda a, b: 3, lambda words, number: {"body": b" " * (1 << 24) + b"{}"})
+    with serving(model), pytest.raises(NoReply, match="the reply is too long"):
+        client(model.url, tries=1, timeout=60.0).ask(QUESTION)
+
+
+def test_a_redirect_is_not_followed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DIAGHOI_API_KEY", "sk-0123456789abcdef")
+    with serving(Model(lambda a, b: 3)) as other:
+        moved = error(307, Location=f"{other.url}/chat/completions")
+        with serving(Model(lambda a, b: 3, lambda words, number: moved)) as model:
+            asking = Client(endpoint=read_endpoint(f"{model.url},m", "--model"))
+            with pytest.raises(InputError, match="give the address that it redirects to"):
+                asking.ask(QUESTION)
+    assert other.headers == []
+
+
+def test_only_what_the_command_line_names_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+    """OpenAI's client takes keys and headers from variables of its own."""
+    for name in ("API_KEY", "ADMIN_KEY", "ORG_ID", "PROJECT_ID"):
+        monkeypatch.setenv(f"OPENAI_{name}", "secret")
+    monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", "X-Team: secret")
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://secret.invalid/v1")
+    with serving(Model(lambda a, b: 3)) as model:
+        assert client(model.url).ask(QUESTION) == "3"
+    (sent,) = model.headers
+    assert "secret" not in str(sent)
+    assert {name.lower() for name in sent} <= {
+        "host", "accept", "accept-encoding", "connection", "content-length", "content-type",
+        "user-agent",
+    }  # fmt: skip
+
+
+def test_the_key_is_in_no_log_and_no_traceback(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("SOME_KEY", "sk-0123456789abcdef")
+    caplog.set_level(logging.DEBUG)
+    repeats = error(401, "the key sk-0123456789abcdef is wrong")
+    with serving(Model(lambda a, b: 3, lambda words, number: repeats)) as model:
+        asking = Client(endpoint=read_endpoint(f"{model.url},m,SOME_KEY", "--model"))
+        with pytest.raises(InputError) as failed:
+            asking.ask(QUESTION)
+    assert model.keys == ["Bearer sk-0123456789abcdef"]
+    assert caplog.records
+    said = caplog.text + repr(asking) + "".join(traceback.format_exception(failed.value))
+    assert "sk-0123" not in said
+
+
+@pytest.mark.parametrize("key", ["sk-0123456789\n", "sk-\u00e9", "sk-\x1b[2J"])
+def test_a_key_that_cannot_be_sent_is_refused_unseen(monkeypatch, key: str) -> None:
+    monkeypatch.setenv("SOME_KEY", key)
+    with pytest.raises(InputError, match="SOME_KEY holds line ends or letters") as failed:
+        read_endpoint("http://h/v1,m,SOME_KEY", "--model")
+    assert key[:3] not in str(failed.value)
+
+
+def test_the_proxy_of_the_environment_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    with serving(Model(lambda a, b: 3)) as proxy:
+        monkeypatch.setenv("HTTP_PROXY", proxy.url.removesuffix("/v1"))
+        assert client("http://model.invalid/v1").ask(QUESTION) == "3"
+    (sent,) = proxy.headers
+    assert sent["Host"] == "model.invalid"
+
+
+def test_a_proxy_that_cannot_be_used_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HTTP_PROXY", "gopher://me:secret@h")
+    with pytest.raises(InputError, match="the proxies in HTTP_PROXY") as failed:
+        client("http://h")
+    assert "secret" not in str(failed.value)
+
+
+def test_the_extra_is_named_where_it_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "diaghoi.language.completions", raising=False)
+    monkeypatch.setitem(sys.modules, "openai", None)
+    with pytest.raises(InputError, match=r"needs openai.*pip install 'diaghoi\[ask\]'"):
+        client("http://h")
 
 
 def test_outcomes_come_with_their_tags_and_failures_do_not_end_the_run() -> None:
@@ -146,9 +263,9 @@ def test_a_client_serves_a_second_run() -> None:
 @pytest.mark.parametrize(
     ("url", "message"),
     [
-        ("ftp://h/v1", "is no address of a model"),
-        ("http://", "is no address"),
-        ("http://h:port/", "is no address"),
+        ("ftp://h/v1", "is not the address of a model"),
+        ("http://", "is not the address"),
+        ("http://h:port/", "is not the address"),
         ("http://me:secret@h/", "holds a password"),
         ("http://h/?key=secret", "holds a password or a query"),
     ],

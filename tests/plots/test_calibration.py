@@ -12,7 +12,7 @@ from support.scenes import BICYCLE, HOLD, PERSON, RIDE, image, scenes
 from diaghoi import InputError, diagnose, plots
 from diaghoi.plots.calibration import CALIBRATION, FEW, calibration, calibration_table
 from diaghoi.plots.figure import ModelData, NotApplicable, Source, figure_of
-from diaghoi.statistics.calibration import calibration as calibration_of
+from diaghoi.statistics.calibration import measure_calibration
 
 
 def result(ece: float = 0.25, counts: tuple[int, ...] = (1000, 0, 10)) -> dict[str, Any]:
@@ -56,7 +56,7 @@ def test_the_data_of_a_diagnosis_are_those_of_its_result() -> None:
     truth = scenes([image("a.jpg", boxes, [(0, 1, RIDE)])], scored=False)
     rows = [(0, 1, RIDE, 0.9), (0, 1, HOLD, 0.3)]
     diagnosis = diagnose(truth, scenes([image("a.jpg", boxes, rows)], scored=True))
-    told = {"calibration": calibration_of(diagnosis).to_dict()}
+    told = {"calibration": measure_calibration(diagnosis).to_dict()}
     for source in (Source(result={}, diagnosis=diagnosis), Source(result=told)):
         table = CALIBRATION.data(source)
         assert table.ece == pytest.approx((0.1 + 0.3) / 2)

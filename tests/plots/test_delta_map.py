@@ -13,7 +13,7 @@ from diaghoi import plots, simulate
 from diaghoi.diagnosis.diagnose import diagnose
 from diaghoi.exceptions import InputError
 from diaghoi.oracles import ORACLES
-from diaghoi.plots.delta_map import Delta
+from diaghoi.plots.delta_bars import DeltaBar
 from diaghoi.plots.style import colour
 
 DELTAS = dict(zip(ORACLES, (0.01, 0.03, -0.002, 0.08, 0.05, 0.1, 0.006, 0.32, 0.1), strict=True))
@@ -50,7 +50,7 @@ def drawn(ax):
 def test_table():
     rows = plots.delta_map_table([result("a"), result("b", action=None)])
     assert len(rows) == 18
-    assert rows[0] == Delta(model="a", oracle="human_box", delta=1.0)
+    assert rows[0] == DeltaBar(model="a", oracle="human_box", delta=1.0)
     assert [row.oracle for row in rows[:9]] == list(ORACLES)
     assert [row.model for row in rows] == ["a"] * 9 + ["b"] * 9
     by_name = {(row.model, row.oracle): row.delta for row in rows}

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import same_color, to_rgb
@@ -15,10 +15,10 @@ from matplotlib.figure import Figure
 
 from diaghoi.cases.cases import ERRORS, Case
 from diaghoi.plots import SINGLE_COLUMN
-from diaghoi.plots.frame import Frame, frame_of
+from diaghoi.plots.frame import PictureFrame, frame_of
 from diaghoi.plots.picture import DASHES, card, case_title, picture
 from diaghoi.plots.style import colour
-from diaghoi.plots.tags import Tags, ink_on
+from diaghoi.plots.tags import BoxTags, ink_on
 
 CASE = Case(
     error="association",
@@ -130,7 +130,7 @@ def test_a_picture_of_another_resolution_fills_the_frame() -> None:
 
 def test_frames_of_images_of_unknown_size() -> None:
     case = replace(CASE, size=None)
-    assert frame_of(case, IMAGE) == Frame(-0.5, -0.5, 639.5, 479.5)
+    assert frame_of(case, IMAGE) == PictureFrame(-0.5, -0.5, 639.5, 479.5)
     left, top, right, bottom = frame_of(case)
     # A tenth of the larger side around all boxes.
     assert (left, top, right, bottom) == (50 - 57, 58 - 57, 620 + 57, 470 + 57)
@@ -156,11 +156,10 @@ BOXES = st.tuples(
 AX = Figure().add_subplot()  # making axes takes longer than all the rest
 
 
-@settings(max_examples=25)
 @given(BOXES, BOXES, st.sampled_from(["a", "ride bicycle", "word " * 20]))
 def test_tags_stay_inside_and_do_not_meet(first, second, name) -> None:
-    frame = Frame(-0.5, -0.5, 639.5, 479.5)
-    tags = Tags(AX, frame, point=2.7)
+    frame = PictureFrame(-0.5, -0.5, 639.5, 479.5)
+    tags = BoxTags(AX, frame, point=2.7)
     tags.add(name, first, to_rgb("white"))
     tags.add(name, second, to_rgb("black"), below=True)
     (left, top, right, bottom), other = tags.taken
@@ -171,8 +170,8 @@ def test_tags_stay_inside_and_do_not_meet(first, second, name) -> None:
 
 
 def test_a_tag_leaves_objects_free_where_it_can() -> None:
-    frame = Frame(0, 0, 640, 480)
-    tags = Tags(Figure().add_subplot(), frame, point=2.0)
+    frame = PictureFrame(0, 0, 640, 480)
+    tags = BoxTags(Figure().add_subplot(), frame, point=2.0)
     person = (100.0, 100.0, 200.0, 300.0)
     tags.add("a", person, to_rgb("white"), spare=[(90.0, 80.0, 210.0, 100.0)])
     assert tags.taken[0][1] == 100  # inside, as the place above is that of an object

@@ -26,9 +26,14 @@ from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.evaluation.errors import LABELS
 from diaghoi.oracles import ORACLES, Oracle
 from diaghoi.report.html import write_html
-from diaghoi.report.html.columns import Column, Sheet, class_sheet, image_sheet
 from diaghoi.report.html.figures import as_element
 from diaghoi.report.html.sketches import HEIGHT, WIDTH, sketch
+from diaghoi.report.html.sortable import (
+    SortableColumn,
+    SortableTable,
+    sortable_classes,
+    sortable_images,
+)
 from diaghoi.report.html.words import MEANINGS, meaning_of
 from diaghoi.report.pages import check_installed
 from diaghoi.report.text import report_tables
@@ -125,8 +130,9 @@ def test_the_verdict_comes_first(page: Page, simulated) -> None:
 
 def test_every_figure_of_the_text_report(page: Page, simulated) -> None:
     for table in report_tables(simulated[0].to_dict()):
-        for row in zip(*(column.cells for column in table.columns), strict=True):
-            assert " ".join(str(cell).strip() for cell in row if cell) in page.text
+        for row in table.rows:
+            texts = (row.title, *(cell.shown for cell in row.cells))
+            assert " ".join(filter(None, texts)) in page.text
 
 
 def test_every_error_is_explained(page: Page) -> None:
@@ -227,7 +233,7 @@ def test_the_data_are_those_of_the_diagnosis(page: Page, simulated) -> None:
 
 
 def test_the_costliest_error_of_a_class(simulated) -> None:
-    table, sheet = simulated[0].classes, class_sheet(simulated[0])
+    table, sheet = simulated[0].classes, sortable_classes(simulated[0])
     single = [name for name in ORACLES if name not in ("false_positive", "false_negative")]
     named = 0
     for row in range(len(sheet)):
@@ -245,14 +251,14 @@ def test_the_costliest_error_of_a_class(simulated) -> None:
 
 
 def test_predictions_of_a_class_are_all_its_labels(simulated) -> None:
-    sheet = class_sheet(simulated[0])
+    sheet = sortable_classes(simulated[0])
     assert sum(sheet["predicted"].values) == simulated[0].counts["predicted_triplets"]
 
 
 def test_groups_are_those_of_the_protocol() -> None:
     own = protocol("hico-det-520", groups=(Group("wheels, big", (18, 113)),))
     diagnosis, _ = small(protocol=own)
-    sheet = class_sheet(diagnosis)
+    sheet = sortable_classes(diagnosis)
     assert list(sheet.groups) == ["Rare", "Non-rare", "wheels, big"]
     assert [int(rows.sum()) for rows in sheet.groups.values()][2] == 2
     row = int(np.flatnonzero(sheet.groups["wheels, big"])[0])
@@ -277,17 +283,17 @@ def test_without_groups_there_is_no_choice_of_groups(tmp_path: Path) -> None:
     assert "groups" not in page.values("class")
     assert "of its category" not in page.text
     assert "hold obj" in page.text
-    assert "group" not in [column.key for column in class_sheet(diagnosis).columns]
+    assert "group" not in [column.key for column in sortable_classes(diagnosis).columns]
 
 
 def test_images_without_names_are_numbered() -> None:
     diagnosis, _ = small()
     unnamed = replace(diagnosis, names=np.array([""]))
-    assert image_sheet(unnamed)["image"].values == ["image 1"]
+    assert sortable_images(unnamed)["image"].values == ["image 1"]
 
 
 def test_nothing_annotated_in_a_class_is_a_dash() -> None:
-    sheet = class_sheet(small()[0])
+    sheet = sortable_classes(small()[0])
     row = sheet["annotated"].values.index(0)
     assert sheet["ap"].values[row] is None
     assert sheet["ap"].shown(row) == "–"
@@ -299,7 +305,7 @@ def test_without_scripts_the_classes_can_be_read(simulated, tmp_path: Path) -> N
     write_html(tmp_path / "r.html", simulated[0])
     text = (tmp_path / "r.html").read_text(encoding="utf-8")
     plain = Page("".join(re.findall(r"<noscript>(.*?)</noscript>", text, re.S)))
-    sheet = class_sheet(simulated[0])
+    sheet = sortable_classes(simulated[0])
     for row in range(len(sheet)):
         keys = ("name", "annotated", "ap", "max_recall", "costliest", "cost")
         assert " ".join(sheet[key].shown(row) for key in keys) in plain.text
@@ -310,9 +316,11 @@ def test_thousands_of_images_are_a_few_bytes_each() -> None:
     rng = np.random.default_rng(1)
     counts = rng.integers(0, 120, (11, 1000)).tolist()
     names = [f"HICO_test2015_{number:08d}.jpg" for number in range(1000)]
-    columns = [Column(key="image", title="Image", kind="name", values=names)]
-    columns += [Column(key=str(n), title="", kind="count", values=v) for n, v in enumerate(counts)]
-    assert len(Sheet(columns=tuple(columns), groups={}).to_json()) < 70 * 1000
+    columns = [SortableColumn(key="image", title="Image", kind="name", values=names)]
+    columns += [
+        SortableColumn(key=str(n), title="", kind="count", values=v) for n, v in enumerate(counts)
+    ]
+    assert len(SortableTable(columns=tuple(columns), groups={}).to_json()) < 70 * 1000
 
 
 # ------------------------------------------------------------------ one file, whatever is in it

@@ -176,6 +176,7 @@ def compiled(folder: Path, body: str) -> str:
     return (folder / "paper.log").read_text(errors="replace")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("models", [1, 3, 12])
 def test_tables_compile_and_fit_their_columns(tmp_path: Path, models: int) -> None:
     labels = ["QPIC", NASTY, "[GEN-VLKT]", *(f"Detector_{n}" for n in range(9))][:models]

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from diaghoi.comparison.figures import Column
-from diaghoi.report.layout import blocks, widened
+from diaghoi.data.table import Column
+from diaghoi.report.layout import column_blocks, widened
 
 
 def columns(groups: str) -> list[Column]:
@@ -28,7 +28,7 @@ def columns(groups: str) -> list[Column]:
     ],
 )
 def test_blocks_of_columns_ten_wide(groups: str, room: int, expected: list[list[int]]) -> None:
-    assert blocks(columns(groups), [10] * len(groups), room) == expected
+    assert column_blocks(columns(groups), [10] * len(groups), room) == expected
 
 
 @given(
@@ -37,7 +37,7 @@ def test_blocks_of_columns_ten_wide(groups: str, room: int, expected: list[list[
 )
 def test_every_column_stands_once_and_blocks_fit(parts: list[tuple[str, int]], room: int) -> None:
     widths = [width for _, width in parts]
-    found = blocks(columns("".join(group for group, _ in parts)), widths, room)
+    found = column_blocks(columns("".join(group for group, _ in parts)), widths, room)
     assert [place for block in found for place in block] == list(range(len(parts)))
     for block in found:
         assert len(block) == 1 or sum(widths[place] for place in block) <= room

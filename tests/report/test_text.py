@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from diaghoi.data.table import percent
 from diaghoi.diagnosis.notes import ONLY_INTERACTIONS
-from diaghoi.report.text import percent, print_report
+from diaghoi.report.text import print_report
 
 
 def shown(result: dict[str, Any], width: int = 80, **more: Any) -> str:

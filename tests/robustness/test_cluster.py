@@ -54,6 +54,7 @@ def study(written: Path) -> RobustnessStudy:
     return read_robustness_study(written / "study.toml")
 
 
+@pytest.mark.slow
 def test_both_engines_give_the_same_json_and_survive_a_killed_worker(
     cluster, study: RobustnessStudy
 ) -> None:
@@ -76,6 +77,7 @@ def test_both_engines_give_the_same_json_and_survive_a_killed_worker(
     assert json.dumps(there.to_dict()) == json.dumps(here.to_dict())
 
 
+@pytest.mark.slow
 def test_failures_needs_and_losses(cluster, tmp_path: Path) -> None:
     tasks = [
         Task("a", times, (2, 3), wanted=False),
@@ -95,6 +97,7 @@ def test_failures_needs_and_losses(cluster, tmp_path: Path) -> None:
     assert len(list(tmp_path.iterdir())) == MOST_LOSSES
 
 
+@pytest.mark.slow
 def test_a_scheduler_that_runs_is_used(cluster, study: RobustnessStudy) -> None:
     from diaghoi.robustness.cluster import DaskEngine
 

@@ -22,7 +22,7 @@ from diaghoi.exceptions import InputError
 from diaghoi.formats.pictures.files import ORIENTATION
 from diaghoi.robustness import corrupt as module
 from diaghoi.robustness import resuming
-from diaghoi.robustness.corrupt import Corrupted, corrupt_folder, picture_names
+from diaghoi.robustness.corrupt import CorruptedFolder, corrupt_folder, picture_names
 from diaghoi.robustness.corruptions import CORRUPTIONS
 
 pytest.importorskip("cv2", reason="OpenCV is not installed: pip install 'diaghoi[robustness]'")
@@ -85,7 +85,7 @@ class TestSame:
 class TestFiles:
     def test_names_and_sizes_stay(self, images: Path, tmp_path: Path) -> None:
         done = corrupt_folder(images, tmp_path / "out", severities=[5])
-        assert done == Corrupted(pictures=3, written=60, kept=0, damaged={}, notes=())
+        assert done == CorruptedFolder(pictures=3, written=60, kept=0, damaged={}, notes=())
         for name in CORRUPTIONS:
             folder = tmp_path / "out" / name / "5"
             assert picture_names(folder) == picture_names(images)
@@ -229,6 +229,7 @@ class TestGoingOn:
         changed = {name for name, data in contents(out).items() if data != before[name]}
         assert changed == {"exposure/1/two.PNG"}
 
+    @pytest.mark.slow
     def test_after_it_was_killed_without_half_written_files(self, tmp_path: Path) -> None:
         for seed in range(8):
             save(tmp_path / "images" / f"{seed}.png", seed, size=(160, 120))
@@ -298,7 +299,7 @@ class TestGoingOn:
     def test_refuses_a_record_that_is_none(self, images: Path, tmp_path: Path, text) -> None:
         (tmp_path / "out").mkdir()
         (tmp_path / "out" / "corruptions.json").write_text(text)
-        with pytest.raises(InputError, match=r"corruptions.json: (cannot be read|is no record)"):
+        with pytest.raises(InputError, match=r"corruptions.json: (cannot be read|is not a record)"):
             corrupt_folder(images, tmp_path / "out", ["occlusion"], [1])
 
     def test_refuses_pictures_of_unknown_origin(self, images: Path, tmp_path: Path) -> None:

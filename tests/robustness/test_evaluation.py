@@ -16,13 +16,13 @@ from support.robustness import CORRUPTIONS, SEVERITIES
 from diaghoi.comparison.study import Model
 from diaghoi.exceptions import InputError
 from diaghoi.oracles import ERRORS
+from diaghoi.report.comparison import to_text
 from diaghoi.report.latex import to_latex
 from diaghoi.report.markdown import to_markdown
 from diaghoi.report.spreadsheet import to_csv
-from diaghoi.report.tables import to_text
 from diaghoi.robustness.engine import LocalEngine
 from diaghoi.robustness.evaluation import Robustness, evaluate_study
-from diaghoi.robustness.metric import beside, check_metric, score_paths
+from diaghoi.robustness.metric import check_metric, score_paths, scores_with
 from diaghoi.robustness.profile import Profile
 from diaghoi.robustness.sentences import sentences
 from diaghoi.robustness.study import CLEAN, Condition, read_robustness_study
@@ -136,7 +136,7 @@ def test_what_is_partial_is_never_the_best() -> None:
     ]
     whole = replace(two, model=Model(label="C", file=Path("c")), results=BY_HAND.results)
     table = robustness_tables([one, two, whole], one.metric)[1]
-    assert {row.title: row.cells[0].best for row in table.rows if row.kind == "model"} == {
+    assert {row.title: row.cells[0].best for row in table.rows if row.kind == "entry"} == {
         "A": True,
         "B": False,
         "C": True,
@@ -330,10 +330,10 @@ def test_any_score_of_the_report_is_a_metric(written: Path) -> None:
     [
         ("map.ful", "--metric map.ful: not in the report (did you mean 'map.full'"),
         ("soft_map", "and soft_map and mf1 of a study with similarities"),
-        ("errors.action", "--metric errors.action: is no score of which more is better"),
-        ("oracles.action.delta_map.full", "is no score"),
-        ("pairs.per_image", "is no score"),
-        ("negatives.pairs", "is no score"),
+        ("errors.action", "--metric errors.action: is not a score where higher is better"),
+        ("oracles.action.delta_map.full", "is not a score"),
+        ("pairs.per_image", "is not a score"),
+        ("negatives.pairs", "is not a score"),
         ("map", "--metric map: not in the report"),
     ],
 )
@@ -353,12 +353,12 @@ def test_scores_may_be_undefined() -> None:
 
 
 def test_what_stands_beside_a_metric() -> None:
-    assert beside("official.scenario_2.ap", [{}]) == {
+    assert scores_with("official.scenario_2.ap", [{}]) == {
         "official.scenario_1.ap": "Scenario 1",
         "official.scenario_2.ap": "Scenario 2",
     }
-    assert beside("soft_map", [{"soft_map": 0.5}]) == {"soft_map": "soft_map"}
-    assert beside("official.known_object.rare", [example()]) == {
+    assert scores_with("soft_map", [{"soft_map": 0.5}]) == {"soft_map": "soft_map"}
+    assert scores_with("official.known_object.rare", [example()]) == {
         f"official.known_object.{split}": title
         for split, title in (("full", "Full"), ("rare", "Rare"), ("non_rare", "Non-rare"))
     }

@@ -194,7 +194,7 @@ class TestRefuses:
 
     @pytest.mark.parametrize("box", [[1, 2, 3], [1, 2, 3, np.nan], 5])
     def test_what_is_no_box(self, box) -> None:
-        with pytest.raises(InputError, match="is none; give x1, y1, x2, y2"):
+        with pytest.raises(InputError, match="is not a box; give x1, y1, x2, y2"):
             box_mask(box, SIZE)
 
     def test_boxes_of_width_and_height(self) -> None:

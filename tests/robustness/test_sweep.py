@@ -87,7 +87,9 @@ def test_images_of_one_side_alone_are_noted_in_blocks_too(folder: Path) -> None:
 
     truth = read_annotations(folder / "gt.npz")
     found = read_predictions(folder / "A" / "clean.npz")
-    for name, scenes in (("gt.npz", truth.between(3, 40)), ("A/clean.npz", found.between(0, 20))):
+    half = IMAGES // 2
+    cut = (("gt.npz", truth.between(3, IMAGES)), ("A/clean.npz", found.between(0, half)))
+    for name, scenes in cut:
         (folder / name).unlink()
         write(folder / name, scenes)
     study = replace(study_of(folder), severities=(5,))
@@ -95,7 +97,7 @@ def test_images_of_one_side_alone_are_noted_in_blocks_too(folder: Path) -> None:
     one, parts = swept(study), swept(study, block=4)
     assert digits(one) == digits(parts)
     notes = " ".join(one.results["A", CLEAN]["notes"])
-    assert "20 annotated images" in notes or "20 images" in notes
+    assert f"{half} annotated images" in notes or f"{half} images" in notes
 
 
 def test_intervals_are_those_of_the_report(written: Path) -> None:
@@ -142,7 +144,16 @@ def test_tables_of_similarity_are_looked_at_first(folder: Path) -> None:
     assert engine.tasks == 0
 
 
-@pytest.mark.parametrize("text", ["", "{}", "[]", "3", "null", "[" * 100_000, "{" * 100_000])
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", "[]", "[" * 100_000),
+        *(
+            pytest.param(text, marks=pytest.mark.slow)
+            for text in ("{}", "3", "null", "{" * 100_000)
+        ),
+    ],
+)
 def test_damaged_work_is_done_again(
     folder: Path, tmp_path: Path, whole: Outcomes, text: str
 ) -> None:

@@ -11,7 +11,7 @@ from diaghoi.data.vocabulary import hico_det
 from diaghoi.diagnosis.diagnose import diagnose
 from diaghoi.exceptions import InputError
 from diaghoi.simulate import DETECTORS, ONE_STAGE, TWO_STAGE, WEAK, Detector
-from diaghoi.simulate.sightings import things
+from diaghoi.simulate.sightings import instances
 
 LABELS = ("human_box", "object_box", "both_boxes", "association", "action", "duplicate")
 PERFECT = Detector(
@@ -350,7 +350,7 @@ def test_shared_duplicates_are_further_boxes(world):
         len(simulate.detect(world, detector, np.random.default_rng(0)).box_image)
         for detector in (once, often)
     ]
-    assert boxes[0] == len(np.unique(things(world)))
+    assert boxes[0] == len(np.unique(instances(world)))
     assert boxes[1] > 2 * boxes[0]
 
 
@@ -405,7 +405,7 @@ PERSON = [10, 10, 110, 210]
 def test_boxes_of_one_thing_are_recognised():
     near, also_near, far = [12, 9, 113, 208], [14, 12, 116, 206], [80, 10, 180, 210]
     boxes = [PERSON, near, far, near, also_near]
-    np.testing.assert_array_equal(things(scene(boxes, [0, 0, 0, 1, 0])), [0, 0, 2, 3, 0])
+    np.testing.assert_array_equal(instances(scene(boxes, [0, 0, 0, 1, 0])), [0, 0, 2, 3, 0])
 
 
 @pytest.mark.parametrize("detector", DETECTORS.values(), ids=DETECTORS.keys())

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from support.scenes import BICYCLE, PERSON, RIDE, image, problems, scenes
 
 from diaghoi import Diagnosis, InputError, diagnose, protocol, simulate
@@ -26,7 +26,7 @@ from diaghoi.statistics.resampling import MeanPrecisions, Resampler
 @pytest.fixture(scope="module")
 def diagnosis() -> Diagnosis:
     rng = np.random.default_rng(0)
-    truth = simulate.annotations(60, rng)
+    truth = simulate.annotations(30, rng)
     return diagnose(truth, simulate.detect(truth, simulate.ONE_STAGE, rng))
 
 
@@ -57,7 +57,6 @@ def assert_figures(diagnosis: Diagnosis) -> None:
         assert not path.startswith(parts), path
 
 
-@settings(max_examples=40)
 @given(problems())
 def test_equal_weights_give_the_figures_of_the_report(problem: tuple) -> None:
     for name in ("hico-det-520", "diag-hoi"):
@@ -106,8 +105,8 @@ def test_more_resamples_begin_with_the_same_ones() -> None:
 def test_bounds_are_ordered_and_wider_with_more_confidence(
     diagnosis: Diagnosis, method: Any
 ) -> None:
-    usual = bootstrap(diagnosis, 200, method=method)
-    wide = bootstrap(diagnosis, 200, method=method, confidence=0.99)
+    usual = bootstrap(diagnosis, 100, method=method)
+    wide = bootstrap(diagnosis, 100, method=method, confidence=0.99)
     for path, bounds in usual.intervals.items():
         if bounds is not None:
             low, high = bounds
@@ -149,6 +148,7 @@ def test_figures_that_are_undefined_in_resamples_are_told() -> None:
     assert result.undefined["map.rare"] == 100
 
 
+@pytest.mark.slow
 def test_intervals_cover_the_expected_figure() -> None:
     """A 95 % interval holds what other sets of the same size give, near 95 times in a hundred."""
     rng = np.random.default_rng(1)

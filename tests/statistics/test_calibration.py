@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from support import v_coco
 from support.scenes import BICYCLE, HOLD, PERSON, RIDE, WASH, image, problems, scenes
@@ -19,7 +19,7 @@ from diaghoi.data.joining import join
 from diaghoi.data.scenes import Scenes
 from diaghoi.diagnosis.diagnose import diagnose_images
 from diaghoi.evaluation.errors import ACTION, DUPLICATE, LABELS, TRUE_POSITIVE
-from diaghoi.statistics.calibration import Calibration, calibration
+from diaghoi.statistics.calibration import Calibration, measure_calibration
 
 BOXES = [(PERSON, (0, 0, 9, 19)), (BICYCLE, (10, 10, 29, 29))]
 TRUTH = scenes([image("a.jpg", BOXES, [(0, 1, RIDE)])], scored=False)
@@ -51,7 +51,7 @@ def judged(score: Any, label: Any, classes: Any = None) -> Diagnosis:
 
 
 def test_figures_of_four_predictions_in_two_bins() -> None:
-    found = calibration(diagnosed(ROWS), bins=2)
+    found = measure_calibration(diagnosed(ROWS), bins=2)
     np.testing.assert_array_equal(found.edges, [0, 0.5, 1])
     np.testing.assert_array_equal(found.bin_counts, [2, 2])
     np.testing.assert_allclose(found.mean_scores, [0.2, 0.85])
@@ -69,7 +69,7 @@ def test_figures_of_four_predictions_in_two_bins() -> None:
 
 
 def test_figures_in_json() -> None:
-    told = calibration(diagnosed(ROWS), bins=4).to_dict()
+    told = measure_calibration(diagnosed(ROWS), bins=4).to_dict()
     assert json.loads(json.dumps(told)) == told
     assert list(told) == [
         *("binning", "count", "ece", "mce", "brier"),
@@ -108,32 +108,34 @@ def test_figures_in_json() -> None:
 
 
 def test_errors_of_a_verb_in_different_bins_do_not_cancel() -> None:
-    found = calibration(judged([0.9, 0.1], [ACTION, TRUE_POSITIVE]), bins=2)
+    found = measure_calibration(judged([0.9, 0.1], [ACTION, TRUE_POSITIVE]), bins=2)
     (verb,) = found.verbs.values()
     assert (verb.mean_score, verb.precision) == (0.5, 0.5)
     assert verb.ece == pytest.approx(0.9)
     assert found.ece == pytest.approx(0.9)
     # In one bin they do: that is what bins are for.
-    assert calibration(judged([0.9, 0.1], [ACTION, TRUE_POSITIVE]), bins=1).ece == 0
+    assert measure_calibration(judged([0.9, 0.1], [ACTION, TRUE_POSITIVE]), bins=1).ece == 0
 
 
 def test_a_bin_holds_its_upper_bound_and_the_first_one_zero() -> None:
-    found = calibration(judged([0, 0.25, 0.5, 0.75, 1], [ACTION] * 5), bins=4)
+    found = measure_calibration(judged([0, 0.25, 0.5, 0.75, 1], [ACTION] * 5), bins=4)
     np.testing.assert_array_equal(found.bin_counts, [2, 1, 1, 1])
 
 
 def test_bins_of_equal_mass() -> None:
     scores = [0.1, 0.2, 0.3, 0.4, 0.6, 0.7, 0.8, 0.9]
-    found = calibration(judged(scores, [ACTION] * 8), bins=4, equal_mass=True)
+    found = measure_calibration(judged(scores, [ACTION] * 8), bins=4, equal_mass=True)
     np.testing.assert_array_equal(found.bin_counts, [2, 2, 2, 2])
     assert (found.edges[0], found.edges[-1]) == (0.1, 0.9)
     assert found.to_dict()["binning"] == "equal mass"
 
 
 def test_equal_scores_share_a_bin_of_equal_mass() -> None:
-    found = calibration(judged([0.5] * 6 + [0.6, 0.7], [ACTION] * 8), bins=4, equal_mass=True)
+    found = measure_calibration(
+        judged([0.5] * 6 + [0.6, 0.7], [ACTION] * 8), bins=4, equal_mass=True
+    )
     assert found.bin_counts.tolist()[0] == 6
-    only = calibration(judged([0.5] * 3, [ACTION] * 3), bins=4, equal_mass=True)
+    only = measure_calibration(judged([0.5] * 3, [ACTION] * 3), bins=4, equal_mass=True)
     np.testing.assert_array_equal(only.bin_counts, [3])
     assert only.ece == 0.5
 
@@ -151,7 +153,7 @@ def test_equal_scores_share_a_bin_of_equal_mass() -> None:
     ],
 )
 def test_scores_that_are_no_probabilities_have_no_figures(scores: list[float], words: str) -> None:
-    found = calibration(judged(scores, [ACTION] * len(scores)))
+    found = measure_calibration(judged(scores, [ACTION] * len(scores)))
     assert found.note.startswith(words)
     assert (found.ece, found.mce, found.brier) == (None, None, None)
     assert found.to_dict() == {
@@ -171,11 +173,11 @@ def test_scores_that_are_no_probabilities_have_no_figures(scores: list[float], w
 def test_an_odd_number_of_bins(bins: int) -> None:
     message = f"bins {bins}: give a number from 1 to 1000, usually 15"
     with pytest.raises(InputError, match=message):
-        calibration(diagnosed(ROWS), bins=bins)
+        measure_calibration(diagnosed(ROWS), bins=bins)
 
 
 def test_a_bin_of_each_prediction() -> None:
-    found = calibration(diagnosed(ROWS), bins=1000)
+    found = measure_calibration(diagnosed(ROWS), bins=1000)
     assert found.bin_counts.max() == 1
     assert found.ece == pytest.approx((0.1 + 0.8 + 0.3 + 0.1) / 4)
 
@@ -190,17 +192,16 @@ def test_parts_sum_and_means_are_those_of_the_rows(
     problem: tuple[Scenes, Scenes], binning: tuple[int, bool]
 ) -> None:
     diagnosis = diagnose(*problem)
-    check(calibration(diagnosis, binning[0], equal_mass=binning[1]), diagnosis)
+    check(measure_calibration(diagnosis, binning[0], equal_mass=binning[1]), diagnosis)
 
 
-@settings(max_examples=50)
 @given(v_coco.problems(), BINNINGS)
 def test_parts_sum_in_v_coco(
     problem: tuple[list[Any], list[Any]], binning: tuple[int, bool]
 ) -> None:
     truth, found = v_coco.annotations(problem[0]), v_coco.predictions(problem[1])
     diagnosis = diagnose_images(truth, found, protocol("v-coco-s1"))
-    check(calibration(diagnosis, binning[0], equal_mass=binning[1]), diagnosis)
+    check(measure_calibration(diagnosis, binning[0], equal_mass=binning[1]), diagnosis)
 
 
 def check(found: Calibration, diagnosis: Diagnosis) -> None:
@@ -236,21 +237,20 @@ def check(found: Calibration, diagnosis: Diagnosis) -> None:
     assert spread >= found.ece - 1e-12  # gaps of verbs may cancel in the whole
 
 
-@settings(max_examples=30)
 @given(problems(), st.randoms(use_true_random=False))
 def test_permuting_images_or_adding_parts_up_changes_nothing(
     problem: tuple[Scenes, Scenes], random: Any
 ) -> None:
     truth, found, _ = join(*problem)
     diagnosis = diagnose_images(truth, found, protocol("hico-det-520"))
-    whole = calibration(diagnosis)
+    whole = measure_calibration(diagnosis)
     order = random.sample(range(len(truth)), len(truth))
     mixed = diagnose_images(truth.take(order), found.take(order), diagnosis.protocol)
     parts = Diagnosis.sum(
         diagnose_images(truth.between(n, n + 1), found.between(n, n + 1), diagnosis.protocol)
         for n in range(len(truth))
     )
-    for other in (calibration(mixed), calibration(parts)):
+    for other in (measure_calibration(mixed), measure_calibration(parts)):
         np.testing.assert_array_equal(other.counts, whole.counts)
         np.testing.assert_allclose(other.score_sums, whole.score_sums, rtol=0, atol=1e-12)
         assert other.brier == pytest.approx(whole.brier)
@@ -262,7 +262,7 @@ def test_scores_that_are_probabilities_have_no_gap_but_that_of_chance(equal_mass
     rng = np.random.default_rng(0)
     score = rng.beta(1, 2, 200_000)
     label = np.where(rng.random(len(score)) < score, TRUE_POSITIVE, ACTION)
-    found = calibration(judged(score, label), equal_mass=equal_mass)
+    found = measure_calibration(judged(score, label), equal_mass=equal_mass)
     # The gap of a bin of n has a standard deviation of at most 1 / (2 sqrt n).
     allowed = 5 / (2 * np.sqrt(found.bin_counts))
     assert (np.abs(found.gaps) < allowed).all()
@@ -270,7 +270,7 @@ def test_scores_that_are_probabilities_have_no_gap_but_that_of_chance(equal_mass
     assert found.ece < (allowed * found.bin_counts).sum() / len(score)
     assert found.brier == pytest.approx(float((score * (1 - score)).mean()), abs=0.005)
     # Overconfident by a known amount, the square root.
-    worse = calibration(judged(np.sqrt(score), label), equal_mass=equal_mass)
+    worse = measure_calibration(judged(np.sqrt(score), label), equal_mass=equal_mass)
     expected = float((np.sqrt(score) - score).mean())
     assert worse.ece == pytest.approx(expected, abs=0.005)
     assert worse.ece_parts[ACTION] > 0 > worse.ece_parts[TRUE_POSITIVE]

@@ -6,7 +6,9 @@ import os
 
 from hypothesis import settings
 
+WANTED = "DIAGHOI_CASES"
 
-def cases(usual: int = 20) -> settings:
-    """Run as many cases as the environment asks for (``make agreement``), else the usual number."""
-    return settings(max_examples=int(os.environ.get("DIAGHOI_CASES", usual)))
+
+def cases() -> settings:
+    """Run the number of cases that ``make agreement`` asks for, else that of the tier."""
+    return settings(max_examples=int(os.environ[WANTED])) if WANTED in os.environ else settings()

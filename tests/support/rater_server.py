@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import re
 import threading
 import time
@@ -13,6 +14,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+
+# A proxy of the machine is not asked for what is on loopback.
+os.environ["NO_PROXY"] = os.environ["no_proxy"] = "127.0.0.1"
 
 _NAMES = re.compile(r"^([AB]) = ([^:]+):", re.MULTILINE)
 
@@ -51,6 +55,7 @@ class Model:
     answered: Counter[tuple[str, ...]] = field(default_factory=Counter)
     requests: list[dict[str, Any]] = field(default_factory=list)
     keys: list[str | None] = field(default_factory=list)
+    headers: list[dict[str, str]] = field(default_factory=list)
     under_way: int = 0
     most_under_way: int = 0
     lock: threading.Lock = field(default_factory=threading.Lock)
@@ -83,7 +88,10 @@ def _handler(model: Model) -> type[BaseHTTPRequestHandler]:
                 self._answer()
 
         def _answer(self) -> None:
-            assert self.path == "/v1/chat/completions"
+            # A proxy is given the whole address.
+            assert self.path.endswith("/v1/chat/completions")
+            with model.lock:
+                model.headers.append(dict(self.headers))
             request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             words, done = model.reply(request, self.headers.get("Authorization"))
             time.sleep(done.get("wait", 0.0))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from diaghoi.diagnosis.tables import Table
+from diaghoi.diagnosis.tables import Columns
 from diaghoi.semantic.diagnosis import SemanticDiagnosis
 from diaghoi.semantic.tables.similarity import Similarity
 from diaghoi.semantic.triplets import class_names
@@ -17,11 +17,11 @@ def identity(names: Sequence[str], name: str = "identity") -> Similarity:
     return Similarity(names=tuple(names), values=np.eye(len(names)), name=name)
 
 
-def error_table(meaning: SemanticDiagnosis) -> Table:
+def error_table(meaning: SemanticDiagnosis) -> Columns:
     """List all action and object errors; nothing annotated there is an empty name."""
     ledger = meaning.diagnosis.ledger
     vocabulary = meaning.diagnosis.vocabulary
-    parts: list[Table] = []
+    parts: list[Columns] = []
     for error, found in meaning.errors.items():
         annotated = class_names(
             vocabulary,

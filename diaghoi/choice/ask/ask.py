@@ -2,7 +2,7 @@
 
 Setting 1 asks about the whole picture, setting 2 about the person in a given box, setting 3 about
 that person where it is found first. Each answer is a JSON line of the layout that
-:mod:`diaghoi.choice.answers` reads, with the manner in which it was asked beside it.
+:mod:`diaghoi.choice.answers` reads, with the settings of the run beside it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from diaghoi.choice.ask.answer_file import AskedFile
 from diaghoi.choice.ask.boxes_first import (
     Detections,
     as_boxes,
@@ -28,18 +27,19 @@ from diaghoi.choice.ask.sent_pictures import (
     picture_size,
     sent_picture,
 )
-from diaghoi.choice.ask.settings import OF_PEOPLE, Manner, answered_before, check_manner
+from diaghoi.choice.ask.settings import OF_PEOPLE, Settings, answered_before, check_settings
 from diaghoi.choice.questions import Box, Question, Questions
 from diaghoi.exceptions import InputError
-from diaghoi.language.asking import LETTERS_A_TOKEN, Client, ask_all
+from diaghoi.language.answer_file import AnswerFile
+from diaghoi.language.asking import LETTERS_PER_TOKEN, Client, ask_all
 
 # Pixels beyond the picture by which boxes are passed over: annotations are not exact.
 SLACK = 2.0
 
-PIXELS_A_TOKEN = 28 * 28
+PIXELS_PER_TOKEN = 28 * 28
 """Of a picture: the patches of Qwen2.5-VL. Other models take from half to twice as many tokens."""
-TOKENS_A_REPLY = 4
-TOKENS_OF_PEOPLE = 80
+TOKENS_PER_REPLY = 4
+TOKENS_PER_LIST_OF_PEOPLE = 80
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,15 +115,15 @@ class Asker:
     ----------
     questions : Questions
         What is asked.
-    manner : Manner
+    settings : Settings
         How.
     client : Client
-        Whom.
+        The model.
     find : callable
         Gives the file of an image by its name, None where there is none.
-    answers : AskedFile
+    answers : AnswerFile
         Where answers are kept.
-    people : AskedFile or None
+    people : AnswerFile or None
         Where the replies with the boxes of people are kept, in setting 3 without detections.
     detections : Detections or None
         The people whom a detector found, in setting 3.
@@ -136,11 +136,11 @@ class Asker:
     """
 
     questions: Questions
-    manner: Manner
+    settings: Settings
     client: Client
     find: Find
-    answers: AskedFile
-    people: AskedFile | None = None
+    answers: AnswerFile
+    people: AnswerFile | None = None
     detections: Detections | None = None
     limit: int | None = None
     workers: int = 8
@@ -149,7 +149,7 @@ class Asker:
     @cached_property
     def before(self) -> frozenset[tuple[str, str]]:
         """Image and name of the questions that were answered before."""
-        return answered_before(self.answers, self.questions, self.manner)
+        return answered_before(self.answers, self.questions, self.settings)
 
     @cached_property
     def asked(self) -> tuple[Question, ...]:
@@ -163,7 +163,7 @@ class Asker:
             return {}
         for number, line in enumerate(self.people.lines, 1):
             where = f"{self.people.path}: line {number}"
-            check_manner(where, line, self.manner.told, OF_PEOPLE)
+            check_settings(where, line, self.settings.recorded, OF_PEOPLE)
         return {str(line["image"]): str(line.get("reply")) for line in self.people.lines}
 
     @cached_property
@@ -193,22 +193,22 @@ class Asker:
             size = None if path is None else picture_size(path)
             if size is None:
                 continue
-            frame = Frame(width=size[0], height=size[1], unit=self.manner.unit)
+            frame = Frame(width=size[0], height=size[1], unit=self.settings.unit)
             if any(self._reaches_out(place, frame) for place in group.places):
                 outside.append(group.image)
             texts = [self._text(place, frame) for place in group.places]
             questions += len(texts)
-            if self.manner.finds and group.image not in self.known:
+            if self.settings.finds and group.image not in self.known:
                 texts.append(people_text(frame))
             requests += len(texts)
-            tokens += len(texts) * size[0] * size[1] / PIXELS_A_TOKEN
-            tokens += sum(map(len, texts)) / LETTERS_A_TOKEN
-        finding = (requests - questions) * TOKENS_OF_PEOPLE
+            tokens += len(texts) * size[0] * size[1] / PIXELS_PER_TOKEN
+            tokens += sum(map(len, texts)) / LETTERS_PER_TOKEN
+        finding = (requests - questions) * TOKENS_PER_LIST_OF_PEOPLE
         return Estimate(
             questions=questions,
             requests=requests,
             tokens_in=round(tokens),
-            tokens_out=questions * TOKENS_A_REPLY + finding,
+            tokens_out=questions * TOKENS_PER_REPLY + finding,
             outside=tuple(outside),
         )
 
@@ -227,7 +227,7 @@ class Asker:
             check_pictures(self.find, names, which)
         for file in (self.answers, self.people):
             if file is not None:
-                file.mend()
+                file.repair()
         done: list[tuple[str, str, str]] = []
         for outcome in ask_all(
             self._work,
@@ -255,9 +255,9 @@ class Asker:
             picture = sent_picture(self.find, group.image)
         except InputError as error:
             return str(error)
-        frame = Frame(width=picture.width, height=picture.height, unit=self.manner.unit)
+        frame = Frame(width=picture.width, height=picture.height, unit=self.settings.unit)
         people = None
-        if self.manner.setting == 3:
+        if self.settings.setting == 3:
             people = self._found(group.image, picture, frame)
         for place in group.places:
             self._ask(place, picture, frame, people)
@@ -271,8 +271,9 @@ class Asker:
         if reply is None:
             assert self.people is not None
             reply = self.client.ask(message(picture.url, people_text(frame)))
-            told = {key: self.manner.told[key] for key in OF_PEOPLE}
-            self.people.keep({"image": image, "reply": reply, **told})
+            # Kept before its questions are asked: one that fails must not cost this reply again.
+            recorded = {key: self.settings.recorded[key] for key in OF_PEOPLE}
+            self.people.keep({"image": image, "reply": reply, **recorded})
             self.known[image] = reply
         return read_boxes(reply, frame) or ()
 
@@ -281,33 +282,33 @@ class Asker:
     ) -> None:
         """Ask one question, and keep the answer."""
         question = self.asked[place]
-        options = shown_order(question, self.manner.seed)
+        options = shown_order(question, self.settings.seed)
         line: dict[str, Any] = {
             "image": question.image,
             "question": question.name,
             "options": options,
         }
-        person = self._boxes[place] if self.manner.setting > 1 else None
+        person = self._boxes[place] if self.settings.setting > 1 else None
         if people is not None and person is not None:
             person = found_person(person, people, self.questions.protocol())
             line["box"] = None if person is None else [round(side, 2) for side in person]
             if person is None:
-                self.answers.keep({**line, "chosen": [], **self.manner.told})
+                self.answers.keep({**line, "chosen": [], **self.settings.recorded})
                 return
         text = self._text(place, frame, person)
         reply = self.client.ask(message(picture.url, text))
-        self.answers.keep({**line, "reply": reply, **self.manner.told})
+        self.answers.keep({**line, "reply": reply, **self.settings.recorded})
 
     def _text(self, place: int, frame: Frame, person: Box | None = None) -> str:
         """Word a question; about the box in the file where no other is given."""
-        if person is None and self.manner.setting > 1:
+        if person is None and self.settings.setting > 1:
             person = self._boxes[place]
-        options = shown_order(self.asked[place], self.manner.seed)
-        thing = self._things[place] if self.manner.thing else None
+        options = shown_order(self.asked[place], self.settings.seed)
+        thing = self._things[place] if self.settings.object_box else None
         return question_text(options, frame, person=person, thing=thing)
 
     def _reaches_out(self, place: int, frame: Frame) -> bool:
-        if self.manner.setting == 1:
+        if self.settings.setting == 1:
             return False
         left, top, right, bottom = self._boxes[place]
         far = right > frame.width + SLACK or bottom > frame.height + SLACK

@@ -29,14 +29,14 @@ from diaghoi.formats import read_predictions
 from diaghoi.formats.columns.checks import shown
 from diaghoi.formats.containers.content import load
 from diaghoi.formats.containers.locations import content_hash
-from diaghoi.language.asking import after_thinking
+from diaghoi.language.asking import strip_reasoning
 
 SURE = 0.5
 """Boxes of a detector count from this score, as in the published scripts."""
 
 _NUMBER = r"\s*(-?\d{1,7}(?:\.\d{0,20})?)\s*"
 _BOX = re.compile(rf"[\[(]{_NUMBER},{_NUMBER},{_NUMBER},{_NUMBER}[\])]")
-# Two corners, as the first models wrote them that were taught to tell boxes.
+# Two corners, as the first models wrote them that were trained to give boxes.
 _CORNERS = re.compile(rf"[\[(]{_NUMBER},{_NUMBER}[\])]\s*,?\s*[\[(]{_NUMBER},{_NUMBER}[\])]")
 _NOBODY = re.compile(r"\[\s*\]")
 
@@ -56,18 +56,18 @@ def read_boxes(reply: str, frame: Frame) -> tuple[Box, ...] | None:
     Parameters
     ----------
     reply : str
-        Any text; four numbers in brackets are a box, or two pairs of them. What a model thinks
-        aloud before is passed over.
+        Any text; four numbers in brackets are a box, or two pairs of them. Reasoning before
+        them is passed over.
     frame : Frame
         What the numbers mean.
 
     Returns
     -------
     tuple of Box or None
-        In pixels, without those that have no area; None where the reply tells of no box, nor that
-        there is nobody.
+        In pixels, without those that have no area; None where the reply holds no box, and
+        does not say that there is nobody.
     """
-    said = after_thinking(reply)
+    said = strip_reasoning(reply)
     numbers = _BOX.findall(said) or _CORNERS.findall(said)
     if not numbers:
         return () if _NOBODY.search(said) else None
@@ -97,7 +97,7 @@ def found_person(person: Box, boxes: Sequence[Box], protocol: Protocol) -> Box |
     asked = np.full((len(boxes), 4), person, dtype=np.float64)
     overlap = iou(asked, np.array(boxes, dtype=np.float64), protocol.margin)
     best = int(np.argmax(overlap))
-    return boxes[best] if overlap[best] >= protocol.iou else None
+    return boxes[best] if protocol.reached(float(overlap[best])) else None
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -138,12 +138,12 @@ def read_detections(path: str | PathLike[str], questions: Questions) -> Detectio
     Returns
     -------
     Detections
-        Images that the file does not tell of are named in the notes.
+        Images that the file does not mention are named in the notes.
 
     Raises
     ------
     InputError
-        For a file that is neither, or tells of none of the images.
+        For a file that is neither, or mentions none of the images.
     """
     people, notes = _read(Path(path), questions)
     missing = [name for name in questions.images if by_name(name, people) is None]
@@ -151,7 +151,7 @@ def read_detections(path: str | PathLike[str], questions: Questions) -> Detectio
         raise no_common_image(path, list(people), questions)
     if missing:
         notes += (
-            f"{path}: tells nothing of {len(missing)} of {len(questions.images)} images, in which "
+            f"{path}: does not mention {len(missing)} of {len(questions.images)} images, in which "
             f"nobody is found: {some_of(missing)}",
         )
     name = f"{Path(path).name} {content_hash(str(path))[:12]}"
@@ -172,7 +172,7 @@ def _may_be_plain(path: Path) -> bool:
         with path.open("rb") as stream:
             return stream.read(64).removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"{"
     except OSError:
-        return False  # told by the reader of predictions, which also knows folders
+        return False  # reported by the reader of predictions, which also knows folders
 
 
 def _is_plain(value: Any) -> bool:
@@ -194,7 +194,7 @@ def _numbers(where: str, row: Any) -> FloatArray:
         numbers = np.empty(0)
     if numbers.shape not in ((4,), (5,)) or not np.isfinite(numbers).all():
         raise InputError(
-            f"{where}: {shown(row)} is no box; give boxes x1, y1, x2, y2, and possibly a score, "
+            f"{where}: {shown(row)} is not a box; give boxes x1, y1, x2, y2, and possibly a score, "
             "all numbers"
         )
     if numbers[0] > numbers[2] or numbers[1] > numbers[3]:

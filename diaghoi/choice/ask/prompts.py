@@ -2,23 +2,21 @@
 
 As in the paper (002, sections 2.2, 2.3 and 3.1): the picture, the question, the options behind
 letters, and the instruction to reply with letters alone. Questions with fewer than four options are
-filled up with "None", as the published scripts do. A person is told by the numbers of its box, and
+filled up with "None", as the published scripts do. A person is given by the numbers of its box, and
 not drawn into the picture: the paper provides the box, and the published default is numbers.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
-import numpy as np
-
 from diaghoi.choice.answers import FILLERS
 from diaghoi.choice.classes import ARTICLE, NO_INTERACTION, parse_option
 from diaghoi.choice.questions import LETTERS, Box, Question
+from diaghoi.data.arrays.seeding import hashed
 
 VERSION = 1
 """Changes with the wording, so that answers to another wording are not taken for these."""
@@ -35,7 +33,7 @@ _HOW = (
 
 @dataclass(frozen=True, kw_only=True)
 class Frame:
-    """The numbers by which places in a picture are told.
+    """The numbers by which places in a picture are given.
 
     Parameters
     ----------
@@ -58,13 +56,13 @@ class Frame:
             numbers = f"in pixels of the picture, which is {self.width} wide and {self.height} high"
         return f"[left, top, right, bottom] {numbers}, counted from its upper left corner"
 
-    def told(self, box: Box) -> str:
+    def written(self, box: Box) -> str:
         """Write a box in pixels in the numbers of the frame."""
         numbers = (f"{side / scale:.0f}" for side, scale in zip(box, self._scale, strict=True))
         return f"[{', '.join(numbers)}]"
 
     def read(self, numbers: Sequence[float]) -> Box:
-        """Return the box in pixels that four numbers tell."""
+        """Return the box in pixels that four numbers give."""
         x1, y1, x2, y2 = (
             number * scale for number, scale in zip(numbers, self._scale, strict=True)
         )
@@ -94,9 +92,7 @@ def shown_order(question: Question, seed: int) -> tuple[str, ...]:
     tuple of str
         The options, and "None" behind them for each that is missing from four.
     """
-    told = json.dumps([seed, question.image, question.name])
-    digest = hashlib.sha256(told.encode("ascii")).digest()
-    rng = np.random.default_rng(int.from_bytes(digest[:16], "little"))
+    rng = hashed(json.dumps([seed, question.image, question.name]))
     options = [question.options[place] for place in rng.permutation(len(question.options))]
     return (*options, *FILLERS[:1] * (FEWEST - len(options)))
 
@@ -122,11 +118,11 @@ def question_text(
         asked = f"Which of these interactions of people with {others} does the picture show?"
     else:
         other = "object" if things else "second person"
-        second = "" if thing is None else f" and the {other} in the box {frame.told(thing)}"
+        second = "" if thing is None else f" and the {other} in the box {frame.written(thing)}"
         whom = others if thing is None else f"this {other}"
         asked = (
-            f"The question is about the person in the box {frame.told(person)}{second}; boxes are "
-            f"{frame.words}.\nWhich of these interactions does this person have with {whom}?"
+            f"The question is about the person in the box {frame.written(person)}{second}; boxes "
+            f"are {frame.words}.\nWhich of these interactions does this person have with {whom}?"
         )
     lines = (f"({letter}) {_worded(text)}" for letter, text in zip(LETTERS, options, strict=False))
     return "\n".join((asked, *lines, _HOW))

@@ -1,4 +1,4 @@
-"""The manner in which questions are asked, which is one for all answers of a file."""
+"""How questions are asked, which is the same for all answers of a file."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from diaghoi.choice.answers import FILLERS
-from diaghoi.choice.ask.answer_file import AskedFile
 from diaghoi.choice.ask.prompts import VERSION, Unit
 from diaghoi.choice.questions import Question, Questions
 from diaghoi.exceptions import InputError
 from diaghoi.formats.columns.checks import shown
+from diaghoi.language.answer_file import AnswerFile
 
 SETTINGS = (1, 2, 3)
-# Where the model itself finds the people.
-OWN = "model"
-# What must be the same for all answers of a file, and how each is given.
-TOLD = {
+# The people are found by the model that is asked.
+BY_MODEL = "model"
+# What must be the same for all answers of a file, and the option that gives it.
+RECORDED = {
     "model": "--model",
     "setting": "--setting",
     "seed": "--seed",
@@ -31,19 +31,19 @@ OF_PEOPLE = ("model", "prompt", "coordinates")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Manner:
+class Settings:
     """How questions are asked: the same for all answers of a file.
 
     Parameters
     ----------
     model : str
-        Whom.
+        The model, as the service calls it.
     setting : {1, 2, 3}
         Of the paper.
     seed : int
         Of the order of the options.
-    thing : bool
-        Whether the box of the object is told, too, where that of a person is.
+    object_box : bool
+        Whether the box of the object is given, too, where that of a person is.
     unit : {"pixels", "thousandths"}
         How boxes are written.
     people : str
@@ -53,30 +53,30 @@ class Manner:
     model: str
     setting: int
     seed: int = 0
-    thing: bool = False
+    object_box: bool = False
     unit: Unit = "pixels"
     people: str = ""
 
     @property
-    def told(self) -> dict[str, Any]:
-        """What stands beside each answer."""
-        told: dict[str, Any] = {
+    def recorded(self) -> dict[str, Any]:
+        """What is written beside each answer."""
+        recorded: dict[str, Any] = {
             "model": self.model,
             "setting": self.setting,
             "seed": self.seed,
             "prompt": VERSION,
         }
         if self.setting > 1:
-            told |= {"object_box": self.thing, "coordinates": self.unit}
-        return told | ({"people": self.people} if self.people else {})
+            recorded |= {"object_box": self.object_box, "coordinates": self.unit}
+        return recorded | ({"people": self.people} if self.people else {})
 
     @property
     def finds(self) -> bool:
         """Whether the model is asked for people first."""
-        return self.people == OWN
+        return self.people == BY_MODEL
 
 
-def setting_of(questions: Questions, setting: int | None, *, thing: bool = False) -> int:
+def setting_of(questions: Questions, setting: int | None, *, object_box: bool = False) -> int:
     """Choose the setting, and check that the questions have the boxes for it.
 
     Parameters
@@ -85,7 +85,7 @@ def setting_of(questions: Questions, setting: int | None, *, thing: bool = False
         What is asked.
     setting : {1, 2, 3}, optional
         By default 2 where any question has the box of a person, else 1.
-    thing : bool
+    object_box : bool
         Whether boxes of objects are needed, too.
 
     Raises
@@ -97,10 +97,10 @@ def setting_of(questions: Questions, setting: int | None, *, thing: bool = False
         setting = 2 if any(each.human for each in questions.questions) else 1
     if setting not in SETTINGS:
         raise InputError(f"--setting {setting}: give 1, 2 or 3")
-    if thing and setting != 2:
+    if object_box and setting != 2:
         raise InputError(
-            f"--object-box: objects are told beside the person that is given, in setting 2, and "
-            f"this is setting {setting}; leave it out"
+            "--object-box: objects are given beside the person that is asked about, in setting 2, "
+            f"and this is setting {setting}; leave it out"
         )
     for each in questions.questions:
         if setting > 1 and each.human is None:
@@ -108,7 +108,7 @@ def setting_of(questions: Questions, setting: int | None, *, thing: bool = False
                 f"{questions.file}: {each.where} has no box of the person, which setting "
                 f"{setting} needs; give questions with boxes, or --setting 1"
             )
-        if thing and each.object is None:
+        if object_box and each.object is None:
             raise InputError(
                 f"{questions.file}: {each.where} has no box of the object; leave --object-box out"
             )
@@ -116,17 +116,17 @@ def setting_of(questions: Questions, setting: int | None, *, thing: bool = False
 
 
 def answered_before(
-    file: AskedFile, questions: Questions, manner: Manner
+    file: AnswerFile, questions: Questions, settings: Settings
 ) -> frozenset[tuple[str, str]]:
     """Find which questions a file answers.
 
     Parameters
     ----------
-    file : AskedFile
+    file : AnswerFile
         Of answers.
     questions : Questions
         What is asked.
-    manner : Manner
+    settings : Settings
         How.
 
     Returns
@@ -137,20 +137,20 @@ def answered_before(
     Raises
     ------
     InputError
-        Where the answers are to other questions, or were asked in another manner.
+        Where the answers are to other questions, or were asked with other settings.
     """
     found: set[tuple[str, str]] = set()
     for number, line in enumerate(file.lines, 1):
         where = f"{file.path}: line {number}"
-        check_manner(where, line, manner.told, tuple(TOLD))
+        check_settings(where, line, settings.recorded, tuple(RECORDED))
         image: Any = line["image"]
         name: Any = line.get("question")
         named = isinstance(image, str) and isinstance(name, str)
         place = questions.index_of.get((image, name)) if named else None
         if place is None or not _same(line.get("options"), questions.questions[place]):
             raise InputError(
-                f"{where}: image {shown(image)}: {shown(name)} with these options is no question "
-                f"of {questions.file}; give another --out"
+                f"{where}: image {shown(image)}: {shown(name)} with these options is not a "
+                f"question of {questions.file}; give another --out"
             )
         if (image, name) in found:
             raise InputError(f"{where}: image {image!r}: {name} is answered twice; keep one")
@@ -158,10 +158,10 @@ def answered_before(
     return frozenset(found)
 
 
-def check_manner(
-    where: str, line: Mapping[str, Any], told: Mapping[str, Any], keys: Sequence[str]
+def check_settings(
+    where: str, line: Mapping[str, Any], recorded: Mapping[str, Any], keys: Sequence[str]
 ) -> None:
-    """Refuse a line that was asked in another manner.
+    """Refuse a line that was asked with other settings.
 
     Raises
     ------
@@ -171,11 +171,11 @@ def check_manner(
     if not {"model", "prompt"} <= line.keys():
         raise InputError(f"{where}: was not written by this command; give another --out")
     for key in keys:
-        if line.get(key) != told.get(key):
-            here, there = (shown(each.get(key, "none")) for each in (told, line))
+        if line.get(key) != recorded.get(key):
+            here, there = (shown(each.get(key, "none")) for each in (recorded, line))
             advice = "give another --out"
-            if TOLD[key]:
-                advice += f", or the {TOLD[key]} of that run"
+            if RECORDED[key]:
+                advice += f", or the {RECORDED[key]} of that run"
             raise InputError(
                 f"{where}: was asked with {key.replace('_', ' ')} {there}, and this run has "
                 f"{here}; {advice}"

@@ -16,10 +16,11 @@ from typing import Any
 
 from diaghoi.choice.build.candidates import ImageTargets, Target
 from diaghoi.choice.build.judges import Judge
-from diaghoi.choice.build.options import OPTIONS, options_of, seeded
+from diaghoi.choice.build.options import OPTIONS, options_of
 from diaghoi.choice.build.screening import Screened, screen
 from diaghoi.choice.joining import check_named
 from diaghoi.choice.questions import FIRST, NAMES, Box, Question
+from diaghoi.data.arrays.seeding import seeded
 from diaghoi.data.scenes import Scenes
 from diaghoi.data.vocabulary import Vocabulary, v_coco_images
 from diaghoi.exceptions import InputError

@@ -23,7 +23,7 @@ from diaghoi.choice.build.options import option_text
 from diaghoi.choice.classes import Interaction
 from diaghoi.exceptions import InputError, some_of
 from diaghoi.language.answer_store import AnswerStore
-from diaghoi.language.asking import Client, after_thinking, ask_all
+from diaghoi.language.asking import Client, ask_all, strip_reasoning
 
 VERSION = 1
 """To be increased with the wording, so that saved answers to another wording are not reused."""
@@ -64,7 +64,8 @@ def judge_text(
     lines = [_TASK.format(who=who)]
     if target.box is not None:
         lines.append(
-            f"All is about the person in the box {frame.told(target.box)}; boxes are {frame.words}."
+            f"All is about the person in the box {frame.written(target.box)}; boxes are "
+            f"{frame.words}."
         )
     lines.append(f"Annotated: {', '.join(map(_display, sorted(target.annotated)))}.")
     lines += [f"{number}. {_display(each)}" for number, each in enumerate(candidates, 1)]
@@ -92,7 +93,7 @@ def read_judgement(reply: str, candidates: int) -> list[bool | None]:
         None where the reply says neither, or both.
     """
     answers: dict[int, set[bool]] = {}
-    for line in after_thinking(reply).splitlines():
+    for line in strip_reasoning(reply).splitlines():
         match = _LINE.fullmatch(line)
         if match:
             answers.setdefault(int(match[1]), set()).add(match[2].lower() == "yes")

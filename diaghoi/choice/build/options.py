@@ -7,13 +7,13 @@ then no option is wrong. The evaluation shuffles the options, so their order doe
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 
 import numpy as np
 
 from diaghoi.choice.build.candidates import Target
 from diaghoi.choice.classes import ARTICLE, NO_INTERACTION, Interaction
+from diaghoi.data.arrays.seeding import seeded
 
 OPTIONS = 4
 
@@ -22,20 +22,6 @@ def option_text(found: Interaction) -> str:
     """Write an interaction as the published questions do: ``ride a/an bicycle``."""
     verb = f"{found.verb} with" if found.verb == NO_INTERACTION else found.verb
     return f"{verb}{ARTICLE}{found.object}"
-
-
-def seeded(seed: int, *keys: object) -> np.random.Generator:
-    """Return a random generator that depends on the seed and some keys alone, not on order.
-
-    Parameters
-    ----------
-    seed : int
-        Seed of the benchmark.
-    keys : object
-        What is drawn, and for which image and person.
-    """
-    identity = "\0".join(map(str, (seed, *keys))).encode("utf-8", "surrogateescape")
-    return np.random.default_rng(int.from_bytes(hashlib.sha256(identity).digest()[:16], "little"))
 
 
 def options_of(

@@ -19,7 +19,7 @@ from diaghoi.report.json import to_json, write_json
 if TYPE_CHECKING:
     from diaghoi.choice.ask.ask import Asker, Estimate, RunResult
     from diaghoi.choice.ask.boxes_first import Detections
-    from diaghoi.choice.ask.settings import Manner
+    from diaghoi.choice.ask.settings import Settings
     from diaghoi.choice.questions import Questions
     from diaghoi.language.asking import Client
 
@@ -56,7 +56,7 @@ DetectionFile = Annotated[
     ),
 ]
 ObjectBox = Annotated[
-    bool, typer.Option("--object-box", help="Tell the box of the object, too, in setting 2.")
+    bool, typer.Option("--object-box", help="Give the box of the object, too, in setting 2.")
 ]
 Coordinates = Annotated[
     str,
@@ -101,10 +101,10 @@ def ask(
 
     Answers are kept as they come: a run that was ended goes on where it was.
     """
-    from diaghoi.choice.ask.answer_file import AskedFile
     from diaghoi.choice.ask.ask import Asker
     from diaghoi.choice.questions import read_questions
     from diaghoi.formats.pictures.folder import Pictures
+    from diaghoi.language.answer_file import AnswerFile
     from diaghoi.language.asking import PICTURE_REFUSED, Client
     from diaghoi.language.endpoint import read_endpoint, read_prices
 
@@ -122,15 +122,15 @@ def ask(
         shown.start("reading questions")
         asked = read_questions(questions, dataset=dataset)
         people = _detections(detections, asked, setting)
-        manner = _manner(client, asked, setting, seed, object_box, coordinates, people)
+        settings = _settings(client, asked, setting, seed, object_box, coordinates, people)
     with ExitStack() as stack:
         asker = Asker(
             questions=asked,
-            manner=manner,
+            settings=settings,
             client=client,
             find=find,
-            answers=stack.enter_context(AskedFile(out)),
-            people=stack.enter_context(AskedFile(found_in)) if manner.finds else None,
+            answers=stack.enter_context(AnswerFile(out)),
+            people=stack.enter_context(AnswerFile(found_in)) if settings.finds else None,
             detections=people,
             limit=limit,
             workers=concurrent,
@@ -153,7 +153,7 @@ def _detections(path: Path | None, asked: Questions, setting: int | None) -> Det
     return read_detections(path, asked)
 
 
-def _manner(
+def _settings(
     client: Client,
     asked: Questions,
     setting: int | None,
@@ -161,22 +161,22 @@ def _manner(
     object_box: bool,
     coordinates: str,
     people: Detections | None,
-) -> Manner:
+) -> Settings:
     from diaghoi.choice.ask.prompts import UNITS
-    from diaghoi.choice.ask.settings import OWN, Manner, setting_of
+    from diaghoi.choice.ask.settings import BY_MODEL, Settings, setting_of
 
     if coordinates not in UNITS:
         raise InputError(
             f"--coordinates {coordinates!r}{close_matches(coordinates, UNITS)}: give one of "
             f"{', '.join(UNITS)}"
         )
-    chosen = setting_of(asked, 3 if people is not None else setting, thing=object_box)
-    finder = (OWN if people is None else people.name) if chosen == 3 else ""
-    return Manner(
+    chosen = setting_of(asked, 3 if people is not None else setting, object_box=object_box)
+    finder = (BY_MODEL if people is None else people.name) if chosen == 3 else ""
+    return Settings(
         model=client.endpoint.model,
         setting=chosen,
         seed=seed,
-        thing=object_box,
+        object_box=object_box,
         unit="thousandths" if coordinates == "thousandths" else "pixels",
         people=finder,
     )
@@ -197,7 +197,7 @@ def _run(
     if cost.questions and not asking.goes_on([_in_words(asker, cost, price)], yes, quiet):
         return None
     with progress(quiet) as shown:
-        shown.start(f"asking {asker.manner.model}", total=cost.questions)
+        shown.start(f"asking {asker.settings.model}", total=cost.questions)
         asker.progress = shown.advance
         done = asker.run()
     return _result(asker, cost, price, done)
@@ -212,20 +212,20 @@ def _beforehand(asker: Asker, cost: Estimate) -> list[str]:
             f"{some_of(cost.outside)}; are these the pictures that were annotated?"
         )
     both = all(each.object is not None for each in asker.asked)
-    if asker.manner.setting == 2 and both and not asker.manner.thing:
+    if asker.settings.setting == 2 and both and not asker.settings.object_box:
         notes.append(
             f"{asker.questions.file}: the questions have boxes of objects, too, which are not "
-            "told; --object-box does"
+            "sent; --object-box sends them"
         )
     return notes
 
 
 def _in_words(asker: Asker, cost: Estimate, price: float | None) -> str:
-    """Tell what asking takes."""
+    """Say what asking takes."""
     before = f" ({len(asker.before):,} are answered)" if asker.before else ""
     spent = "" if price is None else f", {price:,.2f} by the price given"
     return (
-        f"{asker.manner.model}: {cost.questions:,} questions to ask in {cost.requests:,} "
+        f"{asker.settings.model}: {cost.questions:,} questions to ask in {cost.requests:,} "
         f"requests{before}, about {cost.tokens_in:,} tokens in and {cost.tokens_out:,} out "
         f"(models count pictures in their own ways, and some think aloud){spent}"
     )
@@ -234,11 +234,11 @@ def _in_words(asker: Asker, cost: Estimate, price: float | None) -> str:
 def _result(asker: Asker, cost: Estimate, price: float | None, done: RunResult) -> dict[str, Any]:
     return {
         "answers": str(asker.answers.path),
-        **asker.manner.told,
+        **asker.settings.recorded,
         "questions": done.questions,
         "answered": done.before + done.answered,
         "answered_before": done.before,
-        "without_person": done.without_person if asker.manner.setting == 3 else None,
+        "without_person": done.without_person if asker.settings.setting == 3 else None,
         "unread_people": list(done.unread),
         "pictures": [{"image": image, "why": why} for image, why in done.problems],
         "unanswered": [{"image": image, "why": why} for image, why in done.unanswered],
@@ -282,11 +282,11 @@ def _afterwards(result: dict[str, Any]) -> list[str]:
         notes.append(
             f"{len(unread)} replies about people hold no boxes that can be read: {some_of(unread)}"
         )
-    told = {
+    incomplete = {
         "pictures": "pictures are missing or cannot be read; nothing was asked about them",
         "unanswered": "images had no reply; the same command asks again",
     }
-    for key, what in told.items():
+    for key, what in incomplete.items():
         rows = [f"{row['image']} ({row['why']:.160})" for row in result[key]]
         if rows:
             notes.append(f"{len(rows)} {what}: {some_of(rows)}")

@@ -62,7 +62,10 @@ Sheet = Annotated[
 ]
 Store = Annotated[
     Path | None,
-    typer.Option(help="Where verdicts of models are kept [--out and .sqlite].", readable=False),
+    typer.Option(
+        help="Where verdicts of models are kept, as JSON lines [--out and .answers.jsonl].",
+        readable=False,
+    ),
 ]
 
 SHEET = "quality_sheet.html"
@@ -101,7 +104,7 @@ def build(
 
     texts = judge or []
     endpoints = read_models(texts)
-    kept = (store or out.with_name(f"{out.name}.sqlite")) if endpoints else None
+    kept = (store or out.with_name(f"{out.name}.answers.jsonl")) if endpoints else None
     _check(out, [json, kept], [annotations, *judge_files(texts)])
     if quality_sheet is not None:
         check_installed()
@@ -202,12 +205,12 @@ def _benchmark(
 ) -> ChoiceBenchmark:
     from diaghoi.choice.build.build import build_benchmark
 
-    def ask(judge: str, candidates: int) -> None:
+    def show(judge: str, candidates: int) -> None:
         shown.start(f"asking {judge}", total=candidates)
 
     seed, all_people = drawn
     return build_benchmark(
-        scenes, image_targets, judges, seed=seed, all_people=all_people, progress=ask
+        scenes, image_targets, judges, seed=seed, all_people=all_people, progress=show
     )
 
 
@@ -257,7 +260,7 @@ def _present(result: dict[str, Any], json: Path | None, quiet: bool) -> None:
 
 
 def _lines(result: dict[str, Any]) -> Iterator[str]:
-    """Tell what was made, in words."""
+    """Describe what was made."""
     yield (
         f"{result['dataset']}: questions on {result['images']:,} images, {result['single']:,} with "
         f"one person and {result['multi']:,} with several"

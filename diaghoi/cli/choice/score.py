@@ -65,7 +65,7 @@ def score(
     """Score the answers of a model: Instance-F1, Macro-F1, Micro-F1 and exact match."""
     from diaghoi.choice.answers import read_answers
     from diaghoi.choice.evaluation import evaluate_answers
-    from diaghoi.comparison.study import refuse_result
+    from diaghoi.comparison.results import refuse_result
 
     _check([questions, answers, people], json, class_table=class_table, figure=figure)
     with progress(quiet) as shown:
@@ -141,7 +141,7 @@ def compare(
     json: options.Json = None,
     figure: given.ScoreFigure = None,
     significance: comparing.Significance = False,
-    resamples: comparing.Resamples = 1000,
+    resamples: options.Resamples = 1000,
     confidence: options.Confidence = 0.95,
     seed: options.Seed = 0,
     quiet: options.Quiet = False,
@@ -226,7 +226,7 @@ def _detected(
     reading: Mapping[str, Any],
 ) -> Answers:
     from diaghoi.choice.detect import detected_answers, match_of
-    from diaghoi.comparison.study import refuse_result
+    from diaghoi.comparison.results import refuse_result
     from diaghoi.formats import read_predictions
 
     where = match_of(asked, match)

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from diaghoi.cli import options, outputs
-from diaghoi.cli.present import show_sheets
+from diaghoi.cli.present import show_tables
 
 Ratings = Annotated[
     Path,
@@ -48,7 +48,7 @@ def agreement(
     import numpy as np
 
     from diaghoi.exceptions import InputError
-    from diaghoi.report.similarity import agreement_sheets
+    from diaghoi.report.similarity import agreement_tables
     from diaghoi.semantic.tables.agreement import measure_agreement
     from diaghoi.semantic.tables.human_ratings import read_human_ratings
 
@@ -69,4 +69,4 @@ def agreement(
         from diaghoi.plots.style import save
 
         save(agreement_figure(result), figure, caption=f"Agreement of people in {result['source']}")
-    show_sheets(result, json, quiet, agreement_sheets(result))
+    show_tables(result, json, quiet, agreement_tables(result))

@@ -52,7 +52,10 @@ Wordnet = Annotated[
 ]
 Store = Annotated[
     Path | None,
-    typer.Option(help="Where answers are kept [the name of --out, .sqlite].", readable=False),
+    typer.Option(
+        help="Where answers are kept, as JSON lines [the name of --out, .answers.jsonl].",
+        readable=False,
+    ),
 ]
 Price = Annotated[
     list[str] | None,
@@ -61,7 +64,6 @@ Price = Annotated[
     ),
 ]
 Batch = Annotated[int, typer.Option(min=1, max=100, help="Pairs in a request.")]
-Workers = Annotated[int, typer.Option(min=1, max=256, help="Requests at a time.")]
 
 
 def build(
@@ -77,7 +79,7 @@ def build(
     yes: asking.Yes = False,
     price: Price = None,
     batch: Batch = 1,
-    workers: Workers = 8,
+    workers: asking.Concurrent = 8,
     tries: asking.Tries = 6,
     asks: asking.Asks = 3,
     timeout: asking.Timeout = 120.0,
@@ -97,7 +99,7 @@ def build(
     if bool(rater) == (baseline is not None):
         raise InputError("give either --rater URL,MODEL or --baseline path|wu-palmer")
     files = _files(out, verbs is not None, objects is not None)
-    store = store or out.with_suffix(".sqlite")
+    store = store or out.with_suffix(".answers.jsonl")
     outputs.check_files([*files.values(), json, store if rater else None], inputs)
     questions = _questions(
         {"verb": (verbs, verb_candidates), "object": (objects, object_candidates)}, wordnet
@@ -132,7 +134,7 @@ def build(
             asks=asks,
         )
         with progress(quiet) as shown:
-            raters.progress = _told(shown)
+            raters.progress = _reporter(shown)
             found = [raters.rate(question) for question in questions]
     _present(_written(found, files) | {"estimate": estimated}, json, quiet)
 
@@ -212,7 +214,7 @@ def _estimated(
 
 
 def _in_words(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
-    """Tell what asking the raters takes."""
+    """Say what asking the raters takes."""
     for number, row in enumerate(rows):
         most = "at most " if number else ""
         cost = "" if row["price"] is None else f", {row['price']:,.2f} by the prices given"
@@ -226,14 +228,14 @@ def _in_words(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
         yield f"together at most {sum(prices):,.2f}"
 
 
-def _told(shown: Progress) -> Any:
-    def tell(task: str | None, pairs: int) -> None:
+def _reporter(shown: Progress) -> Any:
+    def show(task: str | None, pairs: int) -> None:
         if task is None:
             shown.advance(pairs)
         else:
             shown.start(task, pairs)
 
-    return tell
+    return show
 
 
 def _written(found: Sequence[RatingResult], files: dict[str, Path]) -> dict[str, Any]:
@@ -274,11 +276,11 @@ def _present(result: dict[str, Any], json: Path | None, quiet: bool) -> None:
                 f"{table['file']}: {table['words']:,} words, {table['pairs']:,} pairs above 0; "
                 f"{table['source']}"
             )
-    told = {
+    incomplete = {
         "unread": "have no valid reply and no score of that rater; --ask-again asks again",
         "unanswered": "had no reply; the same command asks again",
     }
-    for key, what in told.items():
+    for key, what in incomplete.items():
         rows = [f"{row['a']} and {row['b']} ({row['rater']})" for row in result[key]]
         if rows:
             print_notes([f"{len(rows)} pairs {what}: {some_of(rows)}"])

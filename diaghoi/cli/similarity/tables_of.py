@@ -8,9 +8,10 @@ from typing import Annotated, Any
 import typer
 
 from diaghoi.cli import options, outputs
-from diaghoi.cli.present import print_notes, show_sheets
+from diaghoi.cli.present import print_notes, show_tables
 from diaghoi.cli.similarity.agreement import agreement
 from diaghoi.cli.similarity.build import build
+from diaghoi.cli.similarity.tables import Combine, Weight
 from diaghoi.exceptions import some_of
 from diaghoi.formats.datasets import vocabulary
 
@@ -48,8 +49,6 @@ Objects = Annotated[
     Path | None,
     typer.Option(help="Table of objects, where people compared interactions.", readable=False),
 ]
-Weight = Annotated[float, typer.Option(help="Weight of the verb; the object has the rest.")]
-Combine = Annotated[str, typer.Option(help="arithmetic, geometric or minimum.")]
 
 
 @similarity.callback()
@@ -72,19 +71,19 @@ def inspect(
 ) -> None:
     """Say what a table holds: coverage, symmetry, diagonal, distribution, raters."""
     from diaghoi.language.words import verb_words
-    from diaghoi.report.similarity import table_sheets
+    from diaghoi.report.similarity import table_tables
     from diaghoi.semantic.tables.ratings import read_ratings
     from diaghoi.semantic.tables.senses import read_senses
     from diaghoi.semantic.tables.table_checks import table_facts
 
     outputs.check_files([json], [table, synsets])
-    words = vocabulary(dataset)
+    known = vocabulary(dataset)
     result = table_facts(
         read_ratings(table, scale=scale),
-        {f"verbs of {words.name}": verb_words(words), f"objects of {words.name}": words.objects},
+        {f"verbs of {known.name}": verb_words(known), f"objects of {known.name}": known.objects},
         None if synsets is None else read_senses(synsets),
     )
-    show_sheets(result, json, quiet, table_sheets(result))
+    show_tables(result, json, quiet, table_tables(result))
 
 
 @similarity.command()
@@ -124,7 +123,7 @@ def subset(
     quiet: options.Quiet = False,
 ) -> None:
     """Compare every subset of the raters of a table with people."""
-    from diaghoi.report.similarity import subset_sheets
+    from diaghoi.report.similarity import subset_tables
     from diaghoi.semantic.measure import Measure
     from diaghoi.semantic.tables.ratings import read_ratings
     from diaghoi.semantic.tables.subsets import rater_subsets, read_human_scores
@@ -139,4 +138,4 @@ def subset(
         measure=measure,
     )
     result = found.to_dict()
-    show_sheets(result, json, quiet, subset_sheets(result))
+    show_tables(result, json, quiet, subset_tables(result))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from diaghoi.data.arrays.ragged import first_of_run
 from diaghoi.data.arrays.types import Array, BoolArray, FloatArray, IntArray
@@ -26,6 +25,7 @@ def distinct(keys: Array) -> tuple[IntArray, IntArray]:
     number : (N,) int array
         Which of the K keys each row has.
     """
+    # An unstable sort does: _number takes the first row of each run by its number.
     order = np.argsort(keys)
     return _number(order, first_of_run(keys[order]))
 
@@ -47,6 +47,8 @@ def distinct_boxes(image: IntArray, label: IntArray, xyxy: FloatArray) -> tuple[
     first, number : (K,) and (N,) int array
         As in :func:`distinct`.
     """
+    # Bits, not values: -0.0 is not 0.0 and NaN equals itself, so that nothing is merged that a file
+    # wrote in two ways.
     bits = np.ascontiguousarray(xyxy, dtype=np.float64).view(np.uint64)
     hashed = image.astype(np.uint64) * np.uint64(_MIX[0])
     hashed ^= label.astype(np.uint64) * np.uint64(_MIX[1])
@@ -62,11 +64,12 @@ def distinct_boxes(image: IntArray, label: IntArray, xyxy: FloatArray) -> tuple[
         and np.array_equal(bits, bits[same])
     ):
         return first, number
+    # Two different boxes with one hash: hardly ever, but then it must not matter.
     return _distinct_exactly(image, label, bits)
 
 
 def _distinct_exactly(
-    image: IntArray, label: IntArray, bits: npt.NDArray[np.uint64]
+    image: IntArray, label: IntArray, bits: IntArray
 ) -> tuple[IntArray, IntArray]:
     columns = [image, label, *bits.T]
     order = np.lexsort(columns)

@@ -5,9 +5,8 @@ from __future__ import annotations
 from itertools import pairwise, starmap
 
 import numpy as np
-import numpy.typing as npt
 
-from diaghoi.data.arrays.types import BoolArray, IntArray
+from diaghoi.data.arrays.types import Array, BoolArray, IntArray
 
 
 def expand(start: IntArray, count: IntArray) -> tuple[IntArray, IntArray]:
@@ -29,7 +28,7 @@ def expand(start: IntArray, count: IntArray) -> tuple[IntArray, IntArray]:
 
 
 def runs(sorted_keys: IntArray, wanted: IntArray) -> tuple[IntArray, IntArray]:
-    """Find where each wanted key stands in sorted keys.
+    """Find the run of each wanted key among sorted keys.
 
     Returns
     -------
@@ -40,7 +39,7 @@ def runs(sorted_keys: IntArray, wanted: IntArray) -> tuple[IntArray, IntArray]:
     return start, np.searchsorted(sorted_keys, wanted, side="right") - start
 
 
-def first_of_run(keys: npt.NDArray[np.generic]) -> BoolArray:
+def first_of_run(keys: Array) -> BoolArray:
     """Mark the first row of every run of equal neighbours."""
     first = np.ones(len(keys), dtype=bool)
     np.not_equal(keys[1:], keys[:-1], out=first[1:])
@@ -60,13 +59,19 @@ def batches(bounds: IntArray, size: int, groups: range | None = None) -> list[ra
         Consecutive groups; all of them by default.
     """
     groups = range(len(bounds) - 1) if groups is None else groups
+    # Groups whose first rows lie in the same stretch of `size` rows go together.
     number = bounds[groups.start : groups.stop] // size
     first = (np.flatnonzero(first_of_run(number)) + groups.start).tolist()
     return list(starmap(range, pairwise([*first, groups.stop])))
 
 
+def slices(rows: int, size: int) -> list[slice]:
+    """Cut rows into runs of ``size``, the last of which may be shorter; one empty run of none."""
+    return [slice(first, first + size) for first in range(0, max(rows, 1), size)]
+
+
 def place_in_group(groups: IntArray) -> IntArray:
-    """Count the rows of each group from zero; the rows of a group stand together."""
+    """Count the rows of each group from zero; the rows of a group must be neighbours."""
     start = np.flatnonzero(first_of_run(groups))
     return np.arange(len(groups)) - np.repeat(start, np.diff(np.append(start, len(groups))))
 

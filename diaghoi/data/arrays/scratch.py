@@ -1,14 +1,19 @@
-"""Rows that are too many to keep in memory: in temporary files without a name."""
+"""Rows that are too many to keep in memory: in temporary files without a name.
+
+All of the policy is here: what lies on disk, how it is read back, and when the memory that it took
+is released. Others go through their rows with :func:`in_parts` and need not know where these lie.
+"""
 
 from __future__ import annotations
 
 import mmap
 import os
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, cast
 
 import numpy as np
 
@@ -16,7 +21,7 @@ from diaghoi.data.arrays.types import Array
 
 
 @dataclass(frozen=True, eq=False)
-class Column:
+class StoredArray:
     """An array whose rows are read when they are needed.
 
     Parameters
@@ -33,6 +38,48 @@ class Column:
     dtype: np.dtype[Any]
     rows: Callable[[int, int], Array]
 
+    @classmethod
+    def in_memory(cls, values: Array) -> StoredArray:
+        """Give the rows of an array that is there already."""
+        return cls(values.shape, values.dtype, lambda first, stop: values[first:stop])
+
+    @classmethod
+    def in_file(
+        cls,
+        opened: Callable[[], AbstractContextManager[BinaryIO]],
+        offset: int,
+        shape: tuple[int, ...],
+        dtype: np.dtype[Any],
+    ) -> StoredArray:
+        """Give the rows of an array that begins at ``offset`` of a file.
+
+        Parameters
+        ----------
+        opened : callable
+            Opens the file for each read.
+        offset : int
+            Bytes before the first value; values follow in C order.
+        shape, dtype
+            Of the whole array.
+        """
+        return cls(shape, dtype, partial(_read, opened, offset, shape[1:], dtype))
+
+
+def _read(
+    opened: Callable[[], AbstractContextManager[BinaryIO]],
+    offset: int,
+    row: tuple[int, ...],
+    dtype: np.dtype[Any],
+    first: int,
+    stop: int,
+) -> Array:
+    rows = np.empty((stop - first, *row), dtype=dtype)
+    with opened() as file:
+        file.seek(offset + first * int(np.prod(row)) * dtype.itemsize)
+        if rows.size and cast(Any, file).readinto(rows.data) < rows.nbytes:
+            raise OSError("cut off")
+    return rows
+
 
 class Scratch:
     """Keeps arrays: on disk if they are large, unless it is full.
@@ -47,12 +94,12 @@ class Scratch:
         self._on_disk = on_disk
         self._file: BinaryIO | None = None
 
-    def keep(self, table: Mapping[str, Array]) -> dict[str, Column]:
+    def keep(self, table: Mapping[str, Array]) -> dict[str, StoredArray]:
         """Put the columns of a table away; until :meth:`close`, their rows are read when needed."""
         return {name: self._kept(values) for name, values in table.items()}
 
     def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
-        """Return a new array, which outlives this; :func:`let_go` frees its memory."""
+        """Return a new array, which outlives this; :func:`release` frees its memory."""
         size = int(np.prod(shape)) * dtype.itemsize
         if self._on_disk and size and hasattr(os, "posix_fallocate"):
             try:
@@ -64,44 +111,67 @@ class Scratch:
                 self._on_disk = False
         return np.empty(shape, dtype)
 
+    def joined(self, parts: Sequence[StoredArray]) -> Array:
+        """Return a new array of the rows of all parts, of which there is at least one."""
+        rows, first = sum(part.shape[0] for part in parts), 0
+        joined = self.empty((rows, *parts[0].shape[1:]), parts[0].dtype)
+        for part in parts:
+            stop = first + part.shape[0]
+            joined[first:stop] = part.rows(0, part.shape[0])
+            first = stop
+            release(joined)
+        return joined
+
     def close(self) -> None:
         """Give up the columns that are kept."""
         if self._file is not None:
             self._file.close()
 
-    def _kept(self, values: Array) -> Column:
+    def _kept(self, values: Array) -> StoredArray:
         if self._on_disk:
             try:
                 return self._written(values)
             except OSError:
+                # What is on disk stays there; this array and all later ones stay in memory.
                 self._on_disk = False
-        return Column(values.shape, values.dtype, lambda first, stop: values[first:stop])
+        return StoredArray.in_memory(values)
 
-    def _written(self, values: Array) -> Column:
+    def _written(self, values: Array) -> StoredArray:
         if self._file is None:
             # Without a buffer, so that what did not fit is not tried again.
             self._file = tempfile.TemporaryFile(buffering=0, prefix="diaghoi-")  # noqa: SIM115
         offset = self._file.seek(0, os.SEEK_END)
         if values.size and self._file.write(np.ascontiguousarray(values).data) < values.nbytes:
             raise OSError("the disk is full")
-        rows = partial(_read, self._file, offset, values.shape[1:], values.dtype)
-        return Column(values.shape, values.dtype, rows)
+        # The file stays open until :meth:`close`; what is read leaves it so.
+        file = self._file
+        return StoredArray.in_file(lambda: nullcontext(file), offset, values.shape, values.dtype)
 
 
-def _read(
-    file: BinaryIO, offset: int, row: tuple[int, ...], dtype: np.dtype[Any], first: int, stop: int
-) -> Array:
-    rows = np.empty((stop - first, *row), dtype=dtype)
-    if rows.size:
-        file.seek(offset + first * int(np.prod(row)) * dtype.itemsize)
-        if file.readinto(rows.data) < rows.nbytes:  # type: ignore[attr-defined]
-            raise OSError("rows that were kept on disk cannot be read back")
-    return rows
+def in_parts(columns: Mapping[str, Array], cuts: Iterable[slice]) -> Iterator[dict[str, Any]]:
+    """Go through the rows of a table some at a time, so that those on disk take little memory.
+
+    Parameters
+    ----------
+    columns : mapping of array
+        The columns of the table, by name.
+    cuts : iterable of slice
+        The rows of each part.
+
+    Yields
+    ------
+    dict of array
+        The columns of a part: views. The memory of the whole table is released after each.
+    """
+    for rows in cuts:
+        yield {name: values[rows] for name, values in columns.items()}
+        release(*columns.values())
 
 
-def let_go(*arrays: Array) -> None:
+def release(*arrays: Array) -> None:
     """Free the memory of arrays that lie on disk; their values are read again when needed."""
     for array in arrays:
+        # A view knows only the array it is a view of: the mapped file is at the end of the chain.
         owner: Any = array
         while isinstance(owner, np.ndarray):
             owner = owner.base

@@ -14,9 +14,9 @@ MOST = 8
 
 def cores() -> int:
     """Count the processor cores that this process may use, in ``DIAGHOI_THREADS`` if it is set."""
-    told = os.environ.get(VARIABLE, "")
-    if told.isdecimal():
-        return max(1, int(told))
+    given = os.environ.get(VARIABLE, "")
+    if given.isdecimal():
+        return max(1, int(given))
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

@@ -1,6 +1,6 @@
 """The names of array types, once for the whole package.
 
-They say what an array holds, not its shape, which stands in the docstrings. Integers of any width
+They say what an array holds, not its shape, which is in the docstrings. Integers of any width
 count as :data:`IntArray`, since ledgers keep them as narrow as they can.
 """
 

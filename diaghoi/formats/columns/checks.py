@@ -7,7 +7,7 @@ image, the field and the value.
 from __future__ import annotations
 
 import reprlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -91,12 +91,15 @@ class Rows:
         What the file calls the table.
     count : (N,) int array
         Number of rows of each image.
+    arrays : mapping of str or None
+        Where the columns were given as arrays of their own: the name of each array, by column.
     """
 
     file: str
     names: Sequence[str]
     field: str
     count: IntArray
+    arrays: Mapping[str, str] | None = None
 
     @cached_property
     def start(self) -> IntArray:
@@ -114,7 +117,10 @@ class Rows:
     def error(self, row: int, column: str, problem: str) -> InputError:
         """Make the error for one row."""
         image = int(np.searchsorted(self.start + self.count, row, side="right"))
-        where = f"{self.field}[{row - int(self.start[image])}]" + (f".{column}" if column else "")
+        number = row - int(self.start[image])
+        where = f"{self.field}[{number}]" + (f".{column}" if column else "")
+        if self.arrays is not None and column in self.arrays:
+            where = f"{self.arrays[column]}[{number}]"
         return InputError(f"{self.file}: {image_name(self.names, image)}: {where}: {problem}")
 
 

@@ -5,6 +5,7 @@ The layout that CDN, QPIC and the Diag-HOI code share; the formats differ in nam
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,7 +23,7 @@ from diaghoi.formats.containers.content import Content
 
 @dataclass(frozen=True, kw_only=True)
 class Layout:
-    """How a format calls and numbers things.
+    """How a format names and numbers its values.
 
     Parameters
     ----------
@@ -40,6 +41,8 @@ class Layout:
         Number of the first verb.
     verbs : tuple of int or None
         The verb of the vocabulary for each verb of the format; None where they are the same.
+    box_arrays, triplet_arrays : mapping of str or None
+        Where the lists were made of arrays: what messages call each column of the two.
     """
 
     name: str
@@ -50,6 +53,8 @@ class Layout:
     objects: str
     verb_origin: int
     verbs: tuple[int, ...] | None = None
+    box_arrays: Mapping[str, str] | None = None
+    triplet_arrays: Mapping[str, str] | None = None
 
 
 def read_listed(content: Content, layout: Layout, options: Options) -> Scenes:
@@ -78,7 +83,8 @@ def read_listed(content: Content, layout: Layout, options: Options) -> Scenes:
         For anything in the file that cannot be used, naming image, field and value.
     """
     images = Images.of(content, content.value, layout.name)
-    boxes, triplets = images.table(layout.boxes), images.table(layout.triplets)
+    boxes = images.table(layout.boxes, layout.box_arrays)
+    triplets = images.table(layout.triplets, layout.triplet_arrays)
     vocabulary = options.vocabulary
 
     corners = options.corners(boxes.boxes("bbox"))
@@ -87,28 +93,29 @@ def read_listed(content: Content, layout: Layout, options: Options) -> Scenes:
     score = _optional(boxes, "score")
     human = _box_rows(triplets, "subject_id", boxes.rows)
     alone = bool((vocabulary.class_object < 0).any())
-    thing = _box_rows(triplets, "object_id", boxes.rows, optional=alone)
-    numbering, notes = find_numbering(
+    objects = _box_rows(triplets, "object_id", boxes.rows, optional=alone)
+    numbering = find_numbering(
         content.file, labels[human], vocabulary, given=options.objects, fixed=layout.objects
     )
-    first, pair = distinct(human * np.int64(len(boxes.rows) + 1) + thing + 1)
+    first, pair = distinct(human * np.int64(len(boxes.rows) + 1) + objects + 1)
     return Scenes(
         vocabulary=vocabulary,
         names=np.array(images.names, dtype=np.str_),
         box_image=boxes.rows.image,
         box_xyxy=xyxy,
         box_label=check_labels(
-            boxes.rows, labels, vocabulary, "category_id", numbering, unknown=alone
+            boxes.rows, labels, vocabulary, "category_id", numbering.name, unknown=alone
         ),
         box_score=score,
         pair_human=human[first],
-        pair_object=thing[first],
+        pair_object=objects[first],
         triplet_pair=pair,
         triplet_verb=_verbs(triplets, layout, vocabulary),
         triplet_score=_scores(triplets, "score") if layout.scored else None,
         triplet_action_score=_optional(triplets, "action_score") if layout.scored else None,
         source=content.file,
-        notes=images.notes + notes,
+        numbering=numbering.found,
+        notes=images.notes + numbering.notes(content.file),
     )
 
 

@@ -7,8 +7,9 @@ files.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -105,7 +106,34 @@ def check_verbs(
     return verbs - origin
 
 
-_NUMBERED = "objects are numbered as "
+class Numbering(NamedTuple):
+    """How a file numbers the object categories.
+
+    Parameters
+    ----------
+    name : str
+        ``coco80``, ``coco91`` or ``hico80``, or the name of the data set.
+    person : int or None
+        The label of all human boxes where it shows a numbering other than that of the format; None
+        where the numbering is that of the format or of the user.
+    """
+
+    name: str
+    person: int | None = None
+
+    @property
+    def found(self) -> str | None:
+        """The numbering where only the boxes show it: other files of the detector share it."""
+        return None if self.person is None else self.name
+
+    def notes(self, file: str) -> tuple[str, ...]:
+        """Say so where the numbering is not that of the format."""
+        if self.person is None:
+            return ()
+        return (
+            f"{file}: all human boxes have label {self.person}: objects are numbered as "
+            f"{self.name}",
+        )
 
 
 def find_numbering(
@@ -115,7 +143,7 @@ def find_numbering(
     *,
     given: str | None,
     fixed: str | None,
-) -> tuple[str, tuple[str, ...]]:
+) -> Numbering:
     """Decide how a file numbers the object categories.
 
     What the user gives wins; then the label that all human boxes carry tells (0, 1, 49); then
@@ -136,10 +164,8 @@ def find_numbering(
 
     Returns
     -------
-    numbering : str
-        ``coco80``, ``coco91`` or ``hico80``, or the name of the data set.
-    notes : tuple of str
-        Says so, where the numbering is not that of the format.
+    Numbering
+        With the label of people where that decided.
 
     Raises
     ------
@@ -154,32 +180,22 @@ def find_numbering(
             raise InputError(
                 f"unknown object numbering {given!r} for --objects; known: {', '.join(person)}"
             )
-        return given, ()
+        return Numbering(given)
     if len(person) == 1:
-        return next(iter(person)), ()
+        return Numbering(next(iter(person)))
     labels = np.unique(human_labels[:1])
     uniform = len(labels) == 1 and bool((human_labels == labels[0]).all())
     found = next((n for n, label in person.items() if uniform and label == labels[0]), None)
     if found is not None and found != (fixed or "coco80"):
-        note = f"all human boxes have label {int(labels[0])}: {_NUMBERED}{found}"
-        return found, (f"{file}: {note}",)
+        return Numbering(found, person=int(labels[0]))
     if found or fixed or len(human_labels) == 0:
-        return found or fixed or "coco80", ()
+        return Numbering(found or fixed or "coco80")
     kinds = some_of([str(label) for label in np.unique(human_labels).tolist()])
     raise InputError(
         f"{file}: how objects are numbered cannot be told: the human boxes of the pairs have "
         f"labels {kinds}, and a person is {', '.join(f'{p} in {n}' for n, p in person.items())}; "
         "say which with --objects"
     )
-
-
-def numbering_told(notes: Sequence[str]) -> str | None:
-    """Return the numbering that :func:`find_numbering` says in a note, None where it says none."""
-    for note in notes:
-        numbering = note.rpartition(_NUMBERED)[2]
-        if numbering != note and numbering in object_numberings():
-            return numbering
-    return None
 
 
 def check_labels(
@@ -218,12 +234,12 @@ def check_labels(
     wrong = (translated < 0) & ~((labels == -1) & unknown)
     if wrong.any():
         bad = int(np.argmax(wrong))
-        told = f"{vocabulary.name} objects are numbered {min(table)} to {max(table)}"
+        known = f"{vocabulary.name} objects are numbered {min(table)} to {max(table)}"
         if vocabulary.conventions is None:
-            told += f" as {numbering}; if the file numbers them otherwise, say so with --objects"
+            known += f" as {numbering}; if the file numbers them otherwise, say so with --objects"
         elif not vocabulary.known:
-            told += "; if the file numbers them otherwise, say so in the description"
-        raise rows.error(bad, column, f"unknown object category {int(labels[bad])}; {told}")
+            known += "; if the file numbers them otherwise, say so in the description"
+        raise rows.error(bad, column, f"unknown object category {int(labels[bad])}; {known}")
     return translated
 
 

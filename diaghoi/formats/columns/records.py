@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain, repeat
@@ -81,8 +81,15 @@ class Images:
             return (f"{self.file}: images have no names; they are joined by position",)
         return ()
 
-    def table(self, field: str) -> Table:
+    def table(self, field: str, arrays: Mapping[str, str] | None = None) -> Table:
         """Return one table of the images: a list of rows in each.
+
+        Parameters
+        ----------
+        field : str
+            Its key.
+        arrays : mapping of str, optional
+            The arrays that its columns come from, as in :class:`Rows`.
 
         Raises
         ------
@@ -101,7 +108,7 @@ class Images:
                 f"{self.file}: {where}: {field}: is {shown(lists[bad])}; give a list"
             ) from None
         check_amount(self.file, field, int(count.sum()), self.size)
-        return Table(lists, Rows(self.file, self.names, field, count))
+        return Table(lists, Rows(self.file, self.names, field, count, arrays))
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from diaghoi.data.arrays.scratch import Column
+from diaghoi.data.arrays.scratch import StoredArray
 from diaghoi.data.arrays.types import IntArray, StrArray
 from diaghoi.data.scenes import Scenes
 from diaghoi.data.vocabulary import Vocabulary
@@ -34,7 +34,7 @@ class StoredScenes:
     ----------
     vocabulary, names, top, source, notes
         As those of :class:`~diaghoi.data.scenes.Scenes`.
-    columns : mapping of Column
+    columns : mapping of StoredArray
         The columns of :class:`~diaghoi.data.scenes.Scenes` but for the names, of the shapes and
         kinds that they should have.
     origin : {0, 1}
@@ -48,7 +48,7 @@ class StoredScenes:
     top: int | None
     source: str
     notes: tuple[str, ...]
-    columns: Mapping[str, Column]
+    columns: Mapping[str, StoredArray]
     origin: int
     stored: int
 
@@ -59,6 +59,10 @@ class StoredScenes:
     def named(self) -> bool:
         """Whether the images have names to be joined by."""
         return len(self.names) == 0 or bool(self.names[0] != "")
+
+    @property
+    def numbering(self) -> None:
+        """None: the file is numbered as the package is, whatever the original was."""
 
     @property
     def lists_pairs(self) -> bool:
@@ -189,30 +193,30 @@ class StoredScenes:
 
     def _check(self, read: dict[str, Any], where: dict[str, Rows], boxes: list[int]) -> None:
         """Check the values of some images, of which ``boxes`` are the rows of the box table."""
-        words = self.vocabulary
+        vocabulary = self.vocabulary
         xyxy = check_boxes(
             where["box"], read["box_xyxy"], "box_xyxy", origin=self.origin, least=-1.0
         )
         if self.origin:
             read["box_xyxy"] = xyxy
         label = read["box_label"]
-        known = label if words.agents is None else label[label != -1]
-        if (known < 0).any() or (known >= len(words.objects)).any():
-            check_range(where["box"], label, len(words.objects), "box_label", "object")
+        known = label if vocabulary.agents is None else label[label != -1]
+        if (known < 0).any() or (known >= len(vocabulary.objects)).any():
+            check_range(where["box"], label, len(vocabulary.objects), "box_label", "object")
 
-        thing = read["pair_object"]
+        objects = read["pair_object"]
         stop = self.columns["box_image"].shape[0] + 1
-        check_range(where["pair"], thing + 1, stop, "pair_object", "box (counted from 1)")
+        check_range(where["pair"], objects + 1, stop, "pair_object", "box (counted from 1)")
         image = np.append(where["box"].image, -1)
-        inside = (thing >= boxes[0]) & (thing < boxes[1])
-        apart = (thing >= 0) & (
-            image[np.where(inside, thing - boxes[0], -1)] != where["pair"].image
+        inside = (objects >= boxes[0]) & (objects < boxes[1])
+        apart = (objects >= 0) & (
+            image[np.where(inside, objects - boxes[0], -1)] != where["pair"].image
         )
         if apart.any():
             bad = int(np.argmax(apart))
             raise where["pair"].error(bad, "pair_object", "is a box of another image")
 
-        check_verbs(where["triplet"], read["triplet_verb"], words, "triplet_verb")
+        check_verbs(where["triplet"], read["triplet_verb"], vocabulary, "triplet_verb")
         for name in ("triplet_score", "triplet_action_score"):
             if name in read:
                 check_scores(where["triplet"], read[name], name)

@@ -7,17 +7,16 @@ import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 import numpy as np
 
-from diaghoi.data.arrays.scratch import Column
+from diaghoi.data.arrays.scratch import StoredArray
 from diaghoi.data.arrays.types import Array
 from diaghoi.exceptions import InputError
 from diaghoi.formats.containers.pickles import load_pickle
-from diaghoi.formats.containers.stand_ins import check_letters, size_of
+from diaghoi.formats.containers.safe_types import check_letters, size_of
 
 _LOCAL_HEADER = 30
 # Bytes that a compressed array may become: so many, and so many times what is stored.
@@ -61,8 +60,8 @@ class Member:
                 check_letters(array)
             return array
 
-    def column(self) -> Column:
-        """Return the array as a column; one that is compressed is read as a whole.
+    def column(self) -> StoredArray:
+        """Return the array with its rows left in the file; one that is compressed is read whole.
 
         Raises
         ------
@@ -73,20 +72,8 @@ class Member:
             with self._entry() as stream:
                 shape, transposed, dtype = self._header(stream)
                 if shape and not transposed and dtype.kind in "biuf":
-                    return Column(shape, dtype, partial(self._rows, stream.tell(), shape, dtype))
-        array = self.read()
-        return Column(array.shape, array.dtype, lambda first, stop: array[first:stop])
-
-    def _rows(
-        self, offset: int, shape: tuple[int, ...], dtype: np.dtype[Any], first: int, stop: int
-    ) -> Array:
-        """Read rows of the array whose values begin at ``offset`` of the file."""
-        rows = np.empty((stop - first, *shape[1:]), dtype=dtype)
-        with self._entry() as stream:
-            stream.seek(offset + first * int(np.prod(shape[1:])) * dtype.itemsize)
-            if rows.size and cast(Any, stream).readinto(rows.data) < rows.nbytes:
-                raise ValueError("cut off")
-        return rows
+                    return StoredArray.in_file(self._entry, stream.tell(), shape, dtype)
+        return StoredArray.in_memory(self.read())
 
     @contextmanager
     def _entry(self) -> Iterator[BinaryIO]:

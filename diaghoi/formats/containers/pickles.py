@@ -1,10 +1,10 @@
-"""Unpickling files from strangers: containers, numbers and NumPy arrays, and nothing else.
+"""Unpickling untrusted files: containers, numbers and NumPy arrays, and nothing else.
 
 A pickle is a program: it may name any importable object and call it. Here every name is looked up
 in a fixed table of exact (module, name) pairs. What the table gives is not the object of that name
-but a stand-in (:mod:`diaghoi.formats.containers.stand_ins`) that can only build plain data, so that
-neither calling it nor setting state on it reaches anything. There is no second attempt with fewer
-restrictions. What a pickle can do without names is looked over before
+but a safe type (:mod:`diaghoi.formats.containers.safe_types`) that can only build plain data, so
+that neither calling it nor setting state on it reaches anything. There is no second attempt with
+fewer restrictions. What a pickle can do without names is looked over before
 (:mod:`diaghoi.formats.containers.opcodes`).
 """
 
@@ -19,7 +19,7 @@ from typing import Any, BinaryIO, NoReturn
 
 from diaghoi.exceptions import InputError
 from diaghoi.formats.containers.opcodes import check_opcodes
-from diaghoi.formats.containers.stand_ins import ALLOWED, Limit, NewCacheTemplate
+from diaghoi.formats.containers.safe_types import ALLOWED, Limit, NewCacheTemplate
 
 
 class _Restricted(pickle.Unpickler):

@@ -6,7 +6,7 @@ as QPIC numbers its verbs: roles, and the actions that have none; or (P, 51) for
 vocabulary. NaN says that nothing is predicted. ``obj_ids`` may be -1 where there is no object, and
 ``labels`` -1 where the category is not known. Nothing is cut.
 
-Who does an action (the agent) is told once for each person box, with the highest score among the
+Who does an action (the agent) appears once for each person box, with the highest score among the
 person's pairs: of the agent where the array has it, else of the action. Files of the official
 evaluator repeat the agent in every pair, and its agent AP counts the duplicates.
 """
@@ -61,7 +61,7 @@ def read_v_coco_arrays(content: Content, options: Options) -> Scenes:
     columns = DenseColumns(images)
     boxes, rows = columns.column("boxes", width=4)
     human, pair_rows = _box_rows(columns, "sub_ids", rows)
-    thing, _ = _box_rows(columns, "obj_ids", rows, optional=True)
+    objects, _ = _box_rows(columns, "obj_ids", rows, optional=True)
     label, notes = _labels(columns, human, options)
     scores = _by_class(columns, "verb_scores")
     actions = scores
@@ -77,7 +77,7 @@ def read_v_coco_arrays(content: Content, options: Options) -> Scenes:
         box_xyxy=check_boxes(rows, boxes, "", origin=options.origin_or(0)),
         box_label=label,
         box_score=box_scores(columns),
-        **_tables(_Pairs(human, thing, pair_rows.image, scores, actions), len(rows)),
+        **_tables(_Pairs(human, objects, pair_rows.image, scores, actions), len(rows)),
         source=content.file,
         notes=images.notes + notes,
     )
@@ -98,15 +98,15 @@ def _labels(
     columns: DenseColumns, human: IntArray, options: Options
 ) -> tuple[IntArray, tuple[str, ...]]:
     labels, rows = columns.integers("labels", like="boxes")
-    numbering, notes = find_numbering(
+    numbering = find_numbering(
         columns.images.file,
         labels[human],
         options.vocabulary,
         given=options.objects,
         fixed=None,
     )
-    label = check_labels(rows, labels, options.vocabulary, "", numbering, unknown=True)
-    return label, notes
+    label = check_labels(rows, labels, options.vocabulary, "", numbering.name, unknown=True)
+    return label, numbering.notes(columns.images.file)
 
 
 def _by_class(columns: DenseColumns, key: str) -> Array:
@@ -152,7 +152,7 @@ class _Pairs:
     """The pairs of the file with their scores by class."""
 
     human: IntArray
-    thing: IntArray
+    objects: IntArray
     image: IntArray
     scores: Array
     actions: Array
@@ -161,13 +161,13 @@ class _Pairs:
 def _tables(pairs: _Pairs, boxes: int) -> dict[str, Any]:
     """Make the tables of pairs and triplets: agents go to a pair of their person alone."""
     agent = np.isin(np.arange(pairs.scores.shape[1]), roles().agents)
-    told = ~np.isnan(pairs.scores)
-    row, verb = np.nonzero(told & ~agent)
+    scored = ~np.isnan(pairs.scores)
+    row, verb = np.nonzero(scored & ~agent)
     score, action = pairs.scores[row, verb], pairs.actions[row, verb]
-    person, doing, agent_score, agent_action = _agents(pairs, told & agent)
+    person, doing, agent_score, agent_action = _agents(pairs, scored & agent)
 
     alone = np.full(boxes, -1, dtype=np.int64)
-    without = np.flatnonzero(pairs.thing < 0)[::-1]
+    without = np.flatnonzero(pairs.objects < 0)[::-1]
     alone[pairs.human[without]] = without  # the last assignment, the first such pair, holds
     first, _ = distinct(person)
     new = person[first][alone[person[first]] < 0]
@@ -185,7 +185,7 @@ def _tables(pairs: _Pairs, boxes: int) -> dict[str, Any]:
     by_class = np.argsort(pair * len(agent) + verb, kind="stable")
     return {
         "pair_human": np.concatenate([pairs.human, new])[order],
-        "pair_object": np.concatenate([pairs.thing, np.full(len(new), -1)])[order],
+        "pair_object": np.concatenate([pairs.objects, np.full(len(new), -1)])[order],
         "pair_score": np.concatenate([_pair_scores(pairs), np.full(len(new), np.nan)])[order],
         "triplet_pair": pair[by_class],
         "triplet_verb": verb[by_class],
@@ -194,12 +194,12 @@ def _tables(pairs: _Pairs, boxes: int) -> dict[str, Any]:
     }
 
 
-def _agents(pairs: _Pairs, told: Array) -> tuple[IntArray, IntArray, Array, Array]:
+def _agents(pairs: _Pairs, scored: Array) -> tuple[IntArray, IntArray, Array, Array]:
     """List who does what: person box, class, score and action score."""
-    row, verb = np.nonzero(told)
+    row, verb = np.nonzero(scored)
     person = pairs.human[row]
     score, action = pairs.scores[row, verb], pairs.actions[row, verb]
-    first, number = distinct(person * np.int64(told.shape[1]) + verb)
+    first, number = distinct(person * np.int64(scored.shape[1]) + verb)
     best, best_action = np.full((2, len(first)), -np.inf)
     np.maximum.at(best, number, score)
     np.fmax.at(best_action, number, action)
@@ -210,4 +210,4 @@ def _pair_scores(pairs: _Pairs) -> Array:
     """Score pairs with an object by their highest role."""
     best = np.fmax.reduce(pairs.scores[:, roles().roles], axis=1, initial=-np.inf)
     best[np.isinf(best)] = 0.0
-    return np.where(pairs.thing < 0, np.nan, best)
+    return np.where(pairs.objects < 0, np.nan, best)

@@ -1,4 +1,4 @@
-"""The page itself: what stands in it, and writing it as one file."""
+"""The page itself: what it holds, and writing it as one file."""
 
 from __future__ import annotations
 
@@ -15,17 +15,19 @@ from diaghoi._version import __version__
 from diaghoi.cases.cases import ERRORS, worst_cases
 from diaghoi.cases.sentences import shown_score
 from diaghoi.cases.similarities import Similarities
+from diaghoi.data.protocol import phrases_of
 from diaghoi.data.scenes import Scenes
+from diaghoi.data.table import Table
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.formats.containers.atomic import replacing
 from diaghoi.oracles import error_title
-from diaghoi.report.html.columns import class_sheet, image_sheet
+from diaghoi.report.extras import extra_tables
 from diaghoi.report.html.sketches import Sketch, sketch
-from diaghoi.report.html.summary import Summary, semantic_summaries, summaries
-from diaghoi.report.html.words import FIGURES, definition_of, meaning_of
+from diaghoi.report.html.sortable import sortable_classes, sortable_images
+from diaghoi.report.html.words import FIGURES, TABLES, definition_of, meaning_of
 from diaghoi.report.pages import check_installed, template
-from diaghoi.report.semantic import similarity_in_words, table_lines
-from diaghoi.report.text import counts_line, heading, pairs_line
+from diaghoi.report.semantic import semantic_tables, similarity_in_words, table_lines
+from diaghoi.report.text import counts_line, heading, pairs_line, report_tables, split_titles
 from diaghoi.report.verdict import verdict
 
 FIRST_CASES = 4
@@ -33,7 +35,7 @@ FIRST_CASES = 4
 MOST_CASES = 24
 
 
-class Section(NamedTuple):
+class ErrorPart(NamedTuple):
     """What the page says of one error.
 
     Parameters
@@ -125,7 +127,7 @@ def _content(
     source = Source(
         result=result, diagnosis=diagnosis, annotations=annotations, predictions=predictions
     )
-    tables = summaries(result)
+    tables = report_tables(result)
     return {
         "heading": heading(result),
         "verdict": verdict(result),
@@ -133,8 +135,10 @@ def _content(
         "result": result,
         "notes": [_without_folders(note, files) for note in result["notes"]],
         "tables": tables,
+        "table_meanings": TABLES,
+        "extras": list(extra_tables(result, split_titles(result))),
         "pairs": pairs_line(result),
-        "meaning": semantic_summaries(result),
+        "meaning": semantic_tables(result["semantic"]) if "semantic" in result else [],
         "meaning_lines": _meaning_lines(result),
         "compared": "",
         "drawings": drawings(source, str(result["label"] or "Predictions")),
@@ -145,10 +149,10 @@ def _content(
         "drawn": scenes is not None,
         "first": FIRST_CASES,
         "shown_score": shown_score,
-        "classes": class_sheet(diagnosis),
+        "classes": sortable_classes(diagnosis),
         "plain": ("name", "annotated", "ap", "max_recall", "costliest", "cost"),
-        "images": image_sheet(diagnosis),
-        "choices": result["protocol"]["signature"].split(" | "),
+        "images": sortable_images(diagnosis),
+        "choices": phrases_of(result["protocol"]["signature"]),
         "files": [Path(file).name for file in files],
         "version": __version__,
         "colours": COLOURS,
@@ -173,15 +177,15 @@ def _without_folders(note: str, files: Sequence[str | PathLike[str]]) -> str:
 def _sections(
     diagnosis: Diagnosis,
     result: Mapping[str, Any],
-    errors: Summary,
+    errors: Table,
     cases: Mapping[str, list[Sketch]],
-) -> Iterator[Section]:
+) -> Iterator[ErrorPart]:
     categories_count = diagnosis.protocol.categories_count
-    cells_of = {row.error: row.cells for row in errors.rows}
-    heads = [" ".join(head.split()) for head in errors.heads[1:]]
+    cells_of = {row.key: [cell.shown for cell in row.cells] for row in errors.rows}
+    heads = [" ".join(column.title.split()) for column in errors.columns]
     for name in result["oracles"]:
-        cells = cells_of.get(name, ("",) * len(heads))
-        yield Section(
+        cells = cells_of[name]
+        yield ErrorPart(
             error=name,
             title=error_title(name),
             meaning=meaning_of(name, categories_count=categories_count),

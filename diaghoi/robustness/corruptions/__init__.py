@@ -1,6 +1,6 @@
 """The twenty corruptions of the RoHOI benchmark in four groups, each in five severities.
 
-``registry`` names them and loads nothing heavy; ``apply.corrupt`` makes one picture worse. The
+``registry`` names them and loads nothing heavy; ``apply.corrupt`` corrupts one picture. The
 modules are the groups of the paper: ``optical`` (OS), ``sensor`` and ``transmission`` (SCT),
 ``environment`` (EI), ``scene`` and ``cracks`` (G&S).
 """
@@ -11,8 +11,16 @@ from diaghoi.robustness.corruptions.registry import (
     GROUPS,
     SEVERITIES,
     Corruption,
-    Group,
+    CorruptionGroup,
     find,
 )
 
-__all__ = ["CORRUPTIONS", "GROUPS", "SEVERITIES", "Corruption", "Group", "corrupt", "find"]
+__all__ = [
+    "CORRUPTIONS",
+    "GROUPS",
+    "SEVERITIES",
+    "Corruption",
+    "CorruptionGroup",
+    "corrupt",
+    "find",
+]

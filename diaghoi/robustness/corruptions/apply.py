@@ -1,24 +1,24 @@
-"""One corruption on one picture, the same whenever and wherever it is made."""
+"""Apply one corruption to one picture, reproducibly."""
 
 from __future__ import annotations
 
-import hashlib
-
 import numpy as np
 
+from diaghoi.data.arrays.seeding import seeded
+from diaghoi.data.arrays.types import Array
 from diaghoi.exceptions import InputError
-from diaghoi.robustness.corruptions.arrays import Image, Values
+from diaghoi.robustness.corruptions.arrays import Image
 from diaghoi.robustness.corruptions.registry import SEVERITIES, find
 from diaghoi.robustness.corruptions.strengths import strength
 
-# Of red, green and blue in the brightness of a pixel (ITU-R BT.601, as JPEG files have it).
+# Weights of red, green and blue in luma (ITU-R BT.601, as in JPEG files).
 LUMA = (0.299, 0.587, 0.114)
 
 
 def corrupt(
     image: Image, corruption: str, severity: int, *, rng: np.random.Generator | None = None
 ) -> Image:
-    """Make a picture worse.
+    """Corrupt a picture.
 
     Parameters
     ----------
@@ -27,16 +27,16 @@ def corrupt(
     corruption : str
         Name or abbreviation, such as ``motion_blur`` or ``MB``.
     severity : int
-        1 (mild) to 5 (strong); ``strengths.csv`` says what that means.
+        1 (mild) to 5 (strong); ``strengths.csv`` gives the parameters.
     rng : numpy.random.Generator, optional
-        Where directions, places and noise come from: :func:`generator` of the picture, so that
-        it is the same each time; :func:`generator` of nothing when not given.
+        Source of directions, places and noise; use :func:`generator` of the picture for
+        reproducible results. By default :func:`generator` of an empty name.
 
     Returns
     -------
     array
-        Of the shape and type of ``image``. Boxes stay where they are: the benchmark evaluates
-        geometric distortions with the annotations of the clean picture.
+        Of the shape and type of ``image``. Boxes are not moved: the benchmark evaluates geometric
+        distortions with the annotations of the clean picture.
 
     Raises
     ------
@@ -59,11 +59,11 @@ def corrupt(
 
 
 def generator(seed: int, picture: str, corruption: str) -> np.random.Generator:
-    """Give the random generator of a corruption of a picture.
+    """Return the random generator of a corruption of a picture.
 
-    Its state is a hash of the three, so that neither order nor number of workers matters. The
-    severities share their draws: the blur of severity 5 goes the way of severity 1, and the
-    rectangles of severity 2 lie where those of severity 1 lie. They differ in strength alone.
+    Its state is a hash of the three parameters, so that neither the order nor the number of workers
+    matters. The severities share their draws: motion blur has the same direction at all severities,
+    and the rectangles of severity 2 lie where those of severity 1 lie. Only the strength differs.
 
     Parameters
     ----------
@@ -74,11 +74,10 @@ def generator(seed: int, picture: str, corruption: str) -> np.random.Generator:
     corruption : str
         Name of the corruption.
     """
-    digest = hashlib.sha256(f"{seed}\0{picture}\0{corruption}".encode("utf-8", "surrogateescape"))
-    return np.random.default_rng(int.from_bytes(digest.digest()[:16], "little"))
+    return seeded(seed, picture, corruption)
 
 
-def _rounded(values: Values) -> Image:
+def _rounded(values: Array) -> Image:
     if values.dtype == np.uint8:
         return np.asarray(values)
     rounded: Image = np.rint(np.clip(values, 0, 255)).astype(np.uint8)

@@ -1,4 +1,4 @@
-"""What the corruptions share: array types, borders and moving pixels about."""
+"""Shared helpers of the corruptions: array types, blurs, coordinates and remapping."""
 
 from __future__ import annotations
 
@@ -10,58 +10,57 @@ from diaghoi.robustness.libraries import opencv
 
 Image = npt.NDArray[np.uint8]
 Floats = npt.NDArray[np.floating]
-Values = Array
 
 
-def with_channels(image: Values) -> Values:
-    """(H, W, C) of what OpenCV returns, which drops a single channel."""
+def with_channels(image: Array) -> Array:
+    """(H, W, C) view of an image from OpenCV, which drops a single channel."""
     return image if image.ndim == 3 else image[..., None]
 
 
-def blurred(image: Values, deviation: float) -> Values:
-    """Blur with a Gaussian of a standard deviation in pixels; nothing happens at 0."""
+def blurred(image: Array, deviation: float) -> Array:
+    """Blur with a Gaussian whose standard deviation is in pixels; 0 changes nothing."""
     cv2 = opencv()
     if deviation <= 0:
         return image
     return with_channels(cv2.GaussianBlur(image, (0, 0), deviation, borderType=cv2.BORDER_REFLECT))
 
 
-def filtered(image: Image, kernel: Floats) -> Values:
-    """Replace each pixel by the mean of its surroundings that a kernel weighs."""
+def filtered(image: Image, kernel: Floats) -> Array:
+    """Filter an image with a kernel, normalised to sum 1."""
     cv2 = opencv()
     weights = (kernel / kernel.sum()).astype(np.float32)
     return with_channels(cv2.filter2D(image, -1, weights, borderType=cv2.BORDER_REFLECT))
 
 
-def coordinates(image: Values) -> tuple[Floats, Floats]:
-    """Give x as (1, W) and y as (H, 1), in pixels from the middle of the picture."""
+def coordinates(image: Array) -> tuple[Floats, Floats]:
+    """Return x as (1, W) and y as (H, 1), in pixels from the centre of the picture."""
     height, width = image.shape[:2]
     x = np.arange(width, dtype=np.float32)[None, :] - np.float32((width - 1) / 2)
     y = np.arange(height, dtype=np.float32)[:, None] - np.float32((height - 1) / 2)
     return x, y
 
 
-def half_diagonal(image: Values) -> float:
-    """Pixels from the middle of the picture to its corners, one at least."""
+def half_diagonal(image: Array) -> float:
+    """Return the pixels from the centre of the picture to its corners, at least 1."""
     height, width = image.shape[:2]
     return max(float(np.hypot(width, height)) / 2, 1.0)
 
 
 def fetched(
     image: Image, x: Floats, y: Floats, *, nearest: bool = False, black: bool = False
-) -> Values:
-    """Take each pixel from another place of the picture.
+) -> Array:
+    """Take each pixel from another position of the picture.
 
     Parameters
     ----------
     image : (H, W, C) uint8 array
         The picture.
     x, y : arrays that broadcast to (H, W)
-        Where each pixel comes from, in pixels from the middle of the picture.
+        Source of each pixel, in pixels from the centre of the picture.
     nearest : bool
-        Take whole pixels, and do not interpolate between them.
+        Take the nearest pixel instead of interpolating.
     black : bool
-        What lies outside is black, and not a reflection of the picture.
+        Pixels from outside are black instead of reflected.
     """
     cv2 = opencv()
     height, width = image.shape[:2]

@@ -10,14 +10,8 @@ import math
 
 import numpy as np
 
-from diaghoi.robustness.corruptions.arrays import (
-    Floats,
-    Image,
-    Values,
-    coordinates,
-    fetched,
-    half_diagonal,
-)
+from diaghoi.data.arrays.types import Array
+from diaghoi.robustness.corruptions.arrays import Floats, Image, coordinates, fetched, half_diagonal
 
 # Distance between rainbow bands, in widths of a band.
 SPACING = 1.8
@@ -25,11 +19,11 @@ SPACING = 1.8
 HUES = 0.8
 
 
-def exposure(image: Image, rng: np.random.Generator, *, stops: float) -> Values:
-    """Let too much or too little light in, drawn for the picture.
+def exposure(image: Image, rng: np.random.Generator, *, stops: float) -> Array:
+    """Overexpose or underexpose the picture, at random.
 
-    The light is multiplied, and not the values: a picture file holds about the square root of the
-    light (the sRGB curve). What becomes brighter than white stays white.
+    Linear light is scaled, not pixel values: a picture file stores about the square root of the
+    light (the sRGB curve). Values beyond white are clipped.
     """
     gain = 2.0 ** (stops if rng.random() < 0.5 else -stops)
     values = np.arange(256) / 255
@@ -42,8 +36,8 @@ def exposure(image: Image, rng: np.random.Generator, *, stops: float) -> Values:
 
 def rainbow_effect(
     image: Image, rng: np.random.Generator, *, shift: float, width: float, opacity: float
-) -> Values:
-    """Move the colour channels apart, and lay bands of rainbow colours over the picture.
+) -> Array:
+    """Shift the colour channels apart, and overlay bands of rainbow colours.
 
     Grey pictures become coloured: three channels are returned.
     """
@@ -61,7 +55,7 @@ def rainbow_effect(
     across = (x * math.cos(turn) + y * math.sin(turn)) / max(width, 1.0)
     place = np.mod(across / SPACING + phase, 1) * SPACING
     strength = opacity * np.sin(math.pi * np.clip(place, 0, 1))[..., None]
-    result: Values = moved + strength * (255 * _hue(HUES * np.clip(place, 0, 1)) - moved)
+    result: Array = moved + strength * (255 * _hue(HUES * np.clip(place, 0, 1)) - moved)
     return result
 
 
@@ -71,14 +65,14 @@ def _hue(hue: Floats) -> Floats:
     return np.asarray(np.clip(np.abs(sixths - 3) - 1, 0, 1))
 
 
-def occlusion(image: Image, rng: np.random.Generator, *, rectangles: float, cover: float) -> Values:
-    """Hide what lies under black rectangles of different sizes and shapes."""
+def occlusion(image: Image, rng: np.random.Generator, *, rectangles: float, cover: float) -> Array:
+    """Cover parts of the picture with black rectangles of different sizes and shapes."""
     height, width = image.shape[:2]
     drawn = rng.random((int(rectangles), 4))
     share = cover * (0.5 + drawn[:, 0]) / (0.5 + drawn[:, 0]).sum()
-    # Between half and twice as high as wide, in relation to the picture.
+    # Aspect ratios between 1/2 and 2, relative to that of the picture.
     ratio = 2.0 ** (2 * drawn[:, 1] - 1)
-    result: Values = image.copy()
+    result: Array = image.copy()
     for part, shape, across, along in zip(share, ratio, drawn[:, 2], drawn[:, 3], strict=True):
         rows = min(max(round(height * math.sqrt(part * shape)), 1), height)
         columns = min(max(round(width * math.sqrt(part / shape)), 1), width)
@@ -89,11 +83,11 @@ def occlusion(image: Image, rng: np.random.Generator, *, rectangles: float, cove
 
 def vignette_effect(
     image: Image, rng: np.random.Generator, *, darkening: float, clear: float
-) -> Values:
+) -> Array:
     """Darken the picture towards its corners."""
     x, y = coordinates(image)
     radius = np.hypot(x, y) / np.float32(half_diagonal(image))
     outwards = np.clip((radius - clear) / (1 - clear), 0, 1)
     smooth = outwards * outwards * (3 - 2 * outwards)
-    result: Values = image * (1 - np.float32(darkening) * smooth[..., None])
+    result: Array = image * (1 - np.float32(darkening) * smooth[..., None])
     return result

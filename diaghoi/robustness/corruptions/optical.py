@@ -10,21 +10,15 @@ import math
 
 import numpy as np
 
-from diaghoi.robustness.corruptions.arrays import (
-    Image,
-    Values,
-    blurred,
-    coordinates,
-    fetched,
-    filtered,
-)
+from diaghoi.data.arrays.types import Array
+from diaghoi.robustness.corruptions.arrays import Image, blurred, coordinates, fetched, filtered
 
-# Points of a line that are set in each pixel of it.
+# Samples per pixel of a motion line: enough for an even kernel at any angle.
 DENSITY = 8
 
 
-def motion_blur(image: Image, rng: np.random.Generator, *, length: float) -> Values:
-    """Draw every point out to a line of one direction, drawn for the picture."""
+def motion_blur(image: Image, rng: np.random.Generator, *, length: float) -> Array:
+    """Smear every point into a line; the direction is random for each picture."""
     angle = rng.uniform(0, math.pi)
     reach = math.ceil(max(length - 1, 0) / 2) + 1
     along = np.linspace(-0.5, 0.5, max(int(length * DENSITY), 1)) * max(length - 1, 0)
@@ -38,7 +32,7 @@ def motion_blur(image: Image, rng: np.random.Generator, *, length: float) -> Val
     return filtered(image, kernel)
 
 
-def defocus_blur(image: Image, rng: np.random.Generator, *, radius: float) -> Values:
+def defocus_blur(image: Image, rng: np.random.Generator, *, radius: float) -> Array:
     """Spread every point over a disc, the point spread function of a lens out of focus."""
     reach = math.ceil(radius)
     offsets = np.arange(-reach, reach + 1)
@@ -46,7 +40,7 @@ def defocus_blur(image: Image, rng: np.random.Generator, *, radius: float) -> Va
     return filtered(image, np.clip(radius + 0.5 - distance, 0, 1))
 
 
-def gaussian_blur(image: Image, rng: np.random.Generator, *, deviation: float) -> Values:
+def gaussian_blur(image: Image, rng: np.random.Generator, *, deviation: float) -> Array:
     """Blur with a Gaussian kernel, as scattered light does."""
     return blurred(image, deviation)
 
@@ -58,11 +52,11 @@ def glass_blur(
     displacement: float,
     passes: float,
     deviation: float,
-) -> Values:
-    """Move pixels about in small steps, again and again, between two light blurs.
+) -> Array:
+    """Displace pixels in small random steps, several times, between two light blurs.
 
-    Every pixel is fetched from a place drawn nearby, so that all of them move at once; the
-    customary loop exchanges one pair of pixels after the other.
+    All pixels move at once, each fetched from a random place nearby; the customary loop swaps one
+    pair of pixels after the other.
     """
     x, y = coordinates(image)
     result = blurred(image, deviation)

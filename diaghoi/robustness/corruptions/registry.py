@@ -1,10 +1,11 @@
-"""The one list of the corruptions: names, abbreviations and groups of the paper, in its order."""
+"""Registry of the corruptions: names, abbreviations and groups of the paper, in its order."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+from diaghoi.data.arrays.types import Array
 from diaghoi.exceptions import InputError, close_matches
 from diaghoi.robustness.corruptions import (
     cracks,
@@ -14,13 +15,12 @@ from diaghoi.robustness.corruptions import (
     sensor,
     transmission,
 )
-from diaghoi.robustness.corruptions.arrays import Values
 
 SEVERITIES = (1, 2, 3, 4, 5)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Group:
+class CorruptionGroup:
     """One of the four groups of the paper.
 
     Parameters
@@ -40,7 +40,7 @@ class Group:
 
 @dataclass(frozen=True, kw_only=True)
 class Corruption:
-    """One way in which pictures become worse.
+    """One way to corrupt pictures.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ class Corruption:
     label : str
         For tables and figures.
     group : str
-        Name of its :class:`Group`.
+        Name of its :class:`CorruptionGroup`.
     function : callable
         Takes a (H, W, C) uint8 array with one or three channels, a generator, and the strengths of
         a severity as keywords; returns an array of the same shape, or of three channels.
@@ -61,11 +61,11 @@ class Corruption:
     abbreviation: str
     label: str
     group: str
-    function: Callable[..., Values]
+    function: Callable[..., Array]
 
 
 def _corruption(
-    group: str, abbreviation: str, function: Callable[..., Values], label: str
+    group: str, abbreviation: str, function: Callable[..., Array], label: str
 ) -> Corruption:
     name = function.__name__
     return Corruption(
@@ -76,10 +76,12 @@ def _corruption(
 GROUPS = {
     group.name: group
     for group in (
-        Group(name="optical", abbreviation="OS", label="Optical system"),
-        Group(name="sensor", abbreviation="SCT", label="Sensor, compression, transmission"),
-        Group(name="environment", abbreviation="EI", label="Environment"),
-        Group(name="geometry", abbreviation="G&S", label="Geometry and scene"),
+        CorruptionGroup(name="optical", abbreviation="OS", label="Optical system"),
+        CorruptionGroup(
+            name="sensor", abbreviation="SCT", label="Sensor, compression, transmission"
+        ),
+        CorruptionGroup(name="environment", abbreviation="EI", label="Environment"),
+        CorruptionGroup(name="geometry", abbreviation="G&S", label="Geometry and scene"),
     )
 }
 
@@ -126,14 +128,14 @@ def find(names: Iterable[str]) -> tuple[Corruption, ...]:
     Raises
     ------
     InputError
-        For a name that is none of these.
+        For an unknown name.
     """
     known: dict[str, set[str]] = {}
     for each in CORRUPTIONS.values():
         group = GROUPS[each.group]
         for word in (each.name, each.abbreviation, group.name, group.abbreviation):
             known.setdefault(word.lower(), set()).add(each.name)
-    wanted: set[str] = set()
+    selected: set[str] = set()
     for name in names:
         plain = "_".join(name.lower().replace("-", " ").split())
         if plain not in known:
@@ -141,5 +143,5 @@ def find(names: Iterable[str]) -> tuple[Corruption, ...]:
                 f"unknown corruption '{name}'{close_matches(plain, known)}; known: "
                 f"{', '.join(CORRUPTIONS)}, and the groups {', '.join(GROUPS)}"
             )
-        wanted |= known[plain]
-    return tuple(each for each in CORRUPTIONS.values() if each.name in wanted)
+        selected |= known[plain]
+    return tuple(each for each in CORRUPTIONS.values() if each.name in selected)

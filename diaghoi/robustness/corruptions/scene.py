@@ -1,4 +1,4 @@
-"""Geometric and scene distortions (paper, appendix A.3.4), but for cracks.
+"""Geometric and scene distortions (paper, appendix A.3.4), except cracks.
 
 The parameters of each function are the rows of ``strengths.csv``. Images are (H, W, C) uint8 with
 one or three channels. Boxes are not moved with the picture: the benchmark keeps the annotations.
@@ -10,9 +10,9 @@ import math
 
 import numpy as np
 
+from diaghoi.data.arrays.types import Array
 from diaghoi.robustness.corruptions.arrays import (
     Image,
-    Values,
     blurred,
     coordinates,
     fetched,
@@ -21,7 +21,7 @@ from diaghoi.robustness.corruptions.arrays import (
 )
 from diaghoi.robustness.libraries import opencv
 
-# How much finer the stripes of green and blue are than those of red: subpixels lie side by side.
+# Relative frequency of the stripes in red, green and blue: subpixels lie side by side.
 FINER = (1.0, 1.05, 1.1)
 # How strongly stripes bend: the phase, in stripes, that is added at the corners.
 BEND = 3.0
@@ -29,8 +29,8 @@ BEND = 3.0
 
 def moire_pattern(
     image: Image, rng: np.random.Generator, *, contrast: float, period: float
-) -> Values:
-    """Lay the interference of two fine grids over the picture, in each colour another.
+) -> Array:
+    """Overlay the interference of two fine grids, different in each colour channel.
 
     Two sets of bent stripes of about the same period cross at a small angle.
     """
@@ -46,13 +46,13 @@ def moire_pattern(
             along = x * np.cos(turn) + y * np.sin(turn)
             stripes = waves * along + sign * 2 * np.pi * BEND * bend * centre
             pattern[..., channel] += np.cos(np.float32(FINER[channel]) * stripes + phase) / 2
-    result: Values = image + np.float32(255 * contrast) * pattern
+    result: Array = image + np.float32(255 * contrast) * pattern
     return result
 
 
 def elastic_transform(
     image: Image, rng: np.random.Generator, *, displacement: float, scale: float
-) -> Values:
+) -> Array:
     """Warp the picture as if it were printed on rubber: a smooth field of random movements."""
     x, y = coordinates(image)
     steps = blurred(rng.standard_normal((*image.shape[:2], 2), dtype=np.float32), scale)
@@ -62,8 +62,8 @@ def elastic_transform(
 
 def perspective_distortion(
     image: Image, rng: np.random.Generator, *, tilt: float, curvature: float
-) -> Values:
-    """Look at the picture at an angle, through a lens that bends straight lines.
+) -> Array:
+    """View the picture at an angle, through a lens that bends straight lines.
 
     One side, drawn for the picture, lies farther away and looks shorter; the lens bends outwards
     (barrel) or inwards (pincushion). What lies outside the picture is black.
@@ -91,8 +91,8 @@ def perspective_distortion(
     )
 
 
-def pixelation(image: Image, rng: np.random.Generator, *, block: float) -> Values:
-    """Make the picture small, and large again without interpolation."""
+def pixelation(image: Image, rng: np.random.Generator, *, block: float) -> Array:
+    """Shrink the picture, and enlarge it again without interpolation."""
     cv2 = opencv()
     height, width = image.shape[:2]
     block = max(block, 1.0)
@@ -104,7 +104,7 @@ def pixelation(image: Image, rng: np.random.Generator, *, block: float) -> Value
     return with_channels(cv2.resize(small, (width, height), interpolation=cv2.INTER_NEAREST))
 
 
-def zoom_blur(image: Image, rng: np.random.Generator, *, zoom: float, layers: float) -> Values:
+def zoom_blur(image: Image, rng: np.random.Generator, *, zoom: float, layers: float) -> Array:
     """Average layers of the picture, each a little larger than the one before."""
     cv2 = opencv()
     height, width = image.shape[:2]

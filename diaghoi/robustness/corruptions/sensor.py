@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from diaghoi.robustness.corruptions.arrays import Image, Values
+from diaghoi.data.arrays.types import Array
+from diaghoi.robustness.corruptions.arrays import Image
 
 
-def gaussian_noise(image: Image, rng: np.random.Generator, *, deviation: float) -> Values:
+def gaussian_noise(image: Image, rng: np.random.Generator, *, deviation: float) -> Array:
     """Add normally distributed noise."""
     noise = rng.standard_normal(image.shape, dtype=np.float32)
     noise *= np.float32(255 * deviation)
@@ -20,22 +21,22 @@ def gaussian_noise(image: Image, rng: np.random.Generator, *, deviation: float) 
     return noise
 
 
-def shot_noise(image: Image, rng: np.random.Generator, *, photons: float) -> Values:
+def shot_noise(image: Image, rng: np.random.Generator, *, photons: float) -> Array:
     """Count photons: the fewer a white pixel collects, the more the counts vary (Poisson)."""
     counts = rng.poisson(image * (photons / 255))
     return np.multiply(counts, 255 / photons, dtype=np.float32)
 
 
-def salt_and_pepper_noise(image: Image, rng: np.random.Generator, *, share: float) -> Values:
+def salt_and_pepper_noise(image: Image, rng: np.random.Generator, *, share: float) -> Array:
     """Turn pixels black or white, each with the same probability."""
     drawn = rng.random(image.shape[:2], dtype=np.float32)
-    result: Values = image.copy()
+    result: Array = image.copy()
     result[drawn < share / 2] = 0
     result[drawn > 1 - share / 2] = 255
     return result
 
 
-def speckle_noise(image: Image, rng: np.random.Generator, *, deviation: float) -> Values:
+def speckle_noise(image: Image, rng: np.random.Generator, *, deviation: float) -> Array:
     """Multiply with normally distributed factors: grain that is strongest where it is bright."""
     noise = rng.standard_normal(image.shape, dtype=np.float32)
     noise *= np.float32(deviation)

@@ -1,11 +1,11 @@
-"""How strong each severity is: the table ``strengths.csv`` of the package.
+"""Strength of each severity: the table ``strengths.csv`` of the package.
 
-The paper says what grows with severity (appendix A.3) and gives no figures. Those of the table
-start from the customary ones and are set by eye, so that severity 1 is seen at once and a person
-still recognises the scene at severity 5. Where table 3 of the paper shows that a corruption costs
-detectors much (glass, defocus and motion blur, pixelation) or little (vignette, exposure, shot
-noise), they are stronger or weaker. Results of other strengths are not comparable, so that an
-output folder keeps a digest of the table.
+The paper describes what grows with severity (appendix A.3) without values. Those of the table start
+from customary ones and are set by eye: severity 1 is visible at once, and a person still recognises
+the scene at severity 5. They are stronger or weaker if table 3 of the paper shows that a corruption
+costs detectors much (glass, defocus and motion blur, pixelation) or little (vignette, exposure,
+shot noise). Results with other strengths are not comparable, so an output folder keeps a digest of
+the table.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ import hashlib
 from functools import cache
 from importlib import resources
 
-# The shorter side, in pixels, of the pictures that the lengths in the table are meant for.
+# Shorter side, in pixels, of the pictures for which the lengths in the table are meant.
 REFERENCE = 480
 
 
 def strengths_digest() -> str:
-    """Give a digest of the table, which changes whenever a strength does."""
+    """Return a digest of the table, which changes with any strength."""
     return hashlib.sha256(_text().encode()).hexdigest()[:16]
 
 
 def strength(corruption: str, severity: int, shorter: int) -> dict[str, float]:
-    """Give the parameters of a corruption for a picture.
+    """Return the parameters of a corruption for a picture.
 
     Parameters
     ----------

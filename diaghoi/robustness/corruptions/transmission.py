@@ -10,21 +10,22 @@ import math
 
 import numpy as np
 
-from diaghoi.robustness.corruptions.arrays import Image, Values, with_channels
+from diaghoi.data.arrays.types import Array
+from diaghoi.robustness.corruptions.arrays import Image, with_channels
 from diaghoi.robustness.libraries import opencv
 
 # Side of the blocks in which pictures are coded and sent, in pixels.
 BLOCK = 16
-# Of a block of which nothing arrived.
+# Value of a block that was lost.
 GREY = 128
-# How far away, in blocks, a decoder finds what it repeats.
+# Greatest distance, in blocks, of a block that a decoder repeats.
 FARTHEST = 8
 
 
-def jpeg_artifacts(image: Image, rng: np.random.Generator, *, quality: float) -> Values:
+def jpeg_artifacts(image: Image, rng: np.random.Generator, *, quality: float) -> Array:
     """Write the picture as JPEG of a low quality and read it again."""
     cv2 = opencv()
-    # OpenCV takes blue first; the order matters to the coding of colours.
+    # OpenCV expects blue first; the order matters because JPEG weighs the channels differently.
     _, coded = cv2.imencode(
         ".jpg", np.ascontiguousarray(image[..., ::-1]), [cv2.IMWRITE_JPEG_QUALITY, int(quality)]
     )
@@ -33,14 +34,14 @@ def jpeg_artifacts(image: Image, rng: np.random.Generator, *, quality: float) ->
 
 def packet_loss(
     image: Image, rng: np.random.Generator, *, packets: float, length: float, rows: float
-) -> Values:
+) -> Array:
     """Lose runs of coded blocks, and conceal them as decoders do.
 
-    Of each lost packet nothing is shown (grey), or the blocks of another place are repeated, or
-    the last row of pixels above it is drawn out.
+    Each lost packet is grey, repeats the blocks of another place, or extends the last row of pixels
+    above it.
     """
     height, width = image.shape[:2]
-    result: Values = image.copy()
+    result: Array = image.copy()
     for column, row, size, kind, right, down in rng.random((int(packets), 6)):
         blocks = max(round(length * (0.5 + size) * width / BLOCK), 1)
         # A run may begin left of the picture, so that its edges lose as much as its middle.

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from diaghoi.data.arrays.division import ratios
 from diaghoi.data.arrays.types import FloatArray
 from diaghoi.exceptions import InputError, close_matches, some_of
 from diaghoi.semantic.tables.csv_rows import (
@@ -60,10 +61,7 @@ class HumanRatings:
     def mean(self) -> FloatArray:
         """(I,) mean of the people; NaN where nobody gave a score."""
         rated = ~np.isnan(self.ratings)
-        mean = np.full(self.ratings.shape[1], np.nan)
-        total = np.where(rated, self.ratings, 0.0).sum(axis=0)
-        np.divide(total, rated.sum(axis=0), out=mean, where=rated.any(axis=0))
-        return mean
+        return ratios(np.where(rated, self.ratings, 0.0).sum(axis=0), rated.sum(axis=0))
 
 
 def read_human_ratings(

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from diaghoi.language.asking import after_thinking
+from diaghoi.language.asking import strip_reasoning
 
 Kind = Literal["verb", "object"]
 
@@ -105,7 +105,7 @@ def read_reply(reply: str, pairs: int) -> list[int | None]:
     list of int or None
         A whole number from 0 to 4 for each pair; None where there is none, or two differ.
     """
-    text = after_thinking(reply).strip()
+    text = strip_reasoning(reply).strip()
     if pairs == 1:
         alone = _ALONE.fullmatch(text) or _LINE.fullmatch(text)
         return [int(alone.groups()[-1]) if alone else None]

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from diaghoi.language.answer_store import AnswerStore
-from diaghoi.language.asking import LETTERS_A_TOKEN, Client, ask_all
+from diaghoi.language.asking import LETTERS_PER_TOKEN, Client, ask_all
 from diaghoi.semantic.tables.prompts import HIGHEST, VERSION, Kind, Pair, Term, messages, read_reply
 from diaghoi.semantic.tables.ratings import Ratings
 
@@ -122,7 +122,7 @@ def estimate(
                 rater=rater,
                 pairs=pairs,
                 requests=requests,
-                tokens_in=round(letters / LETTERS_A_TOKEN),
+                tokens_in=round(letters / LETTERS_PER_TOKEN),
                 tokens_out=TOKENS_PER_RATING * pairs,
             )
         )

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from diaghoi.data.arrays.division import ratios
 from diaghoi.data.arrays.types import FloatArray, IntArray
 from diaghoi.exceptions import InputError, some_of
 from diaghoi.formats.containers.cells import original
@@ -94,9 +95,7 @@ class Ratings:
         chosen = self.scores if raters is None else self.scores[:, list(raters)]
         rated = ~np.isnan(chosen)
         total = np.where(rated, chosen, 0.0).sum(axis=1)
-        mean = np.zeros(len(chosen))
-        np.divide(total, rated.sum(axis=1), out=mean, where=rated.any(axis=1))
-        return mean
+        return ratios(total, rated.sum(axis=1), undefined=0.0)
 
 
 def read_ratings(path: str | os.PathLike[str], *, scale: float | None = None) -> Ratings:
@@ -365,6 +364,4 @@ def _spread(
     np.add.at(total, row, np.where(rated, scores, 0.0))
     np.add.at(number, row, rated)
     # A single score stays exactly as it is: dividing by 1 does not round.
-    mean = np.full_like(total, np.nan)
-    np.divide(total, number, out=mean, where=number > 0)
-    return low, high, mean
+    return low, high, ratios(total, number)

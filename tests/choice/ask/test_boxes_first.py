@@ -111,10 +111,10 @@ def test_a_plain_file_of_boxes_with_and_without_scores(tmp_path: Path) -> None:
     assert found.notes == ()
 
 
-def test_images_that_are_not_told_of_are_named(tmp_path: Path) -> None:
+def test_images_that_are_not_mentioned_are_named(tmp_path: Path) -> None:
     found = read_detections(save(tmp_path, {"HICO_0.jpg": []}), QUESTIONS)
     assert found.of("HICO_1.jpg") == ()
-    assert "tells nothing of 1 of 2 images, in which nobody is found: HICO_1.jpg" in found.notes[0]
+    assert "does not mention 1 of 2 images, in which nobody is found: HICO_1.jpg" in found.notes[0]
 
 
 def test_the_content_is_part_of_the_name(tmp_path: Path) -> None:
@@ -158,7 +158,7 @@ BAD = [
     ),
     (
         {"HICO_0.jpg": [[1, 2, 3, 4], [1, 2]]},
-        r"boxes\[1\]: \[1, 2\] is no box; give boxes",
+        r"boxes\[1\]: \[1, 2\] is not a box; give boxes",
     ),
     ({"HICO_0.jpg": [[1, 2, 3, 4], 5]}, "give boxes x1, y1, x2, y2"),
     ({"HICO_0.jpg": [[1, 2, 3, 1e999]]}, "all numbers"),

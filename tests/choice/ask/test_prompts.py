@@ -79,7 +79,7 @@ def test_setting_2_tells_the_box_and_what_its_numbers_are() -> None:
 
 def test_thousandths_are_of_the_sides() -> None:
     frame = Frame(width=640, height=480, unit="thousandths")
-    assert frame.told((64, 48, 640, 240)) == "[100, 100, 1000, 500]"
+    assert frame.written((64, 48, 640, 240)) == "[100, 100, 1000, 500]"
     assert frame.read([100, 100, 1000, 500]) == (64, 48, 640, 240)
     assert "in thousandths of the width and height" in frame.words
 
@@ -130,7 +130,7 @@ def test_what_is_told_is_read_to_half_a_unit(
 ) -> None:
     for unit, step in (("pixels", 1.0), ("thousandths", max(size) / 1000)):
         frame = Frame(width=size[0], height=size[1], unit=unit)  # type: ignore[arg-type]
-        numbers = [float(each) for each in frame.told(box)[1:-1].split(",")]
+        numbers = [float(each) for each in frame.written(box)[1:-1].split(",")]
         assert np.abs(np.subtract(frame.read(numbers), box)).max() <= step / 2 + 1e-6
 
 

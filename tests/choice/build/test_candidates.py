@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from support.scenes import (
     BICYCLE,
@@ -167,7 +167,6 @@ def test_counterparts_go_by_name_in_any_data_set() -> None:
     assert Interaction("throw", "sports_ball") in found
 
 
-@settings(max_examples=30)
 @given(problems(), st.randoms(use_true_random=False))
 def test_nothing_depends_on_the_order_of_images(drawn: tuple, random) -> None:
     annotations, _ = drawn

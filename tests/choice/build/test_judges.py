@@ -219,7 +219,10 @@ HEAD = "image,person,verb,object,verdict\n"
         (HEAD, "no verdict on any of the 2 images.*none here"),
         ('{"image": "a.jpg"', "line 1: .* is not JSON"),
         ('{"image": "a.jpg"}\n[1]', "line 1: 'verdict' is missing"),
-        ('{"image": "a.jpg", "class": "push bicycle", "verdict": "no"}\n[1]', "line 2: .1. is no"),
+        (
+            '{"image": "a.jpg", "class": "push bicycle", "verdict": "no"}\n[1]',
+            "line 2: .1. is not an object",
+        ),
         ('{"image": "a.jpg", "class": "push bicycle", "verdict": 2}', "line 1: verdict 2"),
         (
             '{"image": "a.jpg", "person": [1%s], "verb": "push", "object": "bicycle", "verdict": 0}'
@@ -233,7 +236,7 @@ def test_bad_files_of_verdicts_are_refused(tmp_path: Path, text: str, problem: s
         verdicts(tmp_path / "v.txt", text)
 
 
-def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
+def test_a_file_that_is_not_text_is_refused(tmp_path: Path) -> None:
     (tmp_path / "v").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(InputError, match="is not text; give verdicts as CSV or JSON lines"):
         FileJudge(tmp_path / "v", bicycles(), VOCABULARY)
@@ -298,7 +301,7 @@ def test_judges_are_told_apart_by_their_text(tmp_path: Path, monkeypatch) -> Non
         (["similarity:t.csv,1.5"], "the threshold must be above 0 and at most 1"),
     ],
 )
-def test_judges_that_are_none_are_refused(texts: list[str], problem: str) -> None:
+def test_other_judges_are_refused(texts: list[str], problem: str) -> None:
     with pytest.raises(InputError, match=problem):
         read_judges(texts, bicycles(), VOCABULARY, {})
 

@@ -96,6 +96,7 @@ def verdicts(path: str, source: str, verdict: Callable[[dict[str, str]], str]) -
             writer.writerow((row["image"], row["person"], row["verb"], row["object"], verdict(row)))
 
 
+@pytest.mark.slow
 def test_a_benchmark_of_the_real_annotations_is_answered_perfectly(run: Run, shared: Path) -> None:
     real = shared / "data" / "hico_det" / "instances_test2015.json"
     # Verdicts on every fifth image: the others are left out, unless they need no negative.

@@ -1,4 +1,4 @@
-"""What a figure shows, in words: for the metadata of its file."""
+"""Captions of figures, for the metadata of their files."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import Any
 
 
 def protocol_of(result: Mapping[str, Any], key: str) -> str:
-    """Look up what a result says about its protocol; empty where it says nothing.
+    """Look up an entry of the protocol of a result; empty if there is none.
 
     Parameters
     ----------
     result : mapping
         As from :meth:`diaghoi.Diagnosis.to_dict`.
     key : {"name", "signature"}
-        What to look up.
+        The entry.
     """
     protocol = result.get("protocol")
     return str(protocol.get(key, "")) if isinstance(protocol, Mapping) else ""
@@ -31,7 +31,7 @@ def caption(results: Sequence[Mapping[str, Any]]) -> str:
     Returns
     -------
     str
-        One sentence for each protocol, for :func:`diaghoi.plots.save`.
+        One sentence per protocol, for :func:`diaghoi.plots.save`.
     """
     sentences: dict[str, list[str]] = {}
     for number, result in enumerate(results, start=1):

@@ -1,4 +1,4 @@
-"""From a study to the data of its figures, one model after the other."""
+"""From a study to the data of its figures, one model at a time."""
 
 from __future__ import annotations
 
@@ -8,33 +8,34 @@ from pathlib import Path
 from typing import Any
 
 from diaghoi.comparison.comparable import check_comparable, shared_notes
-from diaghoi.comparison.study import Model, Study, read_result
+from diaghoi.comparison.results import read_result
+from diaghoi.comparison.study import Model, Study
 from diaghoi.data.groups import find_class
 from diaghoi.data.scenes import Scenes
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.diagnosis.diagnose import diagnose
-from diaghoi.plots.caption import protocol_of
+from diaghoi.plots.captions import protocol_of
 from diaghoi.plots.figure import FigureKind, ModelData, NotApplicable, Source, diagnosis_of
 from diaghoi.plots.labels import model_names
 
-# Of a result, what comparing and captions need; the rest is freed.
+# What comparisons and captions need of a result; the rest is freed.
 KEPT = ("dataset", "protocol", "counts", "official", "notes")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Collection:
-    """What the figures of a study are drawn of.
+    """The data of the figures of a study.
 
     Parameters
     ----------
     models : dict
-        By name of the figure the models that it shows, in the order of the study.
+        The models that each figure shows, by its name, in the order of the study.
     left_out : dict
-        By name of the figure the reasons why it shows some models not, each with their labels.
+        By name of the figure, the labels of the models that it does not show, by reason.
     results : dict
-        By label what a caption says of the model: see :func:`diaghoi.plots.caption`.
+        What captions need of each result, by label: see :func:`diaghoi.plots.caption`.
     notes : tuple of str
-        What the reader of the figures has to know.
+        What readers of the figures should know.
     """
 
     models: dict[str, list[ModelData]]
@@ -53,7 +54,7 @@ def collect(
 ) -> Collection:
     """Compute the data of some figures.
 
-    Each model is read, diagnosed where its file holds predictions, and freed before the next one.
+    Each model is read, diagnosed if its file holds predictions, and freed before the next one.
 
     Parameters
     ----------
@@ -64,15 +65,15 @@ def collect(
     hoi : str, optional
         Name or number, from 1, of the HOI class of the figures that show one.
     locate : callable, optional
-        Finds the annotations of a data set where the study does not name them.
+        Finds the annotations of a data set if the study does not name them.
     progress : callable, optional
-        Called with the label of each model when its turn comes.
+        Called with the label of each model before it is read.
 
     Raises
     ------
     InputError
-        For files that cannot be used, predictions without annotations, an unknown class, and models
-        that do not compare: on different data sets or under different protocols.
+        For unusable files, predictions without annotations, an unknown class, and models that are
+        not comparable: on different data sets or under different protocols.
     """
     reader = _Reader(study, hoi, locate)
     models: dict[str, list[ModelData]] = {kind.name: [] for kind in kinds}
@@ -101,7 +102,7 @@ def collect(
                         protocol=protocol_of(source.result, "name"),
                     )
                 )
-        del source  # or two models were in memory while the next one is read
+        del source  # otherwise two models are in memory while the next one is read
     return Collection(
         models=models,
         left_out=left_out,
@@ -117,7 +118,7 @@ def _data(kind: FigureKind, source: Source) -> Any:
 
 
 class _Reader:
-    """Reads models, and the annotations when the first model needs them."""
+    """Reads models, and the annotations as soon as a model needs them."""
 
     def __init__(
         self, study: Study, hoi: str | None, locate: Callable[[Vocabulary], Path] | None
@@ -146,15 +147,15 @@ class _Reader:
             hoi=self._hoi(diagnosis.vocabulary),
         )
 
-    def _annotations(self, words: Vocabulary) -> Scenes:
+    def _annotations(self, vocabulary: Vocabulary) -> Scenes:
         if self.annotations is None:
             study = self.study
             if study.annotations is None and self.locate is not None:
-                study = replace(study, annotations=self.locate(words))
+                study = replace(study, annotations=self.locate(vocabulary))
             self.annotations = study.read_annotations()
         return self.annotations
 
-    def _hoi(self, words: Vocabulary) -> int | None:
+    def _hoi(self, vocabulary: Vocabulary) -> int | None:
         if self.hoi is None:
             return None
-        return find_class("class", int(self.hoi) if self.hoi.isdecimal() else self.hoi, words)
+        return find_class("class", int(self.hoi) if self.hoi.isdecimal() else self.hoi, vocabulary)

@@ -15,10 +15,9 @@ from support.results import example
 from diaghoi.comparison.comparison import Comparison, compare
 from diaghoi.comparison.study import Model
 from diaghoi.formats.containers.cells import harmless
+from diaghoi.report.comparison import print_comparison, to_text
 from diaghoi.report.markdown import to_markdown
-from diaghoi.report.numbers import shown
 from diaghoi.report.spreadsheet import to_csv
-from diaghoi.report.tables import print_comparison, to_text
 
 
 def comparison(*labels: str, stages: str = "", backbone: str = "", **changes: Any) -> Comparison:
@@ -36,17 +35,6 @@ def comparison(*labels: str, stages: str = "", backbone: str = "", **changes: An
 
 def table_of(text: str, title: str) -> str:
     return text.split(f"\n{title}\n")[1].split("\n\n")[0]
-
-
-def test_shown_numbers() -> None:
-    assert shown(0.12345, "percent") == "12.35"
-    assert shown(0.12345, "points") == "+12.35"
-    assert shown(-0.12345, "points") == "−12.35"
-    assert shown(-0.00001, "points") == shown(0.0, "percent", signed=True) == "0.00"
-    assert shown(12345, "count") == "12,345"
-    assert shown(-1234.5, "count", signed=True) == "−1,234"
-    assert shown(63.84, "number") == "63.8"
-    assert shown(None, "count") == "–"
 
 
 TEXT = """\

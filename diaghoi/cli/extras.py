@@ -20,7 +20,7 @@ MANY = 1000
 
 
 @dataclass(frozen=True, kw_only=True)
-class Further:
+class Extras:
     """Analyses beyond the diagnosis.
 
     Parameters
@@ -94,10 +94,10 @@ class Further:
             shown.start("looking for causes")
             result["annotation_causes"] = annotation_causes(diagnosis, *read.scenes).to_dict()
         if self.calibration:
-            from diaghoi.statistics.calibration import calibration
+            from diaghoi.statistics.calibration import measure_calibration
 
             shown.start("calibration")
-            scores = calibration(diagnosis)
+            scores = measure_calibration(diagnosis)
             result["calibration"] = scores.to_dict()
             result["notes"] += [scores.note] if scores.note else []
         if self.resamples is not None:

@@ -131,7 +131,7 @@ BAD = {
     "interval without resamples": (("--interval", "bcaa"), "did you mean 'bca'?"),
     "confidence without resamples": (("--confidence", "0"), "--confidence 0: must lie between"),
     "overlap": (("--pair-nms", "2"), "--pair-nms: the IoU must lie between 0 and 1, not 2"),
-    "threshold": (("--detection-threshold", "nan"), "--detection-threshold: nan is no score"),
+    "threshold": (("--detection-threshold", "nan"), "--detection-threshold: nan is not a score"),
     "picture of another kind": (("--figure", "c.gif"), "c.gif: cannot be drawn: the ending '.gif'"),
 }
 

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from diaghoi.choice.ask.answer_file import AskedFile
 from diaghoi.exceptions import InputError
+from diaghoi.language.answer_file import AnswerFile
 
 LINES = [{"image": f"{number}.jpg", "reply": "é\u2028\n\ud83d"} for number in range(3)]
 
 
 def written(path: Path, lines: list[dict[str, str]]) -> bytes:
-    with AskedFile(path) as file:
+    with AnswerFile(path) as file:
         for line in lines:
             file.keep(line)
     return path.read_bytes() if path.exists() else b""
@@ -27,13 +27,13 @@ def test_lines_are_read_back(tmp_path: Path) -> None:
     written(path, LINES[:2])
     written(path, LINES[2:])
     assert [json.loads(line) for line in path.read_text().splitlines()] == LINES
-    with AskedFile(path) as file:
+    with AnswerFile(path) as file:
         assert (file.lines, file.kept) == (LINES, 0)
 
 
 def test_the_file_is_made_with_the_first_line(tmp_path: Path) -> None:
-    with AskedFile(tmp_path / "a.jsonl") as file:
-        file.mend()
+    with AnswerFile(tmp_path / "a.jsonl") as file:
+        file.repair()
     assert list(tmp_path.iterdir()) == []
 
 
@@ -41,12 +41,12 @@ def test_a_line_is_on_the_disk_when_keep_returns(tmp_path: Path, monkeypatch) ->
     synced: list[bytes] = []
     path = tmp_path / "a.jsonl"
     monkeypatch.setattr(os, "fsync", lambda file: synced.append(path.read_bytes()))
-    with AskedFile(path) as file:
+    with AnswerFile(path) as file:
         file.keep(LINES[0])
         assert json.loads(synced[-1]) == LINES[0]
 
 
-def test_a_line_torn_at_any_byte_is_mended(tmp_path: Path) -> None:
+def test_a_line_torn_at_any_byte_is_repaired(tmp_path: Path) -> None:
     whole = written(tmp_path / "whole.jsonl", LINES)
     ends = [place + 1 for place, byte in enumerate(whole) if byte == ord("\n")]
     path = tmp_path / "a.jsonl"
@@ -54,21 +54,21 @@ def test_a_line_torn_at_any_byte_is_mended(tmp_path: Path) -> None:
         path.write_bytes(whole[:cut])
         # What lacks nothing but its end is whole.
         count = sum(cut >= end - 1 for end in ends)
-        with AskedFile(path) as file:
+        with AnswerFile(path) as file:
             assert file.lines == LINES[:count], cut
             assert path.read_bytes() == whole[:cut]
-            file.mend()
+            file.repair()
             for line in LINES[count:]:
                 file.keep(line)
         assert path.read_bytes() == whole, cut
 
 
-def test_what_a_lost_disk_left_at_the_end_is_mended(tmp_path: Path) -> None:
+def test_what_a_lost_disk_left_at_the_end_is_repaired(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     whole = written(path, LINES[:1])
     path.write_bytes(whole + b"\0" * 40)
-    with AskedFile(path) as file:
-        file.mend()
+    with AnswerFile(path) as file:
+        file.repair()
     assert path.read_bytes() == whole
 
 
@@ -76,8 +76,8 @@ def test_what_a_lost_disk_left_at_the_end_is_mended(tmp_path: Path) -> None:
     ("content", "message"),
     [
         (b"my notes", "starts with b'my notes', and holds no answers"),
-        (b"my notes\n", "line 1: b'my notes' is no line of answers"),
-        (b'{"HICO_0.jpg": {}}\n', "line 1: .* is no line of answers"),
+        (b"my notes\n", "line 1: b'my notes' is not a line of answers"),
+        (b'{"HICO_0.jpg": {}}\n', "line 1: .* is not a line of answers"),
         (b'{"HICO_0.jpg": {', "holds no answers"),
         (b'{"image": "a"}\n\xff\xfe\n{"image": "b"}\n', "line 2"),
         (b'[{"image": "a"}]\n', "line 1"),
@@ -90,7 +90,7 @@ def test_other_files_are_refused_and_left_alone(
     path = tmp_path / "a.jsonl"
     path.write_bytes(content)
     with pytest.raises(InputError, match=message):
-        AskedFile(path)
+        AnswerFile(path)
     assert path.read_bytes() == content
 
 
@@ -102,19 +102,19 @@ def test_an_empty_file_is_a_beginning(tmp_path: Path) -> None:
 
 def test_two_runs_do_not_write_one_file(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
-    with AskedFile(path) as one, AskedFile(path) as other:
+    with AnswerFile(path) as one, AnswerFile(path) as other:
         one.keep(LINES[0])
         for _ in range(2):
             with pytest.raises(InputError, match="another run writes to it; wait for its end"):
                 other.keep(LINES[1])
         with pytest.raises(InputError, match="another run writes to it"):
-            AskedFile(path)
+            AnswerFile(path)
     assert len(path.read_bytes().splitlines()) == 1
 
 
 def test_what_another_run_finished_meanwhile_is_not_added_to(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
-    with AskedFile(path) as file:
+    with AnswerFile(path) as file:
         written(path, LINES[:1])
         for _ in range(2):
             with pytest.raises(InputError, match="another run wrote to it; start again"):
@@ -124,7 +124,7 @@ def test_what_another_run_finished_meanwhile_is_not_added_to(tmp_path: Path) -> 
 
 def test_threads_do_not_mix_their_lines(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
-    with AskedFile(path) as file:
+    with AnswerFile(path) as file:
 
         def work(thread: int) -> None:
             for number in range(10):
@@ -150,7 +150,7 @@ def test_a_full_disk_leaves_whole_lines(tmp_path: Path, monkeypatch) -> None:
             raise OSError(28, "No space left on device")
         return real(file, data[:10])
 
-    with AskedFile(path) as file:
+    with AnswerFile(path) as file:
         monkeypatch.setattr(os, "write", full)
         with pytest.raises(InputError, match=r"cannot be written \(No space left .*make room"):
             file.keep(LINES[1])
@@ -163,7 +163,7 @@ def test_a_full_disk_leaves_whole_lines(tmp_path: Path, monkeypatch) -> None:
 
 def test_a_file_that_cannot_be_made(tmp_path: Path) -> None:
     with (
-        AskedFile(tmp_path / "no" / "a.jsonl") as file,
+        AnswerFile(tmp_path / "no" / "a.jsonl") as file,
         pytest.raises(InputError, match="cannot be written"),
     ):
         file.keep(LINES[0])

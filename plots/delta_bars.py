@@ -1,4 +1,4 @@
-"""What each error costs: bars of ΔmAP per oracle, for one or more detectors."""
+"""Cost of each error: bars of ΔmAP per oracle, for one or more detectors."""
 
 from __future__ import annotations
 
@@ -12,25 +12,26 @@ from matplotlib.ticker import MaxNLocator
 from diaghoi.exceptions import InputError, close_matches
 from diaghoi.oracles import ORACLES, TOTALS, error_title
 from diaghoi.plots.bar_legend import EDGE, bar_legend, hatch, paleness
-from diaghoi.plots.caption import protocol_of
+from diaghoi.plots.captions import protocol_of
 from diaghoi.plots.labels import (
+    MINUS,
     fitted,
     inches_of,
     model_names,
+    points,
     split_title,
     text_width,
 )
 from diaghoi.plots.style import DOUBLE_COLUMN, colour, lighter, paper
 
-HEIGHT = 2.4  # inches, where the figure is made here
+HEIGHT = 2.4  # inches: height of a new figure
 GROUP = 0.84  # width of the bars of one error, as a share of the distance between errors
-INCHES_FOR_FLAT_LABELS = 0.48  # room of an error from which its name fits without turning it
-FIGURE_SIZE = 6.0  # points
-INCHES_FOR_TURNED_FIGURES = 0.105  # width of a bar at whose end its height can stand upright
-MINUS = "\N{MINUS SIGN}"
+INCHES_FOR_FLAT_LABELS = 0.48  # width of an error from which its name fits horizontally
+NUMBER_SIZE = 6.0  # points
+INCHES_FOR_TURNED_NUMBERS = 0.105  # width of a bar from which a vertical 6 pt number fits above it
 
 
-class Delta(NamedTuple):
+class DeltaBar(NamedTuple):
     """One bar of the figure.
 
     Parameters
@@ -40,7 +41,7 @@ class Delta(NamedTuple):
     oracle : str
         Name of the oracle.
     delta : float or None
-        mAP with the error repaired less mAP, in percent points; None where it is undefined.
+        mAP with the error repaired minus mAP, in percent points; None if it is undefined.
     """
 
     model: str
@@ -52,7 +53,7 @@ def delta_map_table(
     results: Sequence[Mapping[str, Any]],
     split: str = "full",
     oracles: Sequence[str] | None = None,
-) -> list[Delta]:
+) -> list[DeltaBar]:
     """Collect the data of :func:`delta_map`, model by model.
 
     Parameters
@@ -68,13 +69,13 @@ def delta_map_table(
 
     Returns
     -------
-    list of Delta
+    list of DeltaBar
         One row for each model and error.
 
     Raises
     ------
     InputError
-        Where there is no result, one has no oracles, or a split or oracle is not known.
+        If there is no result, one has no oracles, or a split or oracle is not known.
     """
     if not results:
         raise InputError("results: there is nothing to draw; give at least one diagnosis")
@@ -82,7 +83,7 @@ def delta_map_table(
     found = [_oracles_of(model, result) for model, result in zip(models, results, strict=True)]
     names = _order(found) if oracles is None else list(oracles)
     return [
-        Delta(model, name, _delta(model, outcome, name, split))
+        DeltaBar(model, name, _delta(model, outcome, name, split))
         for model, outcome in zip(models, found, strict=True)
         for name in names
     ]
@@ -94,18 +95,18 @@ def delta_map(
     split: str = "full",
     oracles: Sequence[str] | None = None,
 ) -> Axes:
-    """Draw what each error costs: one group of bars per error, one bar per model.
+    """Draw the cost of each error: one group of bars per error, one bar per model.
 
-    The colour tells the error; lightness, and up to four models a hatch, tell the model. Bars of
-    negative differences hang below zero; undefined ones are left out. Above the bars stand the
-    labels of the models and the protocol.
+    Colour encodes the error; lightness, and a hatch for up to four models, the model. Bars of
+    negative differences point down; undefined ones are left out. Labels of the models and the
+    protocol are above the bars.
 
     Parameters
     ----------
     results, split, oracles
         See :func:`delta_map_table`.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; by default in a new figure of the width of two columns.
+        Where to draw; by default a new figure of the width of two columns.
 
     Returns
     -------
@@ -132,17 +133,17 @@ def delta_map(
     return ax
 
 
-def draw_bars(ax: Axes, rows: Sequence[Delta], room: float | None = None) -> None:
+def draw_bars(ax: Axes, rows: Sequence[DeltaBar], room: float | None = None) -> None:
     """Draw the bars, the names of the errors below them and the line at zero; nothing else.
 
     Parameters
     ----------
     ax : matplotlib.axes.Axes
         Where to draw.
-    rows : sequence of Delta
+    rows : sequence of DeltaBar
         One bar each.
     room : float, optional
-        Inches that each error has, by which figures and names are fitted; by default those of the
+        Width of each error in inches, to which numbers and names are fitted; by default that of the
         axes before layout.
     """
     models = list(dict.fromkeys(row.model for row in rows))
@@ -166,13 +167,13 @@ def _oracles_of(model: str, result: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _order(found: Sequence[Mapping[str, Any]]) -> list[str]:
-    """All oracles of the results: first those of the registry, in its order."""
+    """List the oracles of all results: those of the registry first, in its order."""
     names = dict.fromkeys(name for outcome in found for name in outcome)
     return [name for name in ORACLES if name in names] + [n for n in names if n not in ORACLES]
 
 
 def _delta(model: str, outcome: Mapping[str, Any], oracle: str, split: str) -> float | None:
-    """Look one difference up, in percent points."""
+    """Look up one difference, in percent points."""
     if oracle not in outcome:
         if oracle in ORACLES:
             return None
@@ -198,14 +199,15 @@ def _delta(model: str, outcome: Mapping[str, Any], oracle: str, split: str) -> f
 
 
 def _bars(
-    ax: Axes, rows: Sequence[Delta], models: Sequence[str], names: Sequence[str], room: float
+    ax: Axes, rows: Sequence[DeltaBar], models: Sequence[str], names: Sequence[str], room: float
 ) -> None:
     width = GROUP / len(models)
-    drawn = [(row, row.delta, bar_figure(row.delta)) for row in rows if row.delta is not None]
-    needed = max((text_width(figure, FIGURE_SIZE) for _, _, figure in drawn), default=0.0)
+    drawn = [(row, row.delta, points(row.delta)) for row in rows if row.delta is not None]
+    needed = max((text_width(number, NUMBER_SIZE) for _, _, number in drawn), default=0.0)
+    # All numbers are written the same way, or none: 0.03 inches keep neighbours apart.
     flat = room * width >= needed + 0.03
-    turned = not flat and room * width >= INCHES_FOR_TURNED_FIGURES
-    for row, delta, figure in drawn:
+    turned = not flat and room * width >= INCHES_FOR_TURNED_NUMBERS
+    for row, delta, number in drawn:
         model = models.index(row.model)
         place = names.index(row.oracle) + (model - (len(models) - 1) / 2) * width
         (bar,) = ax.bar(
@@ -214,29 +216,24 @@ def _bars(
             width * 0.92,
             color=lighter(colour(row.oracle), paleness(model, len(models))),
             edgecolor=EDGE,
+            # Edges of very thin bars would hide their fill.
             linewidth=min(0.4, 3.0 * room * width),
             hatch=hatch(model, len(models)),
         )
         bar.set_gid(f"{row.oracle}/{row.model}")
         if flat or turned:
-            above = figure[0] != MINUS
+            above = number[0] != MINUS
             ax.annotate(
-                figure,
+                number,
                 (place, delta),
                 xytext=(0, 1.5 if above else -1.5),
                 textcoords="offset points",
                 ha="center",
                 va="bottom" if above else "top",
-                fontsize=FIGURE_SIZE,
+                fontsize=NUMBER_SIZE,
                 rotation=0 if flat else 90,
             )
     ax.margins(x=0.01, y=0.18 if turned else 0.08)
-
-
-def bar_figure(delta: float) -> str:
-    """Write a difference with one decimal, or two where one would be no more than a tenth."""
-    shown = f"{delta:.1f}" if abs(delta) >= 0.095 else f"{delta:.2f}"
-    return "0" if float(shown) == 0 else shown.replace("-", MINUS)
 
 
 def _label_errors(ax: Axes, names: Sequence[str], room: float) -> None:
@@ -256,7 +253,7 @@ def _label_errors(ax: Axes, names: Sequence[str], room: float) -> None:
 
 
 def _head(ax: Axes, models: Sequence[str], results: Sequence[Mapping[str, Any]]) -> None:
-    """Name models and protocol above the bars; each model its own where the protocols differ."""
+    """Write models and protocol above the bars; each model with its own if protocols differ."""
     protocols = [protocol_of(result, "name") for result in results]
     if len(set(protocols)) > 1:
         models = [f"{model} ({name})" for model, name in zip(models, protocols, strict=True)]
@@ -265,8 +262,8 @@ def _head(ax: Axes, models: Sequence[str], results: Sequence[Mapping[str, Any]])
         bar_legend(ax, models, f"Protocol {protocols[0]}" if protocols[0] else "")
     else:
         size = 7.0
-        words = f"Protocol {protocols[0]}" if protocols[0] else ""
+        title = f"Protocol {protocols[0]}" if protocols[0] else ""
         if results[0].get("label"):
-            words = f" ({protocols[0]})" if protocols[0] else ""
-            words = fitted(models[0], inches_of(ax) - text_width(words, size), size) + words
-        ax.set_title(words, loc="left", fontsize=size, parse_math=False)
+            title = f" ({protocols[0]})" if protocols[0] else ""
+            title = fitted(models[0], inches_of(ax) - text_width(title, size), size) + title
+        ax.set_title(title, loc="left", fontsize=size, parse_math=False)

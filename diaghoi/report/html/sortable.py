@@ -1,4 +1,4 @@
-"""Tables per class and per image as columns, compact enough for thousands of rows in a page."""
+"""Tables per class and per image that a page sorts: columns, compact for thousands of rows."""
 
 from __future__ import annotations
 
@@ -11,15 +11,16 @@ import numpy as np
 
 from diaghoi.cases.cases import ERRORS
 from diaghoi.data.arrays.types import Array, BoolArray, FloatArray
+from diaghoi.data.table import UNDEFINED, percent
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.evaluation.errors import LABELS
+from diaghoi.evaluation.means import TITLES
 from diaghoi.oracles import ORACLES, TOTALS, error_title
 from diaghoi.report.html.words import definition_of, in_unicode, meaning_of
-from diaghoi.report.text import TITLES, percent
 
 
 @dataclass(frozen=True, kw_only=True)
-class Column:
+class SortableColumn:
     """One column of a table.
 
     Parameters
@@ -38,7 +39,7 @@ class Column:
     views : tuple of str
         The choices of columns that it belongs to; none for all. The name of an error is a choice.
     error : str
-        The error whose absence (zero or undefined) it tells; empty for none.
+        The error whose absence (zero or undefined) it shows; empty for none.
     """
 
     key: str
@@ -54,28 +55,28 @@ class Column:
         value = self.values[row]
         if self.kind in ("percent", "delta"):
             return percent(None if value is None else value / 1e4, signed=self.kind == "delta")
-        return "–" if value is None else f"{value:,}" if self.kind == "count" else str(value)
+        return UNDEFINED if value is None else f"{value:,}" if self.kind == "count" else str(value)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Sheet:
+class SortableTable:
     """A table of the page.
 
     Parameters
     ----------
-    columns : tuple of Column
+    columns : tuple of SortableColumn
         Of equal lengths.
     groups : dict of (rows,) bool array
         Rows that can be chosen, by the title of the choice.
     """
 
-    columns: tuple[Column, ...]
+    columns: tuple[SortableColumn, ...]
     groups: Mapping[str, BoolArray]
 
     def __len__(self) -> int:
         return len(self.columns[0].values)
 
-    def __getitem__(self, key: str) -> Column:
+    def __getitem__(self, key: str) -> SortableColumn:
         return next(column for column in self.columns if column.key == key)
 
     def to_json(self) -> str:
@@ -99,7 +100,7 @@ class Sheet:
         return text
 
 
-def class_sheet(diagnosis: Diagnosis) -> Sheet:
+def sortable_classes(diagnosis: Diagnosis) -> SortableTable:
     """Everything that is known of each HOI class that the protocol counts.
 
     Beyond :attr:`Diagnosis.classes`: the groups that a class belongs to, and the error that costs
@@ -117,7 +118,7 @@ def class_sheet(diagnosis: Diagnosis) -> Sheet:
     main = ("overview", *ERRORS)
     columns = [
         _numbers("class", "No.", "count", table["class"], "Number in the data set, from 1."),
-        _words("name", "Class", "name", table["name"]),
+        _texts("name", "Class", "name", table["name"]),
         *([_memberships(groups, len(predicted))] if groups else []),
         _numbers("annotated", "Annotated", "count", table["annotated"], "Annotated triplets."),
         _numbers("predicted", "Predicted", "count", predicted, "Predicted triplets.", main),
@@ -131,7 +132,7 @@ def class_sheet(diagnosis: Diagnosis) -> Sheet:
             "Share of the annotated triplets that any prediction finds.",
             ("overview",),
         ),
-        _words(
+        _texts(
             "costliest",
             "Costs most",
             "text",
@@ -150,33 +151,33 @@ def class_sheet(diagnosis: Diagnosis) -> Sheet:
         *_counts(table, diagnosis),
         *_deltas(table),
     ]
-    return Sheet(columns=tuple(columns), groups=groups)
+    return SortableTable(columns=tuple(columns), groups=groups)
 
 
-def image_sheet(diagnosis: Diagnosis) -> Sheet:
+def sortable_images(diagnosis: Diagnosis) -> SortableTable:
     """Count annotations, predictions and errors of each image; see :attr:`Diagnosis.images`."""
     table = diagnosis.images
     names = [name or f"image {row}" for row, name in enumerate(table["image"].tolist(), 1)]
     columns = (
-        _words("image", "Image", "name", names),
+        _texts("image", "Image", "name", names),
         _numbers("annotated", "Annotated", "count", table["annotated"], "Annotated triplets."),
         _numbers("predicted", "Predicted", "count", table["predicted"], "Predicted triplets."),
         _found(table, ()),
         *_counts(table, diagnosis),
     )
-    return Sheet(columns=columns, groups={})
+    return SortableTable(columns=columns, groups={})
 
 
-def _words(
+def _texts(
     key: str,
     title: str,
     kind: Literal["name", "text"],
     values: Any,
     about: str = "",
     views: tuple[str, ...] = (),
-) -> Column:
-    words = [None if value is None else in_unicode(str(value)) for value in values]
-    return Column(key=key, title=title, kind=kind, values=words, about=about, views=views)
+) -> SortableColumn:
+    texts = [None if value is None else in_unicode(str(value)) for value in values]
+    return SortableColumn(key=key, title=title, kind=kind, values=texts, about=about, views=views)
 
 
 def _numbers(
@@ -187,9 +188,9 @@ def _numbers(
     about: str = "",
     views: tuple[str, ...] = (),
     error: str = "",
-) -> Column:
+) -> SortableColumn:
     shown = values.tolist() if kind == "count" else _hundredths(values)
-    return Column(
+    return SortableColumn(
         key=key, title=title, kind=kind, values=shown, about=about, views=views, error=error
     )
 
@@ -201,12 +202,12 @@ def _hundredths(fractions: FloatArray) -> list[int | None]:
     return [value if is_known else None for value, is_known in zip(whole, known, strict=True)]
 
 
-def _found(table: Mapping[str, Array], views: tuple[str, ...]) -> Column:
+def _found(table: Mapping[str, Array], views: tuple[str, ...]) -> SortableColumn:
     about = "Predictions that find an annotated triplet."
     return _numbers("true_positive", "True positive", "count", table["true_positive"], about, views)
 
 
-def _counts(table: Mapping[str, Array], diagnosis: Diagnosis) -> list[Column]:
+def _counts(table: Mapping[str, Array], diagnosis: Diagnosis) -> list[SortableColumn]:
     """One column for each kind of error that is counted."""
     columns = []
     for error in ERRORS:
@@ -218,7 +219,7 @@ def _counts(table: Mapping[str, Array], diagnosis: Diagnosis) -> list[Column]:
     return columns
 
 
-def _deltas(table: Mapping[str, Array]) -> list[Column]:
+def _deltas(table: Mapping[str, Array]) -> list[SortableColumn]:
     """One column for each oracle: what it changes in AP."""
     columns = []
     for name in ORACLES:
@@ -230,12 +231,12 @@ def _deltas(table: Mapping[str, Array]) -> list[Column]:
     return columns
 
 
-def _memberships(groups: Mapping[str, BoolArray], rows: int) -> Column:
+def _memberships(groups: Mapping[str, BoolArray], rows: int) -> SortableColumn:
     """Name the groups that each class belongs to."""
     titles = [
         ", ".join(title for title, members in groups.items() if members[row]) for row in range(rows)
     ]
-    return _words("group", "Group", "text", titles, "Groups of classes.", ("overview", *ERRORS))
+    return _texts("group", "Group", "text", titles, "Groups of classes.", ("overview", *ERRORS))
 
 
 def _costliest(

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from diaghoi.report.extras import extra_tables
 from diaghoi.report.text import print_report
-from diaghoi.report.variants import HEADS, variant_rows
 
 
 @pytest.fixture
@@ -65,7 +65,7 @@ def test_a_report_without_variants_says_nothing_of_them(result) -> None:
 
 
 def test_every_row_has_a_cell_for_each_heading(with_variants) -> None:
-    rows = variant_rows(with_variants)
-    names = [row[0] for row in rows]
+    (table,) = extra_tables(with_variants, {"full": "Full"})
+    names = [row.title for row in table.rows]
     assert names == ["As given", "Pair NMS 0.7", "", "Detection threshold 0.99", ""]
-    assert {len(row) for row in rows} == {len(HEADS)}
+    assert {len(row.cells) for row in table.rows} == {len(table.columns)}

@@ -1,4 +1,4 @@
-"""A few images seen closely: what each box of a prediction is near to."""
+"""A few images matched again, to find the boxes nearest to those of a prediction."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from diaghoi.evaluation.matching import Match, match
 
 
 @dataclass(frozen=True, kw_only=True)
-class Near:
-    """The annotated box that a predicted one overlaps most, or the other way round.
+class NearestBox:
+    """The annotated box that a predicted box overlaps most, or the reverse.
 
     Parameters
     ----------
     box : int
-        Row of the box table; -1 where there is no box to compare with.
+        Row of the box table; -1 if there is no box to compare with.
     iou : float
-        Intersection over union, 0 where they do not overlap.
+        Intersection over union; 0 if they do not overlap.
     """
 
     box: int = -1
@@ -31,17 +31,17 @@ class Near:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class CloseUp:
-    """Some images of joined scenes, matched again by themselves.
+class MatchedImages:
+    """A few images of joined scenes, matched again by themselves.
 
     Parameters
     ----------
     annotations, predictions : Scenes
         Of these images alone.
     matched : Match
-        Their match.
+        The match of the two.
     annotation_rows, prediction_rows : (A,) and (T,) int array
-        The rows that their triplets have among all, ascending.
+        The rows of their triplets in the whole scenes, ascending.
     """
 
     annotations: Scenes
@@ -53,49 +53,49 @@ class CloseUp:
     @staticmethod
     def of(
         annotations: Scenes, predictions: Scenes, images: IntArray, protocol: Protocol
-    ) -> CloseUp:
-        """Look closely at some images of joined scenes."""
+    ) -> MatchedImages:
+        """Take and match some images of joined scenes."""
         images = np.unique(images)
-        wanted = marked(images, len(annotations))
+        taken = marked(images, len(annotations))
         mine, theirs = annotations.take(images), predictions.take(images)
-        return CloseUp(
+        return MatchedImages(
             annotations=mine,
             predictions=theirs,
             matched=match(mine, theirs, protocol),
-            annotation_rows=np.flatnonzero(wanted[annotations.triplet_image]),
-            prediction_rows=np.flatnonzero(wanted[predictions.triplet_image]),
+            annotation_rows=np.flatnonzero(taken[annotations.triplet_image]),
+            prediction_rows=np.flatnonzero(taken[predictions.triplet_image]),
         )
 
     @property
     def protocol(self) -> Protocol:
-        """The choices."""
+        """The protocol of the match."""
         return self.matched.protocol
 
     def annotated(self, row: int) -> int:
-        """Annotated triplet here that is a row among all."""
+        """Return the annotated triplet here, given its row in the whole scenes."""
         return int(np.searchsorted(self.annotation_rows, row))
 
     def predicted(self, row: int) -> int:
-        """Predicted triplet here that is a row among all."""
+        """Return the predicted triplet here, given its row in the whole scenes."""
         return int(np.searchsorted(self.prediction_rows, row))
 
     def boxes(self, scenes: Scenes, triplet: int) -> tuple[int, int]:
-        """Boxes of the human and of the object of a triplet; -1 for no object."""
+        """Return the human and object boxes of a triplet; -1 for no object."""
         pair = scenes.triplet_pair[triplet]
         return int(scenes.pair_human[pair]), int(scenes.pair_object[pair])
 
-    def closest(self, box: int, among: BoolArray | None = None) -> Near:
-        """Find the annotated box that a predicted one overlaps most, of those it is compared with.
+    def closest(self, box: int, among: BoolArray | None = None) -> NearestBox:
+        """Find the annotated box that a predicted one overlaps most, among comparable categories.
 
         Parameters
         ----------
         box : int
-            Row of the predicted boxes; -1 is near to nothing.
+            Row of the predicted boxes, or -1 for no box.
         among : (Ba,) bool array, optional
-            The annotated boxes to look at.
+            The annotated boxes to consider; all by default.
         """
         if box < 0:
-            return Near()
+            return NearestBox()
         overlap = self.matched.overlap
         run = slice(overlap.start[box], overlap.start[box] + overlap.count[box])
         annotated, value = overlap.annotated[run], overlap.value[run]
@@ -103,39 +103,35 @@ class CloseUp:
             annotated, value = annotated[among[annotated]], value[among[annotated]]
         return _largest(annotated, value)
 
-    def closest_of_all(self, box: int) -> Near:
-        """Find the annotated box that a predicted one overlaps most, whatever the categories."""
+    def closest_of_all(self, box: int) -> NearestBox:
+        """Find the annotated box that a predicted one overlaps most, regardless of category."""
         boxes = np.flatnonzero(self.annotations.box_image == self.predictions.box_image[box])
         mine = np.repeat(self.predictions.box_xyxy[box][None], len(boxes), axis=0)
         return _largest(boxes, iou(mine, self.annotations.box_xyxy[boxes], self.protocol.margin))
 
-    def closest_predicted(self, box: int, among: IntArray) -> Near:
-        """Find the predicted box that an annotated one overlaps most, of those compared with it.
+    def closest_predicted(self, box: int, among: IntArray) -> NearestBox:
+        """Find the predicted box that an annotated one overlaps most, among comparable categories.
 
         Parameters
         ----------
         box : int
             Row of the annotated boxes.
         among : int array
-            The predicted boxes to look at.
+            The predicted boxes to consider.
         """
         overlap = self.matched.overlap
         owner = np.repeat(np.arange(len(overlap.start)), overlap.count)
-        wanted = (overlap.annotated == box) & np.isin(owner, among)
-        return _largest(owner[wanted], overlap.value[wanted])
+        chosen = (overlap.annotated == box) & np.isin(owner, among)
+        return _largest(owner[chosen], overlap.value[chosen])
 
     def iou(self, predicted: int, annotated: int) -> float:
-        """Intersection over union of two boxes that are compared."""
+        """Return the intersection over union of two boxes of comparable categories."""
         overlap = self.matched.overlap
         return float(overlap.value[overlap.entry(np.array(predicted), np.array(annotated))])
 
-    def reached(self, value: float) -> bool:
-        """Tell whether an IoU is enough."""
-        return value > self.protocol.iou if self.protocol.strict else value >= self.protocol.iou
 
-
-def _largest(boxes: IntArray, values: FloatArray) -> Near:
+def _largest(boxes: IntArray, values: FloatArray) -> NearestBox:
     if not len(boxes):
-        return Near()
+        return NearestBox()
     best = int(np.argmax(values))
-    return Near(box=int(boxes[best]), iou=float(values[best]))
+    return NearestBox(box=int(boxes[best]), iou=float(values[best]))

@@ -1,0 +1,243 @@
+"""One table for every presentation: text, Markdown, LaTeX, CSV, pages and notebooks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+Better = Literal["higher", "lower"]
+Unit = Literal["percent", "points", "count", "number"]
+UNDEFINED = "–"
+# Factor and decimals with which the values of each unit are shown.
+SHOWN: dict[Unit, tuple[int, int]] = {
+    "percent": (100, 2),
+    "points": (100, 2),
+    "count": (1, 0),
+    "number": (1, 1),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Column:
+    """A column of figures.
+
+    Parameters
+    ----------
+    key : str
+        Its name for machines, for instance ``default.rare``; unique in the table. Empty where
+        the table is only read by people.
+    title : str
+        Its name for people; may have several lines.
+    unit : {"percent", "points", "count", "number"}
+        What is shown; ``percent`` and ``points`` (signed differences) are fractions in the values.
+    better : {"higher", "lower"} or None
+        Which values are better; None where that cannot be said.
+    group : str
+        Title that neighbouring columns share; empty for none.
+    width : int
+        Letters that the column takes at least in text, so that tables line up; 0 for what its
+        cells need.
+    """
+
+    key: str = ""
+    title: str
+    unit: Unit = "percent"
+    better: Better | None = None
+    group: str = ""
+    width: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cell:
+    """A figure in a table.
+
+    Parameters
+    ----------
+    value : float or None
+        As in the result; None where it is undefined, and in tables of texts.
+    text : str
+        As people read it, without the mark.
+    best : bool
+        Whether no other figure of the column is better, as far as the figures are shown.
+    mark : str
+        Follows the text; the caption of the table explains it.
+    """
+
+    value: float | None = None
+    text: str = ""
+    best: bool = False
+    mark: str = ""
+
+    @property
+    def shown(self) -> str:
+        """The text with its mark."""
+        return self.text + self.mark
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """A row of a table.
+
+    Parameters
+    ----------
+    titles : tuple of str
+        What heads the row: one text for each of the heads of the table.
+    cells : tuple of Cell
+        One for each column.
+    key : str
+        The oracle or error label that the row is about; empty for none.
+    kind : {"entry", "mean", "difference"}
+        Whether the figures are those of one entry, for instance of a model, the mean of the entries
+        above, or the difference of two means.
+    indented : bool
+        Whether the row belongs to the one above.
+    """
+
+    titles: tuple[str, ...]
+    cells: tuple[Cell, ...]
+    key: str = ""
+    kind: Literal["entry", "mean", "difference"] = "entry"
+    indented: bool = False
+
+    @property
+    def title(self) -> str:
+        """The first of the titles."""
+        return self.titles[0]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RowGroup:
+    """Rows that belong together; a rule separates them from others.
+
+    Parameters
+    ----------
+    title : str
+        For instance "One-stage"; empty where the rows need no title.
+    rows : tuple of Row
+        In the order in which they are shown.
+    """
+
+    title: str = ""
+    rows: tuple[Row, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Table:
+    """A table, without anything that belongs to one way to present it.
+
+    Parameters
+    ----------
+    key : str
+        Its name for machines; empty where it is only read by people.
+    title : str
+        Its name for people, with the unit; empty where the first head says it.
+    heads : tuple of str
+        Titles of the columns of text on the left, such as "Model" and "Backbone".
+    columns : tuple of Column
+        The columns of figures.
+    row_groups : tuple of RowGroup
+        The rows.
+    grouping : str
+        What the titles of the row groups say about their rows, such as "Stage".
+    caption : str
+        What a reader has to know; one line for each remark.
+    best : str
+        What the best figure of a column is, in words.
+    """
+
+    key: str = ""
+    title: str = ""
+    heads: tuple[str, ...]
+    columns: tuple[Column, ...]
+    row_groups: tuple[RowGroup, ...]
+    grouping: str = ""
+    caption: str = ""
+    best: str = ""
+
+    @property
+    def rows(self) -> tuple[Row, ...]:
+        """All rows, without their groups."""
+        return tuple(row for group in self.row_groups for row in group.rows)
+
+    @property
+    def marked(self) -> bool:
+        """Whether some figure is the best of its column."""
+        return any(cell.best for row in self.rows for cell in row.cells)
+
+
+def text_row(title: str, *texts: str, key: str = "", indented: bool = False) -> Row:
+    """Make a row of a table that only people read.
+
+    Parameters
+    ----------
+    title : str
+        What heads the row.
+    texts : str
+        One for each column.
+    key, indented
+        As of :class:`Row`.
+    """
+    cells = tuple(Cell(text=text) for text in texts)
+    return Row(titles=(title,), cells=cells, key=key, indented=indented)
+
+
+def text_table(
+    head: str,
+    titles: Sequence[str],
+    *row_groups: Sequence[Row],
+    caption: str = "",
+    widths: Sequence[int] = (),
+) -> Table:
+    """Make a table that only people read, of rows from :func:`text_row`.
+
+    Parameters
+    ----------
+    head : str
+        Title of the first column, which names the table.
+    titles : sequence of str
+        Those of the other columns.
+    row_groups : sequence of Row
+        The rows, in one group or several.
+    caption : str
+        As of :class:`Table`.
+    widths : sequence of int
+        Letters that each column takes at least in text; by default what the cells need.
+    """
+    widths = widths or [0] * len(titles)
+    return Table(
+        heads=(head,),
+        columns=tuple(
+            Column(title=title, width=width) for title, width in zip(titles, widths, strict=True)
+        ),
+        row_groups=tuple(RowGroup(rows=tuple(rows)) for rows in row_groups),
+        caption=caption,
+    )
+
+
+def shown(value: float | None, unit: Unit, *, signed: bool = False) -> str:
+    """Show a figure; a dash for None.
+
+    Parameters
+    ----------
+    value : float or None
+        A fraction where the unit is percent or points.
+    unit : {"percent", "points", "count", "number"}
+        Two decimals for percent and points, which always has a sign; none for counts; one for other
+        numbers.
+    signed : bool
+        Show the sign of positive figures too, because this is a difference.
+    """
+    if value is None:
+        return UNDEFINED
+    factor, decimals = SHOWN[unit]
+    text = f"{factor * value:{'+' if signed or unit == 'points' else ''},.{decimals}f}"
+    # A difference that rounds to nothing has no sign.
+    return (
+        text.replace("-", "−") if any(digit in text for digit in "123456789") else text.lstrip("+-")
+    )
+
+
+def percent(value: float | None, *, signed: bool = False) -> str:
+    """Show a fraction in percent with two decimals; a dash for None."""
+    return shown(value, "percent", signed=signed)

@@ -1,0 +1,149 @@
+"""Tables of what a report holds beyond the diagnosis: variants, intervals, additive costs, causes.
+
+Variants stand beside the run itself, as in tables 5 and 6 of the Diag-HOI paper.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from diaghoi.cases.causes import CAUSES
+from diaghoi.data.table import UNDEFINED, Row, Table, Unit, percent, shown, text_row, text_table
+from diaghoi.oracles import ERRORS, ORACLES
+
+Result = Mapping[str, Any]
+# Part of a result, key in it, heading in two lines, and unit.
+VARIANT_COLUMNS: tuple[tuple[str, str, str, Unit], ...] = (
+    ("pairs", "per_image", "Pairs\nan image", "number"),
+    ("pairs", "recall", "Pair\nrecall, %", "percent"),
+    ("pairs", "precision", "Pair\nprecision, %", "percent"),
+    ("map", "full", "\nmAP, %", "percent"),
+)
+
+
+def extra_tables(result: Result, titles: Mapping[str, str]) -> Iterator[Table]:
+    """Make the tables of all that was asked for.
+
+    Parameters
+    ----------
+    result : mapping
+        The report; keys that are not there give no table.
+    titles : mapping
+        Title of each split that the report shows, by its key.
+    """
+    if "variants" in result:
+        yield _variants(result)
+    if "intervals" in result:
+        yield _intervals(result, titles)
+    if result.get("attribution", {}).get("map") is not None:
+        yield _attribution(result)
+    if "annotation_causes" in result:
+        yield _causes(result, titles)
+    if "calibration" in result:
+        yield _calibration(result)
+
+
+def _variants(result: Result) -> Table:
+    """Show a run and its variants; below each variant its difference in brackets."""
+    rows = [text_row("As given", *_variant_cells(result))]
+    for name, variant in result["variants"].items():
+        rows.append(text_row(name[:1].upper() + name[1:], *_variant_cells(variant)))
+        difference = _variant_cells(variant["difference"], signed=True)
+        rows.append(text_row("", *(f"({text})" for text in difference)))
+    heads = [head for *_, head, _ in VARIANT_COLUMNS]
+    return text_table(
+        "Variants",
+        heads,
+        rows,
+        caption="In brackets the difference from the run as it was given.",
+        widths=[max(9, *map(len, head.splitlines())) for head in heads],
+    )
+
+
+def _variant_cells(figures: Result, *, signed: bool = False) -> list[str]:
+    return [
+        shown(figures[part][key], unit, signed=signed) for part, key, _, unit in VARIANT_COLUMNS
+    ]
+
+
+def _intervals(result: Result, titles: Mapping[str, str]) -> Table:
+    """Bounds of the figures that people quote; all are in the JSON."""
+    settings, intervals = result["bootstrap"], result["intervals"]
+    rows: list[Row] = []
+
+    def add(name: str, path: str, *, signed: bool = False) -> None:
+        found = [intervals.get(path.format(split)) for split in titles]
+        if any(bounds is not None for bounds in found):
+            rows.append(text_row(name, *(bounds_text(bounds, signed=signed) for bounds in found)))
+
+    def add_one(name: str, path: str) -> None:
+        bounds = intervals.get(path)
+        if bounds is not None:
+            rows.append(text_row(name, bounds_text(bounds), *[""] * (len(titles) - 1)))
+
+    add("Official, Default", "official.default.{}")
+    add("Official, Known Object", "official.known_object.{}")
+    add_one("Official, agent", "official.agent.ap")
+    add_one("Official, scenario 1", "official.scenario_1.ap")
+    add_one("Official, scenario 2", "official.scenario_2.ap")
+    add(f"Protocol {result['protocol']['name']}", "map.{}")
+    for name, oracle in ORACLES.items():
+        add(f"ΔmAP, {oracle.title.lower()}", f"oracles.{name}.delta_map.{{}}", signed=True)
+    add_one("Pair recall", "pairs.recall")
+    add_one("Pair precision", "pairs.precision")
+    add_one("Negatives", "negatives.ap")
+    add_one("Actions", "actions.map")
+    return text_table(
+        f"Intervals, {100 * settings['confidence']:g} %",
+        list(titles.values()),
+        rows,
+        caption=f"From {settings['resamples']:,} resamples of the images, {settings['method']}, "
+        f"seed {settings['seed']}.",
+    )
+
+
+def bounds_text(bounds: Sequence[float] | None, *, signed: bool = False) -> str:
+    """Show an interval in percent; a dash for None."""
+    if bounds is None:
+        return UNDEFINED
+    low, high = (percent(bound, signed=signed) for bound in bounds)
+    return f"{low} to {high}"
+
+
+def _attribution(result: Result) -> Table:
+    values = result["attribution"]
+    alone = {name: result["oracles"][name]["delta_map"]["full"] for name in ERRORS}
+
+    def row(title: str, alone: float | None, value: float | None, key: str = "") -> Row:
+        return text_row(title, shown(alone, "points"), shown(value, "points"), key=key)
+
+    return text_table(
+        "What errors cost",
+        ("ΔmAP alone", "Shapley value"),
+        [row(ORACLES[name].title, alone[name], values[name], name) for name in ERRORS],
+        [row("Sum", sum(alone.values()), values["total"])],
+        caption=f"Shapley values add up: from mAP {percent(values['map'])} to "
+        f"{percent(values['map_repaired'])} with all seven errors repaired.",
+    )
+
+
+def _causes(result: Result, titles: Mapping[str, str]) -> Table:
+    rows = [
+        text_row(
+            CAUSES[name].title if name in CAUSES else name,
+            shown(cause["count"], "count"),
+            percent(cause["share"]),
+            *(shown(cause["delta_map"].get(split), "points") for split in titles),
+        )
+        for name, cause in result["annotation_causes"].items()
+    ]
+    heads = ("Count", "Share, %", *(f"ΔmAP\n{title}" for title in titles.values()))
+    return text_table("False positives by likely cause", heads, rows)
+
+
+def _calibration(result: Result) -> Table:
+    found = result["calibration"]
+    names = {"ece": "Expected calibration error", "mce": "Largest in a bin", "brier": "Brier score"}
+    rows = [text_row(title, percent(found[key])) for key, title in names.items() if key in found]
+    return text_table("Calibration of triplet scores, %", ("All",), rows)

@@ -1,0 +1,200 @@
+"""Tables and prose as a terminal shows them and a log file keeps them; no colour needed."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from rich import box
+from rich.cells import cell_len
+from rich.console import Console
+from rich.table import Table as Grid
+from rich.text import Text
+
+from diaghoi.data.table import Column, RowGroup, Table
+from diaghoi.exceptions import printable
+from diaghoi.report.layout import column_blocks, group_runs, widened
+
+# Letters of a table without a title of its own, so that those of a report line up.
+WIDTH = 76
+# Longer titles of rows, such as names of models and backbones, are broken.
+LONGEST = (28, 16)
+INDENT = "  "
+MARK = "*"
+
+
+class Widths(NamedTuple):
+    """Letters of the columns of a table, of the gap before each figure, and of the star behind it.
+
+    The star has its place in the gap.
+    """
+
+    texts: list[int]
+    figures: list[int]
+    gap: int
+    star: int
+
+
+def print_table(console: Console, table: Table) -> None:
+    """Print a table, its title above and its caption below.
+
+    A table with a title, as of a comparison, is set tight, and what does not fit the console is
+    continued below. The others keep their width on a narrower console, so that no figure is cut.
+
+    Parameters
+    ----------
+    console : rich.console.Console
+        Where to print; where it has no bold type, the best of a column have a star.
+    table : Table
+        What to print.
+    """
+    if table.title:
+        print_line(console, table.title, style="bold")
+    widths = _tight(table) if table.title else _aligned(table)
+    texts = widths.texts
+    places = list(range(len(table.columns)))
+    blocks = [places]
+    if table.title:
+        room = console.width - sum(size + widths.gap for size in texts)
+        blocks = column_blocks(table.columns, [size + widths.gap for size in widths.figures], room)
+    total = 0
+    for number, block in enumerate(blocks):
+        if number:
+            console.print()
+            texts = texts[:1]
+        _print_group_titles(console, table, widths, texts, block)
+        grid = _grid(table, widths, texts, block)
+        for group in table.row_groups:
+            _add_rows(console, grid, group, widths._replace(texts=texts), block)
+        total = sum(column.width or 0 for column in grid.columns) + len(grid.columns) - 1
+        for line in console.render_lines(grid, console.options.update_width(total)):
+            text = Text.assemble(*((printable(part.text), part.style or "") for part in line))
+            text.rstrip()
+            console.print(text, soft_wrap=True)
+    for remark in table.caption.splitlines():
+        print_line(console, remark, width=console.width if table.title else total)
+    if table.marked:
+        print_line(console, f"{MARK if console.color_system is None else 'Bold'}: {table.best}.")
+
+
+def print_line(console: Console, line: str, style: str = "", width: int | None = None) -> None:
+    """Print a line of prose, broken at words where the console, or a width, is narrower."""
+    # As Text, square brackets in names are not taken for markup.
+    for part in Text(printable(line), style=style).wrap(console, width or console.width):
+        part.rstrip()
+        console.print(part, soft_wrap=True)
+
+
+def wrapped(parts: list[str], console: Console) -> list[str]:
+    """Join parts with `` | `` to lines that fit the console; no part is broken."""
+    lines = [parts[0]]
+    for part in parts[1:]:
+        longer = f"{lines[-1]} | {part}"
+        if len(longer) <= console.width - 2:
+            lines[-1] = longer
+        else:
+            lines[-1] += " |"
+            lines.append(f"  {part}")
+    return lines
+
+
+def _aligned(table: Table) -> Widths:
+    """Make the table at least as wide as all of a report."""
+    needed = [
+        max(map(cell_len, (*column.title.split("\n"), *figures)))
+        for column, figures in zip(table.columns, _figures(table), strict=True)
+    ]
+    least = [column.width or width for column, width in zip(table.columns, needed, strict=True)]
+    first, *others = _titles(table)
+    gap = 3
+    first = max(first, WIDTH - sum(width + gap for width in least))
+    return Widths([first, *others], list(map(max, needed, least)), gap, 0)
+
+
+def _tight(table: Table) -> Widths:
+    """Make the columns as narrow as their figures and the words of their titles."""
+    figures = [
+        max(map(cell_len, (*figures, *column.title.split())))
+        for column, figures in zip(table.columns, _figures(table), strict=True)
+    ]
+    gap = 2
+    titles = [min(*sizes) for sizes in zip(_titles(table), LONGEST, strict=False)]
+    return Widths(titles, widened(table.columns, figures, gap), gap, 1)
+
+
+def _figures(table: Table) -> list[list[str]]:
+    """List the figures of each column as they are shown."""
+    return [[row.cells[place].shown for row in table.rows] for place in range(len(table.columns))]
+
+
+def _titles(table: Table) -> list[int]:
+    """Letters that each column of titles needs."""
+    first = [table.heads[0], *(group.title for group in table.row_groups)]
+    first += [
+        _indent(group, row.indented) + row.title for group in table.row_groups for row in group.rows
+    ]
+    others = [
+        (head, *(row.titles[place] for row in table.rows))
+        for place, head in enumerate(table.heads[1:], 1)
+    ]
+    return [max(map(cell_len, texts)) for texts in (first, *others)]
+
+
+def _indent(group: RowGroup, indented: bool) -> str:
+    return INDENT if group.title or indented else ""
+
+
+def _grid(table: Table, widths: Widths, texts: Sequence[int], block: Sequence[int]) -> Grid:
+    """Make a grid without rows for some of the columns of a table."""
+    grid = Grid(
+        box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 0), header_style="bold"
+    )
+    for head, size in zip(table.heads, texts, strict=False):
+        size += widths.star
+        grid.add_column(Text(head), width=size, vertical="bottom", overflow="fold")
+    for place in block:
+        size = widths.figures[place]
+        lines = _title_lines(table.columns[place], size if table.title else 0)
+        title = Text("\n".join(line + " " * widths.star for line in lines))
+        grid.add_column(title, width=size + widths.gap - 1, justify="right", vertical="bottom")
+    return grid
+
+
+def _title_lines(column: Column, width: int) -> list[str]:
+    """Break the title of a column at words where it has a width; 0 for none."""
+    if not width:
+        return column.title.split("\n")
+    return textwrap.wrap(column.title, width, break_on_hyphens=False)
+
+
+def _add_rows(
+    console: Console, grid: Grid, group: RowGroup, widths: Widths, block: Sequence[int]
+) -> None:
+    if group.title:
+        grid.add_row(Text(group.title, style="bold"))
+    for row in group.rows:
+        indent = _indent(group, row.indented)
+        lines = Text(row.title).wrap(console, widths.texts[0] - len(indent))
+        title = Text("\n").join(Text(indent) + line for line in lines)
+        figures = []
+        for cell in (row.cells[place] for place in block):
+            star = MARK if cell.best and console.color_system is None else " "
+            text = cell.shown + star * widths.star
+            figures.append(Text(text, style="bold" if cell.best else ""))
+        grid.add_row(title, *map(Text, row.titles[1 : len(widths.texts)]), *figures)
+    if not widths.star:
+        grid.add_section()
+
+
+def _print_group_titles(
+    console: Console, table: Table, widths: Widths, texts: Sequence[int], block: Sequence[int]
+) -> None:
+    """Print the titles of groups of columns, if there are any, over the middle of their columns."""
+    columns = [table.columns[place] for place in block]
+    line = " " * sum(size + widths.gap for size in texts)
+    for group, members in group_runs(columns):
+        room = sum(widths.figures[block[place]] + widths.gap for place in members) - cell_len(group)
+        line += " " * (room - room // 2) + group + " " * (room // 2)
+    if line.strip():
+        console.print(Text(line.rstrip(), style="bold"), soft_wrap=True)
