@@ -1,4 +1,4 @@
-"""The one exception for what a user can mend, and how its messages are made."""
+"""The one exception for errors that a user can fix, and helpers for its messages."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ from collections.abc import Iterable, Sequence
 class InputError(ValueError):
     """Input that cannot be used, with a message for the person who gave it.
 
-    The message names what is wrong, where (file, image, field, value) and what to do. The command
-    line prints it as one line and leaves with exit code 2. Whatever names a file may hold, it has
-    no line ends, no commands for a terminal, and nothing that cannot be written.
+    The message states what is wrong, where (file, image, field, value) and what to do. The command
+    line prints it as one line and exits with code 2. Names from files can be hostile, so the
+    message never contains line breaks, terminal control sequences or unprintable characters.
 
     Parameters
     ----------
     message : str
-        What to say.
+        The text.
     """
 
     def __init__(self, message: str) -> None:
         super().__init__(short(printable(message), LONGEST_MESSAGE))
 
 
-# Of a message, and of a name in it, so many letters are shown.
+# Most characters shown of a message, and of a name within it.
 LONGEST_MESSAGE, LONGEST_NAME = 2000, 200
 
 
 def printable(text: str) -> str:
-    r"""Write what cannot be seen, or printed at all, as its number: ``\x1b``."""
+    r"""Escape characters that cannot be printed: ``\x1b``."""
     if text.isprintable():
         return text
     return "".join(
@@ -38,7 +38,7 @@ def printable(text: str) -> str:
 
 
 def short(text: str, longest: int = LONGEST_NAME) -> str:
-    """Leave out the middle of a text that is longer than any real one."""
+    """Cut the middle out of a text that is longer than any real one."""
     half = longest // 2
     return text if len(text) <= longest else f"{text[:half]}...{text[-half:]}"
 
@@ -49,29 +49,29 @@ def close_matches(name: str, choices: Iterable[str]) -> str:
     Parameters
     ----------
     name : str
-        What was found.
+        The name found.
     choices : iterable of str
-        What would have been right.
+        The valid names.
 
     Returns
     -------
     str
-        `` (did you mean 'ride'?)``, or an empty string where nothing is close.
+        `` (did you mean 'ride'?)``, or an empty string if nothing is close.
     """
-    if len(name) > LONGEST_NAME:  # comparing takes the longer, the longer both are
+    if len(name) > LONGEST_NAME:  # the time of the comparison grows with the product of the lengths
         return ""
     near = [choice for choice in choices if len(choice) <= LONGEST_NAME]
     close = difflib.get_close_matches(name, near, n=3)
     return f" (did you mean {' or '.join(map(repr, close))}?)" if close else ""
 
 
-def number_of(thing: str, number: int) -> str:
-    """Say how many there are of a thing: ``1 image``, ``1,000 images``."""
-    return f"{number:,} {thing}{'' if number == 1 else 's'}"
+def number_of(noun: str, number: int) -> str:
+    """Write a number with its noun: ``1 image``, ``1,000 images``."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def some_of(names: Sequence[str], first: int = 5) -> str:
-    """Name the first few of many things: ``a, b, c, d, e and 12 more``."""
+    """List the first few of many names: ``a, b, c, d, e and 12 more``."""
     shown = ", ".join(short(str(name)) for name in names[:first])
     more = len(names) - first
     return f"{shown} and {more} more" if more > 0 else shown

@@ -26,7 +26,7 @@ from support.rater_server import Model, Reply, serving, text
 
 import diaghoi
 from diaghoi import cli as command_line
-from diaghoi.cli.app import app
+from diaghoi.cli.commands import app
 from diaghoi.data.protocol import PROTOCOLS
 from diaghoi.formats import FORMATS
 from diaghoi.oracles import ERRORS

@@ -8,20 +8,21 @@ import io
 import os
 import sys
 
-from diaghoi.cli.app import app
+from diaghoi.cli.commands import app
 from diaghoi.cli.stopping import WORDS, stoppable
 from diaghoi.exceptions import InputError
 
-# What reports print beyond ASCII, for terminals and log files that cannot show it.
+# ASCII replacements of the other characters in reports, for terminals and log files without them.
 PLAIN = {"Δ": "d", "−": "-", "–": "-", "…": "."}
 NO_ROOM = (errno.ENOSPC, errno.EFBIG)
 
 
 def main() -> None:
-    """Run ``diaghoi``; what a user can mend becomes one line on stderr and exit code 2.
+    """Run ``diaghoi``; errors that a user can fix become one line on stderr and exit code 2.
 
-    SIGINT (Ctrl-C) and SIGTERM end it in order, with nothing half-written, one line and 128 plus
-    the number of the signal as exit code. Whoever reads stdout may leave early: that is no error.
+    SIGINT (Ctrl-C) and SIGTERM end it in an orderly way: no half-written files, one line, and 128
+    plus the number of the signal as exit code. A reader of stdout may close it early: that is not
+    an error.
     """
     codecs.register_error("diaghoi-plain", _plain)
     for stream in (sys.stdout, sys.stderr):
@@ -38,7 +39,7 @@ def main() -> None:
 
 
 def _run() -> tuple[int, str]:
-    """Run the command; return the exit code and what to say on stderr."""
+    """Run the command; return the exit code and the message for stderr."""
     code, message = 0, ""
     try:
         code = _command()
@@ -47,7 +48,7 @@ def _run() -> tuple[int, str]:
     except BrokenPipeError:
         code = 1
     except OSError as error:
-        # All else is written under `replacing`, which names the file.
+        # All other files are written with `replacing`, whose errors name the file.
         where = error.filename or ("stdout" if error.errno in NO_ROOM else "")
         message = f"{where}: {error.strerror or error}" if where else str(error)
     except MemoryError:
@@ -68,7 +69,7 @@ def _command() -> int:
 
 
 def _unwritten() -> OSError | None:
-    """Write what stdout still holds; where that fails, drop it, or Python would end in a mess."""
+    """Flush stdout; if that fails, discard it, or Python would print a traceback at exit."""
     if sys.stdout is None:
         return None
     try:
@@ -82,7 +83,7 @@ def _unwritten() -> OSError | None:
 
 
 def _plain(error: UnicodeError) -> tuple[str, int]:
-    """Replace what the encoding of a stream does not have, letter by letter."""
+    """Replace characters that the encoding of a stream lacks."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
     found = error.object[error.start : error.end]

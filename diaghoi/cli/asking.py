@@ -1,4 +1,4 @@
-"""Options of commands that ask language models, and their consent."""
+"""Options of commands that ask language models, and the user's confirmation."""
 
 from __future__ import annotations
 
@@ -12,27 +12,35 @@ import typer
 if TYPE_CHECKING:
     from diaghoi.language.answer_store import AnswerStore
 
-Yes = Annotated[bool, typer.Option("--yes", help="Start without asking, after the estimate.")]
-Tries = Annotated[int, typer.Option(min=1, help="Tries of a request that fails.")]
-Asks = Annotated[int, typer.Option(min=1, help="Times a question is put until a reply is valid.")]
-Timeout = Annotated[float, typer.Option(min=0.1, help="Seconds to wait for a reply.")]
-Pause = Annotated[float, typer.Option(min=0.0, help="Seconds before the second try; they double.")]
-MaxTokens = Annotated[
-    int, typer.Option(min=0, help="Longest reply, which thinking counts for; 0 leaves it open.")
+Yes = Annotated[
+    bool, typer.Option("--yes", help="Start after the estimate, without asking for confirmation.")
 ]
-Concurrent = Annotated[int, typer.Option(min=1, max=256, metavar="N", help="Requests at a time.")]
+Tries = Annotated[int, typer.Option(min=1, help="Attempts per request.")]
+Asks = Annotated[
+    int, typer.Option(min=1, help="How often to ask a question until a reply is valid.")
+]
+Timeout = Annotated[float, typer.Option(min=0.1, help="Seconds to wait for a reply.")]
+Pause = Annotated[
+    float,
+    typer.Option(min=0.0, help="Seconds before the second attempt, doubled with each further one."),
+]
+MaxTokens = Annotated[
+    int, typer.Option(min=0, help="Longest reply in tokens, reasoning included; 0: no limit.")
+]
+Concurrent = Annotated[int, typer.Option(min=1, max=256, metavar="N", help="Concurrent requests.")]
 AskAgain = Annotated[
-    bool, typer.Option("--ask-again", help="Ask again what had no valid reply in earlier runs.")
+    bool,
+    typer.Option("--ask-again", help="Repeat the questions without a valid reply in earlier runs."),
 ]
 
 
 def goes_on(estimate: Iterable[str], yes: bool, quiet: bool) -> bool:
-    """Show on stderr what is to be asked, and ask where nobody said yes.
+    """Show the estimate on stderr, and ask for confirmation unless ``yes`` is set.
 
     Parameters
     ----------
     estimate : iterable of str
-        The lines to show, unless the command is quiet and yes was said.
+        The lines to show, unless both ``quiet`` and ``yes`` are set.
     yes, quiet : bool
         The options.
     """
@@ -50,7 +58,7 @@ def goes_on(estimate: Iterable[str], yes: bool, quiet: bool) -> bool:
 def client_choices(
     tries: int, timeout: float, pause: float, max_tokens: int, temperature: float = 0.0
 ) -> dict[str, Any]:
-    """Collect what :class:`diaghoi.language.asking.Client` takes besides the endpoint."""
+    """Collect the arguments of :class:`diaghoi.language.asking.Client` besides the endpoint."""
     from diaghoi.language.endpoint import RetryPolicy
 
     limits: dict[str, Any] = {} if temperature < 0 else {"temperature": temperature}
@@ -63,14 +71,14 @@ def client_choices(
 
 def _leaving(requests: int) -> None:
     typer.echo(
-        f"waiting for {requests} requests under way, whose answers are kept, too; interrupt again "
-        "to end at once",
+        f"waiting for {requests} pending requests, whose answers are stored, too; interrupt again "
+        "to exit at once",
         err=True,
     )
 
 
 def answer_store(path: Path, ask_again: bool) -> AnswerStore:
-    """Open the file with the answers so far; without those that could not be read, on demand."""
+    """Open the file with the answers so far, optionally without those that could not be read."""
     from diaghoi.language.answer_store import AnswerStore
 
     store = AnswerStore(path)

@@ -1,4 +1,4 @@
-"""``diaghoi config``: settings of this user."""
+"""``diaghoi config``: the user's settings."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from diaghoi.cli.settings import (
 )
 from diaghoi.exceptions import InputError
 from diaghoi.formats import read_annotations
-from diaghoi.formats.datasets import vocabulary
+from diaghoi.formats.datasets import vocabulary as vocabulary_named
 
-config = typer.Typer(no_args_is_help=True, help="Show and change the settings of this user.")
+config = typer.Typer(no_args_is_help=True, help="Show and change your settings.")
 
 Key = Annotated[str, typer.Argument(help=f"One of: {', '.join(KEYS)}.")]
 
 
 @config.command("set")
 def set_(key: Key, path: Annotated[Path, typer.Argument(help="The file.", readable=False)]) -> None:
-    """Set where a file of a data set lies.
+    """Set the path of a file of a data set.
 
-    For instance `diaghoi config set hico-det.annotations PATH`. The file is read, so that a wrong
-    one is found now and not in every report.
+    For example `diaghoi config set hico-det.annotations PATH`. The file is read, so that a wrong
+    one is noticed now and not in every report.
     """
     check_key(key)
     dataset, what = key.split(".")
@@ -39,10 +39,10 @@ def set_(key: Key, path: Annotated[Path, typer.Argument(help="The file.", readab
         raise InputError(f"{path}: no such file")
     if path.is_dir() and what != "annotations":
         raise InputError(f"{path}: not a file")
-    with progress(quiet=False) as shown:
-        shown.start(f"reading {path}")
+    with progress(quiet=False) as bar:
+        bar.start(f"reading {path}")
         if what == "annotations":
-            path = in_folder(path, vocabulary(dataset)).path
+            path = in_folder(path, vocabulary_named(dataset)).path
             holds = f"{len(read_annotations(path, dataset=dataset)):,} annotated images"
         else:
             holds = f"labels of {len(read_labels(path).names):,} images"
@@ -64,4 +64,4 @@ def show() -> None:
     for key, value in sorted(settings.items()):
         typer.echo(f"{key} = {value}{'' if Path(value).exists() else ' (no such file)'}")
     if not settings:
-        typer.echo(f"Nothing is set. To set one: diaghoi config set {KEYS[0]} FILE")
+        typer.echo(f"Nothing is set. To set a path: diaghoi config set {KEYS[0]} FILE")

@@ -28,12 +28,14 @@ def convert(
     image_id: options.ImageId = None,
     quiet: options.Quiet = False,
 ) -> None:
-    """Write a file that loads fast from one of any format.
+    """Convert a file to the package's own format, which loads fast.
 
-    It is the package's own columnar .npz, which holds triplets and pairs.
+    The input may be in any known format; the output is a columnar .npz with triplets and pairs.
     """
     if target.suffix != ".npz":
-        raise InputError(f"{target}: the package's own format is .npz; give a name that ends so")
+        raise InputError(
+            f"{target}: the package's own format is .npz; give a name that ends with .npz"
+        )
     outputs.check_files([target], [source, pairs, instances, ids])
     reading: dict[str, Any] = {
         "dataset": dataset,
@@ -43,13 +45,13 @@ def convert(
         "top": top,
         "image_id": image_id,
     }
-    with progress(quiet) as shown:
-        shown.start(f"reading {source}")
+    with progress(quiet) as bar:
+        bar.start(f"reading {source}")
         if pairs is None:
             _, scenes = read(source, instances=instances, ids=ids, **reading)
         else:
             scenes = read_predictions(source, pairs=pairs, **reading)
-        shown.start(f"writing {target}")
+        bar.start(f"writing {target}")
         write(target, scenes)
     if not quiet:
         typer.echo(

@@ -30,15 +30,14 @@ Names = Annotated[
     list[str] | None,
     typer.Option(
         "--corruption",
-        help=f"Name or abbreviation of a corruption or of a group: {ABBREVIATIONS}; give it again "
-        "for more of them [all].",
+        help=f"Name or abbreviation of a corruption or of a group: {ABBREVIATIONS}; repeatable "
+        "[all].",
     ),
 ]
 Severity = Annotated[
     list[str] | None,
     typer.Option(help="1 (mild) to 5 (strong), or a range like 1-3; repeatable [1-5]."),
 ]
-Workers = Annotated[int | None, typer.Option(min=1, help="Processes [one for each core].")]
 
 
 def corrupt(
@@ -46,14 +45,14 @@ def corrupt(
     out: Out,
     corruption: Names = None,
     severity: Severity = None,
-    workers: Workers = None,
+    workers: options.Workers = None,
     seed: options.Seed = 0,
     quiet: options.Quiet = False,
 ) -> None:
-    """Corrupt pictures in the 20 ways of the RoHOI benchmark, in 5 severities.
+    """Apply the 20 corruptions of the RoHOI benchmark to pictures, in 5 severities.
 
-    Sizes, names and kinds of the files stay. A picture depends on its name and the seed alone, and
-    what is finished is kept: an interrupted run goes on where it stopped.
+    Files keep their size in pixels, name and type. A result depends only on the name of the picture
+    and the seed, and finished pictures are kept: an interrupted run resumes where it stopped.
     """
     from diaghoi.robustness.corrupt import corrupt_folder, picture_names
 
@@ -61,8 +60,8 @@ def corrupt(
     chosen = [each.name for each in find(given)] if given else list(CORRUPTIONS)
     levels = _severities(severity)
     outputs.check_folder(out)
-    with progress(quiet) as shown:
-        shown.start("corrupting", total=len(picture_names(images)))
+    with progress(quiet) as bar:
+        bar.start("corrupting", total=len(picture_names(images)))
         done = corrupt_folder(
             images,
             out,
@@ -70,7 +69,7 @@ def corrupt(
             levels,
             seed=seed,
             workers=workers or cores(),
-            progress=shown.advance,
+            progress=bar.advance,
         )
     if not quiet:
         ways = "1 corruption" if len(chosen) == 1 else f"{len(chosen)} corruptions"
@@ -84,7 +83,7 @@ def corrupt(
         named = [f"{name} ({problem})" for name, problem in done.damaged.items()]
         raise InputError(
             f"{images}: {len(named)} of {done.pictures:,} pictures cannot be read and were left "
-            f"out: {some_of(named)}; mend or remove them and run it again"
+            f"out: {some_of(named)}; fix or remove them and run the command again"
         )
 
 

@@ -15,7 +15,7 @@ from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.diagnosis.inspect import inspect
 from diaghoi.exceptions import printable, some_of
 from diaghoi.formats import read_annotations
-from diaghoi.formats.datasets import vocabulary
+from diaghoi.formats.datasets import vocabulary as vocabulary_named
 from diaghoi.report.json import to_json, write_json
 
 dataset = typer.Typer(no_args_is_help=True, help="Check the description of a data set.")
@@ -35,18 +35,18 @@ def check(
     json: options.Json = None,
     quiet: options.Quiet = False,
 ) -> None:
-    """Say what was understood of the description of a data set, and look at its annotations.
+    """Show how the description of a data set was understood, and inspect its annotations.
 
-    The annotations are those that the description names, unless others are given.
+    By default these are the annotations that the description names.
     """
     outputs.check_files([json], [Path(file), annotations])
-    known = vocabulary(file)
-    result = _understood(known)
-    path = annotations or known.annotations
+    vocabulary = vocabulary_named(file)
+    result = _understood(vocabulary)
+    path = annotations or vocabulary.annotations
     if path is not None:
-        with progress(quiet) as shown:
-            shown.start(f"reading {path}")
-            truth = read_annotations(path, dataset=known)
+        with progress(quiet) as bar:
+            bar.start(f"reading {path}")
+            truth = read_annotations(path, dataset=vocabulary)
             found = inspect(truth)
         result["annotations"] = {"file": str(path)} | found.facts
         result["notes"] = list(truth.notes)
@@ -108,7 +108,9 @@ def _print(result: dict[str, Any]) -> None:
     for choice in phrases_of(result["protocol"]["signature"]):
         typer.echo(f"  {'':15} {choice}")
     if result["annotations"] is None:
-        typer.echo("No annotations are named; give them with --annotations to look at them too.")
+        typer.echo(
+            "The description names no annotations; give them with --annotations to inspect them."
+        )
         return
     for name, value in result["annotations"].items():
         typer.echo(f"  {name:27} {value:,}" if isinstance(value, int) else f"Annotations: {value}")

@@ -39,7 +39,8 @@ def demo(
     robustness: Annotated[
         bool,
         typer.Option(
-            "--robustness", help="Simulate corrupted pictures instead, and draw the whole chapter."
+            "--robustness",
+            help="Simulate detectors on corrupted pictures instead, and draw all figures.",
         ),
     ] = False,
     quiet: options.Quiet = False,
@@ -57,16 +58,16 @@ def demo(
 
     check_folder(out)
     rng = np.random.default_rng(seed)
-    with progress(quiet) as shown:
-        shown.start("simulating annotations")
+    with progress(quiet) as bar:
+        bar.start("simulating annotations")
         if annotations is None:
             truth = simulate.annotations(images, rng)
         else:
             truth = read_annotations(annotations)
         if robustness:
-            study = write_robustness_study(out, truth, seed, shown)
+            study = write_robustness_study(out, truth, seed, bar)
         else:
-            results = _reports(out, truth, rng, shown)
+            results = _reports(out, truth, rng, bar)
     if robustness:
         json, cache = out / "robustness.json", out / "cache"
         evaluate_robustness(study, json=json, figures=out, cache=cache, quiet=quiet)
@@ -90,7 +91,7 @@ def _closing(out: Path, command: str) -> str:
 
 
 def _reports(
-    out: Path, truth: Scenes, rng: np.random.Generator, shown: Progress
+    out: Path, truth: Scenes, rng: np.random.Generator, bar: Progress
 ) -> list[dict[str, Any]]:
     """Write annotations, predictions, reports and the figure."""
     from diaghoi import simulate
@@ -100,10 +101,10 @@ def _reports(
     results = []
     detectors = {"one_stage": simulate.ONE_STAGE, "two_stage": simulate.TWO_STAGE}
     for label, detector in detectors.items():
-        shown.start(f"simulating {label}")
+        bar.start(f"simulating {label}")
         found = simulate.detect(truth, detector, rng)
-        results.append(_report(out, label, truth, found, shown))
-    shown.start("drawing")
+        results.append(_report(out, label, truth, found, bar))
+    bar.start("drawing")
     for suffix in ("pdf", "png"):
         draw(results, out / f"delta_map.{suffix}")
     return results
@@ -114,13 +115,13 @@ def _write_annotations(out: Path, truth: Scenes) -> None:
     write(out / "annotations.npz", truth)
 
 
-def _report(out: Path, label: str, truth: Scenes, found: Scenes, shown: Progress) -> dict[str, Any]:
-    shown.start(f"writing {label}")
+def _report(out: Path, label: str, truth: Scenes, found: Scenes, bar: Progress) -> dict[str, Any]:
+    bar.start(f"writing {label}")
     write_triplet_lists(out / f"{label}.pkl", found)
     write_pair_lists(out / f"{label}_pairs.pkl", found)
     write(out / f"{label}.npz", found)
-    shown.start(f"diagnosing {label}", total=len(truth))
-    result = diagnosing.diagnose(truth, found, label=label, progress=shown.advance).to_dict()
+    bar.start(f"diagnosing {label}", total=len(truth))
+    result = diagnosing.diagnose(truth, found, label=label, progress=bar.advance).to_dict()
     write_json(out / f"{label}.json", result)
     write_text(out / f"{label}.txt", result)
     return result

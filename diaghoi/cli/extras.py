@@ -1,4 +1,4 @@
-"""What ``diaghoi report`` adds to a diagnosis when it is asked for."""
+"""Optional analyses that ``diaghoi report`` adds to a diagnosis."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from diaghoi.exceptions import InputError, close_matches
 from diaghoi.formats.hico_det.image_labels import ImageLabels
 from diaghoi.statistics.bootstrap import Method, bootstrap, check_settings
 
-# Of images and of resamples: enough for any interval.
+# Placeholder for a number of images or resamples that is large enough for any interval.
 MANY = 1000
 
 
@@ -46,12 +46,12 @@ class Extras:
     calibration: bool
 
     def check(self) -> None:
-        """Refuse choices that nothing can be made of, before anything is read.
+        """Refuse invalid settings before anything is read.
 
         Raises
         ------
         InputError
-            With the option, its value and what it may be.
+            With the option, its value and the valid values.
         """
         methods = get_args(Method)
         if self.interval not in methods:
@@ -59,7 +59,7 @@ class Extras:
                 f"--interval {self.interval}: not known{close_matches(self.interval, methods)}; "
                 f"give one of {', '.join(methods)}"
             )
-        # That there are images to draw from shows later.
+        # The number of images is only known after reading.
         check_settings(MANY, MANY if self.resamples is None else self.resamples, self.confidence)
         for iou in self.pair_nms:
             check_overlap("--pair-nms", iou)
@@ -72,17 +72,17 @@ class Extras:
         diagnosis: Diagnosis,
         read: Inputs,
         image_labels: ImageLabels | None,
-        shown: Progress,
+        bar: Progress,
     ) -> None:
-        """Add the outcomes to a result: keys of its JSON."""
+        """Run the analyses, and add their outcomes to the keys of the JSON result."""
         if self.pair_nms or self.thresholds:
-            result["variants"] = self._variants(diagnosis, read.scenes, image_labels, shown)
+            result["variants"] = self._variants(diagnosis, read.scenes, image_labels, bar)
             for variant in result["variants"].values():
                 result["notes"] += variant["notes"]
         if self.attribution:
             from diaghoi.statistics.attribution import attribute
 
-            shown.start("attributing")
+            bar.start("attributing")
             found = {split: attribute(diagnosis, split) for split in diagnosis.splits}
             figures = {
                 split: None if each is None else each.to_dict() for split, each in found.items()
@@ -91,24 +91,24 @@ class Extras:
         if self.causes:
             from diaghoi.cases.causes import annotation_causes
 
-            shown.start("looking for causes")
+            bar.start("looking for causes")
             result["annotation_causes"] = annotation_causes(diagnosis, *read.scenes).to_dict()
         if self.calibration:
             from diaghoi.statistics.calibration import measure_calibration
 
-            shown.start("calibration")
+            bar.start("calibration")
             scores = measure_calibration(diagnosis)
             result["calibration"] = scores.to_dict()
             result["notes"] += [scores.note] if scores.note else []
         if self.resamples is not None:
-            shown.start("resampling", total=self.resamples)
+            bar.start("resampling", total=self.resamples)
             result |= bootstrap(
                 diagnosis,
                 self.resamples,
                 seed=self.seed,
                 confidence=self.confidence,
                 method=cast(Method, self.interval),
-                progress=shown.advance,
+                progress=bar.advance,
             ).to_dict()
 
     def _variants(
@@ -116,14 +116,14 @@ class Extras:
         diagnosis: Diagnosis,
         scenes: tuple[Scenes, Scenes],
         image_labels: ImageLabels | None,
-        shown: Progress,
+        bar: Progress,
     ) -> dict[str, Any]:
         annotations, predictions = scenes
         found = {}
         for name, variant in variants_of(
             predictions, nms=self.pair_nms, thresholds=self.thresholds
         ):
-            shown.start(name)
+            bar.start(name)
             other = diagnose(annotations, variant, diagnosis.protocol, image_labels=image_labels)
             found[name] = variant_figures(diagnosis, other)
         return found

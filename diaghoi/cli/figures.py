@@ -23,24 +23,24 @@ if TYPE_CHECKING:
 COLUMNS = ("single", "double")
 FORMATS = ("pdf", "svg", "png")
 
-StudyFile = Annotated[
-    Path, typer.Argument(metavar="STUDY.toml", help="The models of a study.", readable=False)
-]
 Column = Annotated[
     str, typer.Option(help="Width: a single (3.25 in) or a double (6.875 in) column.")
 ]
-Format = Annotated[str, typer.Option(help=f"Of {', '.join(FORMATS)}; several with commas.")]
+Format = Annotated[
+    str, typer.Option(help=f"One or more of {', '.join(FORMATS)}, separated by commas.")
+]
 Only = Annotated[
-    str | None, typer.Option(metavar="NAME,...", help="Only these figures, with commas [all].")
+    str | None,
+    typer.Option(metavar="NAME,...", help="Only these figures, separated by commas [all]."),
 ]
 Hoi = Annotated[
     str | None,
-    typer.Option("--class", help='The class of figures that show one, like "ride bicycle".'),
+    typer.Option("--class", help='The class for figures of a single class, like "ride bicycle".'),
 ]
 
 
 def figures(
-    study: StudyFile,
+    study: options.StudyFile,
     out: options.Folder,
     column: Column = "double",
     format: Format = "pdf",
@@ -70,16 +70,16 @@ def figures(
         notes.extend(found.notes)
         return found.path
 
-    with progress(quiet) as shown:
+    with progress(quiet) as bar:
         collection = plots.collect(
             described,
             [plots.FIGURES[name] for name in chosen],
             hoi=hoi,
             locate=locate,
-            progress=lambda label: shown.start(f"diagnosing {label}"),
+            progress=lambda label: bar.start(f"diagnosing {label}"),
         )
         notes += collection.notes
-        written = _draw(collection, files, width, notes, shown)
+        written = _draw(collection, files, width, notes, bar)
     if not quiet:
         for name in written:
             first, *others = files[name]
@@ -110,9 +110,9 @@ def _names(option: str, given: str, known: Collection[str], most: int | None = N
 
 
 def _check(files: dict[str, list[Path]], out: Path, study: Path, described: Study) -> None:
-    """Refuse what could not be written, before the work begins."""
+    """Check the output files before the work begins."""
     if out.suffix.lower().lstrip(".") in FORMATS:
-        raise InputError(f"--out {out}: give a folder; the figures in it are named by themselves")
+        raise InputError(f"--out {out}: give a folder; the figures get names of their own in it")
     outputs.check_folder(out)
     if not out.exists():
         return
@@ -127,7 +127,7 @@ def _draw(
     files: dict[str, list[Path]],
     width: float,
     notes: list[str],
-    shown: Progress,
+    bar: Progress,
 ) -> list[str]:
     """Draw and write the figures; return the names of those that could be drawn."""
     from diaghoi import plots
@@ -141,7 +141,7 @@ def _draw(
             notes.append(f"{name}: {lacking}: {reason}")
         if not models:
             continue
-        shown.start(f"drawing {name}")
+        bar.start(f"drawing {name}")
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             try:

@@ -14,7 +14,7 @@ from diaghoi.cases.similarities import COMPARED, KINDS
 from diaghoi.cli import options, outputs
 from diaghoi.cli.present import lacks_letters, print_notes
 from diaghoi.cli.progress import Progress, progress
-from diaghoi.cli.reading import Reading
+from diaghoi.cli.reading import InputFiles
 from diaghoi.cli.report_files import PAGES
 from diaghoi.cli.similarity import tables as similar
 from diaghoi.data.groups import find_class
@@ -30,27 +30,28 @@ if TYPE_CHECKING:
     from diaghoi.formats.pictures.folder import Pictures
     from diaghoi.report.gallery import Gallery
 
-# Endings of files that are none of a folder.
+# Suffixes of files: a folder with such a name is almost certainly a mistake.
 OTHERS = (".pdf", ".png", ".jpg", ".jpeg", ".svg", ".json", ".csv", ".zip")
 
 Out = Annotated[
-    Path, typer.Option(help="A folder for one PNG a case, or one page FILE.html.", readable=False)
+    Path,
+    typer.Option(help="A folder for one PNG per case, or a single page FILE.html.", readable=False),
 ]
 Error = Annotated[
     list[str] | None,
-    typer.Option(help=f"Of {', '.join(ERRORS)}; give it again for more of them [all]."),
+    typer.Option(help=f"One of {', '.join(ERRORS)}; repeatable [all]."),
 ]
 Hoi = Annotated[
     str | None, typer.Option("--class", help='Cases of one class, like "ride bicycle" [all].')
 ]
 Top = Annotated[
     int,
-    typer.Option(min=1, help=f"Cases of each error, worst first; {PER_IMAGE} of an image at most."),
+    typer.Option(min=1, help=f"Cases of each error, worst first; at most {PER_IMAGE} per image."),
 ]
 Kind = Annotated[
     list[str] | None,
     typer.Option(
-        help=f"Only errors so close in meaning: {', '.join(KINDS)}; again for more [all].",
+        help=f"Only errors of this similarity: {', '.join(KINDS)}; repeatable [all].",
         rich_help_panel=options.MEANING,
     ),
 ]
@@ -83,7 +84,7 @@ def gallery(
     image_id: options.ImageId = None,
     quiet: options.Quiet = False,
 ) -> None:
-    """Draw the worst cases of each error over their pictures, with the error in words."""
+    """Draw the worst cases of each error on their pictures, with an explanation."""
     from diaghoi.formats.pictures.folder import Pictures
     from diaghoi.semantic.measure import Measure
 
@@ -97,7 +98,7 @@ def gallery(
         scale=scale,
         measure=Measure(weight=weight, combine=combine),  # type: ignore[arg-type]
     )
-    reading = Reading(
+    reading = InputFiles(
         predictions=predictions,
         annotations=annotations,
         pairs=pairs,
@@ -114,19 +115,19 @@ def gallery(
     protocol_named(protocol or reading.vocabulary.protocol)
     _check_out(out, [*reading.inputs, *wanted.inputs], images)
     pictures = Pictures(images)
-    with progress(quiet) as shown:
+    with progress(quiet) as bar:
         chosen, notes = _choose(
-            reading, wanted, lambda inputs: _check_out(out, inputs, images), shown
+            reading, wanted, lambda inputs: _check_out(out, inputs, images), bar
         )
-        shown.start("drawing", total=len(chosen.cases))
-        notes += _draw(out, chosen, pictures, shown)
+        bar.start("drawing", total=len(chosen.cases))
+        notes += _draw(out, chosen, pictures, bar)
     if not quiet:
         typer.echo(f"{out}: {_counts(chosen)}")
         print_notes(notes)
 
 
 class _Wanted(NamedTuple):
-    """The cases that are asked for."""
+    """Which cases to show."""
 
     errors: list[str]
     kinds: list[str]
@@ -142,20 +143,20 @@ class _Wanted(NamedTuple):
 
 
 def _choose(
-    reading: Reading,
+    reading: InputFiles,
     wanted: _Wanted,
     check: Callable[[list[Path | None]], object],
-    shown: Progress,
+    bar: Progress,
 ) -> tuple[Gallery, list[str]]:
-    """Read and diagnose; return the cases, and notes on what was read."""
+    """Read and diagnose; return the cases, and notes about the input."""
     from diaghoi.report.gallery import gallery_of
 
-    tables = None if wanted.tables is None else wanted.tables.read(shown)
-    read = reading.read(shown, lambda inputs: check([*inputs, *wanted.inputs]))
+    tables = None if wanted.tables is None else wanted.tables.read(bar)
+    read = reading.read(bar, lambda inputs: check([*inputs, *wanted.inputs]))
     hoi = None if wanted.hoi is None else _class(wanted.hoi, read.vocabulary)
-    shown.start("matching", total=len(read.annotations))
+    bar.start("matching", total=len(read.annotations))
     diagnosed = diagnosing.diagnose(
-        *read.scenes, wanted.protocol, label=reading.predictions.stem, progress=shown.advance
+        *read.scenes, wanted.protocol, label=reading.predictions.stem, progress=bar.advance
     )
     notes = [*read.notes, *diagnosed.reading_notes]
     similarities = None
@@ -163,9 +164,9 @@ def _choose(
         from diaghoi.semantic.diagnosis import semantic_diagnosis
         from diaghoi.semantic.run_evaluation import evaluate
 
-        shown.start("finding out what errors mean", total=len(read.annotations))
+        bar.start("finding out what errors mean", total=len(read.annotations))
         evaluated = evaluate(
-            *read.scenes, **tables, protocol=diagnosed.protocol, progress=shown.advance
+            *read.scenes, **tables, protocol=diagnosed.protocol, progress=bar.advance
         )
         similarities = semantic_diagnosis(evaluated).similarities()
         notes += evaluated.notes
@@ -181,7 +182,7 @@ def _choose(
     return chosen, list(dict.fromkeys(notes))
 
 
-def _draw(out: Path, chosen: Gallery, pictures: Pictures, shown: Progress) -> list[str]:
+def _draw(out: Path, chosen: Gallery, pictures: Pictures, bar: Progress) -> list[str]:
     """Write the gallery; return notes on pictures and letters."""
     from diaghoi.report.gallery import write_folder
     from diaghoi.report.gallery_page import write_page
@@ -189,14 +190,14 @@ def _draw(out: Path, chosen: Gallery, pictures: Pictures, shown: Progress) -> li
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         write = write_page if _is_page(out) else write_folder
-        notes = write(out, chosen, pictures, progress=shown.advance)
+        notes = write(out, chosen, pictures, progress=bar.advance)
     if lacks_letters(caught):
         notes.append("the font has not all letters of the names; boxes stand for them")
     return notes
 
 
 def _counts(chosen: Gallery) -> str:
-    """Say how many cases there are of each error."""
+    """Summarise the number of cases of each error."""
     counts = (f"{each.error} {len(each.cases)} of {each.total:,}" for each in chosen.sections)
     of_class = f" of '{chosen.hoi}'" if chosen.hoi else ""
     of_kind = f", {' or '.join(chosen.kinds)}" if chosen.kinds else ""
@@ -205,12 +206,12 @@ def _counts(chosen: Gallery) -> str:
 
 
 def _errors(given: list[str] | None, kinds: list[str]) -> list[str]:
-    """Read the names of errors; without any those that can have the kinds, or all.
+    """Read the names of errors; by default all, or those that have kinds if kinds are given.
 
     Raises
     ------
     InputError
-        For an unknown one, and one without kinds where some are asked for.
+        For an unknown error, and one without kinds if kinds are given.
     """
     if not given:
         return list(COMPARED if kinds else ERRORS)
@@ -239,7 +240,7 @@ def _kinds(given: list[str] | None) -> list[str]:
 
 
 def _names(option: str, given: list[str], known: Collection[str]) -> list[str]:
-    """Read names, also with hyphens, and several with commas between them.
+    """Read names, separated by commas and possibly with hyphens.
 
     Raises
     ------
@@ -257,12 +258,12 @@ def _names(option: str, given: list[str], known: Collection[str]) -> list[str]:
 
 
 def _class(given: str, vocabulary: Vocabulary) -> int:
-    """Find a class by its number from one or its name, also with hyphens between the words.
+    """Find a class by its number, counted from one, or its name, possibly with hyphens.
 
     Raises
     ------
     InputError
-        Where there is no such class.
+        If the class does not exist.
     """
     if given.isdecimal():
         return find_class("--class", int(given), vocabulary)
@@ -277,13 +278,13 @@ def _is_page(out: Path) -> bool:
 
 
 def _check_out(out: Path, inputs: list[Path | None], images: Path) -> None:
-    """Refuse what could not be written, before the work begins."""
+    """Check the output files before the work begins."""
     if _is_page(out):
         outputs.check_files([out], inputs)
         check_installed()
         return
     if out.suffix.lower() in OTHERS:
-        raise InputError(f"{out}: neither a folder nor a page; give a folder or FILE.html")
+        raise InputError(f"{out}: is neither a folder nor a page; give a folder or FILE.html")
     outputs.check_folder(out)
     if out.resolve() == images.resolve():
-        raise InputError(f"{out}: holds the pictures that are read; give another folder")
+        raise InputError(f"{out}: is the folder of the input pictures; give another folder")

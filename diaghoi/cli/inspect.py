@@ -1,4 +1,4 @@
-"""``diaghoi inspect``: what a file is, and what looks wrong with it."""
+"""``diaghoi inspect``: identify a file, and report what looks wrong with it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,9 @@ def inspect(
     ],
     annotations: Annotated[
         Path | None,
-        typer.Option(help="The annotations that predictions are meant for.", readable=False),
+        typer.Option(
+            help="Annotations of the same images, to compare predictions with.", readable=False
+        ),
     ] = None,
     pairs: options.Pairs = None,
     dataset: options.Dataset = None,
@@ -39,7 +41,7 @@ def inspect(
     json: options.Json = None,
     quiet: options.Quiet = False,
 ) -> None:
-    """Say what a file is, and what looks wrong with it."""
+    """Identify a file, and report what looks wrong with it."""
     outputs.check_files([json], [file, annotations, pairs, instances, ids])
     reading: dict[str, Any] = {
         "dataset": dataset,
@@ -49,8 +51,8 @@ def inspect(
         "image_id": image_id,
     }
     beside: dict[str, Any] = {"instances": instances, "ids": ids}
-    with progress(quiet) as shown:
-        shown.start(f"reading {file}")
+    with progress(quiet) as bar:
+        bar.start(f"reading {file}")
         if pairs is None:
             own = beside if annotations is None else {}
             recognised, scenes = read(file, **own, **reading)

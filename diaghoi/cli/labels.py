@@ -1,4 +1,4 @@
-"""Image labels as users give them, on the command line or in their settings."""
+"""Image labels from the command line or the user's settings."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from diaghoi.formats.hico_det.image_labels import ImageLabels, read_image_labels
 
 
 def read_labels(path: Path) -> ImageLabels:
-    """Read the image-level labels of HICO, and say what a file is that has none.
+    """Read the image-level labels of HICO; the error for another file identifies it.
 
     Raises
     ------
     InputError
-        Where the file is not HICO's ``anno.mat``.
+        If the file is not HICO's ``anno.mat``.
     """
     try:
         return read_image_labels(path)
@@ -30,9 +30,9 @@ def read_labels(path: Path) -> ImageLabels:
             if matlab:
                 raise error from None
             raise InputError(
-                f"{path}: no MATLAB file; image labels are in HICO's anno.mat"
+                f"{path}: not a MATLAB file; image labels are in HICO's anno.mat"
             ) from None
         raise InputError(
-            f"{path}: holds {found.kind} ({found.format}), no image labels; these are in HICO's "
+            f"{path}: holds {found.kind} ({found.format}), not image labels; these are in HICO's "
             "anno.mat"
         ) from None

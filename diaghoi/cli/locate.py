@@ -1,4 +1,4 @@
-"""Where the annotations of a data set lie, when the user does not say."""
+"""Find the annotations of a data set if the user does not give them."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from diaghoi.cli.settings import setting_of, settings_file
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.exceptions import InputError
 
-# Folders in which the code bases of the field keep a data set, below the working directory, and the
-# names of the annotation files there; the first that exists is taken.
+# Folders below the working directory in which the code bases of the field keep a data set, and the
+# names of its annotation files; the first that exists is used.
 FOLDERS = {
     "hico-det": ("data/hicodet", "hicodet", "data/hico_20160224_det/annotations"),
     "v-coco": ("data/vcoco", "vcoco", "data/v-coco/data/vcoco", "v-coco/data/vcoco"),
@@ -39,69 +39,71 @@ VARIABLE = "DIAGHOI_DATA"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Found:
-    """Annotations that were found without being named.
+class LocatedFile:
+    """An annotation file that was found in a folder.
 
     Parameters
     ----------
     path : pathlib.Path
         The file.
     notes : list of str
-        Which file it is and why this one, for the reader of the results.
+        Which file was used and why, for the results.
     """
 
     path: Path
     notes: list[str] = field(default_factory=list)
 
 
-def in_folder(path: Path, words: Vocabulary) -> Found:
-    """Find the annotation file in a folder that is given for it; a file is taken as it is.
+def in_folder(path: Path, vocabulary: Vocabulary) -> LocatedFile:
+    """Find the annotation file in a given folder; the path of a file is returned as it is.
 
     Raises
     ------
     InputError
-        For a folder without a file of a customary name.
+        For a folder without a file of a usual name.
     """
     if not path.is_dir():
-        return Found(path=path)
-    if not words.known:
+        return LocatedFile(path=path)
+    if not vocabulary.known:
         raise InputError(f"{path}: is a folder; give the annotation file itself")
-    file = next((file for file in _files_in(path, words.name) if file.is_file()), None)
+    file = next((file for file in _files_in(path, vocabulary.name) if file.is_file()), None)
     if file is None:
         raise InputError(
-            f"{path}: a folder without {' or '.join(FILES[words.name])}; give the annotation file "
-            "itself"
+            f"{path}: a folder without {' or '.join(FILES[vocabulary.name])}; give the annotation "
+            "file itself"
         )
-    return Found(path=file, notes=[f"annotations: {file}"])
+    return LocatedFile(path=file, notes=[f"annotations: {file}"])
 
 
-def find_annotations(words: Vocabulary) -> Found:
+def find_annotations(vocabulary: Vocabulary) -> LocatedFile:
     """Find the annotation file of a data set.
 
-    It is the one that the description of the data set names. That of a known data set is looked for
-    in ``DIAGHOI_DATA`` (a file, or a folder), in the user's settings, and in the customary folders
-    of the field.
+    A described data set names its file. That of a known data set is searched for in
+    ``DIAGHOI_DATA`` (a file or a folder), in the user's settings, and in the usual folders of the
+    field, in this order.
 
     Raises
     ------
     InputError
-        Where none is found; the message lists where it was looked for and how to get it. Also
-        where the settings name a file that is gone.
+        If none is found; the message lists the places searched and how to get the file. Also if
+        the settings name a file that no longer exists.
     """
-    dataset = words.name
-    if not words.known:
-        if words.annotations is None:
+    dataset = vocabulary.name
+    if not vocabulary.known:
+        if vocabulary.annotations is None:
             raise InputError(
                 f"{dataset}: the description names no annotations; add 'annotations = \"FILE\"' to "
                 "it, or give them with --annotations FILE"
             )
-        return Found(path=words.annotations, notes=[f"annotations: {words.annotations}"])
+        return LocatedFile(
+            path=vocabulary.annotations, notes=[f"annotations: {vocabulary.annotations}"]
+        )
     looked: list[str] = []
     for place, given, paths in _places(dataset):
         path = next((path for path in paths if path.is_file()), None)
         if path is not None:
             passed = f", because there are none in {', '.join(looked)}" if looked else ""
-            return Found(path=path, notes=[f"annotations: {path}, from {place}{passed}"])
+            return LocatedFile(path=path, notes=[f"annotations: {path}, from {place}{passed}"])
         if given:
             looked.append(f"{place} ({given})")
     searched = ", ".join((*looked, *FOLDERS[dataset]))
@@ -113,7 +115,7 @@ def find_annotations(words: Vocabulary) -> Found:
 
 
 def _places(dataset: str) -> Iterator[tuple[str, str | None, list[Path]]]:
-    """Give each place to look: its name, what the user gave there, and the paths to try."""
+    """Give each place to search: its name, the user's value there, and the paths to try."""
     variable = os.environ.get(VARIABLE)
     if variable:
         root = Path(variable)

@@ -9,14 +9,15 @@ import typer
 
 from diaghoi.data.protocol import PROTOCOLS
 from diaghoi.data.vocabulary import VOCABULARIES
+from diaghoi.exceptions import InputError, number_of
 
 # Headings of options in the help of commands that have many.
-READING, COUNTS, SURE = "How files are read", "What counts", "How sure"
-MEANING = "What is close in meaning"
-FILES, FURTHER = "Files to write", "Further figures"
+READING, COUNTS, SURE = "Input files", "Evaluation", "Uncertainty"
+MEANING = "Semantic similarity"
+FILES, EXTRAS = "Output files", "Additional analyses"
 
-# readable=False here and in the commands: what is wrong with a file is told by its reader, in the
-# same words as everything else, and not by the parser.
+# readable=False here and in the commands: the reader of a file, not the parser of the command line,
+# reports what is wrong with it, so that all such messages read alike.
 
 Predictions = Annotated[
     Path, typer.Argument(help="Prediction file (or folder of .mat files).", readable=False)
@@ -24,7 +25,7 @@ Predictions = Annotated[
 Annotations = Annotated[
     Path | None,
     typer.Option(
-        help="Annotation file or its folder; looked for in the customary places when not given.",
+        help="Annotation file or its folder [searched for in the usual places].",
         readable=False,
     ),
 ]
@@ -32,8 +33,8 @@ Pairs = Annotated[Path | None, typer.Option(help="File of predicted pairs.", rea
 Dataset = Annotated[
     str | None,
     typer.Option(
-        help=f"{', '.join(VOCABULARIES)}, or a .toml file that describes a data set; recognised by "
-        "content when not given.",
+        help=f"{', '.join(VOCABULARIES)}, or a .toml file that describes a data set [recognised "
+        "from the content].",
         rich_help_panel=READING,
     ),
 ]
@@ -47,7 +48,7 @@ ProtocolName = Annotated[
 Format = Annotated[
     str | None,
     typer.Option(
-        help="Format of the predictions; recognised by content when not given.",
+        help="Format of the predictions [recognised from the content].",
         rich_help_panel=READING,
     ),
 ]
@@ -56,7 +57,7 @@ Origin = Annotated[
     typer.Option(
         min=0,
         max=1,
-        help="Whether predicted boxes are counted from 0 or 1.",
+        help="Whether coordinates of predicted boxes start at 0 or 1.",
         rich_help_panel=READING,
     ),
 ]
@@ -71,7 +72,7 @@ Top = Annotated[
     int | None,
     typer.Option(
         min=1,
-        help="Triplets an image, best first [dense arrays: 100; others: all].",
+        help="Triplets kept per image, best first [dense arrays: 100; others: all].",
         rich_help_panel=READING,
     ),
 ]
@@ -86,7 +87,7 @@ Instances = Annotated[
 Ids = Annotated[
     Path | None,
     typer.Option(
-        help="Images of the split of V-COCO annotations [vcoco_test.ids beside the file].",
+        help="Image ids of the split of V-COCO annotations [vcoco_test.ids beside the file].",
         readable=False,
         rich_help_panel=READING,
     ),
@@ -94,7 +95,7 @@ Ids = Annotated[
 ImageId = Annotated[
     str | None,
     typer.Option(
-        help="The image of V-COCO predictions of one image that do not name it.",
+        help="Image of a V-COCO prediction file that holds one image and does not name it.",
         rich_help_panel=READING,
     ),
 ]
@@ -103,21 +104,101 @@ Folder = Annotated[Path, typer.Option(help="Folder to write to.", readable=False
 Json = Annotated[
     Path | None,
     typer.Option(
-        help="Write all figures shown to this file; - for stdout.",
+        help="Write all results to this JSON file; - for stdout.",
         readable=False,
         rich_help_panel=FILES,
     ),
 ]
 Confidence = Annotated[
-    float, typer.Option(help="Share of the resamples that an interval holds.", rich_help_panel=SURE)
+    float, typer.Option(help="Confidence level of the intervals.", rich_help_panel=SURE)
 ]
 Resamples = Annotated[
     int,
     typer.Option(
         metavar="N",
-        help="Resamples and exchanges of the images for the tests.",
+        help="Resamples and permutations of the images for the tests.",
         rich_help_panel=SURE,
     ),
 ]
-Seed = Annotated[int, typer.Option(min=0, help="Seed of what is random.", rich_help_panel=SURE)]
+Seed = Annotated[
+    int, typer.Option(min=0, help="Seed of the random number generator.", rich_help_panel=SURE)
+]
+StudyFile = Annotated[
+    Path,
+    typer.Argument(
+        metavar="STUDY.toml", help="A .toml file that lists models and files.", readable=False
+    ),
+]
+Labels = Annotated[
+    str | None,
+    typer.Option(help="Names of the models, separated by commas [names of the files]."),
+]
+Label = Annotated[
+    str | None,
+    typer.Option(
+        help="Name of the model in tables, figures and files [name of the prediction file].",
+        rich_help_panel=FILES,
+    ),
+]
+ClassTable = Annotated[
+    Path | None,
+    typer.Option(
+        help="Write the figures of each HOI class to this .csv or .json file.",
+        readable=False,
+        rich_help_panel=FILES,
+    ),
+]
+Bootstrap = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N",
+        help="Compute confidence intervals from N resamples of the images.",
+        rich_help_panel=SURE,
+    ),
+]
+WordNet = Annotated[
+    Path | None,
+    typer.Option(
+        help="WordNet's dict folder, instead of the extract in the package.",
+        readable=False,
+        rich_help_panel=MEANING,
+    ),
+]
+Workers = Annotated[
+    int | None, typer.Option(min=1, help="Processes on this machine [one per core].")
+]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
+
+
+def split_list(option: str, value: str | None, number: int) -> list[str]:
+    """Split an option that lists one value per model at its commas.
+
+    Parameters
+    ----------
+    option : str
+        Its name, for messages.
+    value : str or None
+        As given.
+    number : int
+        How many models there are.
+
+    Returns
+    -------
+    list of str
+        One value per model, empty if none is given.
+
+    Raises
+    ------
+    InputError
+        For another number of values.
+    """
+    if value is None:
+        return [""] * number
+    values = [each.strip() for each in value.split(",")]
+    if len(values) != number:
+        raise InputError(
+            f"{option} {value}: has {number_of('value', len(values))} for "
+            f"{number_of('model', number)}; give one per model, separated by commas (leave a value "
+            "empty to skip a model)"
+        )
+    return values

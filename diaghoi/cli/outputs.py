@@ -1,4 +1,4 @@
-"""What is to be written is looked at, and made room for, before the work begins."""
+"""Check the output files before the work begins."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ STDOUT = Path("-")
 
 
 def is_name(name: str) -> bool:
-    """Tell whether a name can be that of a file, without leading elsewhere."""
+    """Whether a name can be that of a file in a given folder."""
     return name not in ("", ".", "..") and not set(name) & set("/\\\0")
 
 
 def check_files(files: Iterable[Path | None], inputs: Iterable[Path | None]) -> None:
-    """Refuse files that could not be written, or that are read.
+    """Refuse output files that cannot be written, or that are also read.
 
-    What killed runs left of the others is removed.
+    Temporary files that killed runs left behind are removed.
 
     Parameters
     ----------
     files : iterable of path or None
-        To be written; ``-`` is stdout, None is nothing.
+        Output files; ``-`` is stdout, None is no file.
     inputs : iterable of path or None
-        To be read.
+        Files that are read.
 
     Raises
     ------
     InputError
-        For a file without a folder, a folder, a device, or one of the inputs.
+        For a file in a folder that does not exist, a folder, a device, or one of the inputs.
     """
     read = {path.resolve() for path in inputs if path is not None}
     written: set[Path] = set()
@@ -40,7 +40,7 @@ def check_files(files: Iterable[Path | None], inputs: Iterable[Path | None]) -> 
         if path is None or path == STDOUT:
             continue
         if path.resolve() in read:
-            raise InputError(f"{path}: would overwrite what is read; give another name")
+            raise InputError(f"{path}: would overwrite an input file; give another name")
         if path.resolve() in written:
             raise InputError(f"{path}: would be written twice; give two names")
         written.add(path.resolve())
@@ -48,28 +48,29 @@ def check_files(files: Iterable[Path | None], inputs: Iterable[Path | None]) -> 
             raise InputError(f"{path}: cannot be written: it is a folder; give the name of a file")
         if path.exists() and not path.is_file():
             raise InputError(
-                f"{path}: cannot be written: it is no ordinary file; for stdout give --json -"
+                f"{path}: cannot be written: it is not an ordinary file; for stdout give --json -"
             )
         if not path.parent.is_dir():
             if path.parent.exists():
                 raise InputError(
                     f"{path}: cannot be written: {path.parent} is a file, not a folder; give "
-                    "another place"
+                    "another path"
                 )
             raise InputError(
-                f"{path}: cannot be written: there is no folder {path.parent}; create it first"
+                f"{path}: cannot be written: the folder {path.parent} does not exist; create it "
+                "first"
             )
         _check_writable(path, path.parent)
         remove_leftovers(leftovers_of(path))
 
 
 def check_folder(folder: Path | None) -> None:
-    """Refuse an output folder that could not be made or written to.
+    """Refuse an output folder that cannot be created or written to.
 
     Raises
     ------
     InputError
-        Where the path, or the first part of it that exists, is no folder or is closed.
+        If the path, or the first part of it that exists, is not a folder or not writable.
     """
     if folder is None:
         return
@@ -83,5 +84,5 @@ def _check_writable(path: Path, folder: Path) -> None:
     if not os.access(folder, os.W_OK | os.X_OK):
         raise InputError(
             f"{path}: cannot be written: no permission to write to {folder.resolve()}; give "
-            "another place"
+            "another path"
         )

@@ -29,7 +29,7 @@ def print_result(result: dict[str, Any]) -> None:
 
 
 def print_notes(notes: Iterable[str]) -> None:
-    """Print what a reader has to know on stderr."""
+    """Print notes on stderr."""
     for note in notes:
         typer.echo(f"Note: {printable(note)}", err=True)
 
@@ -73,7 +73,7 @@ def write_text(path: Path, result: dict[str, Any]) -> None:
 
 
 def attribution_figure(figure: Path) -> Path:
-    """Name the figure of the additive costs that stands beside that of ΔmAP."""
+    """Name the figure of the additive costs beside that of ΔmAP."""
     return figure.with_name(f"{figure.stem}_attribution{figure.suffix}")
 
 
@@ -99,7 +99,7 @@ def draw(results: Sequence[dict[str, Any]], path: Path) -> list[str]:
 def _drawn(
     path: Path, results: Sequence[dict[str, Any]], drawing: Callable[[Any], Any]
 ) -> list[str]:
-    """Draw into a figure two columns wide, write it, and tell of letters that the font lacks."""
+    """Draw and write a figure two columns wide; return notes on letters missing in the font."""
     from matplotlib.figure import Figure
 
     from diaghoi import plots
@@ -115,5 +115,5 @@ def _drawn(
 
 
 def lacks_letters(caught: Iterable[warnings.WarningMessage]) -> bool:
-    """Whether Matplotlib warned, while it drew, that the font does not have all letters."""
+    """Whether Matplotlib warned about letters missing in the font."""
     return any("missing from font" in str(each.message) for each in caught)

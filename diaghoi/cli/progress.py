@@ -1,4 +1,4 @@
-"""Progress on stderr for what takes longer than a second."""
+"""Progress on stderr for tasks that take longer than a second."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 
 
 class Progress:
-    """What is being done, and how far it has come.
+    """The current task, and its progress.
 
-    The bar appears after a second, so that quick commands neither flicker nor pay for it.
+    The bar appears after a second, so that quick commands neither flicker nor import rich for it.
     """
 
     def __init__(self) -> None:
@@ -21,7 +21,7 @@ class Progress:
         self._bar: Any = None
 
     def start(self, task: str, total: int | None = None) -> None:
-        """Name what begins now, with the number of steps where it is known."""
+        """Start a task, with its number of steps if known."""
         self.task, self.done, self.total = task, 0, total
         self._update()
 
@@ -48,7 +48,7 @@ class Progress:
 
     @contextmanager
     def shown(self) -> Iterator[Progress]:
-        """Show the bar while the block runs longer than a second."""
+        """Show the bar if the block runs longer than a second."""
         timer = threading.Timer(1.0, self._appear)
         timer.daemon = True
         timer.start()
@@ -63,7 +63,7 @@ class Progress:
 
 @contextmanager
 def progress(quiet: bool) -> Iterator[Progress]:
-    """Give a progress that is shown, or silent."""
+    """Give a progress that is shown, or silent if ``quiet``."""
     if quiet:
         yield Progress()
     else:

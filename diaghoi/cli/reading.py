@@ -1,4 +1,4 @@
-"""Reading what a command evaluates: predictions, and the annotations that they belong to."""
+"""Read the predictions that a command evaluates, and their annotations."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.diagnosis.plausibility import plausibility_warnings
 from diaghoi.exceptions import InputError
 from diaghoi.formats import open_annotations, open_predictions
-from diaghoi.formats.datasets import vocabulary
+from diaghoi.formats.datasets import vocabulary as vocabulary_named
 
 
 class Inputs(NamedTuple):
-    """What was read.
+    """The data that a command evaluates.
 
     Parameters
     ----------
     annotations, predictions : Scenes or another source of them
-        Of one data set; left in the file where they can be read when they are used.
+        Of one data set; left in the file if they can be read on demand.
     files : list of pathlib.Path
         The files of annotations, predictions and pairs.
     notes : list of str
-        Where annotations were found, and what makes all figures meaningless.
+        Where annotations were found, and warnings about implausible input.
     """
 
     annotations: SceneSource
@@ -50,15 +50,15 @@ class Inputs(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reading:
-    """What is to be read and how: the options of these names.
+class InputFiles:
+    """The input files of a command, and how to read them: the options of the same names.
 
     Parameters
     ----------
     predictions, annotations, pairs, instances, ids : pathlib.Path or None
-        Files; annotations are looked for where they are not given.
+        Files; annotations are searched for if they are not given.
     dataset, format, origin, objects, top, image_id
-        How to read them; None for what their content says.
+        How to read them; None to determine it from the content.
 
     Raises
     ------
@@ -79,35 +79,35 @@ class Reading:
     image_id: str | None
 
     def __post_init__(self) -> None:
-        vocabulary(self.dataset or "hico-det")
+        vocabulary_named(self.dataset or "hico-det")
 
     @property
     def vocabulary(self) -> Vocabulary:
-        """The data set, as far as it is known before anything is read."""
-        return vocabulary(self.dataset or "hico-det")
+        """The data set, as far as it is known before the files are read."""
+        return vocabulary_named(self.dataset or "hico-det")
 
     @property
     def inputs(self) -> list[Path | None]:
         """The files that are given."""
         return [self.predictions, self.annotations, self.pairs, self.instances, self.ids]
 
-    def read(self, shown: Progress, check: Callable[[list[Path | None]], Any]) -> Inputs:
+    def read(self, bar: Progress, check: Callable[[list[Path | None]], Any]) -> Inputs:
         """Read predictions and annotations.
 
         Parameters
         ----------
-        shown : Progress
-            Tells what is being done.
+        bar : Progress
+            Shows the current step.
         check : callable
-            Gets all files that are read, as soon as they are known, and refuses those that would be
-            overwritten.
+            Called with all input files as soon as they are known, to refuse output files that would
+            overwrite them.
 
         Raises
         ------
         InputError
-            Where they cannot be read or found.
+            If they cannot be read or found.
         """
-        shown.start("reading predictions")
+        bar.start("reading predictions")
         found = self._predictions()
         vocabulary = found.vocabulary
         if self.annotations is None:
@@ -115,10 +115,10 @@ class Reading:
         else:
             located = in_folder(self.annotations, vocabulary)
         check([*self.inputs, located.path])
-        shown.start("reading annotations")
+        bar.start("reading annotations")
         truth = self._annotations(located.path, vocabulary)
         if np.array_equal(truth.names, found.names):
-            found = found.with_names(truth.names)  # so that they are kept once
+            found = found.with_names(truth.names)  # keep the names in memory only once
         files = [self.predictions, located.path, *([] if self.pairs is None else [self.pairs])]
         return Inputs(truth, found, files, [*located.notes, *plausibility_warnings(truth, found)])
 

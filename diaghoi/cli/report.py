@@ -13,8 +13,8 @@ from diaghoi.cli.extras import Extras
 from diaghoi.cli.labels import read_labels
 from diaghoi.cli.present import print_notes, print_result
 from diaghoi.cli.progress import Progress, progress
-from diaghoi.cli.reading import Reading
-from diaghoi.cli.report_files import Files
+from diaghoi.cli.reading import InputFiles
+from diaghoi.cli.report_files import ReportFiles
 from diaghoi.cli.settings import CHANGE, setting_of
 from diaghoi.data.groups import read_groups
 from diaghoi.data.groups import zero_shot as zero_shot_split
@@ -43,34 +43,27 @@ Out = Annotated[
         rich_help_panel=options.FILES,
     ),
 ]
-Label = Annotated[
-    str | None,
-    typer.Option(
-        help="Name of the detector in table, figure and files [name of the file].",
-        rich_help_panel=options.FILES,
-    ),
-]
 Iou = Annotated[
     float | None, typer.Option(help="IoU threshold [0.5].", rich_help_panel=options.COUNTS)
 ]
 Rare = Annotated[
     str | None,
     typer.Option(
-        help="Rare by instances in the 'train' or the 'test' set [train].",
+        help="Count the instances of rare classes in the 'train' or the 'test' set [train].",
         rich_help_panel=options.COUNTS,
     ),
 ]
 ZeroShot = Annotated[
     str | None,
     typer.Option(
-        help="Show unseen and seen classes of RF-UC, NF-UC, UO or UV.",
+        help="Report the unseen and seen classes of RF-UC, NF-UC, UO or UV.",
         rich_help_panel=options.COUNTS,
     ),
 ]
 Groups = Annotated[
     Path | None,
     typer.Option(
-        help='Show groups of classes: JSON of {"name": [classes]}.',
+        help='Report groups of classes, from a JSON file {"name": [classes]}.',
         readable=False,
         rich_help_panel=options.COUNTS,
     ),
@@ -78,21 +71,15 @@ Groups = Annotated[
 Labels = Annotated[
     Path | None,
     typer.Option(
-        help="HICO's anno.mat, for Known Object.", readable=False, rich_help_panel=options.COUNTS
+        help="HICO's anno.mat, for the Known Object setting.",
+        readable=False,
+        rich_help_panel=options.COUNTS,
     ),
 ]
 Html = Annotated[
     Path | None,
     typer.Option(
-        help="Write a page with tables to sort and the worst cases.",
-        readable=False,
-        rich_help_panel=options.FILES,
-    ),
-]
-ClassTable = Annotated[
-    Path | None,
-    typer.Option(
-        help="Write all figures of each HOI class to this .csv or .json.",
+        help="Write an HTML page with sortable tables and the worst cases.",
         readable=False,
         rich_help_panel=options.FILES,
     ),
@@ -100,7 +87,7 @@ ClassTable = Annotated[
 ImageTable = Annotated[
     Path | None,
     typer.Option(
-        help="Write all figures of each image to this .csv or .json.",
+        help="Write the figures of each image to this .csv or .json file.",
         readable=False,
         rich_help_panel=options.FILES,
     ),
@@ -109,7 +96,7 @@ Sort = Annotated[
     str | None,
     typer.Option(
         metavar="COLUMN",
-        help="Sort these tables by a column, highest first; -COLUMN: lowest.",
+        help="Sort these tables by a column, highest first; -COLUMN: lowest first.",
         rich_help_panel=options.FILES,
     ),
 ]
@@ -117,30 +104,22 @@ PairNms = Annotated[
     list[float] | None,
     typer.Option(
         metavar="IOU",
-        help="Show what suppressing duplicate pairs changes; repeatable.",
-        rich_help_panel=options.FURTHER,
+        help="Show the effect of non-maximum suppression of pairs; repeatable.",
+        rich_help_panel=options.EXTRAS,
     ),
 ]
 Threshold = Annotated[
     list[float] | None,
     typer.Option(
         metavar="SCORE",
-        help="Show what dropping weak boxes changes; repeatable.",
-        rich_help_panel=options.FURTHER,
-    ),
-]
-Bootstrap = Annotated[
-    int | None,
-    typer.Option(
-        metavar="N",
-        help="Intervals of all figures from N resamples of the images.",
-        rich_help_panel=options.SURE,
+        help="Show the effect of dropping boxes with lower scores; repeatable.",
+        rich_help_panel=options.EXTRAS,
     ),
 ]
 Interval = Annotated[
     str,
     typer.Option(
-        help="How intervals follow from resamples: centred, percentile or bca.",
+        help="Type of the intervals: centred, percentile or bca.",
         rich_help_panel=options.SURE,
     ),
 ]
@@ -148,22 +127,24 @@ Attribution = Annotated[
     bool,
     typer.Option(
         "--attribution",
-        help="Costs of the errors that add up (Shapley values).",
-        rich_help_panel=options.FURTHER,
+        help="Divide the loss of mAP among the errors (Shapley values).",
+        rich_help_panel=options.EXTRAS,
     ),
 ]
 Causes = Annotated[
     bool,
     typer.Option(
         "--causes",
-        help="How much of the loss the annotations may cause.",
-        rich_help_panel=options.FURTHER,
+        help="Estimate how much of the loss is due to the annotations.",
+        rich_help_panel=options.EXTRAS,
     ),
 ]
 Calibration = Annotated[
     bool,
     typer.Option(
-        "--calibration", help="How far scores are probabilities.", rich_help_panel=options.FURTHER
+        "--calibration",
+        help="Measure how well scores are calibrated.",
+        rich_help_panel=options.EXTRAS,
     ),
 ]
 
@@ -177,7 +158,7 @@ def report(
     json: options.Json = None,
     figure: Figure = None,
     out: Out = None,
-    label: Label = None,
+    label: options.Label = None,
     format: options.Format = None,
     origin: options.Origin = None,
     objects: options.Objects = None,
@@ -191,12 +172,12 @@ def report(
     groups: Groups = None,
     image_labels: Labels = None,
     html: Html = None,
-    class_table: ClassTable = None,
+    class_table: options.ClassTable = None,
     image_table: ImageTable = None,
     sort: Sort = None,
     pair_nms: PairNms = None,
     detection_threshold: Threshold = None,
-    bootstrap: Bootstrap = None,
+    bootstrap: options.Bootstrap = None,
     confidence: options.Confidence = 0.95,
     interval: Interval = "centred",
     seed: options.Seed = 0,
@@ -205,8 +186,8 @@ def report(
     calibration: Calibration = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Diagnose a detector: mAP, errors and what they cost."""
-    reading = Reading(
+    """Diagnose a detector: mAP, errors and what each error costs."""
+    reading = InputFiles(
         predictions=predictions,
         annotations=annotations,
         pairs=pairs,
@@ -219,7 +200,7 @@ def report(
         ids=ids,
         image_id=image_id,
     )
-    files = Files(
+    files = ReportFiles(
         label=predictions.stem if label is None else label,
         json=json,
         figure=figure,
@@ -244,8 +225,8 @@ def report(
     choices.check(reading.vocabulary)
     extras.check()
     files.check([*reading.inputs, image_labels])
-    with progress(quiet) as shown:
-        result, notes = _reported(reading, choices, image_labels, extras, files, shown)
+    with progress(quiet) as bar:
+        result, notes = _reported(reading, choices, image_labels, extras, files, bar)
     if json == outputs.STDOUT:
         typer.echo(to_json(result))
     elif not quiet:
@@ -254,7 +235,7 @@ def report(
 
 
 class _Choices(NamedTuple):
-    """What makes the protocol: its name, changes, and groups of classes to show."""
+    """The protocol: its name, changes to it, and groups of classes to report."""
 
     protocol: str | None
     changes: dict[str, Any]
@@ -262,7 +243,7 @@ class _Choices(NamedTuple):
     groups: Path | None
 
     def check(self, vocabulary: Vocabulary) -> None:
-        """Refuse choices that no protocol has, before anything is read."""
+        """Refuse invalid settings before anything is read."""
         protocol_named(self.protocol or vocabulary.protocol, **self.changes)
 
     def made(self, vocabulary: Vocabulary) -> Protocol:
@@ -272,38 +253,38 @@ class _Choices(NamedTuple):
 
 
 def _reported(
-    reading: Reading,
+    reading: InputFiles,
     choices: _Choices,
     image_labels: Path | None,
     extras: Extras,
-    files: Files,
-    shown: Progress,
+    files: ReportFiles,
+    bar: Progress,
 ) -> tuple[dict[str, Any], list[str]]:
     """Read, diagnose, and write the files; return the result, and notes on figures."""
-    read = reading.read(shown, files.check)
+    read = reading.read(bar, files.check)
     chosen = choices.made(read.vocabulary)
     labels, notes = _image_labels(image_labels, read.annotations, read.predictions)
-    shown.start("matching", total=len(read.annotations))
+    bar.start("matching", total=len(read.annotations))
     diagnosed = diagnosing.diagnose(
         read.annotations,
         read.predictions,
         chosen,
         label=files.label,
         image_labels=labels,
-        progress=shown.advance,
+        progress=bar.advance,
     )
-    shown.start("repairing each error")
+    bar.start("repairing each error")
     result = diagnosed.to_dict()
     result["notes"] = [*read.notes, *notes, *result["notes"]]
-    extras.add(result, diagnosed, read, labels, shown)
-    shown.start("writing")
+    extras.add(result, diagnosed, read, labels, bar)
+    bar.start("writing")
     return result, files.write(result, diagnosed, read)
 
 
 def _groups(name: str | None, file: Path | None, vocabulary: Vocabulary) -> tuple[Group, ...]:
-    """Collect the groups of classes that are asked for."""
+    """Collect the groups of classes to report."""
     if name is not None and file is not None:
-        raise InputError("--zero-shot and --groups: give one of them")
+        raise InputError("--zero-shot and --groups: give only one of them")
     if name is not None:
         return zero_shot_split(name, vocabulary)
     return () if file is None else read_groups(file, vocabulary)
@@ -312,10 +293,10 @@ def _groups(name: str | None, file: Path | None, vocabulary: Vocabulary) -> tupl
 def _image_labels(
     given: Path | None, annotations: SceneSource, predictions: SceneSource
 ) -> tuple[ImageLabels | None, list[str]]:
-    """Read the image labels that are given, or those of the settings where they fit.
+    """Read the image labels given, or those of the settings if they fit.
 
-    Settings hold for every report of this user, also for those on other images; then the boxes
-    decide, and a note says so.
+    Settings apply to every report of this user, including those on other images; for those images
+    Known Object falls back to the boxes, with a note.
     """
     if given is not None:
         return read_labels(given), []

@@ -34,8 +34,8 @@ def check_page(path: Path) -> None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Files:
-    """What is to be written.
+class ReportFiles:
+    """The output files of a report.
 
     Parameters
     ----------
@@ -68,11 +68,11 @@ class Files:
 
     @property
     def tables(self) -> list[Path]:
-        """The tables that are asked for."""
+        """The table files to write."""
         return [path for path in (self.class_table, self.image_table) if path is not None]
 
     def check(self, inputs: Sequence[Path | None]) -> None:
-        """Refuse what could not be written, before the work begins.
+        """Check the output files before the work begins.
 
         Raises
         ------
@@ -101,7 +101,7 @@ class Files:
 
             check_table_file(path)
         if self.sort is not None and not self.tables:
-            raise InputError("--sort: sorts the tables of --class-table and --image-table")
+            raise InputError("--sort: applies to --class-table and --image-table; give one of them")
 
     def write(
         self,
@@ -116,9 +116,9 @@ class Files:
         result : dict
             The report.
         diagnosis : Diagnosis
-            What it reports.
+            The diagnosis behind it.
         read : Inputs
-            What was diagnosed.
+            The data diagnosed.
         """
         self._check_sort(diagnosis)
         notes = self._write_tables(diagnosis)
@@ -139,7 +139,7 @@ class Files:
         return notes
 
     def _tables_of(self, diagnosis: Diagnosis) -> list[tuple[Path, Columns]]:
-        # Each is made only where it is asked for.
+        # Computing a table is expensive: make only those to be written.
         kinds = ((self.class_table, "classes"), (self.image_table, "images"))
         return [(path, getattr(diagnosis, kind)) for path, kind in kinds if path is not None]
 

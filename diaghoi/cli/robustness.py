@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from diaghoi.cli import options, outputs
-from diaghoi.cli.compare import Format, Out, table_kind, written_as
+from diaghoi.cli.comparison_tables import Format, Out, table_format, written_tables
 from diaghoi.cli.locate import find_annotations, in_folder
 from diaghoi.cli.present import print_notes
 from diaghoi.cli.progress import Progress, progress
@@ -19,7 +19,7 @@ from diaghoi.data.arrays.threads import cores
 from diaghoi.data.protocol import protocol as protocol_named
 from diaghoi.exceptions import InputError, close_matches, number_of, some_of
 from diaghoi.formats.containers.atomic import replacing
-from diaghoi.formats.datasets import vocabulary
+from diaghoi.formats.datasets import vocabulary as vocabulary_named
 from diaghoi.report.json import to_json, write_json
 
 if TYPE_CHECKING:
@@ -29,10 +29,6 @@ if TYPE_CHECKING:
 
 ENGINES = ("local", "dask")
 
-StudyFile = Annotated[
-    Path,
-    typer.Argument(metavar="STUDY.toml", help="The models and their files.", readable=False),
-]
 Metric = Annotated[
     str | None,
     typer.Option(
@@ -41,68 +37,64 @@ Metric = Annotated[
         "of scenario 2].",
     ),
 ]
-Errors = Annotated[bool, typer.Option("--errors", help="Show for each error by how much it grows.")]
+Errors = Annotated[bool, typer.Option("--errors", help="Show how much each error grows.")]
 Figures = Annotated[
     Path | None, typer.Option(help="Draw the figures into this folder.", readable=False)
-]
-Bootstrap = Annotated[
-    int | None,
-    typer.Option(metavar="N", help="Intervals from N resamples of the images, in the JSON."),
 ]
 Significance = Annotated[
     bool,
     typer.Option(
-        "--significance", help="Test the highest severity of each corruption against clean."
+        "--significance",
+        help="Test the highest severity of each corruption against the clean pictures.",
     ),
 ]
 EngineName = Annotated[
-    str, typer.Option("--engine", help="local: processes of this machine; dask: a Dask cluster.")
+    str, typer.Option("--engine", help="local: processes on this machine; dask: a Dask cluster.")
 ]
 Scheduler = Annotated[
     str | None,
-    typer.Option(metavar="ADDRESS", help="Dask scheduler that runs [a cluster started here]."),
+    typer.Option(
+        metavar="ADDRESS", help="A running Dask scheduler [start a cluster on this machine]."
+    ),
 ]
-Workers = Annotated[
-    int | None, typer.Option(min=1, help="Processes of this machine [one a processor].")
-]
-Block = Annotated[int | None, typer.Option(min=1, help="Images of a unit of work [a whole run].")]
+Block = Annotated[int | None, typer.Option(min=1, help="Images per unit of work [a whole run].")]
 Cache = Annotated[
     Path | None,
     typer.Option(
-        help="Keep finished runs in this folder; a second call takes them from there.",
+        help="Cache finished runs in this folder, and reuse them.",
         readable=False,
     ),
 ]
 
 
 def robustness(
-    study: StudyFile,
+    study: options.StudyFile,
     metric: Metric = None,
     format: Format = None,
     out: Out = None,
     json: options.Json = None,
     figures: Figures = None,
     errors: Errors = False,
-    bootstrap: Bootstrap = None,
+    bootstrap: options.Bootstrap = None,
     significance: Significance = False,
     resamples: options.Resamples = 1000,
     confidence: options.Confidence = 0.95,
     seed: options.Seed = 0,
     engine: EngineName = "local",
     scheduler: Scheduler = None,
-    workers: Workers = None,
+    workers: options.Workers = None,
     block: Block = None,
     cache: Cache = None,
     quiet: options.Quiet = False,
 ) -> None:
-    """See how detectors do on corrupted pictures: MRI, CRI, and which errors grow."""
+    """Evaluate detectors on corrupted pictures: MRI, CRI, and which errors grow."""
     from diaghoi.robustness.evaluation import evaluate_study
     from diaghoi.robustness.store import Store
     from diaghoi.robustness.study import read_robustness_study
     from diaghoi.robustness.work import Asked
     from diaghoi.statistics.bootstrap import check_settings
 
-    kind = table_kind(format, out)
+    kind = table_format(format, out)
     _check_engine(engine, scheduler)
     for number in (bootstrap, resamples if significance else None):
         if number is not None:
@@ -134,7 +126,7 @@ def robustness(
             temporary.write_bytes(text.encode("utf-8", errors="replace"))
     _show(found, kind, errors, out, json, quiet)
     if figures is not None:
-        # Last, so that a folder that cannot be written to costs no figure in the files.
+        # Last, so that a failure to draw loses none of the results.
         with progress(quiet) as bar:
             drawn = _draw(found, figures, bar)
         if not quiet:
@@ -143,7 +135,7 @@ def robustness(
 
 
 def _check_failed(found: Robustness) -> None:
-    """Say which files could not be used, after all else is written."""
+    """Report the files that could not be used, after everything else is written."""
     if found.failed:
         names = some_of(
             [why if run.file in why else f"{run.file}: {why}" for run, why in found.failed]
@@ -160,7 +152,7 @@ def _check_engine(engine: str, scheduler: str | None) -> None:
             f"--engine '{engine}'{close_matches(engine, ENGINES)}: give one of {', '.join(ENGINES)}"
         )
     if scheduler is not None and engine != "dask":
-        raise InputError("--scheduler: is that of a Dask cluster; add --engine dask")
+        raise InputError("--scheduler: is for a Dask cluster; add --engine dask")
 
 
 @contextmanager
@@ -183,17 +175,17 @@ def _engine(
 
 
 def _located(study: RobustnessStudy) -> tuple[RobustnessStudy, list[str]]:
-    """Find the annotations, where the study does not name the file itself."""
-    dataset = vocabulary(study.dataset or "hico-det")
+    """Find the annotations if the study does not name the file itself."""
+    vocabulary = vocabulary_named(study.dataset or "hico-det")
     given = study.annotations
-    found = find_annotations(dataset) if given is None else in_folder(given, dataset)
+    found = find_annotations(vocabulary) if given is None else in_folder(given, vocabulary)
     return replace(study, annotations=found.path), found.notes
 
 
 def _check_outputs(
     study: RobustnessStudy, file: Path, files: list[Path | None], folders: list[Path | None]
 ) -> None:
-    """Refuse what could not be written, before the work begins."""
+    """Check the output files before the work begins."""
     inputs: list[Path | None] = [file, study.annotations, study.instances, study.ids]
     for run in study.runs():
         inputs += [Path(run.file), None if run.pairs is None else Path(run.pairs)]
@@ -229,7 +221,7 @@ def _text(found: Robustness, kind: str, errors: bool) -> str:
         return to_json(found.to_dict()) + "\n"
     comparison = found.comparison(errors=errors)
     sentences = (f"{label}: {line}" for label, line in _sentences(found))
-    return written_as(replace(comparison, notes=(*sentences, *comparison.notes)), kind)
+    return written_tables(replace(comparison, notes=(*sentences, *comparison.notes)), kind)
 
 
 def _sentences(found: Robustness) -> Iterator[tuple[str, str]]:

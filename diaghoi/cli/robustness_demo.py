@@ -18,7 +18,7 @@ files = "{label}/{{corruption}}_{{severity}}.npz"
 """
 
 
-def write_robustness_study(folder: Path, truth: Scenes, seed: int, shown: Progress) -> Path:
+def write_robustness_study(folder: Path, truth: Scenes, seed: int, bar: Progress) -> Path:
     """Simulate two detectors under every corruption and severity.
 
     Parameters
@@ -29,7 +29,7 @@ def write_robustness_study(folder: Path, truth: Scenes, seed: int, shown: Progre
         Annotations, of which the first hundred images are taken.
     seed : int
         Each condition has a generator of its own.
-    shown : Progress
+    bar : Progress
         Told of each condition.
 
     Returns
@@ -51,15 +51,15 @@ def write_robustness_study(folder: Path, truth: Scenes, seed: int, shown: Progre
         label = detector.name
         (folder / label).mkdir(exist_ok=True)
         conditions = [(name, each) for name in CORRUPTIONS for each in SEVERITIES]
-        shown.start(f"simulating {label} under corruption", total=1 + len(conditions))
+        bar.start(f"simulating {label} under corruption", total=1 + len(conditions))
         found = simulate.detect(truth, detector, np.random.default_rng([seed, 0]))
         write(folder / label / "clean.npz", found)
-        shown.advance(1)
+        bar.advance(1)
         for number, (name, severity) in enumerate(conditions, 1):
             worse = under_corruption(detector, name, severity)
             found = simulate.detect(truth, worse, np.random.default_rng([seed, number]))
             write(folder / label / f"{name}_{severity}.npz", found)
-            shown.advance(1)
+            bar.advance(1)
         text += MODEL.format(label=label, stage=stage)
     study = folder / "study.toml"
     study.write_text(text, encoding="utf-8")

@@ -11,7 +11,7 @@ import typer
 from diaghoi.cli import options, outputs
 from diaghoi.cli.present import print_notes
 from diaghoi.cli.progress import Progress, progress
-from diaghoi.cli.reading import Inputs, Reading
+from diaghoi.cli.reading import InputFiles, Inputs
 from diaghoi.cli.report_files import check_page
 from diaghoi.cli.similarity import tables as similar
 from diaghoi.data.protocol import protocol as protocol_named
@@ -23,51 +23,45 @@ if TYPE_CHECKING:
     from diaghoi.semantic.evaluation import SemanticEvaluation
 
 Theta = Annotated[
-    float, typer.Option(help="IoU at which a box is found.", rich_help_panel=options.COUNTS)
+    float, typer.Option(help="IoU threshold of a correct box.", rich_help_panel=options.COUNTS)
 ]
 Delta = Annotated[
     float,
     typer.Option(
-        help="Similarity at which a class is charged with what nothing took.",
+        help="Similarity from which an unmatched prediction is a false positive of its closest "
+        "class.",
         rich_help_panel=options.COUNTS,
     ),
 ]
 Tau = Annotated[
     float,
     typer.Option(
-        help="Rank of the score, 0 to 1, from which mF1 counts.", rich_help_panel=options.COUNTS
+        help="Score rank, 0 (lowest) to 1, from which predictions count for mF1.",
+        rich_help_panel=options.COUNTS,
     ),
 ]
 NoScores = Annotated[
     bool,
     typer.Option(
         "--no-scores",
-        help="Count every prediction, whatever its score.",
+        help="Count every prediction, regardless of its score.",
         rich_help_panel=options.COUNTS,
     ),
 ]
-Label = Annotated[
-    str | None,
-    typer.Option(help="Name of the detector [name of the file].", rich_help_panel=options.FILES),
-]
-ClassTable = Annotated[
-    Path | None,
-    typer.Option(
-        help="Write the figures of each class to this .csv or .json.",
-        readable=False,
-        rich_help_panel=options.FILES,
-    ),
-]
 Classes = Annotated[
-    int, typer.Option(min=0, help="Show so many of the classes that gain most by similarity.")
+    int,
+    typer.Option(min=0, help="Number of classes to show, those that gain most from similarity."),
 ]
 Diagnose = Annotated[
-    bool, typer.Option("--diagnose", help="Show what action and object errors mean and cost.")
+    bool,
+    typer.Option(
+        "--diagnose", help="Show how similar action and object errors are, and what they cost."
+    ),
 ]
 Examples = Annotated[
     Path | None,
     typer.Option(
-        help="Write what was predicted for single annotations to this .txt, .csv or .json.",
+        help="Write example predictions for single annotations to this .txt, .csv or .json file.",
         readable=False,
         rich_help_panel=options.FILES,
     ),
@@ -75,7 +69,7 @@ Examples = Annotated[
 Figure = Annotated[
     Path | None,
     typer.Option(
-        help="Draw the confusions that cost most to this .pdf, .svg or .png.",
+        help="Draw the most expensive confusions to this .pdf, .svg or .png file.",
         readable=False,
         rich_help_panel=options.FILES,
     ),
@@ -83,21 +77,13 @@ Figure = Annotated[
 Html = Annotated[
     Path | None,
     typer.Option(
-        help="Write the page of 'report --html' with what errors mean, too.",
+        help="Write the page of 'report --html', with the similarity of errors.",
         readable=False,
         rich_help_panel=options.FILES,
     ),
 ]
-WordNet = Annotated[
-    Path | None,
-    typer.Option(
-        help="WordNet's dict folder, instead of the extract inside.",
-        readable=False,
-        rich_help_panel=options.MEANING,
-    ),
-]
 ExampleImages = Annotated[
-    int, typer.Option(min=1, help="Images of --examples.", rich_help_panel=options.FILES)
+    int, typer.Option(min=1, help="Number of images in --examples.", rich_help_panel=options.FILES)
 ]
 
 
@@ -118,15 +104,15 @@ def semantic(
     dataset: options.Dataset = None,
     protocol: options.ProtocolName = None,
     json: options.Json = None,
-    class_table: ClassTable = None,
+    class_table: options.ClassTable = None,
     classes: Classes = 0,
     diagnose: Diagnose = False,
     figure: Figure = None,
     html: Html = None,
     examples: Examples = None,
     example_images: ExampleImages = 20,
-    label: Label = None,
-    wordnet: WordNet = None,
+    label: options.Label = None,
+    wordnet: options.WordNet = None,
     format: options.Format = None,
     origin: options.Origin = None,
     objects: options.Objects = None,
@@ -136,11 +122,11 @@ def semantic(
     image_id: options.ImageId = None,
     quiet: options.Quiet = False,
 ) -> None:
-    """Evaluate with credit for what comes close in meaning: soft mAP, mF1 and miss rates.
+    """Evaluate with credit for similar classes: soft mAP, mF1 and miss rates.
 
-    By tables of similarity between verbs and between objects, as SHOE does.
+    Similarity comes from tables of verbs and of objects, as in SHOE.
     """
-    from diaghoi.language.lexicon import wordnet as using_wordnet
+    from diaghoi.language.lexicon import using_wordnet
     from diaghoi.semantic.measure import Measure
 
     choices: Any = {"weight": weight, "combine": combine}
@@ -152,7 +138,7 @@ def semantic(
         scale=scale,
         measure=Measure(**choices, theta=theta, delta=delta, tau=tau),
     )
-    reading = Reading(
+    reading = InputFiles(
         predictions=predictions,
         annotations=annotations,
         dataset=dataset,
@@ -169,13 +155,13 @@ def semantic(
     files = _Files(json=json, table=class_table, figure=figure, html=html, examples=examples)
     files.check([*reading.inputs, *tables.inputs])
     if no_scores and (diagnose or files.with_diagnosis):
-        raise InputError("--diagnose, --figure and --html: go by scores; leave --no-scores out")
-    with progress(quiet) as shown, using_wordnet(wordnet):
-        given = tables.read(shown)
-        read = reading.read(shown, lambda inputs: files.check([*inputs, *tables.inputs]))
-        found = _evaluated(read, given, protocol, top, name, no_scores, shown)
-        result, meaning = _result(found, read.notes, diagnose or files.with_diagnosis, shown)
-        shown.start("writing")
+        raise InputError("--diagnose, --figure and --html: need scores; leave --no-scores out")
+    with progress(quiet) as bar, using_wordnet(wordnet):
+        given = tables.read(bar)
+        read = reading.read(bar, lambda inputs: files.check([*inputs, *tables.inputs]))
+        found = _evaluated(read, given, protocol, top, name, no_scores, bar)
+        result, meaning = _result(found, read.notes, diagnose or files.with_diagnosis, bar)
+        bar.start("writing")
         files.write(result, found, meaning, [*read.files, verb_table, object_table], example_images)
     _present(result, json, classes, quiet)
 
@@ -187,33 +173,33 @@ def _evaluated(
     top: int | None,
     label: str,
     no_scores: bool,
-    shown: Progress,
+    bar: Progress,
 ) -> SemanticEvaluation:
     from diaghoi.semantic.run_evaluation import evaluate
 
-    shown.start("matching", total=len(read.annotations))
+    bar.start("matching", total=len(read.annotations))
     return evaluate(
         *read.scenes,
         **tables,
         protocol=protocol_named(protocol or read.vocabulary.protocol, top=top),
         scores=not no_scores,
         label=label,
-        progress=shown.advance,
+        progress=bar.advance,
     )
 
 
 def _result(
-    evaluated: SemanticEvaluation, notes: list[str], diagnose: bool, shown: Progress
+    evaluated: SemanticEvaluation, notes: list[str], diagnose: bool, bar: Progress
 ) -> tuple[dict[str, Any], SemanticDiagnosis | None]:
     """Collect all figures, and where it is asked for what errors mean."""
     from diaghoi.semantic.diagnosis import semantic_diagnosis
 
-    shown.start("adding up")
+    bar.start("adding up")
     result = evaluated.to_dict()
     result["notes"] = [*notes, *result["notes"]]
     if not diagnose:
         return result, None
-    shown.start("finding out what errors mean")
+    bar.start("finding out what errors mean")
     meaning = semantic_diagnosis(evaluated)
     result["diagnosis"] = meaning.to_dict()
     return result, meaning
@@ -235,7 +221,7 @@ class _Files:
         return self.figure is not None or self.html is not None
 
     def check(self, inputs: list[Path | None]) -> None:
-        """Refuse what could not be written, before the work begins."""
+        """Check the output files before the work begins."""
         written = [self.json, self.table, self.figure, self.html, self.examples]
         outputs.check_files(written, inputs)
         if self.table is not None:

@@ -1,4 +1,4 @@
-"""The user's settings: where the annotations of each data set lie."""
+"""The user's settings: the paths of annotations and image labels."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def read_settings() -> dict[str, str]:
     Raises
     ------
     InputError
-        Where the file is damaged.
+        If the file is damaged.
     """
     file = settings_file()
     if not file.exists():
@@ -35,19 +35,19 @@ def read_settings() -> dict[str, str]:
     try:
         settings = json.loads(file.read_text(encoding="utf-8"))
     except ValueError as error:
-        raise InputError(f"{file}: not valid JSON ({error}); mend or delete it") from None
+        raise InputError(f"{file}: not valid JSON ({error}); fix or delete it") from None
     if not isinstance(settings, dict):
-        raise InputError(f"{file}: expected an object of settings; mend or delete it")
+        raise InputError(f"{file}: expected an object of settings; fix or delete it")
     return {str(key): str(value) for key, value in settings.items()}
 
 
 def setting_of(key: str) -> Path | None:
-    """Return the file of a setting, None where it is not set.
+    """Return the file of a setting, None if it is not set.
 
     Raises
     ------
     InputError
-        Where the file is gone.
+        If the file no longer exists.
     """
     value = read_settings().get(key)
     if value is None:

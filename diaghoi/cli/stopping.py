@@ -1,4 +1,4 @@
-"""Ending in order when asked to."""
+"""Exit in an orderly way on SIGINT and SIGTERM."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ WORDS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
 
 
 class Stopped(KeyboardInterrupt):
-    """Somebody wants this process to end.
+    """A signal asks this process to end.
 
-    Not KeyboardInterrupt itself: that, once it has passed through ``exec``, makes Python end as if
-    by SIGINT whatever the exit code.
+    Not KeyboardInterrupt itself: once that has passed through ``exec``, Python exits as if killed
+    by SIGINT, whatever the exit code.
     """
 
 
@@ -24,20 +24,20 @@ class Stopped(KeyboardInterrupt):
 def stoppable() -> Iterator[list[signal.Signals]]:
     """Turn SIGINT and SIGTERM into :class:`Stopped` while the block runs.
 
-    What is being written is then removed on the way out, which the default of SIGTERM does not do.
-    A second signal ends the process at once. Any other exception that leaves the block once a
-    signal came is its consequence, and goes no further.
+    Unfinished files are then removed on the way out, which the default of SIGTERM does not do. A
+    second signal ends the process at once. Any exception that leaves the block after a signal is
+    its consequence, and is suppressed.
 
     Yields
     ------
     list of signal.Signals
-        The signal that came, once it has come.
+        Empty; the signal is appended when it arrives.
     """
     came: list[signal.Signals] = []
 
     def stop(number: int, frame: FrameType | None) -> None:
         came.append(signal.Signals(number))
-        # Objects that are dropped in the middle of something may complain, and need not.
+        # Finalizers of interrupted objects may raise; those messages would only confuse.
         sys.unraisablehook = lambda complaint: None
         for each in WORDS:
             signal.signal(each, signal.SIG_DFL)
@@ -47,7 +47,7 @@ def stoppable() -> Iterator[list[signal.Signals]]:
         yield came  # signals reach the main thread alone
         return
     before = {each: signal.getsignal(each) for each in WORDS}
-    # Who starts a command in the background, with its signals ignored, wants that kept.
+    # A command started in the background with ignored signals (nohup) must keep ignoring them.
     heeded = [each for each, handler in before.items() if handler is not signal.SIG_IGN]
     for each in heeded:
         signal.signal(each, stop)

@@ -1,4 +1,4 @@
-"""Hints for command lines that other tools of the field would take."""
+"""Help with headings, and hints for command lines in the style of other tools of the field."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from typing import Any
 import typer
 from typer.core import TyperCommand
 
-# Typer brings its own click, older ones took that of the user: this finds the class in both.
+# Recent versions of Typer bundle click, older ones use the installed one: this works for both.
 UsageError: Any = typer.BadParameter.__mro__[1]
 
 ANNOTATIONS = "the annotations are given with --annotations FILE"
 SEVERAL = "one file of predictions is taken; 'diaghoi compare' takes several"
-# Beginnings of what the options for annotations are called elsewhere.
+# Prefixes of options for annotations in other tools.
 ALIASES = ("--gt", "--ground", "--anno", "--ann", "--truth", "--target")
 
 
 class Command(TyperCommand):
-    """A command of many options: those of one panel stand under its heading in the help."""
+    """A command with many options, listed under the headings of their panels in the help."""
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Write the options under their headings, in the order in which the first of each come."""
+        """Write the options under their headings, ordered by the first option of each."""
         sections: dict[str, list[tuple[str, str]]] = {}
         for parameter in self.get_params(ctx):
             record = parameter.get_help_record(ctx)
@@ -34,10 +34,10 @@ class Command(TyperCommand):
 
 
 class HintingCommand(Command):
-    """A command that says how annotations are given, where they are given in another way."""
+    """A command that explains --annotations after an option in the style of other tools."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Parse, and add the hint to what the parser says."""
+        """Parse, and add the hint to the error of the parser."""
         given = set(args)
         try:
             return super().parse_args(ctx, args)

@@ -18,7 +18,7 @@ from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.exceptions import InputError, some_of
 from diaghoi.formats import dense_arrays
 from diaghoi.formats.base import Kind, Options
-from diaghoi.formats.columns.listed import Layout, read_listed
+from diaghoi.formats.columns.listed import ListLayout, read_listed
 from diaghoi.formats.containers.content import Content
 from diaghoi.formats.datasets import vocabulary
 from diaghoi.formats.hico_det.image_labels import ImageLabels
@@ -33,7 +33,7 @@ COLUMNS = {
 }
 BOX_COLUMNS = {"bbox": "boxes", "category_id": "labels"}
 LAYOUTS = {
-    kind: Layout(
+    kind: ListLayout(
         name="filename",
         boxes="boxes",
         triplets="triplets",

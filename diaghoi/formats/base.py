@@ -1,4 +1,4 @@
-"""What a format is: a name, a recogniser by content, and a reader."""
+"""What defines a format: a name, a function that recognises it from the content, a reader."""
 
 from __future__ import annotations
 
@@ -19,24 +19,23 @@ Kind = Literal["annotations", "predictions", "pairs"]
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """What the user may say about a file.
+    """The user's options for reading a file.
 
     Parameters
     ----------
     vocabulary : Vocabulary
         The data set.
     origin : {0, 1} or None
-        Whether boxes are counted from zero or one; None for what the format prescribes.
+        Whether coordinates start at zero or one; None for the convention of the format.
     objects : str or None
-        How objects are numbered: ``coco80``, ``coco91`` or ``hico80``; None to find it.
+        How objects are numbered: ``coco80``, ``coco91`` or ``hico80``; None to determine it.
     top : int or None
-        Triplets kept of each image of dense arrays; None for the customary 100, the fewest in
-        HICO-DET.
+        Triplets kept per image of dense arrays; None for the usual 100, the minimum in HICO-DET.
     instances, ids : path or None
-        The COCO instances and the split of the official V-COCO annotations; None to find them
-        beside the file.
+        The COCO instances and the split of the official V-COCO annotations; None to search for
+        them beside the file.
     image_id : str or None
-        The image of a file with V-COCO predictions of one image that does not name it.
+        The image of a V-COCO prediction file that holds one image and does not name it.
     """
 
     vocabulary: Vocabulary
@@ -55,7 +54,7 @@ class Options:
         return default if conventions is None else conventions.origin
 
     def corners(self, boxes: FloatArray) -> FloatArray:
-        """Return boxes as the files of the data set write them as left, top, right, bottom."""
+        """Convert boxes in the layout of the data set's files to left, top, right, bottom."""
         conventions = self.vocabulary.conventions
         if conventions is None or conventions.boxes == "xyxy":
             return boxes
@@ -72,20 +71,20 @@ class Format:
     name : str
         As in ``--format``.
     title : str
-        What it is, for people.
+        Description for people.
     kinds : tuple of str
         What such a file can hold.
     keys : tuple of str
         Names by which it is recognised, for suggestions in messages.
     recognise : callable
-        ``content -> kind``, or None where the content is not in this format. Looks at the content,
-        never at the name of the file.
+        ``content -> kind``, or None if the content is not in this format. Considers only the
+        content, never the name of the file.
     read : callable
-        ``(content, kind, options) -> Scenes``, or a file of scenes that is read when it is used.
+        ``(content, kind, options) -> Scenes``, or a source of scenes that is read on demand.
     dataset : callable
-        ``content -> data set``, or None where the content does not tell.
+        ``content -> data set``, or None if the content does not show it.
     single : bool
-        Whether the format belongs to that data set alone; else a description can be read with it.
+        Whether the format belongs to that data set only; others also hold described data sets.
     """
 
     name: str
@@ -109,11 +108,11 @@ class Recognised:
     kind : str
         ``annotations``, ``predictions`` or ``pairs``.
     title : str
-        What the format is, for people.
+        Description of the format, for people.
     container : str
-        How it is stored: ``pickle``, ``json``, ``npz``, ``mat`` or ``folder``.
+        ``pickle``, ``json``, ``npz``, ``mat`` or ``folder``.
     dataset : str
-        The data set, as in ``--dataset``; ``hico-det`` where neither file nor user tells.
+        The data set, as in ``--dataset``; ``hico-det`` if neither the file nor the user names it.
     """
 
     format: str

@@ -1,4 +1,4 @@
-"""The package's own file: the columns of :class:`~diaghoi.data.scenes.Scenes` in an ``.npz``.
+"""The package's own format: the columns of :class:`~diaghoi.data.scenes.Scenes` in an ``.npz``.
 
 ``diaghoi_format`` holds the version of the layout, ``vocabulary`` the name of the data set,
 ``fingerprint`` that of its names and classes, ``notes`` the notes, and ``top`` how many triplets of
@@ -7,7 +7,7 @@ compressed, so that a file is read as fast as it is copied. Coordinates and scor
 other numbers as small as they fit; pairs and triplets refer to rows of the box and pair table of
 the whole file.
 ``box_ignored`` is there where people can be ignored (V-COCO annotations); ``box_label`` may be -1
-for V-COCO, whose files do not name the category, and ``pair_object`` -1 where there is no object.
+for V-COCO, whose files do not name the category, and ``pair_object`` -1 if there is no object.
 """
 
 from __future__ import annotations
@@ -102,12 +102,12 @@ def _read(content: Content, kind: Kind, options: Options) -> StoredScenes:
 
 
 def _check_vocabulary(file: str, found: Mapping[str, Any], vocabulary: Vocabulary) -> None:
-    """Refuse a file of another data set, or of one that was described otherwise."""
+    """Refuse a file of another data set, or of one whose description has changed."""
     dataset = str(found["vocabulary"].read())
     if dataset != vocabulary.name:
         raise InputError(
             f"{file}: vocabulary: is for the data set {dataset!r:.40}, not for "
-            f"{vocabulary.name!r}; say which with --dataset"
+            f"{vocabulary.name!r}; give the right one with --dataset"
         )
     written = str(found["fingerprint"].read()) if "fingerprint" in found else ""
     if written not in ("", vocabulary.fingerprint):
@@ -122,7 +122,8 @@ def _check_shapes(file: str, columns: dict[str, StoredArray]) -> None:
     for key, column in columns.items():
         table = key.split("_")[0]
         width = {"box_xyxy": (4,), "sizes": (2,)}.get(key, ())
-        # A column without a dimension fails its own check, which comes before that of the others.
+        # A column without dimensions counts as empty here; the check of its own shape refuses it,
+        # and comes before that of the columns that depend on it.
         length = (*columns[_TABLES.get(table, "names")].shape, 0)[0]
         kinds = "U" if key == "names" else "f" if key.endswith(("score", "xyxy")) else "iu"
         kinds = "b" if key == "box_ignored" else kinds
@@ -145,7 +146,7 @@ FORMAT = Format(
 
 
 def write(path: str | os.PathLike[str], scenes: Scenes) -> None:
-    """Write the package's columnar ``.npz``; it loads in milliseconds.
+    """Write the package's columnar ``.npz``, which loads in milliseconds.
 
     Parameters
     ----------
@@ -157,7 +158,7 @@ def write(path: str | os.PathLike[str], scenes: Scenes) -> None:
     Raises
     ------
     InputError
-        Where the file cannot be written.
+        If the file cannot be written.
     """
     arrays: dict[str, Array] = {
         "diaghoi_format": np.array(VERSION),
@@ -175,7 +176,7 @@ def write(path: str | os.PathLike[str], scenes: Scenes) -> None:
 
 
 def _small(column: Array) -> Array:
-    """Give whole numbers the smallest type that holds them, and scores float64."""
+    """Store integers in the smallest type that holds them, and scores as float64."""
     if column.dtype.kind == "f":
         return column.astype(np.float64, copy=False)
     if column.dtype.kind not in "iu" or len(column) == 0:

@@ -1,4 +1,4 @@
-"""The data set that a name or a description says."""
+"""Look up a data set by name or description."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def vocabulary(name: str) -> Vocabulary:
     Raises
     ------
     InputError
-        Where no data set of that name is known, or the description cannot be used.
+        If the name is unknown, or the description is invalid.
     """
     if name.endswith(".toml"):
         return read_description(name)

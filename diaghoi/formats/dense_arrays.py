@@ -1,8 +1,8 @@
-"""Dense arrays: every pair of an image with a score for every verb.
+"""Dense arrays: a score for every verb of every pair of an image.
 
-A list of one dict an image, ``filename``, ``boxes`` (B, 4), ``labels`` (B,), ``verb_scores``
+A list of one dict per image, ``filename``, ``boxes`` (B, 4), ``labels`` (B,), ``verb_scores``
 (P, V), ``sub_ids`` and ``obj_ids`` (P,); optionally ``scores`` (B,) and ``action_scores`` (P, V).
-In a pickle, or in an ``.npz`` as one array a key (of objects, or with the images along the first
+In a pickle, or in an ``.npz`` as one array per key (of objects, or with the images along the first
 axis) or as one array of dicts. ``verb_scores`` are triplet scores: human, object and verb
 multiplied; for those of V-COCO see :mod:`diaghoi.formats.v_coco.dense`. Boxes are xyxy counted from
 zero; how objects are numbered is found from the human boxes.
@@ -53,7 +53,7 @@ def _recognise(content: Content) -> Kind | None:
 
 
 def _dataset(content: Content) -> str | None:
-    """Tell the data set by the number of verbs of the first image."""
+    """Infer the data set from the number of verbs of the first image."""
     value = content.value
     if content.container == "npz":
         return _by_width(dense_images(content).rows)
@@ -87,7 +87,7 @@ def _read(content: Content, kind: Kind, options: Options) -> Scenes:
         content.file, labels[human], vocabulary, given=options.objects, fixed=None
     )
     label = check_labels(label_rows, labels, vocabulary, "", numbering.name)
-    # The official figures need these, whatever the protocol cuts.
+    # The official evaluators use 100 triplets per image, even if the protocol keeps fewer.
     top = max(options.top or TOP, TOP)
     best = _best(columns, label[objects], vocabulary, top)
     notes = (*numbering.notes(content.file), _cut_note(content.file, top, options.top))
@@ -154,8 +154,8 @@ class _Best:
 def _best(columns: DenseColumns, label: IntArray, vocabulary: Vocabulary, top: int) -> _Best:
     """Find the ``top`` best valid triplets of each image, best first.
 
-    Equal scores keep row-major order: pair by pair, verb by verb. The scores are looked at image by
-    image, because the arrays of all images together are the whole file once more.
+    Equal scores keep row-major order: pair by pair, verb by verb. Images are processed one by one,
+    because the concatenated arrays would be a second copy of the whole file.
     """
     verbs = len(vocabulary.verbs)
     scores, rows = columns.parts("verb_scores", like="sub_ids", width=verbs)
@@ -217,7 +217,7 @@ def write_dense_arrays(path: str | os.PathLike[str], scenes: Scenes) -> None:
     Raises
     ------
     InputError
-        Where the scenes have no scores, or the file cannot be written.
+        If the scenes have no scores, or the file cannot be written.
     """
     if scenes.triplet_score is None:
         raise InputError(

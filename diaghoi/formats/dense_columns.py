@@ -1,4 +1,4 @@
-"""The columns of dense arrays: one key of all images under one another."""
+"""The columns of dense arrays: the values of one key, concatenated over all images."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ _MORE = ("scores", "action_scores")
 
 
 def only_member(content: Content) -> Any:
-    """Return the one array of an ``.npz`` as a list of what it holds."""
+    """Return the only array of an ``.npz`` as a list of its objects."""
     array = next(iter(content.value.values())).read()
     return array.reshape(-1).tolist() if array.dtype == object else []
 
 
 def dense_images(content: Content) -> Images:
-    """Bring the layouts of this format to a list of one dict an image."""
+    """Convert any layout of this format to a list of one dict per image."""
     value: Any = content.value
     if content.container == "npz":
         if "verb_scores" in value:
@@ -59,7 +59,7 @@ def dense_images(content: Content) -> Images:
 
 
 def _images_in(column: Any) -> int:
-    """Count the images of a column, whose arrays may differ in size; -1 where it is no column."""
+    """Count the images of a column, whose arrays may differ in size; -1 for other values."""
     if isinstance(column, np.ndarray):
         return len(column) if column.ndim else -1
     return len(column) if isinstance(column, list | tuple) else -1
@@ -78,9 +78,10 @@ def _numbers(value: Any, width: int) -> Array:
 
 
 def _from_lists(value: Sequence[Any], width: int) -> Array:
-    """Make an array of one dimension, or of two where there is a width, of lists.
+    """Convert lists to a 1-D array, or to a 2-D array if a width is given.
 
-    ``numpy.asarray`` would look for up to 64 dimensions, in each of which a file may repeat itself.
+    ``numpy.asarray`` would discover up to 64 dimensions; a hostile file can multiply its size in
+    each of them.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -95,7 +96,7 @@ def _from_lists(value: Sequence[Any], width: int) -> Array:
 
 
 def shape_of(value: Any) -> tuple[int, ...]:
-    """Return the shape of an array, or of lists by their first; no dimensions for all else."""
+    """Return the shape of an array, or of lists judged by the first; () for anything else."""
     if isinstance(value, np.ndarray):
         return tuple(value.shape)
     if not isinstance(value, list | tuple):
@@ -108,7 +109,7 @@ def shape_of(value: Any) -> tuple[int, ...]:
 
 @dataclass(frozen=True, eq=False)
 class DenseColumns:
-    """The arrays of all images under one another."""
+    """The arrays of all images, concatenated."""
 
     images: Images
 
@@ -130,7 +131,7 @@ class DenseColumns:
                 raise InputError(
                     f"{images.file}: {image_name(images.names, bad)}: {key}: has {count[bad]} "
                     f"rows, but {like!r} has {other[bad]}; both need one row each for the same "
-                    "things"
+                    "boxes or pairs"
                 )
         return parts, Rows(images.file, images.names, key, count)
 
@@ -146,7 +147,7 @@ class DenseColumns:
         if values.dtype.kind in "iu":
             return values.astype(np.int64), rows
         values = values.astype(np.float64, copy=False)
-        # NaN is less than nothing: it fails the comparison too.
+        # Negated, so that NaN fails it, too.
         odd = ~(np.abs(values) <= EXACT) | (values != np.floor(values))
         if odd.any():
             bad = int(np.argmax(odd))
@@ -184,7 +185,7 @@ def _length(value: Any) -> int:
 
 
 def box_scores(columns: DenseColumns) -> Array | None:
-    """Return the scores of the boxes, None where the file has none."""
+    """Return the scores of the boxes, None if the file has none."""
     if not columns.has("scores"):
         return None
     scores, rows = columns.column("scores", like="boxes")

@@ -1,7 +1,7 @@
-"""Data sets that the package does not know, described in a small TOML file.
+"""User-defined data sets, described in a small TOML file.
 
-``objects`` and ``verbs`` are lists of names in the order of their numbers; the README shows a whole
-file. Paths are relative to the description.
+``objects`` and ``verbs`` are lists of names in the order of their numbers; the README shows a
+complete file. Paths are relative to the description.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ KEYS = (
     *("name", "objects", "verbs", "person", "no_interaction", "classes"),
     *("annotations", "numbers", "boxes", "rare", "protocol"),
 )
-# Choices of a protocol that make sense for any data set of pairs.
+# Settings of a protocol that apply to any data set of pairs.
 CHOICES = (
     *("classes", "average_precision", "class_without_true_positive", "iou", "strict", "boxes"),
     *("top", "top_of_class", "images_without_predictions", "images_without_annotations"),
@@ -57,7 +57,7 @@ def read_description(path: str | PathLike[str]) -> Vocabulary:
     Returns
     -------
     Vocabulary
-        Classes stand in the order of the verbs of ``classes`` and, for each, of its objects.
+        Classes are in the order of the verbs of ``classes`` and, for each, of its objects.
 
     Raises
     ------
@@ -70,7 +70,7 @@ def read_description(path: str | PathLike[str]) -> Vocabulary:
 
 
 class _Description:
-    """The content of one file, and where its values are looked up and checked."""
+    """The content of one file, with methods that look up and check its values."""
 
     def __init__(self, path: Path, content: Mapping[str, Any]) -> None:
         self.path, self.content = path, content
@@ -85,11 +85,11 @@ class _Description:
         objects, verbs = self.names("objects"), self.names("verbs")
         pairs = self.classes(objects, verbs)
         no_interaction = self.value("no_interaction", str)
-        words = Vocabulary(
+        vocabulary = Vocabulary(
             name=name,
             objects=objects,
             verbs=verbs,
-            class_object=np.array([thing for _, thing in pairs], dtype=np.int32),
+            class_object=np.array([label for _, label in pairs], dtype=np.int32),
             class_verb=np.array([verb for verb, _ in pairs], dtype=np.int32),
             person=self.position("person", self.value("person", str) or "person", objects),
             no_interaction=-1
@@ -100,16 +100,16 @@ class _Description:
             annotations=self.file("annotations"),
         )
         try:
-            check_protocol(words.protocol, words)
+            check_protocol(vocabulary.protocol, vocabulary)
         except InputError as error:
             raise self.error("protocol", str(error)) from None
-        return replace(words, splits=self.splits(words))
+        return replace(vocabulary, splits=self.splits(vocabulary))
 
     def error(self, key: str, problem: str) -> InputError:
         return InputError(f"{self.path}: {key}: {problem}")
 
     def value(self, key: str, kind: type, *, needed: bool = False) -> Any:
-        """Return a value of a type, None where there is none."""
+        """Return a value of the given type, None if it is missing."""
         if key not in self.content:
             if needed:
                 raise InputError(
@@ -122,7 +122,7 @@ class _Description:
             kinds = {"str": "a string", "list": "a list", "dict": "a table"}
             raise self.error(key, f"is {value!r:.60}; give {kinds[kind.__name__]}")
         if isinstance(value, str) and not value.isprintable():
-            raise self.error(key, f"{value!r:.60} holds what cannot be printed")
+            raise self.error(key, f"{value!r:.60} contains unprintable characters")
         return value
 
     def table(self, key: str, known: Sequence[str]) -> dict[str, Any]:
@@ -136,11 +136,11 @@ class _Description:
             name for name in names if not (isinstance(name, str) and name.isprintable() and name)
         ]
         if bad or not names:
-            what = f"{bad[0]!r:.60} is no name" if bad else "is empty"
+            what = f"{bad[0]!r:.60} is not a name" if bad else "is empty"
             raise self.error(key, f"{what}; give a list of names")
         twice = [name for n, name in enumerate(names) if name in names[:n]]
         if twice:
-            raise self.error(key, f"{twice[0]!r} stands there twice; give each a name of its own")
+            raise self.error(key, f"{twice[0]!r} appears twice; give each a different name")
         return tuple(names)
 
     def position(self, key: str, name: Any, names: tuple[str, ...]) -> int:
@@ -165,14 +165,12 @@ class _Description:
             pairs = self.matrix(self.path.parent / given, (len(verbs), len(objects)))
         elif isinstance(given, dict):
             pairs = []
-            for verb, things in given.items():
+            for verb, names in given.items():
                 number = self.position("classes", verb, verbs)
-                if not isinstance(things, list):
-                    raise self.error(
-                        f"classes.{verb}", f"is {things!r:.60}; give a list of objects"
-                    )
+                if not isinstance(names, list):
+                    raise self.error(f"classes.{verb}", f"is {names!r:.60}; give a list of objects")
                 key = f"classes.{verb}"
-                pairs += [(number, self.position(key, thing, objects)) for thing in things]
+                pairs += [(number, self.position(key, name, objects)) for name in names]
         else:
             raise self.error(
                 "classes", "give a table of verb = [objects], or the path of an .npy matrix"
@@ -182,8 +180,8 @@ class _Description:
                 "classes", f"there are {len(pairs)} classes; give 1 to {MOST_CLASSES} of them"
             )
         if len(set(pairs)) < len(pairs):
-            verb, thing = next(pair for n, pair in enumerate(pairs) if pair in pairs[:n])
-            raise self.error("classes", f"'{verbs[verb]} {objects[thing]}' stands there twice")
+            verb, label = next(pair for n, pair in enumerate(pairs) if pair in pairs[:n])
+            raise self.error("classes", f"'{verbs[verb]} {objects[label]}' appears twice")
         return pairs
 
     def matrix(self, path: Path, shape: tuple[int, int]) -> Pairs:
@@ -192,16 +190,16 @@ class _Description:
                 matrix = np.lib.format.read_array(stream, allow_pickle=False)
         except OSError as error:
             raise self.error("classes", f"{path}: {error.strerror or error}") from None
-        except Exception as error:  # NumPy fails in many ways on what is no array
+        except Exception as error:  # NumPy raises many kinds of errors for other files
             what = " ".join(str(error).split()) or type(error).__name__
-            raise self.error("classes", f"{path}: no .npy array ({what:.80})") from None
+            raise self.error("classes", f"{path}: not a .npy array ({what:.80})") from None
         if matrix.shape != shape or not np.isin(matrix, (0, 1)).all():
             raise self.error(
                 "classes",
                 f"{path}: has shape {matrix.shape}; give a matrix of zeros and ones of the shape "
                 f"{shape}: verbs x objects",
             )
-        return [(int(verb), int(thing)) for verb, thing in np.argwhere(matrix)]
+        return [(int(verb), int(label)) for verb, label in np.argwhere(matrix)]
 
     def conventions(self, objects: int, verbs: int) -> Conventions:
         numbers = self.table("numbers", ("objects", "verbs"))
@@ -231,8 +229,8 @@ class _Description:
             )
         return tuple(numbers)
 
-    def splits(self, words: Vocabulary) -> dict[str, BoolArray]:
-        """Rare and other classes, where the description tells."""
+    def splits(self, vocabulary: Vocabulary) -> dict[str, BoolArray]:
+        """Return the splits of rare and non-rare classes, if the description defines them."""
         table = self.table("rare", ("classes", "counts", "below"))
         if not table:
             return {}
@@ -242,30 +240,30 @@ class _Description:
         if "classes" in table:
             if not isinstance(table["classes"], list):
                 raise self.error("rare.classes", "give a list of classes, by number or name")
-            members = [find_class(where, one, words) for one in table["classes"]]
-            rare = np.isin(np.arange(len(words)), members)
+            members = [find_class(where, one, vocabulary) for one in table["classes"]]
+            rare = np.isin(np.arange(len(vocabulary)), members)
         else:
             below = table.get("below", 10)
             if type(below) is not int:
                 raise self.error("rare.below", f"is {below!r:.60}; give a whole number")
-            rare = self.counts(table["counts"], words) < below
+            rare = self.counts(table["counts"], vocabulary) < below
         return {"rare": rare, "non_rare": ~rare}
 
-    def counts(self, given: Any, words: Vocabulary) -> npt.NDArray[np.int64]:
-        """(C,) training instances of each class; those that are not named have none."""
-        if isinstance(given, list) and len(given) == len(words):
+    def counts(self, given: Any, vocabulary: Vocabulary) -> npt.NDArray[np.int64]:
+        """(C,) training instances of each class, 0 for classes that are not listed."""
+        if isinstance(given, list) and len(given) == len(vocabulary):
             given = {hoi + 1: count for hoi, count in enumerate(given)}
         if not isinstance(given, dict) or not all(
             type(count) is int and 0 <= count <= EXACT for count in given.values()
         ):
             raise self.error(
                 "rare.counts",
-                f"give a list of {len(words)} whole numbers, one a class, or a table of "
+                f"give a list of {len(vocabulary)} whole numbers, one per class, or a table of "
                 '"verb object" = number',
             )
-        counts = np.zeros(len(words), dtype=np.int64)
+        counts = np.zeros(len(vocabulary), dtype=np.int64)
         for one, count in given.items():
-            counts[find_class(f"{self.path}: rare.counts", one, words)] = count
+            counts[find_class(f"{self.path}: rare.counts", one, vocabulary)] = count
         return counts
 
     def protocol(self, name: str, no_interaction: bool) -> Protocol:
@@ -286,7 +284,7 @@ class _Description:
 
     def check_choice(self, key: str, value: Any) -> None:
         """Check a value by the type that the protocol declares for it."""
-        # A description tells neither roles nor classes that are evaluated.
+        # The other values need roles, or a list of evaluated classes, which descriptions lack.
         declared = Literal["all", "interactions"] if key == "classes" else _declared()[key]
         allowed = get_args(declared)
         kinds = tuple(kind for kind in (allowed or (declared,)) if isinstance(kind, type))

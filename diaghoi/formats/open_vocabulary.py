@@ -1,13 +1,13 @@
-"""Predictions in free words: JSON lines, one interaction each.
+"""Open-vocabulary predictions: JSON lines, one interaction each.
 
 A line is ``{"image": NAME, "human_box": [x1, y1, x2, y2], "object_box": [x1, y1, x2, y2],
 "verb": "sit on", "object": "couch", "score": 0.9}``, or has ``text`` instead of verb and object:
 the reply of a language model, ``"person sitting on a couch"``. All lines have a score, or none.
-Boxes are counted from zero. A JSON list of such objects is read alike.
+Boxes are counted from zero. A JSON list of such objects is read, too.
 
-Words of the data set get its numbers, others are numbered behind them; boxes with the same
-coordinates and category in one image are one box. A reply in which no verb and object are found
-stays as a prediction of unknown words, which match nothing.
+Words of the data set get its numbers, others get the numbers after them; boxes with the same
+coordinates and category in one image are one box. A reply without a recognised verb and object is
+kept as a prediction of unknown words, which match nothing.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from diaghoi.data.scenes import Scenes
 from diaghoi.exceptions import InputError, close_matches, some_of
 from diaghoi.formats.base import Format, Kind, Options
 from diaghoi.formats.columns.checks import Rows, check_boxes, check_scores, names_array, shown
-from diaghoi.formats.columns.records import Table
+from diaghoi.formats.columns.records import RecordTable
 from diaghoi.formats.containers.content import Content
 
 if TYPE_CHECKING:
     from diaghoi.data.vocabulary import Vocabulary
     from diaghoi.language.lexicon import Lexicon
-    from diaghoi.language.open_vocabulary import Words
+    from diaghoi.language.open_vocabulary import NumberedWords
 
 _KEYS = ("image", "human_box", "object_box", "verb", "object", "text", "score")
-# What others call the same; the names of this format come first.
+# Keys with the same meaning in other files; those of this format come first.
 _NAMES = {
     "image": ("image", "filename", "file_name"),
     "human_box": ("human_box", "human"),
@@ -50,22 +50,22 @@ def _recognise(content: Content) -> Kind | None:
 
 
 def _read(content: Content, kind: Kind, options: Options) -> Scenes:
-    from diaghoi.language.lexicon import lexicon
-    from diaghoi.language.open_vocabulary import open_vocabulary
+    from diaghoi.language.lexicon import load_lexicon
+    from diaghoi.language.open_vocabulary import number_words
 
     value = [content.value] if isinstance(content.value, dict) else list(content.value)
     grouped, names = _by_image(content.file, value)
     rows = Rows(content.file, names, "predictions", np.array([len(each) for each in grouped]))
-    table = Table(grouped, rows)
-    human, thing = (_boxes(table, key, options) for key in ("human_box", "object_box"))
+    table = RecordTable(grouped, rows)
+    human, object_box = (_boxes(table, key, options) for key in ("human_box", "object_box"))
     score = check_scores(rows, table.numbers("score"), "score") if table.has("score") else None
-    verbs, objects, notes = _phrases(rows, grouped, lexicon(), options.vocabulary)
-    words = open_vocabulary(options.vocabulary, verbs, objects, lexicon())
-    return _scenes(rows, human, thing, words, score, notes)
+    verbs, objects, notes = _phrases(rows, grouped, load_lexicon(), options.vocabulary)
+    words = number_words(options.vocabulary, verbs, objects, load_lexicon())
+    return _scenes(rows, human, object_box, words, score, notes)
 
 
 def _by_image(file: str, value: Sequence[Any]) -> tuple[list[list[dict[str, Any]]], list[str]]:
-    """Put the lines of an image together, with the keys of this format; images as first named."""
+    """Group the lines by image, in order of first use, and rename keys to those of this format."""
     images: dict[str, list[dict[str, Any]]] = {}
     for number, line in enumerate(value, 1):
         if not isinstance(line, dict):
@@ -90,15 +90,18 @@ def _by_image(file: str, value: Sequence[Any]) -> tuple[list[list[dict[str, Any]
     return list(images.values()), list(images)
 
 
-def _boxes(table: Table, key: str, options: Options) -> FloatArray:
+def _boxes(table: RecordTable, key: str, options: Options) -> FloatArray:
     corners = options.corners(table.boxes(key))
     return check_boxes(table.rows, corners, key, origin=options.origin_or(0))
 
 
 def _phrases(
-    rows: Rows, grouped: Sequence[Sequence[dict[str, Any]]], words: Lexicon, vocabulary: Vocabulary
+    rows: Rows,
+    grouped: Sequence[Sequence[dict[str, Any]]],
+    lexicon: Lexicon,
+    vocabulary: Vocabulary,
 ) -> tuple[list[str], list[str], tuple[str, ...]]:
-    """Verb and object of each line, and a note on the replies in which there are none."""
+    """Return verb and object of each line, and a note on replies without them."""
     from diaghoi.language.open_vocabulary import known_verbs
     from diaghoi.language.words import read_phrase
 
@@ -110,7 +113,7 @@ def _phrases(
             objects.append(_text(rows, number, line, "object"))
             continue
         text = _text(rows, number, line, "text")
-        phrase = read_phrase(text, words, known)
+        phrase = read_phrase(text, lexicon, known)
         if phrase is None:
             unread.append(text)
             phrase = text, text
@@ -130,21 +133,21 @@ def _text(rows: Rows, number: int, line: dict[str, Any], key: str) -> str:
     if not (isinstance(value, str) and value.strip()):
         if key not in line:
             raise rows.error(number, "", f"the key {key!r} is missing{close_matches(key, line)}")
-        raise rows.error(number, key, f"{shown(value)} is no word; give a string")
+        raise rows.error(number, key, f"{shown(value)} is not a word; give a string")
     return value
 
 
 def _scenes(
     rows: Rows,
     human: FloatArray,
-    thing: FloatArray,
-    words: Words,
+    object_box: FloatArray,
+    words: NumberedWords,
     score: FloatArray | None,
     notes: tuple[str, ...],
 ) -> Scenes:
-    """Give equal boxes of an image one row, and equal pairs of boxes."""
+    """Merge equal boxes of an image, and equal pairs of boxes."""
     label = np.stack([np.full_like(words.object, words.vocabulary.person), words.object], axis=1)
-    label, xyxy = label.reshape(-1), np.stack([human, thing], axis=1).reshape(-1, 4)
+    label, xyxy = label.reshape(-1), np.stack([human, object_box], axis=1).reshape(-1, 4)
     image = np.repeat(rows.image, 2)
     first, box = distinct_boxes(image, label, xyxy)
     used, pair = distinct(box[0::2] * np.int64(max(len(first), 1)) + box[1::2])

@@ -1,11 +1,11 @@
 """The pair pickle of the published diagnosis code: which pairs a detector believes to interact.
 
-A list of one dict an image: ``filename`` and ``box_pairs``, a list of ``{h_box, o_box, o_label,
+A list of one dict per image: ``filename`` and ``box_pairs``, a list of ``{h_box, o_box, o_label,
 hoi_score_inter}``. Objects are numbered as COCO-80 with person 0, boxes are xyxy counted from zero,
 and ``hoi_score_inter`` is the highest score of a real verb. Also read as JSON.
 
-For V-COCO the images are named by ``image_id``, boxes may stand in a list of one box, ``o_label``
-counts for nothing, and ``hoi_score_inter`` may be left out: then the triplets give the score
+For V-COCO the images are named by ``image_id``, a box may be wrapped in a list, ``o_label``
+is ignored, and ``hoi_score_inter`` may be missing: then the score comes from the triplets
 (:mod:`diaghoi.formats.columns.merging`).
 """
 
@@ -26,7 +26,7 @@ from diaghoi.exceptions import InputError
 from diaghoi.formats.base import Format, Kind, Options
 from diaghoi.formats.columns.checks import check_boxes, check_scores
 from diaghoi.formats.columns.numbering import check_labels, numbers_of_files
-from diaghoi.formats.columns.records import Images, Table
+from diaghoi.formats.columns.records import Images, RecordTable
 from diaghoi.formats.containers.atomic import replacing
 from diaghoi.formats.containers.content import Content
 from diaghoi.formats.v_coco.keys import image_number
@@ -63,8 +63,8 @@ def _nested(row: Any, key: str) -> bool:
     return isinstance(value, list | tuple) and len(value) == 1 and hasattr(value[0], "__len__")
 
 
-def _boxes(pairs: Table, key: str, options: Options) -> FloatArray:
-    """Read boxes, also those that stand in a list of one."""
+def _boxes(pairs: RecordTable, key: str, options: Options) -> FloatArray:
+    """Read boxes, including those wrapped in a list of one."""
     try:
         boxes = pairs.boxes(key)
     except InputError:
@@ -74,12 +74,12 @@ def _boxes(pairs: Table, key: str, options: Options) -> FloatArray:
             [row | {key: row[key][0]} if _nested(row, key) else row for row in image]
             for image in pairs.lists
         ]
-        boxes = Table(lists, pairs.rows).boxes(key)
+        boxes = RecordTable(lists, pairs.rows).boxes(key)
     return check_boxes(pairs.rows, options.corners(boxes), key, origin=options.origin_or(0))
 
 
-def _labels(pairs: Table, options: Options) -> IntArray:
-    """Read the object categories; V-COCO does not compare them, and files number them variously."""
+def _labels(pairs: RecordTable, options: Options) -> IntArray:
+    """Read the object categories; V-COCO files number them differently, and never compare them."""
     if options.vocabulary.name == "v-coco" and options.objects is None:
         return np.full(len(pairs.rows), -1, dtype=np.int64)
     return check_labels(
@@ -92,7 +92,7 @@ def _labels(pairs: Table, options: Options) -> IntArray:
     )
 
 
-def _scores(pairs: Table, options: Options) -> FloatArray | None:
+def _scores(pairs: RecordTable, options: Options) -> FloatArray | None:
     if options.vocabulary.name == "v-coco" and not pairs.has("hoi_score_inter"):
         return None
     return check_scores(pairs.rows, pairs.numbers("hoi_score_inter"), "hoi_score_inter")
@@ -104,12 +104,12 @@ def _read(content: Content, kind: Kind, options: Options) -> Scenes:
     images = _images(content, options)
     pairs = images.table("box_pairs")
     rows = pairs.rows
-    human, thing = (_boxes(pairs, key, options) for key in ("h_box", "o_box"))
+    human, object_box = (_boxes(pairs, key, options) for key in ("h_box", "o_box"))
     label = _labels(pairs, options)
 
-    # Human and object in turn, so that the boxes stand in the order in which the file has them.
+    # Interleave human and object, so that the boxes keep their order in the file.
     image = np.repeat(rows.image, 2)
-    xyxy = np.stack([human, thing], axis=1).reshape(-1, 4)
+    xyxy = np.stack([human, object_box], axis=1).reshape(-1, 4)
     labels = np.stack([np.full_like(label, vocabulary.person), label], axis=1).reshape(-1)
     first, box = distinct_boxes(image, labels, xyxy)
     return Scenes(
@@ -153,7 +153,7 @@ def write_pair_lists(path: str | os.PathLike[str], scenes: Scenes) -> None:
     Raises
     ------
     InputError
-        Where the scenes have no list of pairs, or the file cannot be written.
+        If the scenes have no list of pairs, or the file cannot be written.
     """
     if scenes.pair_score is None:
         raise InputError(
@@ -162,13 +162,13 @@ def write_pair_lists(path: str | os.PathLike[str], scenes: Scenes) -> None:
         )
     listed = np.flatnonzero(scenes.listed & (scenes.pair_object >= 0))
     v_coco = scenes.vocabulary.name == "v-coco"
-    human, thing = scenes.pair_human[listed], scenes.pair_object[listed]
+    human, object_box = scenes.pair_human[listed], scenes.pair_object[listed]
     start, count = runs(scenes.pair_image[listed], np.arange(len(scenes)))
     written = numbers_of_files(scenes)
     columns = (
         written.box_xyxy[human],
-        written.box_xyxy[thing],
-        written.box_label[thing],
+        written.box_xyxy[object_box],
+        written.box_label[object_box],
         scenes.pair_score[listed],
     )
     images = []

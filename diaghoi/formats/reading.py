@@ -31,7 +31,7 @@ def read(
     ids: _Path | None = None,
     image_id: str | int | None = None,
 ) -> tuple[Recognised, Scenes]:
-    """Read a file of any kind, and say what it is.
+    """Read a file of any format, and identify it.
 
     Parameters
     ----------
@@ -40,33 +40,33 @@ def read(
     format : str, optional
         Name of a format, instead of recognising it.
     dataset : str or Vocabulary, optional
-        The data set, or the ``.toml`` file that describes it; by default as recognised, and
-        HICO-DET where the file does not say.
+        The data set, or the ``.toml`` file that describes it; by default as recognised, or HICO-DET
+        if the file does not show it.
     origin : {0, 1}, optional
-        Whether boxes are counted from zero or one; by default what the format prescribes.
+        Whether coordinates start at zero or one; by default the convention of the format.
     objects : {'coco80', 'coco91', 'hico80'}, optional
-        How objects are numbered; by default found from the format and the human boxes.
+        How objects are numbered; by default determined from the format and the human boxes.
     top : int, optional
-        Triplets to keep of each image of dense arrays; of HICO-DET at least 100, the default,
-        because the official figures use 100. Other formats are read as they are. To evaluate fewer
-        triplets, give ``top`` to the protocol.
+        Triplets kept per image of dense arrays; in HICO-DET at least 100, the default, because the
+        official evaluator uses 100. Other formats are read completely. To evaluate fewer triplets,
+        give ``top`` to the protocol.
     instances, ids : path, optional
         The COCO instances file and the ``.ids`` file that belong to V-COCO annotations in the
-        official layout; by default found beside the file.
+        official layout; by default searched for beside the file.
     image_id : str or int, optional
-        The image of V-COCO predictions that were written for one image, without its id.
+        The image of a V-COCO prediction file that holds one image and does not name it.
 
     Returns
     -------
     recognised : Recognised
-        What the file is.
+        Format and data set of the file.
     scenes : Scenes
-        What it holds.
+        Its content.
 
     Raises
     ------
     InputError
-        For anything that cannot be used, naming file, image, field and value.
+        For invalid content or options; the message names file, image, field and value.
     """
     recognised, source = _open(
         path,
@@ -94,7 +94,7 @@ def _open(
     ids: _Path | None = None,
     image_id: str | int | None = None,
 ) -> tuple[Recognised, SceneSource]:
-    """Do what :func:`read` does, but leave in the file what can be read when it is used."""
+    """Like :func:`read`, but leave in the file what can be read on demand."""
     given = vocabulary(dataset) if isinstance(dataset, str) else dataset
     if origin not in (None, 0, 1):
         raise InputError(f"--origin {origin}: boxes are counted from 0 or from 1")
@@ -116,7 +116,7 @@ def _open(
         _check_options(content, chosen, options)
         scenes = chosen.read(content, kind, options)
         recognised = described(content, chosen, kind, chosen_vocabulary)
-        del content  # millions of small objects, gone before the next file is read
+        del content  # free millions of small objects before the next file is read
     return recognised, scenes
 
 
@@ -147,7 +147,7 @@ def read_annotations(
     Raises
     ------
     InputError
-        For a file that cannot be used, holds something else, or no images.
+        For an invalid file, or one without annotations or images.
     """
     return open_annotations(
         path,
@@ -170,10 +170,10 @@ def open_annotations(
     instances: _Path | None = None,
     ids: _Path | None = None,
 ) -> SceneSource:
-    """Open annotations for :func:`diaghoi.diagnose`, as :func:`open_predictions` does predictions.
+    """Open annotations for :func:`diaghoi.diagnose`, like :func:`open_predictions`.
 
     Parameters and errors are those of :func:`read_annotations`; errors in the values of a file may
-    come when they are read.
+    be raised later, when they are read.
     """
     found, scenes = _open(
         path,
@@ -201,27 +201,27 @@ def read_predictions(
     top: int | None = None,
     image_id: str | int | None = None,
 ) -> Scenes:
-    """Read predictions, and the pairs that the detector lists apart.
+    """Read predictions, and the scored pairs from a separate file.
 
     Parameters
     ----------
     path : path
         The file or folder with the triplets.
     pairs : path, optional
-        The pair file of the same detector. Its objects are read in the numbering that was found in
-        the triplets, unless ``objects`` says which.
+        The pair file of the same detector. Its objects are read in the numbering found in the
+        triplets, unless ``objects`` is given.
     format, dataset, origin, objects, top, image_id
         As in :func:`read`; ``format`` is that of ``path``.
 
     Returns
     -------
     Scenes
-        With ``pair_score`` where pairs are listed; images without triplets are kept.
+        With ``pair_score`` if pairs are listed; images without triplets are kept.
 
     Raises
     ------
     InputError
-        For a file that cannot be used or holds something else.
+        For an invalid file, or one without predictions.
     """
     return open_predictions(
         path,
@@ -248,8 +248,9 @@ def open_predictions(
 ) -> SceneSource:
     """Open predictions for :func:`diaghoi.diagnose`, which reads the package's own files in blocks.
 
-    Such a file may be larger than memory. Others are read as a whole. Parameters and errors are
-    those of :func:`read_predictions`; errors in the values of a file may come when they are read.
+    Such a file may be larger than memory; others are read completely. Parameters and errors are
+    those of :func:`read_predictions`; errors in the values of a file may be raised later, when they
+    are read.
     """
     found, scenes = _open(
         path,
@@ -264,7 +265,8 @@ def open_predictions(
     if pairs is None:
         return scenes
     if objects is None and scenes.vocabulary.agents is None:
-        # The boxes of the triplets show it; in V-COCO the objects of pairs do not count.
+        # Pair files are read in a fixed numbering; the boxes of the triplets show that of the
+        # detector. V-COCO ignores the object labels of pairs.
         objects = scenes.numbering
     found, listed = read(pairs, dataset=scenes.vocabulary, origin=origin, objects=objects)
     _expect("pairs", found, listed)
@@ -272,7 +274,7 @@ def open_predictions(
 
 
 def _expect(kind: Kind, found: Recognised, scenes: SceneSource) -> None:
-    """Raise the error for a file that holds something else."""
+    """Refuse a file of another kind."""
     advice = {
         "annotations": "give it as --annotations",
         "predictions": "give it as the prediction file",
@@ -287,7 +289,7 @@ def _expect(kind: Kind, found: Recognised, scenes: SceneSource) -> None:
 
 
 def _check_options(content: Content, chosen: Format, options: Options) -> None:
-    """Refuse options that the format does not have."""
+    """Refuse options that the format does not support."""
     belongs = {
         "instances": (vcoco_annotations.FORMAT, "--instances"),
         "ids": (vcoco_annotations.FORMAT, "--ids"),
@@ -296,6 +298,6 @@ def _check_options(content: Content, chosen: Format, options: Options) -> None:
     for key, (owner, option) in belongs.items():
         if getattr(options, key) is not None and chosen is not owner:
             raise InputError(
-                f"{content.file}: {option} is for {owner.title}, and this file is in the format "
+                f"{content.file}: {option} is for {owner.title}, but this file is in the format "
                 f"{chosen.name}; leave it out"
             )

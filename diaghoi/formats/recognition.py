@@ -1,4 +1,4 @@
-"""Which format a file is in, and for which data set."""
+"""Recognise the format and the data set of a file."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ DEFAULT = "hico-det"
 
 
 def recognise(path: str | os.PathLike[str]) -> Recognised:
-    """Find out what a file is, by its content.
+    """Identify a file from its content.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ def recognise(path: str | os.PathLike[str]) -> Recognised:
     Raises
     ------
     InputError
-        For a file that is damaged or of no known format.
+        For a damaged file or an unknown format.
     """
     with collector_off():
         content = load(path)
@@ -63,24 +63,24 @@ def recognise(path: str | os.PathLike[str]) -> Recognised:
         return described(content, chosen, kind, vocabulary_of(content, chosen, None))
 
 
-def described(content: Content, chosen: Format, kind: Kind, words: Vocabulary) -> Recognised:
-    """Say what a file is."""
+def described(content: Content, chosen: Format, kind: Kind, given: Vocabulary) -> Recognised:
+    """Describe a recognised file."""
     return Recognised(
         format=chosen.name,
         kind=kind,
         title=chosen.title,
         container=content.container,
-        dataset=words.name,
+        dataset=given.name,
     )
 
 
 def vocabulary_of(content: Content, chosen: Format, given: Vocabulary | None) -> Vocabulary:
-    """Decide between the data set that a file shows and the one that the user gives.
+    """Determine the data set from the content of a file and the user's choice.
 
     Raises
     ------
     InputError
-        Where they are not the same, or the file is for one that is not known.
+        If they contradict each other, or the file is for an unknown data set.
     """
     found = chosen.dataset(content)
     if given is None:
@@ -105,7 +105,7 @@ def matching(content: Content) -> tuple[Format, Kind]:
     Raises
     ------
     InputError
-        Where it is none of ``FORMATS``.
+        If none of ``FORMATS`` recognises it.
     """
     for candidate in FORMATS.values():
         kind = candidate.recognise(content)
@@ -113,8 +113,8 @@ def matching(content: Content) -> tuple[Format, Kind]:
             return candidate, kind
     if content.container == "mat" and "list_action" in content.value:
         raise InputError(
-            f"{content.file}: holds HICO's image labels, no boxes; give it with --image-labels, "
-            "and anno_bbox.mat or instances_test2015.json with --annotations"
+            f"{content.file}: holds HICO's image labels instead of boxes; give it with "
+            "--image-labels, and anno_bbox.mat or instances_test2015.json with --annotations"
         )
     raise InputError(
         f"{content.file}: not a known format: {_outline(content)}; known formats: "
@@ -123,12 +123,12 @@ def matching(content: Content) -> tuple[Format, Kind]:
 
 
 def forced(content: Content, name: str) -> tuple[Format, Kind]:
-    """Take the format that the user names.
+    """Use the format given by the user.
 
     Raises
     ------
     InputError
-        Where there is none of that name, or the file is not in it.
+        If the name is unknown, or the file is not in that format.
     """
     if name not in FORMATS:
         begun = [known for known in FORMATS if name and known.startswith(name)]
@@ -149,7 +149,7 @@ def forced(content: Content, name: str) -> tuple[Format, Kind]:
 
 
 def _outline(content: Content) -> str:
-    """Say what a file of unknown format holds, with suggestions for its keys."""
+    """Describe the content of a file of unknown format, with suggestions for its keys."""
     value, keys = content.value, list(content.first)
     if content.container in ("npz", "mat"):
         keys = list(value)

@@ -1,6 +1,6 @@
 """SWIG-HOI's annotations, and the predictions that its evaluator takes.
 
-Annotations are a list of one dict an image: ``img_id`` (or ``file_name``), ``box_annotations``
+Annotations are a list of one dict per image: ``img_id`` (or ``file_name``), ``box_annotations``
 (``{bbox, category_id}``) and ``hoi_annotations`` (``{subject_id, object_id, action_id}``), where
 subject and object count the boxes of the image; optionally ``width`` and ``height``. Predictions
 are ``{image: [[HOI id, score, 8 box numbers], ...]}``, the human box first; where an image is named
@@ -32,7 +32,7 @@ from diaghoi.formats.columns.checks import (
     check_scores,
     shown,
 )
-from diaghoi.formats.columns.listed import Layout, read_listed
+from diaghoi.formats.columns.listed import ListLayout, read_listed
 from diaghoi.formats.columns.repeated import from_repeated
 from diaghoi.formats.containers.content import Content
 
@@ -49,7 +49,7 @@ def _recognise(content: Content) -> Kind | None:
 
 
 def _is_rows(value: dict[Any, Any]) -> bool:
-    """Whether the first row of the first image that has any holds ten values."""
+    """Whether the first row of the first image with rows holds ten values."""
     first: Any = next((rows[0] for rows in value.values() if _is_list(rows) and len(rows)), None)
     return _is_list(first) and len(first) == _ROW
 
@@ -70,7 +70,7 @@ def _annotations(content: Content, options: Options) -> Scenes:
         row | {key: _name(row[key])} if isinstance(row, dict) and key in row else row
         for row in content.value
     ]
-    layout = Layout(
+    layout = ListLayout(
         name=key,
         boxes="box_annotations",
         triplets="hoi_annotations",
@@ -87,7 +87,7 @@ def _annotations(content: Content, options: Options) -> Scenes:
 
 
 def _name(given: Any) -> Any:
-    """Return numbers, which name images too, as strings."""
+    """Convert image numbers, which are valid names, to strings."""
     return str(given) if isinstance(given, int) and 0 <= given <= EXACT else given
 
 
@@ -106,7 +106,7 @@ def _predictions(content: Content, options: Options) -> Scenes:
     hoi = _classes(values[:, 0], rows, len(options.vocabulary))
     check_scores(rows, values[:, 1], "")
     origin = options.origin_or(0)
-    human, thing = (
+    human, object_box = (
         check_boxes(rows, options.corners(part), "", origin=origin)
         for part in (values[:, 2:6], values[:, 6:])
     )
@@ -115,7 +115,7 @@ def _predictions(content: Content, options: Options) -> Scenes:
         names=names,
         image=rows.image,
         human=human,
-        thing=thing,
+        object_box=object_box,
         hoi=hoi,
         score=values[:, 1],
         source=content.file,
@@ -123,7 +123,7 @@ def _predictions(content: Content, options: Options) -> Scenes:
 
 
 def _values(images: list[Any], rows: Rows) -> FloatArray:
-    """Return all rows under one another as (rows, 10)."""
+    """Return the rows of all images as a (rows, 10) array."""
     parts = [np.zeros((0, _ROW))]
     for image, part in enumerate(images):
         if not len(part):
@@ -142,10 +142,12 @@ def _values(images: list[Any], rows: Rows) -> FloatArray:
 
 
 def _numbers(part: Any) -> FloatArray | None:
-    """Return rows of ten numbers as an array, None for anything else."""
+    """Convert rows of ten numbers to an array; None for anything else."""
     if isinstance(part, np.ndarray) and part.dtype != object:
         right = part.ndim == 2 and part.shape[1] == _ROW and part.dtype.kind in "iuf"
-        with np.errstate(over="ignore"):  # what is too large is infinite then, and refused
+        with np.errstate(
+            over="ignore"
+        ):  # values that overflow become infinite and are refused later
             return part.astype(np.float64) if right else None
     try:
         if set(map(len, part)) != {_ROW} or not _plain(chain.from_iterable(part)):
@@ -157,7 +159,7 @@ def _numbers(part: Any) -> FloatArray | None:
 
 
 def _plain(values: Iterable[Any]) -> bool:
-    """Whether all are numbers, and none a truth value or a text with a number."""
+    """Whether all are numbers; bool and strings would convert, too."""
     return all(
         issubclass(kind, int | float | np.integer | np.floating) and kind is not bool
         for kind in set(map(type, values))
@@ -165,13 +167,11 @@ def _plain(values: Iterable[Any]) -> bool:
 
 
 def _classes(given: FloatArray, rows: Rows, count: int) -> npt.NDArray[np.int64]:
-    """Check that every HOI id is one of the data set."""
+    """Check that the data set has every HOI id."""
     unknown = ~np.isin(given, np.arange(count))
     if unknown.any():
         bad = int(np.argmax(unknown))
-        raise rows.error(
-            bad, "", f"there is no HOI id {given[bad]:.16g}; there are: 0 to {count - 1}"
-        )
+        raise rows.error(bad, "", f"unknown HOI id {given[bad]:.16g}; known: 0 to {count - 1}")
     return given.astype(np.int64)
 
 

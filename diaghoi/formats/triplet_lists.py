@@ -1,6 +1,6 @@
 """The pickles of CDN and the published diagnosis code: ``gt_wo_nointer.pkl``, ``preds.pkl``.
 
-A list of one dict an image: ``filename``; ``annotations`` or ``predictions``, a list of
+A list of one dict per image: ``filename``; ``annotations`` or ``predictions``, a list of
 ``{bbox, category_id}`` (and optionally ``score``); ``hoi_annotation`` or ``hoi_prediction``, a list
 of ``{subject_id, object_id, category_id}``, for predictions with ``score`` and optionally
 ``action_score``. Objects are numbered as COCO-80 with person 0, verbs from 0; boxes are xyxy
@@ -18,13 +18,13 @@ import numpy as np
 from diaghoi.data.arrays.ragged import runs
 from diaghoi.data.scenes import Scenes
 from diaghoi.formats.base import Format, Kind, Options
-from diaghoi.formats.columns.listed import Layout, read_listed
+from diaghoi.formats.columns.listed import ListLayout, read_listed
 from diaghoi.formats.columns.numbering import numbers_of_files
 from diaghoi.formats.containers.atomic import replacing
 from diaghoi.formats.containers.content import Content
 
 _LAYOUTS = {
-    "annotations": Layout(
+    "annotations": ListLayout(
         name="filename",
         boxes="annotations",
         triplets="hoi_annotation",
@@ -32,7 +32,7 @@ _LAYOUTS = {
         objects="coco80",
         verb_origin=0,
     ),
-    "predictions": Layout(
+    "predictions": ListLayout(
         name="filename",
         boxes="predictions",
         triplets="hoi_prediction",
@@ -78,13 +78,13 @@ def write_triplet_lists(path: str | os.PathLike[str], scenes: Scenes) -> None:
     path : path
         The file; it appears complete or not at all.
     scenes : Scenes
-        Annotations where triplets have no score, else predictions. Pairs without a triplet,
-        image sizes and who is ignored have no place in the format.
+        Annotations if triplets have no score, else predictions. The format cannot store pairs
+        without a triplet, image sizes and ignored people.
 
     Raises
     ------
     InputError
-        Where the file cannot be written.
+        If the file cannot be written.
     """
     scenes = numbers_of_files(scenes)
     kind = "annotations" if scenes.triplet_score is None else "predictions"
@@ -106,10 +106,10 @@ def _triplet_columns(scenes: Scenes) -> dict[str, Any]:
     """Columns of the triplets, with boxes counted within their image."""
     start, _ = runs(scenes.box_image, np.arange(len(scenes)))
     offset = start[scenes.triplet_image]
-    thing = scenes.pair_object[scenes.triplet_pair]
+    object_box = scenes.pair_object[scenes.triplet_pair]
     columns: dict[str, Any] = {
         "subject_id": scenes.pair_human[scenes.triplet_pair] - offset,
-        "object_id": np.where(thing < 0, -1, thing - offset),
+        "object_id": np.where(object_box < 0, -1, object_box - offset),
         "category_id": scenes.triplet_verb,
         "score": scenes.triplet_score,
         "action_score": scenes.triplet_action_score,
@@ -129,6 +129,6 @@ def _slices(scenes: Scenes) -> tuple[list[slice], list[slice]]:
 
 
 def _dicts(columns: dict[str, Any]) -> list[dict[str, Any]]:
-    """Turn columns into one dict a row, of plain numbers and lists."""
+    """Turn columns into one dict per row, of plain numbers and lists."""
     rows = zip(*(column.tolist() for column in columns.values()), strict=True)
     return [dict(zip(columns, row, strict=True)) for row in rows]

@@ -1,9 +1,9 @@
-"""Answers of language models in a file of JSON lines that grows while they are asked.
+"""Answers of language models, appended to a file of JSON lines as they arrive.
 
-A line is on the disk when :meth:`AnswerFile.keep` returns, so a run that is killed at any moment
-loses no answer that was paid for. At most the last line can be torn; it is taken away before the
-next is written. The file is the result, too: people read, search and join such files, and a run
-resumes from what is in them.
+A line is on disk when :meth:`AnswerFile.keep` returns, so a run that is killed at any moment loses
+no answer that was paid for. At most the last line can be incomplete; it is removed before the next
+is written. The file is also the result: people read, search and merge such files, and runs resume
+from them.
 """
 
 from __future__ import annotations
@@ -33,26 +33,26 @@ class AnswerFile:
     path : pathlib.Path
         The file.
     keys : tuple of str
-        What every line has. The first is written first, so that a torn first line can be told from
-        a file of another kind.
+        Keys of every line. The first one is written first, so that an incomplete first line can be
+        distinguished from a file of another kind.
     option : str
         The option that names the file, for messages.
     make : bool
-        Whether to make the file at once, and not with its first line.
+        Whether to create the file at once instead of with its first line.
     take : callable, optional
-        Called with each line that is read or kept; by default it is added to ``lines``.
+        Called with each line that is read or kept; by default the line is added to ``lines``.
 
     Attributes
     ----------
     lines : list of dict
-        What the file holds, unless ``take`` is given.
+        The lines of the file, unless ``take`` is given.
     kept : int
-        How many lines were added since the file was opened.
+        Number of lines added since the file was opened.
 
     Raises
     ------
     InputError
-        Where the file holds something else, is in use, or cannot be opened.
+        If the file holds something else, is in use, or cannot be opened.
     """
 
     def __init__(
@@ -101,14 +101,14 @@ class AnswerFile:
                 self._release()
 
     def repair(self) -> None:
-        """Take a torn last line away, and end one that lacks only its end.
+        """Remove an incomplete last line, or add a missing line break to a complete one.
 
-        Opening a file leaves it as it is, because a run may stop at its estimate.
+        Opening a file does not change it, because a run may stop after its estimate.
 
         Raises
         ------
         InputError
-            Where the file cannot be written to.
+            If the file cannot be written to.
         """
         with self._lock:
             if self._file >= 0:
@@ -125,7 +125,7 @@ class AnswerFile:
         Raises
         ------
         InputError
-            Where the file cannot be written any more, or another run has begun to write it.
+            If the file cannot be written any more, or another run has begun to write it.
         """
         first = self._keys[0]
         data = b"".join(
@@ -134,7 +134,7 @@ class AnswerFile:
         with self._lock:
             if self._file < 0:
                 self._open()
-                # What another run wrote since this one began was never read here.
+                # Another run has created the file since this one started; its lines were not read.
                 if os.fstat(self._file).st_size:
                     self._release()
                     raise InputError(f"{self.path}: another run wrote to it; start again")
@@ -166,7 +166,7 @@ class AnswerFile:
         self._file = -1
 
     def _read(self) -> None:
-        """Read the lines, and find out where the last whole one ends."""
+        """Read the lines, and find the end of the last complete one."""
         found, rest = False, b""
         with self.path.open("rb") as stream:
             for number, text in enumerate(stream, 1):
@@ -201,7 +201,7 @@ class AnswerFile:
         return line
 
     def _loaded(self, text: bytes) -> dict[str, Any] | None:
-        """Return the object that a line holds; None for any other line."""
+        """Parse the object of a line; None for any other line."""
         try:
             value = json.loads(text)
         except (ValueError, RecursionError):
@@ -210,7 +210,7 @@ class AnswerFile:
         return value if whole else None
 
     def _repair(self) -> None:
-        """Repair the end, once; what this object writes itself is whole."""
+        """Repair the end of the file once; lines written by this object are complete."""
         if self._repaired:
             return
         try:
@@ -222,7 +222,7 @@ class AnswerFile:
         self._repaired = True
 
     def _write(self, data: bytes) -> None:
-        """Write at the end, all or nothing, and wait until it is on the disk."""
+        """Append all or nothing, and wait until the data is on disk."""
         before = os.fstat(self._file).st_size
         try:
             rest = data
@@ -230,7 +230,7 @@ class AnswerFile:
                 rest = rest[os.write(self._file, rest) :]
             os.fsync(self._file)
         except OSError:
-            # A full disk must not leave half a line between whole ones.
+            # A full disk must not leave half a line between complete ones.
             os.ftruncate(self._file, before)
             raise
 
@@ -247,7 +247,7 @@ def _lock(file: int) -> None:
     Raises
     ------
     BlockingIOError
-        Where another one has it.
+        If another one has it.
     """
     if sys.platform != "win32":
         import fcntl

@@ -1,4 +1,4 @@
-"""Scores that language models gave to questions, kept one by one, so that no run asks twice."""
+"""Scores from language models, stored one by one so that no question is asked twice."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ _LONGEST = 500  # letters of a reply that are kept, to look at
 class AnswerStore:
     """The scores so far, in an :class:`~diaghoi.language.answer_file.AnswerFile`.
 
-    Where a question has several lines, the last one counts. Only scores are held in memory: there
-    may be a million of them.
+    If a question has several lines, the last one counts. Only scores are held in memory: there may
+    be a million of them.
 
     Parameters
     ----------
     path : pathlib.Path
-        The file; made where it does not exist, so that what cannot be written fails before anything
-        is asked.
+        The file; created if it does not exist, so that an unwritable path fails before anything is
+        asked.
 
     Raises
     ------
     InputError
-        Where it is something else, in use, or cannot be written.
+        If it is something else, in use, or cannot be written.
     """
 
     def __init__(self, path: Path) -> None:
@@ -49,7 +49,7 @@ class AnswerStore:
         self._file.close()
 
     def keep(self, model: str, rows: Iterable[tuple[str, str, str, str, int | None, str]]) -> None:
-        """Keep answers; they are on the disk when this returns.
+        """Store answers; they are on disk when this returns.
 
         Parameters
         ----------
@@ -61,7 +61,7 @@ class AnswerStore:
         Raises
         ------
         InputError
-            Where the file cannot be written any more.
+            If the file cannot be written any more.
         """
         lines = [
             {
@@ -83,7 +83,7 @@ class AnswerStore:
         return self._scores.get(model, {}).copy()
 
     def forget_unread(self) -> None:
-        """Pass over the replies that could not be read, so that they are asked again."""
+        """Ignore replies that could not be read, so that their questions are asked again."""
         for model, scores in self._scores.items():
             self._scores[model] = {
                 question: score for question, score in scores.items() if score is not None

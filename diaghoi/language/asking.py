@@ -1,8 +1,8 @@
 """Asking a language model over HTTP: any endpoint that speaks OpenAI's chat completions.
 
-What passes by itself (429, 5xx, timeouts, broken connections, damaged replies) is tried again with
-growing pauses; what does not (401, 404 and the like) ends at once with one line. API keys are in no
-message, and are not sent on to where a server redirects.
+Temporary failures (429, 5xx, timeouts, broken connections, damaged replies) are retried with
+growing pauses; permanent ones (401, 404 and the like) end the run at once with one line. API keys
+never appear in messages, and redirects are not followed, so keys stay with their server.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ PICTURE_REFUSED = frozenset({400, 413, 415, 422})
 
 _PASSING = frozenset({408, 409, 425, 429})
 _SOON = 0.5  # seconds
-# Shorter ones, such as "none" or "x" for servers without keys, may be words of a reply.
+# Shorter keys, such as "none" or "x" for servers without keys, may be ordinary words of a reply.
 _SHORTEST_KEY = 16
 
 
 class NoReply(Exception):  # noqa: N818 - it is an outcome of one question, not of the program
-    """A question that stays without a reply after all tries; the message says why."""
+    """A question without a reply after all attempts; the message gives the reason."""
 
 
 class Refused(NoReply):
-    """A question that the server does not take, while it may take others."""
+    """A question that the server refuses, while it may accept others."""
 
 
 @dataclass(kw_only=True)
@@ -56,18 +56,18 @@ class Client:
     options : mapping
         Further fields of each request: ``temperature``, ``max_tokens``.
     stopped : threading.Event
-        Set it to end pauses: the questions under way then fail.
+        Set it to end pauses: the pending questions then fail.
     single : frozenset of int
-        Statuses that refuse one question and not all of them, such as :data:`PICTURE_REFUSED`
-        where each question has a picture of its own.
+        Statuses that refuse one question instead of all, such as :data:`PICTURE_REFUSED` if each
+        question has its own picture.
     leaving : callable
-        Called with the number of requests still under way when a run is stopped or given up, before
-        they are waited for: their answers are kept, too.
+        Called with the number of pending requests when a run is stopped or given up, before they
+        are waited for: their answers are kept, too.
 
     Raises
     ------
     InputError
-        Where the package ``openai`` is missing, or the address cannot be used.
+        If the package ``openai`` is missing, or the address cannot be used.
     """
 
     endpoint: Endpoint
@@ -79,7 +79,7 @@ class Client:
     _completions: Completions = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        # Made here and not with the first question, so that nothing is prepared in vain.
+        # Created here, not with the first question, so that problems show before any preparation.
         try:
             from diaghoi.language.completions import Completions
         except ModuleNotFoundError:
@@ -95,17 +95,17 @@ class Client:
         Parameters
         ----------
         messages : sequence of mapping
-            As the chat completions of OpenAI have them: ``role`` and ``content``, which may be a
+            In the format of OpenAI's chat completions: ``role`` and ``content``, which may be a
             list with images.
 
         Raises
         ------
         NoReply
-            After the last try.
+            After the last attempt.
         Refused
-            Where the server does not take this question; it is not tried again.
+            If the server refuses this question; it is not retried.
         InputError
-            Where no further try would help: the key, the address or the model is wrong.
+            If no retry would help: the key, the address or the model is wrong.
         """
         import openai
 
@@ -122,7 +122,7 @@ class Client:
         return self._without_key(text) if len(self.endpoint.key) >= _SHORTEST_KEY else text
 
     def _refusal(self, status: int, reply: bytes) -> Exception:
-        """Say what a server refused, and whether that is so for this question alone."""
+        """Describe a refusal of the server: temporary, of this question, or of all."""
         said = self._without_key(" ".join(reply[:2000].decode("utf-8", "replace").split()))
         problem = f"HTTP {status} {http.client.responses.get(status, '')}: {said:.200}".rstrip(": ")
         if status in _PASSING or status >= 500:
@@ -142,22 +142,22 @@ class Client:
         )
 
     def _without_key(self, text: str) -> str:
-        """Take the key out of what a server or library says."""
+        """Remove the key from a text of a server or library."""
         return text.replace(self.endpoint.key, "***") if self.endpoint.key else text
 
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome(Generic[Tag]):
-    """What became of one question.
+    """The outcome of one question.
 
     Parameters
     ----------
     tag : object
-        What was given with it.
+        Identifies the question.
     value : object
-        What was made of it, None where there is none.
+        The result, None if there is none.
     failure : str
-        Why there is none; empty where there is.
+        Why there is no result; empty if there is one.
     """
 
     tag: Tag
@@ -174,28 +174,28 @@ def ask_all(
     give_up: int = 5,
     proven: bool = False,
 ) -> Iterator[Outcome[Tag]]:
-    """Put many questions at once, and give the outcomes as they come.
+    """Ask many questions concurrently, and yield the outcomes as they arrive.
 
     Parameters
     ----------
     work : callable
-        Asks the question of a tag through the client, and keeps the answer; runs in threads.
+        Asks the question of a tag through the client, and stores the answer; runs in threads.
     tags : iterable
         One for each question; read as far ahead as there are workers.
     client : Client
         Stopped when the caller stops, or an error ends the run.
     workers : int
-        Questions under way at a time.
+        Concurrent questions.
     give_up : int
-        So many questions one after the other without a reply end the run; refused ones do so only
-        before any is answered.
+        This many consecutive questions without a reply end the run; refusals count only until the
+        first answer.
     proven : bool
         Whether the model has answered such questions in an earlier run.
 
     Raises
     ------
     InputError
-        Where no further question can succeed.
+        If no further question can succeed.
     """
     tags = iter(tags)
     failed = 0
@@ -227,8 +227,8 @@ def ask_all(
                             ) from None
                         yield Outcome(tag=tag, failure=str(failure))
         finally:
-            # An interrupt and a caller that stops come here, too. Pauses end, but requests under
-            # way are waited for: their answers are paid for, and their threads still keep them.
+            # Also reached after an interrupt, or if the caller stops iterating. Pauses end, but
+            # pending requests are waited for: they are paid for, and their threads store them.
             client.stopped.set()
             if left := wait(under_way, timeout=_SOON).not_done:
                 client.leaving(len(left))
@@ -242,8 +242,8 @@ _OPENING = re.compile(rf"<{_REASONING}>", re.IGNORECASE)
 def strip_reasoning(reply: str) -> str:
     """Return a reply without the reasoning in tags such as ``<think>``.
 
-    Many servers leave the opening tag out: everything before the last closing tag is reasoning, and
-    everything after a tag that stays open.
+    Many servers omit the opening tag: everything before the last closing tag is reasoning, and so
+    is everything after an opening tag that is never closed.
     """
     answer = _CLOSING.split(reply)[-1]
     return _OPENING.split(answer, maxsplit=1)[0]

@@ -1,8 +1,9 @@
 """Chat completions through the ``openai`` package, within limits of our own.
 
-The package sends, tries again, reads ``Retry-After`` and heeds the proxies of the environment. What
-is ours: no reply is read without end, a damaged one counts as a failed try, a request carries no
-header but the few that a completion needs, redirects are not followed, and a stop ends all pauses.
+The package sends, retries, reads ``Retry-After`` and respects the proxies of the environment. Added
+here: replies are limited in size and time, a damaged reply counts as a failed attempt, requests
+carry only the few headers that a completion needs, redirects are not followed, and a stop ends all
+pauses.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ class Completions(openai.OpenAI):
     policy : RetryPolicy
         When to give up.
     stopped : threading.Event
-        Set it to end pauses: no further try is sent.
+        Set it to end pauses: no further attempt is made.
 
     Raises
     ------
@@ -47,8 +48,8 @@ class Completions(openai.OpenAI):
     def __init__(self, endpoint: Endpoint, policy: RetryPolicy, stopped: Event) -> None:
         limits = _Limits(endpoint, policy, stopped)
         try:
-            # A redirect would take the key elsewhere. Connections are not kept: nobody closes them,
-            # and a model takes far longer than a handshake.
+            # A redirect would send the key elsewhere. Connections are not kept alive: nobody would
+            # close them, and a model takes far longer than a handshake.
             client = httpx2.Client(
                 follow_redirects=False,
                 timeout=policy.timeout,
@@ -70,23 +71,23 @@ class Completions(openai.OpenAI):
         self._stopped = stopped
 
     def text(self, body: dict[str, Any]) -> str:
-        """Ask, and return the text of the reply.
+        """Send a request, and return the text of the reply.
 
         Parameters
         ----------
         body : dict
-            Of the request: ``model``, ``messages`` and more.
+            The request: ``model``, ``messages`` and more.
 
         Raises
         ------
         openai.APIStatusError
-            Where the server refuses, after the last try.
+            If the server refuses, after the last attempt.
         openai.APIConnectionError
-            Where no whole reply comes, after the last try.
+            If no complete reply arrives, after the last attempt.
         """
         response = self.post(
             "/chat/completions",
-            # ASCII, because names from files may hold what UTF-8 cannot write.
+            # ASCII, because names from files may hold characters that UTF-8 cannot encode.
             content=json.dumps(body).encode("ascii"),
             options={"headers": {"Content-Type": "application/json"}},
             cast_to=httpx2.Response,
@@ -96,15 +97,15 @@ class Completions(openai.OpenAI):
     def _sleep_for_retry(
         self, *, retries_taken: int, response: httpx2.Response | None, **others: Any
     ) -> None:
-        # The pauses of the package have fixed lengths, and a stop would have to wait for their end.
-        # There is no public way to change them.
+        # The package sleeps without interruption, so a stop would have to wait. It has no public
+        # hook to change that.
         headers = None if response is None else response.headers
         requested = self._parse_retry_after_header(headers)
         self._stopped.wait(self._policy.seconds(retries_taken, requested))
 
 
 class _Limits:
-    """What a client does before each request and after each reply."""
+    """Hooks of the client before each request and after each reply."""
 
     def __init__(self, endpoint: Endpoint, policy: RetryPolicy, stopped: Event) -> None:
         self._endpoint = endpoint
@@ -112,21 +113,21 @@ class _Limits:
         self._stopped = stopped
 
     def before(self, request: httpx2.Request) -> None:
-        """Set the headers; send nothing after a stop."""
+        """Set the headers; refuse to send after a stop."""
         if self._stopped.is_set():
             raise httpx2.RequestError("stopped", request=request)
         # The package adds headers from environment variables of its own, some of which hold keys,
         # whatever server is asked.
         for name in set(request.headers) - _HEADERS:
             del request.headers[name]
-        # The length of a compressed reply says nothing about the memory that it takes.
+        # The size of a compressed reply does not limit the memory that it takes.
         request.headers["Accept-Encoding"] = "identity"
         if key := self._endpoint.key:
             request.headers["Authorization"] = f"Bearer {key}"
 
     def after(self, response: httpx2.Response) -> None:
-        """Read the reply; what is raised here makes the package try again."""
-        # What is compressed all the same is not unpacked, and so counts as damaged.
+        """Read the reply; errors raised here make the package retry."""
+        # A reply that is compressed anyway is not unpacked, and so counts as damaged.
         response.headers.pop("Content-Encoding", None)
         assert isinstance(response.stream, httpx2.SyncByteStream)
         response.stream = _LimitedStream(response.stream, time.monotonic() + self._timeout)
@@ -140,9 +141,9 @@ class _Limits:
 
 
 class _LimitedStream(httpx2.SyncByteStream):
-    """The body of a reply, which ends with an error where it is too long or takes too long.
+    """The body of a reply, which fails if it is too long or takes too long.
 
-    The timeout of a connection is that of each piece alone, and a reply may drip in for ever.
+    The timeout of a connection applies to each chunk, so a slow reply could arrive forever.
     """
 
     def __init__(self, stream: httpx2.SyncByteStream, end: float) -> None:
@@ -164,7 +165,7 @@ class _LimitedStream(httpx2.SyncByteStream):
 
 
 def _text(reply: bytes) -> str:
-    """Text of a reply; the errors of a damaged one are those of Python."""
+    """Extract the text of a reply; a damaged reply raises whatever Python raises."""
     message = json.loads(reply)["choices"][0]["message"]
     content = message["content"]
     if content is None:

@@ -1,6 +1,6 @@
-"""Where and how patiently a language model is asked: addresses, API keys, prices and retries.
+"""Endpoints of language models: addresses, API keys, prices and retries.
 
-API keys come from the environment alone.
+API keys come only from the environment.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ class Endpoint:
     Parameters
     ----------
     url : str
-        Of the service, such as ``http://localhost:8000/v1``; ``/chat/completions`` is added where
-        it is missing.
+        Base URL of the service, such as ``http://localhost:8000/v1``; ``/chat/completions`` is
+        added if it is missing.
     model : str
-        As the service calls it.
+        Name of the model at the service.
     key_variable : str or None
         The environment variable with the API key; None for no key.
 
@@ -86,29 +86,29 @@ class Endpoint:
 
     @property
     def base_url(self) -> str:
-        """The address without ``/chat/completions``, as OpenAI's client takes it."""
+        """The address without ``/chat/completions``, as OpenAI's client expects it."""
         return self.url.rstrip("/").removesuffix(_COMPLETIONS)
 
     @property
     def key(self) -> str:
-        """The API key, empty where there is none; read anew each time and never kept."""
+        """The API key, empty if there is none; read from the environment each time."""
         return os.environ.get(self.key_variable or "", "")
 
 
 @dataclass(frozen=True, kw_only=True)
 class RetryPolicy:
-    """How long to wait, and how often to try.
+    """How long to wait, and how often to retry.
 
     Parameters
     ----------
     tries : int
-        Tries of each request.
+        Attempts per request.
     timeout : float
         Seconds to wait for a reply.
     pause : float
-        Seconds before the second try; they double with each further one.
+        Seconds before the second attempt, doubled with each further one.
     longest : float
-        The longest pause in seconds, also where a server asks for more.
+        The longest pause in seconds, even if a server asks for more.
     """
 
     tries: int = 6
@@ -117,26 +117,25 @@ class RetryPolicy:
     longest: float = 60.0
 
     def seconds(self, attempt: int, requested: float | None) -> float:
-        """Pause after a failed try (from 0).
+        """Seconds to pause after a failed attempt.
 
         Parameters
         ----------
         attempt : int
-            Number of the try, from 0.
+            Number of the attempt, from 0.
         requested : float or None
-            Seconds for which the server asks; by default the pause is random and grows.
+            Seconds that the server asks for; by default the pause is random and grows.
         """
         if requested is not None:
             return min(requested, self.longest) if requested >= 0 else 0.0  # 0 for NaN, too
-        # Randomness only spreads the load of a server: no result depends on it.
+        # The jitter only spreads the load of a server: no result depends on it.
         return min(self.pause * 2.0**attempt, self.longest) * random.uniform(0.5, 1.0)
 
 
 def read_endpoint(text: str, option: str) -> Endpoint:
     """Read ``URL,MODEL`` or ``URL,MODEL,VARIABLE`` from the command line.
 
-    The variable of the environment holds the API key. Without it, ``DIAGHOI_API_KEY`` is taken
-    where it is set.
+    The environment variable holds the API key. By default ``DIAGHOI_API_KEY`` is used if it is set.
 
     Parameters
     ----------
@@ -148,7 +147,7 @@ def read_endpoint(text: str, option: str) -> Endpoint:
     Raises
     ------
     InputError
-        For something else, and a variable that is not set.
+        For any other text, and a variable that is not set.
     """
     url, *rest = (part.strip() for part in text.split(","))
     if not 1 <= len(rest) <= 2 or not all(rest):
@@ -173,7 +172,7 @@ def read_endpoints(texts: Sequence[str], option: str) -> list[Endpoint]:
     Raises
     ------
     InputError
-        For something else, a model that is named twice, and one key that would go to several
+        For any other text, a model that appears twice, and one key that would go to several
         servers.
     """
     found = [read_endpoint(text, option) for text in texts]
@@ -196,7 +195,7 @@ def read_prices(texts: Sequence[str], models: int) -> list[tuple[float, float]]:
     Returns
     -------
     list of (float, float)
-        One for each model; empty where none is given.
+        One for each model; empty if none is given.
 
     Raises
     ------

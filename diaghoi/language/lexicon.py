@@ -17,7 +17,7 @@ from diaghoi.language.wordnet import Records, read_dict, read_extract, read_glos
 Pos = Literal["n", "v"]
 
 NAME = re.compile(r"(.+)\.([nv])\.0*([0-9]{1,9})")
-# WordNet's rules of detachment: an ending, and what stands for it in the base form.
+# WordNet's rules of detachment: an ending, and its replacement in the base form.
 ENDINGS: dict[str, tuple[tuple[str, str], ...]] = {
     "n": (
         ("s", ""),
@@ -55,9 +55,9 @@ class Lexicon:
     records : dict of str to Records
         By part of speech, ``n`` and ``v``.
     source : str
-        Where they come from, for results.
+        Their origin, for results.
     definitions : sequence of str or None
-        The definition of each synset; None to read those of the package when they are asked for.
+        The definition of each synset; None to read those of the package on demand.
     """
 
     records: dict[str, Records]
@@ -104,7 +104,7 @@ class Lexicon:
         return tuple(number for _, number in sorted(self._senses[pos].get(lemma, {}).items()))
 
     def find(self, name: str) -> int | None:
-        """Find the number of the synset of a name like ``sit.v.01``; None where there is none."""
+        """Find the number of the synset of a name like ``sit.v.01``; None if there is none."""
         parts = NAME.fullmatch(name.lower())
         if parts is None:
             return None
@@ -117,7 +117,7 @@ class Lexicon:
         Raises
         ------
         InputError
-            Where there is no such synset.
+            If there is no such synset.
         """
         found = self.find(name)
         if found is None:
@@ -162,16 +162,16 @@ _CHOSEN: ContextVar[Path | None] = ContextVar("wordnet", default=None)
 
 
 @contextmanager
-def wordnet(folder: Path | None) -> Iterator[None]:
-    """Take a full WordNet for the lexicon within this context; None changes nothing.
+def using_wordnet(folder: Path | None) -> Iterator[None]:
+    """Use a full WordNet as the lexicon within this context; None changes nothing.
 
     Raises
     ------
     InputError
-        Where there is no such folder, also where no word is looked up.
+        If no such folder, also where no word is looked up.
     """
     if folder is not None and not folder.is_dir():
-        raise InputError(f"--wordnet {folder}: is no folder; give WordNet's dict folder")
+        raise InputError(f"--wordnet {folder}: is not a folder; give WordNet's dict folder")
     token = _CHOSEN.set(folder or _CHOSEN.get())
     try:
         yield
@@ -179,19 +179,19 @@ def wordnet(folder: Path | None) -> Iterator[None]:
         _CHOSEN.reset(token)
 
 
-def lexicon(folder: Path | None = None) -> Lexicon:
+def load_lexicon(folder: Path | None = None) -> Lexicon:
     """Return the lexicon of the package, or a full WordNet.
 
     Parameters
     ----------
     folder : pathlib.Path, optional
-        WordNet's ``dict`` folder; by default that of :func:`wordnet`, and where there is none the
-        extract in the package.
+        WordNet's ``dict`` folder; by default that of :func:`using_wordnet`, else the extract in the
+        package.
 
     Raises
     ------
     InputError
-        Where a file of the folder is missing or is none of WordNet's.
+        If a file of the folder is missing or is not one of WordNet's.
     """
     return _read(folder or _CHOSEN.get())
 

@@ -1,8 +1,8 @@
-"""Free words of a detector or language model beside the vocabulary of a data set.
+"""Extend the vocabulary of a data set by free words of a detector or language model.
 
-Words that are those of the data set get its numbers, so that exact matching works as ever; the
-others are numbered behind them and belong to no HOI class. What both are similar to is the business
-of :mod:`diaghoi.semantic.open_fitting`.
+Words of the data set get its numbers, so that exact matching works as usual; other words get the
+numbers after them and belong to no HOI class. Their similarity is determined in
+:mod:`diaghoi.semantic.open_fitting`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 from diaghoi.data.arrays.types import IntArray
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.language.lexicon import Lexicon
-from diaghoi.language.words import Reading, plain, read_object, read_verb, verb_words
+from diaghoi.language.words import WordForms, plain, read_object, read_verb, verb_words
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -27,16 +27,16 @@ class OpenVocabulary(Vocabulary):
     ----------
     base : Vocabulary
         The data set; its objects, verbs and classes come first.
-    object_readings, verb_readings : tuple of Reading
+    object_forms, verb_forms : tuple of WordForms
         What each object and verb can be called.
     """
 
     base: Vocabulary
-    object_readings: tuple[Reading, ...] = field(repr=False)
-    verb_readings: tuple[Reading, ...] = field(repr=False)
+    object_forms: tuple[WordForms, ...] = field(repr=False)
+    verb_forms: tuple[WordForms, ...] = field(repr=False)
 
     def __reduce__(self) -> Any:
-        # Not by its name, which is that of the data set without the free words.
+        # Not by name, which would give the data set without the free words.
         return _restored, ({name: getattr(self, name) for name in self.__dataclass_fields__},)
 
 
@@ -45,13 +45,13 @@ def _restored(columns: dict[str, Any]) -> OpenVocabulary:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Words:
+class NumberedWords:
     """Free words as numbers of a vocabulary.
 
     Parameters
     ----------
     vocabulary : OpenVocabulary
-        What the numbers mean.
+        Defines the numbers.
     verb, object : (T,) int array
         The numbers of the words given.
     """
@@ -66,10 +66,10 @@ def known_verbs(vocabulary: Vocabulary) -> frozenset[str]:
     return frozenset(plain(verb).split("_")[0] for verb in verb_words(vocabulary))
 
 
-def open_vocabulary(
+def number_words(
     base: Vocabulary, verbs: Sequence[str], objects: Sequence[str], lexicon: Lexicon
-) -> Words:
-    """Give free words numbers: those of the data set as there, the others behind them.
+) -> NumberedWords:
+    """Give free words numbers: those of the data set as there, others after them.
 
     Parameters
     ----------
@@ -82,20 +82,20 @@ def open_vocabulary(
 
     Returns
     -------
-    Words
+    NumberedWords
     """
     heads = known_verbs(base)
     base_verbs = [read_verb(name, lexicon, heads) for name in verb_words(base)]
     base_objects = [read_object(name, lexicon) for name in base.objects]
     if base.agents is not None:
-        # In V-COCO "ride" is what is done to an object, where there is one, not the agent alone.
+        # In V-COCO "ride" means the role with an object if there is one, not the agent.
         order = np.argsort(base.agents, kind="stable").tolist()
     else:
         order = list(range(len(base.verbs)))
     verb = _numbered(
         verbs, {text: read_verb(text, lexicon, heads) for text in verbs}, base_verbs, order
     )
-    thing = _numbered(
+    object_ = _numbered(
         objects,
         {text: read_object(text, lexicon) for text in objects},
         base_objects,
@@ -103,30 +103,30 @@ def open_vocabulary(
     )
     columns = {name: getattr(base, name) for name in base.__dataclass_fields__}
     columns["verbs"] = base.verbs + verb.names
-    columns["objects"] = base.objects + thing.names
+    columns["objects"] = base.objects + object_.names
     vocabulary = OpenVocabulary(
         **columns,
         base=base,
-        verb_readings=(*base_verbs, *verb.readings),
-        object_readings=(*base_objects, *thing.readings),
+        verb_forms=(*base_verbs, *verb.readings),
+        object_forms=(*base_objects, *object_.readings),
     )
-    return Words(vocabulary=vocabulary, verb=verb.number, object=thing.number)
+    return NumberedWords(vocabulary=vocabulary, verb=verb.number, object=object_.number)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Numbered:
     number: IntArray
     names: tuple[str, ...]
-    readings: tuple[Reading, ...]
+    readings: tuple[WordForms, ...]
 
 
 def _numbered(
     texts: Sequence[str],
-    readings: Mapping[str, Reading],
-    base: Sequence[Reading],
+    readings: Mapping[str, WordForms],
+    base: Sequence[WordForms],
     order: Sequence[int],
 ) -> _Numbered:
-    """Give texts numbers by what they can be called; earlier names of a reading come first."""
+    """Give texts numbers by their possible names; earlier names of a word take precedence."""
     place: dict[str, int] = {}
     for rank in range(max((len(each.names) for each in base), default=0)):
         for number in order:
@@ -134,7 +134,7 @@ def _numbered(
                 place.setdefault(base[number].names[rank], number)
     of_text: dict[str, int] = {}
     names: list[str] = []
-    free: list[Reading] = []
+    free: list[WordForms] = []
     for text, reading in readings.items():
         number = next((place[name] for name in reading.names if name in place), -1)
         if number < 0:

@@ -63,7 +63,7 @@ def read_dict(folder: Path, *, individuals: bool = True) -> tuple[dict[str, Reco
     Raises
     ------
     InputError
-        Where a file is missing or is none of WordNet's.
+        If a file is missing or is not one of WordNet's.
     """
     records, glosses = {}, []
     for pos in POS:
@@ -105,7 +105,7 @@ def _read_pos(folder: Path, pos: str, individuals: bool) -> tuple[Records, list[
 
 
 def _without_individuals(parsed: dict[str, _Synset]) -> dict[str, _Synset]:
-    """Leave out individuals, and the few synsets that stand below one."""
+    """Drop individuals, and the few synsets below one."""
     kept = {offset: each for offset, each in parsed.items() if not each[2]}
     while any(above not in kept for each in kept.values() for above in each[1]):
         kept = {offset: each for offset, each in kept.items() if kept.keys() >= set(each[1])}
@@ -113,7 +113,7 @@ def _without_individuals(parsed: dict[str, _Synset]) -> dict[str, _Synset]:
 
 
 def _synset(line: str) -> _Synset:
-    """Take words, hypernyms, whether it is an individual, and the definition from a data line."""
+    """Parse a data line: words, hypernyms, whether it is an individual, definition."""
     head, _, gloss = line.partition(" | ")
     fields = head.split()
     count = int(fields[3], 16)
@@ -141,13 +141,13 @@ def _lines(path: Path) -> list[str]:
 
 
 def pack(records: dict[str, Records]) -> str:
-    """Write records as text: one synset a line, its words and the distance to each hypernym."""
+    """Write records as text: one synset per line, its words and the distance to each hypernym."""
     lines = []
     for pos, part in records.items():
         lines.append(f"# {pos} {len(part.words)} {len(part.exceptions)}")
         for row, (words, above) in enumerate(zip(part.words, part.hypernyms, strict=True)):
-            told = " ".join(word if sense == 1 else f"{word}:{sense}" for word, sense in words)
-            lines.append(told + "".join(f"\t{row - each}" for each in above))
+            entry = " ".join(word if sense == 1 else f"{word}:{sense}" for word, sense in words)
+            lines.append(entry + "".join(f"\t{row - each}" for each in above))
         lines += [" ".join((form, *bases)) for form, bases in part.exceptions.items()]
     return "\n".join(lines) + "\n"
 
@@ -160,8 +160,8 @@ def unpack(text: str) -> dict[str, Records]:
         _, pos, synsets, exceptions = header.split()
         words, hypernyms = [], []
         for row in range(int(synsets)):
-            told, *above = next(lines).split("\t")
-            pairs = (word.partition(":") for word in told.split(" "))
+            entry, *above = next(lines).split("\t")
+            pairs = (word.partition(":") for word in entry.split(" "))
             words.append([(word, int(sense) if sense else 1) for word, _, sense in pairs])
             hypernyms.append(tuple(row - int(each) for each in above))
         irregular = (next(lines).split() for _ in range(int(exceptions)))

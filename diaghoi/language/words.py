@@ -34,7 +34,7 @@ PARTICLES = _words(
     "in inside into near next of off on onto out over through to together toward towards under "
     "underneath up upon with"
 )
-# Words that end what is done to the object: "riding a horse on the beach".
+# Words that end the noun phrase of the object: "riding a horse on the beach".
 AFTERWARDS = PARTICLES - {"of"}
 PEOPLE = _words(
     "adult adults athlete baby boy boys child children girl girls guy guys he human humans kid "
@@ -46,13 +46,13 @@ _NO_VERBS = BEING | DETERMINERS | PARTICLES | PEOPLE | NEGATIONS
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reading:
-    """What a verb or an object can be called.
+class WordForms:
+    """The possible names of a verb or an object.
 
     Parameters
     ----------
     name : str
-        How it is shown.
+        The name shown to users.
     names : tuple of str
         Forms of the whole, with underscores: ``sit_on``.
     lemmas : tuple of str
@@ -65,12 +65,12 @@ class Reading:
 
 
 def tokens(text: str) -> list[str]:
-    """Words of a text in small letters; underscores and hyphens separate."""
+    """Split a text into lower-case words, also at underscores and hyphens."""
     folded = unicodedata.normalize("NFKC", text).replace("’", "'").lower()
     return _TOKEN.findall(folded)
 
 
-def read_verb(text: str, lexicon: Lexicon, known: Collection[str] = ()) -> Reading:
+def read_verb(text: str, lexicon: Lexicon, known: Collection[str] = ()) -> WordForms:
     """Read a verb, which may be inflected and have particles: ``sitting on``.
 
     Parameters
@@ -84,7 +84,7 @@ def read_verb(text: str, lexicon: Lexicon, known: Collection[str] = ()) -> Readi
 
     Returns
     -------
-    Reading
+    WordForms
         Without lemmas where no word of the text is a verb.
     """
     words = tokens(text)
@@ -97,9 +97,9 @@ def read_verb(text: str, lexicon: Lexicon, known: Collection[str] = ()) -> Readi
             shown = names[0]
             whole = tuple(name for name in names if rest and lexicon.has(name, "v"))
             names = tuple(dict.fromkeys(("_".join(words), *names)))
-            return Reading(name=shown, names=names, lemmas=(*whole, *bases))
+            return WordForms(name=shown, names=names, lemmas=(*whole, *bases))
     joined = "_".join(words)
-    return Reading(name=joined, names=(joined,), lemmas=())
+    return WordForms(name=joined, names=(joined,), lemmas=())
 
 
 def _verbs(word: str, lexicon: Lexicon, known: Collection[str]) -> tuple[str, ...]:
@@ -112,12 +112,12 @@ def _verbs(word: str, lexicon: Lexicon, known: Collection[str]) -> tuple[str, ..
     return tuple(dict.fromkeys((*own, *lexicon.lemmas(word, "v"))))
 
 
-def read_object(text: str, lexicon: Lexicon) -> Reading:
+def read_object(text: str, lexicon: Lexicon) -> WordForms:
     """Read an object, which may have several words: ``dining_table``.
 
     Returns
     -------
-    Reading
+    WordForms
         Lemmas: what WordNet knows as one word, the longest first, then each word. None where no
         word is a noun.
     """
@@ -132,7 +132,7 @@ def read_object(text: str, lexicon: Lexicon) -> Reading:
             if length == len(words):
                 names += forms
             lemmas += [form for form in forms if lexicon.has(form, "n")]
-    return Reading(
+    return WordForms(
         name=names[0], names=tuple(dict.fromkeys(names)), lemmas=tuple(dict.fromkeys(lemmas))
     )
 
@@ -140,14 +140,14 @@ def read_object(text: str, lexicon: Lexicon) -> Reading:
 def read_phrase(text: str, lexicon: Lexicon, known: Collection[str] = ()) -> tuple[str, str] | None:
     """Take verb and object from a sentence, such as "a person is riding a horse on the beach".
 
-    The verb is a word in -ing, best behind the person, else what follows the person or stands
-    first; particles behind it belong to it. The object is what follows, up to the next preposition,
-    conjunction or punctuation mark.
+    The verb is a word in -ing, preferably after the person, else the word after the person or the
+    first word; particles after it belong to it. The object is the text that follows, up to the next
+    preposition, conjunction or punctuation mark.
 
     Returns
     -------
     (str, str) or None
-        None where there is no such verb, nothing follows it, or the sentence denies it.
+        None if no verb is found, nothing follows it, or the sentence is negated.
     """
     for clause in _CLAUSE.split(text):
         words = tokens(clause)
@@ -157,19 +157,19 @@ def read_phrase(text: str, lexicon: Lexicon, known: Collection[str] = ()) -> tup
         stop = place + 1
         while stop < len(words) and words[stop] in PARTICLES:
             stop += 1
-        thing: list[str] = []
+        named: list[str] = []
         for word in words[stop:]:
             if word in AFTERWARDS:
                 break
             if word not in DETERMINERS:
-                thing.append(word)
-        if thing:
-            return " ".join(words[place:stop]), " ".join(thing)
+                named.append(word)
+        if named:
+            return " ".join(words[place:stop]), " ".join(named)
     return None
 
 
 def _verb_place(words: list[str], lexicon: Lexicon, known: Collection[str]) -> int | None:
-    """Find where the verb of a clause stands: the likeliest place, the first of equals."""
+    """Find the position of the verb in a clause: the most likely one, the first among equals."""
     best, place = 0, None
     for at, word in enumerate(words):
         behind = at > 0 and words[at - 1] in PEOPLE | BEING
@@ -180,12 +180,12 @@ def _verb_place(words: list[str], lexicon: Lexicon, known: Collection[str]) -> i
 
 
 def plain(word: str) -> str:
-    """Write a word in the way in which words are compared: small letters, single underscores."""
+    """Normalise a word for comparison: lower case, single underscores."""
     return "_".join(word.replace("_", " ").lower().split())
 
 
 def verb_words(vocabulary: Vocabulary) -> tuple[str, ...]:
-    """Words that the verbs of a data set are compared by; in V-COCO the action without the role."""
+    """Words by which the verbs of a data set are compared; in V-COCO only the action."""
     if vocabulary.agents is None:
         return vocabulary.verbs
     return tuple(verb.rsplit(" ", 1)[0] for verb in vocabulary.verbs)

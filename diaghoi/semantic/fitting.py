@@ -43,9 +43,9 @@ def fit_to(
         most frequent one.
     """
     if isinstance(predicted, OpenVocabulary):
-        from diaghoi.language.lexicon import lexicon
+        from diaghoi.language.lexicon import load_lexicon
 
-        wordnet = lexicon()
+        wordnet = load_lexicon()
         return (
             fit_open(verbs, predicted, "v", wordnet, verb_senses),
             fit_open(objects, predicted, "n", wordnet, object_senses),
@@ -61,9 +61,9 @@ def _senses(similarity: Similarity, words: Sequence[str], pos: Any, given: Sense
     """Choose the senses of words where a table names senses and none are given."""
     if given is not None or not any(SYNSET.fullmatch(plain(name)) for name in similarity.names):
         return given
-    from diaghoi.language.lexicon import lexicon
+    from diaghoi.language.lexicon import load_lexicon
 
-    found = annotated_synsets(words, pos, lexicon())
+    found = annotated_synsets(words, pos, load_lexicon())
     # A table may mix words and senses: a word that it lists literally needs no sense.
     return {word: sense for word, sense in found.items() if plain(word) not in similarity.index_of}
 

@@ -15,7 +15,7 @@ from diaghoi.data.arrays.types import FloatArray
 from diaghoi.exceptions import some_of
 from diaghoi.language.lexicon import Lexicon, Pos
 from diaghoi.language.open_vocabulary import OpenVocabulary
-from diaghoi.language.words import Reading, plain, verb_words
+from diaghoi.language.words import WordForms, plain, verb_words
 from diaghoi.semantic.tables.annotated_senses import annotated_synsets, hico_synsets
 from diaghoi.semantic.tables.similarity import SYNSET, FittedSimilarity, Similarity, fit
 
@@ -80,7 +80,7 @@ def fit_open(
     """
     base = vocabulary.base
     annotated = verb_words(base) if pos == "v" else base.objects
-    readings = vocabulary.verb_readings if pos == "v" else vocabulary.object_readings
+    readings = vocabulary.verb_forms if pos == "v" else vocabulary.object_forms
     table = _Table(similarity, pos, lexicon)
     if senses is None:
         senses = annotated_synsets(annotated, pos, lexicon)
@@ -122,7 +122,7 @@ def fit_open(
 
 
 def _candidates(
-    table: _Table, readings: Sequence[Reading], size: int, pos: Pos, lexicon: Lexicon
+    table: _Table, readings: Sequence[WordForms], size: int, pos: Pos, lexicon: Lexicon
 ) -> tuple[list[list[int]], list[set[int]]]:
     """Rows of the table and synsets that each word may mean; the first ``size`` are annotated."""
     candidates: list[list[int]] = []

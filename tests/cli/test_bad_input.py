@@ -145,12 +145,12 @@ def test_bad_files(refuse, gt, alone: Path, case: str) -> None:
         (("preds.pkl", "--image-labels", "nowhere.mat"), "nowhere.mat: no such file"),
         (
             ("preds.pkl", "--image-labels", "preds.pkl"),
-            "preds.pkl: holds predictions (triplet-lists), no image labels; these are in HICO's "
+            "preds.pkl: holds predictions (triplet-lists), not image labels; these are in HICO's "
             "anno.mat",
         ),
         (
             ("preds.pkl", "--image-labels", "text"),
-            "text: no MATLAB file; image labels are in HICO's anno.mat",
+            "text: not a MATLAB file; image labels are in HICO's anno.mat",
         ),
         (
             ("preds.pkl", "--annotations", "folder"),
@@ -186,9 +186,9 @@ def test_bad_files(refuse, gt, alone: Path, case: str) -> None:
         (("preds.pkl", "--figure", "f"), "f: cannot be drawn: the name has no ending"),
         (
             ("preds.pkl", "--json", "no/r.json"),
-            "no/r.json: cannot be written: there is no folder no; create it first",
+            "no/r.json: cannot be written: the folder no does not exist; create it first",
         ),
-        (("preds.pkl", "--figure", "no/f.pdf"), "no/f.pdf: cannot be written: there is no folder"),
+        (("preds.pkl", "--figure", "no/f.pdf"), "no/f.pdf: cannot be written: the folder no"),
         (
             ("preds.pkl", "--json", "gt.pkl/r.json"),
             "gt.pkl/r.json: cannot be written: gt.pkl is a file",
@@ -196,9 +196,12 @@ def test_bad_files(refuse, gt, alone: Path, case: str) -> None:
         (("preds.pkl", "--json", "folder"), "folder: cannot be written: it is a folder"),
         (("preds.pkl", "--out", "gt.pkl"), "gt.pkl: cannot be the output folder: gt.pkl is a file"),
         (("preds.pkl", "--out", "gt.pkl/out"), "gt.pkl/out: cannot be the output folder: "),
-        (("preds.pkl", "--json", "preds.pkl"), "preds.pkl: would overwrite what is read"),
-        (("preds.pkl", "--json", "./gt.pkl"), "gt.pkl: would overwrite what is read"),
-        (("preds.pkl", "--json", "/dev/null"), "/dev/null: cannot be written: it is no ordinary"),
+        (("preds.pkl", "--json", "preds.pkl"), "preds.pkl: would overwrite an input file"),
+        (("preds.pkl", "--json", "./gt.pkl"), "gt.pkl: would overwrite an input file"),
+        (
+            ("preds.pkl", "--json", "/dev/null"),
+            "/dev/null: cannot be written: it is not an ordinary",
+        ),
     ],
 )
 def test_bad_options(refuse, save, gt, found, alone: Path, words, message: str) -> None:
@@ -242,7 +245,9 @@ def test_a_study_where_predictions_are_expected(refuse, save, gt, found, alone: 
     Path("study.toml").write_text('[[model]]\nlabel = "a"\nfile = "preds.pkl"\n')
     told = refuse("report", "study.toml", "--annotations", gt)
     assert told.startswith("study.toml: a TOML file; 'diaghoi compare' and 'diaghoi figures'")
-    assert "no TOML, for it is no UTF-8 text" in refuse("figures", "preds.pkl", "--out", "figures")
+    assert "not TOML, because it is not UTF-8 text" in refuse(
+        "figures", "preds.pkl", "--out", "figures"
+    )
 
 
 def test_places_for_output_of_another_kind(refuse, save, gt, found, alone: Path) -> None:
@@ -250,13 +255,13 @@ def test_places_for_output_of_another_kind(refuse, save, gt, found, alone: Path)
     study = f'annotations = "{gt}"\n[[model]]\nlabel = "a"\nfile = "preds.pkl"\n'
     Path("study.toml").write_text(study)
     told = refuse("compare", "study.toml", "--out", "tables.docx")
-    assert told.startswith("tables.docx: the ending .docx is not known; give one of .txt, .md")
+    assert told.startswith("tables.docx: unknown suffix .docx; give one of .txt, .md")
     assert "give a folder" in refuse("figures", "study.toml", "--out", "delta_map.pdf")
 
 
 def test_the_output_folder_must_not_overwrite_the_input(refuse, found, gt, alone: Path) -> None:
     (alone / "preds.json").write_text(json.dumps(found))
-    assert "preds.json: would overwrite what is read; give another name" in refuse(
+    assert "preds.json: would overwrite an input file; give another name" in refuse(
         "report", "preds.json", "--annotations", gt, "--out", "."
     )
 
@@ -270,7 +275,7 @@ def test_folders_without_permission(refuse, save, found, gt, alone: Path, monkey
     words = ("report", "preds.pkl", "--annotations", gt)
     for option, path in (("--json", "closed/r.json"), ("--out", "closed"), ("--out", "closed/o")):
         assert refuse(*words, option, path) == (
-            f"{path}: cannot be written: no permission to write to {closed}; give another place"
+            f"{path}: cannot be written: no permission to write to {closed}; give another path"
         )
 
 
@@ -303,7 +308,7 @@ def test_a_failed_write_leaves_nothing(run, save, found, gt, alone: Path, monkey
     done = run("report", "preds.pkl", "--annotations", gt, "--json", "r.json", "-q")
     assert done.code == 2
     assert done.err == (
-        "diaghoi: error: r.json: cannot be written: No space left on device; give another place\n"
+        "diaghoi: error: r.json: cannot be written: No space left on device; give another path\n"
     )
     assert (alone / "r.json").read_text() == OLD
     assert sorted(path.name for path in alone.iterdir()) == ["gt.pkl", "preds.pkl", "r.json"]
@@ -330,11 +335,11 @@ def test_pairs_of_another_detector(refuse, save, gt, found) -> None:
 def test_convert(refuse, save, found, alone: Path) -> None:
     save("preds.pkl", found)
     assert "p.pkl: the package's own format is .npz" in refuse("convert", "preds.pkl", "p.pkl")
-    assert "no/p.npz: cannot be written: there is no folder no" in refuse(
+    assert "no/p.npz: cannot be written: the folder no does not exist" in refuse(
         "convert", "preds.pkl", "no/p.npz"
     )
     (alone / "p.npz").write_bytes(b"")
-    assert "p.npz: would overwrite what is read" in refuse("convert", "p.npz", "p.npz")
+    assert "p.npz: would overwrite an input file" in refuse("convert", "p.npz", "p.npz")
     assert "p.npz: the file is empty" in refuse("convert", "p.npz", "q.npz")
     assert "preds.pkl: holds predictions" in refuse(
         "convert", "preds.pkl", "q.npz", "--pairs", "./preds.pkl"
@@ -384,7 +389,7 @@ def test_config(refuse, save, truth, found) -> None:
     ("content", "message"),
     [
         ("{", "not valid JSON"),
-        ("[1]", "expected an object of settings; mend or delete it"),
+        ("[1]", "expected an object of settings; fix or delete it"),
         ("\xff", "not valid JSON"),
     ],
 )

@@ -166,7 +166,9 @@ def test_demo_on_given_annotations(run, data, alone: Path) -> None:
 
 def test_config(run, data, tmp_path: Path) -> None:
     file = tmp_path / "config" / "diaghoi" / "config.json"
-    empty = f"# {file}\nNothing is set. To set one: diaghoi config set hico-det.annotations FILE\n"
+    empty = (
+        f"# {file}\nNothing is set. To set a path: diaghoi config set hico-det.annotations FILE\n"
+    )
     assert run("config", "show").out == empty
     done = run("config", "set", "hico-det.annotations", data.annotations)
     assert (done.code, done.err) == (0, "")

@@ -238,11 +238,14 @@ SIGNATURE = {"name": "hico-det-520", "signature": "AP: area"}
     [
         (("none.json",), "none.json: No such file or directory"),
         (("a.json", "none.pkl"), "none.pkl: No such file or directory"),
-        (("a.json", "b.json", "--labels", "x"), "--labels x: tells of 1 models, and there are 2"),
+        (("a.json", "b.json", "--labels", "x"), "--labels x: has 1 value for 2 models"),
         (("a.json", "--stage", "three"), "stage 'three': give one or two"),
         (("a.json", "--stage", "twoo"), "stage 'twoo' (did you mean 'two'?)"),
-        (("a.json", "--backbone", "x,y"), "--backbone x,y: tells of 2 models, and there are 1"),
-        (("a.json", "--pairs", "p.pkl"), "p.pkl: a.json is a saved result, which has its pairs"),
+        (("a.json", "--backbone", "x,y"), "--backbone x,y: has 2 values for 1 model"),
+        (
+            ("a.json", "--pairs", "p.pkl"),
+            "p.pkl: a.json is a saved result, which includes",
+        ),
         (("a.json", "--format", "latx"), "--format 'latx' (did you mean 'latex'?): give one of"),
         (("a.json", "--protocol", "hico"), "unknown protocol 'hico'"),
         (
@@ -260,11 +263,11 @@ SIGNATURE = {"name": "hico-det-520", "signature": "AP: area"}
             ("a.json", "odd.json"),
             "result of 'odd': errors.true_positive is 'x', which is no number",
         ),
-        (("a.json", "--json", "a.json"), "a.json: would overwrite what is read"),
-        (("a.json", "--out", "no/t.tex"), "there is no folder no"),
+        (("a.json", "--json", "a.json"), "a.json: would overwrite an input file"),
+        (("a.json", "--out", "no/t.tex"), "the folder no does not exist"),
         (("a.json", "--out", "t.tex", "--json", "t.tex"), "t.tex: would be written twice"),
-        (("study.toml", "a.json"), "study.toml: a study stands alone; name the other files in it"),
-        (("study.toml", "--labels", "x"), "--labels: study.toml tells that of each model; change"),
+        (("study.toml", "a.json"), "study.toml: give a study alone; list the other files in it"),
+        (("study.toml", "--labels", "x"), "--labels: study.toml sets this for each model; change"),
         (("none.toml",), "none.toml: No such file or directory"),
     ],
 )
@@ -294,7 +297,7 @@ def test_located_annotations_are_not_overwritten(
     monkeypatch.setenv("DIAGHOI_DATA", str(truth))
     done = run("compare", detectors / "one.npz", "--out", truth, "--format", "text")
     assert done.code == 2
-    assert "would overwrite what is read" in done.err
+    assert "would overwrite an input file" in done.err
     assert truth.read_bytes() == before
 
 
@@ -304,7 +307,7 @@ def test_predictions_of_another_data_set(run, detectors: Path, alone: Path) -> N
     write(alone / "v.npz", simulate.v_coco_detect(truth, rng))
     done = run("compare", detectors / "one.npz", "v.npz", "--annotations", detectors / "gt.npz")
     assert done.code == 2
-    assert "v.npz: is of v-coco, and the annotations are of hico-det" in done.err
+    assert "v.npz: is for v-coco, but the annotations are for hico-det" in done.err
 
 
 def test_a_data_set_of_ones_own_has_no_official_table(run, save, truth, found, alone: Path) -> None:

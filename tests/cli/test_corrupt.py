@@ -67,7 +67,7 @@ def test_damaged_pictures_are_named_at_the_end(run, images: Path) -> None:
     assert "out: 2 pictures written, 0 kept, of 3 pictures" in left.out
     assert left.err == (
         f"diaghoi: error: {images}: 1 of 3 pictures cannot be read and were left out: bad.jpg "
-        "(is neither JPEG nor PNG); mend or remove them and run it again\n"
+        "(is neither JPEG nor PNG); fix or remove them and run the command again\n"
     )
 
 

@@ -173,7 +173,7 @@ def test_a_figure_never_overwrites_what_is_read(run, files, alone) -> None:
     (alone / "study.toml").write_text('[[model]]\nfile = "delta_map.pdf"\nlabel = "a"')
     done = run("figures", "study.toml", "--out", ".", "--only", "delta_map")
     assert done.code == 2
-    assert "delta_map.pdf: would overwrite what is read" in done.err
+    assert "delta_map.pdf: would overwrite an input file" in done.err
     assert json.loads(saved.read_text())["dataset"] == "hico-det"
 
 

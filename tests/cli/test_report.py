@@ -326,7 +326,7 @@ def test_broken_image_labels_of_the_settings(run, data, alone: Path) -> None:
     other.write_text("nothing")
     done = run("report", data.predictions, "--annotations", data.annotations)
     assert done.err.startswith(
-        f"diaghoi: error: {other}: no MATLAB file; image labels are in HICO's anno.mat; {again}"
+        f"diaghoi: error: {other}: not a MATLAB file; image labels are in HICO's anno.mat; {again}"
     )
 
 
@@ -347,4 +347,4 @@ def test_groups_of_classes_are_columns(shared: Path, run: Any, tmp_path: Path) -
     assert "wheels" in json.loads((tmp_path / "g.json").read_text())["oracles"]["action"]["map"]
     done = run("report", *files, "--groups", groups, "--zero-shot", "UO")
     assert done.code == 2
-    assert done.err == "diaghoi: error: --zero-shot and --groups: give one of them\n"
+    assert done.err == "diaghoi: error: --zero-shot and --groups: give only one of them\n"

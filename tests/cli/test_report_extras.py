@@ -119,7 +119,7 @@ def test_nothing_more_is_said_without_being_asked(report) -> None:
 
 BAD = {
     "table of another kind": (("--class-table", "c.xlsx"), "tables are written as .csv or .json"),
-    "sorting nothing": (("--sort", "ap"), "--sort: sorts the tables of --class-table and"),
+    "sorting nothing": (("--sort", "ap"), "--sort: applies to --class-table and"),
     "unknown column": (
         ("--class-table", "c.csv", "--image-table", "c.json", "--sort", "ap_"),
         "--sort: unknown column 'ap_' (did you mean 'ap'",

@@ -123,7 +123,7 @@ def test_saved_results_and_single_models_cannot_be_tested(run, compare, alone: P
         (alone / f"{name}.json").write_text(json.dumps(example(name)))
     done = run("compare", "a.json", "b.json", "--significance")
     assert done.code == 2
-    assert "a.json: is a saved result; --significance tests predictions, image by image" in done.err
+    assert "a.json: is a saved result, but --significance tests" in done.err
     done = compare("--significance", models=("one",))
     assert done.code == 2
-    assert "--significance: compares models, and there is one" in done.err
+    assert "--significance: compares models, but only one is given" in done.err

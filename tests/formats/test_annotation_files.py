@@ -126,7 +126,7 @@ INSTANCES = {
     "negative HOI": (lambda f: f["annotation"][0]["hoi"].__setitem__(0, -1), "unknown HOI id -1"),
     "few boxes": (
         lambda f: f["annotation"][0]["boxes_h"].pop(),
-        "image 'one.jpg': boxes_h: has 2 entries, but 'hoi' has 3; both need one entry a triplet",
+        "image 'one.jpg': boxes_h: has 2 entries, but 'hoi' has 3; both need one entry per triplet",
     ),
     "turned box": (
         lambda f: f["annotation"][2]["boxes_o"].__setitem__(0, [9, 1, 1, 9]),

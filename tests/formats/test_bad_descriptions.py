@@ -66,7 +66,7 @@ BAD: dict[str, tuple[str, str]] = {
     ),
     "class twice": (
         'classes = { feed = ["cat", "ball", "cat"] }',
-        "classes: 'feed cat' stands there twice",
+        "classes: 'feed cat' appears twice",
     ),
     "no class": ("classes = {}", f"classes: there are 0 classes; give 1 to {MOST_CLASSES} of them"),
     "list of classes": (
@@ -132,12 +132,12 @@ BAD: dict[str, tuple[str, str]] = {
     ),
     "counts of some classes": (
         "rare = { counts = [1, 2, 3] }",
-        "rare.counts: give a list of 6 whole numbers, one a class, or a table of "
+        "rare.counts: give a list of 6 whole numbers, one per class, or a table of "
         '"verb object" = number',
     ),
     "negative count": (
         'rare = { counts = { "feed cat" = -1 } }',
-        "rare.counts: give a list of 6 whole numbers, one a class, or a table of "
+        "rare.counts: give a list of 6 whole numbers, one per class, or a table of "
         '"verb object" = number',
     ),
     "below": (
@@ -264,19 +264,19 @@ BAD_NAMES: dict[str, tuple[str, str]] = {
     ),
     "numbers as objects": (
         'name = "zoo"\nobjects = ["person", 2]',
-        "objects: 2 is no name; give a list of names",
+        "objects: 2 is not a name; give a list of names",
     ),
     "object without name": (
         'name = "zoo"\nobjects = ["person", ""]',
-        "objects: '' is no name; give a list of names",
+        "objects: '' is not a name; give a list of names",
     ),
     "object twice": (
         'name = "zoo"\nobjects = ["person", "cat", "dog", "cat"]',
-        "objects: 'cat' stands there twice; give each a name of its own",
+        "objects: 'cat' appears twice; give each a different name",
     ),
     "verb twice": (
         'name = "zoo"\nobjects = ["person"]\nverbs = ["hug", "hug"]',
-        "verbs: 'hug' stands there twice; give each a name of its own",
+        "verbs: 'hug' appears twice; give each a different name",
     ),
     "no person": (
         'name = "zoo"\nobjects = ["cat", "persons"]\nverbs = ["feed"]',
@@ -306,7 +306,7 @@ MATRICES: dict[str, tuple[Any, str]] = {
     "counts": (np.array([[0, 1, 2], [0, 0, 0]]), f"has shape (2, 3); {SHAPE}"),
     "NaN": (np.full((2, 3), np.nan), f"has shape (2, 3); {SHAPE}"),
     "text": (np.full((2, 3), "1"), f"has shape (2, 3); {SHAPE}"),
-    "objects": (np.full((2, 3), None), "no .npy array (Object arrays cannot be loaded"),
+    "objects": (np.full((2, 3), None), "not a .npy array (Object arrays cannot be loaded"),
 }
 
 
@@ -343,13 +343,13 @@ def _archive(path: Path) -> None:
 
 
 NO_MATRIX: dict[str, tuple[Callable[[Path], Any], str]] = {
-    "cut off": (_cut, "no .npy array ("),
-    "announces more": (_longer, "no .npy array ("),
-    "text": (lambda path: path.write_text("verb,object"), "no .npy array ("),
-    "empty": (lambda path: path.write_bytes(b""), "no .npy array ("),
-    "archive": (_archive, "no .npy array ("),
-    "damaged archive": (lambda path: path.write_bytes(b"PK\x03\x04damaged"), "no .npy array ("),
-    "pickle": (lambda path: path.write_bytes(pickle.dumps([[1]])), "no .npy array ("),
+    "cut off": (_cut, "not a .npy array ("),
+    "announces more": (_longer, "not a .npy array ("),
+    "text": (lambda path: path.write_text("verb,object"), "not a .npy array ("),
+    "empty": (lambda path: path.write_bytes(b""), "not a .npy array ("),
+    "archive": (_archive, "not a .npy array ("),
+    "damaged archive": (lambda path: path.write_bytes(b"PK\x03\x04damaged"), "not a .npy array ("),
+    "pickle": (lambda path: path.write_bytes(pickle.dumps([[1]])), "not a .npy array ("),
     "absent": (lambda path: None, "No such file or directory"),
     "folder": (lambda path: path.mkdir(), "Is a directory"),
 }
@@ -386,6 +386,8 @@ def test_files_that_are_no_toml(tmp_path: Path) -> None:
         path.write_bytes(content)
         with pytest.raises(InputError) as error:
             vocabulary(str(path))
-        kind = "no TOML, for it is no UTF-8 text" if b"\xff" in content else "not valid TOML ("
+        kind = (
+            "not TOML, because it is not UTF-8 text" if b"\xff" in content else "not valid TOML ("
+        )
         assert str(error.value).startswith(f"{path}: {kind}")
         assert "\n" not in str(error.value)

@@ -64,7 +64,7 @@ BAD = {
     "unknown object": (
         box(1, category_id=80),
         "predictions[1].category_id: unknown object category 80; hico-det objects are numbered 0 "
-        "to 79 as coco80; if the file numbers them otherwise, say so with --objects",
+        "to 79 as coco80; if the file numbers them differently, give --objects",
     ),
     "negative object": (box(1, category_id=-1), "unknown object category -1"),
     "object in halves": (box(1, category_id=1.5), "category_id: 1.5 is not a whole number"),
@@ -185,7 +185,7 @@ FILES = {
     "empty": (b"", "the file is empty; write or copy it again"),
     "text": (
         b"filename,score\n",
-        "starts with 'filename,score\\n', which is none of pickle, JSON",
+        "starts with 'filename,score\\n', which is not the start of a pickle",
     ),
     "truncated JSON": (b'[{"filename": "a"', "cut off or damaged JSON (Expecting ',' delimiter: "),
     "broken JSON": (b'[{"filename" "a"}]', "cut off or damaged JSON (Expecting ':' delimiter: "),
@@ -265,8 +265,8 @@ def test_image_labels_as_annotations(tmp_path):
         savemat(path, {key: np.zeros((2, 2)), "list_action": np.zeros(2)})
         for function in (read_annotations, recognise):
             assert message(function, path) == (
-                f"{path}: holds HICO's image labels, no boxes; give it with --image-labels, and "
-                "anno_bbox.mat or instances_test2015.json with --annotations"
+                f"{path}: holds HICO's image labels instead of boxes; give it with "
+                "--image-labels, and anno_bbox.mat or instances_test2015.json with --annotations"
             )
 
 

@@ -143,7 +143,7 @@ BAD = {
     ),
     "image order": (
         cell("box_image", 0, 2),
-        "box[1].box_image: rows do not stand in the order of the",
+        "box[1].box_image: rows are not in the order of the",
     ),
     "unknown object": (
         cell("box_label", 1, 80),
@@ -154,14 +154,14 @@ BAD = {
     "human out of range": (cell("pair_human", 2, 7), "pair[2].pair_human: there is no box 7"),
     "object out of range": (cell("pair_object", 2, -2), "pair[2].pair_object: there is no box (co"),
     "object elsewhere": (cell("pair_object", 0, 5), "image 'one.jpg': pair[0].pair_object: is a b"),
-    "pair order": (cell("pair_human", 0, 4), "pair[1].pair_human: rows do not stand in the order"),
+    "pair order": (cell("pair_human", 0, 4), "pair[1].pair_human: rows are not in the order"),
     "pair out of range": (
         cell("triplet_pair", 0, 6),
         "triplet[0].triplet_pair: there is no pair 6",
     ),
     "triplet order": (
         cell("triplet_pair", 0, 5),
-        "triplet[1].triplet_pair: rows do not stand in the or",
+        "triplet[1].triplet_pair: rows are not in the or",
     ),
     "unknown verb": (cell("triplet_verb", 3, 117), "image 'two.jpg': triplet[0].triplet_verb: unk"),
     "NaN score": (cell("triplet_score", 2, np.nan), "triplet[2].triplet_score: the score is nan"),

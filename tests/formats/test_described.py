@@ -139,7 +139,7 @@ def test_numbers_that_files_do_not_have(describe: Describe, tmp_path: Path) -> N
         read_annotations(path, dataset=str(objects))
     assert str(error.value) == (
         f"{path}: image 'a.jpg': annotations[1].category_id: unknown object category 2; zoo "
-        "objects are numbered 5 to 9; if the file numbers them otherwise, say so in the "
+        "objects are numbered 5 to 9; if the file numbers them differently, fix the "
         "description"
     )
     verbs = describe("numbers = { objects = [5, 2, 9], verbs = [6, 1] }")
@@ -274,7 +274,9 @@ def test_converted_files_belong_to_their_description(describe: Describe, tmp_pat
         "convert the original file again"
     )
     renamed = describe("", NEEDED.replace("zoo", "farm"))
-    with pytest.raises(InputError, match="is for the data set 'zoo', not for 'farm'; say which"):
+    with pytest.raises(
+        InputError, match="is for the data set 'zoo', not for 'farm'; give the right"
+    ):
         read_predictions(path, dataset=str(renamed))
     with pytest.raises(InputError, match=r"is for zoo \(diaghoi\), and swig-hoi is expected here"):
         read_predictions(path, dataset=swig_hoi())

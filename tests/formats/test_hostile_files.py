@@ -20,7 +20,7 @@ from diaghoi.formats.containers import npz
 from diaghoi.formats.containers.cells import harmless, original
 from diaghoi.formats.containers.npz import members
 from diaghoi.formats.datasets import vocabulary
-from diaghoi.language.lexicon import lexicon
+from diaghoi.language.lexicon import load_lexicon
 from diaghoi.semantic.tables.merging import write_ratings
 from diaghoi.semantic.tables.ratings import read_ratings
 from diaghoi.semantic.tables.similarity import read_similarity, write_similarity
@@ -149,7 +149,7 @@ def test_one_long_name_does_not_fill_the_memory(tmp_path):
     images = [{**PREDICTION, "filename": f"{n}.jpg"} for n in range(3000)]
     path.write_text(json.dumps([*images, {**PREDICTION, "filename": "x" * 300_000}]))
     assert "far more than all others" in refused(read, path)
-    lexicon()
+    load_lexicon()
     lines = [
         {"image": name, "human_box": [0, 0, 9, 9], "object_box": [0, 0, 9, 9], "text": "ride bike"}
         for name in (*map(str, range(1000)), "x" * 300_000)

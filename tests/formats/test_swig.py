@@ -240,23 +240,23 @@ BAD_ROWS: dict[str, tuple[Callable[[Any], Any], str]] = {
     ),
     "HOI id too large": (
         in_row(1, 0, 14_130),
-        "image 'one.jpg': row[1]: there is no HOI id 14130; there are: 0 to 14129",
+        "image 'one.jpg': row[1]: unknown HOI id 14130; known: 0 to 14129",
     ),
     "HOI id below zero": (
         in_row(1, 0, -1),
-        "image 'one.jpg': row[1]: there is no HOI id -1; there are: 0 to 14129",
+        "image 'one.jpg': row[1]: unknown HOI id -1; known: 0 to 14129",
     ),
     "fraction of an HOI id": (
         in_row(2, 0, 1.5),
-        "image 'one.jpg': row[2]: there is no HOI id 1.5; there are: 0 to 14129",
+        "image 'one.jpg': row[2]: unknown HOI id 1.5; known: 0 to 14129",
     ),
     "no HOI id": (
         in_row(2, 0, float("nan")),
-        "image 'one.jpg': row[2]: there is no HOI id nan; there are: 0 to 14129",
+        "image 'one.jpg': row[2]: unknown HOI id nan; known: 0 to 14129",
     ),
     "huge HOI id": (
         in_row(2, 0, 1e300),
-        "image 'one.jpg': row[2]: there is no HOI id 1e+300; there are: 0 to 14129",
+        "image 'one.jpg': row[2]: unknown HOI id 1e+300; known: 0 to 14129",
     ),
     "no score": (
         in_row(1, 1, float("nan")),
@@ -268,7 +268,7 @@ BAD_ROWS: dict[str, tuple[Callable[[Any], Any], str]] = {
     ),
     "object box without end": (
         in_row(0, 8, float("inf")),
-        "image 'one.jpg': row[0]: the box [20.5, 0.0, inf, 9.0] is not finite; leave such boxes ou",
+        "image 'one.jpg': row[0]: the box [20.5, 0.0, inf, 9.0] is not finite; remove such boxe",
     ),
     "name twice": (
         lambda p: p.update({1: [], "1": []}),

@@ -27,7 +27,7 @@ from diaghoi.data.vocabulary import hico_det
 from diaghoi.formats import read, write
 from diaghoi.formats.datasets import vocabulary
 from diaghoi.formats.pictures.files import read_picture
-from diaghoi.language.lexicon import lexicon
+from diaghoi.language.lexicon import load_lexicon
 from diaghoi.language.words import read_phrase
 from diaghoi.robustness.study import read_robustness_study
 from diaghoi.semantic.tables.human_ratings import read_human_ratings
@@ -157,7 +157,7 @@ def _read_reply(path: Path) -> None:
     for options in (OPTIONS, OPTIONS[:1], [*OPTIONS * 7][:26]):
         found = replies.read_reply(text, options)
         assert list(found.picked) == sorted({*found.picked} & {*range(len(options))})
-    read_phrase(text[:2000], lexicon())
+    read_phrase(text[:2000], load_lexicon())
     assert len(read_rating(text, 3)) == 3
 
 
@@ -334,7 +334,7 @@ TARGETS: dict[str, Target] = {
     ),
     "senses": Target(file="x.csv", seeds=(Text(SENSES),), read=read_senses, weight=0.5),
     "terms": Target(
-        file="x.csv", seeds=(Text(TERMS),), read=lambda path: read_terms(path, "v", lexicon())
+        file="x.csv", seeds=(Text(TERMS),), read=lambda path: read_terms(path, "v", load_lexicon())
     ),
     "questions": Target(file="x.json", seeds=(Json(QUESTIONS),), read=read_questions, weight=2),
     "answers": Target(

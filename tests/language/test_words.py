@@ -9,7 +9,7 @@ import pytest
 
 from diaghoi.exceptions import InputError
 from diaghoi.formats.containers.wordnet_extract import build
-from diaghoi.language.lexicon import Lexicon, lexicon
+from diaghoi.language.lexicon import Lexicon, load_lexicon
 from diaghoi.language.wordnet import pack, read_dict, unpack
 from diaghoi.language.words import read_object, read_phrase, read_verb
 from diaghoi.semantic.tables.baselines import baseline
@@ -34,7 +34,7 @@ VERB_INDEX = "ride v 1 0 1 1 00000009\nsit v 1 0 1 1 00000009\n"
 
 @pytest.fixture(scope="session")
 def words() -> Lexicon:
-    return lexicon()
+    return load_lexicon()
 
 
 @pytest.fixture
@@ -53,7 +53,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_a_dict_folder_is_read(folder: Path) -> None:
-    found = lexicon(folder)
+    found = load_lexicon(folder)
     assert found.names == ("entity.n.01", "dog.n.01", "dog.n.02", "rex.n.01", "ride.v.01")
     assert found.number("domestic_dog.n.01") == found.number("dog.n.01") == 1
     assert found.hypernyms[1] == (0,)
@@ -67,7 +67,7 @@ def test_a_dict_folder_is_read(folder: Path) -> None:
 
 def test_lines_of_spaces_are_passed_over(folder: Path) -> None:
     (folder / "noun.exc").write_text("dogge dog\n\t\n")
-    assert lexicon(folder).lemmas("dogge", "n") == ("dog",)
+    assert load_lexicon(folder).lemmas("dogge", "n") == ("dog",)
 
 
 def test_the_extract_leaves_individuals_out_and_nothing_else(folder: Path) -> None:
@@ -106,7 +106,7 @@ def test_a_folder_that_is_none_of_wordnets(folder: Path, name, content, message)
     if content is not None:
         (folder / name).write_text(content)
     with pytest.raises(InputError, match=message):
-        lexicon(folder)
+        load_lexicon(folder)
 
 
 def test_the_lexicon_of_the_package(words: Lexicon) -> None:

@@ -175,7 +175,7 @@ class TestDamaged:
         done = corrupt_folder(images, tmp_path / "out", ["occlusion"], [1, 2])
         assert (done.pictures, done.written) == (9, 6)
         assert done.damaged == {
-            "deep.png": "has pixels of the kind 'I;16', not of 8 bits a channel",
+            "deep.png": "has pixels of the kind 'I;16', not of 8 bits per channel",
             "empty.png": "is neither JPEG nor PNG",
             "half.jpg": done.damaged["half.jpg"],
             "long.png": "is 33000 x 1 pixels, more than 32766 a side",

@@ -113,5 +113,5 @@ def test_errors_name_the_remote_file() -> None:
 def test_without_fsspec_paths_are_plain(monkeypatch, tmp_path: Path) -> None:
     monkeypatch.setitem(__import__("sys").modules, "fsspec.core", None)
     assert exists(str(tmp_path))
-    with pytest.raises(InputError, match=r"s3://a/b: lies elsewhere, which needs fsspec: pip inst"):
+    with pytest.raises(InputError, match=r"s3://a/b: is a remote path, which needs fsspec: pip"):
         exists("s3://a/b")

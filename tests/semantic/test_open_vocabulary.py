@@ -15,8 +15,8 @@ from diaghoi import diagnose
 from diaghoi.data.vocabulary import hico_det, swig_hoi, v_coco
 from diaghoi.exceptions import InputError
 from diaghoi.formats import read_annotations, read_predictions, recognise
-from diaghoi.language.lexicon import Lexicon, lexicon
-from diaghoi.language.open_vocabulary import open_vocabulary
+from diaghoi.language.lexicon import Lexicon, load_lexicon
+from diaghoi.language.open_vocabulary import number_words
 from diaghoi.semantic.open_fitting import fit_open
 from diaghoi.semantic.tables.similarity import FittedSimilarity, Similarity
 
@@ -32,7 +32,7 @@ LINE: dict[str, Any] = {
 
 @pytest.fixture(scope="session")
 def words() -> Lexicon:
-    return lexicon()
+    return load_lexicon()
 
 
 @pytest.fixture
@@ -63,19 +63,19 @@ def similarity(fit: FittedSimilarity, annotated: str, predicted: str) -> float:
 def test_words_of_the_data_set_get_its_numbers(words: Lexicon) -> None:
     base = hico_det()
     texts = [*base.verbs, "Riding", "sits on", "sat_on", "talking on", "no interaction"]
-    found = open_vocabulary(base, texts, ["horse"] * len(texts), words)
+    found = number_words(base, texts, ["horse"] * len(texts), words)
     assert found.verb[: len(base.verbs)].tolist() == list(range(len(base.verbs)))
     named = [base.verbs[number] for number in found.verb[len(base.verbs) :]]
     assert named == ["ride", "sit_on", "sit_on", "talk_on", "no_interaction"]
     things = [*base.objects, "hot dogs", "a dining table", "Cell-Phone"]
-    found = open_vocabulary(base, ["ride"] * len(things), things, words)
+    found = number_words(base, ["ride"] * len(things), things, words)
     assert found.object[:80].tolist() == list(range(80))
     assert [base.objects[n] for n in found.object[80:]] == ["hot_dog", "dining_table", "cell_phone"]
 
 
 def test_other_words_stand_behind_them_and_are_no_class(words: Lexicon) -> None:
     base = hico_det()
-    found = open_vocabulary(base, ["mounting", "mount", "ride"], ["sofa", "horse", "sofas"], words)
+    found = number_words(base, ["mounting", "mount", "ride"], ["sofa", "horse", "sofas"], words)
     vocabulary = found.vocabulary
     assert found.verb.tolist() == [117, 117, base.verbs.index("ride")]
     assert found.object.tolist() == [80, base.objects.index("horse"), 80]
@@ -89,15 +89,15 @@ def test_other_words_stand_behind_them_and_are_no_class(words: Lexicon) -> None:
 
 
 def test_other_data_sets(words: Lexicon) -> None:
-    found = open_vocabulary(v_coco(), ["cutting", "talk on phone"], ["cake", "phone"], words)
+    found = number_words(v_coco(), ["cutting", "talk on phone"], ["cake", "phone"], words)
     assert [v_coco().verbs[n] for n in found.verb] == ["cut instr", "talk_on_phone instr"]
-    found = open_vocabulary(swig_hoi(), ["ride", "riding"], ["horses", "horse"], words)
+    found = number_words(swig_hoi(), ["ride", "riding"], ["horses", "horse"], words)
     assert [swig_hoi().verbs[n] for n in found.verb] == ["riding", "riding"]
     assert [swig_hoi().objects[n] for n in found.object] == ["horse", "horse"]
 
 
 def test_the_closest_sense_counts(words: Lexicon) -> None:
-    found = open_vocabulary(hico_det(), ["mount", "touch", "lean on"], ["sofa"] * 3, words)
+    found = number_words(hico_det(), ["mount", "touch", "lean on"], ["sofa"] * 3, words)
     senses = table(
         {
             ("ride.v.01", "mount.v.07"): 0.25,
@@ -120,7 +120,7 @@ def test_the_closest_sense_counts(words: Lexicon) -> None:
 
 def test_an_annotated_word_has_one_sense_a_predicted_one_all(words: Lexicon) -> None:
     """Of "sit" one sense is that of "ride": sitting is then riding, but riding is not sitting."""
-    found = open_vocabulary(hico_det(), ["sit on", "ride"], ["horse"] * 2, words)
+    found = number_words(hico_det(), ["sit on", "ride"], ["horse"] * 2, words)
     fit = fit_open(table({("ride.v.01", "sit.v.01"): 0.5}), found.vocabulary, "v", words)
     assert similarity(fit, "ride", "sit_on") == 1
     assert similarity(fit, "sit_on", "ride") == 0.5
@@ -128,7 +128,7 @@ def test_an_annotated_word_has_one_sense_a_predicted_one_all(words: Lexicon) -> 
 
 def test_each_word_of_an_object_is_tried(words: Lexicon) -> None:
     things = ["motorcycle handlebar", "sofas", "street sign", "blorp"]
-    found = open_vocabulary(hico_det(), ["ride"] * 4, things, words)
+    found = number_words(hico_det(), ["ride"] * 4, things, words)
     fit = fit_open(table({("motorcycle.n.01", "bus.n.01"): 0.5}), found.vocabulary, "n", words)
     assert similarity(fit, "motorcycle", "motorcycle_handlebar") == 1
     assert similarity(fit, "bus", "motorcycle_handlebar") == 0.5
@@ -141,7 +141,7 @@ def test_each_word_of_an_object_is_tried(words: Lexicon) -> None:
 
 
 def test_in_a_table_of_words_a_word_stands_for_itself(words: Lexicon) -> None:
-    found = open_vocabulary(hico_det(), ["sit on", "mount", "lean on"], ["horse"] * 3, words)
+    found = number_words(hico_det(), ["sit on", "mount", "lean on"], ["horse"] * 3, words)
     named = table({("ride", "sit_on"): 0.25, ("sit_on", "lean_on"): 0.75, ("ride", "hop_on"): 0.5})
     fit = fit_open(named, found.vocabulary, "v", words)
     assert similarity(fit, "ride", "sit_on") == 0.25
@@ -198,8 +198,8 @@ def test_replies_in_sentences(file) -> None:
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ({**LINE, "verb": ""}, "image 'one.jpg': predictions[1].verb: '' is no word"),
-        ({**LINE, "verb": 3}, "predictions[1].verb: 3 is no word"),
+        ({**LINE, "verb": ""}, "image 'one.jpg': predictions[1].verb: '' is not a word"),
+        ({**LINE, "verb": 3}, "predictions[1].verb: 3 is not a word"),
         ({**LINE, "human_box": [1, 2, 3]}, "human_box: [1, 2, 3] is not four numbers"),
         ({**LINE, "object_box": [5, 5, 1, 9]}, "object_box: the box [5.0, 5.0, 1.0, 9.0] ends"),
         ({**LINE, "score": "high"}, "predictions[1].score: 'high' is not a number"),

@@ -34,33 +34,35 @@ Model = Annotated[
 Out = Annotated[
     Path,
     typer.Option(
-        help="The answers, JSON lines as `choice score` reads them; a run that was ended goes on "
-        "there.",
+        help="File for the answers: JSON lines, which `choice score` reads; an interrupted run "
+        "resumes from it.",
         readable=False,
     ),
 ]
 Setting = Annotated[
     int | None,
     typer.Option(
-        help="1: the whole picture; 2: a given person; 3: a person that is found first [2 where "
-        "the questions have boxes of people, else 1; 3 with --detections]."
+        help="1: the whole picture; 2: a given person; 3: a person who is detected first [2 if the "
+        "questions have boxes of people, else 1; 3 with --detections]."
     ),
 ]
 DetectionFile = Annotated[
     Path | None,
     typer.Option(
         "--detections",
-        help="People found by a detector, not by the model: JSON of boxes by image, or a "
+        help="People found by a detector instead of the model: JSON of boxes by image, or a "
         "prediction file.",
         readable=False,
     ),
 ]
 ObjectBox = Annotated[
-    bool, typer.Option("--object-box", help="Give the box of the object, too, in setting 2.")
+    bool, typer.Option("--object-box", help="Also give the box of the object in setting 2.")
 ]
 Coordinates = Annotated[
     str,
-    typer.Option(help="How the model writes boxes: pixels, or thousandths of the picture's sides."),
+    typer.Option(
+        help="How the model writes boxes: in pixels, or in thousandths of the picture's sides."
+    ),
 ]
 OptionSeed = Annotated[int, typer.Option(min=0, help="Seed of the order of the options.")]
 Limit = Annotated[
@@ -70,7 +72,7 @@ Price = Annotated[
     str | None, typer.Option(metavar="IN,OUT", help="Price of a million tokens in and out.")
 ]
 Temperature = Annotated[
-    float, typer.Option(help="Of sampling; a negative one leaves it to the server.")
+    float, typer.Option(help="Sampling temperature; if negative, the server's default.")
 ]
 
 
@@ -83,7 +85,7 @@ def ask(
     detections: DetectionFile = None,
     object_box: ObjectBox = False,
     coordinates: Coordinates = "pixels",
-    dataset: given.Dataset = None,
+    dataset: options.Dataset = None,
     seed: OptionSeed = 0,
     limit: Limit = None,
     concurrent: asking.Concurrent = 8,
@@ -99,7 +101,7 @@ def ask(
 ) -> None:
     """Ask a vision-language model behind any OpenAI-compatible endpoint.
 
-    Answers are kept as they come: a run that was ended goes on where it was.
+    Answers are stored as they arrive: an interrupted run resumes where it stopped.
     """
     from diaghoi.choice.ask.ask import Asker
     from diaghoi.choice.questions import read_questions
@@ -118,8 +120,8 @@ def ask(
         single=PICTURE_REFUSED,
         **asking.client_choices(tries, timeout, pause, max_tokens, temperature),
     )
-    with progress(quiet) as shown:
-        shown.start("reading questions")
+    with progress(quiet) as bar:
+        bar.start("reading questions")
         asked = read_questions(questions, dataset=dataset)
         people = _detections(detections, asked, setting)
         settings = _settings(client, asked, setting, seed, object_box, coordinates, people)
@@ -185,9 +187,9 @@ def _settings(
 def _run(
     asker: Asker, prices: Sequence[tuple[float, float]], yes: bool, quiet: bool
 ) -> dict[str, Any] | None:
-    """Estimate, and ask where that is wanted; None where it is not."""
-    with progress(quiet) as shown:
-        shown.start("estimating")
+    """Estimate, and ask where that is wanted; None if it is not."""
+    with progress(quiet) as bar:
+        bar.start("estimating")
         cost = asker.estimate()
     price = (
         (cost.tokens_in * prices[0][0] + cost.tokens_out * prices[0][1]) / 1e6 if prices else None
@@ -196,9 +198,9 @@ def _run(
         print_notes(_beforehand(asker, cost))
     if cost.questions and not asking.goes_on([_in_words(asker, cost, price)], yes, quiet):
         return None
-    with progress(quiet) as shown:
-        shown.start(f"asking {asker.settings.model}", total=cost.questions)
-        asker.progress = shown.advance
+    with progress(quiet) as bar:
+        bar.start(f"asking {asker.settings.model}", total=cost.questions)
+        asker.progress = bar.advance
         done = asker.run()
     return _result(asker, cost, price, done)
 

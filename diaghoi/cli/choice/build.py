@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from diaghoi.language.asking import Client
 
 AnnotationFile = Annotated[
-    Path, typer.Argument(help="Annotations, in any format that is read.", readable=False)
+    Path, typer.Argument(help="Annotations in any known format.", readable=False)
 ]
 Out = Annotated[Path, typer.Option(help="The folder to write.", readable=False)]
 Judges = Annotated[
@@ -35,10 +35,11 @@ Judges = Annotated[
     typer.Option(
         "--judge",
         metavar="JUDGE",
-        help="Who says what is not there: URL,MODEL[,VARIABLE] of a vision-language model and the "
-        "environment variable with its API key; a file of verdicts; similarity:TABLE[,THRESHOLD]; "
-        "time-sensitive. Of models and files the first groups, the second confirms, the third "
-        "decides on what the second does not confirm; the others rule out before.",
+        help="Who decides what an image does not show: URL,MODEL[,VARIABLE] of a vision-language "
+        "model and the environment variable with its API key; a file of verdicts; "
+        "similarity:TABLE[,THRESHOLD]; time-sensitive. Of the models and files, the first groups, "
+        "the second confirms, and the third decides where the second does not confirm; the other "
+        "judges reject candidates before.",
     ),
 ]
 Images = Annotated[
@@ -48,7 +49,7 @@ Images = Annotated[
 AllPeople = Annotated[
     bool,
     typer.Option(
-        "--all-people", help="Ask about every annotated person in settings 2 and 3, not about one."
+        "--all-people", help="In settings 2 and 3, ask about every annotated person instead of one."
     ),
 ]
 Sheet = Annotated[
@@ -63,7 +64,8 @@ Sheet = Annotated[
 Store = Annotated[
     Path | None,
     typer.Option(
-        help="Where verdicts of models are kept, as JSON lines [--out and .answers.jsonl].",
+        help="File that stores the verdicts of models as JSON lines [the name of --out with "
+        ".answers.jsonl].",
         readable=False,
     ),
 ]
@@ -95,7 +97,7 @@ def build(
 ) -> None:
     """Build multiple-choice questions from annotations, with negatives that judges confirm.
 
-    Verdicts of models are kept as they come: a run that was ended goes on where it was.
+    Verdicts of models are stored as they arrive: an interrupted run resumes where it stopped.
     """
     from diaghoi.choice.build.candidates import targets_in_images
     from diaghoi.choice.build.judge_options import judge_files, read_models
@@ -111,8 +113,8 @@ def build(
     pictures = _pictures(images, bool(endpoints))
     common = asking.client_choices(tries, timeout, pause, max_tokens)
     with ExitStack() as stack:
-        with progress(quiet) as shown:
-            shown.start("reading annotations")
+        with progress(quiet) as bar:
+            bar.start("reading annotations")
             scenes = read_annotations(annotations, dataset=dataset)
             image_targets = targets_in_images(scenes)
             models = {}
@@ -126,11 +128,11 @@ def build(
         requests = _requests(models.values(), image_targets, drawn) if models else {}
         if any(requests.values()) and not asking.goes_on(_in_words(requests), yes, quiet):
             return
-        with progress(quiet) as shown:
+        with progress(quiet) as bar:
             for model in models.values():
-                model.progress = shown.advance
-            benchmark = _benchmark(scenes, image_targets, judges, drawn, shown)
-            files, notes = _written(out, benchmark, pictures, quality_sheet, shown)
+                model.progress = bar.advance
+            benchmark = _benchmark(scenes, image_targets, judges, drawn, bar)
+            files, notes = _written(out, benchmark, pictures, quality_sheet, bar)
     result = benchmark.to_dict()
     result["files"] = [str(path) for path in files]
     result["notes"] += notes
@@ -138,7 +140,7 @@ def build(
 
 
 def _check(out: Path, written: Sequence[Path | None], read: Sequence[Path]) -> None:
-    """Refuse what could not be written, before the work begins."""
+    """Check the output files before the work begins."""
     from diaghoi.report.benchmark_files import FILES
 
     outputs.check_folder(out)
@@ -150,7 +152,7 @@ def _pictures(images: Path | None, needed: bool) -> Pictures | None:
     from diaghoi.formats.pictures.folder import Pictures
 
     if images is None and needed:
-        raise InputError("models judge by pictures; give the folder with them as --images")
+        raise InputError("models judge pictures; give the folder that holds them with --images")
     return None if images is None else Pictures(images)
 
 
@@ -201,12 +203,12 @@ def _benchmark(
     image_targets: Sequence[ImageTargets],
     judges: Sequence[Judge],
     drawn: tuple[int, bool],
-    shown: Progress,
+    bar: Progress,
 ) -> ChoiceBenchmark:
     from diaghoi.choice.build.build import build_benchmark
 
     def show(judge: str, candidates: int) -> None:
-        shown.start(f"asking {judge}", total=candidates)
+        bar.start(f"asking {judge}", total=candidates)
 
     seed, all_people = drawn
     return build_benchmark(
@@ -219,19 +221,19 @@ def _written(
     benchmark: ChoiceBenchmark,
     pictures: Pictures | None,
     sheet: int | None,
-    shown: Progress,
+    bar: Progress,
 ) -> tuple[list[Path], list[str]]:
     """Write all files; also return notes on pictures."""
     from diaghoi.report.benchmark_files import write_benchmark
 
-    shown.start("writing")
+    bar.start("writing")
     files = write_benchmark(out, benchmark)
     if sheet is None:
         return files, []
     from diaghoi.report.quality_sheet import write_quality_sheet
 
-    shown.start("drawing", total=sheet)
-    notes = write_quality_sheet(out / SHEET, benchmark, pictures, sheet, progress=shown.advance)
+    bar.start("drawing", total=sheet)
+    notes = write_quality_sheet(out / SHEET, benchmark, pictures, sheet, progress=bar.advance)
     return [*files, out / SHEET], notes
 
 

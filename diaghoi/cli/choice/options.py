@@ -17,33 +17,20 @@ Files = Annotated[
     list[Path],
     typer.Argument(help="Answers and prediction files of detectors.", readable=False),
 ]
-Dataset = Annotated[
-    str | None,
-    typer.Option(
-        help="Data set of the questions, or its .toml description [told by their images]."
-    ),
-]
 People = Annotated[
     Path | None,
     typer.Option(
-        help="Which images show one person or several: JSON or CSV of single, multi or numbers, "
-        "or annotations.",
+        help="Which images show one person or several: JSON or CSV with single, multi or a "
+        "number per image, or annotations.",
         readable=False,
     ),
-]
-Label = Annotated[str | None, typer.Option(help="Name of the model [name of the file].")]
-ClassTable = Annotated[
-    Path | None,
-    typer.Option(help="Write the classes behind Macro-F1 to this .csv or .json.", readable=False),
-]
-Bootstrap = Annotated[
-    int | None, typer.Option(metavar="N", help="Give intervals from N resamples of the images.")
 ]
 Diagnose = Annotated[
     bool,
     typer.Option(
         "--diagnose",
-        help="Show which wrong options fool the model, how much it picks, and position bias.",
+        help="Show which wrong options attract the model, how many it picks, and its position "
+        "bias.",
     ),
 ]
 Figure = Annotated[
@@ -55,14 +42,17 @@ ScoreFigure = Annotated[
     typer.Option(help="Draw the figures of all models to this .pdf, .png or .svg.", readable=False),
 ]
 Top = Annotated[
-    int | None, typer.Option(min=1, help="Best triplets of each question that answer [5].")
+    int | None,
+    typer.Option(min=1, help="Answer each question by its best triplets, this many [5]."),
 ]
 Threshold = Annotated[
-    float | None, typer.Option(help="All triplets with at least this score answer, instead.")
+    float | None, typer.Option(help="Answer by all triplets with at least this score instead.")
 ]
 TopAll = Annotated[
     int | None,
-    typer.Option(min=1, help="The best triplets of the whole prediction file answer, instead."),
+    typer.Option(
+        min=1, help="Answer by this many best triplets of the whole prediction file instead."
+    ),
 ]
 Match = Annotated[
     str | None,
@@ -73,5 +63,5 @@ Match = Annotated[
 ]
 Groups = Annotated[
     str | None,
-    typer.Option(help="Groups of the models, by commas [VLM, HOI-specific methods]."),
+    typer.Option(help="Groups of the models, separated by commas [VLM, HOI-specific methods]."),
 ]

@@ -9,13 +9,20 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from diaghoi.cli import compare as comparing
 from diaghoi.cli import options, outputs
 from diaghoi.cli.choice import options as given
 from diaghoi.cli.choice.ask import ask
 from diaghoi.cli.choice.build import build
+from diaghoi.cli.comparison_tables import (
+    Format,
+    Out,
+    show_comparison,
+    table_format,
+    write_comparison,
+)
 from diaghoi.cli.present import print_notes
 from diaghoi.cli.progress import Progress, progress
+from diaghoi.cli.significance import Significance, significance_options, with_tests
 from diaghoi.exceptions import InputError
 from diaghoi.report.json import to_json, write_json
 
@@ -51,11 +58,11 @@ def score(
     questions: given.QuestionFile,
     answers: given.AnswerFile,
     people: given.People = None,
-    dataset: given.Dataset = None,
-    label: given.Label = None,
+    dataset: options.Dataset = None,
+    label: options.Label = None,
     json: options.Json = None,
-    class_table: given.ClassTable = None,
-    bootstrap: given.Bootstrap = None,
+    class_table: options.ClassTable = None,
+    bootstrap: options.Bootstrap = None,
     confidence: options.Confidence = 0.95,
     seed: options.Seed = 0,
     diagnose: given.Diagnose = False,
@@ -68,9 +75,9 @@ def score(
     from diaghoi.comparison.results import refuse_result
 
     _check([questions, answers, people], json, class_table=class_table, figure=figure)
-    with progress(quiet) as shown:
-        asked, several, notes = _asked(questions, dataset, people, shown)
-        shown.start("reading answers")
+    with progress(quiet) as bar:
+        asked, several, notes = _asked(questions, dataset, people, bar)
+        bar.start("reading answers")
         try:
             found = read_answers(answers, asked, label=label)
         except InputError:
@@ -78,10 +85,10 @@ def score(
             raise
         evaluation = evaluate_answers(found, people=several, notes=notes)
         more = diagnose or figure is not None
-        result = _result(evaluation, (bootstrap, confidence, seed), more, shown)
+        result = _result(evaluation, (bootstrap, confidence, seed), more, bar)
         if figure is not None:
             _draw_positions(result, figure)
-        _write(result, json, class_table, shown)
+        _write(result, json, class_table, bar)
     _present(result, json, quiet, diagnose)
 
 
@@ -90,15 +97,15 @@ def detect(
     questions: given.QuestionFile,
     predictions: options.Predictions,
     people: given.People = None,
-    dataset: given.Dataset = None,
+    dataset: options.Dataset = None,
     top: given.Top = None,
     threshold: given.Threshold = None,
     top_all: given.TopAll = None,
     match: given.Match = None,
-    label: given.Label = None,
+    label: options.Label = None,
     json: options.Json = None,
-    class_table: given.ClassTable = None,
-    bootstrap: given.Bootstrap = None,
+    class_table: options.ClassTable = None,
+    bootstrap: options.Bootstrap = None,
     confidence: options.Confidence = 0.95,
     seed: options.Seed = 0,
     diagnose: given.Diagnose = False,
@@ -114,13 +121,13 @@ def detect(
     selected = _selection(top, threshold, top_all)
     _check([questions, predictions, people], json, class_table=class_table)
     reading = {"format": format, "origin": origin, "objects": objects, "image_id": image_id}
-    with progress(quiet) as shown:
-        asked, several, notes = _asked(questions, dataset, people, shown)
-        shown.start("reading predictions")
+    with progress(quiet) as bar:
+        asked, several, notes = _asked(questions, dataset, people, bar)
+        bar.start("reading predictions")
         found = _detected(predictions, asked, selected, match, label, reading)
         evaluation = evaluate_answers(found, people=several, how=selected.description, notes=notes)
-        result = _result(evaluation, (bootstrap, confidence, seed), diagnose, shown)
-        _write(result, json, class_table, shown)
+        result = _result(evaluation, (bootstrap, confidence, seed), diagnose, bar)
+        _write(result, json, class_table, bar)
     _present(result, json, quiet, diagnose)
 
 
@@ -128,51 +135,49 @@ def detect(
 def compare(
     questions: given.QuestionFile,
     files: given.Files,
-    labels: comparing.Labels = None,
+    labels: options.Labels = None,
     groups: given.Groups = None,
     people: given.People = None,
-    dataset: given.Dataset = None,
+    dataset: options.Dataset = None,
     top: given.Top = None,
     threshold: given.Threshold = None,
     top_all: given.TopAll = None,
     match: given.Match = None,
-    format: comparing.Format = None,
-    out: comparing.Out = None,
+    format: Format = None,
+    out: Out = None,
     json: options.Json = None,
     figure: given.ScoreFigure = None,
-    significance: comparing.Significance = False,
+    significance: Significance = False,
     resamples: options.Resamples = 1000,
     confidence: options.Confidence = 0.95,
     seed: options.Seed = 0,
     quiet: options.Quiet = False,
 ) -> None:
-    """Set models that answer and detectors side by side, in the layout of the paper."""
+    """Compare models that answer questions and detectors, in the layout of the paper."""
     from diaghoi.choice.evaluation import evaluate_answers
     from diaghoi.choice.intervals import compare_choices
     from diaghoi.choice.tables import compare_choices_table
 
-    kind = comparing.table_kind(format, out)
-    tests = comparing.tests_wanted(significance, resamples, confidence, seed)
+    kind = table_format(format, out)
+    tests = significance_options(significance, resamples, confidence, seed)
     selected = _selection(top, threshold, top_all)
     _check([questions, people, *files], out, json, figure=figure)
-    named = comparing.listed("--labels", labels, len(files))
-    grouped = comparing.listed("--groups", groups, len(files))
-    with progress(quiet) as shown:
-        asked, several, notes = _asked(questions, dataset, people, shown)
+    named = options.split_list("--labels", labels, len(files))
+    grouped = options.split_list("--groups", groups, len(files))
+    with progress(quiet) as bar:
+        asked, several, notes = _asked(questions, dataset, people, bar)
         evaluations = []
         for file, label in zip(files, named, strict=True):
-            shown.start(f"reading {label or file.stem}")
+            bar.start(f"reading {label or file.stem}")
             found, how = _answered(file, asked, selected, match, label or None)
             evaluations.append(evaluate_answers(found, people=several, how=how, notes=notes))
         comparison = compare_choices_table(evaluations, _groups(evaluations, grouped))
         if tests is not None:
-            comparison = comparing.with_tests(
-                comparison, evaluations, compare_choices, tests, shown
-            )
-        comparing.write_comparison(comparison, kind, out, json)
+            comparison = with_tests(comparison, evaluations, compare_choices, tests, bar)
+        write_comparison(comparison, kind, out, json)
         if figure is not None:
             _draw_scores(evaluations, figure)
-    comparing.show_comparison(comparison, kind, out, json, quiet)
+    show_comparison(comparison, kind, out, json, quiet)
 
 
 def _check(
@@ -181,7 +186,7 @@ def _check(
     class_table: Path | None = None,
     figure: Path | None = None,
 ) -> None:
-    """Refuse what could not be written, before the work begins."""
+    """Check the output files before the work begins."""
     outputs.check_files([*written, class_table, figure], read)
     if class_table is not None:
         from diaghoi.report.columns import check_table_file
@@ -199,18 +204,20 @@ def _selection(top: int | None, threshold: float | None, top_all: int | None) ->
     ways = {"--top": top, "--threshold": threshold, "--top-all": top_all}
     named = [name for name, value in ways.items() if value is not None]
     if len(named) > 1:
-        raise InputError(f"{' and '.join(named)}: are ways to choose triplets; give one of them")
+        raise InputError(
+            f"{' and '.join(named)}: choose triplets in different ways; give only one of them"
+        )
     return Selection(top=top if named else TOP, threshold=threshold, top_all=top_all)
 
 
 def _asked(
-    questions: Path, dataset: str | None, people: Path | None, shown: Progress
+    questions: Path, dataset: str | None, people: Path | None, bar: Progress
 ) -> tuple[Questions, dict[str, bool] | None, tuple[str, ...]]:
     """Read the questions, and which images show several people, with notes on these."""
     from diaghoi.choice.people import read_people
     from diaghoi.choice.questions import read_questions
 
-    shown.start("reading questions")
+    bar.start("reading questions")
     asked = read_questions(questions, dataset=dataset)
     if people is None:
         return asked, None, ()
@@ -254,22 +261,22 @@ def _answered(
     return _detected(path, asked, selected, match, label, {}), selected.description
 
 
-def _groups(evaluations: Sequence[ChoiceEvaluation], told: Sequence[str]) -> list[str]:
+def _groups(evaluations: Sequence[ChoiceEvaluation], given_groups: Sequence[str]) -> list[str]:
     """Group models as told, else by how they answered; none where all would be in one group."""
     from diaghoi.choice.evaluation import REPLIES
 
     chosen = [
         group or (VLM if each.how == REPLIES else DETECTOR)
-        for group, each in zip(told, evaluations, strict=True)
+        for group, each in zip(given_groups, evaluations, strict=True)
     ]
-    return chosen if len(set(chosen)) > 1 or any(told) else []
+    return chosen if len(set(chosen)) > 1 or any(given_groups) else []
 
 
 def _result(
     evaluation: ChoiceEvaluation,
     resampling: tuple[int | None, float, int],
     diagnose: bool,
-    shown: Progress,
+    bar: Progress,
 ) -> dict[str, Any]:
     """Give the figures, and what was asked for beyond them, as keys of the JSON."""
     result = evaluation.to_dict()
@@ -277,9 +284,9 @@ def _result(
     if resamples is not None:
         from diaghoi.choice.intervals import choice_bootstrap
 
-        shown.start("resampling", total=resamples)
+        bar.start("resampling", total=resamples)
         result |= choice_bootstrap(
-            evaluation, resamples, seed=seed, confidence=confidence, progress=shown.advance
+            evaluation, resamples, seed=seed, confidence=confidence, progress=bar.advance
         ).to_dict()
     if diagnose:
         from diaghoi.choice.distractors import count_distractors
@@ -294,9 +301,9 @@ def _result(
 
 
 def _write(
-    result: dict[str, Any], json: Path | None, class_table: Path | None, shown: Progress
+    result: dict[str, Any], json: Path | None, class_table: Path | None, bar: Progress
 ) -> None:
-    shown.start("writing")
+    bar.start("writing")
     if json not in (None, outputs.STDOUT):
         write_json(json, result)
     if class_table is not None:

@@ -13,16 +13,18 @@ from diaghoi.cli.present import show_tables
 Ratings = Annotated[
     Path,
     typer.Argument(
-        help="CSV: one item a row and one column a person, or columns annotator and rating.",
+        help="CSV: one item per row and one column per person, or columns annotator and rating.",
         readable=False,
     ),
 ]
 Metric = Annotated[
     list[str] | None,
-    typer.Option(help="A column with the scores of a metric [score, similarity, shoe, ...]."),
+    typer.Option(
+        help="Column with the scores of a metric; repeatable [score, similarity, shoe, ...]."
+    ),
 ]
-Scale = Annotated[int, typer.Option(min=1, help="Last number of the scale of the people.")]
-Resamples = Annotated[int, typer.Option(min=1, help="Shuffles of the permutation test.")]
+Scale = Annotated[int, typer.Option(min=1, help="Highest number of the rating scale.")]
+Resamples = Annotated[int, typer.Option(min=1, help="Permutations of the test.")]
 Figure = Annotated[
     Path | None,
     typer.Option(help="Draw distributions and kappa to this .pdf, .png or .svg.", readable=False),
@@ -40,7 +42,7 @@ def agreement(
     json: options.Json = None,
     quiet: options.Quiet = False,
 ) -> None:
-    """Say how far people agree with each other, and metrics with them.
+    """Measure how well people agree with each other, and metrics with people.
 
     Quadratic weighted kappa, Krippendorff's alpha, agreement as SHOE states it, and Spearman's rank
     correlation of each metric with the mean of the people.

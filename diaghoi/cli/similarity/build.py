@@ -21,17 +21,18 @@ if TYPE_CHECKING:
 Terms = Annotated[
     Path | None,
     typer.Option(
-        help="Words or synsets, one a line, or CSV: name, synset, definition.", readable=False
+        help="Words or synsets, one per line, or CSV: name, synset, definition.", readable=False
     ),
 ]
 Candidates = Annotated[
     Path | None,
-    typer.Option(help="Further ones that are compared with those alone.", readable=False),
+    typer.Option(help="Additional words, compared only with the first ones.", readable=False),
 ]
 Out = Annotated[
     Path,
     typer.Option(
-        help="The .csv or .npz to write; of verbs and objects both, NAME_verbs and NAME_objects.",
+        help="The .csv or .npz file to write; with both verbs and objects, NAME_verbs and "
+        "NAME_objects.",
         readable=False,
     ),
 ]
@@ -40,30 +41,27 @@ Rater = Annotated[
     typer.Option(
         metavar="URL,MODEL[,VARIABLE]",
         help="An OpenAI-compatible endpoint, and the environment variable with its API key "
-        "[DIAGHOI_API_KEY]. The first rates all pairs, the others those that are not 0.",
+        "[DIAGHOI_API_KEY]. The first rates all pairs, the others those it did not rate 0.",
     ),
 ]
 Baseline = Annotated[
-    str | None, typer.Option(help="No rater, but WordNet: path or wu-palmer. Not SHOE.")
-]
-Wordnet = Annotated[
-    Path | None,
-    typer.Option(help="WordNet's dict folder [what the package has of it].", readable=False),
+    str | None,
+    typer.Option(help="A WordNet measure instead of raters: path or wu-palmer (not part of SHOE)."),
 ]
 Store = Annotated[
     Path | None,
     typer.Option(
-        help="Where answers are kept, as JSON lines [the name of --out, .answers.jsonl].",
+        help="File that stores the answers as JSON lines [the name of --out with .answers.jsonl].",
         readable=False,
     ),
 ]
 Price = Annotated[
     list[str] | None,
     typer.Option(
-        metavar="IN,OUT", help="Price of a million tokens, of all raters or of each in turn."
+        metavar="IN,OUT", help="Price of a million tokens: one for all raters, or one for each."
     ),
 ]
-Batch = Annotated[int, typer.Option(min=1, max=100, help="Pairs in a request.")]
+Batch = Annotated[int, typer.Option(min=1, max=100, help="Pairs per request.")]
 
 
 def build(
@@ -74,7 +72,7 @@ def build(
     object_candidates: Candidates = None,
     rater: Rater = None,
     baseline: Baseline = None,
-    wordnet: Wordnet = None,
+    wordnet: options.WordNet = None,
     store: Store = None,
     yes: asking.Yes = False,
     price: Price = None,
@@ -91,11 +89,11 @@ def build(
 ) -> None:
     """Build a table of similarity by asking language models, or a baseline from WordNet.
 
-    Answers are kept as they come: a run that was ended goes on where it was.
+    Answers are stored as they arrive: an interrupted run resumes where it stopped.
     """
     inputs = [verbs, objects, verb_candidates, object_candidates]
     if verbs is None and objects is None:
-        raise InputError("nothing to compare; give --verbs FILE, --objects FILE or both")
+        raise InputError("no words to compare; give --verbs FILE, --objects FILE or both")
     if bool(rater) == (baseline is not None):
         raise InputError("give either --rater URL,MODEL or --baseline path|wu-palmer")
     files = _files(out, verbs is not None, objects is not None)
@@ -117,8 +115,8 @@ def build(
     prices = read_prices(price or [], len(endpoints))
     with asking.answer_store(store, ask_again) as answers:
         names = [each.model for each in endpoints]
-        with progress(quiet) as shown:
-            shown.start("estimating")
+        with progress(quiet) as bar:
+            bar.start("estimating")
             costs = estimate(questions, names, answers, batch=batch)
         estimated = _estimated(costs, prices, answers)
         rows = estimated["raters"]
@@ -133,8 +131,8 @@ def build(
             workers=workers,
             asks=asks,
         )
-        with progress(quiet) as shown:
-            raters.progress = _reporter(shown)
+        with progress(quiet) as bar:
+            raters.progress = _reporter(bar)
             found = [raters.rate(question) for question in questions]
     _present(_written(found, files) | {"estimate": estimated}, json, quiet)
 
@@ -152,7 +150,7 @@ def _files(out: Path, verbs: bool, objects: bool) -> dict[str, Path]:
 def _questions(
     files: dict[Any, tuple[Path | None, Path | None]], wordnet: Path | None
 ) -> list[RatingTask]:
-    from diaghoi.language.lexicon import lexicon
+    from diaghoi.language.lexicon import load_lexicon
     from diaghoi.semantic.tables.rater import RatingTask
     from diaghoi.semantic.tables.terms import read_terms
 
@@ -160,11 +158,13 @@ def _questions(
     for kind, (path, more) in files.items():
         if path is None:
             if more is not None:
-                raise InputError(f"--{kind}-candidates: compared with --{kind}s, which is missing")
+                raise InputError(
+                    f"--{kind}-candidates: is compared with --{kind}s, which is missing"
+                )
             continue
         pos: Any = "v" if kind == "verb" else "n"
-        terms = read_terms(path, pos, lexicon(wordnet))
-        others = () if more is None else read_terms(more, pos, lexicon(wordnet))
+        terms = read_terms(path, pos, load_lexicon(wordnet))
+        others = () if more is None else read_terms(more, pos, load_lexicon(wordnet))
         known = {term.name for term in terms}
         candidates = tuple(term for term in others if term.name not in known)
         found.append(RatingTask(kind=kind, terms=terms, candidates=candidates))
@@ -174,14 +174,14 @@ def _questions(
 def _build_baseline(
     questions: Sequence[RatingTask], method: str, wordnet: Path | None, files: dict[str, Path]
 ) -> dict[str, Any]:
-    from diaghoi.language.lexicon import lexicon
+    from diaghoi.language.lexicon import load_lexicon
     from diaghoi.semantic.tables.baselines import baseline
     from diaghoi.semantic.tables.similarity import write_similarity
 
     tables = []
     for question in questions:
         terms = question.terms + question.candidates
-        table = baseline(terms, method, lexicon(wordnet))
+        table = baseline(terms, method, load_lexicon(wordnet))
         write_similarity(files[question.kind], table)
         tables.append(
             {
@@ -228,12 +228,12 @@ def _in_words(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
         yield f"together at most {sum(prices):,.2f}"
 
 
-def _reporter(shown: Progress) -> Any:
+def _reporter(bar: Progress) -> Any:
     def show(task: str | None, pairs: int) -> None:
         if task is None:
-            shown.advance(pairs)
+            bar.advance(pairs)
         else:
-            shown.start(task, pairs)
+            bar.start(task, pairs)
 
     return show
 

@@ -1,4 +1,4 @@
-"""Options of commands that compare meanings: tables of similarity, and how they are combined."""
+"""Options of commands that use semantic similarity: tables, and how they are combined."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _VERBS = typer.Option(
 )
 _OBJECTS = typer.Option(
     "--object-similarity",
-    help="That of objects, likewise.",
+    help="Similarity of objects: CSV a,b,score, or .npz.",
     readable=False,
     rich_help_panel=options.MEANING,
 )
@@ -36,36 +36,45 @@ MaybeObjectTable = Annotated[Path | None, _OBJECTS]
 VerbSenses = Annotated[
     Path | None,
     typer.Option(
-        help="CSV of verbs and their names in the table, such as synsets.",
+        help="CSV that maps verbs to their names in the table, such as synsets.",
         readable=False,
         rich_help_panel=options.MEANING,
     ),
 ]
 ObjectSenses = Annotated[
     Path | None,
-    typer.Option(help="The same of objects.", readable=False, rich_help_panel=options.MEANING),
+    typer.Option(
+        help="CSV that maps objects to their names in the table.",
+        readable=False,
+        rich_help_panel=options.MEANING,
+    ),
 ]
 Scale = Annotated[
     float | None,
     typer.Option(
-        help="Highest score of the scale of the tables [1 or 4, by their scores].",
+        help="Highest possible score in the tables [1 or 4, inferred from the scores].",
         rich_help_panel=options.MEANING,
     ),
 ]
 Weight = Annotated[
     float,
     typer.Option(
-        help="Weight of the verb; the object has the rest.", rich_help_panel=options.MEANING
+        help="Weight of the verb; that of the object is 1 minus this.",
+        rich_help_panel=options.MEANING,
     ),
 ]
 Combine = Annotated[
-    str, typer.Option(help="arithmetic, geometric or minimum.", rich_help_panel=options.MEANING)
+    str,
+    typer.Option(
+        help="How verb and object are combined: arithmetic, geometric or minimum.",
+        rich_help_panel=options.MEANING,
+    ),
 ]
 
 
 @dataclass(frozen=True, kw_only=True)
 class SimilarityTables:
-    """The tables that are given, and how similarity is measured by them.
+    """The tables of similarity, and how similarity is measured with them.
 
     Parameters
     ----------
@@ -91,18 +100,18 @@ class SimilarityTables:
         """The files that are given."""
         return [self.verbs, self.objects, self.verb_senses, self.object_senses]
 
-    def read(self, shown: Progress) -> dict[str, Any]:
-        """Read the tables: what :func:`diaghoi.semantic.evaluate` takes by these names.
+    def read(self, bar: Progress) -> dict[str, Any]:
+        """Read the tables: keyword arguments of :func:`diaghoi.semantic.evaluate`.
 
         Raises
         ------
         InputError
-            Where they cannot be read.
+            If they cannot be read.
         """
         from diaghoi.semantic.tables.senses import read_senses
         from diaghoi.semantic.tables.similarity import read_similarity
 
-        shown.start("reading tables of similarity")
+        bar.start("reading tables of similarity")
         verbs, objects = (
             read_similarity(path, scale=self.scale) for path in (self.verbs, self.objects)
         )
@@ -122,14 +131,14 @@ class SimilarityTables:
 def tables_if_given(
     verbs: Path | None, objects: Path | None, needed_by: Mapping[str, object], **choices: Any
 ) -> SimilarityTables | None:
-    """Collect the tables of a command that can do without; None where they are not given.
+    """Collect the tables of a command that can do without; None if they are not given.
 
     Parameters
     ----------
     verbs, objects : pathlib.Path or None
         The tables.
     needed_by : mapping
-        Values of options that mean nothing without tables, by their names; None where not given.
+        Values of options that need tables, by name; None if not given.
     **choices
         Of :class:`SimilarityTables`.
 
@@ -142,8 +151,8 @@ def tables_if_given(
         return SimilarityTables(verbs=verbs, objects=objects, **choices)
     both = "give both --verb-similarity and --object-similarity"
     if verbs is not None or objects is not None:
-        raise InputError(f"similarity of verbs and of objects belong together: {both}")
+        raise InputError(f"similarity of verbs and of objects are used together: {both}")
     for option, value in needed_by.items():
         if value is not None:
-            raise InputError(f"{option}: goes by similarity; {both}")
+            raise InputError(f"{option}: needs similarity; {both}")
     return None

@@ -13,41 +13,41 @@ from diaghoi.cli.similarity.agreement import agreement
 from diaghoi.cli.similarity.build import build
 from diaghoi.cli.similarity.tables import Combine, Weight
 from diaghoi.exceptions import some_of
-from diaghoi.formats.datasets import vocabulary
+from diaghoi.formats.datasets import vocabulary as vocabulary_named
 
 similarity = typer.Typer(
-    no_args_is_help=True, help="Look at, join, build and judge tables of similarity."
+    no_args_is_help=True, help="Inspect, merge, build and evaluate tables of similarity."
 )
 
 Table = Annotated[
-    Path, typer.Argument(help="Table: CSV a,b,score or one column a rater; .npz.", readable=False)
+    Path, typer.Argument(help="Table: CSV a,b,score or one column per rater; .npz.", readable=False)
 ]
-Tables = Annotated[list[Path], typer.Argument(help="Tables to join.", readable=False)]
+Tables = Annotated[list[Path], typer.Argument(help="Tables to merge.", readable=False)]
 Scale = Annotated[
-    float | None, typer.Option(help="Highest score of the scale [1 or 4, by the scores].")
+    float | None, typer.Option(help="Highest possible score [1 or 4, inferred from the scores].")
 ]
 Dataset = Annotated[
-    str, typer.Option(help="The data set whose verbs and objects the table is compared with.")
+    str, typer.Option(help="The data set whose verbs and objects the table should cover.")
 ]
 Synsets = Annotated[
     Path | None,
     typer.Option(
-        help="CSV of words and their names in the table, such as synsets.", readable=False
+        help="CSV that maps words to their names in the table, such as synsets.", readable=False
     ),
 ]
-Out = Annotated[Path, typer.Option(help="The .csv or .npz to write.", readable=False)]
-Mean = Annotated[bool, typer.Option("--mean", help="Write the mean of the raters alone.")]
+Out = Annotated[Path, typer.Option(help="The .csv or .npz file to write.", readable=False)]
+Mean = Annotated[bool, typer.Option("--mean", help="Write only the mean of the raters.")]
 Human = Annotated[
     Path,
-    typer.Option(help="What people said: CSV of pairs, one column a person.", readable=False),
+    typer.Option(help="Ratings by people: CSV of pairs, one column per person.", readable=False),
 ]
 HumanScale = Annotated[
     float | None,
-    typer.Option(help="Highest score of the scale of the people [1 or 4, by the scores]."),
+    typer.Option(help="Highest possible rating by people [1 or 4, inferred from the ratings]."),
 ]
 Objects = Annotated[
     Path | None,
-    typer.Option(help="Table of objects, where people compared interactions.", readable=False),
+    typer.Option(help="Table of objects, if people compared interactions.", readable=False),
 ]
 
 
@@ -69,7 +69,7 @@ def inspect(
     json: options.Json = None,
     quiet: options.Quiet = False,
 ) -> None:
-    """Say what a table holds: coverage, symmetry, diagonal, distribution, raters."""
+    """Describe a table: coverage, symmetry, diagonal, distribution, raters."""
     from diaghoi.language.words import verb_words
     from diaghoi.report.similarity import table_tables
     from diaghoi.semantic.tables.ratings import read_ratings
@@ -77,10 +77,13 @@ def inspect(
     from diaghoi.semantic.tables.table_checks import table_facts
 
     outputs.check_files([json], [table, synsets])
-    known = vocabulary(dataset)
+    vocabulary = vocabulary_named(dataset)
     result = table_facts(
         read_ratings(table, scale=scale),
-        {f"verbs of {known.name}": verb_words(known), f"objects of {known.name}": known.objects},
+        {
+            f"verbs of {vocabulary.name}": verb_words(vocabulary),
+            f"objects of {vocabulary.name}": vocabulary.objects,
+        },
         None if synsets is None else read_senses(synsets),
     )
     show_tables(result, json, quiet, table_tables(result))
@@ -94,7 +97,7 @@ def merge(
     scale: Scale = None,
     quiet: options.Quiet = False,
 ) -> None:
-    """Join several tables to one with all their raters, in [0, 1]."""
+    """Merge several tables into one with all their raters, scaled to [0, 1]."""
     from diaghoi.semantic.tables.merging import mean_of, merge_ratings, write_ratings
     from diaghoi.semantic.tables.ratings import read_ratings
 
@@ -122,7 +125,7 @@ def subset(
     json: options.Json = None,
     quiet: options.Quiet = False,
 ) -> None:
-    """Compare every subset of the raters of a table with people."""
+    """Compare every subset of the raters of a table with ratings by people."""
     from diaghoi.report.similarity import subset_tables
     from diaghoi.semantic.measure import Measure
     from diaghoi.semantic.tables.ratings import read_ratings

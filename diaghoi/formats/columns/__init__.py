@@ -1,1 +1,1 @@
-"""What readers share: columns of rows, numbering, checks, merging."""
+"""Shared parts of readers: columns of rows, numbering, checks, merging."""

@@ -1,6 +1,6 @@
-"""The checks that every reader goes through, whole columns at a time.
+"""Checks shared by all readers, on whole columns at a time.
 
-Only when a check fails is the offending row looked up, so that the message can name the file, the
+The offending row is looked up only after a check fails, so that the message can name the file, the
 image, the field and the value.
 """
 
@@ -20,7 +20,8 @@ from diaghoi.formats.containers.content import SMALL
 
 # Whole numbers up to here are exact in float64.
 EXACT = 2**53
-# Letters of names, with those that only fill up: always allowed, and for each real one.
+# NumPy pads every name to the longest. Letters allowed with padding: in any file, and in addition
+# for each letter of the names themselves.
 LETTERS, UNEVEN = 1 << 24, 16
 
 _SHORT = reprlib.Repr()
@@ -28,11 +29,11 @@ _SHORT.maxstring = _SHORT.maxother = 60
 
 
 def shown(value: object) -> str:
-    """Show a value that was found in a file, on one line and never long."""
+    """Format a value from a file for a message: on one line, and shortened."""
     try:
         return " ".join(_SHORT.repr(value).split())
     except Exception:
-        # Objects from a file may have no readable form at all, for example very long integers.
+        # repr() itself can fail, for example for very long integers.
         return f"a {type(value).__name__}"
 
 
@@ -44,7 +45,7 @@ def whole_number(value: Any) -> int:
     ValueError
         For fractions, NaN, infinity, and numbers that float64 does not hold exactly.
     TypeError
-        For what is no number.
+        For anything that is not a number.
     """
     if isinstance(value, complex | np.complexfloating | np.ndarray):
         raise TypeError
@@ -55,31 +56,31 @@ def whole_number(value: Any) -> int:
 
 
 def image_name(names: Sequence[str], image: int) -> str:
-    """Name an image in a message, by its number where the file has no names."""
+    """Name an image in a message, by its number if the file has no names."""
     name = short(names[image])
     return f"image {name!r}" if name else f"image {image} (counted from 0)"
 
 
 def check_amount(file: str, field: str, amount: int, size: int) -> None:
-    """Refuse more rows, or values, than the bytes of a file can hold.
+    """Refuse more rows or values than the bytes of a file can hold.
 
-    A pickle may name the same list again and again, and so become as large as it likes.
+    A pickle may refer to the same list any number of times, and so expand without limit.
 
     Raises
     ------
     InputError
-        Where there are more.
+        If there are more rows than bytes.
     """
     if amount > max(size, SMALL):
         raise InputError(
             f"{file}: {field}: {amount:,} rows or values in a file of {size:,} bytes: it repeats "
-            "the same lists; write each of its own"
+            "the same lists; write a separate list for each image"
         )
 
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Where the rows of one table of a file come from.
+    """The origin of the rows of one table in a file, for messages.
 
     Parameters
     ----------
@@ -88,11 +89,11 @@ class Rows:
     names : sequence of str
         Image names.
     field : str
-        What the file calls the table.
+        Name of the table in the file.
     count : (N,) int array
         Number of rows of each image.
     arrays : mapping of str or None
-        Where the columns were given as arrays of their own: the name of each array, by column.
+        If the columns were given as separate arrays: the name of each array, by column.
     """
 
     file: str
@@ -130,7 +131,7 @@ def check_names(file: str, names: Sequence[Any], field: str) -> StrArray:
     Raises
     ------
     InputError
-        For a name that is no string or is used twice.
+        For a name that is not a string, is empty or appears twice.
     """
     bad = next((row for row, name in enumerate(names) if not (isinstance(name, str) and name)), -1)
     if bad >= 0:
@@ -151,12 +152,12 @@ def check_names(file: str, names: Sequence[Any], field: str) -> StrArray:
 
 
 def names_array(file: str, names: Sequence[str]) -> StrArray:
-    """Return the image names as an array, in which each has the room of the longest.
+    """Return the image names as an array, which pads each to the length of the longest.
 
     Raises
     ------
     InputError
-        Where one name is so much longer than the others that all would take up the memory.
+        If one name is so much longer than the others that the padding would fill the memory.
     """
     longest, total = max(map(len, names), default=0), sum(map(len, names))
     if longest * len(names) > LETTERS + UNEVEN * total:
@@ -169,9 +170,9 @@ def names_array(file: str, names: Sequence[str]) -> StrArray:
 
 
 def first_not_finite(values: Array) -> int:
-    """Return the first row with a NaN or infinite value, -1 where there is none."""
+    """Return the first row with a NaN or infinite value, -1 if there is none."""
     with np.errstate(all="ignore"):
-        # A finite sum has finite terms; only an odd sum is looked at value by value.
+        # A finite sum has only finite terms; else check each value (the sum may overflow).
         if np.isfinite(np.add.reduce(values, axis=None)):
             return -1
     bad = ~np.isfinite(values).reshape(len(values), -1).all(axis=1)
@@ -200,16 +201,16 @@ def check_boxes(
     Parameters
     ----------
     rows : Rows
-        Where they come from.
+        Origin of the boxes.
     xyxy : (B, 4) array
         Left, top, right, bottom.
     column : str
-        What the file calls them.
+        Name of the column in the file.
     origin : {0, 1}
         Whether the file counts pixels from zero or from one.
     least : float
-        The least allowed difference between right and left, and bottom and top. -1 for files
-        whose writer subtracts 1 from the right and bottom edge: such a box covers no pixel.
+        The smallest allowed width and height. -1 for files whose writer subtracts 1 from the right
+        and bottom edge: such a box covers no pixel.
 
     Raises
     ------
@@ -218,7 +219,7 @@ def check_boxes(
     """
     given = xyxy
     with np.errstate(over="ignore"):
-        # Before any arithmetic: float32 stays float32 with a scalar in NumPy 1.
+        # Convert before any arithmetic: in NumPy 1, float32 with a scalar stays float32.
         xyxy = xyxy.astype(np.float64, copy=False)
     bad = first_not_finite(xyxy)
     if bad < 0:
@@ -227,7 +228,7 @@ def check_boxes(
         bad = int(np.argmax(turned)) if turned.any() else -1
         problem = "ends before it begins; boxes are left, top, right, bottom (x1, y1, x2, y2)"
     else:
-        problem = "is not finite; leave such boxes out"
+        problem = "is not finite; remove such boxes"
     if bad >= 0:
         raise rows.error(bad, column, f"the box {given[bad].tolist()} {problem}")
     # Adding zero turns -0.0 into 0.0, so that equal boxes are equal to the last bit.
@@ -242,13 +243,13 @@ def check_range(
     Parameters
     ----------
     rows : Rows
-        Where they come from.
+        Origin of the ids.
     ids : (R,) int array
         The ids.
     stop : int or (R,) int array
         One more than the highest allowed id, for all rows or each.
     column, what : str
-        What the file calls them, and what they number, for messages.
+        Name of the column in the file, and what the ids refer to, for messages.
     first : int
         Row of the first id.
 

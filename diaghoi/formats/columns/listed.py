@@ -1,6 +1,6 @@
-"""Images that list their boxes, and triplets that refer to them by index.
+"""Images with a list of boxes, and triplets that refer to them by index.
 
-The layout that CDN, QPIC and the Diag-HOI code share; the formats differ in names and numbers.
+CDN, QPIC and the Diag-HOI code share this layout; the formats differ in keys and numbering.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.formats.base import Options
 from diaghoi.formats.columns.checks import Rows, check_boxes, check_range, check_scores
 from diaghoi.formats.columns.numbering import check_labels, file_verbs, find_numbering
-from diaghoi.formats.columns.records import Images, Table
+from diaghoi.formats.columns.records import Images, RecordTable
 from diaghoi.formats.containers.content import Content
 
 
 @dataclass(frozen=True, kw_only=True)
-class Layout:
+class ListLayout:
     """How a format names and numbers its values.
 
     Parameters
@@ -57,7 +57,7 @@ class Layout:
     triplet_arrays: Mapping[str, str] | None = None
 
 
-def read_listed(content: Content, layout: Layout, options: Options) -> Scenes:
+def read_listed(content: Content, layout: ListLayout, options: Options) -> Scenes:
     """Read images with listed boxes.
 
     Boxes stay as they are listed. A pair is one row per distinct (subject, object) of an image,
@@ -66,16 +66,16 @@ def read_listed(content: Content, layout: Layout, options: Options) -> Scenes:
     Parameters
     ----------
     content : Content
-        A list of one dict an image.
-    layout : Layout
+        A list of one dict per image.
+    layout : ListLayout
         Names and numbers of the format.
     options : Options
-        What the user says about the file.
+        The user's options.
 
     Returns
     -------
     Scenes
-        With scores where the layout has them.
+        With scores if the layout has them.
 
     Raises
     ------
@@ -119,14 +119,14 @@ def read_listed(content: Content, layout: Layout, options: Options) -> Scenes:
     )
 
 
-def _box_rows(triplets: Table, key: str, boxes: Rows, *, optional: bool = False) -> IntArray:
-    """Turn indices into the boxes of an image into rows of the box table.
+def _box_rows(triplets: RecordTable, key: str, boxes: Rows, *, optional: bool = False) -> IntArray:
+    """Convert box indices within an image to rows of the box table.
 
-    Where there need not be a box, -1 says so and stays.
+    If the box is optional, -1 means no box and is kept.
     """
     image = triplets.rows.image
     index = triplets.integers(key)
-    # The index of a missing box is replaced by one that no image lacks, for the check alone.
+    # For the check only, the index of a missing box is replaced by a valid one.
     missing = (index == -1) & optional
     stop = np.where(missing, 1, boxes.count[image])
     index = check_range(
@@ -135,7 +135,7 @@ def _box_rows(triplets: Table, key: str, boxes: Rows, *, optional: bool = False)
     return np.where(missing, -1, index + boxes.start[image])
 
 
-def _verbs(triplets: Table, layout: Layout, vocabulary: Vocabulary) -> IntArray:
+def _verbs(triplets: RecordTable, layout: ListLayout, vocabulary: Vocabulary) -> IntArray:
     """Translate the verbs of the format to those of the vocabulary."""
     rows, verbs = triplets.rows, triplets.integers(layout.verb)
     if layout.verbs is None:
@@ -144,9 +144,9 @@ def _verbs(triplets: Table, layout: Layout, vocabulary: Vocabulary) -> IntArray:
     return np.asarray(table[check_range(rows, verbs, len(table), layout.verb, "verb")])
 
 
-def _scores(table: Table, key: str) -> FloatArray:
+def _scores(table: RecordTable, key: str) -> FloatArray:
     return check_scores(table.rows, table.numbers(key), key)
 
 
-def _optional(table: Table, key: str) -> FloatArray | None:
+def _optional(table: RecordTable, key: str) -> FloatArray | None:
     return _scores(table, key) if table.has(key) else None

@@ -1,4 +1,4 @@
-"""One table of boxes and pairs from the triplets and the pairs of a detector."""
+"""Merge the triplets and the listed pairs of a detector."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ UNSCORED = (
 )
 
 
-# Pair files of the detector that wrote the triplets have practically all of their pairs.
+# The pair file of the same detector contains nearly all pairs of its triplets.
 _USUAL = 0.5
 
 
@@ -38,7 +38,7 @@ def merge(triplets: Scenes, pairs: Scenes) -> Scenes:
     Parameters
     ----------
     triplets, pairs : Scenes
-        The two files as they were read.
+        The scenes of the two files.
 
     Returns
     -------
@@ -48,7 +48,7 @@ def merge(triplets: Scenes, pairs: Scenes) -> Scenes:
     Raises
     ------
     InputError
-        Where the images cannot be joined, or the triplets have listed pairs already.
+        If the images cannot be joined, or the triplets have listed pairs already.
     """
     if triplets.pair_score is not None:
         raise InputError(
@@ -56,11 +56,11 @@ def merge(triplets: Scenes, pairs: Scenes) -> Scenes:
         )
     triplets, pairs = _same_images(triplets, pairs)
     scenes, box = _joined_boxes(triplets, pairs)
-    # One number for both boxes; objects are raised by 1, because -1 says that there is none.
+    # One key for both boxes; object rows are shifted by 1, because -1 means no object.
     base = np.int64(len(scenes.box_image) + 1)
 
-    def keys(number: IntArray, human: IntArray, thing: IntArray) -> IntArray:
-        found = np.append(number, -1)[thing]
+    def keys(number: IntArray, human: IntArray, object_box: IntArray) -> IntArray:
+        found = np.append(number, -1)[object_box]
         return np.asarray(number[human] * base + found + 1)
 
     old = len(triplets.box_image)
@@ -89,7 +89,7 @@ def merge(triplets: Scenes, pairs: Scenes) -> Scenes:
 
 
 def _other_detector(triplets: Scenes, pairs: Scenes, row: IntArray) -> tuple[str, ...]:
-    """Say so where most pairs of the triplets are not listed; ``row`` as in _from_triplets."""
+    """Note if most pairs of the triplets are not listed; ``row`` as in _from_triplets."""
     listed = len(pairs.pair_human)
     if listed == 0:
         return (f"{pairs.source}: lists no pairs",)
@@ -137,7 +137,7 @@ def _from_triplets(triplets: Scenes, row: IntArray, listed: IntArray) -> Array:
 
 
 def _index_type(triplets: Scenes) -> npt.DTypeLike:
-    """Keep references as small as they are, where they can count all pairs."""
+    """Keep the type of references if it can count all pairs, to save memory."""
     return np.result_type(triplets.triplet_pair.dtype, np.int32)
 
 
@@ -168,10 +168,11 @@ def _joined_boxes(triplets: Scenes, pairs: Scenes) -> tuple[Scenes, IntArray]:
 
 
 def _known(label: IntArray, number: IntArray, total: int) -> IntArray:
-    """Give each merged box the first category that the files say, -1 where they say none."""
+    """Give each merged box the first known category of its parts, else -1."""
     merged = np.full(total, -1, dtype=label.dtype)
-    told = np.flatnonzero(label >= 0)[::-1]
-    merged[number[told]] = label[told]  # the last assignment to a box holds
+    known = np.flatnonzero(label >= 0)[::-1]
+    # NumPy keeps the last of several assignments to a box, hence the reversed order.
+    merged[number[known]] = label[known]
     return merged
 
 

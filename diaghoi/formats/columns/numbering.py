@@ -1,8 +1,8 @@
-"""How files number objects and verbs, and how their numbers become those of the vocabulary.
+"""Translate the numbers of objects and verbs in files to those of the vocabulary.
 
-Each data set of the field is numbered in several ways, which a file shows by the number of its
-human boxes. Data sets with :class:`~diaghoi.data.vocabulary.Conventions` have one way for all
-files.
+Code bases number the objects of a data set differently. The label of the human boxes is evidence of
+the numbering: a person is 0 in COCO-80, 1 in COCO's own ids and 49 in HICO's alphabetical order.
+Data sets with :class:`~diaghoi.data.vocabulary.Conventions` have one numbering for all files.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from diaghoi.formats.columns.checks import Rows
 
 
 def numberings(vocabulary: Vocabulary) -> Mapping[str, Mapping[int, int]]:
-    """Object numberings in which files of a data set may be, each ``{number: position}``."""
+    """Possible object numberings of the files of a data set, each ``{number: position}``."""
     if vocabulary.conventions is None:
         return object_numberings()
     return {vocabulary.name: {n: row for row, n in enumerate(vocabulary.conventions.objects)}}
@@ -32,7 +32,7 @@ def file_verbs(
 ) -> IntArray:
     """Return the verbs of a file as positions in the vocabulary.
 
-    The parameters are those of :func:`check_verbs`; ``origin`` counts where the data set has no
+    The parameters are those of :func:`check_verbs`; ``origin`` is ignored if the data set has
     conventions.
 
     Raises
@@ -56,17 +56,17 @@ def file_verbs(
 
 
 def numbers_of_files(scenes: Scenes) -> Scenes:
-    """Return scenes as files of the data set number and measure them, for writers.
+    """Return scenes with the numbering and box layout of the files of the data set, for writers.
 
     Parameters
     ----------
     scenes : Scenes
-        As in the package.
+        In the numbering of the package.
 
     Returns
     -------
     Scenes
-        The same where the data set has no conventions of its own.
+        Unchanged if the data set has no conventions of its own.
     """
     conventions = scenes.vocabulary.conventions
     if conventions is None:
@@ -114,8 +114,8 @@ class Numbering(NamedTuple):
     name : str
         ``coco80``, ``coco91`` or ``hico80``, or the name of the data set.
     person : int or None
-        The label of all human boxes where it shows a numbering other than that of the format; None
-        where the numbering is that of the format or of the user.
+        The label of all human boxes, if it shows a numbering other than that of the format; None
+        if the numbering is that of the format or was given by the user.
     """
 
     name: str
@@ -123,11 +123,11 @@ class Numbering(NamedTuple):
 
     @property
     def found(self) -> str | None:
-        """The numbering where only the boxes show it: other files of the detector share it."""
+        """The numbering if it was found from the boxes: other files of the detector share it."""
         return None if self.person is None else self.name
 
     def notes(self, file: str) -> tuple[str, ...]:
-        """Say so where the numbering is not that of the format."""
+        """Note a numbering that differs from that of the format."""
         if self.person is None:
             return ()
         return (
@@ -144,10 +144,11 @@ def find_numbering(
     given: str | None,
     fixed: str | None,
 ) -> Numbering:
-    """Decide how a file numbers the object categories.
+    """Determine how a file numbers the object categories.
 
-    What the user gives wins; then the label that all human boxes carry tells (0, 1, 49); then
-    what the format prescribes. A data set with conventions of its own has one numbering.
+    The numbering given by the user comes first, then that shown by the common label of all human
+    boxes (0, 1 or 49), then that of the format: labels are evidence, a format is only a convention.
+    A data set with conventions of its own has only one numbering.
 
     Parameters
     ----------
@@ -158,19 +159,19 @@ def find_numbering(
     vocabulary : Vocabulary
         The data set.
     given : str or None
-        Numbering that the user asks for.
+        Numbering given by the user.
     fixed : str or None
         Numbering that the format prescribes, None where it prescribes none.
 
     Returns
     -------
     Numbering
-        With the label of people where that decided.
+        With the label of people if it was decisive.
 
     Raises
     ------
     InputError
-        Where ``given`` is unknown, or nothing tells.
+        If ``given`` is unknown, or the numbering cannot be determined.
     """
     person = {
         name: _number(table, vocabulary.person) for name, table in numberings(vocabulary).items()
@@ -192,9 +193,9 @@ def find_numbering(
         return Numbering(found or fixed or "coco80")
     kinds = some_of([str(label) for label in np.unique(human_labels).tolist()])
     raise InputError(
-        f"{file}: how objects are numbered cannot be told: the human boxes of the pairs have "
-        f"labels {kinds}, and a person is {', '.join(f'{p} in {n}' for n, p in person.items())}; "
-        "say which with --objects"
+        f"{file}: cannot determine how objects are numbered: the human boxes of the pairs have "
+        f"labels {kinds}, but a person is {', '.join(f'{p} in {n}' for n, p in person.items())}; "
+        "give the numbering with --objects"
     )
 
 
@@ -212,17 +213,17 @@ def check_labels(
     Parameters
     ----------
     rows : Rows
-        Where they come from.
+        Origin of the labels.
     labels : (R,) int array
         Categories as the file numbers them.
     vocabulary : Vocabulary
         The data set.
     column : str
-        What the file calls them.
+        Name of the column in the file.
     numbering : str
         ``coco80``, ``coco91`` or ``hico80``, or the name of the data set.
     unknown : bool
-        Whether -1 may say that a category is not known; it stays.
+        Whether -1 is allowed, for an unknown category; it is kept.
 
     Raises
     ------
@@ -236,9 +237,9 @@ def check_labels(
         bad = int(np.argmax(wrong))
         known = f"{vocabulary.name} objects are numbered {min(table)} to {max(table)}"
         if vocabulary.conventions is None:
-            known += f" as {numbering}; if the file numbers them otherwise, say so with --objects"
+            known += f" as {numbering}; if the file numbers them differently, give --objects"
         elif not vocabulary.known:
-            known += "; if the file numbers them otherwise, say so in the description"
+            known += "; if the file numbers them differently, fix the description"
         raise rows.error(bad, column, f"unknown object category {int(labels[bad])}; {known}")
     return translated
 
@@ -248,7 +249,7 @@ def _number(table: Mapping[int, int], sought: int) -> int:
 
 
 def _translated(numbers: IntArray, table: Mapping[int, int]) -> IntArray:
-    """Position of each number in a table; -1 for one that it does not have."""
+    """Position of each number in a table; -1 for numbers that are not in it."""
     known = np.array(sorted(table), dtype=np.int64)
     position = np.array([table[number] for number in known.tolist()], dtype=np.int64)
     row = np.minimum(np.searchsorted(known, numbers), len(known) - 1)

@@ -17,7 +17,7 @@ from diaghoi.exceptions import InputError, close_matches, some_of
 from diaghoi.formats.columns.checks import Rows, check_amount, check_names, image_name, shown
 from diaghoi.formats.containers.content import Content
 
-# What COCO and others call the name of an image; taken where there is no other.
+# The key of image names in COCO and elsewhere; used if the format's own key is missing.
 OTHER_NAME = "file_name"
 
 _BAD_ROW = (KeyError, TypeError, ValueError, IndexError, OverflowError, AttributeError, Warning)
@@ -25,18 +25,18 @@ _BAD_ROW = (KeyError, TypeError, ValueError, IndexError, OverflowError, Attribut
 
 @dataclass(frozen=True, eq=False)
 class Images:
-    """The images of a file that is a list of one dict an image.
+    """The images of a file that is a list of one dict per image.
 
     Parameters
     ----------
     file : str
         The file, for messages.
     rows : sequence of dict
-        One an image.
+        One per image.
     names : sequence of str
         Image names; empty strings where the file has none.
     size : int
-        Bytes of the file, which cannot hold more rows.
+        Size of the file in bytes, an upper limit for the number of rows.
     """
 
     file: str
@@ -46,17 +46,17 @@ class Images:
 
     @classmethod
     def of(cls, content: Content, value: Any, field: str) -> Images:
-        """Check the outline of a file and take its image names from ``field``.
+        """Check the structure of a file and take its image names from ``field``.
 
         Raises
         ------
         InputError
-            Where the content is not a list of dicts, a name is missing or used twice.
+            If the content is not a list of dicts, or a name is missing or appears twice.
         """
         file, size = content.file, content.size
         if not isinstance(value, list | tuple):
             raise InputError(
-                f"{file}: holds a {type(value).__name__}; give a list of one dict an image"
+                f"{file}: holds a {type(value).__name__}; give a list of one dict per image"
             )
         bad = next((n for n, row in enumerate(value) if not isinstance(row, dict)), -1)
         if bad >= 0:
@@ -76,25 +76,25 @@ class Images:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Say so where the images have no names."""
+        """Note if the images have no names."""
         if self.rows and not self.names[0]:
             return (f"{self.file}: images have no names; they are joined by position",)
         return ()
 
-    def table(self, field: str, arrays: Mapping[str, str] | None = None) -> Table:
-        """Return one table of the images: a list of rows in each.
+    def table(self, field: str, arrays: Mapping[str, str] | None = None) -> RecordTable:
+        """Return one table of the images: the list of rows under a key of each.
 
         Parameters
         ----------
         field : str
-            Its key.
+            The key.
         arrays : mapping of str, optional
-            The arrays that its columns come from, as in :class:`Rows`.
+            The arrays that the columns come from, as in :class:`Rows`.
 
         Raises
         ------
         InputError
-            Where an image does not have it.
+            If an image does not have the key.
         """
         lists: list[Any] = [row.get(field) for row in self.rows]
         try:
@@ -108,26 +108,26 @@ class Images:
                 f"{self.file}: {where}: {field}: is {shown(lists[bad])}; give a list"
             ) from None
         check_amount(self.file, field, int(count.sum()), self.size)
-        return Table(lists, Rows(self.file, self.names, field, count, arrays))
+        return RecordTable(lists, Rows(self.file, self.names, field, count, arrays))
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
-    """Rows in lists, one list an image.
+class RecordTable:
+    """Rows in lists, one list per image.
 
     Parameters
     ----------
     lists : sequence of sequence
-        The rows of each image: dicts, or values where the table has one column.
+        The rows of each image: dicts, or values if the table has one column.
     rows : Rows
-        Where they come from.
+        Their origin.
     """
 
     lists: Sequence[Sequence[Any]]
     rows: Rows
 
     def has(self, key: str) -> bool:
-        """Whether the rows have this column; all must, where the first or any other has it."""
+        """Whether any row has this column; then all rows must have it."""
         first: Any = next(self._all(), {})
         return key in first or any(map(contains, self._all(), repeat(key)))
 
@@ -137,7 +137,7 @@ class Table:
         Raises
         ------
         InputError
-            Where a row has no such column, or no number in it.
+            If a row lacks the column, or its value is not a number.
         """
         try:
             with _strictly():
@@ -151,7 +151,7 @@ class Table:
         Raises
         ------
         InputError
-            Where a row has no such column, or no whole number in it.
+            If a row lacks the column, or its value is not a whole number.
         """
         values = self.numbers(key)
         with np.errstate(invalid="ignore"):
@@ -167,7 +167,7 @@ class Table:
         Raises
         ------
         InputError
-            Where a row has no such column, or not four numbers in it.
+            If a row lacks the column, or its value is not four numbers.
         """
         total = len(self.rows)
         try:
@@ -215,7 +215,7 @@ def _has_length(value: Any) -> bool:
 
 @contextmanager
 def _strictly() -> Iterator[None]:
-    """Refuse what NumPy converts to a number with a warning: complex numbers, arrays of one."""
+    """Refuse values that NumPy converts with only a warning: complex numbers, arrays of one."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         yield

@@ -1,4 +1,4 @@
-"""Scenes from formats that write both boxes out in every triplet."""
+"""Scenes from formats that repeat both boxes in every triplet."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ def from_repeated(
     sizes: IntArray | None = None,
     image: IntArray,
     human: FloatArray,
-    thing: FloatArray,
+    object_box: FloatArray,
     hoi: IntArray,
     score: FloatArray | None = None,
     source: str,
     notes: tuple[str, ...] = (),
 ) -> Scenes:
-    """Give equal boxes of an image one row, and equal pairs of boxes.
+    """Merge equal boxes of an image, and equal pairs of boxes.
 
     Parameters
     ----------
     vocabulary : Vocabulary
-        What the classes mean.
+        The data set.
     names : (N,) str array
         Image names.
     sizes : (N, 2) int array or None
         Width and height.
     image : (T,) int array
         Image of each triplet, ascending.
-    human, thing : (T, 4) float64 array
+    human, object_box : (T, 4) float64 array
         Its boxes, counted from zero.
     hoi : (T,) int array
         Its HOI class.
@@ -52,10 +52,10 @@ def from_repeated(
         Boxes with the same coordinates and category in one image are one box; pairs are the
         distinct pairs of distinct boxes, in the order of first use.
     """
-    # Human and object in turn, so that the boxes stand in the order in which the file has them.
+    # Interleave human and object, so that the boxes keep their order in the file.
     category = vocabulary.class_object[hoi].astype(np.int64)
     label = np.stack([np.full_like(category, vocabulary.person), category], axis=1).reshape(-1)
-    xyxy = np.stack([human, thing], axis=1).reshape(-1, 4)
+    xyxy = np.stack([human, object_box], axis=1).reshape(-1, 4)
     image_of_box = np.repeat(image, 2)
     first, box = distinct_boxes(image_of_box, label, xyxy)
     used, pair = distinct(box[0::2] * np.int64(max(len(first), 1)) + box[1::2])

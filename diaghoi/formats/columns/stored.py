@@ -1,7 +1,7 @@
-"""Scenes in a file of columns, of which a few images are read at a time.
+"""Scenes in a file of columns that is read a few images at a time.
 
-A file may be larger than memory: its tables are gone through once for the rows of each image, and
-then block by block.
+A file may be larger than memory: its tables are scanned once for the rows of each image, and then
+read in blocks.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.formats.columns.checks import Rows, check_boxes, check_range, check_scores
 from diaghoi.formats.columns.numbering import check_verbs
 
-# Rows that are looked at together where only their order counts.
+# Rows per step of the scan for the first rows of each image.
 _ROWS = 1 << 17
 _WIDE = {"f": np.float64, "i": np.int64, "u": np.int64, "b": np.bool_}
 
@@ -81,7 +81,7 @@ class StoredScenes:
         Raises
         ------
         InputError
-            Where the rows of a table do not stand in the order of the images, or refer to none.
+            If the rows of a table are not in the order of the images, or refer to no image.
         """
         images = np.arange(self.stored + 1)
         boxes = self._first_rows("box", images, "box_image", "image")
@@ -99,13 +99,13 @@ class StoredScenes:
         Raises
         ------
         InputError
-            For values that cannot be.
+            For invalid values.
         """
         ends = np.minimum([first, stop], len(self))
         rows = {table: bounds[ends].tolist() for table, bounds in self.bounds.items()}
         inside = {name: rows[name.split("_")[0]] for name in self.columns if name != "sizes"}
         inside["sizes"] = np.minimum(ends, self.stored).tolist()
-        # Where the rows of each image are is known, so that their images need not be read.
+        # ``bounds`` already gives the rows of each image, so box_image need not be read.
         read: dict[str, Any] = {
             name: column.rows(*inside[name])
             for name, column in self.columns.items()
@@ -114,7 +114,8 @@ class StoredScenes:
         if "sizes" in read:
             missing = int(ends[1] - ends[0]) - len(read["sizes"])
             read["sizes"] = np.pad(read["sizes"], ((0, missing), (0, 0)))
-        # V-COCO has one row for every class of every pair, 16 million in the test set.
+        # V-COCO has a row for every class of every pair, 16 million in the test set: these columns
+        # keep their small types.
         lean = () if self.vocabulary.agents is None else ("triplet_pair", "triplet_verb")
         read |= {
             name: values.astype(_WIDE[values.dtype.kind], copy=False)
@@ -149,7 +150,7 @@ class StoredScenes:
     def take(self, images: npt.ArrayLike) -> Scenes:
         """Return the scenes of the given images, in the given order."""
         chosen = np.asarray(images, dtype=np.int64)
-        # Neighbours are read at once.
+        # Consecutive images are read together.
         runs = np.split(chosen, np.flatnonzero(np.diff(chosen) != 1) + 1)
         return Scenes.concatenate(
             [self.between(int(run[0]), int(run[-1]) + 1) for run in runs if len(run)]
@@ -177,7 +178,7 @@ class StoredScenes:
         for first in range(0, total, _ROWS):
             reference = column.rows(first, min(first + _ROWS, total)).astype(np.int64, copy=False)
             check_range(rows, reference, int(bounds[-1]), name, what, first=first)
-            # Few images share these rows, so that the search among their bounds is short.
+            # These rows belong to few images: restrict the search to their bounds.
             low, high = np.searchsorted(bounds, [reference.min(), reference.max()], side="right")
             image = low - 1 + np.searchsorted(bounds[low:high], reference, side="right")
             unordered = np.append(last, image[:-1]) > image
@@ -185,7 +186,7 @@ class StoredScenes:
                 raise rows.error(
                     first + int(np.argmax(unordered)),
                     name,
-                    "rows do not stand in the order of the images",
+                    "rows are not in the order of the images",
                 )
             count[low - 1 : high] += np.bincount(image - (low - 1), minlength=high - low + 1)
             last = int(image[-1])
@@ -204,13 +205,13 @@ class StoredScenes:
         if (known < 0).any() or (known >= len(vocabulary.objects)).any():
             check_range(where["box"], label, len(vocabulary.objects), "box_label", "object")
 
-        objects = read["pair_object"]
+        object_box = read["pair_object"]
         stop = self.columns["box_image"].shape[0] + 1
-        check_range(where["pair"], objects + 1, stop, "pair_object", "box (counted from 1)")
+        check_range(where["pair"], object_box + 1, stop, "pair_object", "box (counted from 1)")
         image = np.append(where["box"].image, -1)
-        inside = (objects >= boxes[0]) & (objects < boxes[1])
-        apart = (objects >= 0) & (
-            image[np.where(inside, objects - boxes[0], -1)] != where["pair"].image
+        inside = (object_box >= boxes[0]) & (object_box < boxes[1])
+        apart = (object_box >= 0) & (
+            image[np.where(inside, object_box - boxes[0], -1)] != where["pair"].image
         )
         if apart.any():
             bad = int(np.argmax(apart))
@@ -220,7 +221,7 @@ class StoredScenes:
         for name in ("triplet_score", "triplet_action_score"):
             if name in read:
                 check_scores(where["triplet"], read[name], name)
-        # NaN marks boxes and pairs that the file with the scores does not have.
+        # NaN marks boxes and pairs without a score in the original file.
         for name in ("box_score", "pair_score"):
             if name in read and np.isinf(read[name]).any():
                 bad = int(np.argmax(np.isinf(read[name])))

@@ -1,1 +1,1 @@
-"""File containers without a word of HOI: pickle, MATLAB, npz, TOML, safe writing."""
+"""File containers, independent of HOI: pickle, MATLAB, npz, TOML, atomic writing."""

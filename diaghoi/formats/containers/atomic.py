@@ -12,32 +12,32 @@ from pathlib import Path
 
 from diaghoi.exceptions import InputError
 
-# Names of temporary files, and the age, in seconds, of those that nobody writes any more.
+# Names of temporary files, and the age in seconds from which one is taken as abandoned.
 LEFTOVER = re.compile(r"\..+\.[0-9a-f]{8}(\.\w+)?")
 ABANDONED = 60.0
 
 
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Give a temporary path that becomes ``path`` when the block ends well.
+    """Give a temporary path that is renamed to ``path`` when the block succeeds.
 
-    The temporary file lies in the same folder, so that the move is one step of the file system;
-    it is removed when the block fails, and whatever stood at ``path`` before is then untouched.
+    The temporary file is in the same folder, so that the rename is one step of the file system. If
+    the block fails, the temporary file is removed, and an existing file at ``path`` is unchanged.
 
     Parameters
     ----------
     path : path
-        Where the finished file shall be. A symbolic link stays, and its target is written.
+        The finished file. A symbolic link is kept, and its target is replaced.
 
     Yields
     ------
     pathlib.Path
-        Where to write. Its ending is that of ``path``.
+        Where to write. It has the suffix of ``path``.
 
     Raises
     ------
     InputError
-        Where the folder does not exist or cannot be written to, or ``path`` is a folder or a
+        If the folder does not exist or cannot be written to, or ``path`` is a folder or a
         special file.
     """
     target = Path(path)
@@ -54,22 +54,22 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
         yield temporary
         temporary.replace(target)
     except OSError as error:
-        # NumPy tells how much it could not write, and not why.
+        # NumPy reports how much it could not write, without the reason.
         reason = error.strerror or f"{error} (is the disk full?)"
-        raise InputError(f"{target}: cannot be written: {reason}; give another place") from error
+        raise InputError(f"{target}: cannot be written: {reason}; give another path") from error
     finally:
         temporary.unlink(missing_ok=True)
 
 
 def remove_leftovers(paths: Iterable[Path]) -> None:
-    """Remove the unfinished files of runs that were killed.
+    """Remove the temporary files of runs that were killed.
 
-    Those of the last minute stay: another run may be writing them.
+    Files changed within the last minute stay: another run may be writing them.
 
     Parameters
     ----------
     paths : iterable of pathlib.Path
-        Where to look: files of any kind, of which those that :func:`replacing` made are removed.
+        Candidates of any kind; only files made by :func:`replacing` are removed.
     """
     latest = time.time() - ABANDONED
     for path in paths:
@@ -77,11 +77,11 @@ def remove_leftovers(paths: Iterable[Path]) -> None:
             if LEFTOVER.fullmatch(path.name) and path.stat().st_mtime < latest:
                 path.unlink(missing_ok=True)
         except OSError:
-            continue  # it is gone, or it is not ours to remove: it harms nobody
+            continue  # already gone, or not ours to remove: harmless either way
 
 
 def leftovers_of(path: Path) -> Iterator[Path]:
-    """Give the temporary files of one target, of this run or another."""
+    """Find the temporary files of one target, from this run or another."""
     target = _pointed_to(path)
     name = re.compile(
         re.escape(f".{target.stem}.") + "[0-9a-f]{8}" + re.escape(target.suffix), re.ASCII
@@ -90,5 +90,5 @@ def leftovers_of(path: Path) -> Iterator[Path]:
 
 
 def _pointed_to(path: Path) -> Path:
-    """Follow a link: moving a file onto it would replace it, and what it points to is meant."""
+    """Follow a link: renaming a file onto it would replace the link instead of its target."""
     return Path(os.path.realpath(path)) if path.is_symlink() else path

@@ -1,17 +1,17 @@
-"""Texts in the cells of CSV files, some of which spreadsheets would take for formulas."""
+"""Escape text in CSV cells that spreadsheets would interpret as a formula."""
 
 from __future__ import annotations
 
-# Formulas start like this; wide letters are as good for some spreadsheets, and line ends are passed
-# over by others.
+# First characters of formulas. Some spreadsheets accept full-width characters, too; others skip
+# leading line breaks.
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 
 
 def harmless(text: str) -> str:
-    """Put an apostrophe before text that a spreadsheet would take for a formula."""
+    """Prefix an apostrophe to text that a spreadsheet would interpret as a formula."""
     return f"'{text}" if text.startswith(FORMULA) else text
 
 
 def original(cell: str) -> str:
-    """Take away the apostrophe that :func:`harmless` put there."""
+    """Remove the apostrophe that :func:`harmless` added."""
     return cell[1:] if cell.startswith("'") and cell[1:].startswith(FORMULA) else cell

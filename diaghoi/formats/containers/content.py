@@ -1,4 +1,4 @@
-"""What a file holds before anyone knows its format: container and plain content."""
+"""The container and the plain content of a file, before its format is known."""
 
 from __future__ import annotations
 
@@ -19,10 +19,11 @@ from diaghoi.formats.containers.pickles import collector_off, load_pickle
 Container = Literal["pickle", "json", "npz", "mat", "folder"]
 
 _BUFFER = 1 << 20
-# Rows that do no harm in a file of any size.
+# A number of rows that is acceptable in a file of any size.
 SMALL = 1 << 20
-# Python needs ten times as much for an empty list.
-_BYTES_A_LIST = 6
+# A JSON text with more lists than this is a memory bomb: "[]," takes three bytes in the file, and
+# an empty list takes 56 in Python.
+_BYTES_PER_LIST = 6
 _DETECTIONS = re.compile(r"detections_(\d+)\.mat")
 _OTHERS = (
     (b"\x1f\x8b", "compressed with gzip; uncompress it first"),
@@ -49,7 +50,7 @@ class Content:
         ``mat`` the names of the variables; for a folder ``{number: path}`` of its
         ``detections_XX.mat``.
     lines : tuple of int
-        Of a JSON file with one value a line, the number of the line of each; else empty.
+        Line number of each value in a JSON Lines file; else empty.
     """
 
     path: Path
@@ -64,7 +65,7 @@ class Content:
 
     @property
     def size(self) -> int:
-        """Bytes of the file, unpacked; without a limit for batches, which are in memory."""
+        """Uncompressed size of the file in bytes; unlimited for batches, which are in memory."""
         if not self.path.is_file():
             return sys.maxsize
         if self.container == "npz":
@@ -73,25 +74,25 @@ class Content:
 
     @property
     def benchmark(self) -> str | None:
-        """The data set that the first image belongs to by its file name, None for other names."""
+        """The data set that the file name of the first image shows, None for other names."""
         name = str(self.first.get("filename", self.first.get("file_name", "")))
         return "hico-det" if name.startswith("HICO_") else None
 
     @property
     def first(self) -> dict[str, Any]:
-        """The first image, where the content is a list of one dict an image; else empty."""
+        """The first image, if the content is a list of one dict per image; else empty."""
         if isinstance(self.value, list | tuple) and self.value and isinstance(self.value[0], dict):
             return self.value[0]
         return {}
 
 
 def load(path: str | os.PathLike[str]) -> Content:
-    """Find out how a file is stored, by its content, and load it.
+    """Detect the container of a file from its content, and load it.
 
     Raises
     ------
     InputError
-        Where there is no such file, it is empty or damaged, or of an unknown kind.
+        If the file does not exist, is empty or damaged, or has an unknown container.
     """
     path = Path(path)
     try:
@@ -112,7 +113,7 @@ def load(path: str | os.PathLike[str]) -> Content:
 
 
 def _refuse(path: Path, head: bytes) -> None:
-    """Say what a file is that is known and not read."""
+    """Refuse empty files and known types that are not supported."""
     if not head:
         raise InputError(f"{path}: the file is empty; write or copy it again")
     if path.suffix == ".toml":
@@ -123,14 +124,14 @@ def _refuse(path: Path, head: bytes) -> None:
     for magic, what in _OTHERS:
         if head.startswith(magic):
             raise InputError(f"{path}: {what}")
-    # The last four start pickles of protocols 0 and 1.
+    # Pickles of protocol 2 and later start with \x80, older ones with one of the other four.
     if head[:1] not in (b"\x80", b"(", b"]", b"}", b"c") and not head.lstrip().startswith(
         (b"[", b"{", b"\xef\xbb\xbf")
     ):
         start = head[:16].decode("latin-1")
         raise InputError(
-            f"{path}: starts with {start!r}, which is none of pickle, JSON, .npz and .mat; "
-            "give a file in one of these"
+            f"{path}: starts with {start!r}, which is not the start of a pickle, JSON, .npz "
+            "or .mat file; give one of these"
         )
 
 
@@ -139,21 +140,19 @@ def _pickle(path: Path) -> Any:
         value = load_pickle(stream, str(path))
         if stream.read(1):
             raise InputError(
-                f"{path}: holds more after the first pickle; write all images as one list with "
+                f"{path}: has more data after the first pickle; write all images as one list with "
                 "one pickle.dump"
             )
     return value
 
 
 def _json(path: Path) -> tuple[Any, tuple[int, ...]]:
-    """Read a JSON file; also tell the lines of its values where it has one a line."""
+    """Read a JSON file; also return the line numbers of the values of a JSON Lines file."""
     try:
         with collector_off(), path.open(encoding="utf-8-sig") as stream:
             text = stream.read()
-            if text.count("[") + text.count("{") > SMALL + len(text) // _BYTES_A_LIST:
-                raise InputError(
-                    f"{path}: holds little but empty lists; write what they shall hold"
-                )
+            if text.count("[") + text.count("{") > SMALL + len(text) // _BYTES_PER_LIST:
+                raise InputError(f"{path}: consists mostly of empty lists; write their contents")
             try:
                 return json.loads(text), ()
             except json.JSONDecodeError as error:
@@ -172,7 +171,7 @@ def _json(path: Path) -> tuple[Any, tuple[int, ...]]:
 
 
 def _json_lines(path: Path, lines: Iterable[str]) -> tuple[list[Any], tuple[int, ...]]:
-    """Read a file with one JSON value a line."""
+    """Read a file with one JSON value per line."""
     values, numbers = [], []
     for number, line in enumerate(lines, 1):
         if not line.strip():
@@ -183,7 +182,7 @@ def _json_lines(path: Path, lines: Iterable[str]) -> tuple[list[Any], tuple[int,
         except json.JSONDecodeError as error:
             raise InputError(
                 f"{path}: line {number}: cut off or damaged JSON ({error!s:.120}); give one JSON "
-                "value for the whole file, or one a line"
+                "value for the whole file, or one per line"
             ) from None
     return values, tuple(numbers)
 

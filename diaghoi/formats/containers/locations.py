@@ -1,4 +1,4 @@
-"""Files of predictions, on this machine or anywhere that fsspec can read."""
+"""Prediction files on this machine, or anywhere that fsspec can read."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ def is_remote(path: str) -> bool:
 
 
 def below(folder: str, name: str) -> str:
-    """Give the path of a file that is named in a study in a folder."""
+    """Resolve a path given in a study against the folder of the study."""
     return name if is_remote(name) else str(Path(folder, name))
 
 
 def exists(path: str) -> bool:
-    """Whether there is such a file, or a folder of files.
+    """Whether a file or a folder of files exists.
 
     Raises
     ------
     InputError
-        Where fsspec is missing, or cannot reach the place.
+        If fsspec is missing, or cannot reach the path.
     """
     if not is_remote(path):
         return Path(path).exists()
@@ -41,14 +41,14 @@ def exists(path: str) -> bool:
 
 @contextmanager
 def fetched(path: str) -> Iterator[Path]:
-    """Give a file on this machine; a remote one is copied for as long as the block runs.
+    """Give a file on this machine; a remote file is copied for the duration of the block.
 
-    Errors of the block name the remote file, not its copy.
+    Errors in the block name the remote file, not its copy.
 
     Raises
     ------
     InputError
-        Where a remote file cannot be copied.
+        If a remote file cannot be copied.
     """
     if not is_remote(path):
         yield Path(path)
@@ -64,14 +64,14 @@ def fetched(path: str) -> Iterator[Path]:
 
 
 def stamp(path: str) -> str:
-    """Return what changes whenever a file is written again, without reading it."""
+    """Return a value that changes when a file is rewritten, without reading it."""
     if is_remote(path):
         with _reaching(path) as (system, inner):
             return str(system.ukey(inner))
     return "|".join(
-        f"{each.name} {told.st_size} {told.st_mtime_ns} {told.st_ino}"
+        f"{each.name} {status.st_size} {status.st_mtime_ns} {status.st_ino}"
         for each in _members(Path(path))
-        for told in [each.stat()]
+        for status in [each.stat()]
     )
 
 
@@ -94,15 +94,15 @@ def _members(path: Path) -> list[Path]:
 
 @contextmanager
 def _reaching(path: str) -> Iterator[tuple[Any, str]]:
-    """Give the file system of a remote path and the path there.
+    """Give the file system of a remote path, and the path within it.
 
-    Its errors, which are of as many kinds as there are services, become those of a user.
+    Each service raises its own kinds of errors; all become :class:`InputError`.
     """
     try:
         core: Any = importlib.import_module("fsspec.core")
     except ImportError:
         raise InputError(
-            f"{path}: lies elsewhere, which needs fsspec: pip install 'diaghoi[distributed]'"
+            f"{path}: is a remote path, which needs fsspec: pip install 'diaghoi[distributed]'"
         ) from None
     try:
         yield core.url_to_fs(path)

@@ -1,12 +1,12 @@
-"""MATLAB's files of level 5 (``save -v7`` and ``-v6``), read without trusting what they announce.
+"""Read MATLAB files of level 5 (``save -v7`` and ``-v6``) without trusting their contents.
 
-SciPy's reader takes a damaged type of numbers for a place in its tables, and nested cells for as
-deep as the stack is: either ends the interpreter. Here every length is compared with what is there.
-What is read are numbers, text, cells and structs; objects, functions and sparse matrices are not.
+SciPy's reader uses a damaged data type as an index into its tables, and recurses into nested cells
+until the stack overflows: either crashes the interpreter. Here every length is checked against the
+data. Numbers, text, cells and structs are read; objects, functions and sparse matrices are not.
 
-A file is a header of 128 bytes and elements, one a variable, most of them compressed. An element
-begins with type and length, and a matrix consists of elements: flags with the class, dimensions,
-name, and then its numbers, letters, cells or fields.
+A file is a header of 128 bytes and one element per variable, most of them compressed. An element
+starts with its type and length, and a matrix consists of elements: flags with the class,
+dimensions, name, and then its numbers, letters, cells or fields.
 """
 
 from __future__ import annotations
@@ -35,17 +35,18 @@ _CLASSES = {
     15: "uint64", 16: "function", 17: "opaque",
 }  # fmt: skip
 _NUMBERS = range(6, 16)
-# Types and lengths of flags, two dimensions, and a name that is empty.
+# Types and lengths of flags, two dimensions, and an empty name.
 _PLAIN = (6, 8, 5, 8, 1, 0)
 _COMPLEX = 0x0800
 _STORED = {
     1: "i1", 2: "u1", 3: "i2", 4: "u2", 5: "i4", 6: "u4", 7: "f4", 9: "f8", 12: "i8", 13: "u8",
 }  # fmt: skip
 _LETTERS = {1: "latin-1", 2: "latin-1", 4: "utf-16", 16: "utf-8", 17: "utf-16", 18: "utf-32"}
-# Enough for the class, the dimensions and the name of a variable.
+# Bytes that hold the class, the dimensions and the name of a variable.
 _HEAD = 4096
 _DEEPEST = 32
-# Bytes that a compressed variable may become: so many, and so many times its length; and at once.
+# Limits against zip bombs: a variable may unpack to 256 MB plus 100 times its compressed size, and
+# is unpacked in steps, so that a larger one is noticed before it fills the memory.
 _INFLATED, _TIMES, _STEP = 1 << 28, 100, 1 << 20
 _MOST_EMPTY = 1 << 20
 
@@ -63,7 +64,7 @@ class Variable:
     kind : str
         Its class in MATLAB.
     place : int
-        Where its element starts in the file.
+        Offset of its element in the file.
     """
 
     name: str
@@ -78,7 +79,7 @@ def variables(path: str | os.PathLike[str]) -> dict[str, Variable]:
     Raises
     ------
     InputError
-        Where it is damaged, or no such file.
+        If the file is damaged or does not exist.
     """
     try:
         with Path(path).open("rb") as stream:
@@ -103,13 +104,13 @@ def read_variable(path: str | os.PathLike[str], name: str) -> Any:
     Returns
     -------
     array
-        Numbers in the type in which they are stored; text as an array of one string a row; a cell
-        array as an array of objects; a struct array as an array of dicts.
+        Numbers in their stored type; text as an array of one string per row; a cell array as an
+        array of objects; a struct array as an array of dicts.
 
     Raises
     ------
     InputError
-        Where the file is damaged, or the variable of a class that is not read.
+        If the file is damaged, or the variable has a class that is not supported.
     """
     try:
         with Path(path).open("rb") as stream:
@@ -139,7 +140,7 @@ def _order(stream: BinaryIO) -> str:
 
 
 def _listed(stream: BinaryIO, order: str) -> Iterator[Variable]:
-    """Go through the elements of a file."""
+    """Iterate over the elements of a file."""
     end = stream.seek(0, os.SEEK_END)
     place = _HEADER
     while place < end:
@@ -175,7 +176,7 @@ def _content(stream: BinaryIO, order: str, limit: int | None) -> bytes | bytearr
 
 
 class _Element:
-    """A matrix and what it consists of, read from front to back."""
+    """A matrix and its elements, read from front to back."""
 
     def __init__(self, data: bytes | bytearray, order: str) -> None:
         self.data, self.order, self.at = data, order, 0
@@ -188,15 +189,15 @@ class _Element:
             raise ValueError(f"an element of type {kind} where a matrix is needed")
 
     def variable(self, place: int) -> Variable:
-        """Tell name, class and shape of a variable."""
+        """Return name, class and shape of a variable."""
         self.at = 8
         kind, shape, name = self._beginning()
         return Variable(name, shape, _CLASSES.get(kind & 0xFF, "unknown"), place)
 
     def _tag(self) -> tuple[int, int, int, int]:
-        """Return type, length and place of the next element, and where the one behind it is."""
+        """Return type, length and offset of the next element, and the offset of its successor."""
         kind, length = self.words.unpack_from(self.data, self.at)
-        if kind >> 16:  # four bytes at most stand within the tag
+        if kind >> 16:  # a small element: up to four bytes of data within the tag
             kind, length, place, end = kind & 0xFFFF, kind >> 16, self.at + 4, self.at + 8
             if length > 4:
                 raise ValueError(f"a short element of {length} bytes")
@@ -208,7 +209,7 @@ class _Element:
         return kind, length, place, end
 
     def _part(self, wanted: int) -> bytes | bytearray:
-        """Return the next element, which must be of that type."""
+        """Return the data of the next element, which must have the given type."""
         kind, length, place, self.at = self._tag()
         if kind != wanted:
             raise ValueError(f"an element of type {kind} where {wanted} is needed")
@@ -218,7 +219,7 @@ class _Element:
         """Read flags, dimensions and name of a matrix."""
         flags = self._part(_FLAGS)
         kind, _ = self.words.unpack_from(flags)
-        if kind & 0xFF == 17:  # has no dimensions
+        if kind & 0xFF == 17:  # an opaque object has no dimensions
             return kind, (), ""
         dimensions = self._part(_INT32)
         shape = struct.unpack(f"{self.order}{len(dimensions) // 4}i", dimensions)
@@ -253,7 +254,7 @@ class _Element:
         return found
 
     def _filled(self, flags: int, shape: tuple[int, ...], start: int, end: int) -> Any:
-        """Read what a matrix of a class and shape holds."""
+        """Read the values of a matrix of the given class and shape."""
         kind, count = flags & 0xFF, math.prod(shape)
         if kind in _NUMBERS:
             numbers = self._numbers(count)
@@ -275,7 +276,10 @@ class _Element:
         return found.reshape(shape, order="F")
 
     def _plain(self) -> Array | None:
-        """Read numbers in two dimensions without a name, of which there are millions, at once."""
+        """Read a 2-D numeric matrix without a name at once; None for any other.
+
+        The published annotations hold millions of them: this fast path saves most of the time.
+        """
         at, data = self.at, self.data
         words = self.plain.unpack_from(data, at)
         flags, rows, columns, kind = words[4], words[8], words[9], words[12]
@@ -305,7 +309,7 @@ class _Element:
         return np.frombuffer(self.data, dtype=dtype, count=count, offset=place)
 
     def _text(self, shape: tuple[int, ...]) -> Array:
-        """Read letters, which stand column by column."""
+        """Read letters, which are stored column by column."""
         kind, length, place, self.at = self._tag()
         if kind not in _LETTERS or len(shape) > 2:
             raise ValueError(f"text of type {kind} and dimensions {shape!r:.40}")

@@ -1,4 +1,4 @@
-"""Reading and writing NumPy's ``.npz`` without its pickles and without its copies."""
+"""Read NumPy's ``.npz`` without trusting its pickles and without needless copies."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from diaghoi.formats.containers.pickles import load_pickle
 from diaghoi.formats.containers.safe_types import check_letters, size_of
 
 _LOCAL_HEADER = 30
-# Bytes that a compressed array may become: so many, and so many times what is stored.
+# Limits against zip bombs: an array may unpack to 256 MB plus 100 times its compressed size.
 _UNPACKED, _TIMES = 1 << 28, 100
 
 
@@ -44,7 +44,7 @@ class Member:
         Raises
         ------
         InputError
-            For an entry that is damaged or no array.
+            For an entry that is damaged or not an array.
         """
         with self._entry() as stream:
             start = stream.tell()
@@ -66,7 +66,7 @@ class Member:
         Raises
         ------
         InputError
-            As :meth:`read`; so may reading rows.
+            As :meth:`read`; reading rows may raise it, too.
         """
         if self.info.compress_type == zipfile.ZIP_STORED:
             with self._entry() as stream:
@@ -77,7 +77,7 @@ class Member:
 
     @contextmanager
     def _entry(self) -> Iterator[BinaryIO]:
-        """Open the entry at its first byte; what is wrong with it is said in one sentence."""
+        """Open the entry at its first byte; any error in the block becomes an InputError."""
         try:
             with ExitStack() as stack:
                 if self.info.compress_type != zipfile.ZIP_STORED:
@@ -86,7 +86,9 @@ class Member:
                     archive = stack.enter_context(zipfile.ZipFile(self.path))
                     yield cast(BinaryIO, stack.enter_context(archive.open(self.info)))
                     return
-                # Straight from the file, without the copies and the checksum of zipfile.
+                # An uncompressed entry is read straight from the file: zipfile would copy the data
+                # and compute a checksum. The local header has its own lengths of name and extra
+                # field, which may differ from those in the central directory.
                 stream = stack.enter_context(self.path.open("rb"))
                 stream.seek(self.info.header_offset)
                 header = stream.read(_LOCAL_HEADER)
@@ -101,7 +103,7 @@ class Member:
             ) from error
 
     def _header(self, stream: BinaryIO) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-        """Read shape, whether it is stored column by column, and type; all of it must be there."""
+        """Read shape, storage order and type, and check that the entry holds all the data."""
         start = stream.tell()
         version = np.lib.format.read_magic(stream)
         header = np.lib.format.read_array_header_1_0 if version == (1, 0) else (

@@ -1,14 +1,14 @@
-"""A look at the opcodes of a pickle before it is loaded, for what no restriction of names stops.
+"""Check the opcodes of a pickle before it is loaded, for attacks that need no names.
 
-Python's unpickler reserves what a pickle announces, and both it and Python's hash of tuples trust
-that nobody writes pickles by hand: a tuple of tuples of tuples is hashed without a limit of depth,
-and anew wherever it occurs, so that a few bytes used as the key of a dict end the interpreter or
-keep it busy for ever. All of that shows in the opcodes, which are looked at here without building
+Python's unpickler allocates the sizes that a pickle announces, and Python's hash of tuples assumes
+that nobody writes pickles by hand: a tuple of tuples of tuples is hashed without a depth limit, and
+again wherever it occurs, so that a few bytes used as the key of a dict crash the interpreter or
+keep it busy forever. All of this shows in the opcodes, which are checked here without building
 anything.
 
-Most of a pickle is numbers, strings and lists. One regular expression passes over those, as fast as
-a regular expression can; tuples of a few numbers, and tuples that the next opcode consumes (those
-of NumPy arrays), are harmless too. Only a pickle with other tuples is followed step by step.
+Most of a pickle is numbers, strings and lists, which one regular expression skips quickly. Tuples
+of a few numbers, and tuples that the next opcode consumes (those of NumPy arrays), are harmless,
+too. Only a pickle with other tuples is followed step by step.
 """
 
 from __future__ import annotations
@@ -20,31 +20,35 @@ import sys
 from typing import Any, BinaryIO, NamedTuple
 
 CHUNK = 1 << 18
-# Bytes that are read ahead, so that opcodes stand there whole; texts and arrays can be longer.
+# Bytes that are read ahead, so that opcodes are complete; strings and arrays can be longer.
 AHEAD = 1 << 10
 # Python's pickler starts a new frame after 64 KiB.
 LONGEST_FRAME = 1 << 24
-# Bytes of a whole number; numbers of more than eight can be made to have equal hashes.
+# Bytes of an integer, and how many integers may take more than eight: those can be chosen to have
+# equal hashes, which makes a dict or set quadratically slow.
 LONGEST_INTEGER, WIDE_INTEGERS = 1 << 12, 1000
 DEEPEST = 100
-# Items of tuples that hashing may visit for each byte of the pickle, and for none.
-VISITS_A_BYTE, VISITS = 20, 1_000_000
+# Tuple items that hashing may visit: per byte of the pickle, and in addition.
+VISITS_PER_BYTE, VISITS = 20, 1_000_000
 
-# Opcodes with what they are followed by. Indices of the memo are small here: Python's unpickler
-# reserves a place for all below.
+# Opcodes with their arguments. Memo indices are limited: Python's unpickler allocates a slot for
+# every lower index.
 _NUMBER = rb"[N\x88\x89]|K.|M..|J.{4}|G.{8}|I-?\d{1,19}\n|F[^\n]{1,40}\n|L-?\d{1,19}L?\n"
 _MEMO = rb"\x94|q.|r..[\x00-\x3f]\x00|p\d{1,6}\n"
 _OTHER = rb"[\]}()eausld012Rbo\x81\x8f-\x93\x98]|h.|j.{4}|g\d{1,9}\n|\x80.|" + _MEMO
 # Tuples that the next opcode consumes, and the shapes of arrays.
 _CONSUMED = rb"[\x85-\x87t](?:" + _MEMO + rb")?[Rb\x81]"
 _SHAPE = rb"(?:K.|M..)(?:\x85|(?:K.|M..)(?:\x86|(?:K.|M..)\x87))"
-# What dicts and lists of numbers are made of, as much of it at once as may be.
+# The most frequent sequences, of dicts and lists of numbers, matched in long runs for speed.
 _FREQUENT = (
     rb"[\x94\]}(eu]*+(?:h.(?:K.\x85?+|G.{8}|\]\x94?\((?:G.{8}){4}e)?+)++"
     rb"|j.{4}(?:K.|G.{8})?+|(?:G.{8})++|[\x94\]}(eu]++"
 )
 _RUN = rb"(?:" + rb"|".join((_FREQUENT, _SHAPE, _NUMBER, _OTHER, _CONSUMED)) + rb"){1,2000}+"
-if sys.version_info < (3, 11):  # no possessive loops yet, which keep no places to go back to
+if sys.version_info < (
+    3,
+    11,
+):  # no possessive quantifiers yet, which save the memory of backtracking
     _RUN = _RUN.replace(b"*+", b"*").replace(b"?+", b"?").replace(b"}+", b"}").replace(b"++", b"+")
 _PLAIN = re.compile(_RUN, re.DOTALL)
 _ANY = re.compile(_RUN.replace(rb"|" + _SHAPE, rb"|[\x85-\x87t]|" + _SHAPE), re.DOTALL)
@@ -52,7 +56,7 @@ _TOKEN = re.compile(rb"|".join((_NUMBER, _OTHER, rb"[\x85-\x87t]")), re.DOTALL)
 _NUMBERS = re.compile(_NUMBER, re.DOTALL)
 _TUPLES = {b"\x85": 1, b"\x86": 2, b"\x87": 3}
 _FEW = 8
-# Bytes of the length that goes before texts, arrays and long whole numbers.
+# Bytes of the length field before strings, arrays and long integers.
 _COUNTED = {
     **dict.fromkeys((b"U", b"\x8c", b"C", b"\x8a"), 1),
     **dict.fromkeys((b"T", b"X", b"B", b"\x8b"), 4),
@@ -63,27 +67,27 @@ _LINES = {b"c": 2, b"i": 2, **dict.fromkeys((b"P", b"S", b"V", b"F", b"I", b"L",
 _FIXED = {b"Q": 1, b"\x82": 2, b"\x83": 3, b"\x84": 5, b"\x97": 1}
 _PUTS = ("MEMOIZE", "PUT", "BINPUT", "LONG_BINPUT")
 _GETS = ("GET", "BINGET", "LONG_BINGET")
-# They put something into what stays on the stack.
+# Opcodes that add to an object which stays on the stack.
 _KEEPING = ("APPEND", "APPENDS", "SETITEM", "SETITEMS", "ADDITEMS", "BUILD")
 _MARK = "mark"
 _CROSSING = "a frame ends within an opcode"
 
 
 def check_opcodes(stream: BinaryIO) -> None:
-    """Look over a pickle, and go back to where it starts.
+    """Check the opcodes of a pickle, and rewind the stream to its start.
 
     Parameters
     ----------
     stream : binary file
-        That can seek.
+        Must be seekable.
 
     Raises
     ------
     EOFError
-        Where it ends too early.
+        If it ends too early.
     pickle.UnpicklingError
-        For tuples that would take too long to hash, and lengths that no pickler writes. What is no
-        pickle at all is left to the unpickler, which stops at the same place.
+        For tuples that would take too long to hash, and lengths that no pickler writes. Data that
+        is not a pickle is left to the unpickler, which stops at the same place.
     """
     start = stream.tell()
     if not _Scan(stream).harmless():
@@ -93,20 +97,20 @@ def check_opcodes(stream: BinaryIO) -> None:
 
 
 class _Scan:
-    """A pass over the opcodes that keeps nothing but the last plain ones."""
+    """One pass over the opcodes, which remembers only the last run of plain ones."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self.stream, self.plain = stream, _PLAIN
         self.data = b""
-        # Places in the data: the next opcode, the run of plain ones right before, and the run
-        # before that.
+        # Offsets in the data: of the next opcode, of the run of plain opcodes before it, and of
+        # the run before that one.
         self.at = self.run = self.begin = 0
-        # Where the data stands in the pickle, and where the frame ends there.
+        # Offsets in the pickle: of the data, and of the end of the current frame.
         self.passed = self.frame = 0
         self.wide = 0
 
     def harmless(self) -> bool:
-        """Check what is announced; whether there are no tuples but harmless ones."""
+        """Check announced sizes; return whether all tuples are harmless."""
         while self._ahead(AHEAD):
             run = self._run()
             if run is not None:
@@ -115,25 +119,25 @@ class _Scan:
             code = self.data[self.at : self.at + 1]
             if code in _TUPLES or code == b"t":
                 if not self._harmless_tuple(code):
-                    self.plain = _ANY  # it has to be followed, however many others there are
+                    self.plain = _ANY  # the pickle must be followed step by step
                 self._pass(1)
             elif not self._passed(code):
-                break  # the end, or no pickle
+                break  # the end, or not a pickle
         return self.plain is _PLAIN
 
     def _run(self) -> re.Match[bytes] | None:
-        """Match plain opcodes up to the end of the frame, None where there are none."""
+        """Match plain opcodes up to the end of the frame, None if there are none."""
         left = self.frame - self.passed
         if self.at >= left:
             return self.plain.match(self.data, self.at)
         run = self.plain.match(self.data, self.at, left)
         if run is None and self.plain.match(self.data, self.at):
-            # Python's unpickler would not go on where this does.
+            # Python's unpickler reads frame by frame and would continue elsewhere.
             raise pickle.UnpicklingError(_CROSSING)
         return run
 
     def _ahead(self, wanted: int) -> bool:
-        """Read on where less than that many bytes are left; whether any are."""
+        """Read more if fewer bytes than wanted are left; return whether any are left."""
         while len(self.data) - self.at < wanted:
             more = self.stream.read(max(CHUNK, wanted))
             if not more:
@@ -145,7 +149,7 @@ class _Scan:
         return self.at < len(self.data)
 
     def _pass(self, length: int) -> None:
-        """Go on behind what is no plain opcode, which must end with its frame or before."""
+        """Skip an opcode that is not plain; it must not cross the end of its frame."""
         here = self.passed + self.at
         if here < self.frame < here + length:
             raise pickle.UnpicklingError(_CROSSING)
@@ -160,8 +164,8 @@ class _Scan:
         self.run = self.begin = self.at
 
     def _harmless_tuple(self, code: bytes) -> bool:
-        """Whether a tuple holds a few numbers alone."""
-        # Opcodes can be told apart from the front alone.
+        """Whether a tuple holds only a few numbers."""
+        # Opcodes can only be split from front to back.
         before = [match[0] for match in _TOKEN.finditer(self.data, self.begin, self.at)]
         last = before[-_FEW:][::-1]
         numbers = next((n for n, each in enumerate(last) if not _NUMBERS.match(each)), len(last))
@@ -170,7 +174,7 @@ class _Scan:
         return numbers >= _TUPLES[code]
 
     def _passed(self, code: bytes) -> bool:
-        """Go on behind an opcode that is neither plain nor a tuple; False where it is none."""
+        """Skip an opcode that is neither plain nor a tuple; False if it is not a known opcode."""
         if code in _COUNTED:
             size = _COUNTED[code]
             length = int.from_bytes(self._argument(size), "little")
@@ -201,7 +205,7 @@ class _Scan:
         return found
 
     def _lines(self, code: bytes) -> int:
-        """Return the length of an opcode with what it is followed by, one or two lines."""
+        """Return the length of an opcode whose argument is one or two lines."""
         length = 1
         for _ in range(_LINES[code]):
             while (end := self.data.find(b"\n", self.at + length)) < 0:
@@ -212,11 +216,11 @@ class _Scan:
             length = end + 1 - self.at
         line = self.data[self.at + 1 : self.at + length - 1]
         if code in _INTEGERS:
-            self._check_integer(len(line) // 2)  # 2.4 digits a byte
+            self._check_integer(len(line) // 2)  # 2.4 digits per byte
         if code == b"p":
-            # Python reads a number up to the first byte that is zero.
+            # Python parses the number only up to a zero byte, so anything but digits is refused.
             if not line.strip().isdigit():
-                raise pickle.UnpicklingError("a place in the memo is no number")
+                raise pickle.UnpicklingError("a memo index is not a number")
             self._check_index(int(line[:20]))
         return length
 
@@ -226,22 +230,22 @@ class _Scan:
             raise pickle.UnpicklingError("whole numbers of more than 64 bits are too long or many")
 
     def _check_index(self, index: int) -> None:
-        """Refuse a place in the memo beyond what could have been stored so far."""
+        """Refuse a memo index higher than the number of bytes so far, which no pickler writes."""
         if index > self.passed + self.at:
-            raise pickle.UnpicklingError(f"a place in the memo, {index}, is too high")
+            raise pickle.UnpicklingError(f"the memo index {index} is too high")
 
 
 class _Tuple(NamedTuple):
-    """How deep a tuple is, and how many items its hash visits."""
+    """The depth of a tuple, and how many items its hash visits."""
 
     depth: int
     visits: int
 
 
 def _follow(stream: BinaryIO) -> None:
-    """Follow a pickle step by step, and add up what hashing its tuples may visit.
+    """Follow a pickle step by step, and add up the items that hashing its tuples may visit.
 
-    The stack is that of the unpickler, with sizes of tuples, and nothing of all else.
+    The stack mirrors that of the unpickler; it holds the sizes of tuples, and None for all else.
     """
     stack: list[_Tuple | str | None] = []
     memo: dict[int, _Tuple | str | None] = {}
@@ -254,14 +258,14 @@ def _follow(stream: BinaryIO) -> None:
         if not isinstance(top, _Tuple):
             continue
         visits += top.visits
-        if top.depth > DEEPEST or visits > VISITS + VISITS_A_BYTE * (place or 0):
+        if top.depth > DEEPEST or visits > VISITS + VISITS_PER_BYTE * (place or 0):
             raise pickle.UnpicklingError("tuples hold tuples too deep or too often; write lists")
 
 
 def _effect(
     opcode: pickletools.OpcodeInfo, argument: Any, stack: list[Any], memo: dict[int, Any]
 ) -> Any:
-    """Change the stack as an opcode does; return what it puts there, None for nothing new."""
+    """Apply an opcode to the stack; return what it pushes, None if nothing new."""
     if opcode.name in _KEEPING:
         _taken(stack, opcode.stack_before[1:])
         return None
@@ -284,7 +288,7 @@ def _effect(
 
 
 def _taken(stack: list[Any], wanted: list[Any]) -> list[Any]:
-    """Take from the stack what an opcode takes: back to the last mark where it asks for one."""
+    """Pop the operands of an opcode: back to the last mark if it takes one."""
     if pickletools.markobject not in wanted:
         return [stack.pop() for _ in wanted]
     items = []

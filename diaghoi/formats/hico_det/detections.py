@@ -8,8 +8,8 @@ object x1, y1, x2, y2, score. Boxes are counted from zero (the evaluator adds 1 
 them). The files have no image names: images are joined by position. There is no score of the verb
 alone. Boxes with the same coordinates and category in one image are one box.
 
-A box may end one pixel before it begins: UPT subtracts 1 from right and bottom, so that a box
-narrower than a pixel covers none.
+A box may end one pixel before it begins: UPT subtracts 1 from the right and bottom edge, even of
+boxes narrower than a pixel.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def _read(content: Content, kind: Kind, options: Options) -> Scenes:
     )
     parts = []
     for number in shapes:
-        # One file at a time: the cells of all take gigabytes.
+        # One file at a time: the cell arrays of all 80 together take gigabytes.
         classes = np.flatnonzero(vocabulary.class_object == table[number])
         parts.append(
             _rows(
@@ -69,7 +69,7 @@ def _read(content: Content, kind: Kind, options: Options) -> Scenes:
         names=np.full(images[1], "", dtype=np.str_),
         image=image[order],
         human=values[order, :4],
-        thing=values[order, 4:8],
+        object_box=values[order, 4:8],
         hoi=hoi[order],
         score=values[order, 8],
         source=content.file,
@@ -86,14 +86,14 @@ def _check_complete(folder: str, files: dict[int, Path], objects: int) -> None:
         )
     extra = [path.name for n, path in files.items() if not 1 <= n <= objects]
     if extra:
-        raise InputError(f"{folder}: more files than objects: {some_of(extra)}; remove them")
+        raise InputError(f"{folder}: has more files than objects: {some_of(extra)}; remove them")
 
 
 def _shape(path: Path) -> tuple[int, int]:
     """Return how many classes and images ``all_boxes`` of one file has, without loading it."""
     found = variables(path).get("all_boxes")
     if found is None or found.kind != "cell" or len(found.shape) != 2:
-        problem = "is missing" if found is None else "is no cell array of classes x images"
+        problem = "is missing" if found is None else "is not a cell array of classes x images"
         raise InputError(f"{path}: the variable 'all_boxes' {problem}")
     return found.shape[0], found.shape[1]
 
@@ -101,7 +101,7 @@ def _shape(path: Path) -> tuple[int, int]:
 def _numbering(
     folder: str, rows: dict[int, int], vocabulary: Vocabulary, given: str | None
 ) -> dict[int, int]:
-    """Find the object of each file; the number of its classes tells whether that is right."""
+    """Map each file to its object, and verify that by the number of HOI classes in the file."""
     orders = {
         name: {number + 1: position for number, position in object_numberings()[name].items()}
         for name in ("coco80", "hico80")
@@ -118,11 +118,11 @@ def _numbering(
     if bad is None:
         return orders[name]
     other = next((n for n, misfit in wrong.items() if misfit is None), None)
-    hint = f"; the files fit {other}: say so with --objects" if other else ""
-    thing = vocabulary.objects[orders[name][bad]]
+    hint = f"; the files fit {other}: give --objects {other}" if other else ""
+    object_name = vocabulary.objects[orders[name][bad]]
     raise InputError(
         f"{folder}: detections_{bad:02d}.mat: all_boxes: has {rows[bad]} rows, but "
-        f"{thing!r} has {expected[orders[name][bad]]} HOI classes{hint}"
+        f"{object_name!r} has {expected[orders[name][bad]]} HOI classes{hint}"
     )
 
 

@@ -1,4 +1,4 @@
-"""The image-level labels of HICO, which the official Known Object setting goes by."""
+"""The image-level labels of HICO, on which the official Known Object setting is based."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ class ImageLabels:
     source: str = ""
 
     def objects(self, annotations: SceneSource) -> BoolArray:
-        """(N, objects) true where an image is labelled with a class of the object category.
+        """(N, objects) true if an image is labelled with a class of the object category.
 
         Raises
         ------
         InputError
-            Where an image is not in the file.
+            If an image is not in the file.
         """
         position = {name: row for row, name in enumerate(self.names.tolist())}
         names = annotations.names.tolist()
@@ -51,8 +51,8 @@ class ImageLabels:
             )
         positive = self.positive[:, [position[name] for name in names]]
         objects = np.zeros((len(annotations), len(annotations.vocabulary.objects)), dtype=bool)
-        for hoi, thing in enumerate(annotations.vocabulary.class_object):
-            objects[:, thing] |= positive[hoi]
+        for hoi, label in enumerate(annotations.vocabulary.class_object):
+            objects[:, label] |= positive[hoi]
         return objects
 
 
@@ -68,7 +68,7 @@ def read_image_labels(path: str | PathLike[str]) -> ImageLabels:
     Raises
     ------
     InputError
-        Where the file is not of that form.
+        If the file does not have these contents.
     """
     if not Path(path).is_file():
         raise InputError(f"{path}: no such file")
@@ -79,10 +79,10 @@ def read_image_labels(path: str | PathLike[str]) -> ImageLabels:
     listed = np.ravel(read_variable(path, "list_test")).tolist()
     names = np.array([str(np.ravel(name)[0]) if np.size(name) == 1 else "" for name in listed])
     if not all(names.tolist()):
-        raise InputError(f"{path}: 'list_test' is no list of image names; expected HICO's anno.mat")
+        raise InputError(f"{path}: 'list_test' is not a list of names; expected HICO's anno.mat")
     labels = np.asarray(read_variable(path, "anno_test"))
     if labels.dtype.kind not in "biuf":
-        raise InputError(f"{path}: 'anno_test' holds no numbers; expected HICO's anno.mat")
+        raise InputError(f"{path}: 'anno_test' does not hold numbers; expected HICO's anno.mat")
     positive = labels == 1
     if positive.shape != (len(hico_det()), len(names)):
         raise InputError(

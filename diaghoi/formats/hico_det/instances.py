@@ -1,7 +1,7 @@
 """HICO-DET annotations as one JSON: ``instances_test2015.json``.
 
-A dict of lists, one entry an image: ``filenames``, ``size`` ([width, height]) and ``annotation``
-with ``boxes_h``, ``boxes_o``, ``hoi`` (and ``object`` and ``verb``), one entry a triplet; beside
+A dict of lists, one entry per image: ``filenames``, ``size`` ([width, height]) and ``annotation``
+with ``boxes_h``, ``boxes_o``, ``hoi`` (and ``object`` and ``verb``), one entry per triplet; beside
 them the names ``objects`` and ``verbs``, and ``correspondence``, the rows (HOI id, object id, verb
 id). Objects are numbered alphabetically (HICO-80). Boxes are xyxy counted from one, and repeated in
 every triplet: boxes with the same coordinates and category in one image are one box.
@@ -26,7 +26,7 @@ from diaghoi.formats.columns.checks import (
     shown,
     whole_number,
 )
-from diaghoi.formats.columns.records import Images, Table
+from diaghoi.formats.columns.records import Images, RecordTable
 from diaghoi.formats.columns.repeated import from_repeated
 from diaghoi.formats.containers.content import Content
 
@@ -56,7 +56,7 @@ def _read(content: Content, kind: Kind, options: Options) -> Scenes:
     if len(names) != len(value["annotation"]):
         raise InputError(
             f"{file}: 'filenames' has {len(names)} images and 'annotation' "
-            f"{len(value['annotation'])}; both need one entry an image"
+            f"{len(value['annotation'])}; both need one entry per image"
         )
     class_of = _classes(file, value, options.vocabulary)
     images = _images(content, value["annotation"], names.tolist())
@@ -64,7 +64,7 @@ def _read(content: Content, kind: Kind, options: Options) -> Scenes:
     _check_equal_counts(tables)
     hoi = _hoi(tables["hoi"], class_of)
     origin = options.origin_or(1)
-    human, thing = (
+    human, object_box = (
         check_boxes(tables[key].rows, options.corners(tables[key].boxes()), "", origin=origin)
         for key in ("boxes_h", "boxes_o")
     )
@@ -74,7 +74,7 @@ def _read(content: Content, kind: Kind, options: Options) -> Scenes:
         sizes=_sizes(file, value.get("size"), names.tolist()),
         image=tables["hoi"].rows.image,
         human=human,
-        thing=thing,
+        object_box=object_box,
         hoi=hoi,
         source=file,
     )
@@ -90,7 +90,7 @@ def _images(content: Content, rows: list[Any], names: list[str]) -> Images:
     return Images(content.file, rows, names, content.size)
 
 
-def _check_equal_counts(tables: dict[str, Table]) -> None:
+def _check_equal_counts(tables: dict[str, RecordTable]) -> None:
     hoi = tables["hoi"].rows
     for key, table in tables.items():
         if (table.rows.count != hoi.count).any():
@@ -98,14 +98,14 @@ def _check_equal_counts(tables: dict[str, Table]) -> None:
             raise InputError(
                 f"{hoi.file}: {image_name(hoi.names, bad)}: {key}: has "
                 f"{table.rows.count[bad]} entries, but 'hoi' has {hoi.count[bad]}; both need one "
-                "entry a triplet"
+                "entry per triplet"
             )
 
 
 def _positions(file: str, key: str, names: list[Any], known: tuple[str, ...]) -> IntArray:
     """Position in the vocabulary of each name that the file lists."""
     number = {name: n for n, name in enumerate(known)}
-    # A value that is no string may not be hashable.
+    # Other values than strings may not be hashable.
     unknown = [name for name in names if not (isinstance(name, str) and name in number)]
     if unknown:
         raise InputError(
@@ -116,16 +116,16 @@ def _positions(file: str, key: str, names: list[Any], known: tuple[str, ...]) ->
 
 
 def _classes(file: str, value: dict[str, Any], vocabulary: Vocabulary) -> dict[int, int]:
-    """HOI class of the vocabulary for each HOI id of the file, found by the names."""
-    things = _positions(file, "objects", value["objects"], vocabulary.objects)
+    """HOI class of the vocabulary for each HOI id of the file, matched by name."""
+    objects = _positions(file, "objects", value["objects"], vocabulary.objects)
     verbs = _positions(file, "verbs", value["verbs"], vocabulary.verbs)
     classes: dict[int, int] = {}
     for row in value["correspondence"]:
         try:
-            hoi, thing, verb = map(whole_number, row)
-            if thing < 0 or verb < 0:
+            hoi, object_id, verb_id = map(whole_number, row)
+            if object_id < 0 or verb_id < 0:
                 raise IndexError
-            found = int(vocabulary.class_of[things[thing], verbs[verb]])
+            found = int(vocabulary.class_of[objects[object_id], verbs[verb_id]])
         except (TypeError, ValueError, IndexError):
             raise InputError(
                 f"{file}: correspondence: {shown(row)} is not an HOI id, an object id and a verb id"
@@ -133,13 +133,13 @@ def _classes(file: str, value: dict[str, Any], vocabulary: Vocabulary) -> dict[i
         if found < 0:
             raise InputError(
                 f"{file}: correspondence: {shown(row)}: {vocabulary.name} has no class "
-                f"{value['verbs'][verb]!r} {value['objects'][thing]!r}"
+                f"{value['verbs'][verb_id]!r} {value['objects'][object_id]!r}"
             )
         classes[hoi] = found
     return classes
 
 
-def _hoi(table: Table, class_of: dict[int, int]) -> IntArray:
+def _hoi(table: RecordTable, class_of: dict[int, int]) -> IntArray:
     """Translate HOI ids to classes of the vocabulary."""
     ids = table.integers()
     known = np.array(sorted(class_of), dtype=np.int64)
@@ -165,7 +165,7 @@ def _sizes(file: str, sizes: Any, names: list[str]) -> IntArray | None:
                 f"{file}: {image_name(names, n)}: size: {shown(size)} is not [width, height]"
             )
     rows = Rows(file, names, "size", np.full(len(names), 2))
-    return Table(sizes, rows).integers().reshape(-1, 2)
+    return RecordTable(sizes, rows).integers().reshape(-1, 2)
 
 
 FORMAT = Format(

@@ -1,4 +1,4 @@
-"""Pictures of a data set: found by the names that annotation and prediction files give them."""
+"""Find and read the pictures of a data set by the image names in annotations and predictions."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from diaghoi.exceptions import InputError
 COCO = re.compile(r"COCO_[a-z]+\d+_(\d{12})\.jpg")
 SPLITS = ("val2014", "train2014", "test2014")
 ENDINGS = (".jpg", ".jpeg", ".png")
-# Others need programs to be run, or are no pictures of a camera.
+# Other types of Pillow run external programs, or are not photographs.
 KINDS = ("JPEG", "PNG", "BMP", "GIF", "TIFF", "WEBP", "PPM")
-# Shapes differ where one side is off by more than this share of it.
+# Relative difference of the aspect ratio from which shapes count as different.
 OFF = 0.02
 
 MISSING, DAMAGED, UNSAFE, RESHAPED = "missing", "damaged", "unsafe", "reshaped"
@@ -27,17 +27,17 @@ MISSING, DAMAGED, UNSAFE, RESHAPED = "missing", "damaged", "unsafe", "reshaped"
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Picture:
-    """What was found for the name of an image.
+    """The picture of an image, or why there is none.
 
     Parameters
     ----------
     image : (H, W, 3) uint8 array or None
-        Red, green, blue; made smaller where it was large. None where there is none to show.
+        RGB, scaled down if it was large. None if there is no picture to show.
     problem : {"", "missing", "damaged", "unsafe", "reshaped"}
-        Empty for a picture as it should be. "unsafe" names could lead out of the folder; a
-        "reshaped" picture has another shape than the annotation says, and is shown.
+        Empty for a good picture. "unsafe" names could lead out of the folder; a "reshaped" picture
+        has another shape than the annotation says, and is still shown.
     reason : str
-        The problem in words that stand alone, such as ``not in images``.
+        The problem as a phrase, such as ``not in images``.
     """
 
     image: npt.NDArray[np.uint8] | None
@@ -51,27 +51,27 @@ class Pictures:
     Parameters
     ----------
     folder : pathlib.Path
-        Where they lie.
+        The folder.
     longest : int
-        Pixels of the longer side from which a picture is made smaller.
+        Larger pictures are scaled down to this many pixels on the longer side.
 
     Raises
     ------
     InputError
-        Where there is no such folder.
+        If no such folder.
     """
 
     def __init__(self, folder: Path, longest: int = 1300) -> None:
         if not folder.is_dir():
-            what = "is a file" if folder.exists() else "there is no such folder"
+            what = "is a file" if folder.exists() else "no such folder"
             raise InputError(f"{folder}: {what}; give the folder with the pictures")
         self.folder, self.longest = folder, longest
 
     def find(self, name: str) -> Path | None:
-        """Find the file of an image; None where it is not there.
+        """Find the file of an image; None if there is none.
 
-        The name is taken as it is; without its folders; for images that are named by number, as in
-        V-COCO, as the names of COCO; and with the usual endings where it has none.
+        Tries the name itself; the name without its folders; for images named by number, as in
+        V-COCO, the file names of COCO; and the name with the usual suffixes.
         """
         if leads_outside(name):
             return None
@@ -80,7 +80,7 @@ class Pictures:
                 if (self.folder / candidate).is_file():
                     return self.folder / candidate
             except (OSError, ValueError):
-                continue  # too long for a name of a file, or not to be written as one
+                continue  # too long or otherwise invalid as a file name
         return None
 
     def read(self, name: str, size: tuple[int, int] | None = None) -> Picture:
@@ -101,10 +101,10 @@ class Pictures:
             return Picture(image=None, problem=MISSING, reason=f"not in {self.folder}")
         try:
             with warnings.catch_warnings():
-                # Of pictures so large that they may be an attack.
+                # Pillow warns about possible decompression bombs.
                 warnings.simplefilter("error")
                 image, shape = _decoded(path, size, self.longest)
-        except Exception as error:  # Pillow fails in many ways on damaged files
+        except Exception as error:  # Pillow raises many kinds of errors for damaged files
             what = " ".join(str(error).replace(str(path), "the file").split())
             reason = f"cannot be read ({what[:80] or type(error).__name__})"
             return Picture(image=None, problem=DAMAGED, reason=reason)
@@ -115,7 +115,7 @@ class Pictures:
 
 
 def leads_outside(name: str) -> bool:
-    """Tell whether a name is none, or could mean a file outside a folder, on any system."""
+    """Whether a name is empty, or could refer to a file outside a folder on any system."""
     paths = (PurePosixPath(name), PureWindowsPath(name))
     return (
         not name.strip() or "\0" in name or any(path.anchor or ".." in path.parts for path in paths)
@@ -123,7 +123,7 @@ def leads_outside(name: str) -> bool:
 
 
 def _candidates(name: str) -> Iterator[str]:
-    """Give the names that the file of an image may have."""
+    """Give the possible file names of an image."""
     base = PurePosixPath(name).name
     for each in dict.fromkeys((name, base)):
         yield each
@@ -139,13 +139,13 @@ def _candidates(name: str) -> Iterator[str]:
 def _decoded(
     path: Path, size: tuple[int, int] | None, longest: int
 ) -> tuple[npt.NDArray[np.uint8], tuple[int, int]]:
-    """Read a picture; return it, made smaller where it is large, and the size that it had."""
+    """Read a picture; return it, scaled down if it is large, and its original size."""
     from PIL import Image, ImageOps
 
     picture: Any
     with Image.open(path, formats=KINDS) as picture:
         if size is not None and picture.size == size[::-1] != size:
-            # Annotated as it is shown, with the rotation that the camera wrote down.
+            # The annotation has the size of the picture as displayed, after its EXIF rotation.
             picture = ImageOps.exif_transpose(picture)
         shape = picture.size
         picture.draft("RGB", (longest, longest))

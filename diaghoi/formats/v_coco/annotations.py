@@ -1,9 +1,9 @@
 """V-COCO annotations in the official layout: ``vcoco_test.json`` and the two files beside it.
 
-A list of 26 dicts, one an action: ``action_name``, ``role_name`` (``agent`` first), and one entry a
-person in ``image_id``, ``ann_id`` and ``label`` (1: does it); ``role_object_id`` holds the ids of
-all persons for the first role, then for the second ..., 0 where there is no box. Ids are those of
-COCO, whose boxes stand in an instances file; the images are those of the split's ``.ids`` file.
+A list of 26 dicts, one per action: ``action_name``, ``role_name`` (``agent`` first), and one entry
+per person in ``image_id``, ``ann_id`` and ``label`` (1: performs it); ``role_object_id`` holds the
+ids of all persons for the first role, then for the second ..., 0 for no box. Ids are those of COCO,
+whose boxes are in an instances file; the images are those of the split's ``.ids`` file.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ def _recognise(content: Content) -> Kind | None:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Action:
-    """Who does one action, and with what."""
+    """The people who perform one action, and the objects of its roles."""
 
     name: str
     classes: IntArray
     images: IntArray
     people: IntArray
     done: BoolArray
-    things: IntArray
+    objects: IntArray
 
 
 def _read(content: Content, kind: Kind, options: Options) -> Scenes:
@@ -71,10 +71,10 @@ def _read(content: Content, kind: Kind, options: Options) -> Scenes:
             f"{len(ids)} images are not; give the .ids file of the same split"
         )
     boxes = read_coco_boxes(instances, ids)
-    person, verb, thing = _triplets(file, actions, ids, boxes)
+    person, verb, object_box = _triplets(file, actions, ids, boxes)
     order = np.argsort(person * len(options.vocabulary.verbs) + verb, kind="stable")
-    person, verb, thing = person[order], verb[order], thing[order]
-    first, pair = distinct(person * np.int64(len(boxes.image) + 1) + thing + 1)
+    person, verb, object_box = person[order], verb[order], object_box[order]
+    first, pair = distinct(person * np.int64(len(boxes.image) + 1) + object_box + 1)
     ignored = (boxes.label == options.vocabulary.person) & ~np.isin(
         boxes.annotation, actions[0].people
     )
@@ -87,7 +87,7 @@ def _read(content: Content, kind: Kind, options: Options) -> Scenes:
         box_label=boxes.label,
         box_ignored=ignored,
         pair_human=person[first],
-        pair_object=thing[first],
+        pair_object=object_box[first],
         triplet_pair=pair,
         triplet_verb=verb,
         source=file,
@@ -108,12 +108,12 @@ def _notes(file: str, ignored: int, left_out: int) -> tuple[str, ...]:
 
 
 def companions(path: Path) -> tuple[Path | None, Path | None]:
-    """Find the files that are read with a V-COCO file where they are not named.
+    """Find the files that belong to a V-COCO file, in the usual folders.
 
     Returns
     -------
     instances, ids : pathlib.Path or None
-        The COCO instances file and the ``.ids`` file; None where there is none.
+        The COCO instances file and the ``.ids`` file; None if there is none.
     """
     wanted = ((INSTANCES, _INSTANCES_IN), (f"{path.stem}.ids", _IDS_IN))
     instances, ids = (
@@ -135,7 +135,7 @@ def _lost(path: Path, name: str, folders: tuple[str, ...], option: str) -> Input
 
 
 def _split(path: str | os.PathLike[str]) -> IntArray:
-    """Read the image ids of a split, one a line."""
+    """Read the image ids of a split, one per line."""
     try:
         words = Path(path).read_text(encoding="utf-8", errors="replace").split()
     except OSError as error:
@@ -143,7 +143,7 @@ def _split(path: str | os.PathLike[str]) -> IntArray:
     bad = next((word for word in words if not (word.isascii() and word.isdigit())), None)
     if bad is not None or not words:
         what = "no image ids in it" if bad is None else f"{shown(bad)} is not an image id"
-        raise InputError(f"{path}: {what}; give the .ids file of the split, one id a line")
+        raise InputError(f"{path}: {what}; give the .ids file of the split, one id per line")
     large = next((word for word in words if len(word) > _MOST_DIGITS), None)
     if large is not None:
         raise InputError(f"{path}: {shown(large)} is too large for an image id of COCO")
@@ -196,9 +196,9 @@ def _action(where: str, row: dict[str, Any]) -> _Action:
                 f"{where}: {key}: has {len(column)} entries, and {rows} are needed for "
                 f"{len(people)} entries of 'ann_id'"
             )
-    things = columns["role_object_id"].reshape(len(given), len(people))
+    objects = columns["role_object_id"].reshape(len(given), len(people))
     done = columns["label"] == 1
-    if (things[given.index("agent")] != people)[done].any():
+    if (objects[given.index("agent")] != people)[done].any():
         raise InputError(
             f"{where}: role_object_id: the agents are not the people of 'ann_id'; the ids of all "
             "people for the first role come first, then those for the second"
@@ -213,7 +213,7 @@ def _action(where: str, row: dict[str, Any]) -> _Action:
         images=columns["image_id"],
         people=people,
         done=done,
-        things=things[[given.index(role) for role in wanted]],
+        objects=objects[[given.index(role) for role in wanted]],
     )
 
 
@@ -221,7 +221,7 @@ def _integers(where: str, key: str, values: Any) -> IntArray:
     try:
         if not isinstance(values, list | tuple | np.ndarray):
             raise TypeError
-        # Not as an array at once: lists in lists would become one of as many dimensions.
+        # Not numpy.array(): nested lists would become an array of many dimensions.
         array = np.fromiter(values, dtype=np.float64, count=len(values))
         with np.errstate(invalid="ignore"):
             whole = array.astype(np.int64)
@@ -242,18 +242,18 @@ def _triplets(
         image, people = action.images[chosen], action.people[chosen]
         person = _rows(file, action, "ann_id", people, image, ids, boxes)
         for place, verb in enumerate(action.classes):
-            things = action.things[place, chosen] if place else np.zeros_like(people)
-            thing = _rows(file, action, "role_object_id", things, image, ids, boxes)
-            lost = (thing < 0) & (things != 0)
+            objects = action.objects[place, chosen] if place else np.zeros_like(people)
+            object_box = _rows(file, action, "role_object_id", objects, image, ids, boxes)
+            lost = (object_box < 0) & (objects != 0)
             if lost.any():
                 raise InputError(
                     f"{file}: image {image[lost][0]}: action {action.name!r}: role_object_id: "
-                    f"annotation {things[lost][0]} has no usable box in {boxes.file}"
+                    f"annotation {objects[lost][0]} has no usable box in {boxes.file}"
                 )
             usable = person >= 0
-            parts.append((person[usable], np.full(int(usable.sum()), verb), thing[usable]))
-    person, verb, thing = (np.concatenate(column) for column in zip(*parts, strict=True))
-    return person, verb, thing
+            parts.append((person[usable], np.full(int(usable.sum()), verb), object_box[usable]))
+    person, verb, object_box = (np.concatenate(column) for column in zip(*parts, strict=True))
+    return person, verb, object_box
 
 
 def _rows(
@@ -265,7 +265,7 @@ def _rows(
     ids: IntArray,
     boxes: CocoBoxes,
 ) -> IntArray:
-    """Find the boxes of annotation ids, each of which must lie in its image; 0 gives -1."""
+    """Find the boxes of annotation ids, which must belong to the image; -1 for the id 0."""
     rows = boxes.rows(annotation)
     unknown = np.array([n != 0 and n not in boxes.known for n in annotation.tolist()], dtype=bool)
     elsewhere = (rows >= 0) & (np.append(ids[boxes.image], -1)[rows] != image)

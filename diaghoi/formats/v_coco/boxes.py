@@ -1,4 +1,4 @@
-"""Boxes of COCO images as the official V-COCO evaluator takes them."""
+"""Boxes of COCO images, processed as in the official V-COCO evaluator."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class CocoBoxes:
     known: frozenset[int]
 
     def rows(self, ids: IntArray) -> IntArray:
-        """Return the row of each annotation id, -1 where there is no box with it."""
+        """Return the row of each annotation id, -1 if there is no box with it."""
         order = np.argsort(self.annotation, kind="stable")
         ordered = np.append(self.annotation[order], np.iinfo(np.int64).max)
         place = np.searchsorted(ordered, ids)
@@ -79,7 +79,7 @@ def read_coco_boxes(path: str | os.PathLike[str], ids: IntArray) -> CocoBoxes:
     Raises
     ------
     InputError
-        Where the file is none of COCO instances, or lacks an image.
+        If the file does not hold COCO instances, or lacks an image.
     """
     coco = _index(path)
     file = str(path)
@@ -113,7 +113,7 @@ def read_coco_boxes(path: str | os.PathLike[str], ids: IntArray) -> CocoBoxes:
 
 
 def _index(path: str | os.PathLike[str]) -> Any:
-    """Load the file with good messages, and let pycocotools index it."""
+    """Load the file with clear error messages, and index it with pycocotools."""
     from pycocotools.coco import COCO
 
     value = load(path).value
@@ -147,7 +147,7 @@ def _size(file: str, info: dict[str, Any]) -> tuple[int, int]:
 
 def _id(file: str, row: dict[str, Any]) -> int:
     if type(row["id"]) is not int or abs(row["id"]) > EXACT:
-        raise InputError(f"{_where(file, row)}: id: is no whole number of COCO")
+        raise InputError(f"{_where(file, row)}: id: is not a valid COCO id")
     return int(row["id"])
 
 
@@ -160,8 +160,8 @@ def _labels(file: str, rows: list[dict[str, Any]]) -> IntArray:
     for row in rows:
         if row.get("category_id") not in table:
             raise InputError(
-                f"{_where(file, row)}: category_id: {shown(row.get('category_id'))} is no category "
-                "of COCO; they are 1 to 90"
+                f"{_where(file, row)}: category_id: {shown(row.get('category_id'))} is not a COCO "
+                "category; they are 1 to 90"
             )
     return np.array([table[row["category_id"]] for row in rows], dtype=np.int64)
 
@@ -195,7 +195,7 @@ def _area(row: dict[str, Any]) -> float:
 
 
 def _clipped(xywh: FloatArray, sizes: IntArray) -> FloatArray:
-    """Turn x, y, width, height to corners inside the image."""
+    """Convert x, y, width, height to corners clipped to the image."""
     corners = np.concatenate([xywh[:, :2], xywh[:, :2] + np.maximum(0, xywh[:, 2:] - 1)], axis=1)
     last = np.tile(sizes - 1.0, (1, 2))
     return np.asarray(np.minimum(last, np.maximum(0, corners)))

@@ -1,7 +1,7 @@
 """Columns of :class:`~diaghoi.data.scenes.Scenes` from the values of V-COCO result dicts.
 
-The full test set has 316,000 dicts and 16 million (action, role) predictions; so the columns are
-laid out once and filled in chunks, and whole numbers are as small as they fit.
+The full test set has 316,000 dicts and 16 million (action, role) predictions, so the columns are
+allocated once and filled in chunks, with the smallest integer types that fit.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class _Boxes:
     Parameters
     ----------
     number : (N, 25) int8 array
-        Box of each role, -1 where it has none.
+        Box of each role, -1 if it has none.
     first : (N, 25) bool array
         Whether a role is the first with its box.
     count : (N,) int array
@@ -59,11 +59,11 @@ class _Boxes:
     count: IntArray
 
 
-class Columns:
+class SceneColumns:
     """The tables of boxes, pairs and triplets, filled chunk by chunk.
 
     In each dict the box of the person comes first, then its distinct role boxes; a pair is a
-    distinct (person, role box or none), both in the order of first use; triplets stand in official
+    distinct (person, role box or none), both in the order of first use; triplets are in official
     class order, without those whose score is NaN.
 
     Parameters
@@ -75,7 +75,7 @@ class Columns:
     image : (D,) int array
         Image of each dict, ascending.
     position : sequence of int
-        Where each dict stands in the file, for messages.
+        Index of each dict in the file, for messages.
     origin : {0, 1}
         Whether boxes are counted from zero or one.
     """
@@ -92,7 +92,7 @@ class Columns:
         self.file, self.names, self.image, self.position = file, names, image, position
         self.origin = origin
         most = len(image) * len(roles().keys)
-        # Pages that are never written to cost no memory.
+        # The upper limit: memory pages that are never written to cost nothing.
         self.triplet_pair = np.empty(most, dtype=np.int32)
         self.triplet_verb = np.empty(most, dtype=np.int8)
         self.triplet_score = np.empty(most, dtype=np.float64)
@@ -115,12 +115,12 @@ class Columns:
         Raises
         ------
         InputError
-            For infinite scores, and boxes that are no boxes.
+            For infinite scores and invalid boxes.
         """
         role = values.role
-        told = ~np.isnan(role[4])
-        boxed = told & ~_empty(role)
-        self._check(start, values, told, boxed)
+        predicted = ~np.isnan(role[4])
+        boxed = predicted & ~_empty(role)
+        self._check(start, values, predicted, boxed)
         boxes = _distinct_in_rows(role, boxed)
         base = self.boxes + np.cumsum(boxes.count + 1) - (boxes.count + 1)
         self._add_boxes(start, values.person, role, boxes)
@@ -129,7 +129,7 @@ class Columns:
         action = np.where(np.isnan(action), score, action)
         self._add_pairs(base, score, action, boxes)
 
-    def _check(self, start: int, values: Values, told: BoolArray, boxed: BoolArray) -> None:
+    def _check(self, start: int, values: Values, predicted: BoolArray, boxed: BoolArray) -> None:
         known = roles()
         infinite = np.isinf(_by_class(values.agent, values.role[4]))
         if infinite.any():
@@ -177,11 +177,11 @@ class Columns:
     def _add_pairs(self, base: IntArray, score: Array, action: Array, boxes: _Boxes) -> None:
         """Append pairs and triplets; ``base`` is the row of each dict's person."""
         classes = len(roles().keys)
-        told = ~np.isnan(score)
+        predicted = ~np.isnan(score)
         box = np.full(score.shape, -1, dtype=np.int8)
         box[:, roles().roles] = boxes.number
-        # The pair without an object stands where a class first uses it, among those with one.
-        alone = told & (box < 0)
+        # The pair without an object comes at its first use, between the pairs with one.
+        alone = predicted & (box < 0)
         has_alone = np.asarray(alone.any(axis=1))
         used_at = np.where(has_alone, alone.argmax(axis=1), classes)
         before = (boxes.first & (roles().roles < used_at[:, None])).sum(axis=1)
@@ -193,20 +193,22 @@ class Columns:
         human = np.repeat(base, count)
         place = np.arange(len(human)) - np.repeat(start - self.pairs, count)
         alone_at = np.repeat(np.where(has_alone, before, classes), count)
-        thing = human + 1 + place - (place > alone_at)
+        object_box = human + 1 + place - (place > alone_at)
         self.parts["pair_human"].append(human.astype(np.int32))
-        self.parts["pair_object"].append(np.where(place == alone_at, -1, thing).astype(np.int32))
+        self.parts["pair_object"].append(
+            np.where(place == alone_at, -1, object_box).astype(np.int32)
+        )
         self.pairs += len(human)
 
-        rows = slice(self.triplets, self.triplets + int(told.sum()))
-        self.triplet_pair[rows] = pair[told]
-        self.triplet_verb[rows] = np.nonzero(told)[1]
-        self.triplet_score[rows] = score[told]
-        self.triplet_action_score[rows] = action[told]
+        rows = slice(self.triplets, self.triplets + int(predicted.sum()))
+        self.triplet_pair[rows] = pair[predicted]
+        self.triplet_verb[rows] = np.nonzero(predicted)[1]
+        self.triplet_score[rows] = score[predicted]
+        self.triplet_action_score[rows] = action[predicted]
         self.triplets = rows.stop
 
     def scenes(self, vocabulary: Vocabulary, notes: tuple[str, ...]) -> Scenes:
-        """Return what was added."""
+        """Return the scenes of all dicts added."""
         joined: dict[str, Any] = {
             key: np.concatenate(parts) if parts else np.zeros((0, 4) if "xyxy" in key else 0)
             for key, parts in self.parts.items()
@@ -226,7 +228,7 @@ class Columns:
 
 
 def _by_class(agent: Array, role: Array) -> Array:
-    """Put agents and roles into official class order."""
+    """Arrange agents and roles in official class order."""
     score = np.empty((len(agent), len(roles().keys)))
     score[:, roles().agents] = agent
     score[:, roles().roles] = role

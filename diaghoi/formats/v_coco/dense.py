@@ -3,12 +3,12 @@
 As in :mod:`diaghoi.formats.dense_arrays`, but ``verb_scores`` are (P, 25) for the roles in official
 order; or (P, 26) for the actions, each score then holding for all roles of its action; or (P, 29)
 as QPIC numbers its verbs: roles, and the actions that have none; or (P, 51) for all classes of the
-vocabulary. NaN says that nothing is predicted. ``obj_ids`` may be -1 where there is no object, and
+vocabulary. NaN means no prediction. ``obj_ids`` may be -1 if there is no object, and
 ``labels`` -1 where the category is not known. Nothing is cut.
 
-Who does an action (the agent) appears once for each person box, with the highest score among the
-person's pairs: of the agent where the array has it, else of the action. Files of the official
-evaluator repeat the agent in every pair, and its agent AP counts the duplicates.
+The agent of an action appears once per person box, with the highest score among the person's pairs:
+that of the agent if the array has it, else that of the action. Files of the official evaluator
+repeat the agent in every pair, and its agent AP counts the duplicates.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ def read_v_coco_arrays(content: Content, options: Options) -> Scenes:
     Parameters
     ----------
     content : Content
-        A list of one dict an image, or one array a key.
+        A list of one dict per image, or one array per key.
     options : Options
         For V-COCO.
 
     Returns
     -------
     Scenes
-        Pairs with an object have the highest score of their roles; triplets stand in the order of
+        Pairs with an object have the highest score of their roles; triplets are in the order of
         pairs and classes.
 
     Raises
@@ -61,7 +61,7 @@ def read_v_coco_arrays(content: Content, options: Options) -> Scenes:
     columns = DenseColumns(images)
     boxes, rows = columns.column("boxes", width=4)
     human, pair_rows = _box_rows(columns, "sub_ids", rows)
-    objects, _ = _box_rows(columns, "obj_ids", rows, optional=True)
+    object_box, _ = _box_rows(columns, "obj_ids", rows, optional=True)
     label, notes = _labels(columns, human, options)
     scores = _by_class(columns, "verb_scores")
     actions = scores
@@ -77,7 +77,7 @@ def read_v_coco_arrays(content: Content, options: Options) -> Scenes:
         box_xyxy=check_boxes(rows, boxes, "", origin=options.origin_or(0)),
         box_label=label,
         box_score=box_scores(columns),
-        **_tables(_Pairs(human, objects, pair_rows.image, scores, actions), len(rows)),
+        **_tables(_Pairs(human, object_box, pair_rows.image, scores, actions), len(rows)),
         source=content.file,
         notes=images.notes + notes,
     )
@@ -152,23 +152,23 @@ class _Pairs:
     """The pairs of the file with their scores by class."""
 
     human: IntArray
-    objects: IntArray
+    object_box: IntArray
     image: IntArray
     scores: Array
     actions: Array
 
 
 def _tables(pairs: _Pairs, boxes: int) -> dict[str, Any]:
-    """Make the tables of pairs and triplets: agents go to a pair of their person alone."""
+    """Make the tables of pairs and triplets; agents belong to a pair without an object."""
     agent = np.isin(np.arange(pairs.scores.shape[1]), roles().agents)
-    scored = ~np.isnan(pairs.scores)
-    row, verb = np.nonzero(scored & ~agent)
+    predicted = ~np.isnan(pairs.scores)
+    row, verb = np.nonzero(predicted & ~agent)
     score, action = pairs.scores[row, verb], pairs.actions[row, verb]
-    person, doing, agent_score, agent_action = _agents(pairs, scored & agent)
+    person, doing, agent_score, agent_action = _agents(pairs, predicted & agent)
 
     alone = np.full(boxes, -1, dtype=np.int64)
-    without = np.flatnonzero(pairs.objects < 0)[::-1]
-    alone[pairs.human[without]] = without  # the last assignment, the first such pair, holds
+    without = np.flatnonzero(pairs.object_box < 0)[::-1]
+    alone[pairs.human[without]] = without  # NumPy keeps the last assignment: the first such pair
     first, _ = distinct(person)
     new = person[first][alone[person[first]] < 0]
     old = len(pairs.human)
@@ -185,7 +185,7 @@ def _tables(pairs: _Pairs, boxes: int) -> dict[str, Any]:
     by_class = np.argsort(pair * len(agent) + verb, kind="stable")
     return {
         "pair_human": np.concatenate([pairs.human, new])[order],
-        "pair_object": np.concatenate([pairs.objects, np.full(len(new), -1)])[order],
+        "pair_object": np.concatenate([pairs.object_box, np.full(len(new), -1)])[order],
         "pair_score": np.concatenate([_pair_scores(pairs), np.full(len(new), np.nan)])[order],
         "triplet_pair": pair[by_class],
         "triplet_verb": verb[by_class],
@@ -194,12 +194,12 @@ def _tables(pairs: _Pairs, boxes: int) -> dict[str, Any]:
     }
 
 
-def _agents(pairs: _Pairs, scored: Array) -> tuple[IntArray, IntArray, Array, Array]:
-    """List who does what: person box, class, score and action score."""
-    row, verb = np.nonzero(scored)
+def _agents(pairs: _Pairs, predicted: Array) -> tuple[IntArray, IntArray, Array, Array]:
+    """List the agents: person box, class, score and action score."""
+    row, verb = np.nonzero(predicted)
     person = pairs.human[row]
     score, action = pairs.scores[row, verb], pairs.actions[row, verb]
-    first, number = distinct(person * np.int64(scored.shape[1]) + verb)
+    first, number = distinct(person * np.int64(predicted.shape[1]) + verb)
     best, best_action = np.full((2, len(first)), -np.inf)
     np.maximum.at(best, number, score)
     np.fmax.at(best_action, number, action)
@@ -210,4 +210,4 @@ def _pair_scores(pairs: _Pairs) -> Array:
     """Score pairs with an object by their highest role."""
     best = np.fmax.reduce(pairs.scores[:, roles().roles], axis=1, initial=-np.inf)
     best[np.isinf(best)] = 0.0
-    return np.where(pairs.objects < 0, np.nan, best)
+    return np.where(pairs.object_box < 0, np.nan, best)

@@ -1,7 +1,7 @@
-"""What all V-COCO formats share: actions, roles, the names of keys and of images.
+"""Shared by all V-COCO formats: actions, roles, the names of keys and images.
 
-Everything follows from the vocabulary :func:`~diaghoi.data.vocabulary.v_coco`, whose 51 verbs are
-the combinations of an action and a role in official order: ``hold agent``, ``hold obj`` ...
+Everything is derived from the vocabulary :func:`~diaghoi.data.vocabulary.v_coco`, whose 51 verbs
+are the combinations of an action and a role in official order: ``hold agent``, ``hold obj`` ...
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def image_number(value: Any) -> str:
     Returns
     -------
     str
-        ``"165"``; empty where there is no number.
+        ``"165"``; empty if there is no number.
     """
     if isinstance(value, bytes):
         value = value.decode("ascii", errors="replace")

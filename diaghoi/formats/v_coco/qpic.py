@@ -1,10 +1,10 @@
 """V-COCO annotations as QPIC and its descendants convert them: ``test_vcoco.json``.
 
-The layout is that of ``test_hico.json``: one dict an image with ``file_name``, ``annotations`` and
+The layout is that of ``test_hico.json``: one dict per image with ``file_name``, ``annotations`` and
 ``hoi_annotation``. Verbs are 0-28, the roles of all actions in official order, and the action
-itself where it has no role; ``object_id`` is -1 where there is no box. Who does an action is not
-listed apart but follows from its roles. Boxes are COCO's with x2 = x1 + width, where the official
-evaluator takes x2 = x1 + width - 1 and clips to the image.
+itself if it has no role; ``object_id`` is -1 for no box. Agents are not listed separately but
+follow from the roles. Boxes are COCO's with x2 = x1 + width, whereas the official evaluator uses
+x2 = x1 + width - 1 and clips to the image.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from diaghoi.data.scenes import Scenes
 from diaghoi.exceptions import InputError
 from diaghoi.formats.base import Options
 from diaghoi.formats.columns.checks import check_amount
-from diaghoi.formats.columns.listed import Layout, read_listed
+from diaghoi.formats.columns.listed import ListLayout, read_listed
 from diaghoi.formats.containers.content import Content
 from diaghoi.formats.v_coco.keys import image_number, roles
 
@@ -41,31 +41,31 @@ def is_v_coco(content: Content) -> bool:
 
 
 def _is_missing(number: Any) -> bool:
-    # An array has no truth value.
+    # An array from a hostile file has no truth value.
     return isinstance(number, int | float | np.number) and bool(number == -1)
 
 
 def read_qpic(content: Content, options: Options) -> Scenes:
-    """Read the annotations, and add who does each action.
+    """Read the annotations, and add the agents of actions.
 
     Parameters
     ----------
     content : Content
-        A list of one dict an image.
+        A list of one dict per image.
     options : Options
         For V-COCO.
 
     Returns
     -------
     Scenes
-        Triplets in the order of person, action and role; people who do nothing are ignored.
+        Triplets in the order of person, action and role; people without actions are ignored.
 
     Raises
     ------
     InputError
         As :func:`~diaghoi.formats.columns.listed.read_listed`, and for images without a number.
     """
-    layout = Layout(
+    layout = ListLayout(
         name="file_name",
         boxes="annotations",
         triplets="hoi_annotation",
@@ -111,21 +111,21 @@ def _with_agents(scenes: Scenes) -> Scenes:
     """Add one agent triplet for each person and action, and sort by person and class."""
     known = roles()
     human = scenes.pair_human[scenes.triplet_pair].astype(np.int64)
-    thing = scenes.pair_object[scenes.triplet_pair].astype(np.int64)
+    object_box = scenes.pair_object[scenes.triplet_pair].astype(np.int64)
     verb = scenes.triplet_verb.astype(np.int64)
     agent = known.agents[known.action[verb]]
     role = agent != verb
     doing, _ = distinct(human * len(known.keys) + agent)
     human = np.concatenate([human[doing], human[role]])
     verb = np.concatenate([agent[doing], verb[role]])
-    thing = np.concatenate([np.full(len(doing), -1), thing[role]])
+    object_box = np.concatenate([np.full(len(doing), -1), object_box[role]])
     order = np.argsort(human * len(known.keys) + verb, kind="stable")
-    human, verb, thing = human[order], verb[order], thing[order]
-    first, pair = distinct(human * np.int64(len(scenes.box_image) + 1) + thing + 1)
+    human, verb, object_box = human[order], verb[order], object_box[order]
+    first, pair = distinct(human * np.int64(len(scenes.box_image) + 1) + object_box + 1)
     return replace(
         scenes,
         pair_human=human[first],
-        pair_object=thing[first],
+        pair_object=object_box[first],
         triplet_pair=pair,
         triplet_verb=verb,
     )

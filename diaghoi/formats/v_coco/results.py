@@ -1,10 +1,10 @@
-"""V-COCO predictions in the official layout: a list of one dict a pair, or a person.
+"""V-COCO predictions in the official layout: one dict per pair or person.
 
 ``image_id``; ``person_box`` [x1, y1, x2, y2]; for each of the 26 actions ``<action>_agent``, the
 score that the person does it; for each of its roles ``<action>_<role>``, [x1, y1, x2, y2, score]. A
-role box of zeros or NaNs says that there is no such box, a score of NaN that nothing is predicted.
-In a pickle, or as JSON, where ``null`` may stand for NaN. The ``CacheTemplate`` of UPT and its
-descendants supplies keys that a dict does not have: score 0, and for roles a tiny box.
+role box of zeros or NaNs means no box, a score of NaN no prediction. Stored as a pickle, or as JSON
+with ``null`` or NaN. The ``CacheTemplate`` of UPT and its descendants supplies the missing keys of
+a dict: score 0, and a tiny box for roles.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from diaghoi.formats.base import Format, Kind, Options
 from diaghoi.formats.columns.checks import check_amount, shown
 from diaghoi.formats.containers.content import Content
 from diaghoi.formats.containers.safe_types import CacheTemplate
-from diaghoi.formats.v_coco.columns import Columns, Values
+from diaghoi.formats.v_coco.columns import SceneColumns, Values
 from diaghoi.formats.v_coco.keys import image_number, roles
 
 _CHUNK = 4096
@@ -50,7 +50,7 @@ def _read(content: Content, kind: Kind, options: Options) -> Scenes:
         position = np.argsort(image, kind="stable")
         image = image[position]
         dicts = list(map(dicts.__getitem__, position.tolist()))
-    columns = Columns(file, names, image, position, origin=options.origin_or(0))
+    columns = SceneColumns(file, names, image, position, origin=options.origin_or(0))
     completed = False
     for start in range(0, len(dicts), _CHUNK):
         rows = dicts[start : start + _CHUNK]
@@ -119,7 +119,7 @@ def _numbered(file: str, ids: list[Any]) -> tuple[list[str], IntArray]:
 
 
 def _single(value: Any) -> Any:
-    """Take an image number out of an array or a list of one; None for what is no such thing."""
+    """Unwrap an image number from an array or list of one; None for anything else."""
     found = value.reshape(-1).tolist() if isinstance(value, np.ndarray) else value
     if isinstance(found, list | tuple):
         found = found[0] if len(found) == 1 else None
@@ -132,7 +132,7 @@ _DEFAULTS = {
 
 
 def _complete(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Fill the gaps of a CacheTemplate at once instead of calling it for every key."""
+    """Fill in the defaults of a CacheTemplate at once: calling it for every key is slow."""
     return [_DEFAULTS | row if type(row) is CacheTemplate else row for row in rows]
 
 
@@ -144,7 +144,7 @@ _roles = itemgetter(*_role_keys)
 
 
 def _values(rows: Sequence[dict[str, Any]]) -> Values:
-    """Turn dicts to arrays without a Python call for each value."""
+    """Convert dicts to arrays without a Python call for each value."""
     n, agents, others = len(rows), len(_agent_keys), len(_role_keys)
     people = list(map(_person, rows))
     parts = list(chain.from_iterable(map(_roles, rows)))
@@ -158,7 +158,7 @@ def _values(rows: Sequence[dict[str, Any]]) -> Values:
     return Values(person=person.reshape(n, 4), agent=agent.reshape(n, agents), role=role)
 
 
-def _blame(columns: Columns, rows: Sequence[dict[str, Any]], start: int) -> NoReturn:
+def _blame(columns: SceneColumns, rows: Sequence[dict[str, Any]], start: int) -> NoReturn:
     """Find the first value that cannot be read."""
     for n, row in enumerate(rows):
         for key in ("person_box", *roles().keys):

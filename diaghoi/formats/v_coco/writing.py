@@ -19,23 +19,23 @@ _CHUNK = 4096
 
 
 def write_v_coco(path: str | os.PathLike[str], scenes: Scenes) -> None:
-    """Write the pickle of the official evaluator: one dict a pair or person.
+    """Write the pickle of the official evaluator: one dict per pair or person.
 
     Parameters
     ----------
     path : path
         The file; it appears complete or not at all.
     scenes : Scenes
-        Predictions. Every person box gets a dict; where a person has several predictions of the
-        same class, the second goes to a second dict, and so on. Classes that are not predicted get
-        NaN, and role boxes that are not there zeros. Images without boxes, scores of boxes and
-        pairs, and object categories have no place in the format.
+        Predictions. Every person box gets a dict; if a person has several predictions of the same
+        class, the second goes to a second dict, and so on. Classes without a prediction get NaN,
+        and missing role boxes zeros. The format cannot store images without boxes, scores of boxes
+        and pairs, and object categories.
 
     Raises
     ------
     InputError
-        Where the scenes are no predictions on V-COCO, an image has no number, or the file cannot
-        be written.
+        If the scenes are not predictions on V-COCO, an image has no number, or the file cannot be
+        written.
     """
     known, source = roles(), scenes.source or "these scenes"
     if scenes.vocabulary.agents is None or scenes.vocabulary.name != "v-coco":
@@ -87,8 +87,8 @@ def _values(scenes: Scenes, triplets: IntArray, row: IntArray, total: int) -> li
     score = scenes.scores[triplets]
     dense = np.full((len(known.keys), total, 5), np.nan)
     dense[verb, row, 4] = score
-    thing = scenes.pair_object[scenes.triplet_pair[triplets]]
-    box = np.where(thing[:, None] < 0, 0.0, scenes.box_xyxy[thing])
+    object_box = scenes.pair_object[scenes.triplet_pair[triplets]]
+    box = np.where(object_box[:, None] < 0, 0.0, scenes.box_xyxy[object_box])
     dense[verb, row, :4] = box
     agents = set(known.agents.tolist())
     return [

@@ -610,11 +610,11 @@ BAD: list[tuple[tuple[object, ...], str]] = [
     (("--model", "http://h/v1"), "--model 'http://h/v1': give URL,MODEL"),
     (("--model", "http://u:p@h/v1,m"), "holds a password"),
     (("--model", "http://h/v1,m,NO_SUCH"), "NO_SUCH is not set"),
-    (("--images", "nowhere"), "nowhere: there is no such folder"),
+    (("--images", "nowhere"), "nowhere: no such folder"),
     (("--images", "questions.json"), "questions.json: is a file"),
     (("--images", "empty"), "has none of the 12 pictures of questions.json"),
-    (("--out", "questions.json"), "would overwrite what is read"),
-    (("--out", "no/a.jsonl"), "there is no folder no"),
+    (("--out", "questions.json"), "would overwrite an input file"),
+    (("--out", "no/a.jsonl"), "the folder no does not exist"),
     (("--out", "empty"), "it is a folder"),
     (("--out", "notes.txt"), "notes.txt: line 1: b'my notes' is not a line of answers"),
     (("--out", "foreign.jsonl"), "line 1: was not written by this command; give another --out"),
@@ -626,7 +626,7 @@ BAD: list[tuple[tuple[object, ...], str]] = [
     (("--detections", "no.json"), "no.json: No such file"),
     (("--detections", "foreign.jsonl", "--setting", "1"), "people are found first in setting 3"),
     (("--price", "a"), "give the price of a million tokens"),
-    (("--json", "questions.json"), "would overwrite what is read"),
+    (("--json", "questions.json"), "would overwrite an input file"),
     (("--dataset", "hico"), "did you mean 'hico-det'"),
 ]
 

@@ -335,12 +335,12 @@ def test_a_quality_sheet_needs_jinja2_before_anything_is_read(
     [
         ((), "give at least one --judge"),
         (("--judge", "no.csv"), "--judge 'no.csv': there is no such file"),
-        (("--judge", "http://x/v1,m"), "models judge by pictures; give the folder with them"),
+        (("--judge", "http://x/v1,m"), "models judge pictures; give the folder"),
         (("--judge", "http://x/v1"), "--judge 'http://x/v1': give URL,MODEL"),
-        (("--judge", "time-sensitive", "--images", "none"), "none: there is no such folder"),
+        (("--judge", "time-sensitive", "--images", "none"), "none: no such folder"),
         (("--judge", "time-sensitive", "--dataset", "hico"), "unknown data set 'hico'"),
         (("--judge", "similarity:no.csv"), "no.csv"),
-        (("--judge", "time-sensitive", "--json", "gt.npz"), "would overwrite what is read"),
+        (("--judge", "time-sensitive", "--json", "gt.npz"), "would overwrite an input file"),
     ],
 )
 def test_bad_input_is_one_line_and_leaves_nothing(
@@ -366,7 +366,7 @@ def test_the_verdicts_that_are_read_are_not_overwritten(run: Run, annotations: P
     run(*words, "time-sensitive")
     done = run(*words, "b/verdicts.csv")
     assert done.code == 2
-    assert "would overwrite what is read" in done.err
+    assert "would overwrite an input file" in done.err
 
 
 def test_annotations_of_every_data_set_do(run: Run, shared: Path, alone: Path) -> None:

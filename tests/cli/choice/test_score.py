@@ -188,7 +188,7 @@ BAD: list[tuple[list[str], str]] = [
     (["score", "{asked}", "no.jsonl"], "no.jsonl: No such file"),
     (["score", "{answers}", "{asked}"], "holds no questions"),
     (["score", "{asked}", "{predictions}"], "holds no answers"),
-    (["score", "{asked}", "{answers}", "--json", "{asked}"], "would overwrite what is read"),
+    (["score", "{asked}", "{answers}", "--json", "{asked}"], "would overwrite an input file"),
     (["score", "{asked}", "{answers}", "--class-table", "t.txt"], "t.txt: tables are written as"),
     (["detect", "{asked}", "{predictions}", "--threshold", "nan"], "threshold nan: not a score"),
     (
@@ -202,11 +202,11 @@ BAD: list[tuple[list[str], str]] = [
     (["detect", "{asked}", "{predictions}", "--match", "pair"], "has no boxes of person and obj"),
     (
         ["detect", "{asked}", "{predictions}", "--top", "3", "--threshold", "0.5"],
-        "--top and --threshold: are ways to choose triplets; give one of them",
+        "--top and --threshold: choose triplets in different ways; give only one",
     ),
     (["compare", "{asked}", "{answers}", "{answers}"], "label 'model': used for two models"),
-    (["compare", "{asked}", "{answers}", "--labels", "a,b"], "--labels a,b: tells of 2 models"),
-    (["compare", "{asked}", "{answers}", "--significance"], "there is one; give at least two"),
+    (["compare", "{asked}", "{answers}", "--labels", "a,b"], "--labels a,b: has 2 values"),
+    (["compare", "{asked}", "{answers}", "--significance"], "only one is given; give two or more"),
     (["compare", "{asked}", "{answers}", "--format", "tex"], "give one of text, markdown"),
 ]
 

@@ -286,7 +286,7 @@ def test_damaged_pickles(saved, predictions, tmp_path):
         with pytest.raises(InputError, match=r"cut\.pkl: "):
             recognise(path)
     path.write_bytes(whole + whole)
-    with pytest.raises(InputError, match="more after the first pickle"):
+    with pytest.raises(InputError, match="more data after the first pickle"):
         recognise(path)
 
 

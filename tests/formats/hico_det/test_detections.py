@@ -60,7 +60,7 @@ def test_missing_files(folder):
 
 def test_too_many_files(folder):
     (folder / "detections_81.mat").touch()
-    with pytest.raises(InputError, match=r"more files than objects: detections_81\.mat"):
+    with pytest.raises(InputError, match=r"has more files than objects: detections_81\.mat"):
         read_predictions(folder)
 
 
@@ -92,7 +92,7 @@ def test_bad_files(folder):
     ):
         read_predictions(folder)
     change(folder, 4, np.zeros((2, 2)))
-    with pytest.raises(InputError, match="'all_boxes' is no cell array of classes x images"):
+    with pytest.raises(InputError, match="'all_boxes' is not a cell array of classes x images"):
         read_predictions(folder)
     change(folder, 4, empty(4), "boxes")
     with pytest.raises(InputError, match="the variable 'all_boxes' is missing"):
@@ -110,7 +110,7 @@ def test_files_in_another_order(tmp_path):
             cells[3, 2] = np.array([[1, 2, 3, 4, 5, 6, 7, 8, 0.5]])
         change(tmp_path, number, cells)
     misfit = r"detections_02\.mat: all_boxes: has 10 rows, but 'bicycle' has 14 HOI classes"
-    with pytest.raises(InputError, match=f"{misfit}; the files fit hico80: say so with --objects"):
+    with pytest.raises(InputError, match=f"{misfit}; the files fit hico80: give --objects hico80"):
         read_predictions(tmp_path)
     scenes = read_predictions(tmp_path, objects="hico80")
     assert scenes.box_label.tolist() == [0, 1]

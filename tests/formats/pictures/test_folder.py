@@ -152,7 +152,7 @@ def test_a_picture_that_the_camera_turned_is_shown_as_it_was_annotated(folder) -
 
 
 def test_the_folder_must_be_there(folder) -> None:
-    with pytest.raises(InputError, match="there is no such folder; give the folder with the pict"):
+    with pytest.raises(InputError, match="no such folder; give the folder with the pict"):
         Pictures(folder / "none")
     with pytest.raises(InputError, match="is a file; give the folder"):
         Pictures(put(folder / "a.png"))

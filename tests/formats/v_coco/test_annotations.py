@@ -89,7 +89,7 @@ def test_options(tmp_path):
         read_annotations(path, instances=instances, ids=tmp_path / "no.ids")
     other = tmp_path / "x.npz"
     write(other, read_annotations(path, instances=instances, ids=ids))
-    with pytest.raises(InputError, match="--ids is for V-COCO annotations, official layout, and"):
+    with pytest.raises(InputError, match="--ids is for V-COCO annotations, official layout, but"):
         read_annotations(other, ids=ids)
 
 
@@ -191,7 +191,7 @@ BAD_INSTANCES = {
     ),
     "size": (lambda c: c["images"][0].update(width=None), "image 7: width None, height 80; the si"),
     "no size": (lambda c: c["images"][0].update(width=0), "image 7: width 0, height 80; the size"),
-    "category": (box(0, category_id=12), "annotation 70: category_id: 12 is no category of COCO"),
+    "category": (box(0, category_id=12), "annotation 70: category_id: 12 is not a COCO category"),
     "box of three": (box(1, bbox=[1, 2, 3]), "image 7: annotation 71: bbox: [1, 2, 3] is not four"),
     "NaN": (box(1, bbox=[1, 2, 3, float("nan")]), "annotation 71: bbox: [1, 2, 3, nan] is not fou"),
     "no box": (lambda c: c["annotations"][1].pop("bbox"), "annotation 71: bbox: None is not four"),
@@ -211,7 +211,7 @@ def test_bad_instances(case, tmp_path):
 @pytest.mark.parametrize(
     ("ids", "expected"),
     [
-        ([], "no image ids in it; give the .ids file of the split, one id a line"),
+        ([], "no image ids in it; give the .ids file of the split, one id per line"),
         (["7.jpg"], "'7.jpg' is not an image id; give the .ids file"),
         ([7, 7], "image 7 is listed twice; list every image once"),
         ([7, 9], "image 9 is not annotated in "),

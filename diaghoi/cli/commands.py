@@ -45,20 +45,20 @@ def root(
         typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version."),
     ] = False,
 ) -> None:
-    """Diagnose human-object interaction detectors: which errors they make, what each one costs."""
+    """Diagnose human-object interaction detectors: which errors they make and what each costs."""
 
 
 app.command(cls=HintingCommand)(report)
-app.command(cls=HintingCommand, short_help="Set detectors side by side in tables.")(compare)
+app.command(cls=HintingCommand, short_help="Compare detectors side by side in tables.")(compare)
 app.command(cls=HintingCommand)(inspect)
 app.command()(convert)
 app.command()(demo)
 app.command(short_help="Draw the figures of a study, for a paper.")(figures)
 app.command(cls=HintingCommand, short_help="Draw the worst cases of each error.")(gallery)
-app.command(short_help="See how detectors do on corrupted pictures.")(robustness)
-app.command(cls=HintingCommand, short_help="Give credit for what comes close in meaning.")(semantic)
-app.command(short_help="Corrupt pictures in the 20 ways of RoHOI.")(corrupt)
+app.command(short_help="Evaluate detectors on corrupted pictures.")(robustness)
+app.command(cls=HintingCommand, short_help="Evaluate with credit for similar classes.")(semantic)
+app.command(short_help="Apply the 20 corruptions of RoHOI to pictures.")(corrupt)
 app.add_typer(dataset, name="dataset")
 app.add_typer(similarity, name="similarity")
-app.add_typer(choice, name="choice", short_help="Multiple-choice questions, asked and scored.")
+app.add_typer(choice, name="choice", short_help="Ask and score multiple-choice questions.")
 app.add_typer(config, name="config")

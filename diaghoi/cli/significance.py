@@ -1,0 +1,109 @@
+"""``--significance``: permutation tests of each model against the first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from math import floor
+from typing import Annotated, NamedTuple, TypeVar
+
+import typer
+
+from diaghoi.cli import options
+from diaghoi.cli.progress import Progress
+from diaghoi.comparison.comparison import Comparison
+from diaghoi.exceptions import InputError
+from diaghoi.statistics.significance import Difference, corrected, level_of
+
+Run = TypeVar("Run")
+
+Significance = Annotated[
+    bool,
+    typer.Option(
+        "--significance", help="Test each model against the first.", rich_help_panel=options.SURE
+    ),
+]
+
+
+class SignificanceOptions(NamedTuple):
+    """Settings of the tests of models against the first."""
+
+    resamples: int
+    confidence: float
+    seed: int
+
+
+def significance_options(
+    significance: bool, resamples: int, confidence: float, seed: int
+) -> SignificanceOptions | None:
+    """Collect how models are tested, if they are.
+
+    Raises
+    ------
+    InputError
+        For fewer than two resamples.
+    """
+    if not significance:
+        return None
+    if resamples < 2:
+        raise InputError(f"--resamples {resamples}: give at least two resamples, usually 1000")
+    return SignificanceOptions(resamples, confidence, seed)
+
+
+def with_tests(
+    comparison: Comparison,
+    runs: Sequence[Run],
+    compare: Callable[..., list[Difference]],
+    tests: SignificanceOptions,
+    bar: Progress,
+) -> Comparison:
+    """Test each model against the first, correct for all comparisons, and add the differences.
+
+    Parameters
+    ----------
+    comparison : Comparison
+        The models side by side.
+    runs : sequence
+        The diagnosis, or other evaluation, of each model.
+    compare : callable
+        Tests two runs, as :func:`diaghoi.statistics.significance.compare_pair` does diagnoses.
+    tests : SignificanceOptions
+        Settings of the tests.
+    bar : Progress
+        Shows which model is tested.
+
+    Raises
+    ------
+    InputError
+        For fewer than two models.
+    """
+    if len(runs) < 2:
+        raise InputError("--significance: compares models, but only one is given; give two or more")
+    found: list[Difference] = []
+    for model, run in zip(comparison.models[1:], runs[1:], strict=True):
+        bar.start(f"testing {model.label}", total=2 * tests.resamples)
+        found += compare(
+            runs[0],
+            run,
+            tests.resamples,
+            seed=tests.seed,
+            confidence=tests.confidence,
+            progress=bar.advance,
+        )
+    differences = corrected(found, tests.confidence)
+    tested = comparison.with_differences(differences, level_of(tests.confidence))
+    return replace(tested, notes=(*_too_few(len(differences), tests), *comparison.notes))
+
+
+def _too_few(comparisons: int, tests: SignificanceOptions) -> list[str]:
+    """Note where so few resamples cannot show any difference, however large."""
+    level = level_of(tests.confidence)
+    # The smallest p-value is 1 / (1 + resamples).
+    needed = floor(comparisons / level + 1e-6)
+    if tests.resamples >= needed:
+        return []
+    return [
+        f"{tests.resamples:,} exchanges are too few to tell models apart: corrected for "
+        f"{comparisons} comparisons, no p-value can be below {level:g}; give "
+        f"--resamples {needed} or more"
+    ]
