@@ -25,8 +25,8 @@ from diaghoi.plots.labels import fitted
 from diaghoi.plots.legend import legend_above
 from diaghoi.plots.panels import one_panel, set_title
 from diaghoi.plots.style import colour, lighter, paper
-from diaghoi.semantic.confusions import confusions as find_confusions
-from diaghoi.semantic.repairs import Repairs
+from diaghoi.semantic.confusions import costliest_confusions
+from diaghoi.semantic.partial_oracle import PartialOracle
 
 SHOWN = 10  # confusions of a model
 MANY_ROWS = 2  # rows of panels, above which each panel shows half as many confusions
@@ -180,8 +180,8 @@ def _data(source: Source) -> list[ConfusionCost]:
     diagnosis = diagnosis_of(source)
     ledger, vocabulary = diagnosis.ledger, diagnosis.vocabulary
     rows = np.flatnonzero((ledger.row_label == ACTION) & (ledger.row_annotation >= 0))
-    found = find_confusions(
-        Repairs(diagnosis=diagnosis, error="action"),
+    found = costliest_confusions(
+        PartialOracle(diagnosis=diagnosis, error="action"),
         rows,
         vocabulary.class_verb[ledger.row_class[rows]],
         vocabulary.class_verb[ledger.annotation_class[ledger.row_annotation[rows]]],

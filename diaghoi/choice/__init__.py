@@ -1,4 +1,4 @@
-"""Multiple-choice evaluation of models that answer questions and of detectors, on one yardstick.
+"""Multiple-choice evaluation of vision-language models and detectors by the same metrics.
 
 The benchmark of paper 002: a question about an image has right and wrong options, and any number of
 them may be picked.
@@ -9,15 +9,15 @@ from diaghoi.choice.detect import Selection, detected_answers
 from diaghoi.choice.evaluation import ChoiceEvaluation, evaluate_answers
 from diaghoi.choice.people import read_people
 from diaghoi.choice.questions import Question, Questions, read_questions
-from diaghoi.choice.replies import Reading, read_reply
+from diaghoi.choice.replies import ParsedReply, read_reply
 
 __all__ = [
     "Answer",
     "Answers",
     "ChoiceEvaluation",
+    "ParsedReply",
     "Question",
     "Questions",
-    "Reading",
     "Selection",
     "detected_answers",
     "evaluate_answers",

@@ -1,9 +1,10 @@
-"""What a model picked of each question: replies as it wrote them, or chosen options.
+"""The answers of a model to each question: replies as it wrote them, or chosen options.
 
 JSON lines (or one JSON list) of ``{"image": NAME, "question": "QA_0", "options": [...], "reply":
 "A,C"}`` with the options in the order in which the model saw them, or of ``{"image": NAME,
 "question": "QA_0", "chosen": [...]}`` with the texts of the options. ``question`` may be left out
-where the image has one. Also the layout of the published scorer, ``{"NAME": {"QA_0": [texts]}}``.
+where the image has one. Also the layout of the published scorer,
+``{"NAME": {"QA_0": [texts]}}``.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from diaghoi.exceptions import InputError, close_matches, some_of
 from diaghoi.formats.columns.checks import shown
 from diaghoi.formats.containers.content import Content, load
 
-# Options that askers add where a question has fewer than four; picking one picks nothing.
+# Options that evaluators add to questions with fewer than four; picking one picks nothing.
 FILLERS = ("None", "None of the above", "None of these")
 MISSING, CHOSEN = "missing", "chosen"
 # Keys of a line.
@@ -35,13 +36,13 @@ class Answer(NamedTuple):
     Parameters
     ----------
     picked : tuple of str
-        Options that are picked, each once, in the order of the question.
+        The picked options, each once, in the order of the question.
     shown : tuple of str
         The options in the order in which they were shown, fillers empty; empty where not known.
     places : tuple of int
-        Which of those shown are picked.
+        Positions of the picked ones among those shown.
     how : str
-        As of :class:`diaghoi.choice.replies.Reading`, or ``chosen``, or ``missing``.
+        As in :class:`diaghoi.choice.replies.ParsedReply`, or ``chosen``, or ``missing``.
     reply : str
         As the model wrote it.
     """
@@ -62,11 +63,11 @@ class Answers:
     label : str
         Name of the model.
     questions : Questions
-        What was asked.
+        The questions.
     answers : tuple of Answer
         One for each question, in their order.
     notes : tuple of str
-        What a reader of the figures has to know.
+        Remarks on the numbers for their reader.
     """
 
     label: str
@@ -76,7 +77,7 @@ class Answers:
 
     @property
     def unread(self) -> list[dict[str, str]]:
-        """The replies that count as empty because nothing could be read from them."""
+        """The replies that count as empty because no choice could be read from them."""
         return [
             {
                 "image": question.image,
@@ -127,7 +128,7 @@ def is_answers(content: Content) -> bool:
 
 
 def _is_line(value: Mapping[str, Any]) -> bool:
-    """Tell a file of one line, which may lack keys, from one of images in the published layout."""
+    """Whether an object is one line, which may lack keys, not images in the published layout."""
     return any(not isinstance(value[key], dict) for key in KEYS & value.keys())
 
 
@@ -141,14 +142,14 @@ def read_answers(
     path : path
         As described above.
     questions : Questions
-        What was asked.
+        The questions.
     label : str, optional
         Name of the model; by default that of the file.
 
     Returns
     -------
     Answers
-        Questions without an answer, and replies that cannot be read, have nothing picked.
+        Questions without an answer and replies that cannot be read pick nothing.
 
     Raises
     ------
@@ -164,13 +165,13 @@ def answers_of(content: Content, questions: Questions, *, label: str | None = No
     lines = _lines(content)
     found: dict[int, Answer] = {}
     first_line: dict[int, str] = {}
-    strangers: list[str] = []
-    beyond: list[str] = []
+    unasked: list[str] = []
+    unknown: list[str] = []
     for where, line in lines:
         image, name = _asked(where, line, questions)
-        place = questions.place_of.get((image, name))
+        place = questions.index_of.get((image, name))
         if place is None:
-            strangers.append(f"{image} {name}")
+            unasked.append(f"{image} {name}")
             continue
         if place in found:
             raise InputError(
@@ -178,23 +179,23 @@ def answers_of(content: Content, questions: Questions, *, label: str | None = No
                 "keep one of the two"
             )
         first_line[place] = where.removeprefix(f"{content.file}: ")
-        found[place] = _answer(where, line, questions.questions[place], beyond)
+        found[place] = _answer(where, line, questions.questions[place], unknown)
     if not found:
         raise InputError(
             f"{content.file}: answers none of the {len(questions)} questions of {questions.file}"
-            + (f"; the first here is of {strangers[0]}" if strangers else "")
+            + (f"; the first here is of {unasked[0]}" if unasked else "")
             + "; give the answers to these questions"
         )
     return Answers(
         label=content.path.stem if label is None else label,
         questions=questions,
         answers=tuple(found.get(place, Answer()) for place in range(len(questions))),
-        notes=tuple(_notes(content.file, questions, found, strangers, beyond)),
+        notes=tuple(_notes(content.file, questions, found, unasked, unknown)),
     )
 
 
 def _lines(content: Content) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Give the answers of a file with where they stand."""
+    """Yield the answers of a file with their places in it."""
     value, file = content.value, content.file
     if content.container != "json":
         raise InputError(f"{file}: holds no answers; give JSON lines with image and reply")
@@ -205,12 +206,12 @@ def _lines(content: Content) -> Iterator[tuple[str, dict[str, Any]]]:
     for place, line in enumerate(lines):
         where = f"{file}: line {numbers[place]}" if numbers else f"{file}: entry {place + 1}"
         if not isinstance(line, dict):
-            raise InputError(f"{where}: {shown(line)} is no answer; give a JSON object")
+            raise InputError(f"{where}: {shown(line)} is not an answer; give a JSON object")
         yield where, line
 
 
 def _published(file: str, value: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Give the answers in the layout of the published scorer; its reasons are passed over."""
+    """Yield the answers in the layout of the published scorer; its reasons are skipped."""
     for image, named in value.items():
         where = f"{file}: image {image!r}"
         if not isinstance(named, dict):
@@ -221,7 +222,7 @@ def _published(file: str, value: Mapping[str, Any]) -> Iterator[tuple[str, dict[
 
 
 def _asked(where: str, line: Mapping[str, Any], questions: Questions) -> tuple[str, str]:
-    """Find which question an answer is to."""
+    """Find the question that a line answers: image and name."""
     image = line.get("image")
     if not isinstance(image, str) or not image:
         what = shown(image) if "image" in line else "missing"
@@ -229,9 +230,9 @@ def _asked(where: str, line: Mapping[str, Any], questions: Questions) -> tuple[s
         raise InputError(f"{where}: image: {what}{hint}; give the name of the image")
     name = line.get("question")
     if name is None:
-        if (image, FIRST) in questions.place_of and (image, "QA_1") in questions.place_of:
+        if (image, FIRST) in questions.index_of and (image, "QA_1") in questions.index_of:
             raise InputError(
-                f"{where}: question: missing; image {image!r} has several: tell which, {FIRST!r} "
+                f"{where}: question: missing; image {image!r} has several: say which, {FIRST!r} "
                 "or another"
             )
         return image, FIRST
@@ -240,10 +241,10 @@ def _asked(where: str, line: Mapping[str, Any], questions: Questions) -> tuple[s
     return image, name
 
 
-def _answer(where: str, line: Mapping[str, Any], question: Question, beyond: list[str]) -> Answer:
-    """Read one answer; chosen texts that are no options are added to ``beyond``."""
+def _answer(where: str, line: Mapping[str, Any], question: Question, unknown: list[str]) -> Answer:
+    """Read one answer; chosen texts that are not options are added to ``unknown``."""
     if "chosen" in line:
-        return _chosen(where, line["chosen"], question, beyond)
+        return _chosen(where, line["chosen"], question, unknown)
     if "reply" not in line:
         raise InputError(
             f"{where}: the key 'reply' is missing{close_matches('reply', map(str, line))}; a line "
@@ -252,7 +253,7 @@ def _answer(where: str, line: Mapping[str, Any], question: Question, beyond: lis
     options = _shown(where, line.get("options"), question)
     reply = line["reply"]
     if reply is not None and not isinstance(reply, str):
-        raise InputError(f"{where}: reply: {shown(reply)} is no text; give what the model wrote")
+        raise InputError(f"{where}: reply: {shown(reply)} is not a text; give what the model wrote")
     reading = read_reply(reply or "", [option or FILLERS[0] for option in options])
     picked = {options[place] for place in reading.picked}
     return Answer(
@@ -265,21 +266,21 @@ def _answer(where: str, line: Mapping[str, Any], question: Question, beyond: lis
 
 
 def in_order(question: Question, picked: set[str]) -> tuple[str, ...]:
-    """Return the options of a question that are picked, each once, in its order."""
+    """Return the picked options of a question, each once, in its order."""
     return tuple(option for option in dict.fromkeys(question.options) if option in picked)
 
 
-def _chosen(where: str, value: Any, question: Question, beyond: list[str]) -> Answer:
+def _chosen(where: str, value: Any, question: Question, unknown: list[str]) -> Answer:
     if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
         raise InputError(f"{where}: chosen: {shown(value)}; give a list of option texts")
     texts = {text: _known(text, question) for text in value}
-    beyond += [text for text, option in texts.items() if option is None and not _is_filler(text)]
+    unknown += [text for text, option in texts.items() if option is None and not _is_filler(text)]
     picked = {option for option in texts.values() if option is not None}
     return Answer(picked=in_order(question, picked), how=CHOSEN)
 
 
 def _shown(where: str, value: Any, question: Question) -> tuple[str, ...]:
-    """Return the options in the order shown, as the question spells them; fillers are empty."""
+    """Return the options in the order shown, as the question spells them; fillers become empty."""
     if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
         raise InputError(
             f"{where}: options: {shown(value) if value is not None else 'missing'}; give the "
@@ -290,13 +291,14 @@ def _shown(where: str, value: Any, question: Question) -> tuple[str, ...]:
             f"{where}: options: {len(value)} of them; give at most {MOST_OPTIONS}, one for each "
             "letter"
         )
+    # The common case, without comparing spellings.
     if Counter(value) == Counter(question.options):
         return tuple(value)
     known = [_known(text, question) for text in value]
     for text, option in zip(value, known, strict=True):
         if option is None and not _is_filler(text):
             raise InputError(
-                f"{where}: options: {shown(text)} is no option of {question.where}"
+                f"{where}: options: {shown(text)} is not an option of {question.where}"
                 f"{close_matches(text, question.options)}; these are {some_of(question.options)}"
             )
     missing = [option for option in question.options if option not in known]
@@ -322,10 +324,10 @@ def _notes(
     file: str,
     questions: Questions,
     found: Mapping[int, Answer],
-    strangers: Sequence[str],
-    beyond: Sequence[str],
+    unasked: Sequence[str],
+    unknown: Sequence[str],
 ) -> Iterator[str]:
-    """State in one sentence each what is missing, and what is passed over."""
+    """State in one sentence each what is missing and what is skipped."""
     missing = [each for place, each in enumerate(questions.questions) if place not in found]
     if missing:
         names = [f"{each.image} {each.name}" for each in missing]
@@ -333,15 +335,15 @@ def _notes(
             f"{file}: {len(missing)} of {len(questions)} questions have no answer and count as "
             f"empty: {some_of(names)}"
         )
-    if strangers:
+    if unasked:
         yield (
-            f"{file}: {len(strangers)} answers are to other questions and are left out: "
-            f"{some_of(strangers)}"
+            f"{file}: {len(unasked)} answers are to other questions and are left out: "
+            f"{some_of(unasked)}"
         )
-    if beyond:
+    if unknown:
         yield (
-            f"{file}: {len(beyond)} chosen texts are no options of their question and count "
-            f"neither way: {some_of([shown(text) for text in beyond])}"
+            f"{file}: {len(unknown)} chosen texts are no options of their question and count "
+            f"neither way: {some_of([shown(text) for text in unknown])}"
         )
     unread = Counter(answer.how for answer in found.values() if answer.how in UNREAD)
     if unread:

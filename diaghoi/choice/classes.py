@@ -21,7 +21,7 @@ ARTICLE = " a/an "
 NO_INTERACTION = "no_interaction"
 PERSON = "person"
 
-# The roles of V-COCO as the questions word them; others are called by their action alone.
+# The roles of V-COCO as the questions write them; others are written as their action alone.
 V_COCO_VERBS = {
     "look obj": "look_at",
     "sit instr": "sit_on",
@@ -35,7 +35,7 @@ V_COCO_VERBS = {
     "ski instr": "ski_on",
     "drink instr": "drink_with",
 }
-# Has no object worth asking for, and no option in the published questions.
+# What somebody points with is not asked for: no published question has it as an option.
 V_COCO_LEFT_OUT = "point instr"
 
 
@@ -43,16 +43,16 @@ class Interaction(NamedTuple):
     """A verb and an object, with underscores for spaces."""
 
     verb: str
-    thing: str
+    object: str
 
     @property
     def name(self) -> str:
-        """Both as people read them: ``ride bicycle``."""
-        return f"{self.verb} {self.thing}".strip().replace("_", " ")
+        """Both for display: ``ride bicycle``."""
+        return f"{self.verb} {self.object}".strip().replace("_", " ")
 
 
-def interaction(option: str, *, alone: str = PERSON) -> Interaction:
-    """Find what an option names.
+def parse_option(option: str, *, alone: str = PERSON) -> Interaction:
+    """Parse the text of an option.
 
     Parameters
     ----------
@@ -61,21 +61,21 @@ def interaction(option: str, *, alone: str = PERSON) -> Interaction:
     alone : str
         The object of an option that names none.
     """
-    words, article, thing = option.partition(ARTICLE)
-    verb = words.replace(" ", "_")
+    verb_text, article, object_text = option.partition(ARTICLE)
+    verb = verb_text.replace(" ", "_")
     if not article:
         return Interaction(verb, alone)
     # Written "no_interaction", "no_interaction with" and "no interaction with" in one file.
     if NO_INTERACTION in verb:
         verb = NO_INTERACTION
-    return Interaction(verb, thing.replace(" ", "_"))
+    return Interaction(verb, object_text.replace(" ", "_"))
 
 
 @lru_cache(maxsize=1 << 16)
-def matching_name(found: Interaction) -> Interaction:
-    """Return an interaction spelt so that slips of the pen match: no underscore too many."""
-    verb, thing = ("_".join(filter(None, part.lower().split("_"))) for part in found)
-    return Interaction(verb, thing)
+def normalised(found: Interaction) -> Interaction:
+    """Return an interaction in lower case and without surplus underscores, so that typos match."""
+    verb, object_name = ("_".join(filter(None, part.lower().split("_"))) for part in found)
+    return Interaction(verb, object_name)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,36 +98,39 @@ class Classes:
 
 
 def classes_of(vocabulary: Vocabulary) -> Classes:
-    """Return the classes of a data set; those of one's own are all that the options name."""
+    """Return the classes of a data set; of an unknown data set, all that the options name."""
     if not vocabulary.known:
         return Classes(dataset=vocabulary.name, known=None)
     if vocabulary.name == "swig-hoi":
         verbs = frozenset(Interaction(verb, PERSON) for verb in swig_hoi().verbs)
         return Classes(dataset=vocabulary.name, known=verbs)
-    known = frozenset(filter(None, predicted_interactions(hico_det())))
+    known = frozenset(filter(None, interactions_of(hico_det())))
     if vocabulary.name == "v-coco":
-        own = set(filter(None, verb_names(v_coco())))
-        known |= {Interaction(verb, thing) for verb in own for thing in thing_names(v_coco())}
+        known |= {
+            Interaction(verb, name)
+            for verb in filter(None, verb_names(v_coco()))
+            for name in object_names(v_coco())
+        }
     return Classes(dataset=vocabulary.name, known=known)
 
 
-def predicted_interactions(vocabulary: Vocabulary) -> Iterable[Interaction]:
-    """Name the classes of a vocabulary that have an object of their own."""
-    things = thing_names(vocabulary)
-    for thing, verb in zip(vocabulary.class_object, vocabulary.class_verb, strict=True):
-        if thing >= 0:
-            yield Interaction(vocabulary.verbs[verb].replace(" ", "_"), things[thing])
+def interactions_of(vocabulary: Vocabulary) -> Iterable[Interaction]:
+    """Name the classes of a vocabulary that have one fixed object."""
+    names = object_names(vocabulary)
+    for category, verb in zip(vocabulary.class_object, vocabulary.class_verb, strict=True):
+        if category >= 0:
+            yield Interaction(vocabulary.verbs[verb].replace(" ", "_"), names[category])
 
 
-def thing_names(vocabulary: Vocabulary) -> list[str]:
-    """Word the objects of a vocabulary as questions do."""
-    return [thing.replace(" ", "_") for thing in vocabulary.objects]
+def object_names(vocabulary: Vocabulary) -> list[str]:
+    """Return the names of objects as questions write them."""
+    return [name.replace(" ", "_") for name in vocabulary.objects]
 
 
 def verb_names(vocabulary: Vocabulary) -> list[str | None]:
-    """Word the verbs of a vocabulary as questions do; None for those that no option names.
+    """Return the names of verbs as questions write them; None for those that no option names.
 
-    On V-COCO these are its roles without an object.
+    On V-COCO the latter are the roles without an object.
     """
     if vocabulary.name != "v-coco":
         return [verb.replace(" ", "_") for verb in vocabulary.verbs]

@@ -1,14 +1,14 @@
 """Answers of a detector: its best triplets on the person that a question asks about.
 
-As the paper (002, section 3.1) has it: of the triplets whose human box reaches IoU 0.5 with the box
-of the question, the five best scored are taken, and those options are picked that name the class of
-one of them. Questions without boxes (setting 1) are about the whole image. A detector finds people
-itself, so settings 2 and 3 are one for it.
+As in the paper (002, section 3.1): of the triplets whose human box reaches IoU 0.5 with the box of
+the question, the five with the highest scores are taken, and the options that name one of their
+classes are picked. Questions without boxes (setting 1) are about the whole image. A detector finds
+people itself, so settings 2 and 3 are the same for it.
 
 Differences from the published script, both small: it compares IoU > 0.5 of continuous boxes, here
-it is >= 0.5 under the convention of the data set, with the boxes of HICO-DET counted from one; and
-it takes every triplet that ties with the fifth, here equal scores keep the order of the input. On
-SWIG-HOI it looks at verbs alone; here the object must be a person, which the questions are about.
+it is >= 0.5 under the convention of the data set, with the one-based boxes of HICO-DET; and it
+takes every triplet that ties with the fifth, here equal scores keep the order of the input. On
+SWIG-HOI it compares verbs alone; here the object must be a person, which the questions are about.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from typing import Literal, get_args
 import numpy as np
 
 from diaghoi.choice.answers import MISSING, Answer, Answers, in_order
-from diaghoi.choice.classes import Interaction, matching_name, thing_names, verb_names
-from diaghoi.choice.joining import by_name, check_named, strangers
+from diaghoi.choice.classes import Interaction, normalised, object_names, verb_names
+from diaghoi.choice.joining import by_name, check_named, no_common_image
 from diaghoi.choice.questions import Questions
 from diaghoi.data.arrays.ragged import expand, place_in_group, runs
 from diaghoi.data.arrays.ranking import descending
@@ -39,16 +39,16 @@ DETECTED = "detected"
 
 @dataclass(frozen=True, kw_only=True)
 class Selection:
-    """Which triplets of a detector answer: exactly one of three ways.
+    """Which triplets of a detector count as answers: exactly one of three ways.
 
     Parameters
     ----------
     top : int or None
-        The best of each question; 5 as in the paper.
+        The best ones per question; 5 as in the paper.
     threshold : float or None
-        All of at least this score.
+        All with at least this score.
     top_all : int or None
-        The best of the whole prediction file.
+        The best ones of the whole prediction file.
     """
 
     top: int | None = TOP
@@ -60,13 +60,13 @@ class Selection:
         if len(given) != 1:
             raise InputError("give one of top, threshold and top_all: they are ways to choose")
         if self.threshold is None and given[0] < 1:
-            raise InputError(f"{given[0]} triplets are none; give at least 1")
+            raise InputError(f"{given[0]} triplets: give at least 1")
         if self.threshold is not None and not isfinite(self.threshold):
-            raise InputError(f"threshold {self.threshold}: is no score; give a finite number")
+            raise InputError(f"threshold {self.threshold}: not a score; give a finite number")
 
     @property
-    def words(self) -> str:
-        """The choice for people: ``top 5 triplets of each question``."""
+    def description(self) -> str:
+        """The choice for display: ``top 5 triplets of each question``."""
         if self.threshold is not None:
             return f"triplets with a score >= {self.threshold:g}"
         if self.top_all is not None:
@@ -89,9 +89,9 @@ def detected_answers(
     predictions : Scenes
         With scores; images are joined by name.
     questions : Questions
-        What is asked.
+        The questions.
     selection : Selection, optional
-        Which triplets count; by default the five best of each question.
+        Which triplets count; by default the five best per question.
     match : {"scene", "person", "pair"}, optional
         Whether triplets anywhere count, those on the person, or those on both boxes of the
         question; by default those on the person where questions have its box.
@@ -102,7 +102,7 @@ def detected_answers(
     ------
     InputError
         Where the predictions have no scores, image names or object categories, share no image with
-        the questions, or the questions have not the boxes that are asked for.
+        the questions, or the questions lack the boxes that ``match`` needs.
     """
     selection = selection or Selection()
     match = match_of(questions, match)
@@ -128,10 +128,10 @@ def detected_answers(
 
 
 def match_of(questions: Questions, match: str | None) -> Match:
-    """Choose where triplets count, and check that the questions tell it."""
+    """Choose where triplets count, and check that the questions have the boxes for it."""
     without = {
         "person": [each for each in questions.questions if each.human is None],
-        "pair": [each for each in questions.questions if each.human is None or each.thing is None],
+        "pair": [each for each in questions.questions if each.human is None or each.object is None],
     }
     if match is None:
         return "scene" if len(without["person"]) == len(questions) else "person"
@@ -151,30 +151,30 @@ def match_of(questions: Questions, match: str | None) -> Match:
 
 
 def _rows(predictions: Scenes, questions: Questions) -> IntArray:
-    """(Q,) image of the predictions that each question is about, -1 where there is none."""
+    """(Q,) row of the predicted image that each question is about, -1 for none."""
     check_named(predictions)
     place = {name: number for number, name in enumerate(predictions.names.tolist())}
     found = [by_name(each.image, place) for each in questions.questions]
     if all(number is None for number in found):
-        raise strangers(predictions.source, list(place), questions)
+        raise no_common_image(predictions.source, list(place), questions)
     return np.array([-1 if number is None else number for number in found], dtype=np.int64)
 
 
 def _reached(
     predictions: Scenes, questions: Questions, match: Match, question: IntArray, triplet: IntArray
 ) -> BoolArray:
-    """Tell which triplets are on the boxes of the question."""
+    """Mask of the triplets that lie on the boxes of the question."""
     on = np.ones(len(question), dtype=bool)
     if match == "scene":
         return on
     protocol = questions.protocol(predictions.vocabulary)
     pair = predictions.triplet_pair[triplet]
-    named: tuple[tuple[Literal["human", "thing"], IntArray], ...] = (
+    roles: tuple[tuple[Literal["human", "object"], IntArray], ...] = (
         ("human", predictions.pair_human[pair]),
-        ("thing", predictions.pair_object[pair]),
+        ("object", predictions.pair_object[pair]),
     )
-    for name, box in named[: 1 if match == "person" else 2]:
-        asked = questions.boxes(name)[question]
+    for role, box in roles[: 1 if match == "person" else 2]:
+        asked = questions.boxes(role)[question]
         with np.errstate(invalid="ignore"):
             reached = reaches(protocol, box_iou(predictions.box_xyxy[box], asked, protocol.margin))
         on &= reached & (box >= 0)
@@ -184,7 +184,7 @@ def _reached(
 def _selected(
     scores: FloatArray, selection: Selection, question: IntArray, triplet: IntArray
 ) -> BoolArray:
-    """Tell which of the triplets on the boxes answer."""
+    """Mask of the triplets that count as answers."""
     score = scores[triplet]
     if selection.threshold is not None:
         return np.asarray(score >= selection.threshold)
@@ -202,51 +202,52 @@ def _selected(
 def _picked(
     predictions: Scenes, questions: Questions, question: IntArray, triplet: IntArray
 ) -> list[set[str]]:
-    """Find the options of each question that triplets name."""
+    """Return the options of each question whose class a triplet has."""
+    # Question and class are joined to one number, so that options are looked up all at once.
     codes: dict[Interaction, int] = {}
     rows: list[tuple[int, int, str]] = []
     for place, each in enumerate(questions.questions):
         for option in each.options:
-            name = matching_name(questions.named(option))
+            name = normalised(questions.interaction_of(option))
             rows.append((place, codes.setdefault(name, len(codes)), option))
     code = _code_table(predictions, codes)[
         predictions.pair_label[predictions.triplet_pair[triplet]],
         predictions.triplet_verb[triplet],
     ]
-    told = np.unique(question[code >= 0] * len(codes) + code[code >= 0])
+    detected = np.unique(question[code >= 0] * len(codes) + code[code >= 0])
     asked = np.array([place * len(codes) + number for place, number, _ in rows], dtype=np.int64)
     picked: list[set[str]] = [set() for _ in questions.questions]
-    for hit in np.flatnonzero(np.isin(asked, told)).tolist():
+    for hit in np.flatnonzero(np.isin(asked, detected)).tolist():
         place, _, option = rows[hit]
         picked[place].add(option)
     return picked
 
 
 def _code_table(predictions: Scenes, codes: Mapping[Interaction, int]) -> IntArray:
-    """(objects + 1, verbs) number of the option that each combination is; -1 for none.
+    """(objects + 1, verbs) code of each combination, -1 where no option names it.
 
-    The last row is that of an unknown object.
+    The last row is for unknown objects, which have the index -1.
     """
-    words = predictions.vocabulary
+    vocabulary = predictions.vocabulary
     if len(predictions.pair_label) and (predictions.pair_label < 0).all():
         raise InputError(
             f"{predictions.source}: the predictions do not say what the objects are, and options "
             "name them; give predictions in a format that has object categories"
         )
-    things = thing_names(words)
-    table = np.full((len(things) + 1, len(words.verbs)), -1, dtype=np.int64)
-    for number, verb in enumerate(verb_names(words)):
+    objects = object_names(vocabulary)
+    table = np.full((len(objects) + 1, len(vocabulary.verbs)), -1, dtype=np.int64)
+    for number, verb in enumerate(verb_names(vocabulary)):
         if verb is None:
             continue
-        for place, thing in enumerate(things):
-            table[place, number] = codes.get(matching_name(Interaction(verb, thing)), -1)
+        for place, name in enumerate(objects):
+            table[place, number] = codes.get(normalised(Interaction(verb, name)), -1)
     return table
 
 
 def _notes(
     predictions: Scenes, questions: Questions, match: Match, row: IntArray, found: BoolArray
 ) -> Iterator[str]:
-    """State in one sentence each what has no predictions."""
+    """State in one sentence each which questions have no predictions."""
     missing = [
         each.image
         for each, place in zip(questions.questions, row.tolist(), strict=True)
@@ -263,7 +264,7 @@ def _notes(
             f"{predictions.source}: finds {what} in {int(found.sum()):,} of {len(questions):,} "
             "questions; in the others it picks nothing"
         )
-    if match == "person" and all(each.thing is not None for each in questions.questions):
+    if match == "person" and all(each.object is not None for each in questions.questions):
         yield (
             f"{questions.file}: the questions have boxes of objects, too, which are not looked at; "
             "--match pair does"

@@ -1,4 +1,4 @@
-"""Which wrong options fool a model, and what they are taken for."""
+"""Which wrong options mislead a model, and what they are confused with."""
 
 from __future__ import annotations
 
@@ -13,24 +13,23 @@ from diaghoi.choice.questions import Question, Questions
 Counts = dict[Hashable, list[int]]
 
 
-def distractors(answers: Answers) -> dict[str, list[dict[str, Any]]]:
-    """Count how often wrong options were picked.
+def count_distractors(answers: Answers) -> dict[str, list[dict[str, Any]]]:
+    """Count how often wrong options are picked.
 
     Parameters
     ----------
     answers : Answers
-        Of a model.
+        Answers of a model.
 
     Returns
     -------
     dict of list
         By ``classes``, ``verbs`` and ``objects`` of the wrong option; and the confusions: a wrong
-        option beside a right one of the same object is a confusion of ``confused_verbs``, one of an
-        object that no right option has a confusion of ``confused_objects``, counted once for each
-        such right option. Each row has what it is about, ``shown`` (how often a model could be
-        fooled), ``picked`` (how often it was), ``rate`` (their ratio) and, for confusions,
-        ``instead`` (how often the right option was not picked). The most picked stand first, then
-        the highest rates.
+        option next to a right one with the same object counts in ``confused_verbs``, one with an
+        object that no right option has in ``confused_objects``, once for each such right option.
+        Each row has its names, ``shown`` (how often a model could be misled), ``picked`` (how often
+        it was), ``rate`` (their ratio) and, for confusions, ``instead`` (how often the right option
+        was not picked either). The most picked come first, then the highest rates.
     """
     tables: dict[str, Counts] = {
         name: defaultdict(lambda: [0, 0, 0])
@@ -41,33 +40,34 @@ def distractors(answers: Answers) -> dict[str, list[dict[str, Any]]]:
         for option in dict.fromkeys(question.wrong):
             if option in question.right:
                 continue
-            fooled = option in picked
-            for table, key, found in _places(answers.questions, question, option):
+            misled = option in picked
+            for table, key, right in _places(answers.questions, question, option):
                 row = tables[table][key]
                 row[0] += 1
-                row[1] += fooled
-                row[2] += fooled and found not in picked
+                row[1] += misled
+                row[2] += misled and right not in picked
     return {name: _rows(name, counts) for name, counts in tables.items()}
 
 
 def _places(
     questions: Questions, question: Question, option: str
 ) -> Iterator[tuple[str, Hashable, str]]:
-    """Give the tables and rows in which a wrong option counts, with the right option that is meant.
+    """Yield the tables and rows in which a wrong option counts, with the right option it replaces.
 
-    A right option that names the same class as the wrong one, in another spelling, is passed over.
+    A right option that names the same class as the wrong one, in another spelling, is skipped.
     """
-    wrong = questions.named(option)
+    wrong = questions.interaction_of(option)
     yield "classes", wrong, ""
     yield "verbs", wrong.verb, ""
-    yield "objects", wrong.thing, ""
-    right = {each: questions.named(each) for each in dict.fromkeys(question.right)}
-    same = {each: named for each, named in right.items() if named.thing == wrong.thing}
+    yield "objects", wrong.object, ""
+    right = {each: questions.interaction_of(each) for each in dict.fromkeys(question.right)}
+    same = {each: named for each, named in right.items() if named.object == wrong.object}
     for each, named in same.items():
         if named.verb != wrong.verb:
             yield "confused_verbs", (wrong.verb, named.verb), each
+    # Only where no right option shares the object: else the verb is the mistake.
     for each, named in ({} if same else right).items():
-        yield "confused_objects", (wrong.thing, named.thing), each
+        yield "confused_objects", (wrong.object, named.object), each
 
 
 def _rows(name: str, counts: Mapping[Hashable, list[int]]) -> list[dict[str, Any]]:
@@ -86,7 +86,7 @@ def _rows(name: str, counts: Mapping[Hashable, list[int]]) -> list[dict[str, Any
 
 def _about(name: str, key: Any) -> dict[str, str]:
     if isinstance(key, Interaction):
-        return {"class": key.name, "verb": key.verb, "object": key.thing}
+        return {"class": key.name, "verb": key.verb, "object": key.object}
     if name in ("verbs", "objects"):
         return {name.removesuffix("s"): key}
     return {"picked_for": key[0], "right": key[1]}

@@ -1,4 +1,4 @@
-"""The evaluation of one model: figures, what was not read, and what they hang on."""
+"""The evaluation of one model: metrics, unread replies and notes."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from diaghoi.choice.answers import Answers
 from diaghoi.choice.score import SUBSETS, Tally, scores, subsets, tally
 
 REPLIES = "replies"
-"""How the answers of a model that was asked came about."""
+"""The origin of answers that a model gave itself."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ChoiceEvaluation:
-    """The figures of one model.
+    """The metrics of one model.
 
     Parameters
     ----------
     answers : Answers
         Of the model.
     tallies : dict of Tally
-        ``""`` for all questions, ``single`` and ``multi`` where that is known.
+        ``""`` for all questions; ``single`` and ``multi`` where that is known.
     how : str
-        How the answers came about: :data:`REPLIES`, or how a detector's predictions were chosen.
+        Origin of the answers: :data:`REPLIES`, or how triplets of a detector were selected.
     notes : tuple of str
-        What a reader of the figures has to know.
+        Remarks on the numbers for their reader.
     """
 
     answers: Answers
@@ -38,7 +38,7 @@ class ChoiceEvaluation:
 
     @cached_property
     def figures(self) -> dict[str, Any]:
-        """All figures: fractions, None for what is undefined; ``single`` and ``multi`` below."""
+        """All metrics: fractions, None where undefined; ``single`` and ``multi`` nested."""
         found = scores(self.tallies[""])
         return found | {
             name: scores(self.tallies[name]) if name in self.tallies else None for name in SUBSETS
@@ -73,10 +73,9 @@ def evaluate_answers(
     answers : Answers
         From :func:`diaghoi.choice.read_answers` or :func:`diaghoi.choice.detected_answers`.
     people : mapping of bool, optional
-        Whether an image shows several people; without it there are no single- and multi-person
-        figures.
+        Whether an image is multi-person; by default single and multi-person are not reported.
     how : str
-        How the answers came about.
+        Origin of the answers.
     notes : tuple of str
         Further notes.
     """
@@ -84,14 +83,14 @@ def evaluate_answers(
     parts = subsets(answers, people)
     return ChoiceEvaluation(
         answers=answers,
-        tallies={"": whole} | {name: whole.of(mask) for name, mask in parts.items()},
+        tallies={"": whole} | {name: whole.subset(mask) for name, mask in parts.items()},
         how=how,
         notes=(*notes, *answers.notes, *_published_notes(answers, whole)),
     )
 
 
 def _published_notes(answers: Answers, counts: Tally) -> list[str]:
-    """Say where the published scorer would print something else."""
+    """Say where the published scorer prints another number: it divides exact matches by images."""
     questions, images = len(answers.questions), len(answers.questions.images)
     if questions == images:
         return []

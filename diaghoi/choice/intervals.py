@@ -1,6 +1,6 @@
-"""How sure the figures of answers are, and whether two models differ.
+"""Confidence intervals of the metrics of answers, and tests of two models.
 
-Images are what is drawn and exchanged, as for detectors (:mod:`diaghoi.statistics.bootstrap`,
+Images are resampled and exchanged, as for detectors (:mod:`diaghoi.statistics.bootstrap`,
 :mod:`diaghoi.statistics.significance`): questions on one image are not independent.
 """
 
@@ -24,7 +24,7 @@ TITLES = {
     "exact_match": "exact match",
 }
 TESTED = "choice.{}.overall"
-"""Path of a figure that is tested: table and column of a comparison."""
+"""Path of a tested metric: table and column of a comparison."""
 
 
 def choice_bootstrap(
@@ -35,19 +35,19 @@ def choice_bootstrap(
     confidence: float = 0.95,
     progress: Callable[[int], Any] | None = None,
 ) -> Bootstrap:
-    """Compute intervals of all figures of a model: centred quantiles over resampled images.
+    """Compute intervals of all metrics of a model: centred quantiles over resampled images.
 
     Parameters
     ----------
     evaluation : ChoiceEvaluation
-        Of the model.
+        The model.
     resamples, seed, confidence, progress
         As of :func:`diaghoi.statistics.bootstrap.bootstrap`.
 
     Returns
     -------
     Bootstrap
-        By the path of each figure in the JSON: ``instance_f1``, ``single.instance_f1``.
+        By the path of each metric in the JSON: ``instance_f1``, ``single.instance_f1``.
 
     Raises
     ------
@@ -82,12 +82,12 @@ def compare_choices(
     confidence: float = 0.95,
     progress: Callable[[int], Any] | None = None,
 ) -> list[Difference]:
-    """Compare the four figures of two models that answered the same questions.
+    """Test the four metrics of two models that answered the same questions.
 
     Parameters
     ----------
     first, second : ChoiceEvaluation
-        Of the models.
+        The models.
     resamples, seed, confidence, progress
         As of :func:`diaghoi.statistics.significance.compare_pair`.
 
@@ -105,7 +105,7 @@ def compare_choices(
         )
     one, other = first.tallies[""], second.tallies[""]
     return paired_differences(
-        (_tested(one), _tested(other), _tested(one.beside(other))),
+        (_tested(one), _tested(other), _tested(one.with_images_of(other))),
         one.images,
         titles={TESTED.format(name): title for name, title in TITLES.items()},
         labels=(first.answers.label, second.answers.label),

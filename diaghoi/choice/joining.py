@@ -1,4 +1,4 @@
-"""Joining what a file tells of images to the questions about them: by name."""
+"""Join the images of a file to the questions about them, by name."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ Found = TypeVar("Found")
 
 
 def by_name(image: str, known: Mapping[str, Found]) -> Found | None:
-    """Find what is known about an image; those of V-COCO may go by their number alone.
+    """Look up an image by its name; images of V-COCO may be listed by their number alone.
 
     Parameters
     ----------
     image : str
         Its name in the questions.
     known : mapping
-        By the name in another file.
+        Values by the name of the image in another file.
 
     Returns
     -------
@@ -33,7 +33,7 @@ def by_name(image: str, known: Mapping[str, Found]) -> Found | None:
 
 
 def check_named(scenes: Scenes) -> None:
-    """Refuse predictions or annotations whose images no question can be joined to.
+    """Refuse predictions or annotations whose images cannot be joined to questions.
 
     Raises
     ------
@@ -47,8 +47,8 @@ def check_named(scenes: Scenes) -> None:
         )
 
 
-def strangers(file: object, names: Sequence[str], questions: Questions) -> InputError:
-    """Make the error for a file on none of the images that questions are about."""
+def no_common_image(file: object, names: Sequence[str], questions: Questions) -> InputError:
+    """Make the error for a file that shares no image with the questions."""
     first = shown(names[0]) if names else "missing"
     return InputError(
         f"{file}: none of the {len(names)} images is asked about in {questions.file}; the first is "

@@ -1,9 +1,9 @@
-"""Which images show one person, and which several.
+"""Which images are single-person, and which multi-person.
 
-The paper (002, section 2.3) takes images with several annotated people for multi-person, and asks a
-model about the others, because annotations do not mark everybody. What it found is not published:
-give it in a file, or take the annotated people alone: those who do something, and those that
-something is done to.
+The paper (002, section 2.3) counts images with several annotated people as multi-person, and asks a
+model about the others, because annotations do not mark everybody. Its findings are not published:
+give them in a file, or use the annotations alone: all annotated people count, those who act and
+those who are acted upon.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ from diaghoi.formats import read_annotations
 from diaghoi.formats.columns.checks import shown
 
 WORDS = {"single": False, "multi": True}
-# Of a number of people: more are none.
+# Of a number of people: longer ones are mistakes.
 DIGITS = 9
 SAME_PERSON = 0.5
-"""IoU from which two boxes are one person: those drawn for several interactions differ a little."""
+"""IoU from which two boxes are one person: people are boxed again for each interaction."""
 
 
 def read_people(
     path: str | PathLike[str], questions: Questions
 ) -> tuple[dict[str, bool], tuple[str, ...]]:
-    """Read which images show several people.
+    """Read which images are multi-person.
 
     Parameters
     ----------
@@ -48,31 +48,33 @@ def read_people(
 
     Returns
     -------
-    several : dict of bool
-        By image; images that the file does not tell of are not there.
+    multi_person : dict of bool
+        By image; without the images that the file does not list.
     notes : tuple of str
-        Where this comes from, and which images are not told of.
+        Where this comes from, and which images are not listed.
 
     Raises
     ------
     InputError
-        For a file that is none of these, or tells of none of the images.
+        For a file that is none of these, or lists none of the images.
     """
     path = Path(path)
     listed = _listed(path)
     notes: list[str] = []
     if listed is None:
-        several = _annotated(read_annotations(path, dataset=_told(questions)), questions)
+        multi_person = _annotated(
+            read_annotations(path, dataset=_known_vocabulary(questions)), questions
+        )
         notes.append(
             f"{path}: images with several annotated people are multi-person; people who are not "
             "annotated are not seen"
         )
     else:
-        several = {name: listed[name] for name in questions.images if name in listed}
-    unknown = [name for name in questions.images if name not in several]
+        multi_person = {name: listed[name] for name in questions.images if name in listed}
+    unknown = [name for name in questions.images if name not in multi_person]
     if len(unknown) == len(questions.images):
         raise InputError(
-            f"{path}: tells of none of the {len(unknown)} images of {questions.file}; the first is "
+            f"{path}: lists none of the {len(unknown)} images of {questions.file}; the first is "
             f"{unknown[0]!r} there; give a file on these images"
         )
     if unknown:
@@ -80,12 +82,12 @@ def read_people(
             f"{path}: does not tell of {len(unknown)} images, which count overall alone: "
             f"{some_of(unknown)}"
         )
-    return several, tuple(notes)
+    return multi_person, tuple(notes)
 
 
-def _told(questions: Questions) -> Vocabulary | None:
-    words = questions.vocabulary
-    return words if words is not None and words.known else None
+def _known_vocabulary(questions: Questions) -> Vocabulary | None:
+    vocabulary = questions.vocabulary
+    return vocabulary if vocabulary is not None and vocabulary.known else None
 
 
 def _listed(path: Path) -> dict[str, bool] | None:
@@ -106,9 +108,9 @@ def _listed(path: Path) -> dict[str, bool] | None:
     rows = [[cell.strip() for cell in line.replace("\t", ",").split(",")] for line in lines]
     if not rows or any(len(row) != 2 for row in rows):
         return None
-    if not _is_told(rows[0][1]):
+    if not _is_answer(rows[0][1]):
         rows = rows[1:]
-    return _told_alike(path, ((name, _several(f"{path}: {name}", value)) for name, value in rows))
+    return _consistent(path, ((name, _several(f"{path}: {name}", value)) for name, value in rows))
 
 
 def _mapped(path: Path, value: Mapping[str, Any]) -> dict[str, bool] | None:
@@ -118,24 +120,24 @@ def _mapped(path: Path, value: Mapping[str, Any]) -> dict[str, bool] | None:
             for word, names in value.items()
             for name in (names if isinstance(names, list) else [names])
         )
-        return _told_alike(path, pairs)
+        return _consistent(path, pairs)
     if any(isinstance(each, dict | list) for each in value.values()):
         return None
     return {name: _several(f"{path}: {name}", each) for name, each in value.items()}
 
 
-def _told_alike(path: Path, pairs: Iterable[tuple[str, bool]]) -> dict[str, bool]:
-    """Collect what a file tells of each image; refuse one that contradicts itself."""
-    several: dict[str, bool] = {}
+def _consistent(path: Path, pairs: Iterable[tuple[str, bool]]) -> dict[str, bool]:
+    """Collect the value of each image; refuse a file that contradicts itself."""
+    multi_person: dict[str, bool] = {}
     for name, value in pairs:
-        if several.setdefault(name, value) != value:
+        if multi_person.setdefault(name, value) != value:
             raise InputError(
-                f"{path}: {name}: one person in one place, several in another; leave one of them"
+                f"{path}: {name}: one person in one place, several in another; keep one of them"
             )
-    return several
+    return multi_person
 
 
-def _is_told(value: Any) -> bool:
+def _is_answer(value: Any) -> bool:
     return value in WORDS or (isinstance(value, str) and value.isdecimal())
 
 
@@ -150,7 +152,7 @@ def _several(where: str, value: Any) -> bool:
 
 
 def _annotated(scenes: Scenes, questions: Questions) -> dict[str, bool]:
-    """Tell where several people are annotated."""
+    """Whether several people are annotated, by image."""
     check_named(scenes)
     row = {name: place for place, name in enumerate(scenes.names.tolist())}
     person = scenes.vocabulary.person
@@ -160,21 +162,21 @@ def _annotated(scenes: Scenes, questions: Questions) -> dict[str, bool]:
         place = by_name(name, row)
         if place is not None:
             image = scenes.between(place, place + 1)
-            found[name] = shows_several(image.box_xyxy[image.box_label == person], margin)
+            found[name] = shows_several_people(image.box_xyxy[image.box_label == person], margin)
     return found
 
 
-def shows_several(people: FloatArray, margin: float) -> bool:
-    """Tell whether the (N, 4) boxes of the people annotated in an image are of more than one.
+def shows_several_people(people: FloatArray, margin: float) -> bool:
+    """Whether the (N, 4) boxes of the people annotated in an image show more than one person.
 
-    All of them count, those that do something and those that something is done to.
+    All people count, those who act and those who are acted upon.
     """
     boxes = np.unique(people, axis=0)
     return not same_person(boxes, boxes, margin).all()
 
 
-def apart(boxes: FloatArray, margin: float) -> FloatArray:
-    """(N, 4) one box of each person, from the left."""
+def distinct_people(boxes: FloatArray, margin: float) -> FloatArray:
+    """(N, 4) one box per person, by left edge."""
     ordered = np.array(sorted({tuple(box) for box in boxes.tolist()})).reshape(-1, 4)
     same = same_person(ordered, ordered, margin)
     kept: list[int] = []
@@ -185,7 +187,7 @@ def apart(boxes: FloatArray, margin: float) -> FloatArray:
 
 
 def same_person(people: FloatArray, boxes: FloatArray, margin: float) -> BoolArray:
-    """(N, B) tell which boxes are those of each person; boxes without area are so if equal."""
+    """(N, B) mask of the boxes of each person; boxes without area match if they are equal."""
     first, second = np.repeat(people, len(boxes), axis=0), np.tile(boxes, (len(people), 1))
     same = (box_iou(first, second, margin) >= SAME_PERSON) | (first == second).all(axis=1)
     return np.asarray(same.reshape(len(people), len(boxes)))

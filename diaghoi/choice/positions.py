@@ -1,12 +1,12 @@
-"""Position bias: whether options win by the place at which they are shown.
+"""Position bias: whether options are picked because of the position at which they are shown.
 
-Were the order without influence, the options of a question that are alike in being right or wrong
-could change places, and every place among them would be picked equally often. So each question
-gives two strata, its right and its wrong options: with m of s picked, a place of the stratum is
-picked with probability m / s. Over all strata the difference between picks and their expectation
-has a known covariance, and the statistic is that of Cochran, Mantel and Haenszel (Agresti,
-Categorical Data Analysis, 2002, section 7.5.3), about chi-square distributed. It holds also where
-the right options stand at some places more often than at others.
+If the order had no influence, the right options of a question could be exchanged with each other,
+and so could the wrong ones, and every position among them would be picked equally often. So each
+question gives two strata, its right and its wrong options: with m of s picked, a position of the
+stratum is picked with probability m / s. Over all strata the difference between picks and their
+expectation has a known covariance, and the statistic is that of Cochran, Mantel and Haenszel
+(Agresti, Categorical Data Analysis, 2002, section 7.5.3), approximately chi-square distributed. It
+is valid also where the right options are at some positions more often than at others.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ ROUNDING = 1e-9
 
 @dataclass(frozen=True, kw_only=True)
 class Position:
-    """One place.
+    """One position.
 
     Parameters
     ----------
     letter : str
-        Its letter.
+        The letter shown for it.
     shown, picked : int
-        How often an option stood there, and how often it was picked.
+        How often an option was shown there, and how often it was picked.
     expected : float
-        How often it would be picked, did the order not matter.
+        How often it would be picked if the order did not matter.
     p : float or None
-        How likely a difference as large is by chance, two-sided; None where nothing can differ.
+        Two-sided p-value; None where nothing can differ.
     p_holm : float or None
-        Corrected for the number of places.
+        Corrected for the number of positions.
     """
 
     letter: str
@@ -53,24 +53,24 @@ class Position:
 
     @property
     def excess(self) -> float:
-        """Picks beyond expectation, as a share of how often the place was shown."""
+        """Picks beyond expectation, as a share of how often the position was shown."""
         return (self.picked - self.expected) / self.shown if self.shown else 0.0
 
 
 @dataclass(frozen=True, kw_only=True)
 class PositionBias:
-    """Picks by place, and a test of whether the place matters.
+    """Picks by position, and a test of whether the position matters.
 
     Parameters
     ----------
     positions : tuple of Position
-        In their order.
+        In the order shown.
     questions : int
-        Answers that tell in which order the options were shown.
+        Number of answers whose order of options is known.
     statistic : float
-        About chi-square distributed.
+        Approximately chi-square distributed.
     degrees : int
-        Its degrees of freedom; 0 where no answer lets the order show.
+        Degrees of freedom; 0 where every stratum is picked completely or not at all.
     p : float or None
         None with 0 degrees of freedom.
     """
@@ -83,19 +83,19 @@ class PositionBias:
 
     @property
     def sentence(self) -> str:
-        """What comes of it, in plain words."""
+        """The outcome in one sentence."""
         if self.p is None:
             return "the answers do not show whether the order of the options matters"
-        told = f"chi-square {self.statistic:.1f}, {self.degrees} df, {shown_p(self.p)}"
+        test = f"chi-square {self.statistic:.1f}, {self.degrees} df, {shown_p(self.p)}"
         if self.p >= LEVEL:
-            return f"no sign that the order of the options matters ({told})"
-        strays = [each for each in self.positions if (each.p_holm or 1.0) < LEVEL]
-        words = " and ".join(
+            return f"no sign that the order of the options matters ({test})"
+        deviating = [each for each in self.positions if (each.p_holm or 1.0) < LEVEL]
+        details = " and ".join(
             f"{each.letter} is picked {'more' if each.excess > 0 else 'less'} often than chance, "
             f"{each.picked:,} times for {each.expected:,.1f} ({shown_p(each.p_holm or 0.0)})"
-            for each in strays
+            for each in deviating
         )
-        return f"the order of the options matters ({told})" + (f": {words}" if words else "")
+        return f"the order of the options matters ({test})" + (f": {details}" if details else "")
 
     def to_dict(self) -> dict[str, Any]:
         """All values as plain Python."""
@@ -121,17 +121,17 @@ class PositionBias:
 
 
 def position_bias(answers: Answers) -> PositionBias | None:
-    """Test whether options are picked by the place at which they are shown.
+    """Test whether options are picked because of the position at which they are shown.
 
     Parameters
     ----------
     answers : Answers
-        Of a model.
+        Answers of a model.
 
     Returns
     -------
     PositionBias or None
-        None where no answer tells the order of its options.
+        None where the order of options is not known for any answer.
     """
     ordered = [answer for answer in answers.answers if answer.shown]
     if not ordered:
@@ -144,15 +144,16 @@ def position_bias(answers: Answers) -> PositionBias | None:
         shown[stratum] += 1
         picked[hits] += 1
         expected[stratum] += taken / size
+        # Covariance of draws without replacement: taken out of size (hypergeometric).
         if 0 < taken < size:
-            alike = taken * (size - taken) / (size * (size - 1))
-            spread[np.ix_(stratum, stratum)] += alike * (np.eye(size) - 1 / size)
-    away = picked - expected
-    variance, ways = np.linalg.eigh(spread)
-    # Picks sum to what is expected, so one direction has no spread but for rounding.
+            scale = taken * (size - taken) / (size * (size - 1))
+            spread[np.ix_(stratum, stratum)] += scale * (np.eye(size) - 1 / size)
+    difference = picked - expected
+    variance, directions = np.linalg.eigh(spread)
+    # Picks and expectations have the same sum, so one direction has no variance but for rounding.
     free = variance > ROUNDING * max(float(variance.max()), ROUNDING)
     degrees = int(free.sum())
-    statistic = float((((away @ ways)[free]) ** 2 / variance[free]).sum())
+    statistic = float((((difference @ directions)[free]) ** 2 / variance[free]).sum())
     return PositionBias(
         positions=_positions(shown, picked, expected, np.diag(spread)),
         questions=len(ordered),
@@ -163,7 +164,7 @@ def position_bias(answers: Answers) -> PositionBias | None:
 
 
 def _strata(answers: Answers) -> Iterator[tuple[list[int], list[int]]]:
-    """Give the places of the right and of the wrong options of each question, and those picked."""
+    """Yield the positions of the right and of the wrong options of each question, and the picks."""
     for question, answer in zip(answers.questions.questions, answers.answers, strict=True):
         right, picked = set(question.right), set(answer.places)
         for wanted in (True, False):
@@ -182,8 +183,8 @@ def _positions(
     from scipy.stats import norm
 
     possible = np.flatnonzero(variance > 0).tolist()
-    away = (picked - expected)[possible] / np.sqrt(variance[possible])
-    p = [float(value) for value in 2 * norm.sf(np.abs(away))]
+    deviation = (picked - expected)[possible] / np.sqrt(variance[possible])
+    p = [float(value) for value in 2 * norm.sf(np.abs(deviation))]
     found = dict(zip(possible, zip(p, holm(p), strict=True), strict=True))
     return tuple(
         Position(

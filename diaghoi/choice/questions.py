@@ -1,9 +1,9 @@
 """Multiple-choice questions on images, as the benchmark publishes them.
 
 A JSON object by image: ``{"gt_choices": [...], "wrong_choices": [...], "boxes": {...}}`` for the
-one question of an image, or such objects by name, ``QA_0``, ``QA_1`` and so on (paper 002, section
-2.2). Boxes are x1, y1, x2, y2: ``human`` of the person that is asked about, ``object`` of what
-belongs to it.
+only question of an image, or such objects by name, ``QA_0``, ``QA_1`` and so on (paper 002, section
+2.2). Boxes are x1, y1, x2, y2: ``human`` of the person that is asked about, ``object`` of the
+object of the interaction.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from diaghoi.choice.classes import ARTICLE, PERSON, Classes, Interaction, classes_of, interaction
+from diaghoi.choice.classes import ARTICLE, PERSON, Classes, Interaction, classes_of, parse_option
 from diaghoi.data.arrays.types import FloatArray
 from diaghoi.data.protocol import HICO_DET, Protocol
 from diaghoi.data.vocabulary import Vocabulary
@@ -30,12 +30,12 @@ from diaghoi.formats.datasets import vocabulary
 FIRST = "QA_0"
 RIGHT, WRONG = "gt_choices", "wrong_choices"
 LETTERS = ascii_uppercase
-"""What options are called where they are shown."""
+"""Labels of the options shown to a model."""
 MOST_OPTIONS = len(LETTERS)
-# No picture is so large; larger whole numbers are no floats.
+# No picture is so large, and larger integers do not fit a float.
 FARTHEST = 1e300
 Box = tuple[float, float, float, float]
-# How the images of known data sets are called.
+# How the names of images of known data sets begin.
 NAMES = {"HICO_": "hico-det", "COCO_": "v-coco"}
 
 
@@ -46,10 +46,10 @@ class Question:
     Parameters
     ----------
     image, name : str
-        Its image, and its name there.
+        Its image, and its name within the image.
     right, wrong : tuple of str
-        The options that are right, none or several, and the others.
-    human, thing : tuple of float or None
+        The right options, none or several, and the wrong ones.
+    human, object : tuple of float or None
         Boxes of the person and the object that it asks about, as in the file.
     """
 
@@ -58,11 +58,11 @@ class Question:
     right: tuple[str, ...]
     wrong: tuple[str, ...]
     human: Box | None = None
-    thing: Box | None = None
+    object: Box | None = None
 
     @property
     def options(self) -> tuple[str, ...]:
-        """All options, those that are right first."""
+        """All options, the right ones first."""
         return self.right + self.wrong
 
     @property
@@ -82,7 +82,7 @@ class Questions:
     questions : tuple of Question
         At least one.
     classes : Classes
-        What Macro-F1 runs over.
+        The classes over which Macro-F1 runs.
     vocabulary : Vocabulary or None
         The data set that they are about; None where it is not known.
     """
@@ -96,15 +96,15 @@ class Questions:
         return len(self.questions)
 
     def protocol(self, other: Vocabulary | None = None) -> Protocol:
-        """Give what boxes are compared by: the protocol of the data set, or of another one.
+        """Return the protocol by which boxes are compared: that of the data set, or of another one.
 
         Parameters
         ----------
         other : Vocabulary, optional
             Where the data set of the questions is not known; that of HICO-DET where neither is.
         """
-        words = self.vocabulary or other
-        return words.protocol if words is not None and words.known else HICO_DET
+        asked = self.vocabulary or other
+        return asked.protocol if asked is not None and asked.known else HICO_DET
 
     @property
     def dataset(self) -> str:
@@ -123,20 +123,20 @@ class Questions:
         return np.array([number[question.image] for question in self.questions], dtype=np.int64)
 
     @cached_property
-    def place_of(self) -> dict[tuple[str, str], int]:
+    def index_of(self) -> dict[tuple[str, str], int]:
         """Place of each question by image and name."""
         return {(each.image, each.name): place for place, each in enumerate(self.questions)}
 
-    def boxes(self, name: Literal["human", "thing"]) -> FloatArray:
-        """(Q, 4) boxes of the questions counted from zero, NaN where there is none."""
+    def boxes(self, name: Literal["human", "object"]) -> FloatArray:
+        """(Q, 4) zero-based boxes of the questions, NaN where there is none."""
         boxes = [getattr(each, name) or (np.nan,) * 4 for each in self.questions]
-        # The questions on HICO-DET have its boxes as they are annotated: counted from one.
+        # The questions on HICO-DET copy its annotations, whose pixels are counted from one.
         return np.array(boxes, dtype=np.float64) - (1.0 if self.dataset == "hico-det" else 0.0)
 
-    def named(self, option: str) -> Interaction:
-        """Find what an option of these questions names."""
-        # In a data set of one's own an option may name a verb alone, of no object.
-        return interaction(option, alone=PERSON if self.classes.known is not None else "")
+    def interaction_of(self, option: str) -> Interaction:
+        """Parse the text of an option of these questions."""
+        # In a user's own data set an option may name a verb without an object.
+        return parse_option(option, alone=PERSON if self.classes.known is not None else "")
 
 
 def read_questions(
@@ -149,14 +149,14 @@ def read_questions(
     path : path
         A JSON file as described above.
     dataset : str or Vocabulary, optional
-        The data set that they are about; by default told by the names of the images: that of
+        The data set that they are about; by default recognised by the names of the images: that of
         HICO-DET or V-COCO, SWIG-HOI where the options are single verbs, and else one whose classes
         are what the options name.
 
     Raises
     ------
     InputError
-        For a file that is no such JSON; the message names file, image, question and field.
+        For a file that is not such JSON; the message names file, image, question and field.
     """
     content = load(path)
     if content.container != "json" or not isinstance(content.value, dict) or not content.value:
@@ -170,15 +170,17 @@ def read_questions(
         for image, value in content.value.items()
         for name, each in _by_name(f"{path}: image {image!r}", value).items()
     ]
-    words = vocabulary(dataset) if isinstance(dataset, str) else dataset or _recognised(found)
-    classes = Classes(dataset="questions", known=None) if words is None else classes_of(words)
-    return Questions(file=str(path), questions=tuple(found), classes=classes, vocabulary=words)
+    given = vocabulary(dataset) if isinstance(dataset, str) else dataset or _recognised(found)
+    classes = Classes(dataset="questions", known=None) if given is None else classes_of(given)
+    return Questions(file=str(path), questions=tuple(found), classes=classes, vocabulary=given)
 
 
 def _by_name(where: str, value: Any) -> dict[str, Any]:
     """Return the questions of an image by name."""
     if not isinstance(value, dict) or not value:
-        raise InputError(f"{where}: {shown(value)} is no question; give an object with {RIGHT!r}")
+        raise InputError(
+            f"{where}: {shown(value)} is not a question; give an object with {RIGHT!r}"
+        )
     if RIGHT in value or WRONG in value:
         return {FIRST: value}
     return value
@@ -201,20 +203,20 @@ def _question(where: str, image: str, name: str, value: Any) -> Question:
         )
     boxes = value.get("boxes") or {}
     if not isinstance(boxes, Mapping):
-        raise InputError(f"{where}: boxes: {shown(boxes)} is no object; give human and object")
-    human, thing = (
+        raise InputError(f"{where}: boxes: {shown(boxes)} is not an object; give human and object")
+    human, object_ = (
         None if boxes.get(key) is None else _box(f"{where}: boxes.{key}", boxes[key])
         for key in ("human", "object")
     )
-    return Question(image=image, name=name, right=right, wrong=wrong, human=human, thing=thing)
+    return Question(image=image, name=name, right=right, wrong=wrong, human=human, object=object_)
 
 
 def _options(where: str, value: Any) -> tuple[str, ...]:
     if not isinstance(value, list):
-        raise InputError(f"{where}: {shown(value)} is no list; give a list of option texts")
+        raise InputError(f"{where}: {shown(value)} is not a list; give a list of option texts")
     for number, option in enumerate(value):
         if not isinstance(option, str) or not option.strip():
-            raise InputError(f"{where}[{number}]: {shown(option)} is no option; give its text")
+            raise InputError(f"{where}[{number}]: {shown(option)} is not an option; give its text")
     return tuple(value)
 
 
@@ -225,13 +227,13 @@ def _box(where: str, value: Any) -> Box:
         for each in numbers
     )
     if not right or numbers[2] < numbers[0] or numbers[3] < numbers[1]:
-        raise InputError(f"{where}: {shown(value)} is no box; give x1, y1, x2, y2 in pixels")
+        raise InputError(f"{where}: {shown(value)} is not a box; give x1, y1, x2, y2 in pixels")
     x1, y1, x2, y2 = map(float, numbers)
     return x1, y1, x2, y2
 
 
 def _recognised(questions: list[Question]) -> Vocabulary | None:
-    """Tell the data set by the images and options."""
+    """Recognise the data set by names of images and texts of options."""
     for start, name in NAMES.items():
         if all(question.image.startswith(start) for question in questions):
             return vocabulary(name)

@@ -1,18 +1,19 @@
-r"""What a model picks in its reply: letters, option texts, nothing, or nothing that can be read.
+r"""Parse replies of models: letters, option texts, "none of these", or unreadable.
 
-Models are asked for letters alone, and write all sorts of things. What is read, in this order:
+Models are asked for letters alone, and write all sorts of things. Rules, in order of precedence:
 
-1. Reasoning in tags (``<think>``) is passed over; the last ``<answer>`` or ``\boxed{}`` is all
-   that counts where there is one.
+1. Reasoning in tags (``<think>``) is skipped; where there is an ``<answer>`` or ``\boxed{}``,
+   only the last one counts.
 2. A reply, or its last line, of nothing but letters (``A, C``, ``(A) (C)``, ``AC``, ``A and C``),
-   ``none of the above`` or ``all of the above``; numbers stand for letters where they stand alone.
+   ``none of the above`` or ``all of the above``; numbers count as letters where the reply holds
+   nothing else.
 3. Letters after words that announce an answer: the last of them.
 4. ``none of the above`` and refusals in a sentence.
 5. Letters in prose that are not said to be wrong, then texts of options (``riding the bicycle``).
 
 The published scorer splits the reply at commas and takes parts that are exactly a letter, so that
-``(A) (B)``, ``A and C`` and option texts are empty answers there. What is not read here is empty in
-both.
+``(A) (B)``, ``A and C`` and option texts are empty answers there. What cannot be read here is empty
+in both.
 """
 
 from __future__ import annotations
@@ -23,42 +24,37 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from diaghoi.choice import reply_patterns as words
+from diaghoi.choice import reply_patterns as patterns
 from diaghoi.choice.option_texts import mentioned, same_text
 from diaghoi.choice.questions import MOST_OPTIONS
 from diaghoi.language.asking import strip_reasoning
 
 How = Literal["letters", "text", "none", "refusal", "empty", "unreadable"]
 
-# Beginning and end of a longer reply are read: what a runaway model repeats between is passed over.
+# Of a longer reply only beginning and end are read: a runaway model repeats itself between them.
 BEGINNING, ENDING = 2_000, 18_000
-# Ways of answering from which nothing is read: they count as empty, and are listed.
+# Kinds of replies without a readable choice: they count as empty, and are listed.
 UNREAD = ("refusal", "empty", "unreadable")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reading:
-    """What a reply was taken for.
+class ParsedReply:
+    """The options that a reply picks, and how it says so.
 
     Parameters
     ----------
     picked : tuple of int
-        Places of the options that are picked, counted from 0, in ascending order.
+        Positions of the picked options, from 0, ascending.
     how : {"letters", "text", "none", "refusal", "empty", "unreadable"}
-        What told them: letters (or numbers), texts of options, words for "none of them"; the others
-        are answers that nothing can be read from, which count as empty.
+        By letters (or numbers), by texts of options, or by words for "none of them"; the others are
+        replies without a readable choice, which count as empty.
     """
 
     picked: tuple[int, ...] = ()
     how: How
 
-    @property
-    def read(self) -> bool:
-        """Whether the reply says what is picked, and be it nothing."""
-        return self.how not in UNREAD
 
-
-def read_reply(reply: str, options: Sequence[str]) -> Reading:
+def read_reply(reply: str, options: Sequence[str]) -> ParsedReply:
     """Read which options a reply picks.
 
     Parameters
@@ -70,12 +66,15 @@ def read_reply(reply: str, options: Sequence[str]) -> Reading:
 
     Returns
     -------
-    Reading
-        Letters beyond the options are passed over.
+    ParsedReply
+        Letters beyond the options are skipped.
     """
+    # NFKC can lengthen a text, so it is shortened again afterwards.
     plain = _shortened(unicodedata.normalize("NFKC", _shortened(reply)))
-    text = words.COMMANDS.sub(" ", _concluding(plain.translate(words.PLAINER)))
-    return next((found for found in _readings(text, options) if found), Reading(how="unreadable"))
+    text = patterns.COMMANDS.sub(" ", _concluding(plain.translate(patterns.PLAINER)))
+    return next(
+        (found for found in _readings(text, options) if found), ParsedReply(how="unreadable")
+    )
 
 
 def _shortened(text: str) -> str:
@@ -84,45 +83,47 @@ def _shortened(text: str) -> str:
     return f"{text[:BEGINNING]}\n{text[-ENDING:]}"
 
 
-def _readings(text: str, options: Sequence[str]) -> Iterator[Reading | None]:
-    """Give what each way of reading finds, the surest first."""
+def _readings(text: str, options: Sequence[str]) -> Iterator[ParsedReply | None]:
+    """Yield what each rule finds, the most reliable rule first."""
     count = min(len(options), MOST_OPTIONS)
     if not re.search(r"[^\W_]", text):
         signs = text.strip(" \t\r\n.,;:!-–—")
-        yield Reading(how="none" if signs in words.NOTHING_SIGNS else "empty")
-    if not words.MARKED.match(text):
+        yield ParsedReply(how="none" if signs in patterns.NOTHING_SIGNS else "empty")
+    if not patterns.MARKED.match(text):
         same = [place for place, option in enumerate(options) if same_text(text, option)]
-        yield Reading(picked=tuple(same), how="text") if same else None
-    if words.NOT_APPLICABLE.fullmatch(text):
-        yield Reading(how="none")
+        yield ParsedReply(picked=tuple(same), how="text") if same else None
+    if patterns.NOT_APPLICABLE.fullmatch(text):
+        yield ParsedReply(how="none")
     yield _bare(text, count, whole=True)
     lines = [line for line in text.splitlines() if line.strip()]
     yield _bare(lines[-1], count) if lines else None
     runs = list(_runs(text, options))
     announced = [run for run in runs if run.announced and not run.denied]
+    # Models that think aloud announce several times; the last announcement is the answer.
     yield _letters(announced[-1].places) if announced else None
     yield _bare(lines[0], count) if lines else None
+    # "None of the above" loses against a letter that is affirmed in the same reply.
     if not any(not run.denied for run in runs):
-        yield Reading(how="none") if words.NONE.search(text) else None
-    if words.ALL.search(text):
+        yield ParsedReply(how="none") if patterns.NONE.search(text) else None
+    if patterns.ALL.search(text):
         yield _letters(range(count))
-    yield Reading(how="refusal") if words.REFUSAL.search(text) else None
+    yield ParsedReply(how="refusal") if patterns.REFUSAL.search(text) else None
     yield _letters(place for run in runs if not run.denied for place in run.places)
     said = mentioned(text, options)
-    yield Reading(picked=said, how="text") if said else None
+    yield ParsedReply(picked=said, how="text") if said else None
 
 
-def _letters(places: Iterator[int] | Sequence[int]) -> Reading | None:
+def _letters(places: Iterator[int] | Sequence[int]) -> ParsedReply | None:
     picked = tuple(sorted(set(places)))
-    return Reading(picked=picked, how="letters") if picked else None
+    return ParsedReply(picked=picked, how="letters") if picked else None
 
 
 def _concluding(text: str) -> str:
     """Return the part of a reply that holds its answer."""
     text = strip_reasoning(text)
-    tags = [match.end() for match in words.TAG.finditer(text)]
+    tags = [match.end() for match in patterns.TAG.finditer(text)]
     if tags:
-        inside = [re.split(words.TAG_END, text[start:], maxsplit=1)[0] for start in tags]
+        inside = [re.split(patterns.TAG_END, text[start:], maxsplit=1)[0] for start in tags]
         return next((each for each in reversed(inside) if each.strip()), "")
     place = text.rfind("\\boxed")
     if place >= 0:
@@ -131,7 +132,7 @@ def _concluding(text: str) -> str:
 
 
 def _braced(text: str) -> str:
-    """Return what stands in the braces that a text starts with; all of it where there are none."""
+    """Return the content of the braces that a text starts with; all of it where there are none."""
     depth = 0
     for place, letter in enumerate(text):
         depth += (letter == "{") - (letter == "}")
@@ -140,8 +141,8 @@ def _braced(text: str) -> str:
     return text
 
 
-def _bare(text: str, count: int, *, whole: bool = False) -> Reading | None:
-    """Read a text of nothing but letters and words around them; None for any other.
+def _bare(text: str, count: int, *, whole: bool = False) -> ParsedReply | None:
+    """Read a text of letters and filler words alone; None for any other.
 
     Parameters
     ----------
@@ -150,54 +151,56 @@ def _bare(text: str, count: int, *, whole: bool = False) -> Reading | None:
     count : int
         How many options there are.
     whole : bool
-        Whether it is all of the reply, so that numbers stand for options.
+        Whether it is the whole reply, so that numbers count as options.
     """
-    if words.VERDICT_SIGNS.search(text):
+    if patterns.VERDICT_SIGNS.search(text):
         return None
-    text = words.ARTICLE.sub("", text)
-    text = words.RANGE.sub(_spread, text)
+    text = patterns.ARTICLE.sub("", text)
+    text = patterns.RANGE.sub(_spread, text)
     upper: list[int] = []
     lower: list[int] = []
-    told: list[int] = []
+    numbers: list[int] = []
     every = nothing = False
-    for token in words.TOKEN.findall(text):
+    for token in patterns.TOKEN.findall(text):
         small = token.lower()
         place = ord(small) - ord("a") if len(token) == 1 and small.isascii() else -1
+        # The pronoun, where there are too few options for the letter.
         if token == "I" and count <= place:
             continue
         if 0 <= place < MOST_OPTIONS:
             (upper if token.isupper() else lower).append(place)
         elif token.isdecimal() and whole:
-            told.append(int(token) - 1 if len(token) < 3 else count)
+            numbers.append(int(token) - 1 if len(token) < 3 else count)
         elif small == "all":
             every = True
-        elif small in words.NOTHING:
+        elif small in patterns.NOTHING:
             nothing = True
-        elif small not in words.AROUND and not (whole and small in words.VERDICTS):
+        elif small not in patterns.AROUND and not (whole and small in patterns.VERDICTS):
             together = _together(token, count)
             if not together:
                 return None
             upper += together
-    # A small "a" beside capitals is the article.
-    picked = {place for place in upper or lower or told if 0 <= place < count}
+    # Next to capitals a lower-case "a" is the article, so capitals win over small letters. Numbers
+    # count last: "A, 90 % sure" is about A.
+    picked = {place for place in upper or lower or numbers if 0 <= place < count}
     if (every or nothing) and (upper or lower):
         return None if nothing else _all_but(text, picked, count)
     if every:
         return None if nothing else _letters(range(count))
-    if nothing or told == [-1]:
-        return Reading(how="none")
+    if nothing or numbers == [-1]:
+        return ParsedReply(how="none")
     if not picked:
-        return Reading(how="unreadable") if upper or told else None
+        return ParsedReply(how="unreadable") if upper or numbers else None
     return _letters(sorted(picked))
 
 
-def _all_but(text: str, picked: set[int], count: int) -> Reading | None:
+def _all_but(text: str, picked: set[int], count: int) -> ParsedReply | None:
     but = re.search(r"\b(?:except|but)\b", text, re.IGNORECASE)
     return _letters([place for place in range(count) if not but or place not in picked])
 
 
 def _together(token: str, count: int) -> list[int]:
-    """Read letters that are written together, ``ABD``; none for a word."""
+    """Read letters written as one token, ``ABD``; none for a word."""
     if not (token.isascii() and token.isupper() and len(set(token)) == len(token)):
         return []
     places = [ord(letter) - ord("A") for letter in token]
@@ -210,7 +213,7 @@ def _spread(match: re.Match[str]) -> str:
 
 
 class _Run(NamedTuple):
-    """Letters that stand together in prose, whether announced as the answer or said to be wrong."""
+    """Adjacent letters in prose, and whether they are announced as the answer or denied."""
 
     places: tuple[int, ...]
     announced: bool
@@ -219,10 +222,10 @@ class _Run(NamedTuple):
 
 def _runs(text: str, options: Sequence[str]) -> Iterator[_Run]:
     """Find letters of options in prose."""
-    marks = [match for match in words.LETTER.finditer(text) if _is_letter(match, text, options)]
+    marks = [match for match in patterns.LETTER.finditer(text) if _is_letter(match, text, options)]
     groups: list[list[re.Match[str]]] = []
     for mark in marks:
-        joined = groups and words.BETWEEN.fullmatch(text[groups[-1][-1].end() : mark.start()])
+        joined = groups and patterns.BETWEEN.fullmatch(text[groups[-1][-1].end() : mark.start()])
         if joined:
             groups[-1].append(mark)
         else:
@@ -231,30 +234,33 @@ def _runs(text: str, options: Sequence[str]) -> Iterator[_Run]:
     for number, group in enumerate(groups):
         start, end = group[0].start(), group[-1].end()
         stop = groups[number + 1][0].start() if number + 1 < len(groups) else len(text)
-        before = words.CLAUSE.split(text[max(0, start - 60) : start])[-1]
-        nearest = words.CLAUSE_OR_COMMA.split(text[max(0, start - 60, past) : start])[-1]
+        # An announcement reaches over commas ("the answer, I think, is A"), a denial does not.
+        before = patterns.CLAUSE.split(text[max(0, start - 60) : start])[-1]
+        nearest = patterns.CLAUSE_OR_COMMA.split(text[max(0, start - 60, past) : start])[-1]
         after = text[end : min(stop, end + 60)].lstrip(")]}.:\"' ")
-        after = words.CLAUSE_OR_COMMA.split(after, maxsplit=1)[0]
+        after = patterns.CLAUSE_OR_COMMA.split(after, maxsplit=1)[0]
         yield _Run(
             places=tuple(ord(mark[1]) - ord("A") for mark in group),
-            announced=bool(words.ANNOUNCED.search(before)),
-            denied=bool(words.DENIED_BEFORE.search(nearest) or words.DENIED_AFTER.match(after)),
+            announced=bool(patterns.ANNOUNCED.search(before)),
+            denied=bool(
+                patterns.DENIED_BEFORE.search(nearest) or patterns.DENIED_AFTER.match(after)
+            ),
         )
         past = end
 
 
 def _is_letter(match: re.Match[str], text: str, options: Sequence[str]) -> bool:
-    """Tell letters of options from the article "A", the pronoun "I" and letters of other things."""
+    """Whether a letter is an option: not the article "A", the pronoun "I" or as in "person A"."""
     letter, after = match[1], text[match.end() : match.end() + 80]
     place = ord(letter) - ord("A")
     if place >= len(options):
         return False
     before = text[max(0, match.start() - 12) : match.start()]
-    if words.OTHER_LETTERS.search(before):
+    if patterns.OTHER_LETTERS.search(before):
         return False
-    if letter not in "AI" or words.OPTION_BEFORE.search(before):
+    if letter not in "AI" or patterns.OPTION_BEFORE.search(before):
         return True
-    following = words.WORD_AFTER.match(after)
-    if following is None or following[1].lower() in words.AFTER_LETTER:
+    following = patterns.WORD_AFTER.match(after)
+    if following is None or following[1].lower() in patterns.AFTER_LETTER:
         return True
     return 0 in mentioned(after, [options[place]], at_start=True)

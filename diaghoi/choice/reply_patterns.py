@@ -1,16 +1,16 @@
-"""The words by which replies of models are read: what announces an answer, denies or refuses."""
+"""Patterns for reading replies of models: announcements of an answer, denials and refusals."""
 
 from __future__ import annotations
 
 import re
 
 
-def words(text: str) -> frozenset[str]:
+def word_set(text: str) -> frozenset[str]:
     """Split a text into a set of words."""
     return frozenset(text.split())
 
 
-# Markdown, and what cannot be seen, is no part of what is said; curly quotes are straight.
+# Markdown and invisible characters become spaces, curly quotes straight ones.
 PLAINER = {ord(sign): " " for sign in "*`~#$_\u00a0\u200b\u200c\u200d\ufeff"} | {
     ord("’"): "'",
     ord("‘"): "'",
@@ -27,8 +27,8 @@ RANGE = re.compile(r"\b([A-Z]) (?:to|through|thru) ([A-Z])\b")
 ARTICLE = re.compile(
     r"\bA (?=(?:correct|right|possible|valid|good|best|final|single|reasonable)\b)"
 )
-# Words that may stand around letters in a reply that is nothing but letters.
-AROUND = words(
+# Words that may accompany the letters in a reply that consists of letters alone.
+AROUND = word_set(
     "and or answer answers answer's option options choice choices letter letters is are the these "
     "this those that correct right best final my i i'd i'll would will be choose select selected "
     "pick picked think believe say only just both also so therefore thus hence it it's its "
@@ -37,10 +37,10 @@ AROUND = words(
     "except but everything plus with my given based on "
     "json null string list"
 ) | frozenset("答案选项择是为和与及或、的正确")
-NOTHING = words("none nothing neither nor nil n a/n na no zero empty 无")
+NOTHING = word_set("none nothing neither nor nil n a/n na no zero empty 无")
 NOTHING_SIGNS = ("[]", "{}", "()", "∅", "/")
 NOT_APPLICABLE = re.compile(r"\W*n/a\W*", re.IGNORECASE)
-# Words and signs by which options are judged one by one, not chosen.
+# Words and signs that judge options one by one instead of choosing some: "A ✓ B ✗".
 VERDICTS = frozenset(("yes", "true"))
 VERDICT_SIGNS = re.compile(r"[✓✔✅☑❌✗✘×]")
 
@@ -57,7 +57,7 @@ CLAUSE_OR_COMMA = re.compile(r"[.;!?\n,]|\b(?:but|while|whereas|however|although
 OTHER_LETTERS = re.compile(r"\b(?:person|people|vitamin|figure|team|group) $", re.IGNORECASE)
 OPTION_BEFORE = re.compile(r"(?:\b(?:option|choice|letter)s? ?[\"']?|[(\[\"'])$", re.IGNORECASE)
 WORD_AFTER = re.compile(r"\s+([a-z']+)")
-AFTER_LETTER = words(
+AFTER_LETTER = word_set(
     "and or is are was were because since as would should seems seem looks describes describe "
     "applies apply fits matches match does do can cannot can't isn't aren't doesn't only both "
     "correctly best accurately but while here alone"

@@ -5,7 +5,7 @@ lists twice is one. As in the published scorer (equations 1 to 4):
 
 - Instance-F1 is the mean over questions of the F1 of picked and right options; where nothing is
   right it is 1 for an empty answer and 0 for any other.
-- An option that stands in both lists of a question counts as right.
+- An option in both lists of a question counts as right.
 - Macro-F1 is the mean over the classes (:mod:`diaghoi.choice.classes`) that are right in some
   question or were picked.
 - An exact match needs at least one picked option: a question without right options has none. The
@@ -13,7 +13,7 @@ lists twice is one. As in the published scorer (equations 1 to 4):
   have several questions; ``exact_match`` divides by questions, as equation 4 does, and
   ``exact_match_published`` by images.
 
-Everything is a sum over images, so that resamples of the images need no second look at the answers.
+Everything is a sum over images, so that resamples of the images do not read the answers again.
 """
 
 from __future__ import annotations
@@ -47,22 +47,22 @@ SUBSETS = ("single", "multi")
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Tally:
-    """Counts of answers, from which all figures follow.
+    """Counts of answers, from which all metrics follow.
 
     Parameters
     ----------
     images : int
-        N, how many images there are.
+        Number of images N.
     image : (Q,) int array
         Image of each question.
     right, picked, hit : (Q,) int array
-        Options that are right, that are picked, and both.
+        Number of options that are right, that are picked, and that are both.
     classes : tuple of Interaction
         The K classes of Macro-F1 that any option names.
     row_question, row_class : (R,) int array
         Question and class of each option that is right or picked and counts for Macro-F1.
     row_right, row_picked : (R,) bool array
-        Which of the two it is.
+        Whether it is right, and whether it is picked.
     """
 
     images: int
@@ -83,11 +83,11 @@ class Tally:
 
     @cached_property
     def exact(self) -> BoolArray:
-        """(Q,) whether the picked options are those that are right, and there are any."""
+        """(Q,) whether exactly the right options are picked, and at least one."""
         return np.asarray((self.hit == self.right) & (self.hit == self.picked) & (self.picked > 0))
 
-    def of(self, questions: BoolArray) -> Tally:
-        """Return the counts of some questions; the images stay."""
+    def subset(self, questions: BoolArray) -> Tally:
+        """Return the counts of some questions; all images stay, so that weights fit."""
         place = np.cumsum(questions) - 1
         rows = questions[self.row_question]
         return Tally(
@@ -103,11 +103,8 @@ class Tally:
             row_picked=self.row_picked[rows],
         )
 
-    def beside(self, other: Tally) -> Tally:
-        """Put the counts of two models together: the images of the other stand behind this one's.
-
-        Both must be of the same questions.
-        """
+    def with_images_of(self, other: Tally) -> Tally:
+        """Join the counts of two models on the same questions; the other's images come last."""
         return Tally(
             images=self.images + other.images,
             image=np.concatenate([self.image, other.image + self.images]),
@@ -122,7 +119,7 @@ class Tally:
         )
 
     def figures(self, weights: IntArray) -> dict[str, FloatArray]:
-        """Compute all figures under B weightings of the images.
+        """Compute all metrics under B weightings of the images.
 
         Parameters
         ----------
@@ -132,10 +129,11 @@ class Tally:
         Returns
         -------
         dict of (B,) float64 array
-            By the names of :data:`FIGURES`; NaN where a figure is undefined.
+            By the names of :data:`FIGURES`; NaN where a metric is undefined.
         """
         sums = self._by_image @ weights
         questions, instance, exact, right, picked, hit = sums
+        # Images without questions are not in the denominator of the published script.
         present = weights[np.unique(self.image)].sum(axis=0)
         f1 = ratios(2.0 * (self._hits @ weights), self._sums @ weights)
         counted = ~np.isnan(f1)
@@ -166,7 +164,7 @@ class Tally:
 
     @cached_property
     def _sums(self) -> csr_array:
-        """(K, N) how often classes are right, and how often they are picked, together."""
+        """(K, N) how often classes are right plus how often they are picked."""
         return self._matrix(self.row_right.astype(np.float64) + self.row_picked)
 
     def _matrix(self, values: FloatArray) -> csr_array:
@@ -184,7 +182,7 @@ class Tally:
             {
                 "class": found.name,
                 "verb": found.verb,
-                "object": found.thing,
+                "object": found.object,
                 "right": right,
                 "picked": picked,
                 "hit": hit,
@@ -206,8 +204,9 @@ def tally(answers: Answers) -> Tally:
     ):
         right, picked = set(question.right), set(answer.picked)
         counts.append((len(right), len(picked), len(right & picked)))
+        # An option that is listed twice counts once.
         for option in dict.fromkeys(question.options):
-            named = questions.named(option)
+            named = questions.interaction_of(option)
             if named in questions.classes:
                 row = number.setdefault(named, len(number))
                 if option in right or option in picked:
@@ -229,7 +228,7 @@ def tally(answers: Answers) -> Tally:
 
 
 def scores(counts: Tally) -> dict[str, Any]:
-    """Compute the figures of a tally as plain Python, None for what is undefined."""
+    """Compute the metrics of a tally as plain Python values, None where undefined."""
     found = counts.figures(np.ones((counts.images, 1), dtype=np.int32))
     figures: dict[str, Any] = {
         name: None if np.isnan(value[0]) else float(value[0]) for name, value in found.items()
@@ -242,25 +241,25 @@ def scores(counts: Tally) -> dict[str, Any]:
     }
 
 
-def subsets(answers: Answers, several: Mapping[str, bool] | None) -> dict[str, BoolArray]:
+def subsets(answers: Answers, multi_person: Mapping[str, bool] | None) -> dict[str, BoolArray]:
     """Mark the single- and multi-person questions.
 
     Parameters
     ----------
     answers : Answers
-        Whose questions are meant.
-    several : mapping of bool or None
-        Whether an image shows several people; None where that is not known.
+        Their questions are divided.
+    multi_person : mapping of bool or None
+        Whether an image is multi-person; None where that is not known.
 
     Returns
     -------
     dict of (Q,) bool array
-        ``single`` and ``multi``; empty where nothing is known.
+        ``single`` and ``multi``; empty without a mapping.
     """
-    if several is None:
+    if multi_person is None:
         return {}
     images: Sequence[str] = [question.image for question in answers.questions.questions]
     return {
-        name: np.array([several.get(image) is wanted for image in images], dtype=bool)
+        name: np.array([multi_person.get(image) is wanted for image in images], dtype=bool)
         for name, wanted in zip(SUBSETS, (False, True), strict=True)
     }

@@ -1,4 +1,4 @@
-"""How much a model picks: too little or too much, by the number of options that are right."""
+"""Whether a model picks too few or too many options, by the number of right ones."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from diaghoi.data.arrays.division import ratio
 from diaghoi.data.arrays.types import BoolArray, IntArray
 
 
-def selection(answers: Answers, counts: Tally) -> dict[str, Any]:
-    """Compare the number of options that are picked with the number that are right.
+def selection_rates(answers: Answers, counts: Tally) -> dict[str, Any]:
+    """Compare the number of picked options with the number of right ones.
 
     Parameters
     ----------
     answers : Answers
-        Of a model.
+        Answers of a model.
     counts : Tally
-        Of these answers, all questions.
+        Counts of these answers, over all questions.
 
     Returns
     -------
     dict
-        ``right`` and ``picked`` (mean options a question), ``right_picked`` and ``wrong_picked``
+        ``right`` and ``picked`` (mean number per question), ``right_picked`` and ``wrong_picked``
         (shares of the right and of the wrong options that are picked), ``under``, ``over`` and
-        ``equal`` (shares of the questions with fewer picked than right, more, or as many),
+        ``equal`` (shares of the questions with fewer picked than right, more, or equally many),
         ``empty`` (share with nothing picked), and ``by_right``: the same for each number of right
-        options. Shares are fractions, None where there is nothing to share.
+        options. Shares are fractions, None where undefined.
     """
     options = np.array([len(set(each.options)) for each in answers.questions.questions])
     everything = np.ones(len(options), dtype=bool)
@@ -42,7 +42,7 @@ def selection(answers: Answers, counts: Tally) -> dict[str, Any]:
 
 
 def _row(counts: Tally, options: IntArray, which: BoolArray) -> dict[str, Any]:
-    """Compare the numbers of (Q,) questions, of which those in the mask count."""
+    """Compare the numbers over the questions in a (Q,) mask."""
     right, picked, hit = (each[which] for each in (counts.right, counts.picked, counts.hit))
     wrong = (options[which] - right).sum()
     return {

@@ -1,7 +1,7 @@
-"""Models that answer questions and detectors side by side, in the layout of the paper.
+"""Language models and detectors side by side, in the layout of the paper.
 
-Tables 1 to 4 of paper 002: four figures, each for single- and multi-person questions and overall,
-models in groups.
+Tables 1 to 4 of paper 002: four metrics, each for single- and multi-person questions and overall,
+with the models in groups.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 from diaghoi.choice.evaluation import REPLIES, ChoiceEvaluation
 from diaghoi.choice.score import SUBSETS
-from diaghoi.choice.selection import selection
+from diaghoi.choice.selection import selection_rates
 from diaghoi.comparison.comparison import Comparison
 from diaghoi.comparison.study import StudyModel, check_models
 from diaghoi.comparison.tables import model_rows
@@ -42,19 +42,19 @@ SELECTED = (
 def compare_choices_table(
     evaluations: Sequence[ChoiceEvaluation], groups: Sequence[str] = ()
 ) -> Comparison:
-    """Set the figures of some models side by side.
+    """Compare the metrics of some models side by side.
 
     Parameters
     ----------
     evaluations : sequence of ChoiceEvaluation
-        Of the same questions, with different labels.
+        Evaluations on the same questions, with different labels.
     groups : sequence of str
         Group of each model, such as "VLM"; none for a table without groups.
 
     Raises
     ------
     InputError
-        Where there is no model, labels stand there twice, or the questions differ.
+        Where there is no model, a label appears twice, or the questions differ.
     """
     if not evaluations:
         raise InputError("there is no model to compare; give at least one")
@@ -120,7 +120,7 @@ def _scores(evaluations: Sequence[ChoiceEvaluation], models: Sequence[StudyModel
 
 def _selected(evaluations: Sequence[ChoiceEvaluation], models: Sequence[StudyModel]) -> Table:
     def values(evaluation: ChoiceEvaluation) -> list[float | None]:
-        found: Mapping[str, Any] = selection(evaluation.answers, evaluation.tallies[""])
+        found: Mapping[str, Any] = selection_rates(evaluation.answers, evaluation.tallies[""])
         return [found[column.key] for column in SELECTED]
 
     return _table(
@@ -142,7 +142,7 @@ def _table(
     values: Sequence[Sequence[float | None]],
     models: Sequence[StudyModel],
 ) -> Table:
-    """Lay figures out: models in the order of the groups, the best of each column bold."""
+    """Build a table: models in the order of the groups, the best of each column in bold."""
     rows = model_rows(models, columns, [[Cell(value=value) for value in row] for row in values])
     row_groups = tuple(
         RowGroup(

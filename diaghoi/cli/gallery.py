@@ -162,7 +162,7 @@ def _choose(
     similarities = None
     if tables is not None:
         from diaghoi.semantic.diagnosis import semantic_diagnosis
-        from diaghoi.semantic.evaluate import evaluate
+        from diaghoi.semantic.run_evaluation import evaluate
 
         bar.start("finding out what errors mean", total=len(read.annotations))
         evaluated = evaluate(

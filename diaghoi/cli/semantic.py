@@ -175,7 +175,7 @@ def _evaluated(
     no_scores: bool,
     bar: Progress,
 ) -> SemanticEvaluation:
-    from diaghoi.semantic.evaluate import evaluate
+    from diaghoi.semantic.run_evaluation import evaluate
 
     bar.start("matching", total=len(read.annotations))
     return evaluate(

@@ -22,7 +22,7 @@ ENOUGH = 20
 LEAST_CLOSE = 0.15
 # Categories are said to be numbered differently where fewer than this share of close boxes agree.
 AGREEING = 0.2
-# Verbs are said to be numbered differently where, of the pairs that were found, fewer than this share
+# Verbs are said to be numbered differently where fewer than this share of the pairs that were found
 # have an annotated verb for their best one, or this many times as many would after a shift by one.
 SENSIBLE, SHIFTED = 0.04, 3
 # Images that show what is wrong with a whole file; fewer where they have very many boxes.

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from diaghoi.choice.build.build import SETTINGS, Benchmark
+from diaghoi.choice.build.build import SETTINGS, ChoiceBenchmark
 from diaghoi.choice.build.screening import Screened
 from diaghoi.choice.questions import FIRST, RIGHT, WRONG, Question
 from diaghoi.exceptions import InputError
@@ -19,19 +19,19 @@ FILES = (*(f"{setting}.json" for setting in SETTINGS), PEOPLE, VERDICTS, SUMMARY
 WORDS = {True: "positive", False: "negative", None: ""}
 
 
-def write_benchmark(folder: Path, benchmark: Benchmark) -> list[Path]:
+def write_benchmark(folder: Path, benchmark: ChoiceBenchmark) -> list[Path]:
     """Write the files of a benchmark; each appears whole or not at all.
 
     ``setting_1.json`` to ``setting_3.json`` are in the layout of the published questions, in the
     order of the annotations. ``people.json`` is for ``--people`` of ``choice score``.
     ``verdicts.csv`` has all candidates with what became of them and what each judge said, and can
-    be read as a judge itself. ``summary.json`` is :meth:`Benchmark.to_dict`.
+    be read as a judge itself. ``summary.json`` is :meth:`ChoiceBenchmark.to_dict`.
 
     Parameters
     ----------
     folder : pathlib.Path
         Made where it is missing.
-    benchmark : Benchmark
+    benchmark : ChoiceBenchmark
         What to write.
 
     Returns
@@ -52,7 +52,7 @@ def write_benchmark(folder: Path, benchmark: Benchmark) -> list[Path]:
         ) from None
     for setting in SETTINGS:
         write_json(folder / f"{setting}.json", _by_image(benchmark.of_setting(setting)))
-    write_json(folder / PEOPLE, benchmark.several)
+    write_json(folder / PEOPLE, benchmark.people_by_image)
     with (
         replacing(folder / VERDICTS) as temporary,
         temporary.open("w", encoding="utf-8", errors="replace", newline="") as stream,
@@ -88,4 +88,4 @@ def _verdicts(screened: Screened) -> Iterator[list[object]]:
             said = [record.verdicts[place].get(each) for record in screened.records]
             verdict = False if each in negatives else True if True in said else None
             words = [WORDS[one] for one in said]
-            yield [target.image, person, each.verb, each.thing, WORDS[verdict], box, *words]
+            yield [target.image, person, each.verb, each.object, WORDS[verdict], box, *words]

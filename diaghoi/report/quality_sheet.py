@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 from diaghoi._version import __version__
 from diaghoi.choice.ask.sent_pictures import picture_size
-from diaghoi.choice.build.build import Benchmark
-from diaghoi.choice.build.candidates import Subject
+from diaghoi.choice.build.build import ChoiceBenchmark
+from diaghoi.choice.build.candidates import ImageTargets
 from diaghoi.choice.questions import Box, Question
 from diaghoi.data.arrays.seeding import seeded
 from diaghoi.exceptions import some_of
@@ -48,7 +48,7 @@ class Shown(NamedTuple):
 
 def write_quality_sheet(
     path: Path,
-    benchmark: Benchmark,
+    benchmark: ChoiceBenchmark,
     pictures: Pictures | None,
     number: int,
     *,
@@ -60,7 +60,7 @@ def write_quality_sheet(
     ----------
     path : pathlib.Path
         Where to write.
-    benchmark : Benchmark
+    benchmark : ChoiceBenchmark
         Its seed draws the questions, of all settings.
     pictures : Pictures or None
         Where they are; without them the page has names alone.
@@ -81,7 +81,7 @@ def write_quality_sheet(
     """
     missing: list[str] = []
 
-    def draw(subject: Subject) -> Shown:
+    def draw(subject: ImageTargets) -> Shown:
         shown = _shown(subject, pictures)
         if not shown.url and pictures is not None and subject.image not in missing:
             missing.append(subject.image)
@@ -105,9 +105,13 @@ def write_quality_sheet(
     return []
 
 
-def _drawn(benchmark: Benchmark, number: int) -> list[tuple[Subject, Question, Box | None]]:
+def _drawn(
+    benchmark: ChoiceBenchmark, number: int
+) -> list[tuple[ImageTargets, Question, Box | None]]:
     """Draw questions with what they are about; in the order of the images."""
-    subject = dict(zip((each.image for each in benchmark.scenes), benchmark.subjects, strict=True))
+    subject = dict(
+        zip((each.image for each in benchmark.scenes), benchmark.image_targets, strict=True)
+    )
     shift = benchmark.origin
     everything = [*benchmark.scenes, *benchmark.people]
     rng = seeded(benchmark.seed, "quality sheet")
@@ -122,7 +126,7 @@ def _drawn(benchmark: Benchmark, number: int) -> list[tuple[Subject, Question, B
     return found
 
 
-def _shown(subject: Subject, pictures: Pictures | None) -> Shown:
+def _shown(subject: ImageTargets, pictures: Pictures | None) -> Shown:
     """Read the picture; or say why there is none."""
     if pictures is None:
         return Shown(problem="No pictures: give --images")

@@ -112,7 +112,7 @@ def agreement_tables(result: Result) -> Iterator[Table]:
     Parameters
     ----------
     result : mapping
-        As from :func:`diaghoi.semantic.tables.agreement.agree`, as a dictionary, with
+        As from :func:`diaghoi.semantic.tables.agreement.measure_agreement`, as a dictionary, with
         ``confidence``.
 
     Yields

@@ -1,11 +1,11 @@
-"""Semantic evaluation: graded credit for predictions that come close in meaning.
+"""Semantic evaluation: graded credit for predictions that are close in meaning.
 
-SHOE's soft mAP and mF1 by tables of similarity between verbs and between objects.
+SHOE's soft mAP and mF1, by tables of similarity between verbs and between objects.
 """
 
-from diaghoi.semantic.evaluate import evaluate
 from diaghoi.semantic.evaluation import SemanticEvaluation
 from diaghoi.semantic.measure import Measure
+from diaghoi.semantic.run_evaluation import evaluate
 from diaghoi.semantic.tables.similarity import Similarity, read_similarity, write_similarity
 
 __all__ = [

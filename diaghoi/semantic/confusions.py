@@ -1,32 +1,30 @@
-"""Words that are taken for one another, and what that costs."""
+"""Verbs or objects that are confused, and what each confusion costs."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from diaghoi.data.arrays.types import IntArray
-from diaghoi.semantic.repairs import Repairs
+from diaghoi.semantic.partial_oracle import PartialOracle
 
 CONSIDERED = 100
-"""Confusions whose cost is computed: those of the highest scores in sum, which can cost most."""
+"""Confusions whose cost is computed: those with the highest sum of scores, which can cost most."""
 
 
 @dataclass(frozen=True)
 class Confusion:
-    """One word predicted for another.
+    """One word predicted in place of another.
 
     Parameters
     ----------
     predicted, annotated : int
-        Numbers of the words.
+        Indices of the words.
     count : int
-        Predictions with the error.
+        Number of predictions with the confusion.
     delta_map : float or None
-        Change of mAP when they alone are repaired; None where it is undefined.
+        Change of mAP when these predictions alone are repaired; None where undefined.
     """
 
     predicted: int
@@ -35,52 +33,44 @@ class Confusion:
     delta_map: float | None
 
 
-def confusions(
-    repairs: Repairs,
+def costliest_confusions(
+    oracle: PartialOracle,
     rows: IntArray,
     predicted: IntArray,
     annotated: IntArray,
-    *,
-    considered: int = CONSIDERED,
-    progress: Callable[[int], Any] | None = None,
 ) -> list[Confusion]:
-    """Find the confusions of two words that cost most.
+    """Find the most costly confusions of two words.
 
     Parameters
     ----------
-    repairs : Repairs
-        Of the error.
+    oracle : PartialOracle
+        The oracle of the error.
     rows : (E,) int array
-        Rows of the ledger with it.
+        Rows of the ledger with the error.
     predicted, annotated : (E,) int array
-        The word that each says, and the one that is meant; -1 for none. Equal ones are no
-        confusion.
-    considered : int
-        How many confusions to compute the cost of.
-    progress : callable, optional
-        Called with the number of confusions done since the last call.
+        The predicted and the annotated word of each row; -1 for none. Rows with equal words or
+        without one do not count.
 
     Returns
     -------
     list of Confusion
         The most costly first.
     """
-    ledger = repairs.diagnosis.ledger
-    apart = (predicted != annotated) & (annotated >= 0) & (predicted >= 0)
-    rows, predicted, annotated = rows[apart], predicted[apart], annotated[apart]
+    ledger = oracle.diagnosis.ledger
+    confused = (predicted != annotated) & (annotated >= 0) & (predicted >= 0)
+    rows, predicted, annotated = rows[confused], predicted[confused], annotated[confused]
     if not len(rows):
         return []
     size = np.int64(max(predicted.max(), annotated.max()) + 1)
     keys, of_row, count = np.unique(
         predicted * size + annotated, return_inverse=True, return_counts=True
     )
+    # A repair gains more the higher the predictions rank, so the sum of scores selects what to try.
     weight = np.bincount(of_row.ravel(), weights=ledger.row_score[rows], minlength=len(keys))
     found = []
-    for key in np.argsort(-weight, kind="stable")[:considered].tolist():
+    for key in np.argsort(-weight, kind="stable")[:CONSIDERED].tolist():
         chosen = np.zeros(len(ledger.row_class), dtype=bool)
         chosen[rows[of_row.ravel() == key]] = True
-        said, meant = divmod(int(keys[key]), int(size))
-        found.append(Confusion(said, meant, int(count[key]), repairs.delta(chosen)))
-        if progress is not None:
-            progress(1)
+        wrong, right = divmod(int(keys[key]), int(size))
+        found.append(Confusion(wrong, right, int(count[key]), oracle.delta(chosen)))
     return sorted(found, key=lambda each: -(each.delta_map or 0.0))

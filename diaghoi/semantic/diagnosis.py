@@ -1,12 +1,11 @@
-"""What errors mean: how close a wrong prediction comes to what is annotated, and what that costs.
+"""How close wrong predictions come in meaning to what is annotated, and what they cost.
 
-None of the papers has it. Each action error and each object error gets the similarity of what was
-predicted to what is annotated there (:mod:`diaghoi.semantic.meanings`).
+Not in any of the papers. Each action error and each object error gets the similarity of the
+prediction to what is annotated at its place (:mod:`diaghoi.semantic.compared_errors`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -15,38 +14,37 @@ import numpy as np
 
 from diaghoi.cases.similarities import COMPARED, KINDS, NEAR, PLAUSIBLE, Similarities
 from diaghoi.data.arrays.division import ratio
-from diaghoi.data.arrays.types import BoolArray, IntArray
+from diaghoi.data.arrays.types import BoolArray
 from diaghoi.diagnosis.diagnosis import Diagnosis
-from diaghoi.diagnosis.tables import Columns
 from diaghoi.exceptions import InputError
-from diaghoi.semantic.confusions import Confusion, confusions
+from diaghoi.semantic.compared_errors import ComparedErrors, compare_errors
+from diaghoi.semantic.confusions import Confusion, costliest_confusions
 from diaghoi.semantic.evaluation import SemanticEvaluation
-from diaghoi.semantic.instances import class_names
-from diaghoi.semantic.meanings import Meanings, meanings
-from diaghoi.semantic.repairs import Repairs
+from diaghoi.semantic.partial_oracle import PartialOracle
+from diaghoi.semantic.triplets import class_names
 from diaghoi.statistics.attribution import shapley
 
 
 def semantic_diagnosis(evaluation: SemanticEvaluation) -> SemanticDiagnosis:
-    """Find out what the action and object errors of a detector mean.
+    """Diagnose the action and object errors of a detector by meaning.
 
     Parameters
     ----------
     evaluation : SemanticEvaluation
-        With scores.
+        Evaluation with scores.
 
     Raises
     ------
     InputError
-        For one without scores, which has no diagnosis.
+        For an evaluation without scores, which has no diagnosis.
     """
     if evaluation.diagnosis is None:
-        raise InputError("the semantic diagnosis goes by scores; evaluate with scores")
+        raise InputError("the semantic diagnosis needs scores; evaluate with scores")
     return SemanticDiagnosis(
         evaluation=evaluation,
         diagnosis=evaluation.diagnosis,
         errors={
-            name: meanings(evaluation, evaluation.diagnosis, name)
+            name: compare_errors(evaluation, evaluation.diagnosis, name)
             for name in COMPARED
             # Where predictions do not name their objects, a wrong object means nothing.
             if name != "object_box" or evaluation.compares_objects
@@ -56,34 +54,34 @@ def semantic_diagnosis(evaluation: SemanticEvaluation) -> SemanticDiagnosis:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class SemanticDiagnosis:
-    """What errors mean.
+    """The action and object errors of a detector by meaning.
 
     Parameters
     ----------
     evaluation : SemanticEvaluation
-        The detector.
+        Evaluation of the detector.
     diagnosis : Diagnosis
-        Its errors.
-    errors : dict of Meanings
+        Its diagnosis.
+    errors : dict of ComparedErrors
         Of ``action``, and of ``object_box`` where the predictions name their objects.
     """
 
     evaluation: SemanticEvaluation
     diagnosis: Diagnosis
-    errors: dict[str, Meanings]
+    errors: dict[str, ComparedErrors]
 
     def rows_of(self, error: str, mask: BoolArray) -> BoolArray:
-        """(R,) rows of the ledger of some predictions with an error."""
+        """(R,) mask of the rows of the ledger of some predictions with an error."""
         rows = np.zeros(len(self.diagnosis.ledger.row_class), dtype=bool)
         rows[self.errors[error].rows[mask]] = True
         return rows
 
     def costs(self, error: str) -> dict[str, float | None]:
-        """ΔmAP of each kind of an error: Shapley values, which add up to that of the error.
+        """ΔmAP of each kind of an error: Shapley values, which add up to the ΔmAP of the error.
 
         None where mAP is undefined.
         """
-        repairs = Repairs(diagnosis=self.diagnosis, error=error)
+        oracle = PartialOracle(diagnosis=self.diagnosis, error=error)
         kinds = {name: mask for name, mask in self.errors[error].kinds.items() if mask.any()}
         worth: dict[frozenset[str], float] = {}
         for size in range(len(kinds) + 1):
@@ -91,7 +89,7 @@ class SemanticDiagnosis:
                 mask = np.zeros(len(self.errors[error].rows), dtype=bool)
                 for name in names:
                     mask |= kinds[name]
-                delta = repairs.delta(self.rows_of(error, mask))
+                delta = oracle.delta(self.rows_of(error, mask))
                 if delta is None:
                     return dict.fromkeys(KINDS)
                 worth[frozenset(names)] = delta
@@ -99,10 +97,10 @@ class SemanticDiagnosis:
             name: shapley(name, worth, tuple(kinds)) if name in kinds else 0.0 for name in KINDS
         }
 
-    def verbs(self, progress: Callable[[int], Any] | None = None) -> list[dict[str, Any]]:
-        """Count the action errors by the verb annotated there; the most costly verb comes first."""
+    def verbs(self) -> list[dict[str, Any]]:
+        """Count the action errors by annotated verb, the most costly verb first."""
         found = self.errors["action"]
-        repairs = Repairs(diagnosis=self.diagnosis, error="action")
+        oracle = PartialOracle(diagnosis=self.diagnosis, error="action")
         rows = []
         for verb in np.unique(found.annotated_verb[found.annotated_verb >= 0]).tolist():
             mine = found.annotated_verb == verb
@@ -114,31 +112,29 @@ class SemanticDiagnosis:
                         name: float(mask[mine].mean()) for name, mask in found.kinds.items()
                     },
                     "mean_similarity": float(found.sigma[mine].mean()),
-                    "delta_map": repairs.delta(self.rows_of("action", mine)),
+                    "delta_map": oracle.delta(self.rows_of("action", mine)),
                 }
             )
-            if progress is not None:
-                progress(1)
         return sorted(rows, key=lambda row: -(row["delta_map"] or 0.0))
 
     def verb_confusions(self) -> list[dict[str, Any]]:
-        """Verbs that are taken for one another: the confusions that cost most first."""
+        """Confusions of verbs, the most costly first."""
         found = self.errors["action"]
-        repairs = Repairs(diagnosis=self.diagnosis, error="action")
+        oracle = PartialOracle(diagnosis=self.diagnosis, error="action")
         return self._named(
-            confusions(repairs, found.rows, found.verb, found.annotated_verb),
+            costliest_confusions(oracle, found.rows, found.verb, found.annotated_verb),
             self._verbs,
             self.evaluation.verbs.similarity,
         )
 
     def object_confusions(self) -> list[dict[str, Any]]:
-        """Objects that are taken for one another: the confusions that cost most first."""
+        """Confusions of objects, the most costly first."""
         if "object_box" not in self.errors:
             return []
         found = self.errors["object_box"]
-        repairs = Repairs(diagnosis=self.diagnosis, error="object_box")
+        oracle = PartialOracle(diagnosis=self.diagnosis, error="object_box")
         return self._named(
-            confusions(repairs, found.rows, found.object, found.annotated_object),
+            costliest_confusions(oracle, found.rows, found.object, found.annotated_object),
             self.diagnosis.vocabulary.objects,
             self.evaluation.objects.similarity,
         )
@@ -149,8 +145,8 @@ class SemanticDiagnosis:
 
     @staticmethod
     def _named(found: list[Confusion], names: tuple[str, ...], table: Any) -> list[dict[str, Any]]:
-        said = np.array([each.predicted for each in found], dtype=np.int64)
-        meant = np.array([each.annotated for each in found], dtype=np.int64)
+        predicted = np.array([each.predicted for each in found], dtype=np.int64)
+        annotated = np.array([each.annotated for each in found], dtype=np.int64)
         return [
             {
                 "predicted": names[each.predicted].replace("_", " "),
@@ -159,44 +155,11 @@ class SemanticDiagnosis:
                 "count": each.count,
                 "delta_map": each.delta_map,
             }
-            for each, similarity in zip(found, table.at(meant, said).tolist(), strict=True)
+            for each, similarity in zip(found, table.at(annotated, predicted).tolist(), strict=True)
         ]
 
-    def cases(self) -> Columns:
-        """Table of all action and object errors.
-
-        Returns
-        -------
-        dict of arrays
-            ``error``, ``image``, ``predicted``, ``score``, ``annotated`` (empty where nothing is
-            annotated there), ``similarity`` (NaN there) and ``kind``.
-        """
-        parts: list[Columns] = []
-        vocabulary, ledger = self.diagnosis.vocabulary, self.diagnosis.ledger
-
-        def names(verbs: IntArray, objects: IntArray) -> Any:
-            verb, category = (*vocabulary.verbs, ""), (*vocabulary.objects, "")
-            pairs = zip(verbs.tolist(), objects.tolist(), strict=True)
-            joined = [f"{verb[v]} {category[o]}".strip().replace("_", " ") for v, o in pairs]
-            return np.array(joined, dtype=str)
-
-        for error, found in self.errors.items():
-            kinds = np.select(list(found.kinds.values()), list(found.kinds), "")
-            parts.append(
-                {
-                    "error": np.full(len(found.rows), error),
-                    "image": self.diagnosis.names[ledger.row_image[found.rows]],
-                    "predicted": names(found.verb, found.object),
-                    "score": ledger.row_score[found.rows],
-                    "annotated": names(found.annotated_verb, found.annotated_object),
-                    "similarity": found.sigma,
-                    "kind": kinds,
-                }
-            )
-        return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-
     def similarities(self) -> Similarities:
-        """Similarity of all action and object errors, by the predicted triplets of the scenes."""
+        """Similarity of all action and object errors, by predicted triplet of the scenes."""
         evaluation, ledger = self.evaluation, self.diagnosis.ledger
         found, vocabulary = evaluation.predicted.scenes, self.diagnosis.vocabulary
         number, verbs = len(found.triplet_pair), np.int64(len(vocabulary.verbs))
@@ -209,8 +172,8 @@ class SemanticDiagnosis:
                 list(error.kinds.values()), [list(KINDS).index(name) for name in error.kinds]
             )
             # An object of -1 is not compared, as in V-COCO.
-            meant = (error.annotated_object.astype(np.int64) + 1) * verbs + error.annotated_verb
-            key[triplet] = np.where(error.annotated_verb >= 0, meant, -1)
+            annotated = (error.annotated_object.astype(np.int64) + 1) * verbs + error.annotated_verb
+            key[triplet] = np.where(error.annotated_verb >= 0, annotated, -1)
         keys = np.unique(key[key >= 0])
         return Similarities(
             value=value,
@@ -222,7 +185,7 @@ class SemanticDiagnosis:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """All figures as plain Python values."""
+        """All numbers as plain Python values."""
         return {
             "near": NEAR,
             "plausible": PLAUSIBLE,
@@ -237,7 +200,7 @@ class SemanticDiagnosis:
         total = self.diagnosis.oracles[error]["delta_map"]["full"]
         return {
             "title": f"{COMPARED[error].capitalize()} errors by meaning",
-            "compared_with": found.there,
+            "compared_with": found.compared_with,
             "count": len(found.rows),
             "delta_map": total,
             "kinds": [

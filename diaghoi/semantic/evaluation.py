@@ -20,61 +20,61 @@ from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.diagnosis.tables import Columns
 from diaghoi.language.open_vocabulary import OpenVocabulary
 from diaghoi.language.words import verb_words
-from diaghoi.semantic.instances import Instances, class_names
-from diaghoi.semantic.matching import Candidates, Matched, Tables
+from diaghoi.semantic.matching import MatchCandidates, Matched, SimilarityTables
 from diaghoi.semantic.measure import Measure
 from diaghoi.semantic.notes import missing_words, semantic_notes
 from diaghoi.semantic.soft_map import SoftF1, soft_average_precision, soft_f1
-from diaghoi.semantic.tables.similarity import Fitted
+from diaghoi.semantic.tables.similarity import FittedSimilarity
+from diaghoi.semantic.triplets import EvaluatedTriplets, class_names
 
 Split = dict[str, float | None]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class SemanticEvaluation:
-    """What a detector scores when meaning counts.
+    """The metrics of a detector with graded credit for meaning.
 
     Parameters
     ----------
     label : str
         Name of the detector.
     measure : Measure
-        The choices.
+        The parameters.
     protocol : Protocol
         Which classes count and how the standard mAP is taken.
-    verbs, objects : Fitted
-        The tables, brought to the words of the data set.
-    annotated, predicted : Instances
+    verbs, objects : FittedSimilarity
+        The tables, fitted to the vocabulary of the data set.
+    annotated, predicted : EvaluatedTriplets
         The triplets that take part.
     joined : Joined
-        Which file each image is in.
+        Which files have each image.
     score : (T,) float64 array or None
         Ranking scores of the predictions; None in the confidence-free mode.
-    taking_part : (T,) bool array or None
-        The predictions that count in mF1; None for all.
-    candidates : Candidates
-        What meets what.
-    matched, matched_in_part : Matched
-        What each annotated triplet took among all predictions, and among those of mF1.
+    counted : (T,) bool array or None
+        Mask of the predictions that count in mF1; None for all.
+    candidates : MatchCandidates
+        Annotated triplets with the predictions that find their boxes.
+    matched, matched_counted : Matched
+        The match of each annotated triplet among all predictions, and among those of mF1.
     diagnosis : Diagnosis or None
-        By the standard rules, which know no similarity; None without scores.
+        Diagnosis by exact matching; None without scores.
     diagnosed_rows : (D,) int array
-        Rows among the predicted triplets of those that the diagnosis saw.
+        Rows of the diagnosed triplets among all predicted triplets.
     """
 
     label: str
     measure: Measure
     protocol: Protocol
-    verbs: Fitted
-    objects: Fitted
-    annotated: Instances
-    predicted: Instances
+    verbs: FittedSimilarity
+    objects: FittedSimilarity
+    annotated: EvaluatedTriplets
+    predicted: EvaluatedTriplets
     joined: Joined
     score: FloatArray | None
-    taking_part: BoolArray | None
-    candidates: Candidates
+    counted: BoolArray | None
+    candidates: MatchCandidates
     matched: Matched
-    matched_in_part: Matched
+    matched_counted: Matched
     diagnosis: Diagnosis | None
     diagnosed_rows: IntArray
 
@@ -88,16 +88,16 @@ class SemanticEvaluation:
 
     @cached_property
     def _classes(self) -> tuple[IntArray, IntArray]:
-        """The K interactions that are annotated, as keys, and that of each annotated triplet."""
+        """Keys of the K annotated interactions, and the interaction of each annotated triplet."""
         verbs = np.int64(len(self.annotated.scenes.vocabulary.verbs))
         key = (self.annotated.object.astype(np.int64) + 1) * verbs + self.annotated.verb
         keys, of_triplet = np.unique(key, return_inverse=True)
         return keys, of_triplet.ravel()
 
     @property
-    def tables(self) -> Tables:
-        """Similarity of interactions by the numbers of their words."""
-        return Tables(
+    def tables(self) -> SimilarityTables:
+        """Similarity of interactions by the indices of their verbs and objects."""
+        return SimilarityTables(
             verbs=self.verbs.similarity, objects=self.objects.similarity, measure=self.measure
         )
 
@@ -113,7 +113,7 @@ class SemanticEvaluation:
 
     @cached_property
     def class_number(self) -> IntArray:
-        """(K,) HOI class of each annotated interaction, -1 where it is none of the data set."""
+        """(K,) HOI class of each annotated interaction, -1 for none of the data set."""
         return self.annotated.scenes.vocabulary.class_of[self.class_object, self.class_verb]
 
     @cached_property
@@ -122,15 +122,13 @@ class SemanticEvaluation:
         return np.bincount(self._classes[1], minlength=len(self._classes[0]))
 
     def _charged(self, free: BoolArray) -> IntArray:
-        """Predictions, among some, that the interaction they are closest to is charged with."""
+        """Unmatched predictions that are false positives of the interaction they are closest to."""
         close = self.candidates.nearest_sigma >= self.measure.delta
         return np.flatnonzero(free & close & (self.candidates.nearest >= 0))
 
-    def _free(self, matched: Matched, taking_part: BoolArray | None = None) -> BoolArray:
-        """(T,) predictions that nothing took."""
-        free = (
-            np.ones(len(self.predicted), dtype=bool) if taking_part is None else taking_part.copy()
-        )
+    def _free(self, matched: Matched, counted: BoolArray | None = None) -> BoolArray:
+        """(T,) mask of the predictions without a match."""
+        free = np.ones(len(self.predicted), dtype=bool) if counted is None else counted.copy()
         free[matched.prediction[matched.prediction >= 0]] = False
         return free
 
@@ -141,11 +139,12 @@ class SemanticEvaluation:
             return None
         of_class, found = self._classes[1], self.matched.prediction
         extra = self._charged(self._free(self.matched))
-        # An annotated triplet that nothing found is listed with score 0 and without credit; among
-        # scores below 0, such as logarithms, that would be the first place instead of the last.
-        nothing = -np.inf if (self.score < 0).any() else 0.0
-        score = np.append(self.score, nothing)[found]
-        # Algorithm 1 lists the annotated triplets of an image and then its unmatched predictions.
+        # Algorithm 1 lists a missed annotated triplet with score 0 and without credit. Among scores
+        # below 0, such as logarithms, that would be the first rank instead of the last.
+        missed_score = -np.inf if (self.score < 0).any() else 0.0
+        score = np.append(self.score, missed_score)[found]
+        # Algorithm 1 lists the annotated triplets of an image and then its unmatched predictions;
+        # that order decides between equal scores.
         place = np.concatenate([2 * self.annotated.image, 2 * self.predicted.image[extra] + 1])
         order = np.argsort(place, kind="stable")
         rows = (
@@ -159,19 +158,20 @@ class SemanticEvaluation:
     @cached_property
     def class_f1(self) -> SoftF1:
         """Precision, recall and F1 of each annotated interaction, all (K,)."""
-        extra = self._charged(self._free(self.matched_in_part, self.taking_part))
+        extra = self._charged(self._free(self.matched_counted, self.counted))
         charged = self._classes[1][self.candidates.nearest[extra]]
         return soft_f1(
             self._classes[1],
-            self.matched_in_part.prediction >= 0,
-            self.matched_in_part.sigma,
+            self.matched_counted.prediction >= 0,
+            self.matched_counted.sigma,
             np.bincount(charged, minlength=len(self.positives)),
         )
 
     @cached_property
     def splits(self) -> dict[str, BoolArray]:
-        """(K,) masks of the groups of interactions that are reported; "full" are all."""
+        """(K,) mask of the interactions of each split; "full" is all of them."""
         everything = np.ones(len(self.positives), dtype=bool)
+        # Interactions that are not a class of the data set count in "full" alone.
         masks = split_classes(self.protocol, self.annotated.scenes.vocabulary)
         return {
             name: everything if name == "full" else np.append(mask, False)[self.class_number]
@@ -192,12 +192,12 @@ class SemanticEvaluation:
 
     @property
     def soft_map(self) -> float | None:
-        """Mean of the soft average precision; None without scores."""
+        """Mean soft average precision; None without scores."""
         return self.split_figures["soft_map"]["full"]
 
     @property
     def mf1(self) -> float | None:
-        """Mean of the soft F1."""
+        """Mean soft F1."""
         return self.split_figures["mf1"]["full"]
 
     @property
@@ -207,19 +207,19 @@ class SemanticEvaluation:
 
     @cached_property
     def miss_rates(self) -> dict[str, float | None]:
-        """Share of annotated triplets without prediction, and of predictions without one.
+        """Shares of annotated triplets and of predictions without a match.
 
-        Among the predictions of mF1, and with the ending ``_all_predictions`` among all.
+        Among the predictions of mF1; with the suffix ``_all_predictions`` among all.
         """
         rates: dict[str, float | None] = {}
-        for ending, matched, taking_part in (
-            ("", self.matched_in_part, self.taking_part),
+        for suffix, matched, counted in (
+            ("", self.matched_counted, self.counted),
             ("_all_predictions", self.matched, None),
         ):
-            number = len(self.predicted) if taking_part is None else int(taking_part.sum())
-            free = int(self._free(matched, taking_part).sum())
-            rates[f"gt_miss_rate{ending}"] = float((matched.prediction < 0).mean())
-            rates[f"prediction_miss_rate{ending}"] = ratio(free, number)
+            number = len(self.predicted) if counted is None else int(counted.sum())
+            free = int(self._free(matched, counted).sum())
+            rates[f"gt_miss_rate{suffix}"] = float((matched.prediction < 0).mean())
+            rates[f"prediction_miss_rate{suffix}"] = ratio(free, number)
         return rates
 
     @cached_property
@@ -229,12 +229,13 @@ class SemanticEvaluation:
         Returns
         -------
         dict of (K,) arrays
-            ``class`` (official number, from one; 0 where it is no class of the data set), ``name``,
+            ``class`` (official number, from one; 0 for none of the data set), ``name``,
             ``annotated`` (triplets), ``soft_ap`` and ``ap`` (NaN without scores), ``precision``,
             ``recall`` and ``f1``.
         """
-        vocabulary, nothing = self.annotated.scenes.vocabulary, np.full(len(self.positives), np.nan)
-        standard = nothing
+        vocabulary = self.annotated.scenes.vocabulary
+        undefined = np.full(len(self.positives), np.nan)
+        standard = undefined
         if self.diagnosis is not None:
             standard = np.append(self.diagnosis.class_scores.average_precision, np.nan)
             standard = standard[self.class_number]
@@ -243,7 +244,7 @@ class SemanticEvaluation:
             "class": self.class_number + 1,
             "name": np.array(names, dtype=str),
             "annotated": self.positives,
-            "soft_ap": nothing if self.class_soft_ap is None else self.class_soft_ap,
+            "soft_ap": undefined if self.class_soft_ap is None else self.class_soft_ap,
             "ap": standard,
             "precision": self.class_f1.precision,
             "recall": self.class_f1.recall,
@@ -252,17 +253,17 @@ class SemanticEvaluation:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a reader of the figures has to know."""
-        tables = [("verbs", self.verbs, verb_words(self.vocabulary))]
+        """Remarks on the numbers for their reader."""
+        tables = [("verbs", self.verbs, verb_words(self.base_vocabulary))]
         if self.compares_objects:
-            tables.append(("objects", self.objects, self.vocabulary.objects))
+            tables.append(("objects", self.objects, self.base_vocabulary.objects))
         return semantic_notes(
             self.annotated, self.predicted, self.joined, tables, scored=self.score is not None
         )
 
     @property
-    def vocabulary(self) -> Vocabulary:
-        """The data set without the free words of predictions."""
+    def base_vocabulary(self) -> Vocabulary:
+        """The vocabulary of the data set, without the free words of predictions."""
         vocabulary = self.annotated.scenes.vocabulary
         return vocabulary.base if isinstance(vocabulary, OpenVocabulary) else vocabulary
 
@@ -272,7 +273,7 @@ class SemanticEvaluation:
         return bool((self.class_object >= 0).any())
 
     def to_dict(self) -> dict[str, Any]:
-        """All figures as plain Python values: the JSON of ``diaghoi semantic --json``.
+        """All numbers as plain Python values: the JSON of ``diaghoi semantic --json``.
 
         Returns
         -------
@@ -296,16 +297,16 @@ class SemanticEvaluation:
                 "signature": measure.signature if scored else measure.signature_without_scores,
             },
             "similarity": {
-                "verbs": _coverage(self.verbs, verb_words(self.vocabulary)),
-                "objects": _coverage(self.objects, self.vocabulary.objects),
+                "verbs": _coverage(self.verbs, verb_words(self.base_vocabulary)),
+                "objects": _coverage(self.objects, self.base_vocabulary.objects),
             },
             "counts": {
                 "images": len(self.joined.annotated),
                 "annotated_triplets": len(self.annotated),
                 "predicted_triplets": len(self.predicted),
                 "predicted_triplets_of_mf1": len(self.predicted)
-                if self.taking_part is None
-                else int(self.taking_part.sum()),
+                if self.counted is None
+                else int(self.counted.sum()),
                 "classes": len(self.positives),
             },
             "soft_map": self.soft_map,
@@ -328,7 +329,7 @@ def _mean(values: FloatArray | None, mask: BoolArray) -> float | None:
     return None if values is None or not mask.any() else float(values[mask].mean())
 
 
-def _coverage(fitted: Fitted, names: Sequence[str]) -> dict[str, Any]:
+def _coverage(fitted: FittedSimilarity, names: Sequence[str]) -> dict[str, Any]:
     """Name and source of a table, and which words of the data set it lacks."""
     number, missing = len(set(names)), missing_words(fitted)
     return {

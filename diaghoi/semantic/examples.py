@@ -1,4 +1,4 @@
-"""Single annotations beside what was predicted for them, as in figure 6 of the supplement."""
+"""Single annotations next to the predictions for them, as in figure 6 of the supplement."""
 
 from __future__ import annotations
 
@@ -8,29 +8,29 @@ import numpy as np
 
 from diaghoi.data.arrays.ragged import marked
 from diaghoi.semantic.evaluation import SemanticEvaluation
-from diaghoi.semantic.instances import Instances, class_names
+from diaghoi.semantic.triplets import EvaluatedTriplets, class_names
 
 UNMATCHED = 3
-"""Unmatched predictions of an image that are shown: those of the highest scores."""
+"""Unmatched predictions shown per image: those with the highest scores."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Example:
-    """One annotated triplet with the prediction it took, or one prediction that nothing took.
+    """One annotated triplet with its match, or one prediction without a match.
 
     Parameters
     ----------
     image : str
         Name of the image.
     annotated : str
-        The annotated interaction; of an unmatched prediction the one that it is most similar to,
-        empty in images without any.
+        The annotated interaction; for an unmatched prediction the most similar one, empty in images
+        without annotations.
     predicted : str
-        The predicted interaction; empty where nothing was predicted for the annotated one.
+        The predicted interaction; empty where the annotated one has no match.
     matched : bool
-        Whether the annotated triplet took the prediction.
+        Whether the two are matched.
     score : float or None
-        Of the prediction.
+        Score of the prediction.
     verb, object, total : float or None
         Similarity of the verbs, of the objects (None where they are not compared) and of both.
     """
@@ -51,17 +51,17 @@ def examples_of(evaluation: SemanticEvaluation, *, images: int = 20) -> list[Exa
     Parameters
     ----------
     evaluation : SemanticEvaluation
-        The detector; its matching is that of mF1.
+        Evaluation of the detector; the matching is that of mF1.
     images : int
-        How many images at most. Those come first in which an annotated triplet took a prediction
-        of another interaction with the highest similarity.
+        Maximum number of images. Those come first where the prediction of another interaction was
+        matched with the highest similarity.
 
     Returns
     -------
     list of Example
         Image by image, the annotated triplets first.
     """
-    matched, truth = evaluation.matched_in_part, evaluation.annotated
+    matched, truth = evaluation.matched_counted, evaluation.annotated
     partial = (matched.prediction >= 0) & (matched.sigma < 1) & (matched.sigma > 0)
     best = np.zeros(len(truth.scenes))
     np.maximum.at(best, truth.image[partial], matched.sigma[partial])
@@ -75,7 +75,7 @@ def examples_of(evaluation: SemanticEvaluation, *, images: int = 20) -> list[Exa
 
 
 def _matched(evaluation: SemanticEvaluation, image: int) -> list[Example]:
-    truth, matched = evaluation.annotated, evaluation.matched_in_part
+    truth, matched = evaluation.annotated, evaluation.matched_counted
     first, stop = np.searchsorted(truth.image, [image, image + 1]).tolist()
     return [
         _example(evaluation, image, row, int(matched.prediction[row]), matched=True)
@@ -84,12 +84,12 @@ def _matched(evaluation: SemanticEvaluation, image: int) -> list[Example]:
 
 
 def _unmatched(evaluation: SemanticEvaluation, image: int) -> list[Example]:
-    found, matched = evaluation.predicted, evaluation.matched_in_part
+    found, matched = evaluation.predicted, evaluation.matched_counted
     rows = np.arange(*np.searchsorted(found.image, [image, image + 1]).tolist())
     taken = marked(matched.prediction[matched.prediction >= 0], len(found))
     free = ~taken[rows]
-    if evaluation.taking_part is not None:
-        free &= evaluation.taking_part[rows]
+    if evaluation.counted is not None:
+        free &= evaluation.counted[rows]
     rows = rows[free]
     if evaluation.score is not None:
         rows = rows[np.argsort(-evaluation.score[rows], kind="stable")]
@@ -106,7 +106,7 @@ def _example(
     """Describe an annotated triplet and a prediction; -1 for none."""
     truth, found = evaluation.annotated, evaluation.predicted
     both = annotated >= 0 and predicted >= 0
-    verb = thing = total = None
+    verb = object_ = total = None
     if both:
         pairs = (
             (truth.verb[[annotated]], found.verb[[predicted]]),
@@ -114,7 +114,7 @@ def _example(
         )
         verb = float(evaluation.verbs.similarity.at(*pairs[0])[0])
         if pairs[1][0][0] >= 0 and pairs[1][1][0] >= 0:
-            thing = float(evaluation.objects.similarity.at(*pairs[1])[0])
+            object_ = float(evaluation.objects.similarity.at(*pairs[1])[0])
         total = float(
             evaluation.tables.sigma(pairs[0][0], pairs[1][0], pairs[0][1], pairs[1][1])[0]
         )
@@ -126,13 +126,14 @@ def _example(
         matched=matched and both,
         score=None if predicted < 0 or score is None else float(score[predicted]),
         verb=verb,
-        object=thing,
+        object=object_,
         total=total,
     )
 
 
-def _name(of: Instances, row: int) -> str:
+def _name(triplets: EvaluatedTriplets, row: int) -> str:
     """Name the interaction of a triplet."""
     if row < 0:
         return ""
-    return class_names(of.scenes.vocabulary, [int(of.verb[row])], [int(of.object[row])])[0]
+    verb, object_ = int(triplets.verb[row]), int(triplets.object[row])
+    return class_names(triplets.scenes.vocabulary, [verb], [object_])[0]

@@ -1,4 +1,4 @@
-"""Tables for the words of a data set, and for the free words of predictions."""
+"""Fit tables of similarity to the words of a data set and the free words of predictions."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.language.open_vocabulary import OpenVocabulary
 from diaghoi.language.words import plain, verb_words
 from diaghoi.semantic.open_fitting import fit_open
-from diaghoi.semantic.tables.annotated_senses import annotated_senses
-from diaghoi.semantic.tables.similarity import SYNSET, Fitted, Similarity, fit
+from diaghoi.semantic.tables.annotated_senses import annotated_synsets
+from diaghoi.semantic.tables.similarity import SYNSET, FittedSimilarity, Similarity, fit
 
 Senses = Mapping[str, str] | None
 
@@ -27,27 +27,28 @@ def fit_to(
     objects: Similarity,
     verb_senses: Senses = None,
     object_senses: Senses = None,
-) -> tuple[Fitted, Fitted]:
-    """Bring tables of verbs and of objects to the words of annotations and predictions.
+) -> tuple[FittedSimilarity, FittedSimilarity]:
+    """Fit tables of verbs and of objects to the words of annotations and predictions.
 
     Parameters
     ----------
     predicted, annotated : Vocabulary
-        Of predictions and annotations; the former may have free words behind those of the data set.
+        Vocabularies of predictions and annotations; the former may have free words after those of
+        the data set.
     verbs, objects : Similarity
         The tables.
     verb_senses, object_senses : mapping, optional
-        The name in the table of words of the data set. Where a table names senses and nothing is
+        The name in the table for words of the data set. Where a table names senses and nothing is
         given, words of HICO-DET have the senses that the authors of SHOE chose, and others their
         most frequent one.
     """
     if isinstance(predicted, OpenVocabulary):
         from diaghoi.language.lexicon import load_lexicon
 
-        words = load_lexicon()
+        wordnet = load_lexicon()
         return (
-            fit_open(verbs, predicted, "v", words, verb_senses),
-            fit_open(objects, predicted, "n", words, object_senses),
+            fit_open(verbs, predicted, "v", wordnet, verb_senses),
+            fit_open(objects, predicted, "n", wordnet, object_senses),
         )
     actions = verb_words(annotated)
     return (
@@ -57,29 +58,29 @@ def fit_to(
 
 
 def _senses(similarity: Similarity, words: Sequence[str], pos: Any, given: Senses) -> Senses:
-    """Find the senses of words, where a table names senses and nobody says which."""
+    """Choose the senses of words where a table names senses and none are given."""
     if given is not None or not any(SYNSET.fullmatch(plain(name)) for name in similarity.names):
         return given
     from diaghoi.language.lexicon import load_lexicon
 
-    found = annotated_senses(words, pos, load_lexicon())
-    # A table may mix words and senses: a word that it has is meant as it stands.
-    return {word: sense for word, sense in found.items() if plain(word) not in similarity.place}
+    found = annotated_synsets(words, pos, load_lexicon())
+    # A table may mix words and senses: a word that it lists literally needs no sense.
+    return {word: sense for word, sense in found.items() if plain(word) not in similarity.index_of}
 
 
 def known_words(predictions: Scenes, vocabulary: Vocabulary) -> tuple[Scenes, IntArray]:
-    """Return the predictions whose words are those of a data set, and their rows among all.
+    """Return the predictions in the words of a data set, and their rows among all.
 
-    Free words are no HOI class, so that exact matching does not miss them.
+    Free words are not HOI classes, so exact matching loses nothing without them.
     """
-    every = np.arange(len(predictions.triplet_pair))
+    all_rows = np.arange(len(predictions.triplet_pair))
     if len(predictions.vocabulary.verbs) == len(vocabulary.verbs) and len(
         predictions.vocabulary.objects
     ) == len(vocabulary.objects):
-        return predictions, every
+        return predictions, all_rows
     pairs = predictions.pair_label < len(vocabulary.objects)
     verbs = predictions.triplet_verb < len(vocabulary.verbs)
-    rows = every[pairs[predictions.triplet_pair] & verbs]
+    rows = all_rows[pairs[predictions.triplet_pair] & verbs]
     kept = predictions.keep(pairs)
     verbs = kept.triplet_verb < len(vocabulary.verbs)
     columns: dict[str, Any] = {

@@ -1,8 +1,8 @@
-"""Which prediction each annotated triplet takes, and what each other prediction is closest to.
+"""Match predictions to annotated triplets, and find the class closest to each other prediction.
 
-Algorithms 1 and 2 of the SHOE supplement go through the annotated triplets of an image in turn,
-each of which takes the free prediction with the highest similarity. Here all of them choose at
-once, from lists that are sorted once; the outcome is that of choosing one by one.
+Algorithms 1 and 2 of the SHOE supplement visit the annotated triplets of an image in turn, and each
+takes the unmatched prediction with the highest similarity. Here candidates are sorted once for all
+images, with the same outcome as choosing one by one.
 """
 
 from __future__ import annotations
@@ -20,26 +20,26 @@ from diaghoi.data.arrays.types import BoolArray, FloatArray, IntArray
 from diaghoi.data.iou import box_iou
 from diaghoi.data.protocol import Protocol
 from diaghoi.evaluation.errors import choose_in_turn
-from diaghoi.semantic.instances import Instances
 from diaghoi.semantic.measure import Measure
 from diaghoi.semantic.tables.similarity import Similarity
+from diaghoi.semantic.triplets import EvaluatedTriplets
 
-# Predictions worked through at once: few enough for the arrays to stay in the processor's cache.
+# Predictions per block: few enough for the arrays to stay in the processor's cache.
 BLOCK = 50_000
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Tables:
-    """Similarity of the verbs and objects of a data set, and how both are combined.
+class SimilarityTables:
+    """Similarity of the verbs and objects of a data set, and how to combine them.
 
     Parameters
     ----------
     verbs : Similarity
-        By the numbers of the verbs.
+        By the indices of the verbs.
     objects : Similarity
-        By the numbers of the objects.
+        By the indices of the objects.
     measure : Measure
-        The choices.
+        The parameters.
     """
 
     verbs: Similarity
@@ -49,7 +49,7 @@ class Tables:
     def sigma(
         self, verb: IntArray, object_: IntArray, other_verb: IntArray, other_object: IntArray
     ) -> FloatArray:
-        """Similarity of interactions, pair by pair; where objects are -1 that of the verbs."""
+        """Similarity of interactions, pair by pair; of the verbs alone where an object is -1."""
         verbs = self.verbs.at(verb, other_verb)
         compared = (object_ >= 0) & (other_object >= 0)
         if compared.all():
@@ -61,23 +61,23 @@ class Tables:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Candidates:
-    """What meets what: annotated triplets and the predictions that find both of their boxes.
+class MatchCandidates:
+    """Annotated triplets and their candidates: the predictions that find both of their boxes.
 
     Parameters
     ----------
     count : (A,) int array
         Number of candidates of each annotated triplet.
     prediction : (K,) int array
-        They, one annotated triplet after the other, the most similar first; equally similar ones by
-        score and then in their order.
+        The candidates, one annotated triplet after the other, the most similar first; ties by score
+        and then in stored order.
     sigma : (K,) float64 array
-        Their similarity.
+        Similarity of each candidate.
     predictions : int
         Number of predictions T.
     nearest : (T,) int array
-        The first annotated triplet of the image that a prediction is most similar to, wherever its
-        boxes are; -1 in images without any.
+        The annotated triplet of the image that a prediction is most similar to, wherever its boxes
+        are, the first on ties; -1 in images without any.
     nearest_sigma : (T,) float64 array
         Similarity to it; -1 where there is none.
     """
@@ -89,22 +89,22 @@ class Candidates:
     nearest: IntArray
     nearest_sigma: FloatArray
 
-    def matched(self, taking_part: BoolArray | None = None) -> Matched:
-        """Let each annotated triplet in turn take its best free prediction.
+    def matched(self, counted: BoolArray | None = None) -> Matched:
+        """Match each annotated triplet in turn to its best unmatched candidate.
 
         Parameters
         ----------
-        taking_part : (T,) bool array, optional
-            The predictions that can be taken; by default all.
+        counted : (T,) bool array, optional
+            The predictions that can be matched; by default all.
         """
         count, prediction, sigma = self.count, self.prediction, self.sigma
-        if taking_part is not None:
-            kept = taking_part[prediction]
+        if counted is not None:
+            kept = counted[prediction]
             owner = np.repeat(np.arange(len(count)), count)[kept]
             count = np.bincount(owner, minlength=len(count))
             prediction, sigma = prediction[kept], sigma[kept]
         taken = choose_in_turn(count, prediction, choices=self.predictions)
-        # A prediction stands once among the candidates of an annotated triplet.
+        # A prediction is at most once among the candidates of a triplet, so this finds its sigma.
         owner = np.repeat(np.arange(len(count)), count)
         found = np.zeros(len(count))
         hit = np.flatnonzero(taken[owner] == prediction)
@@ -114,12 +114,12 @@ class Candidates:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Matched:
-    """What each annotated triplet took.
+    """The match of each annotated triplet.
 
     Parameters
     ----------
     prediction : (A,) int array
-        The prediction, -1 for none.
+        The matched prediction, -1 for none.
     sigma : (A,) float64 array
         Its similarity, 0 for none.
     """
@@ -128,24 +128,24 @@ class Matched:
     sigma: FloatArray
 
 
-def candidates(
-    annotated: Instances,
-    predicted: Instances,
+def match_candidates(
+    annotated: EvaluatedTriplets,
+    predicted: EvaluatedTriplets,
     score: FloatArray | None,
-    tables: Tables,
+    tables: SimilarityTables,
     protocol: Protocol,
     progress: Callable[[int], Any] | None = None,
-) -> Candidates:
-    """Find what meets what, block of images by block of images.
+) -> MatchCandidates:
+    """Find the candidates of all annotated triplets, block by block of images.
 
     Parameters
     ----------
-    annotated, predicted : Instances
-        Of the same images.
+    annotated, predicted : EvaluatedTriplets
+        Triplets of the same images.
     score : (T,) float64 array or None
         Ranking scores of the predictions.
-    tables : Tables
-        Similarity.
+    tables : SimilarityTables
+        Similarity of interactions.
     protocol : Protocol
         Whether boxes cover whole pixels.
     progress : callable, optional
@@ -156,19 +156,19 @@ def candidates(
     first = np.flatnonzero(first_of_run(np.cumsum(in_image) // BLOCK)).tolist()
     bounds = list(pairwise([*first, images]))
 
-    def block(of: tuple[int, int]) -> tuple[Any, ...]:
-        return _block(annotated, predicted, score, tables, protocol, of)
+    def block(images_of: tuple[int, int]) -> tuple[Any, ...]:
+        return _block(annotated, predicted, score, tables, protocol, images_of)
 
     parts = []
     with threads() as pool:
-        for of, part in zip(bounds, pool.map(block, bounds), strict=True):
+        for (begin, end), part in zip(bounds, pool.map(block, bounds), strict=True):
             parts.append(part)
             if progress is not None:
-                progress(of[1] - of[0])
+                progress(end - begin)
     count, prediction, sigma, nearest, nearest_sigma = (
         np.concatenate(column) for column in zip(*parts, strict=True)
     )
-    return Candidates(
+    return MatchCandidates(
         count=count,
         prediction=prediction,
         sigma=sigma,
@@ -179,79 +179,93 @@ def candidates(
 
 
 def _block(
-    annotated: Instances,
-    predicted: Instances,
+    annotated: EvaluatedTriplets,
+    predicted: EvaluatedTriplets,
     score: FloatArray | None,
-    tables: Tables,
+    tables: SimilarityTables,
     protocol: Protocol,
     images: tuple[int, int],
 ) -> tuple[IntArray, IntArray, FloatArray, IntArray, FloatArray]:
-    """Candidates and nearest of some images; rows are counted among all."""
+    """Candidates and nearest triplets of some images; indices are those among all images."""
     mine = slice(*np.searchsorted(annotated.image, images).tolist())
     theirs = slice(*np.searchsorted(predicted.image, images).tolist())
-    seeker, wish = _meeting(annotated, predicted, mine, theirs, tables.measure.theta, protocol)
-    sigma = tables.sigma(
-        annotated.verb[seeker],
-        annotated.object[seeker],
-        predicted.verb[wish],
-        predicted.object[wish],
+    triplet, candidate = _overlapping(
+        annotated, predicted, mine, theirs, tables.measure.theta, protocol
     )
-    keys = [wish] if score is None else [wish, -score[wish]]
-    order = np.lexsort((*keys, -sigma, seeker))
-    count = np.bincount(seeker - mine.start, minlength=mine.stop - mine.start)
+    sigma = tables.sigma(
+        annotated.verb[triplet],
+        annotated.object[triplet],
+        predicted.verb[candidate],
+        predicted.object[candidate],
+    )
+    # The algorithms take the maximum of a list that is sorted by score, so ties in similarity go to
+    # the higher score, and then to the earlier prediction.
+    keys = [candidate] if score is None else [candidate, -score[candidate]]
+    order = np.lexsort((*keys, -sigma, triplet))
+    count = np.bincount(triplet - mine.start, minlength=mine.stop - mine.start)
     nearest, closeness = _nearest(annotated, predicted, mine, theirs, tables)
-    return count, wish[order], sigma[order], nearest, closeness
+    return count, candidate[order], sigma[order], nearest, closeness
 
 
-def _meeting(
-    annotated: Instances,
-    predicted: Instances,
+def _overlapping(
+    annotated: EvaluatedTriplets,
+    predicted: EvaluatedTriplets,
     mine: slice,
     theirs: slice,
     theta: float,
     protocol: Protocol,
 ) -> tuple[IntArray, IntArray]:
-    """List annotated and predicted triplets of an image whose boxes both meet."""
-    wanted, triplet_of = np.unique(annotated.pair[mine], return_inverse=True)
-    offered, offer_of = np.unique(predicted.pair[theirs], return_inverse=True)
+    """List annotated and predicted triplets of an image whose boxes both reach the IoU theta."""
+    # Boxes are compared once per pair of pairs: many triplets share a pair.
+    truth_pairs, truth_row = np.unique(annotated.pair[mine], return_inverse=True)
+    found_pairs, found_row = np.unique(predicted.pair[theirs], return_inverse=True)
     truth, found = annotated.scenes, predicted.scenes
-    start, count = runs(truth.pair_image[wanted], found.pair_image[offered])
+    start, count = runs(truth.pair_image[truth_pairs], found.pair_image[found_pairs])
     owner, position = expand(start, count)
     for role in ("pair_human", "pair_object"):
-        one = found.box_xyxy[getattr(found, role)[offered[owner]]]
-        other = truth.box_xyxy[getattr(truth, role)[wanted[position]]]
-        meeting = box_iou(one, other, protocol.margin) >= theta
-        owner, position = owner[meeting], position[meeting]
+        one = found.box_xyxy[getattr(found, role)[found_pairs[owner]]]
+        other = truth.box_xyxy[getattr(truth, role)[truth_pairs[position]]]
+        reached = box_iou(one, other, protocol.margin) >= theta
+        owner, position = owner[reached], position[reached]
     # From pairs to the triplets of both pairs.
-    by_offer = np.argsort(offer_of, kind="stable")
-    by_want = np.argsort(triplet_of, kind="stable")
-    hit, wish = expand(*runs(offer_of[by_offer], owner))
-    again, seeker = expand(*runs(triplet_of[by_want], position[hit]))
-    return by_want[seeker] + mine.start, by_offer[wish[again]] + theirs.start
+    by_found = np.argsort(found_row, kind="stable")
+    by_truth = np.argsort(truth_row, kind="stable")
+    hit, candidate = expand(*runs(found_row[by_found], owner))
+    again, triplet = expand(*runs(truth_row[by_truth], position[hit]))
+    return by_truth[triplet] + mine.start, by_found[candidate[again]] + theirs.start
 
 
 def _nearest(
-    annotated: Instances, predicted: Instances, mine: slice, theirs: slice, tables: Tables
+    annotated: EvaluatedTriplets,
+    predicted: EvaluatedTriplets,
+    mine: slice,
+    theirs: slice,
+    tables: SimilarityTables,
 ) -> tuple[IntArray, FloatArray]:
-    """First annotated triplet of its image that each prediction is most similar to, and sigma."""
-    image, verb, thing = annotated.image[mine], annotated.verb[mine], annotated.object[mine]
-    order = np.lexsort((np.arange(len(image)), verb, thing, image))
-    same = np.stack([image, thing, verb])[:, order]
-    fresh = np.append(True, (same[:, 1:] != same[:, :-1]).any(axis=0))[: len(order)]
-    distinct = np.sort(order[fresh])  # the first of each interaction of an image, in stored order
+    """Annotated triplet of its image that each prediction is most similar to, and sigma."""
+    # Triplets of one interaction have the same similarity, and the first one wins ties, so that one
+    # per interaction and image is enough.
+    image, verb, object_ = annotated.image[mine], annotated.verb[mine], annotated.object[mine]
+    order = np.lexsort((np.arange(len(image)), verb, object_, image))
+    keys = np.stack([image, object_, verb])[:, order]
+    first_of_key = np.append(True, (keys[:, 1:] != keys[:, :-1]).any(axis=0))[: len(order)]
+    distinct = np.sort(order[first_of_key])
 
     start, count = runs(image[distinct], predicted.image[theirs])
     owner, position = expand(start, count)
     choice = distinct[position]
     sigma = tables.sigma(
-        verb[choice], thing[choice], predicted.verb[theirs][owner], predicted.object[theirs][owner]
+        verb[choice],
+        object_[choice],
+        predicted.verb[theirs][owner],
+        predicted.object[theirs][owner],
     )
     nearest = np.full(len(count), -1, dtype=np.int64)
     closeness = np.full(len(count), -1.0)
-    some = np.flatnonzero(count)
-    if len(some):
-        first = (np.cumsum(count) - count)[some]
-        closeness[some] = np.maximum.reduceat(sigma, first)
+    compared = np.flatnonzero(count)
+    if len(compared):
+        first = (np.cumsum(count) - count)[compared]
+        closeness[compared] = np.maximum.reduceat(sigma, first)
         best = np.flatnonzero(sigma == closeness[owner])
         best = best[first_of_run(owner[best])]
         nearest[owner[best]] = choice[best] + mine.start

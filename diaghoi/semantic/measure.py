@@ -1,4 +1,4 @@
-"""The choices behind soft mAP and mF1, and the similarity of two interactions."""
+"""The parameters of soft mAP and mF1, and the similarity of two interactions."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ COMBINATIONS: tuple[str, ...] = get_args(Combination)
 
 @dataclass(frozen=True, kw_only=True)
 class Measure:
-    """How similarity is measured and what it takes.
+    """The parameters of soft mAP and mF1.
 
     Parameters
     ----------
     weight : float
         Weight w of the verb in [0, 1]; that of the object is 1 - w.
     combine : {"arithmetic", "geometric", "minimum"}
-        sigma = w S_v + (1 - w) S_o, S_v^w S_o^(1 - w), or the smaller of both, whatever w.
+        sigma = w S_v + (1 - w) S_o, S_v^w S_o^(1 - w), or the smaller of both, for any w.
     theta : float
         Both boxes are found at an IoU of at least this.
     delta : float
-        An unmatched prediction is a false positive of the annotated class that it is closest to, if
-        its similarity is at least this.
+        An unmatched prediction is a false positive of the annotated class that it is closest to if
+        their similarity is at least this.
     tau : float
-        Predictions whose score has at least this rank count in mF1. Ranks run from 0, the lowest
+        Predictions whose score has at least this rank count in mF1. Ranks go from 0, the lowest
         score of the file, to 1, the highest.
 
     Raises
@@ -57,7 +57,7 @@ class Measure:
             if not 0 <= value <= 1:
                 raise InputError(f"{name} {value:g}: must lie between 0 and 1")
         if self.theta == 0:
-            raise InputError("theta 0: boxes that do not meet would match; give more than 0")
+            raise InputError("theta 0: boxes that do not overlap would match; give more than 0")
 
     @property
     def formula(self) -> str:
@@ -71,12 +71,12 @@ class Measure:
 
     @property
     def signature(self) -> str:
-        """All choices in one line."""
+        """All parameters in one line."""
         return SEPARATOR.join([self.signature_without_scores, f"mF1: score rank >= {self.tau:g}"])
 
     @property
     def signature_without_scores(self) -> str:
-        """The choices that count for predictions without scores, in one line."""
+        """The parameters that matter for predictions without scores, in one line."""
         matched = f"IoU >= {self.theta:g}"
         wrong = f"false positive of a class at sigma >= {self.delta:g}"
         return SEPARATOR.join([self.formula, matched, wrong])

@@ -1,4 +1,4 @@
-"""What a reader of a semantic evaluation has to know: everything missing is counted and named."""
+"""Notes on a semantic evaluation: everything missing is counted and named."""
 
 from __future__ import annotations
 
@@ -7,31 +7,31 @@ from collections.abc import Sequence
 from diaghoi.data.arrays.types import StrArray
 from diaghoi.data.joining import Joined
 from diaghoi.exceptions import some_of
-from diaghoi.semantic.instances import Instances
-from diaghoi.semantic.tables.similarity import Fitted
+from diaghoi.semantic.tables.similarity import FittedSimilarity
+from diaghoi.semantic.triplets import EvaluatedTriplets
 
 
 def semantic_notes(
-    annotated: Instances,
-    predicted: Instances,
+    annotated: EvaluatedTriplets,
+    predicted: EvaluatedTriplets,
     joined: Joined,
-    tables: Sequence[tuple[str, Fitted, Sequence[str]]],
+    tables: Sequence[tuple[str, FittedSimilarity, Sequence[str]]],
     *,
     scored: bool,
 ) -> tuple[str, ...]:
-    """State in one sentence each what tables and files say about the figures.
+    """State in one sentence each what tables and files imply for the numbers.
 
     Parameters
     ----------
-    annotated, predicted : Instances
-        The triplets that take part.
+    annotated, predicted : EvaluatedTriplets
+        The evaluated triplets.
     joined : Joined
-        Which file each image is in.
-    tables : sequence of (str, Fitted, sequence of str)
-        Of ``verbs`` and, where they are compared, of ``objects``: the table, and the words of the
+        Which files have each image.
+    tables : sequence of (str, FittedSimilarity, sequence of str)
+        For ``verbs`` and, where they are compared, ``objects``: the table, and the words of the
         data set that it should cover.
     scored : bool
-        Whether the predictions are taken with their scores.
+        Whether the predictions are evaluated with their scores.
     """
     notes = [*dict.fromkeys(annotated.scenes.notes + predicted.scenes.notes)]
     for what, fitted, names in tables:
@@ -45,15 +45,15 @@ def semantic_notes(
     return tuple(notes)
 
 
-def missing_words(fitted: Fitted) -> list[str]:
+def missing_words(fitted: FittedSimilarity) -> list[str]:
     """Words that a table does not cover, each once."""
     return list(dict.fromkeys(fitted.missing))
 
 
-def _uncovered(what: str, fitted: Fitted, names: Sequence[str]) -> list[str]:
+def _uncovered(what: str, fitted: FittedSimilarity, names: Sequence[str]) -> list[str]:
     """Say which words a table does not cover."""
     name, missing = fitted.similarity.name, missing_words(fitted)
-    notes = list(fitted.notes)
+    notes = []
     if missing:
         notes.append(
             f"{len(missing)} of {len(set(names))} {what} are not in the table '{name}' and are "
@@ -85,7 +85,7 @@ def _about_images(joined: Joined, names: StrArray) -> list[str]:
     return notes
 
 
-def _about_triplets(annotated: Instances, predicted: Instances) -> list[str]:
+def _about_triplets(annotated: EvaluatedTriplets, predicted: EvaluatedTriplets) -> list[str]:
     return [
         f"{of.left_out} {side} triplets are left out: they have no object box, or are on people "
         "whose actions are not annotated"

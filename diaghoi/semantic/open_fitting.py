@@ -1,4 +1,4 @@
-"""Similarity of free words to what is annotated, by the sense that comes closest.
+"""Similarity of free words to annotated ones, by the closest of their senses.
 
 Paper 000, section 4.
 """
@@ -11,58 +11,37 @@ from typing import Any
 
 import numpy as np
 
-from diaghoi.data.arrays.types import FloatArray, IntArray
+from diaghoi.data.arrays.types import FloatArray
 from diaghoi.exceptions import some_of
 from diaghoi.language.lexicon import Lexicon, Pos
 from diaghoi.language.open_vocabulary import OpenVocabulary
 from diaghoi.language.words import WordForms, plain, verb_words
-from diaghoi.semantic.tables.annotated_senses import annotated_senses, hico_synsets
-from diaghoi.semantic.tables.similarity import SYNSET, Fitted, Similarity, fit
+from diaghoi.semantic.tables.annotated_senses import annotated_synsets, hico_synsets
+from diaghoi.semantic.tables.similarity import SYNSET, FittedSimilarity, Similarity, fit
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Directed(Similarity):
-    """Similarity of annotated words, the rows, to predicted ones, the columns.
+class DirectedSimilarity(Similarity):
+    """Similarity of annotated words, the rows, to predicted words, the columns.
 
-    Not symmetric: an annotated word has one sense, a predicted one whichever comes closest to it.
+    Not symmetric: an annotated word has one sense, a predicted word whichever comes closest to it.
     """
 
     def __post_init__(self) -> None:
         """Skip what only holds for symmetric tables."""
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class OpenFit(Fitted):
-    """A table brought to the words of a data set and to free words.
-
-    ``similarity`` is :class:`Directed`, and its notes list the free words that are similar to
-    nothing; ``missing`` and ``ambiguous`` are words of the data set.
-
-    Parameters
-    ----------
-    closest : (A, W) int array
-        For each of the A words of the data set and each of the W predicted ones, the row of the
-        table that came closest; -1 where no sense of the word is in the table.
-    unknown : tuple of str
-        Free words that neither WordNet nor the table has.
-    uncovered : tuple of str
-        Free words that WordNet has, but no sense of them is in the table.
-    """
-
-    closest: IntArray
-    unknown: tuple[str, ...]
-    uncovered: tuple[str, ...]
-
-
-def _told(name: str, unknown: Sequence[str], uncovered: Sequence[str]) -> tuple[str, ...]:
-    """Say how many free words are similar to nothing, and which."""
-    told = [
+def _uncovered_notes(
+    name: str, unknown: Sequence[str], uncovered: Sequence[str]
+) -> tuple[str, ...]:
+    """State how many free words are similar to nothing, and which."""
+    groups = [
         (unknown, "predicted words are unknown to WordNet and to the table"),
         (uncovered, "predicted words have no sense in the table"),
     ]
     return tuple(
         f"{len(words)} {what} '{name}' and are similar to nothing: {some_of(words)}"
-        for words, what in told
+        for words, what in groups
         if words
     )
 
@@ -73,8 +52,8 @@ def fit_open(
     pos: Pos,
     lexicon: Lexicon,
     senses: Mapping[str, str] | None = None,
-) -> OpenFit:
-    """Bring a table to the words of a data set and the free words of predictions.
+) -> FittedSimilarity:
+    """Fit a table to the words of a data set and the free words of predictions.
 
     Parameters
     ----------
@@ -91,22 +70,23 @@ def fit_open(
 
     Returns
     -------
-    OpenFit
-        Its table has the numbers of the vocabulary. A predicted word and an annotated one are as
-        similar as the closest of the senses of the former to the sense of the latter; words that
-        are the same are identical, and so are those that share the annotated sense. In a table of
-        words, not of senses, a word that it has stands for itself alone, so that predictions in
-        the words of the data set get what numbered ones get.
+    FittedSimilarity
+        Its table has the indices of the vocabulary and is a :class:`DirectedSimilarity`; its notes
+        name the free words that are similar to nothing. The similarity of a predicted word to an
+        annotated one is that of the closest sense of the former to the sense of the latter; equal
+        words are identical, and so are words that share the annotated sense. In a table of words,
+        not of senses, a listed word means itself alone, so that predictions in the words of the
+        data set score the same whether written as words or as class numbers.
     """
     base = vocabulary.base
     annotated = verb_words(base) if pos == "v" else base.objects
     readings = vocabulary.verb_forms if pos == "v" else vocabulary.object_forms
     table = _Table(similarity, pos, lexicon)
     if senses is None:
-        senses = annotated_senses(annotated, pos, lexicon)
-        # A word that the table has is meant as it stands.
+        senses = annotated_synsets(annotated, pos, lexicon)
+        # A word that the table lists literally needs no sense.
         senses = {
-            word: name for word, name in senses.items() if plain(word) not in similarity.place
+            word: name for word, name in senses.items() if plain(word) not in similarity.index_of
         }
     closed = fit(similarity, annotated, senses)
     sense = [lexicon.find(senses.get(word, word)) for word in annotated]
@@ -116,30 +96,28 @@ def fit_open(
     ]
     size = len(annotated)
     candidates, known = _candidates(table, readings, size, pos, lexicon)
-    values, closest = _closest(similarity, [each[:1] for each in rows], candidates)
-    for row, meant in enumerate(sense):
-        if meant is not None:
-            values[row, [meant in meanings for meanings in known]] = 1.0
+    values = _highest(similarity, [each[:1] for each in rows], candidates)
+    for row, synset in enumerate(sense):
+        if synset is not None:
+            values[row, [synset in synsets for synsets in known]] = 1.0
+    # Among words of the data set the closed-vocabulary table decides.
     if not table.of_senses:
         values[:, :size] = 0.0
     values[:, :size] = np.maximum(values[:, :size], _dense(closed.similarity.values))
     words = vocabulary.verbs if pos == "v" else vocabulary.objects
     covered = np.any(values > 0, axis=0).tolist()
-    silent = [n for n in range(size, len(words)) if not candidates[n] and not covered[n]]
-    unknown = tuple(words[n] for n in silent if not known[n])
-    uncovered = tuple(words[n] for n in silent if known[n])
-    return OpenFit(
-        similarity=Directed(
+    dissimilar = [n for n in range(size, len(words)) if not candidates[n] and not covered[n]]
+    unknown = tuple(words[n] for n in dissimilar if not known[n])
+    uncovered = tuple(words[n] for n in dissimilar if known[n])
+    return FittedSimilarity(
+        similarity=DirectedSimilarity(
             names=words,
             values=_square(values, len(words)),
             name=similarity.name,
             source=similarity.source,
-            notes=similarity.notes + _told(similarity.name, unknown, uncovered),
+            notes=similarity.notes + _uncovered_notes(similarity.name, unknown, uncovered),
         ),
         missing=tuple(word for word, row in zip(annotated, rows, strict=True) if not row),
-        closest=closest,
-        unknown=unknown,
-        uncovered=uncovered,
     )
 
 
@@ -153,13 +131,14 @@ def _candidates(
         forms = (*reading.names, *reading.lemmas)
         named = table.rows(forms, ())
         if not table.of_senses and (named or number < size):
-            # A table of words has this very word, or knows no more of it than of an annotated one.
+            # The table lists this very word; or it is a word of the data set, which gets no more
+            # meanings than its annotation.
             candidates.append(named)
             known.append(set())
             continue
-        meanings = [each for lemma in reading.lemmas for each in lexicon.senses(lemma, pos)]
-        candidates.append(table.rows(forms, meanings))
-        known.append(set(meanings))
+        synsets = [each for lemma in reading.lemmas for each in lexicon.senses(lemma, pos)]
+        candidates.append(table.rows(forms, synsets))
+        known.append(set(synsets))
     return candidates, known
 
 
@@ -168,7 +147,7 @@ class _Table:
 
     def __init__(self, similarity: Similarity, pos: Pos, lexicon: Lexicon) -> None:
         self.of_senses = any(SYNSET.fullmatch(plain(name)) for name in similarity.names)
-        self.place = similarity.place
+        self.index_of = similarity.index_of
         self._of_synset: dict[int, list[int]] = {}
         chosen = hico_synsets()[pos]
         for row, name in enumerate(map(plain, similarity.names)):
@@ -177,29 +156,26 @@ class _Table:
                 self._of_synset.setdefault(number, []).append(row)
 
     def rows(self, names: Sequence[str], synsets: Sequence[int]) -> list[int]:
-        """Rows that names or synsets stand for, those of the names first."""
-        found = [self.place[name] for name in names if name in self.place]
+        """Rows of names and of synsets, those of the names first."""
+        found = [self.index_of[name] for name in names if name in self.index_of]
         found += [row for number in synsets for row in self._of_synset.get(number, ())]
         return list(dict.fromkeys(found))
 
 
-def _closest(
+def _highest(
     similarity: Similarity, annotated: list[list[int]], candidates: list[list[int]]
-) -> tuple[FloatArray, IntArray]:
-    """Highest similarity of each annotated row (A) to the candidates of each word (W)."""
+) -> FloatArray:
+    """Find the (A, W) highest similarity of each annotated row to the candidates of each word."""
     values = np.zeros((len(annotated), len(candidates)))
-    closest = np.full(values.shape, -1, dtype=np.int64)
     covered = [n for n, rows in enumerate(annotated) if rows]
     target = np.array([annotated[n][0] for n in covered], dtype=np.int64)
     for word, rows in enumerate(candidates):
         if rows and covered:
-            of = np.array(rows, dtype=np.int64)
-            one, other = np.repeat(target, len(of)), np.tile(of, len(target))
-            found = similarity.at(one, other).reshape(len(target), len(of))
-            best = found.argmax(axis=1)
-            values[covered, word] = found[np.arange(len(target)), best]
-            closest[covered, word] = of[best]
-    return values, closest
+            senses = np.array(rows, dtype=np.int64)
+            one, other = np.repeat(target, len(senses)), np.tile(senses, len(target))
+            found = similarity.at(one, other).reshape(len(target), len(senses))
+            values[covered, word] = found.max(axis=1)
+    return values
 
 
 def _dense(values: Any) -> FloatArray:
@@ -207,7 +183,7 @@ def _dense(values: Any) -> FloatArray:
 
 
 def _square(values: FloatArray, size: int) -> Any:
-    """Put (A, W) into a table of all words; free words are never annotated."""
+    """Extend (A, W) to a square table of all words; free words are never annotated."""
     from scipy.sparse import coo_array
 
     row, column = values.nonzero()

@@ -21,7 +21,7 @@ def soft_average_precision(
     row_class : (R,) int array
         Class of each row, in the order in which the algorithm lists them.
     row_score : (R,) float64 array
-        Confidence; equal ones keep their order.
+        Confidence; equal scores keep their order.
     row_credit : (R,) float64 array
         Soft true positive of each row, in [0, 1].
     positives : (K,) int array
@@ -34,27 +34,28 @@ def soft_average_precision(
     Notes
     -----
     The small constant that the paper adds against division by zero is left out: there is always a
-    row and an annotated triplet. The highest precision at a row or beyond stands at a row with
-    credit, so only these are visited.
+    row and an annotated triplet. Precision only rises at rows with credit, so the envelope is
+    computed over these alone.
     """
     order = ranking(row_class, row_score)
     row_class, credit = row_class[order], row_credit[order]
     bounds = np.searchsorted(row_class, np.arange(len(positives) + 1))
-    given = np.flatnonzero(credit)
-    of_class, credit = row_class[given], credit[given]
+    credited = np.flatnonzero(credit)
+    of_class, credit = row_class[credited], credit[credited]
     stop = np.searchsorted(of_class, np.arange(len(positives)), side="right")
     start = np.append(0, stop[:-1])[: len(stop)]
     total = np.empty(len(credit))
+    # One sum per class: a running sum over all classes would round differently.
     for first, end in zip(start.tolist(), stop.tolist(), strict=True):
         np.cumsum(credit[first:end], out=total[first:end])
-    precision = total / (given + 1 - bounds[of_class])
+    precision = total / (credited + 1 - bounds[of_class])
     envelope = envelope_of(precision, start, stop)
     area = np.bincount(of_class, weights=credit * envelope, minlength=len(positives))
     return np.asarray(area / positives)
 
 
 EPSILON = 1e-8
-"""What the paper adds to divisors; the published figures hold it."""
+"""The paper adds it to divisors, and the published numbers include it."""
 
 
 class SoftF1(NamedTuple):
@@ -81,12 +82,12 @@ def soft_f1(
     annotation_class : (A,) int array
         Class of each annotated triplet.
     matched : (A,) bool array
-        Whether it took a prediction.
+        Whether it has a match.
     sigma : (A,) float64 array
-        Similarity of that, 0 for none. It is a true positive by so much, and a false one by the
-        rest.
+        Similarity of the match, 0 for none: the share that counts as a true positive. The rest
+        counts as a false positive.
     false_positive : (K,) int array
-        Unmatched predictions that each class is charged with.
+        Unmatched predictions that count as false positives of each class.
     """
     classes = len(false_positive)
     rest = np.where(matched, 1 - sigma, 0.0)

@@ -12,15 +12,15 @@ from support.choice import HOLD, NOTHING, OPTIONS, RIDE, WASH, answered, asked
 
 from diaghoi import InputError
 from diaghoi.choice import Answer, Answers, evaluate_answers
-from diaghoi.choice.distractors import distractors
+from diaghoi.choice.distractors import count_distractors
 from diaghoi.choice.intervals import choice_bootstrap, compare_choices
 from diaghoi.choice.positions import PositionBias, position_bias
 from diaghoi.choice.score import tally
-from diaghoi.choice.selection import selection
+from diaghoi.choice.selection import selection_rates
 
 
 def test_wrong_options_are_counted_where_they_fool() -> None:
-    found = distractors(
+    found = count_distractors(
         answered(
             [
                 ([RIDE], [HOLD, "drive a/an car"], [HOLD]),
@@ -70,7 +70,7 @@ def test_wrong_options_are_counted_where_they_fool() -> None:
 
 
 def test_an_option_in_both_lists_is_no_distractor() -> None:
-    assert distractors(answered([([HOLD], [HOLD, RIDE], [HOLD])]))["verbs"] == [
+    assert count_distractors(answered([([HOLD], [HOLD, RIDE], [HOLD])]))["verbs"] == [
         {"verb": "ride", "shown": 1, "picked": 0, "rate": 0}
     ]
 
@@ -83,7 +83,7 @@ def test_how_much_is_picked_is_compared_with_what_is_right() -> None:
             ([RIDE, HOLD], [WASH], [RIDE, WASH]),
         ]
     )
-    found = selection(answers, tally(answers))
+    found = selection_rates(answers, tally(answers))
     assert (found["right"], found["picked"]) == (pytest.approx(4 / 3), pytest.approx(4 / 3))
     assert (found["right_picked"], found["wrong_picked"]) == (0.5, 0.4)
     assert [found[key] for key in ("under", "equal", "over", "empty")] == pytest.approx([1 / 3] * 4)

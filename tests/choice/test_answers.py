@@ -113,12 +113,12 @@ NO_REPLY = (
     "line 1: the key 'reply' is missing; a line holds image, options and reply, or image and chosen"
 )
 BAD = [
-    ([[3]], r"entry 1: 3 is no answer"),
+    ([[3]], r"entry 1: 3 is not an answer"),
     ([FIRST, FIRST], "line 2: image 'HICO_0.jpg': QA_0 is answered already, at line 1"),
     ([FIRST, {"imgae": "x", "reply": "A"}], r"line 2: image: missing \(did you mean 'imgae'\?\)"),
     ([FIRST | {"image": 3}], "line 1: image: 3; give the name"),
     ([FIRST | {"question": 3}], "line 1: question: 3; give its name"),
-    ([FIRST | {"reply": 3}], "line 1: reply: 3 is no text"),
+    ([FIRST | {"reply": 3}], "line 1: reply: 3 is not a text"),
     (
         [FIRST, {"image": "HICO_1.jpg", "rply": "A"}],
         r"line 2: the key 'reply' is missing \(did you mean 'rply'",
@@ -151,10 +151,10 @@ def test_a_message_counts_empty_lines_and_entries(tmp_path: Path) -> None:
     path, bad = tmp_path / "model.jsonl", FIRST | {"reply": 3}
     questions = asked([([RIDE, HOLD], [WASH, NOTHING])] * 2)
     path.write_text(f"\n{json.dumps(FIRST)}\n\n{json.dumps(bad | {'image': 'HICO_1.jpg'})}\n")
-    with pytest.raises(InputError, match="line 4: reply: 3 is no text"):
+    with pytest.raises(InputError, match="line 4: reply: 3 is not a text"):
         read_answers(path, questions)
     path.write_text(json.dumps([FIRST, bad | {"image": "HICO_1.jpg"}], indent=1))
-    with pytest.raises(InputError, match="entry 2: reply: 3 is no text"):
+    with pytest.raises(InputError, match="entry 2: reply: 3 is not a text"):
         read_answers(path, questions)
 
 

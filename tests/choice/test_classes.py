@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from diaghoi.choice import read_questions
-from diaghoi.choice.classes import Interaction, classes_of, interaction, matching_name
+from diaghoi.choice.classes import Interaction, classes_of, normalised, parse_option
 from diaghoi.formats.datasets import vocabulary
 
 
@@ -25,11 +25,11 @@ from diaghoi.formats.datasets import vocabulary
     ],
 )
 def test_options_name_a_verb_and_an_object(option: str, named: tuple[str, str]) -> None:
-    assert interaction(option) == named
+    assert parse_option(option) == named
 
 
 def test_slips_of_the_pen_match_predictions() -> None:
-    assert matching_name(interaction("cut_ with a/an knife")) == ("cut_with", "knife")
+    assert normalised(parse_option("cut_ with a/an knife")) == ("cut_with", "knife")
 
 
 def test_people_read_spaces() -> None:
@@ -40,16 +40,16 @@ def test_the_classes_are_those_of_the_benchmark() -> None:
     hico = classes_of(vocabulary("hico-det"))
     assert hico.known is not None
     assert len(hico.known) == 600
-    assert interaction("ride a/an zebra") not in hico
+    assert parse_option("ride a/an zebra") not in hico
     coco = classes_of(vocabulary("v-coco"))
-    assert interaction("look at a/an zebra") in coco
-    assert interaction("ride a/an horse") in coco
-    assert interaction("feed a/an horse") in coco
-    assert interaction("work on a/an laptotp") not in coco
-    assert interaction("smile a/an dog") not in coco
+    assert parse_option("look at a/an zebra") in coco
+    assert parse_option("ride a/an horse") in coco
+    assert parse_option("feed a/an horse") in coco
+    assert parse_option("work on a/an laptotp") not in coco
+    assert parse_option("smile a/an dog") not in coco
     swig = classes_of(vocabulary("swig-hoi"))
-    assert interaction("hugging") in swig
-    assert interaction("None") not in swig
+    assert parse_option("hugging") in swig
+    assert parse_option("None") not in swig
 
 
 def test_what_the_published_questions_name_beyond_the_classes(shared: Path) -> None:
@@ -57,7 +57,9 @@ def test_what_the_published_questions_name_beyond_the_classes(shared: Path) -> N
     for path in sorted((shared / "data" / "choice").glob("*/*.json")):
         questions = read_questions(path)
         options = {option for each in questions.questions for option in each.options}
-        strange = {each for each in options if questions.named(each) not in questions.classes}
+        strange = {
+            each for each in options if questions.interaction_of(each) not in questions.classes
+        }
         beyond.setdefault(questions.dataset, set()).update(strange)
     assert beyond["v-coco"] == {
         "lift a/an spoon",
@@ -74,5 +76,5 @@ def test_a_described_data_set_has_the_classes_of_its_questions(tmp_path: Path) -
         json.dumps({"a.jpg": {"gt_choices": ["poke a/an cloud"], "wrong_choices": ["sing"]}})
     )
     questions = read_questions(path)
-    assert questions.named("poke a/an cloud") in questions.classes
-    assert questions.named("sing") == ("sing", "")
+    assert questions.interaction_of("poke a/an cloud") in questions.classes
+    assert questions.interaction_of("sing") == ("sing", "")

@@ -27,7 +27,7 @@ BOXES = [
 
 
 def question(**more: Any) -> Any:
-    given = {"human": PERSON_BOX, "thing": OBJECT_BOX} | more
+    given = {"human": PERSON_BOX, "object": OBJECT_BOX} | more
     return choice.asked([([choice.RIDE, choice.HOLD], [choice.WASH, choice.NOTHING])], **given)
 
 
@@ -56,7 +56,7 @@ def test_boxes_are_met_at_half_overlap() -> None:
 
 
 def test_questions_without_boxes_are_about_the_whole_image() -> None:
-    assert picked([(1, 4, RIDE, 0.9)], question(human=None, thing=None)) == (choice.RIDE,)
+    assert picked([(1, 4, RIDE, 0.9)], question(human=None, object=None)) == (choice.RIDE,)
 
 
 def test_the_object_counts_where_pairs_are_asked_for() -> None:
@@ -156,7 +156,7 @@ def test_predictions_that_cannot_answer_are_refused() -> None:
     with pytest.raises(InputError, match=r"QA_0 has no box of the person; .* --match scene"):
         detected_answers(found, question(human=None), match="person")
     with pytest.raises(InputError, match=r"QA_0 has no boxes of person and object; .* --match per"):
-        detected_answers(found, question(thing=None), match="pair")
+        detected_answers(found, question(object=None), match="pair")
     with pytest.raises(InputError, match=r"--match persn \(did you mean 'person'\?\)"):
         detected_answers(found, question(), match="persn")  # type: ignore[arg-type]
 
@@ -164,8 +164,8 @@ def test_predictions_that_cannot_answer_are_refused() -> None:
 def test_there_is_one_way_to_choose() -> None:
     with pytest.raises(InputError, match="give one of top, threshold and top_all"):
         Selection(top=5, threshold=0.5)
-    with pytest.raises(InputError, match="0 triplets are none"):
+    with pytest.raises(InputError, match="0 triplets: give at least 1"):
         Selection(top=0)
-    assert Selection().words == "top 5 triplets of each question"
-    assert Selection(top=None, threshold=0.25).words == "triplets with a score >= 0.25"
-    assert Selection(top=None, top_all=1000).words == "top 1,000 triplets of the test set"
+    assert Selection().description == "top 5 triplets of each question"
+    assert Selection(top=None, threshold=0.25).description == "triplets with a score >= 0.25"
+    assert Selection(top=None, top_all=1000).description == "top 1,000 triplets of the test set"

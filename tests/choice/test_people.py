@@ -15,8 +15,8 @@ from support.scenes import RIDE as RIDE_VERB
 
 from diaghoi import InputError, read_annotations
 from diaghoi.choice import read_people
-from diaghoi.choice.build.candidates import subjects_of
-from diaghoi.choice.people import shows_several
+from diaghoi.choice.build.candidates import targets_in_images
+from diaghoi.choice.people import shows_several_people
 from diaghoi.formats import write, write_triplet_lists
 
 QUESTIONS = asked([([RIDE], [HOLD])] * 3)
@@ -77,14 +77,14 @@ def test_people_that_something_is_done_to_are_counted(tmp_path: Path) -> None:
 def test_several_people_are_two_boxes_that_are_not_of_one(people: list[int]) -> None:
     boxes = np.array([(left, 0, left + 9, 9) for left in people * 2], dtype=float).reshape(-1, 4)
     # The first and the last of three in a row do not overlap enough, though both do the second.
-    assert shows_several(boxes, 1.0) is (len(people) > 1)
+    assert shows_several_people(boxes, 1.0) is (len(people) > 1)
 
 
 def test_annotations_and_the_file_of_a_benchmark_tell_the_same(
     tmp_path: Path, shared: Path
 ) -> None:
     truth = read_annotations(shared / "conformance/hico_det_diagnosis/gt_wo_nointer.pkl")
-    told = {each.image: each.several for each in subjects_of(truth)}
+    told = {each.image: each.multi_person for each in targets_in_images(truth)}
     about = replace(
         QUESTIONS,
         questions=tuple(replace(QUESTIONS.questions[0], image=name) for name in told),
@@ -119,7 +119,7 @@ def test_annotations_without_names_tell_nothing(tmp_path: Path) -> None:
             '{"single": ["HICO_0.jpg"], "multi": ["HICO_0.jpg"]}',
             "HICO_0.jpg: one person in one place",
         ),
-        ('{"a.jpg": "single"}', "tells of none of the 3 images of questions.json"),
+        ('{"a.jpg": "single"}', "lists none of the 3 images of questions.json"),
     ],
 )
 def test_bad_people_are_named(tmp_path: Path, text: str, message: str) -> None:

@@ -37,7 +37,7 @@ def test_an_image_has_one_question_or_several(tmp_path: Path) -> None:
 def test_the_boxes_are_of_person_and_object(tmp_path: Path) -> None:
     boxes = {"human": [1, 2, 30, 40], "object": [5.5, 6, 7, 8], "object_class": "horse"}
     (question,) = read_questions(saved(tmp_path, {"HICO_1.jpg": ONE | {"boxes": boxes}})).questions
-    assert (question.human, question.thing) == ((1, 2, 30, 40), (5.5, 6, 7, 8))
+    assert (question.human, question.object) == ((1, 2, 30, 40), (5.5, 6, 7, 8))
 
 
 @pytest.mark.parametrize(
@@ -64,26 +64,26 @@ def test_the_data_set_can_be_given(tmp_path: Path) -> None:
 BAD = [
     ([], "holds no questions"),
     ({}, "holds no questions"),
-    ({"a.jpg": 3}, "image 'a.jpg': 3 is no question"),
-    ({"a.jpg": {}}, "image 'a.jpg': {} is no question"),
+    ({"a.jpg": 3}, "image 'a.jpg': 3 is not a question"),
+    ({"a.jpg": {}}, "image 'a.jpg': {} is not a question"),
     ({"a.jpg": {"QA_0": 3}}, "image 'a.jpg': QA_0: the key 'gt_choices' is missing"),
     (
         {"a.jpg": {"gt_choices": [], "wrong_choice": []}},
         r"QA_0: the key 'wrong_choices' is missing \(did you mean 'wrong_choice' or",
     ),
-    ({"a.jpg": ONE | {"gt_choices": "x"}}, "QA_0: gt_choices: 'x' is no list"),
-    ({"a.jpg": ONE | {"wrong_choices": [1]}}, r"QA_0: wrong_choices\[0\]: 1 is no option"),
-    ({"a.jpg": ONE | {"wrong_choices": [" "]}}, r"wrong_choices\[0\]: ' ' is no option"),
+    ({"a.jpg": ONE | {"gt_choices": "x"}}, "QA_0: gt_choices: 'x' is not a list"),
+    ({"a.jpg": ONE | {"wrong_choices": [1]}}, r"QA_0: wrong_choices\[0\]: 1 is not an option"),
+    ({"a.jpg": ONE | {"wrong_choices": [" "]}}, r"wrong_choices\[0\]: ' ' is not an option"),
     ({"a.jpg": {"gt_choices": [], "wrong_choices": []}}, "QA_0: has 0 options; give 1 to 26"),
     (
         {"a.jpg": {"gt_choices": [str(n) for n in range(27)], "wrong_choices": []}},
         "has 27 options",
     ),
-    ({"a.jpg": ONE | {"boxes": [1]}}, r"QA_0: boxes: \[1\] is no object"),
-    ({"a.jpg": ONE | {"boxes": {"human": [1, 2, 3]}}}, r"boxes.human: \[1, 2, 3\] is no box"),
+    ({"a.jpg": ONE | {"boxes": [1]}}, r"QA_0: boxes: \[1\] is not an object"),
+    ({"a.jpg": ONE | {"boxes": {"human": [1, 2, 3]}}}, r"boxes.human: \[1, 2, 3\] is not a box"),
     ({"a.jpg": ONE | {"boxes": {"human": [9, 2, 3, 4]}}}, r"boxes.human: \[9, 2, 3, 4\] is no"),
-    ({"a.jpg": ONE | {"boxes": {"object": [1, 2, 3, "4"]}}}, "boxes.object: .* is no box"),
-    ({"a.jpg": ONE | {"boxes": {"object": [1, 2, 3, True]}}}, "boxes.object: .* is no box"),
+    ({"a.jpg": ONE | {"boxes": {"object": [1, 2, 3, "4"]}}}, "boxes.object: .* is not a box"),
+    ({"a.jpg": ONE | {"boxes": {"object": [1, 2, 3, True]}}}, "boxes.object: .* is not a box"),
 ]
 
 

@@ -150,7 +150,7 @@ def test_two_models_stand_beside_one_another() -> None:
     rows: list[Row] = [([RIDE], [HOLD], [RIDE]), ([HOLD], [WASH], [WASH])]
     one = tally(answered(rows))
     other = tally(answered([(*row[:2], []) for row in rows]))
-    both: Tally = one.beside(other)
+    both: Tally = one.with_images_of(other)
     for counts, weights in ((one, [1, 1, 0, 0]), (other, [0, 0, 1, 1])):
         mine = counts.figures(np.ones((2, 1), dtype=np.int32))
         for name, value in both.figures(np.array(weights, dtype=np.int32)[:, None]).items():
@@ -175,7 +175,7 @@ def test_other_data_sets_are_scored_alike(shared: Path, tmp_path: Path, data: st
     path.write_text("\n".join(map(json.dumps, lines)))
     figures = evaluate_answers(read_answers(path, questions)).figures
     known = {option for row in rows for option in row[0] + row[1]}
-    named = {option: questions.named(option) for option in known}
+    named = {option: questions.interaction_of(option) for option in known}
     counted = {option for option, found in named.items() if found in questions.classes}
     expected = by_loops(rows)
     for name in ("instance_f1", "exact_match", "micro_f1"):

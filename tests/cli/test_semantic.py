@@ -156,7 +156,7 @@ def test_synsets(run, data, alone, tables):
         (("--weight", 2), "weight 2: must lie between 0 and 1"),
         (("--combine", "mean"), "combine 'mean': not known"),
         (("--verb-similarity", "nothing.csv"), "nothing.csv: no such file"),
-        (("--scale", 3), "4 lies outside 0 to 3"),
+        (("--scale", 3), "4 is outside 0 to 3"),
         (("--json", "verbs.csv"), "verbs.csv: would overwrite an input file"),
         (("--class-table", "c.txt"), "tables are written as .csv or .json"),
         (("--examples", "e.png"), "examples are written as .txt, .csv, .json"),
@@ -320,7 +320,7 @@ def test_people_may_have_a_scale_of_their_own(run, alone):
         (("inspect", "t.csv", "--dataset", "hico"), "unknown data set 'hico'"),
         (("merge", "t.csv", "--out", "t.csv"), "would overwrite an input file"),
         (("merge", "t.csv", "--out", "t.txt"), "are written as .csv or .npz"),
-        (("merge", "t.csv", "t.csv", "--out", "m.csv"), "stands in two tables"),
+        (("merge", "t.csv", "t.csv", "--out", "m.csv"), "appears in two tables"),
         (("subset", "t.csv", "--human", "t.csv", "--weight", "3"), "weight 3"),
     ],
 )

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.semantic import identity
 
 from diaghoi.comparison.study import read_study
 from diaghoi.data.groups import read_groups
@@ -22,7 +23,7 @@ from diaghoi.formats.datasets import vocabulary
 from diaghoi.language.lexicon import load_lexicon
 from diaghoi.semantic.tables.merging import write_ratings
 from diaghoi.semantic.tables.ratings import read_ratings
-from diaghoi.semantic.tables.similarity import identity, read_similarity, write_similarity
+from diaghoi.semantic.tables.similarity import read_similarity, write_similarity
 
 
 def refused(function, *given):

@@ -30,11 +30,11 @@ from diaghoi.formats.pictures.files import read_picture
 from diaghoi.language.lexicon import load_lexicon
 from diaghoi.language.words import read_phrase
 from diaghoi.robustness.study import read_robustness_study
-from diaghoi.semantic.tables.people import read_people
+from diaghoi.semantic.tables.human_ratings import read_human_ratings
 from diaghoi.semantic.tables.prompts import read_reply as read_rating
 from diaghoi.semantic.tables.senses import read_senses
 from diaghoi.semantic.tables.similarity import read_similarity
-from diaghoi.semantic.tables.subsets import read_judgements
+from diaghoi.semantic.tables.subsets import read_human_scores
 from diaghoi.semantic.tables.terms import read_terms
 from fuzz.examples import (
     ANNO_BBOX,
@@ -328,9 +328,9 @@ TARGETS: dict[str, Target] = {
     "similarity-npz": Target(
         file="x.npz", seeds=(Arrays(SPARSE), Arrays(SQUARE)), read=read_similarity
     ),
-    "ratings": Target(file="x.csv", seeds=(Text(PEOPLE), Text(ONE_A_ROW)), read=read_people),
+    "ratings": Target(file="x.csv", seeds=(Text(PEOPLE), Text(ONE_A_ROW)), read=read_human_ratings),
     "judgements": Target(
-        file="x.csv", seeds=(Text(JUDGED), Text(JUDGED_INTERACTIONS)), read=read_judgements
+        file="x.csv", seeds=(Text(JUDGED), Text(JUDGED_INTERACTIONS)), read=read_human_scores
     ),
     "senses": Target(file="x.csv", seeds=(Text(SENSES),), read=read_senses, weight=0.5),
     "terms": Target(

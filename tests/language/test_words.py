@@ -121,7 +121,7 @@ def test_the_lexicon_of_the_package(words: Lexicon) -> None:
 
 def test_the_synsets_of_hico_are_those_of_shoes_authors(shared: Path, words: Lexicon) -> None:
     from diaghoi.data.vocabulary import hico_det
-    from diaghoi.semantic.tables.annotated_senses import annotated_senses
+    from diaghoi.semantic.tables.annotated_senses import annotated_synsets
 
     data = hico_det()
     for names, pos, file, word, synset in (
@@ -130,7 +130,7 @@ def test_the_synsets_of_hico_are_those_of_shoes_authors(shared: Path, words: Lex
     ):
         with (shared / "data" / "shoe" / file).open() as stream:
             theirs = {row[word]: row[synset] for row in csv.DictReader(stream)}
-        ours = annotated_senses(names, pos, words)
+        ours = annotated_synsets(names, pos, words)
         assert {name: theirs.get(name, theirs.get("stop")) for name in ours} == ours
         assert set(names) - set(ours) <= {"no_interaction"}
 

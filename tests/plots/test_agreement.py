@@ -13,18 +13,18 @@ from diaghoi.plots.agreement import (
     score_distribution,
     votes_by_majority,
 )
-from diaghoi.semantic.tables.agreement import agree
-from diaghoi.semantic.tables.people import People
+from diaghoi.semantic.tables.agreement import measure_agreement
+from diaghoi.semantic.tables.human_ratings import HumanRatings
 
 RATINGS = np.array([[0, 4, 2, math.nan], [0, 4, 3, 1], [1, 4, 2, 1]], dtype=float)
 
 
 @pytest.fixture
 def result() -> dict:
-    people = People(
+    people = HumanRatings(
         annotators=("ann", "bob", "cem"), ratings=RATINGS, metrics={}, highest=4, source="r.csv"
     )
-    return agree(people, np.random.default_rng(0)).to_dict()
+    return measure_agreement(people, np.random.default_rng(0)).to_dict()
 
 
 def heights(ax) -> list[list[float]]:

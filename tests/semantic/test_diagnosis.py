@@ -21,6 +21,7 @@ from support.scenes import (
     problems,
     scenes,
 )
+from support.semantic import error_table, identity
 
 from diaghoi import diagnose, simulate
 from diaghoi.cases.similarities import KINDS
@@ -29,8 +30,7 @@ from diaghoi.report.examples import examples_text, write_examples
 from diaghoi.semantic import Measure, Similarity, evaluate
 from diaghoi.semantic.diagnosis import semantic_diagnosis
 from diaghoi.semantic.examples import examples_of
-from diaghoi.semantic.repairs import Repairs
-from diaghoi.semantic.tables.similarity import identity
+from diaghoi.semantic.partial_oracle import PartialOracle
 
 CARRY = VOCABULARY.verbs.index("carry")
 OBJECTS = identity(VOCABULARY.objects)
@@ -59,7 +59,7 @@ def test_action_errors_are_near_plausible_or_wrong():
         [(0, 1, RIDE)],
         [(0, 1, HOLD, 0.9, 0.9), (0, 1, WASH, 0.8, 0.8), (0, 1, CARRY, 0.7, 0.7)],
     )
-    cases = found.cases()
+    cases = error_table(found)
     # Rows stand by class.
     kinds = dict(zip(cases["predicted"].tolist(), cases["kind"].tolist(), strict=True))
     assert kinds == {"hold bicycle": "near", "wash bicycle": "plausible"} | {
@@ -74,7 +74,7 @@ def test_action_errors_are_near_plausible_or_wrong():
 def test_the_assigned_annotation_is_the_one_that_is_meant_where_its_boxes_are_found():
     # The first annotated triplet takes the prediction, though the second is more similar.
     found = diagnosed([(0, 1, CARRY), (0, 1, RIDE)], [(0, 1, HOLD, 0.9, 0.9)])
-    assert found.cases()["annotated"].tolist() == ["carry bicycle"]
+    assert error_table(found)["annotated"].tolist() == ["carry bicycle"]
 
 
 def test_an_error_that_is_not_assigned_means_the_most_similar_triplet_it_finds():
@@ -87,7 +87,7 @@ def test_an_error_that_is_not_assigned_means_the_most_similar_triplet_it_finds()
         ],
     )
     assert found.diagnosis.ledger.row_annotation[found.errors["action"].rows].tolist() == [-1]
-    assert found.cases()["annotated"].tolist() == ["ride bicycle"]
+    assert error_table(found)["annotated"].tolist() == ["ride bicycle"]
 
 
 def test_an_action_error_does_not_mean_its_own_class_on_another_pair():
@@ -99,7 +99,7 @@ def test_an_action_error_does_not_mean_its_own_class_on_another_pair():
     ledger = meaning.diagnosis.ledger
     (assigned,) = ledger.row_annotation[meaning.errors["action"].rows]
     assert truth.triplet_verb[ledger.annotation_input[assigned]] == RIDE
-    cases = meaning.cases()
+    cases = error_table(meaning)
     assert (cases["annotated"].tolist(), cases["kind"].tolist()) == (["carry bicycle"], ["wrong"])
     assert meaning.to_dict()["action"]["compared_with"].endswith("annotated at both boxes")
 
@@ -114,7 +114,7 @@ def test_missing_the_object_of_its_own_class_is_no_confusion(theta):
     meaning = semantic_diagnosis(evaluation)
     ledger = meaning.diagnosis.ledger
     assert ledger.row_annotation[meaning.errors["object_box"].rows].tolist() == [0]
-    assert meaning.cases()["kind"].tolist() == ["nothing"]
+    assert error_table(meaning)["kind"].tolist() == ["nothing"]
 
 
 @pytest.mark.parametrize("scenario", ["v-coco-s1", "v-coco-s2"])
@@ -136,8 +136,8 @@ def test_an_action_error_of_v_coco_means_what_its_person_does(scenario):
     verbs = Similarity(names=("hold", "cut"), values=np.array([[1, 0.8], [0.8, 1]]), name="two")
     meaning = semantic_diagnosis(evaluate(truth, found, verbs, OBJECTS, protocol=scenario))
     # Standing has no role, so that it takes no part.
-    assert meaning.cases()["annotated"].tolist() == ["hold obj bicycle", ""]
-    assert meaning.cases()["kind"].tolist() == ["near", "nothing"]
+    assert error_table(meaning)["annotated"].tolist() == ["hold obj bicycle", ""]
+    assert error_table(meaning)["kind"].tolist() == ["near", "nothing"]
     assert meaning.errors["action"].sigma[0] == pytest.approx(0.8)
     assert meaning.to_dict()["action"]["compared_with"] == "other actions of the annotated person"
 
@@ -146,7 +146,7 @@ def test_object_errors_mean_the_object_whose_box_they_find():
     things = table(VOCABULARY.objects, {(BICYCLE, CAR): 0.5})
     boxes = [(PERSON, MAN), (CAR, BIKE), (CAR, FAR)]
     found = diagnosed([(0, 1, WASH)], [(0, 1, WASH, 0.9, 0.9)], boxes, things)
-    cases = found.cases()
+    cases = error_table(found)
     assert cases["error"].tolist() == ["object_box"]
     assert cases["annotated"].tolist() == ["wash bicycle"]
     assert cases["similarity"].tolist() == [0.75]
@@ -159,7 +159,7 @@ def test_an_object_box_on_nothing_means_nothing():
     boxes = [(PERSON, MAN), (BICYCLE, FAR), (BICYCLE, BIKE)]
     predicted = [(0, 2, RIDE, 0.9, 0.9), (0, 1, RIDE, 0.8, 0.8)]
     found = diagnosed([(0, 1, RIDE)], predicted, boxes)
-    cases = found.cases()
+    cases = error_table(found)
     assert cases["kind"].tolist() == ["nothing"]
     assert cases["annotated"].tolist() == [""]
     assert np.isnan(cases["similarity"]).all()
@@ -171,7 +171,7 @@ def test_similarities_are_those_of_the_cases(problem):
     if not (truth.triplet_verb != NO_INTERACTION).any():
         return
     meaning = semantic_diagnosis(evaluate(truth, found, VERBS, OBJECTS))
-    known, cases = meaning.similarities(), meaning.cases()
+    known, cases = meaning.similarities(), error_table(meaning)
     assert (known.kind >= 0).sum() == len(cases["kind"])
     ledger = meaning.diagnosis.ledger
     rows = np.concatenate([each.rows for each in meaning.errors.values()])
@@ -231,16 +231,16 @@ def test_repairing_all_errors_of_a_kind_is_its_oracle(error, protocol):
     truth = simulate.annotations(40, np.random.default_rng(2))
     found = simulate.detect(truth, simulate.ONE_STAGE, np.random.default_rng(3))
     diagnosis = diagnose(truth, found, protocol)
-    repairs = Repairs(diagnosis=diagnosis, error=error)
-    whole = repairs.delta(repairs.wrong)
+    oracle = PartialOracle(diagnosis=diagnosis, error=error)
+    whole = oracle.delta(oracle.error_rows)
     assert whole == pytest.approx(diagnosis.oracles[error]["delta_map"]["full"], abs=1e-12)
-    assert repairs.delta(np.zeros_like(repairs.wrong)) == 0
+    assert oracle.delta(np.zeros_like(oracle.error_rows)) == 0
 
 
 def test_there_is_no_diagnosis_without_scores():
     truth = scenes([image("a.jpg", BOXES, [(0, 1, RIDE)])], scored=False)
     found = scenes([image("a.jpg", BOXES, [(0, 1, RIDE, 0.9, 0.9)])], scored=True)
-    with pytest.raises(InputError, match="goes by scores"):
+    with pytest.raises(InputError, match="needs scores"):
         semantic_diagnosis(evaluate(truth, found, VERBS, OBJECTS, scores=False))
 
 

@@ -24,13 +24,13 @@ from support.scenes import (
     problems,
     scenes,
 )
+from support.semantic import identity
 from support.shoe import KEYS
 
 from diaghoi import read_annotations, read_predictions
 from diaghoi.exceptions import InputError
 from diaghoi.semantic import Measure, Similarity, evaluate, read_similarity
-from diaghoi.semantic.evaluate import score_ranks
-from diaghoi.semantic.tables.similarity import identity
+from diaghoi.semantic.run_evaluation import score_ranks
 
 VERBS, OBJECTS = identity(VOCABULARY.verbs), identity(VOCABULARY.objects)
 
@@ -189,8 +189,8 @@ def test_what_nothing_took_is_charged_from_delta_on():
 def test_tau_goes_by_the_rank_of_the_score():
     predicted = [(0, 1, RIDE, score, score) for score in (0.1, 0.11, 0.12, 0.9)]
     part = run([(0, 1, RIDE)], predicted, tau=0.6)
-    assert part.taking_part is not None
-    assert part.taking_part.tolist() == [False, False, True, True]
+    assert part.counted is not None
+    assert part.counted.tolist() == [False, False, True, True]
 
 
 @pytest.mark.parametrize(
@@ -319,7 +319,7 @@ def test_nothing_annotated_is_refused():
     [
         ({"weight": 1.5}, "weight 1.5: must lie between 0 and 1"),
         ({"tau": -0.1}, "tau -0.1: must lie between 0 and 1"),
-        ({"theta": 0}, "theta 0: boxes that do not meet would match"),
+        ({"theta": 0}, "theta 0: boxes that do not overlap would match"),
         ({"combine": "arithmetik"}, "did you mean 'arithmetic'"),
         ({"delta": float("nan")}, "delta nan: must lie between 0 and 1"),
     ],

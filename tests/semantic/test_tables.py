@@ -7,6 +7,7 @@ import csv
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
+from support.semantic import identity
 
 from diaghoi.exceptions import InputError
 from diaghoi.language.words import plain
@@ -15,8 +16,8 @@ from diaghoi.semantic.tables import similarity as module
 from diaghoi.semantic.tables.merging import mean_of, merge_ratings, write_ratings
 from diaghoi.semantic.tables.ratings import read_ratings
 from diaghoi.semantic.tables.senses import read_senses
-from diaghoi.semantic.tables.similarity import fit, identity
-from diaghoi.semantic.tables.subsets import rater_subsets, read_judgements
+from diaghoi.semantic.tables.similarity import fit
+from diaghoi.semantic.tables.subsets import rater_subsets, read_human_scores
 from diaghoi.semantic.tables.table_checks import table_facts
 
 
@@ -140,8 +141,11 @@ def test_large_tables_are_kept_by_their_similar_pairs(save, monkeypatch):
         ),
         ('a,b,score\n"ri\nde",hold,1\n\nride,walk,x\n', "line 5, column 'score'"),
         ("a,b,1,1\nride,hold,1,1\n", "two columns are called '1'"),
-        ("a,b,score\nride,hold,-1\n", "'ride' and 'hold', column 'score': -1 lies outside 0 to 1"),
-        ("a,b,score\nride,hold,7\n", "the highest score is 7; say with --scale"),
+        ("a,b,score\nride,hold,-1\n", "'ride' and 'hold', column 'score': -1 is outside 0 to 1"),
+        (
+            "a,b,score\nride,hold,7\n",
+            "the highest score is 7; give the end of the scale with --scale",
+        ),
         ("a,b,one,one\nride,hold,1,1\n", "two columns are called 'one'"),
         ("a,b,\nride,hold,1\n", "column 3 has no name"),
         ("a,b,score\n", "no pair of words"),
@@ -154,7 +158,7 @@ def test_bad_tables_are_refused(save, text, words):
 
 
 def test_scores_beyond_the_given_scale_are_refused(save):
-    with pytest.raises(InputError, match="5 lies outside 0 to 4"):
+    with pytest.raises(InputError, match="5 is outside 0 to 4"):
         read_similarity(save("a,b,score\nride,hold,5\n"), scale=4)
     with pytest.raises(InputError, match="scale 0: must be a positive number"):
         read_similarity(save("a,b,score\nride,hold,5\n"), scale=0)
@@ -173,7 +177,7 @@ def test_missing_files_are_refused(tmp_path):
         ({"values": np.eye(2)}, "has no array 'names'; it has values"),
         ({"names": ["a", "b"]}, "has no array 'values'"),
         ({"names": ["a", "b"], "values": np.eye(3)}, "does not fit 2 names"),
-        ({"names": ["a", "A"], "values": np.eye(2)}, "'a' stands twice"),
+        ({"names": ["a", "A"], "values": np.eye(2)}, "'a' appears twice"),
         ({"names": ["a"], "row": [0], "column": [1], "value": [1.0]}, "do not fit 1 names"),
         ({"names": ["a", "b"], "values": np.full((2, 2), np.inf)}, "'a' and 'a' is infinite"),
         (
@@ -319,7 +323,7 @@ def test_what_is_merged_of_a_file_named_by_a_number_is_read_again(save, tmp_path
 
 def test_raters_of_one_name_are_not_merged(save):
     table = read_ratings(save("a,b,x,y\nride,hold,4,2\n"))
-    with pytest.raises(InputError, match="rater 'x' stands in two tables"):
+    with pytest.raises(InputError, match="rater 'x' appears in two tables"):
         merge_ratings([table, table])
 
 
@@ -348,7 +352,7 @@ HUMAN = "a,b,anna,ben\nride,hold,4,2\nride,walk,0,0\n"
 
 def test_agreement_of_every_subset_of_raters(save):
     table = read_ratings(save("a,b,x,y\nride,hold,4,2\nride,walk,2,0\n"))
-    found = rater_subsets(read_judgements(save(HUMAN, "human.csv")), table).to_dict()
+    found = rater_subsets(read_human_scores(save(HUMAN, "human.csv")), table).to_dict()
     # The people say 0.75 and 0; x says 1 and 0.5, y 0.5 and 0, both 0.75 and 0.25.
     assert [(each["raters"], each["agreement"]) for each in found["subsets"]] == [
         (["x"], pytest.approx(1 - 0.75 / 2)),
@@ -362,7 +366,7 @@ def test_agreement_of_every_subset_of_raters(save):
 
 def test_interactions_need_both_tables(save):
     text = "verb_a,object_a,verb_b,object_b,anna\nride,car,hold,bus,2\nswim,car,swim,car,4\n"
-    judged = read_judgements(save(text, "human.csv"))
+    judged = read_human_scores(save(text, "human.csv"))
     verbs = read_ratings(save("a,b,x\nride,hold,4\n"))
     objects = read_ratings(save("a,b,x\ncar,bus,2\n", "objects.csv"))
     found = rater_subsets(judged, verbs, objects)
@@ -377,7 +381,7 @@ def test_interactions_need_both_tables(save):
 
 def test_the_user_study_of_shoe_is_read(shared):
     path = shared / "data/shoe/balanced_user_study_sample500including0.csv"
-    judged = read_judgements(path)
+    judged = read_human_scores(path)
     assert len(judged.words) == 481
     assert judged.of_interactions
     assert judged.words[0] == ("lick.v.02", "bottle.n.01", "lick.v.02", "clamshell.n.02")
@@ -403,4 +407,4 @@ def test_the_user_study_of_shoe_is_read(shared):
 )
 def test_bad_judgements_are_refused(save, text, words):
     with pytest.raises(InputError, match=words):
-        read_judgements(save(text, "human.csv"))
+        read_human_scores(save(text, "human.csv"))

@@ -320,7 +320,7 @@ class Asker:
 
     @cached_property
     def _things(self) -> tuple[Box, ...]:
-        return as_boxes(self.questions.boxes("thing").tolist())
+        return as_boxes(self.questions.boxes("object").tolist())
 
 
 def _read(reply: str) -> tuple[Box, ...] | None:

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from diaghoi.choice.ask.prompts import Frame
-from diaghoi.choice.joining import by_name, check_named, strangers
+from diaghoi.choice.joining import by_name, check_named, no_common_image
 from diaghoi.choice.questions import Box, Questions
 from diaghoi.data.arrays.types import FloatArray
 from diaghoi.data.iou import box_iou, reaches
@@ -148,7 +148,7 @@ def read_detections(path: str | PathLike[str], questions: Questions) -> Detectio
     people, notes = _read(Path(path), questions)
     missing = [name for name in questions.images if by_name(name, people) is None]
     if len(missing) == len(questions.images):
-        raise strangers(path, list(people), questions)
+        raise no_common_image(path, list(people), questions)
     if missing:
         notes += (
             f"{path}: does not mention {len(missing)} of {len(questions.images)} images, in which "

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from diaghoi.choice.answers import FILLERS
-from diaghoi.choice.classes import ARTICLE, NO_INTERACTION, interaction
+from diaghoi.choice.classes import ARTICLE, NO_INTERACTION, parse_option
 from diaghoi.choice.questions import LETTERS, Box, Question
 from diaghoi.data.arrays.seeding import hashed
 
@@ -132,7 +132,7 @@ def _worded(option: str) -> str:
     """Write the options that say "no interaction" all in one way; the files have three."""
     if NO_INTERACTION not in option or ARTICLE not in option:
         return option
-    return f"{NO_INTERACTION} with{ARTICLE}{interaction(option).thing.replace('_', ' ')}"
+    return f"{NO_INTERACTION} with{ARTICLE}{parse_option(option).object.replace('_', ' ')}"
 
 
 def message(url: str, text: str) -> list[dict[str, Any]]:

@@ -108,7 +108,7 @@ def setting_of(questions: Questions, setting: int | None, *, object_box: bool = 
                 f"{questions.file}: {each.where} has no box of the person, which setting "
                 f"{setting} needs; give questions with boxes, or --setting 1"
             )
-        if object_box and each.thing is None:
+        if object_box and each.object is None:
             raise InputError(
                 f"{questions.file}: {each.where} has no box of the object; leave --object-box out"
             )
@@ -146,7 +146,7 @@ def answered_before(
         image: Any = line["image"]
         name: Any = line.get("question")
         named = isinstance(image, str) and isinstance(name, str)
-        place = questions.place_of.get((image, name)) if named else None
+        place = questions.index_of.get((image, name)) if named else None
         if place is None or not _same(line.get("options"), questions.questions[place]):
             raise InputError(
                 f"{where}: image {shown(image)}: {shown(name)} with these options is not a "

@@ -1,10 +1,10 @@
 """Multiple-choice questions from any annotated HOI data set.
 
-The construction of section 2.2 and the settings of section 2.3 of the paper (002). One question an
-image, as there: the whole scene (setting 1), and one of its annotated people, drawn by the seed
-(settings 2 and 3). All settings stand on the same images. An image is left out, and counted, where
-one of its questions has fewer than four options; the paper leaves out 320 of the 9,658 images of
-HICO-DET and does not say why.
+The construction of section 2.2 and the settings of section 2.3 of the paper (002). As there,
+there is one question per image: on the whole scene (setting 1), and on one of its annotated people,
+drawn by the seed (settings 2 and 3). All settings use the same images. An image is left out, and
+counted, where one of its questions has fewer than four options; the paper leaves out 320 of the
+9,658 images of HICO-DET and does not say why.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from diaghoi.choice.build.candidates import Subject, Target
+from diaghoi.choice.build.candidates import ImageTargets, Target
 from diaghoi.choice.build.judges import Judge
 from diaghoi.choice.build.options import OPTIONS, options_of
 from diaghoi.choice.build.screening import Screened, screen
@@ -26,7 +26,7 @@ from diaghoi.data.vocabulary import Vocabulary, v_coco_images
 from diaghoi.exceptions import InputError
 
 SETTINGS = ("setting_1", "setting_2", "setting_3")
-"""Scene; person whose box is given; person who has to be found first."""
+"""The scene; a person whose box is given; a person who has to be found first."""
 NOTHING, POOL, FEW = "not_annotated", "few_actions", "few_negatives"
 REASONS = {
     NOTHING: "no annotated interaction with an object",
@@ -37,37 +37,37 @@ REASONS = {
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Benchmark:
-    """Questions, and what became of the images.
+class ChoiceBenchmark:
+    """Questions made of annotations, and the images that were left out.
 
     Parameters
     ----------
     dataset : str
         Name of the data set.
     origin : {0, 1}
-        What the boxes of questions are counted from.
+        Whether pixels of boxes in questions are counted from zero or one.
     seed : int
-        What people and options were drawn by.
-    subjects : tuple of Subject
-        The images that are asked about.
+        Seed by which people and options were drawn.
+    image_targets : tuple of ImageTargets
+        The images with questions.
     scenes : tuple of Question
-        The question on each of them as a whole.
+        The question on the whole of each image.
     people : tuple of Question
-        Those on people.
+        The questions on people.
     screened : Screened
-        What the judges said, also on what was left out then.
+        The verdicts of the judges, including those on images that were left out later.
     left_out : dict of str to tuple of str
         Images without questions, by the reasons of :data:`REASONS`.
     people_left_out : int
-        People with too few negatives in images that are asked about.
+        People with too few negatives in images with questions.
     notes : tuple of str
-        What a reader of the benchmark has to know.
+        Remarks for readers of the benchmark.
     """
 
     dataset: str
     origin: int
     seed: int
-    subjects: tuple[Subject, ...]
+    image_targets: tuple[ImageTargets, ...]
     scenes: tuple[Question, ...]
     people: tuple[Question, ...]
     screened: Screened
@@ -76,30 +76,30 @@ class Benchmark:
     notes: tuple[str, ...]
 
     @property
-    def several(self) -> dict[str, str]:
+    def people_by_image(self) -> dict[str, str]:
         """``single`` or ``multi`` by image, as ``choice score --people`` reads it."""
         return {
-            question.image: "multi" if each.several else "single"
-            for question, each in zip(self.scenes, self.subjects, strict=True)
+            question.image: "multi" if each.multi_person else "single"
+            for question, each in zip(self.scenes, self.image_targets, strict=True)
         }
 
     def of_setting(self, setting: str) -> tuple[Question, ...]:
         """Return the questions of a setting.
 
-        Those of setting 3 are those of setting 2: the box is what a detected person has to reach,
-        and is not shown.
+        Settings 2 and 3 share their questions: in setting 3 the box is not shown, but is what a
+        detected person has to overlap.
         """
         return self.scenes if setting == SETTINGS[0] else self.people
 
     def to_dict(self) -> dict[str, Any]:
         """Count questions, right options, verdicts and what was left out."""
-        several = Counter(self.several.values())
+        people = Counter(self.people_by_image.values())
         return {
             "dataset": self.dataset,
             "seed": self.seed,
-            "images": len(self.subjects),
-            "single": several["single"],
-            "multi": several["multi"],
+            "images": len(self.image_targets),
+            "single": people["single"],
+            "multi": people["multi"],
             "questions": {setting: len(self.of_setting(setting)) for setting in SETTINGS},
             "right_options": {
                 setting: _histogram(self.of_setting(setting)) for setting in SETTINGS
@@ -122,37 +122,38 @@ def _histogram(questions: Sequence[Question]) -> dict[str, int]:
 
 def build_benchmark(
     annotations: Scenes,
-    subjects: Sequence[Subject],
+    image_targets: Sequence[ImageTargets],
     judges: Sequence[Judge],
     *,
     seed: int = 0,
-    everybody: bool = False,
+    all_people: bool = False,
     progress: Callable[[str, int], Any] = lambda judge, candidates: None,
-) -> Benchmark:
-    """Make questions of annotations.
+) -> ChoiceBenchmark:
+    """Make questions from annotations.
 
     Parameters
     ----------
     annotations : Scenes
-        Of any data set.
-    subjects : sequence of Subject
-        What :func:`diaghoi.choice.build.candidates.subjects_of` found in them.
+        Annotations of any data set.
+    image_targets : sequence of ImageTargets
+        What :func:`diaghoi.choice.build.candidates.targets_in_images` found in them.
     judges : sequence of Judge
         As in :func:`diaghoi.choice.build.screening.screen`.
     seed : int
-        Decides, for each image by itself, which person is asked about and which options are shown.
-    everybody : bool
-        Whether every annotated person gets a question, as in the published ones on V-COCO.
+        Decides, independently for each image, which person is asked about and which options are
+        shown.
+    all_people : bool
+        Whether to ask about every annotated person, as the published questions on V-COCO do.
     progress : callable
         As in :func:`diaghoi.choice.build.screening.screen`.
 
     Raises
     ------
     InputError
-        For images without names, judges that do not fit, and where no question can be made.
+        For images without names, unsuitable judges, and where no question can be made.
     """
     check_named(annotations)
-    asked = drawn_targets(subjects, seed=seed, everybody=everybody)
+    asked = drawn_targets(image_targets, seed=seed, all_people=all_people)
     targets = [target for found in asked.values() for target in found]
     screened = screen(targets, judges, progress=progress)
     made = _made(screened, seed, annotations.vocabulary)
@@ -162,7 +163,8 @@ def build_benchmark(
         POOL: [image for image, found in asked.items() if not found],
         FEW: [],
     }
-    for subject in subjects:
+    for subject in image_targets:
+        # The first question is that on the scene: an image needs it and one on a person.
         scene, *others = made.get(subject.image, [None])
         answerable = [each for each in others if each is not None]
         if scene is not None and answerable:
@@ -173,11 +175,11 @@ def build_benchmark(
         elif asked[subject.image]:
             left_out[FEW].append(subject.image)
     _check(annotations, kept, left_out)
-    return Benchmark(
+    return ChoiceBenchmark(
         dataset=annotations.vocabulary.name,
         origin=origin_of(annotations.vocabulary),
         seed=seed,
-        subjects=tuple(kept),
+        image_targets=tuple(kept),
         scenes=tuple(scenes),
         people=tuple(people),
         screened=screened,
@@ -188,28 +190,28 @@ def build_benchmark(
 
 
 def drawn_targets(
-    subjects: Sequence[Subject], *, seed: int = 0, everybody: bool = False
+    image_targets: Sequence[ImageTargets], *, seed: int = 0, all_people: bool = False
 ) -> dict[str, list[Target]]:
     """Choose what is asked about in each image, the scene first.
 
-    Nothing is where the objects have too few other actions. Targets that need no negative have no
-    candidates, so that judges are spared them.
+    The list is empty where the objects have too few other actions. Targets that need no negatives
+    get no candidates, so that judges are not asked about them.
 
     Parameters
     ----------
-    subjects : sequence of Subject
-        All images.
+    image_targets : sequence of ImageTargets
+        Targets of all images.
     seed : int
-        Draws the person of each image.
-    everybody : bool
-        Whether all people are asked about.
+        Seed that draws the person of each image.
+    all_people : bool
+        Whether to ask about all people.
     """
-    return {each.image: _drawn(each, seed, everybody) for each in subjects}
+    return {each.image: _drawn(each, seed, all_people) for each in image_targets}
 
 
-def _drawn(subject: Subject, seed: int, everybody: bool) -> list[Target]:
+def _drawn(subject: ImageTargets, seed: int, all_people: bool) -> list[Target]:
     people = subject.people
-    if not everybody:
+    if not all_people:
         rng = seeded(seed, "person", subject.image)
         people = (people[int(rng.integers(len(people)))],)
     possible = [
@@ -223,7 +225,7 @@ def _drawn(subject: Subject, seed: int, everybody: bool) -> list[Target]:
 def _made(
     screened: Screened, seed: int, vocabulary: Vocabulary
 ) -> dict[str, list[Question | None]]:
-    """Make the question of each target, by image; None where negatives are too few."""
+    """Make the question of each target, by image; None where there are too few negatives."""
     made: dict[str, list[Question | None]] = {}
     for target, negatives in zip(screened.targets, screened.negatives, strict=True):
         options = options_of(target, negatives, seed=seed)
@@ -241,7 +243,7 @@ def _made(
 
 
 def origin_of(vocabulary: Vocabulary) -> int:
-    """Tell what questions on a data set count boxes from: HICO-DET's from one, as annotated."""
+    """Return the number of the first pixel in questions: 1 on HICO-DET, as annotated, else 0."""
     return 1 if vocabulary.name == "hico-det" else 0
 
 
@@ -253,7 +255,7 @@ def _shifted(box: Box | None, shift: int) -> Box | None:
 
 
 def published_name(image: str, vocabulary: Vocabulary) -> str:
-    """Name an image as questions do: those of V-COCO, numbers here, by the names of COCO."""
+    """Name an image as questions do: images of V-COCO, numbers here, have the names of COCO."""
     if vocabulary.name != "v-coco" or not image.isdecimal():
         return image
     split = "val2014" if image in v_coco_images()["test"] else "train2014"
@@ -261,7 +263,7 @@ def published_name(image: str, vocabulary: Vocabulary) -> str:
 
 
 def _check(
-    annotations: Scenes, kept: Sequence[Subject], left_out: Mapping[str, Sequence[str]]
+    annotations: Scenes, kept: Sequence[ImageTargets], left_out: Mapping[str, Sequence[str]]
 ) -> None:
     if not kept:
         why = "; ".join(
@@ -269,7 +271,9 @@ def _check(
             for reason, names in left_out.items()
             if names
         )
-        raise InputError(f"{annotations.source}: gives no question of {OPTIONS} options: {why}")
+        raise InputError(
+            f"{annotations.source}: no question with {OPTIONS} options can be made: {why}"
+        )
 
 
 def _notes(

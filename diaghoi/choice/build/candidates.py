@@ -1,12 +1,12 @@
-"""What questions can be about: people and images, with their annotated and other interactions.
+"""Targets of questions, people and images, with their annotated interactions and candidates.
 
-Section 2.2 of the paper (002), *Negative Choice Construction*: the pool of a question are all
-actions of the objects that the person interacts with, less those that are annotated. Here it is
-also less what a still picture cannot tell from these (appendix A), whatever judges say later.
+Section 2.2 of the paper (002), *Negative Choice Construction*: the pool of a question is all
+actions of the objects that the person interacts with, without the annotated ones. Here it is also
+without what a still picture cannot distinguish from these (appendix A), whatever judges say later.
 
-People annotate one interaction after the other and box the same person again, so boxes that reach
-IoU 0.5 are one person, as :mod:`diaghoi.choice.people` has it. Of the thresholds from 0.3 to 1 this
-is the one under which the annotations of a person agree with the published questions most often.
+Annotators label one interaction after the other and box the same person again, so boxes that reach
+IoU 0.5 are one person, as in :mod:`diaghoi.choice.people`. Of the thresholds from 0.3 to 1, the
+annotations of a person agree with the published questions most often at 0.5.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from diaghoi.choice.build.time_sensitive import indistinct_from
 from diaghoi.choice.classes import (
     NO_INTERACTION,
     Interaction,
-    matching_name,
-    predicted_interactions,
-    thing_names,
+    interactions_of,
+    normalised,
+    object_names,
     verb_names,
 )
-from diaghoi.choice.people import apart, same_person, shows_several
+from diaghoi.choice.people import distinct_people, same_person, shows_several_people
 from diaghoi.choice.questions import Box
 from diaghoi.data.arrays.types import FloatArray
 from diaghoi.data.scenes import Scenes
@@ -35,20 +35,20 @@ from diaghoi.data.vocabulary import Vocabulary
 
 @dataclass(frozen=True, kw_only=True)
 class Target:
-    """What one question is about: an image (setting 1), or a person (settings 2 and 3).
+    """The target of one question: an image (setting 1), or a person (settings 2 and 3).
 
     Parameters
     ----------
     image : str
         Its name in the annotations.
     person : int or None
-        Number of the person, from 0, in the order of left edges; None for the whole image.
+        Index of the person, from 0, by left edge; None for the whole image.
     box : tuple of float or None
-        The person, counted from zero.
+        Box of the person, zero-based.
     right : tuple of Interaction
-        What is annotated and may be an option.
+        The annotated interactions that may be options.
     annotated : frozenset of Interaction
-        These and what else is annotated there: no candidate.
+        These and what else is annotated there, none of which is a candidate.
     candidates : tuple of Interaction
         The pool of negatives, in the order of the classes.
     """
@@ -62,8 +62,8 @@ class Target:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Subject:
-    """An image with what can be asked about it.
+class ImageTargets:
+    """The targets of questions in one image.
 
     Parameters
     ----------
@@ -71,23 +71,23 @@ class Subject:
         Its name.
     size : (int, int) or None
         Width and height in pixels, where known.
-    several : bool
-        Whether several people are annotated, those that something is done to among them.
+    multi_person : bool
+        Whether several people are annotated, those who are acted upon included.
     scene : Target
-        All of it.
+        The whole image.
     people : tuple of Target
-        Each annotated person, from the left.
+        Each annotated person, by left edge.
     """
 
     image: str
     size: tuple[int, int] | None
-    several: bool
+    multi_person: bool
     scene: Target
     people: tuple[Target, ...]
 
 
-def subjects_of(annotations: Scenes) -> list[Subject]:
-    """Find what can be asked about each image.
+def targets_in_images(annotations: Scenes) -> list[ImageTargets]:
+    """Find the targets of questions in each image.
 
     Images without an annotated interaction that has an object and is a class of the data set are
     left out.
@@ -95,13 +95,13 @@ def subjects_of(annotations: Scenes) -> list[Subject]:
     Parameters
     ----------
     annotations : Scenes
-        Of any data set. Where its classes hold for every object (V-COCO), the actions of an object
-        are those that are annotated with it anywhere in the file.
+        Annotations of any data set. Where classes hold for every object (V-COCO), the actions of an
+        object are those that are annotated with it anywhere in the file.
 
     Returns
     -------
-    list of Subject
-        In the order of the images; nothing in them depends on the order of boxes and triplets.
+    list of ImageTargets
+        In the order of the images; independent of the order of boxes and triplets.
     """
     named = _named(annotations)
     pool = _pool(annotations.vocabulary, (each for each in named if each is not None))
@@ -119,18 +119,17 @@ def subjects_of(annotations: Scenes) -> list[Subject]:
 
 
 def _named(annotations: Scenes) -> list[Interaction | None]:
-    """Name the interaction of each triplet; None where it has no object or is no class."""
-    words = annotations.vocabulary
-    verbs = verb_names(words)
-    things = thing_names(words)
+    """Name the interaction of each triplet; None without an object or a class."""
+    verbs = verb_names(annotations.vocabulary)
+    objects = object_names(annotations.vocabulary)
     label = annotations.pair_label[annotations.triplet_pair]
-    known = annotations.triplet_class >= 0
+    is_class = annotations.triplet_class >= 0
     return [
-        None if word is None or thing < 0 or not fits else Interaction(word, things[thing])
-        for word, thing, fits in zip(
-            (verbs[verb] for verb in annotations.triplet_verb.tolist()),
+        None if verb is None or category < 0 or not known else Interaction(verb, objects[category])
+        for verb, category, known in zip(
+            (verbs[number] for number in annotations.triplet_verb.tolist()),
             label.tolist(),
-            known.tolist(),
+            is_class.tolist(),
             strict=True,
         )
     ]
@@ -140,11 +139,11 @@ def _pool(
     vocabulary: Vocabulary, annotated: Iterable[Interaction]
 ) -> dict[str, tuple[Interaction, ...]]:
     """Find the actions of each object, in an order that does not depend on the annotations."""
-    classes = list(dict.fromkeys(predicted_interactions(vocabulary))) or sorted(set(annotated))
+    classes = list(dict.fromkeys(interactions_of(vocabulary))) or sorted(set(annotated))
     pool: dict[str, list[Interaction]] = {}
     for each in classes:
-        pool.setdefault(each.thing, []).append(each)
-    return {thing: tuple(actions) for thing, actions in pool.items()}
+        pool.setdefault(each.object, []).append(each)
+    return {name: tuple(actions) for name, actions in pool.items()}
 
 
 def _subject(
@@ -153,17 +152,17 @@ def _subject(
     boxes: slice,
     done: Sequence[tuple[int, Interaction]],
     pool: Mapping[str, Sequence[Interaction]],
-) -> Subject:
-    words, name = annotations.vocabulary, str(annotations.names[image])
-    margin = words.protocol.margin
-    everybody = annotations.box_xyxy[boxes][annotations.box_label[boxes] == words.person]
+) -> ImageTargets:
+    vocabulary, name = annotations.vocabulary, str(annotations.names[image])
+    margin = vocabulary.protocol.margin
+    all_people = annotations.box_xyxy[boxes][annotations.box_label[boxes] == vocabulary.person]
     size = None if annotations.sizes is None else annotations.sizes[image].tolist()
     annotated = [each for _, each in done]
     people = tuple(_people(annotations.box_xyxy, name, done, pool, margin))
-    return Subject(
+    return ImageTargets(
         image=name,
         size=(size[0], size[1]) if size and min(size) > 0 else None,
-        several=shows_several(everybody, margin),
+        multi_person=shows_several_people(all_people, margin),
         scene=_target(name, pool, annotated, annotated),
         people=people,
     )
@@ -176,10 +175,11 @@ def _people(
     pool: Mapping[str, Sequence[Interaction]],
     margin: float,
 ) -> Iterator[Target]:
-    """Give the people of an image with what they do."""
+    """Yield the people of an image with their interactions."""
     boxes = xyxy[[row for row, _ in done]]
-    people = apart(boxes, margin)
+    people = distinct_people(boxes, margin)
     reached = same_person(people, boxes, margin)
+    # A triplet is right for one person, but a candidate of nobody whose box it overlaps.
     owner = reached.argmax(axis=0).tolist()
     for number, (person, on) in enumerate(zip(people.tolist(), reached.tolist(), strict=True)):
         mine = [each for (_, each), which in zip(done, owner, strict=True) if which == number]
@@ -188,12 +188,12 @@ def _people(
 
 
 def _consistent(done: Sequence[Interaction]) -> list[Interaction]:
-    """Leave out that a person does nothing with one object while doing something with another.
+    """Drop "no interaction" with one object where the person uses another of the same category.
 
-    Of one category, that is: the options could not tell the two objects apart.
+    Options name categories, so they could not distinguish the two objects.
     """
-    used = {each.thing for each in done if each.verb != NO_INTERACTION}
-    return [each for each in done if each.verb != NO_INTERACTION or each.thing not in used]
+    used = {each.object for each in done if each.verb != NO_INTERACTION}
+    return [each for each in done if each.verb != NO_INTERACTION or each.object not in used]
 
 
 def _target(
@@ -205,8 +205,8 @@ def _target(
     box: Box | None = None,
 ) -> Target:
     right, annotated = sorted(set(right)), frozenset(annotated)
-    barred = {matching_name(each) for each in annotated} | indistinct_from(annotated)
-    things = dict.fromkeys(each.thing for each in right)
+    excluded = {normalised(each) for each in annotated} | indistinct_from(annotated)
+    objects = dict.fromkeys(each.object for each in right)
     return Target(
         image=image,
         person=person,
@@ -215,8 +215,8 @@ def _target(
         annotated=annotated,
         candidates=tuple(
             each
-            for thing in things
-            for each in pool.get(thing, ())
-            if matching_name(each) not in barred
+            for name in objects
+            for each in pool.get(name, ())
+            if normalised(each) not in excluded
         ),
     )

@@ -1,12 +1,12 @@
-"""Judges as they are named on the command line."""
+"""Make judges from their names on the command line."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from diaghoi.choice.build.candidates import Subject
-from diaghoi.choice.build.judges import THRESHOLD, Judge, Similar, TimeSensitive
+from diaghoi.choice.build.candidates import ImageTargets
+from diaghoi.choice.build.judges import THRESHOLD, Judge, SimilarityJudge, TimeSensitiveJudge
 from diaghoi.choice.build.verdict_files import FileJudge
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.exceptions import InputError, close_matches
@@ -17,7 +17,7 @@ TIME_SENSITIVE, SIMILARITY, OPTION = "time-sensitive", "similarity:", "--judge"
 
 
 def is_address(text: str) -> bool:
-    """Tell whether a judge is a model behind an address."""
+    """Whether a judge is a model at an address."""
     return "://" in text.split(",")[0]
 
 
@@ -44,32 +44,32 @@ def judge_files(texts: Sequence[str]) -> list[Path]:
 
 def read_judges(
     texts: Sequence[str],
-    subjects: Sequence[Subject],
+    image_targets: Sequence[ImageTargets],
     vocabulary: Vocabulary,
     models: Mapping[str, Judge],
     *,
     origin: int = 0,
 ) -> list[Judge]:
-    """Make judges of what the command line names.
+    """Make judges from their names on the command line.
 
     Parameters
     ----------
     texts : sequence of str
         ``time-sensitive``, ``similarity:TABLE`` or ``similarity:TABLE,THRESHOLD``, the address of a
         model, or a file of verdicts.
-    subjects : sequence of Subject
-        What they judge.
+    image_targets : sequence of ImageTargets
+        The images that they judge.
     vocabulary : Vocabulary
         The data set.
     models : mapping of str to Judge
         The judges that are models, by their text.
     origin : {0, 1}
-        What boxes in files of verdicts are counted from.
+        Whether pixels of boxes in files of verdicts are counted from zero or one.
 
     Raises
     ------
     InputError
-        For something else, a judge that is named twice, and a file that cannot be used.
+        For an unknown name, a judge that is named twice, and a file that cannot be used.
     """
     twice = next((text for text in texts if list(texts).count(text) > 1), None)
     if twice is not None:
@@ -77,10 +77,10 @@ def read_judges(
     judges: list[Judge] = []
     for text in texts:
         if text == TIME_SENSITIVE:
-            judges.append(TimeSensitive())
+            judges.append(TimeSensitiveJudge())
         elif text.startswith(SIMILARITY):
             path, threshold = _similarity(text)
-            judges.append(Similar(read_similarity(path), subjects, threshold))
+            judges.append(SimilarityJudge(read_similarity(path), image_targets, threshold))
         elif is_address(text):
             judges.append(models[text])
         else:
@@ -91,12 +91,13 @@ def read_judges(
                     f"{close_matches(text, (TIME_SENSITIVE,))}; give a file of verdicts, URL,MODEL "
                     f"of a model, {SIMILARITY}TABLE or {TIME_SENSITIVE}"
                 )
-            judges.append(FileJudge(path, subjects, vocabulary, origin))
+            judges.append(FileJudge(path, image_targets, vocabulary, origin))
     return judges
 
 
 def _similarity(text: str) -> tuple[Path, float]:
     """Read ``similarity:TABLE`` or ``similarity:TABLE,THRESHOLD``."""
+    # The name of a file may hold a comma itself: only a number after the last one is a threshold.
     name, comma, number = text.removeprefix(SIMILARITY).rpartition(",")
     if not comma:
         return Path(number), THRESHOLD
@@ -105,5 +106,5 @@ def _similarity(text: str) -> tuple[Path, float]:
     except ValueError:
         return Path(text.removeprefix(SIMILARITY)), THRESHOLD
     if not 0 < threshold <= 1:
-        raise InputError(f"{OPTION} {text!r:.100}: the threshold lies above 0, up to 1")
+        raise InputError(f"{OPTION} {text!r:.100}: the threshold must be above 0 and at most 1")
     return Path(name), threshold

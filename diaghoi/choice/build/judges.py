@@ -12,9 +12,9 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from diaghoi.choice.build.candidates import Subject, Target
-from diaghoi.choice.build.time_sensitive import time_sensitive
-from diaghoi.choice.classes import NO_INTERACTION, Interaction, matching_name
+from diaghoi.choice.build.candidates import ImageTargets, Target
+from diaghoi.choice.build.time_sensitive import time_sensitive_classes
+from diaghoi.choice.classes import NO_INTERACTION, Interaction, normalised
 from diaghoi.exceptions import some_of
 from diaghoi.semantic.tables.similarity import Similarity, fit
 
@@ -23,7 +23,7 @@ Verdicts = dict[Interaction, bool]
 THRESHOLD = 0.5
 
 
-class Asked(NamedTuple):
+class JudgeRequest(NamedTuple):
     """Candidates of one target that a judge is asked about."""
 
     target: Target
@@ -35,73 +35,73 @@ class Judge(Protocol):
 
     @property
     def name(self) -> str:
-        """For tables and files."""
+        """Name for tables and files."""
 
     @property
-    def looks(self) -> bool:
-        """Whether it goes by the picture, and not by words alone."""
+    def sees_pictures(self) -> bool:
+        """Whether it sees the picture, and not words alone."""
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a reader of the benchmark has to know about it, when it is done."""
+        """Remarks for readers of the benchmark, complete when it is done."""
 
-    def judge(self, asked: Sequence[Asked]) -> list[Verdicts]:
-        """Give the verdicts on the candidates of each target."""
+    def judge(self, asked: Sequence[JudgeRequest]) -> list[Verdicts]:
+        """Return the verdicts on the candidates of each target."""
 
 
-class TimeSensitive:
+class TimeSensitiveJudge:
     """Calls all 68 classes of appendix A consistent with any picture.
 
-    Counterparts of what is annotated are no candidates in any case; this judge also rules out the
-    classes whose counterpart is not annotated or in no list: of a refrigerator, ``open``.
+    Counterparts of annotated classes are never candidates; this judge also rules out the classes
+    whose counterpart is not annotated, or not a class: ``open`` of a refrigerator.
     """
 
     name = "time-sensitive"
-    looks = False
+    sees_pictures = False
     notes = ()
 
-    def judge(self, asked: Sequence[Asked]) -> list[Verdicts]:
-        """Give the verdicts on the candidates of each target."""
-        listed = time_sensitive()
-        return [{each: matching_name(each) in listed for each in one.candidates} for one in asked]
+    def judge(self, asked: Sequence[JudgeRequest]) -> list[Verdicts]:
+        """Return the verdicts on the candidates of each target."""
+        listed = time_sensitive_classes()
+        return [{each: normalised(each) in listed for each in one.candidates} for one in asked]
 
 
-class Similar:
-    """Calls consistent what means nearly the same as an annotated action with the same object.
+class SimilarityJudge:
+    """Calls candidates consistent that mean nearly the same as an annotated action on the object.
 
     Parameters
     ----------
     table : Similarity
-        Of verbs.
-    subjects : iterable of Subject
-        Whose verbs the table is brought to.
+        Table of verbs.
+    image_targets : iterable of ImageTargets
+        The table is fitted to their verbs.
     threshold : float
-        The similarity in [0, 1] from which two actions can be one.
+        The similarity in [0, 1] from which two actions can be the same.
     """
 
-    looks = False
+    sees_pictures = False
 
     def __init__(
-        self, table: Similarity, subjects: Iterable[Subject], threshold: float = THRESHOLD
+        self, table: Similarity, image_targets: Iterable[ImageTargets], threshold: float = THRESHOLD
     ) -> None:
         self.name = f"similarity:{table.name}"
         self.threshold = threshold
-        targets = [each for one in subjects for each in (one.scene, *one.people)]
+        targets = [each for one in image_targets for each in (one.scene, *one.people)]
         named = {each.verb for one in targets for each in (*one.candidates, *one.annotated)}
         verbs = sorted(named - {NO_INTERACTION})
         fitted = fit(table, [verb.replace("_", " ") for verb in verbs])
         missing = [verb.replace(" ", "_") for verb in fitted.missing]
         self._values, self._verbs = fitted.similarity, {verb: n for n, verb in enumerate(verbs)}
         self._missing = frozenset(missing)
-        self.notes: tuple[str, ...] = (*table.notes, *fitted.notes)
+        self.notes: tuple[str, ...] = table.notes
         if missing:
             self.notes += (
                 f"{table.source or table.name}: does not have {len(missing)} of {len(verbs)} "
                 f"verbs, which then are no negatives: {some_of(missing)}",
             )
 
-    def judge(self, asked: Sequence[Asked]) -> list[Verdicts]:
-        """Give the verdicts on the candidates of each target."""
+    def judge(self, asked: Sequence[JudgeRequest]) -> list[Verdicts]:
+        """Return the verdicts on the candidates of each target."""
         return [
             {
                 each: self._near(each, one.target)
@@ -116,7 +116,7 @@ class Similar:
         done = [
             self._verbs[each.verb]
             for each in target.annotated
-            if each.thing == candidate.thing and each.verb != NO_INTERACTION
+            if each.object == candidate.object and each.verb != NO_INTERACTION
         ]
         if candidate.verb == NO_INTERACTION or not done:
             return False

@@ -1,9 +1,8 @@
-"""The options of a question: annotated interactions and negatives, four together.
+"""The options of a question: annotated interactions and negatives, four in total.
 
-Section 2.2 of the paper (002): every question has four options; the annotated ones are right, and
-several may be. As in the published questions, four of more than four annotated interactions are
-taken, and then no option is wrong. The order of options is left to the evaluation, which shuffles
-them.
+Section 2.2 of the paper (002): every question has four options, of which the annotated ones are
+right. As in the published questions, four are drawn of more than four annotated interactions, and
+then no option is wrong. The evaluation shuffles the options, so their order does not matter here.
 """
 
 from __future__ import annotations
@@ -20,9 +19,9 @@ OPTIONS = 4
 
 
 def option_text(found: Interaction) -> str:
-    """Word an interaction as the published questions do: ``ride a/an bicycle``."""
+    """Write an interaction as the published questions do: ``ride a/an bicycle``."""
     verb = f"{found.verb} with" if found.verb == NO_INTERACTION else found.verb
-    return f"{verb}{ARTICLE}{found.thing}"
+    return f"{verb}{ARTICLE}{found.object}"
 
 
 def options_of(
@@ -33,11 +32,11 @@ def options_of(
     Parameters
     ----------
     target : Target
-        What it is about.
+        What the question is about.
     negatives : sequence of Interaction
-        Those that judges left.
+        The candidates that judges confirmed.
     seed : int
-        Of the benchmark.
+        Seed of the benchmark.
 
     Returns
     -------
@@ -56,7 +55,7 @@ def options_of(
 def _drawn(
     found: Sequence[Interaction], number: int, rng: np.random.Generator
 ) -> list[Interaction]:
-    """Draw so many at most, and leave them in their order."""
+    """Draw at most so many, in their original order."""
     if len(found) <= number:
         return list(found)
     return [found[place] for place in sorted(rng.permutation(len(found))[:number].tolist())]

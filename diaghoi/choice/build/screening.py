@@ -1,11 +1,11 @@
-"""The filter of negatives: what one judge after the other says, in the order of the paper.
+"""The filter of negatives: judges in turn, in the order of the paper.
 
-Section 2.2 of the paper (002). The first judge groups the candidates, and those that it calls
+Section 2.2 of the paper (002). The first judge groups the candidates: those that it calls
 inconsistent with the picture are retained. The second confirms them: what it calls negative is
-accepted. What it calls positive may be what it finds hard; leaving that out would make the
-benchmark easy for it, so a third judge decides on these. Judges that look at words alone rule out
-in the first stage what they call consistent. Who says nothing does not make a negative: a
-candidate is one only where judges say so.
+accepted. What it calls positive may just be hard for it; leaving that out would make the benchmark
+easy for this model, so a third judge decides on these. Judges that see words alone rule out in the
+first stage what they call consistent. A candidate becomes a negative only where judges say so,
+never because they say nothing.
 """
 
 from __future__ import annotations
@@ -15,28 +15,28 @@ from dataclasses import dataclass
 from typing import Any
 
 from diaghoi.choice.build.candidates import Target
-from diaghoi.choice.build.judges import Asked, Judge, Verdicts
+from diaghoi.choice.build.judges import Judge, JudgeRequest, Verdicts
 from diaghoi.choice.classes import Interaction
 from diaghoi.exceptions import InputError
 
 STAGES = 3
-"""Judges that look at pictures, at most."""
+"""Maximum number of judges that see pictures."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class JudgeRecord:
-    """What one judge was asked and said.
+    """The candidates that one judge was asked about, and its verdicts.
 
     Parameters
     ----------
     judge : str
-        Its name.
+        Name of the judge.
     part : {"rules out", "groups", "confirms", "decides"}
-        What it does in the filter.
+        Its role in the filter.
     asked : tuple of tuple
         The candidates of each target that it was asked about.
     verdicts : tuple of dict
-        Of each target.
+        The verdicts on each target.
     """
 
     judge: str
@@ -63,12 +63,12 @@ class JudgeRecord:
 
 @dataclass(frozen=True, kw_only=True)
 class Screened:
-    """What the judges left.
+    """The outcome of the filter.
 
     Parameters
     ----------
     targets : tuple of Target
-        What was asked about.
+        The targets of the questions.
     negatives : tuple of tuple of Interaction
         The candidates of each target that are negatives, in the order of the candidates.
     records : tuple of JudgeRecord
@@ -81,22 +81,22 @@ class Screened:
 
 
 def check_judges(judges: Sequence[Judge]) -> None:
-    """Refuse judges that the filter has no part for.
+    """Refuse judges that the filter has no role for.
 
     Raises
     ------
     InputError
-        Where there is none, or more than three look at pictures.
+        Where there is none, or more than three see pictures.
     """
     if not judges:
         raise InputError(
             "annotations do not mark all that people do; give at least one --judge to say which "
             "other actions are not there"
         )
-    looking = [judge.name for judge in judges if judge.looks]
-    if len(looking) > STAGES:
+    seeing = [judge.name for judge in judges if judge.sees_pictures]
+    if len(seeing) > STAGES:
         raise InputError(
-            f"{len(looking)} judges that go by pictures; give at most {STAGES}: one that groups "
+            f"{len(seeing)} judges that go by pictures; give at most {STAGES}: one that groups "
             "the candidates, one that confirms the negatives, and one for those it does not"
         )
 
@@ -107,12 +107,12 @@ def screen(
     *,
     progress: Callable[[str, int], Any] = lambda judge, candidates: None,
 ) -> Screened:
-    """Let judges say which candidates are negatives.
+    """Let judges decide which candidates are negatives.
 
     Parameters
     ----------
     targets : sequence of Target
-        With their candidates.
+        Targets with their candidates.
     judges : sequence of Judge
         In the order of the stages.
     progress : callable
@@ -129,7 +129,7 @@ def screen(
 
     def ask(judge: Judge, part: str, asked: list[tuple[Interaction, ...]]) -> JudgeRecord:
         progress(judge.name, sum(map(len, asked)))
-        items = [Asked(*each) for each in zip(targets, asked, strict=True) if each[1]]
+        items = [JudgeRequest(*each) for each in zip(targets, asked, strict=True) if each[1]]
         said = iter(judge.judge(items))
         found = tuple(next(said) if candidates else {} for candidates in asked)
         record = JudgeRecord(judge=judge.name, part=part, asked=tuple(asked), verdicts=found)
@@ -137,16 +137,17 @@ def screen(
         return record
 
     for judge in judges:
-        if not judge.looks:
+        if not judge.sees_pictures:
             left = _refuted(ask(judge, "rules out", left))
-    looking = [judge for judge in judges if judge.looks]
-    if looking:
-        left = _refuted(ask(looking[0], "groups", left))
-    if len(looking) > 1:
-        confirmed = _refuted(ask(looking[1], "confirms", left))
-        if len(looking) > 2:
+    seeing = [judge for judge in judges if judge.sees_pictures]
+    if seeing:
+        left = _refuted(ask(seeing[0], "groups", left))
+    if len(seeing) > 1:
+        confirmed = _refuted(ask(seeing[1], "confirms", left))
+        # The third judge is asked only about what the second did not confirm.
+        if len(seeing) > 2:
             doubted = [_less(*each) for each in zip(left, confirmed, strict=True)]
-            decided = _refuted(ask(looking[2], "decides", doubted))
+            decided = _refuted(ask(seeing[2], "decides", doubted))
             kept = [{*one, *other} for one, other in zip(confirmed, decided, strict=True)]
             confirmed = [
                 tuple(each for each in candidates if each in mine)

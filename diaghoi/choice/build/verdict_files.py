@@ -25,14 +25,14 @@ from typing import Any
 
 import numpy as np
 
-from diaghoi.choice.build.candidates import Subject, Target
-from diaghoi.choice.build.judges import Asked, Verdicts
+from diaghoi.choice.build.candidates import ImageTargets, Target
+from diaghoi.choice.build.judges import JudgeRequest, Verdicts
 from diaghoi.choice.classes import (
     ARTICLE,
     Interaction,
-    interaction,
-    matching_name,
-    predicted_interactions,
+    interactions_of,
+    normalised,
+    parse_option,
 )
 from diaghoi.choice.people import SAME_PERSON
 from diaghoi.data.iou import box_iou
@@ -52,13 +52,13 @@ class FileJudge:
     Parameters
     ----------
     path : pathlib.Path
-        As described above.
-    subjects : sequence of Subject
+        The file, as described above.
+    image_targets : sequence of ImageTargets
         The images that it can be about.
     vocabulary : Vocabulary
-        The data set.
+        Vocabulary of the data set.
     origin : {0, 1}
-        What the boxes of people in the file are counted from.
+        Whether pixels of boxes in the file are counted from zero or one.
 
     Raises
     ------
@@ -67,18 +67,22 @@ class FileJudge:
         each other; the message names file and line.
     """
 
-    looks = True
+    sees_pictures = True
 
     def __init__(
-        self, path: Path, subjects: Sequence[Subject], vocabulary: Vocabulary, origin: int = 0
+        self,
+        path: Path,
+        image_targets: Sequence[ImageTargets],
+        vocabulary: Vocabulary,
+        origin: int = 0,
     ) -> None:
         self.name = str(path)
         self._margin = vocabulary.protocol.margin
         self._origin = origin
-        self._named = _names(subjects, vocabulary)
+        self._named = _names(image_targets, vocabulary)
         self._verdicts: dict[_Key, bool] = {}
-        said: dict[_Key, str] = {}
-        known = {each.image: each for each in subjects}
+        places: dict[_Key, str] = {}
+        known = {each.image: each for each in image_targets}
         others: dict[str, None] = {}
         for where, row in _rows(path):
             image, verdict = str(_cell(where, row, "image")), _verdict(where, row)
@@ -89,20 +93,21 @@ class FileJudge:
             key = (image, self._person(where, known[image], row), self._class(where, row))
             if self._verdicts.setdefault(key, verdict) != verdict:
                 raise InputError(
-                    f"{where}: contradicts {said[key]} about {key[2].name!r}; keep one of them"
+                    f"{where}: contradicts {places[key]} about {key[2].name!r}; keep one of them"
                 )
-            said.setdefault(key, where.removeprefix(f"{path}: "))
+            places.setdefault(key, where.removeprefix(f"{path}: "))
         self.notes = tuple(self._notes(path, list(known), list(others)))
 
-    def judge(self, asked: Sequence[Asked]) -> list[Verdicts]:
-        """Give the verdicts on the candidates of each target."""
-        return [dict(self._said(one.target, one.candidates)) for one in asked]
+    def judge(self, asked: Sequence[JudgeRequest]) -> list[Verdicts]:
+        """Return the verdicts on the candidates of each target."""
+        return [dict(self._verdicts_on(one.target, one.candidates)) for one in asked]
 
-    def _said(
+    def _verdicts_on(
         self, target: Target, candidates: Sequence[Interaction]
     ) -> Iterator[tuple[Interaction, bool]]:
         for each in candidates:
-            name = matching_name(each)
+            name = normalised(each)
+            # A verdict on the person comes before one on the image.
             for person in (target.person, None):
                 verdict = self._verdicts.get((target.image, person, name))
                 if verdict is not None:
@@ -121,11 +126,11 @@ class FileJudge:
 
     def _class(self, where: str, row: Mapping[str, Any]) -> Interaction:
         if row.get("class") in (None, ""):
-            verb, thing = (str(_cell(where, row, key)) for key in ("verb", "object"))
-            found = Interaction(verb, thing)
+            verb, name = (str(_cell(where, row, key)) for key in ("verb", "object"))
+            found = Interaction(verb, name)
         else:
             text = str(row["class"])
-            found = interaction(text) if ARTICLE in text else Interaction(text, "")
+            found = parse_option(text) if ARTICLE in text else Interaction(text, "")
         name = _plain(found)
         if name not in self._named:
             raise InputError(
@@ -134,7 +139,7 @@ class FileJudge:
             )
         return self._named[name]
 
-    def _person(self, where: str, subject: Subject, row: Mapping[str, Any]) -> int | None:
+    def _person(self, where: str, subject: ImageTargets, row: Mapping[str, Any]) -> int | None:
         """Find the person of a row by number or box."""
         value = row.get("person")
         if value is None or value == "":
@@ -154,11 +159,11 @@ class FileJudge:
         )
 
 
-def _names(subjects: Sequence[Subject], vocabulary: Vocabulary) -> dict[str, Interaction]:
-    """Map the names of all classes, as :func:`_plain` writes them."""
-    annotated = {each for one in subjects for each in one.scene.annotated}
-    classes = [*predicted_interactions(vocabulary), *sorted(annotated)]
-    return {_plain(each): matching_name(each) for each in classes}
+def _names(image_targets: Sequence[ImageTargets], vocabulary: Vocabulary) -> dict[str, Interaction]:
+    """Map the names of all classes, as written by :func:`_plain`, to normalised interactions."""
+    annotated = {each for one in image_targets for each in one.scene.annotated}
+    classes = [*interactions_of(vocabulary), *sorted(annotated)]
+    return {_plain(each): normalised(each) for each in classes}
 
 
 @lru_cache(maxsize=1 << 16)

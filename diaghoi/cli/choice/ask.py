@@ -213,7 +213,7 @@ def _beforehand(asker: Asker, cost: Estimate) -> list[str]:
             f"{len(cost.outside)} pictures do not hold the boxes of the people asked about: "
             f"{some_of(cost.outside)}; are these the pictures that were annotated?"
         )
-    both = all(each.thing is not None for each in asker.asked)
+    both = all(each.object is not None for each in asker.asked)
     if asker.settings.setting == 2 and both and not asker.settings.object_box:
         notes.append(
             f"{asker.questions.file}: the questions have boxes of objects, too, which are not "

@@ -17,10 +17,10 @@ from diaghoi.report.json import to_json, write_json
 from diaghoi.report.pages import check_installed
 
 if TYPE_CHECKING:
-    from diaghoi.choice.build.asked_judge import AskedJudge
-    from diaghoi.choice.build.build import Benchmark
-    from diaghoi.choice.build.candidates import Subject
+    from diaghoi.choice.build.build import ChoiceBenchmark
+    from diaghoi.choice.build.candidates import ImageTargets
     from diaghoi.choice.build.judges import Judge
+    from diaghoi.choice.build.model_judge import ModelJudge
     from diaghoi.data.scenes import Scenes
     from diaghoi.formats.pictures.folder import Pictures
     from diaghoi.language.answer_store import AnswerStore
@@ -99,7 +99,7 @@ def build(
 
     Verdicts of models are stored as they arrive: an interrupted run resumes where it stopped.
     """
-    from diaghoi.choice.build.candidates import subjects_of
+    from diaghoi.choice.build.candidates import targets_in_images
     from diaghoi.choice.build.judge_options import judge_files, read_models
     from diaghoi.formats import read_annotations
     from diaghoi.language.asking import PICTURE_REFUSED, Client
@@ -116,22 +116,22 @@ def build(
         with progress(quiet) as bar:
             bar.start("reading annotations")
             scenes = read_annotations(annotations, dataset=dataset)
-            subjects = subjects_of(scenes)
+            image_targets = targets_in_images(scenes)
             models = {}
             if kept is not None and pictures is not None:
                 answers = stack.enter_context(asking.answer_store(kept, ask_again))
                 for text, endpoint in endpoints.items():
                     client = Client(endpoint=endpoint, single=PICTURE_REFUSED, **common)
                     models[text] = _model(client, pictures, answers, concurrent, asks)
-            judges = _judges(texts, scenes, subjects, models)
+            judges = _judges(texts, scenes, image_targets, models)
         drawn = (seed, all_people)
-        requests = _requests(models.values(), subjects, drawn) if models else {}
+        requests = _requests(models.values(), image_targets, drawn) if models else {}
         if any(requests.values()) and not asking.goes_on(_in_words(requests), yes, quiet):
             return
         with progress(quiet) as bar:
             for model in models.values():
                 model.progress = bar.advance
-            benchmark = _benchmark(scenes, subjects, judges, drawn, bar)
+            benchmark = _benchmark(scenes, image_targets, judges, drawn, bar)
             files, notes = _written(out, benchmark, pictures, quality_sheet, bar)
     result = benchmark.to_dict()
     result["files"] = [str(path) for path in files]
@@ -158,39 +158,39 @@ def _pictures(images: Path | None, needed: bool) -> Pictures | None:
 
 def _model(
     client: Client, pictures: Pictures, store: AnswerStore, workers: int, asks: int
-) -> AskedJudge:
-    from diaghoi.choice.build.asked_judge import AskedJudge
+) -> ModelJudge:
+    from diaghoi.choice.build.model_judge import ModelJudge
 
-    return AskedJudge(client=client, find=pictures.find, store=store, workers=workers, asks=asks)
+    return ModelJudge(client=client, find=pictures.find, store=store, workers=workers, asks=asks)
 
 
 def _judges(
     texts: Sequence[str],
     scenes: Scenes,
-    subjects: Sequence[Subject],
-    models: Mapping[str, AskedJudge],
+    image_targets: Sequence[ImageTargets],
+    models: Mapping[str, ModelJudge],
 ) -> list[Judge]:
     from diaghoi.choice.build.build import origin_of
     from diaghoi.choice.build.judge_options import read_judges
     from diaghoi.choice.build.screening import check_judges
 
     origin = origin_of(scenes.vocabulary)
-    judges = read_judges(texts, subjects, scenes.vocabulary, models, origin=origin)
+    judges = read_judges(texts, image_targets, scenes.vocabulary, models, origin=origin)
     check_judges(judges)
     return judges
 
 
 def _requests(
-    models: Iterable[AskedJudge], subjects: Sequence[Subject], drawn: tuple[int, bool]
+    models: Iterable[ModelJudge], image_targets: Sequence[ImageTargets], drawn: tuple[int, bool]
 ) -> dict[str, int]:
     """Count how often each model is asked at most."""
     from diaghoi.choice.build.build import drawn_targets
-    from diaghoi.choice.build.judges import Asked
+    from diaghoi.choice.build.judges import JudgeRequest
 
-    seed, everybody = drawn
-    targets = drawn_targets(subjects, seed=seed, everybody=everybody)
-    asked = [Asked(one, one.candidates) for found in targets.values() for one in found]
-    return {model.name: model.open(asked) for model in models}
+    seed, all_people = drawn
+    targets = drawn_targets(image_targets, seed=seed, all_people=all_people)
+    asked = [JudgeRequest(one, one.candidates) for found in targets.values() for one in found]
+    return {model.name: model.requests(asked) for model in models}
 
 
 def _in_words(requests: Mapping[str, int]) -> Iterator[str]:
@@ -200,22 +200,28 @@ def _in_words(requests: Mapping[str, int]) -> Iterator[str]:
 
 def _benchmark(
     scenes: Scenes,
-    subjects: Sequence[Subject],
+    image_targets: Sequence[ImageTargets],
     judges: Sequence[Judge],
     drawn: tuple[int, bool],
     bar: Progress,
-) -> Benchmark:
+) -> ChoiceBenchmark:
     from diaghoi.choice.build.build import build_benchmark
 
     def show(judge: str, candidates: int) -> None:
         bar.start(f"asking {judge}", total=candidates)
 
-    seed, everybody = drawn
-    return build_benchmark(scenes, subjects, judges, seed=seed, everybody=everybody, progress=show)
+    seed, all_people = drawn
+    return build_benchmark(
+        scenes, image_targets, judges, seed=seed, all_people=all_people, progress=show
+    )
 
 
 def _written(
-    out: Path, benchmark: Benchmark, pictures: Pictures | None, sheet: int | None, bar: Progress
+    out: Path,
+    benchmark: ChoiceBenchmark,
+    pictures: Pictures | None,
+    sheet: int | None,
+    bar: Progress,
 ) -> tuple[list[Path], list[str]]:
     """Write all files; also return notes on pictures."""
     from diaghoi.report.benchmark_files import write_benchmark

@@ -125,7 +125,7 @@ def detect(
         asked, several, notes = _asked(questions, dataset, people, bar)
         bar.start("reading predictions")
         found = _detected(predictions, asked, selected, match, label, reading)
-        evaluation = evaluate_answers(found, people=several, how=selected.words, notes=notes)
+        evaluation = evaluate_answers(found, people=several, how=selected.description, notes=notes)
         result = _result(evaluation, (bootstrap, confidence, seed), diagnose, bar)
         _write(result, json, class_table, bar)
     _present(result, json, quiet, diagnose)
@@ -258,7 +258,7 @@ def _answered(
     content = load_answers(path)
     if content is not None:
         return answers_of(content, asked, label=label), REPLIES
-    return _detected(path, asked, selected, match, label, {}), selected.words
+    return _detected(path, asked, selected, match, label, {}), selected.description
 
 
 def _groups(evaluations: Sequence[ChoiceEvaluation], given_groups: Sequence[str]) -> list[str]:
@@ -289,13 +289,13 @@ def _result(
             evaluation, resamples, seed=seed, confidence=confidence, progress=bar.advance
         ).to_dict()
     if diagnose:
-        from diaghoi.choice.distractors import distractors
+        from diaghoi.choice.distractors import count_distractors
         from diaghoi.choice.positions import position_bias
-        from diaghoi.choice.selection import selection
+        from diaghoi.choice.selection import selection_rates
 
         bias = position_bias(evaluation.answers)
-        result["selection"] = selection(evaluation.answers, evaluation.tallies[""])
-        result["distractors"] = distractors(evaluation.answers)
+        result["selection"] = selection_rates(evaluation.answers, evaluation.tallies[""])
+        result["distractors"] = count_distractors(evaluation.answers)
         result["positions"] = None if bias is None else bias.to_dict()
     return result
 

@@ -51,8 +51,8 @@ def agreement(
 
     from diaghoi.exceptions import InputError
     from diaghoi.report.similarity import agreement_tables
-    from diaghoi.semantic.tables.agreement import agree
-    from diaghoi.semantic.tables.people import read_people
+    from diaghoi.semantic.tables.agreement import measure_agreement
+    from diaghoi.semantic.tables.human_ratings import read_human_ratings
 
     outputs.check_files([json, figure], [ratings])
     if not 0 < confidence < 1:
@@ -61,8 +61,10 @@ def agreement(
         from diaghoi.plots.style import check_suffix
 
         check_suffix(figure)
-    people = read_people(ratings, metrics=tuple(metric or ()), highest=scale)
-    found = agree(people, np.random.default_rng(seed), resamples=resamples, confidence=confidence)
+    people = read_human_ratings(ratings, metrics=tuple(metric or ()), highest=scale)
+    found = measure_agreement(
+        people, np.random.default_rng(seed), resamples=resamples, confidence=confidence
+    )
     result = found.to_dict() | {"confidence": confidence, "seed": seed}
     if figure is not None:
         from diaghoi.plots.agreement import agreement_figure

@@ -16,7 +16,7 @@ from diaghoi.report.json import to_json, write_json
 
 if TYPE_CHECKING:
     from diaghoi.language.answer_store import AnswerStore
-    from diaghoi.semantic.tables.rater import Estimate, Question, Rated
+    from diaghoi.semantic.tables.rater import RatingCost, RatingResult, RatingTask
 
 Terms = Annotated[
     Path | None,
@@ -149,9 +149,9 @@ def _files(out: Path, verbs: bool, objects: bool) -> dict[str, Path]:
 
 def _questions(
     files: dict[Any, tuple[Path | None, Path | None]], wordnet: Path | None
-) -> list[Question]:
+) -> list[RatingTask]:
     from diaghoi.language.lexicon import load_lexicon
-    from diaghoi.semantic.tables.rater import Question
+    from diaghoi.semantic.tables.rater import RatingTask
     from diaghoi.semantic.tables.terms import read_terms
 
     found = []
@@ -167,12 +167,12 @@ def _questions(
         others = () if more is None else read_terms(more, pos, load_lexicon(wordnet))
         known = {term.name for term in terms}
         candidates = tuple(term for term in others if term.name not in known)
-        found.append(Question(kind=kind, terms=terms, candidates=candidates))
+        found.append(RatingTask(kind=kind, terms=terms, candidates=candidates))
     return found
 
 
 def _build_baseline(
-    questions: Sequence[Question], method: str, wordnet: Path | None, files: dict[str, Path]
+    questions: Sequence[RatingTask], method: str, wordnet: Path | None, files: dict[str, Path]
 ) -> dict[str, Any]:
     from diaghoi.language.lexicon import load_lexicon
     from diaghoi.semantic.tables.baselines import baseline
@@ -197,7 +197,7 @@ def _build_baseline(
 
 
 def _estimated(
-    costs: Sequence[Estimate], prices: Sequence[tuple[float, float]], store: AnswerStore
+    costs: Sequence[RatingCost], prices: Sequence[tuple[float, float]], store: AnswerStore
 ) -> dict[str, Any]:
     rows: list[dict[str, Any]] = [
         {
@@ -238,7 +238,7 @@ def _reporter(bar: Progress) -> Any:
     return show
 
 
-def _written(found: Sequence[Rated], files: dict[str, Path]) -> dict[str, Any]:
+def _written(found: Sequence[RatingResult], files: dict[str, Path]) -> dict[str, Any]:
     from diaghoi.semantic.tables.merging import write_ratings
 
     tables, unread, unanswered = [], [], []

@@ -129,13 +129,13 @@ def subset(
     from diaghoi.report.similarity import subset_tables
     from diaghoi.semantic.measure import Measure
     from diaghoi.semantic.tables.ratings import read_ratings
-    from diaghoi.semantic.tables.subsets import rater_subsets, read_judgements
+    from diaghoi.semantic.tables.subsets import rater_subsets, read_human_scores
 
     outputs.check_files([json], [table, human, objects])
     choices: Any = {"weight": weight, "combine": combine}
     measure = Measure(**choices)
     found = rater_subsets(
-        read_judgements(human, scale=human_scale),
+        read_human_scores(human, scale=human_scale),
         read_ratings(table, scale=scale),
         None if objects is None else read_ratings(objects, scale=scale),
         measure=measure,

@@ -1,1 +1,1 @@
-"""Tables of similarity: building, rating, agreement."""
+"""Tables of similarity: reading, rating and agreement with people."""

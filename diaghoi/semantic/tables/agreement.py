@@ -1,4 +1,4 @@
-"""How far people agree with each other, and metrics with people (paper 000, section 5 and 6.3)."""
+"""Agreement of annotators with each other, and of metrics with them (paper 000, 5 and 6.3)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from diaghoi.data.arrays.types import BoolArray, FloatArray, IntArray
 from diaghoi.exceptions import InputError
-from diaghoi.semantic.tables.people import People
+from diaghoi.semantic.tables.human_ratings import HumanRatings
 
 RESAMPLES = 10_000
 CONFIDENCE = 0.95
@@ -25,14 +25,14 @@ def weighted_kappa(one: FloatArray, other: FloatArray, highest: int) -> float:
     Parameters
     ----------
     one, other : (I,) float64 array
-        Whole numbers from 0 to ``highest``; items that one of both did not rate, NaN, do not count.
+        Integers from 0 to ``highest``; items that either did not rate, NaN, do not count.
     highest : int
-        Last number of the scale.
+        Highest score of the scale.
 
     Returns
     -------
     float
-        NaN where no item was rated by both, or neither of them ever varied.
+        NaN where no item was rated by both, or both always gave the same score.
     """
     both = ~(np.isnan(one) | np.isnan(other))
     levels = highest + 1
@@ -46,14 +46,14 @@ def weighted_kappa(one: FloatArray, other: FloatArray, highest: int) -> float:
 
 
 def closeness(one: FloatArray, other: FloatArray, highest: float) -> float:
-    """Agreement as SHOE states it in percent: 1 less the mean absolute difference, scale [0, 1].
+    """Agreement as SHOE reports it in percent: 1 - mean absolute difference on the scale [0, 1].
 
     Parameters
     ----------
     one, other : (I,) float64 array
         Ratings on a scale from 0 to ``highest``; items with NaN do not count.
     highest : float
-        End of the scale.
+        Highest score of the scale.
 
     Returns
     -------
@@ -62,7 +62,7 @@ def closeness(one: FloatArray, other: FloatArray, highest: float) -> float:
 
     Notes
     -----
-    The supplement prints percentages of agreement and no formula; this is how they are read here.
+    The supplement prints percentages of agreement without a formula; this is our reading of them.
     """
     both = ~(np.isnan(one) | np.isnan(other))
     if not both.any():
@@ -78,12 +78,12 @@ def alpha(
     Parameters
     ----------
     ratings : (A, I) float64 array
-        NaN where somebody did not say.
+        NaN where an annotator gave no score.
     highest : int
-        Last number of the scale.
+        Highest score of the scale.
     level : {"ordinal", "interval"}
-        How disagreement grows: with the ranks between two ratings, or with the square of their
-        difference, as the formula in the paper has it.
+        Distance of two ratings: by the ranks between them, or by the square of their difference, as
+        in the formula of the paper.
 
     Returns
     -------
@@ -93,7 +93,7 @@ def alpha(
     Raises
     ------
     InputError
-        Where the package ``krippendorff`` is not there.
+        Where the package ``krippendorff`` is missing.
     """
     try:
         import krippendorff
@@ -101,13 +101,14 @@ def alpha(
         raise InputError(
             "Krippendorff's alpha needs the package krippendorff: pip install 'diaghoi[semantic]'"
         ) from None
+    # An item with one rating says nothing about agreement, and the package fails on a constant.
     paired = (~np.isnan(ratings)).sum(axis=0) > 1
-    said = ratings[:, paired]
-    if len(np.unique(said[~np.isnan(said)])) < 2:
+    rated = ratings[:, paired]
+    if len(np.unique(rated[~np.isnan(rated)])) < 2:
         return math.nan
     return float(
         krippendorff.alpha(
-            reliability_data=said,
+            reliability_data=rated,
             level_of_measurement=level,
             value_domain=list(range(highest + 1)),
         )
@@ -121,13 +122,13 @@ class Correlation:
     Parameters
     ----------
     rho : float
-        NaN where one of both never varies.
+        NaN where either never varies.
     low, high : float
-        Interval by Fisher's transformation; NaN for fewer than four items or a rho of 1.
+        Interval by Fisher's transformation; NaN for fewer than four items or |rho| = 1.
     p_value : float
-        Two-sided, by permutation: (1 + as extreme ones) / (1 + resamples).
+        Two-sided, by permutation: (1 + permutations as extreme) / (1 + resamples).
     items, resamples : int
-        How many.
+        Their numbers.
     """
 
     rho: float
@@ -146,7 +147,7 @@ def spearman(
     resamples: int = RESAMPLES,
     confidence: float = CONFIDENCE,
 ) -> Correlation:
-    """Correlate two scores by rank; ties share their mean rank.
+    """Compute Spearman's rank correlation of two scores; ties share their mean rank.
 
     Parameters
     ----------
@@ -155,9 +156,9 @@ def spearman(
     rng : numpy.random.Generator
         Shuffles the items.
     resamples : int
-        Shuffles of the permutation test.
+        Number of permutations.
     confidence : float
-        Of the interval.
+        Confidence level of the interval.
     """
     from scipy.stats import norm, rankdata
 
@@ -165,10 +166,8 @@ def spearman(
     first, second = (_standard(rankdata(each[both])) for each in (one, other))
     items = len(first)
     if not first.any() or not second.any():
-        nothing = math.nan
-        return Correlation(
-            rho=nothing, low=nothing, high=nothing, p_value=nothing, items=items, resamples=0
-        )
+        nan = math.nan
+        return Correlation(rho=nan, low=nan, high=nan, p_value=nan, items=items, resamples=0)
     rho = float(np.clip(first @ second, -1.0, 1.0))
     low = high = math.nan
     if items > 3 and abs(rho) < 1:
@@ -178,7 +177,7 @@ def spearman(
     for start in range(0, resamples, _BLOCK):
         size = min(_BLOCK, resamples - start)
         shuffled = rng.permuted(np.tile(second, (size, 1)), axis=1)
-        # A shuffle that changes nothing is as extreme, whatever the order of the sum.
+        # The tolerance counts permutations that change nothing as extreme, despite rounding.
         extreme += int((np.abs(shuffled @ first) >= abs(rho) - 1e-12).sum())
     return Correlation(
         rho=rho,
@@ -191,25 +190,25 @@ def spearman(
 
 
 def _standard(ranks: FloatArray) -> FloatArray:
-    """Centre and scale to length 1, so that a product of two is their correlation."""
-    apart = ranks - ranks.mean() if len(ranks) else ranks
-    length = float(np.sqrt((apart**2).sum()))
-    return apart / length if length > 0 else np.zeros_like(apart)
+    """Centre and scale to length 1, so that the dot product of two is their correlation."""
+    centred = ranks - ranks.mean() if len(ranks) else ranks
+    length = float(np.sqrt((centred**2).sum()))
+    return centred / length if length > 0 else np.zeros_like(centred)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Agreement:
-    """Agreement of people with each other, and of metrics with them.
+    """Agreement of annotators with each other, and of metrics with them.
 
     Parameters
     ----------
-    people : People
+    people : HumanRatings
         The ratings.
     correlations : dict of str to Correlation
-        Of each metric with the mean of the people.
+        Correlation of each metric with the mean of the people.
     """
 
-    people: People
+    people: HumanRatings
     correlations: dict[str, Correlation]
 
     @property
@@ -228,7 +227,7 @@ class Agreement:
 
     @cached_property
     def closeness(self) -> FloatArray:
-        """(A, A) agreement as SHOE states it, 1 on the diagonal."""
+        """(A, A) agreement as SHOE reports it, 1 on the diagonal."""
         ratings, highest = self.people.ratings, self.people.highest
         values = np.eye(len(ratings))
         for a, b in self.pairs:
@@ -242,9 +241,9 @@ class Agreement:
 
     @cached_property
     def majority(self) -> IntArray:
-        """(I,) most frequent score of each item, the lowest of equally frequent ones; -1 for none.
+        """(I,) most frequent score of each item, the lowest on ties; -1 without ratings.
 
-        Paper 000 does not say what it does with ties.
+        Paper 000 does not say how it breaks ties.
         """
         levels = np.arange(self.people.highest + 1)
         votes = (self.people.ratings[:, :, None] == levels).sum(axis=0)
@@ -252,7 +251,7 @@ class Agreement:
 
     @cached_property
     def by_majority(self) -> IntArray:
-        """(levels, A, levels) votes of each annotator, by the majority of the item (figure 3)."""
+        """(levels, A, levels) votes of each annotator, by majority of the item (figure 3)."""
         return np.stack(
             [self._counts(self.majority == level) for level in range(self.people.highest + 1)]
         )
@@ -263,7 +262,7 @@ class Agreement:
 
     @cached_property
     def within(self) -> float:
-        """Mean standard deviation of the ratings of an item, of those with at least two."""
+        """Mean standard deviation of the ratings per item, over items with at least two."""
         ratings = self.people.ratings
         several = (~np.isnan(ratings)).sum(axis=0) > 1
         if not several.any():
@@ -271,16 +270,16 @@ class Agreement:
         return float(np.nanstd(ratings[:, several], axis=0, ddof=1).mean())
 
     def to_dict(self) -> dict[str, Any]:
-        """All figures as plain values, None for what is undefined."""
+        """All numbers as plain Python values, None where undefined."""
         people, names = self.people, self.people.annotators
         highest, mean = people.highest, people.mean
-        said = (~np.isnan(people.ratings)).sum(axis=0)
-        raters = float(said[said > 0].mean()) if said.any() else math.nan
+        given = (~np.isnan(people.ratings)).sum(axis=0)
+        raters = float(given[given > 0].mean()) if given.any() else math.nan
         return {
             "source": people.source,
             "annotators": list(names),
             "items": people.ratings.shape[1],
-            "ratings": int(said.sum()),
+            "ratings": int(given.sum()),
             "scale": highest,
             "kappa": self._by_pair(self.kappa),
             "alpha_ordinal": _plain(alpha(people.ratings, highest)),
@@ -305,42 +304,42 @@ class Agreement:
 
     def _by_pair(self, values: FloatArray) -> dict[str, Any]:
         names = self.people.annotators
-        found = [values[a, b] for a, b in self.pairs]
-        defined = [value for value in found if value == value]
+        by_pair = [values[a, b] for a, b in self.pairs]
+        defined = [value for value in by_pair if value == value]
         return {
             "mean": float(np.mean(defined)) if defined else None,
             "pairs": [
                 {"a": names[a], "b": names[b], "value": _plain(value)}
-                for (a, b), value in zip(self.pairs, found, strict=True)
+                for (a, b), value in zip(self.pairs, by_pair, strict=True)
             ],
         }
 
 
 def _plain(value: Any) -> Any:
-    """Turn a NumPy number into Python's, NaN into None."""
+    """Convert a NumPy number to a Python one, and NaN to None."""
     value = value.item() if isinstance(value, np.generic) else value
     return None if value != value else value
 
 
-def agree(
-    people: People,
+def measure_agreement(
+    people: HumanRatings,
     rng: np.random.Generator,
     *,
     resamples: int = RESAMPLES,
     confidence: float = CONFIDENCE,
 ) -> Agreement:
-    """Judge ratings by people, and metrics by them.
+    """Measure the agreement of annotators, and of metrics with them.
 
     Parameters
     ----------
-    people : People
+    people : HumanRatings
         The ratings.
     rng : numpy.random.Generator
-        For the permutation tests.
+        Generator for the permutation tests.
     resamples : int
-        Shuffles of each test.
+        Permutations per test.
     confidence : float
-        Of the intervals.
+        Confidence level of the intervals.
     """
     mean = people.mean
     correlations = {

@@ -1,4 +1,4 @@
-"""The senses of a data set's words: those that the authors of SHOE chose, or the most frequent."""
+"""Senses of the words of a data set: those chosen by the authors of SHOE, or the most frequent."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ def hico_synsets() -> dict[str, dict[str, str]]:
     return found
 
 
-def annotated_senses(words: Sequence[str], pos: Pos, lexicon: Lexicon) -> dict[str, str]:
-    """Synset that each word of a data set is annotated in.
+def annotated_synsets(words: Sequence[str], pos: Pos, lexicon: Lexicon) -> dict[str, str]:
+    """Return the synset in which each word of a data set is annotated.
 
     Parameters
     ----------
     words : sequence of str
         Verbs or objects of the data set.
     pos : {"v", "n"}
-        Which of both.
+        Which of the two.
     lexicon : Lexicon
-        For words that HICO-DET does not have: their most frequent sense.
+        Gives the most frequent sense of words that HICO-DET does not have.
 
     Returns
     -------
     dict of str to str
-        Without the words that have no sense, such as ``no_interaction``. Words of HICO-DET have the
-        synsets that the authors of SHOE chose for them.
+        Words without a sense are left out, such as ``no_interaction``. Words of HICO-DET have the
+        synsets that the authors of SHOE chose.
     """
     chosen = hico_synsets()[pos]
     read = read_verb if pos == "v" else read_object

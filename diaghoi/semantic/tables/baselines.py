@@ -1,7 +1,7 @@
-"""Similarity without a rater, by the paths of WordNet: baselines, never SHOE.
+"""Similarity without raters, by paths in WordNet: baselines, not SHOE.
 
-As WordNet::Similarity and NLTK define them (Pedersen et al. 2004; Wu and Palmer 1994): verbs, which
-have many roots in WordNet, are joined by one more above all of them.
+As defined by WordNet::Similarity and NLTK (Pedersen et al. 2004; Wu and Palmer 1994): verbs, which
+have many roots in WordNet, get one common root above all of them.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ TITLES = {
     "wu-palmer": "WordNet Wu-Palmer similarity (not SHOE)",
 }
 ROOT = -1
-"""Stands for the root above all verbs."""
+"""Number of the root above all verbs."""
 
 
 def baseline(terms: Sequence[Term], method: str, lexicon: Lexicon) -> Similarity:
@@ -30,7 +30,7 @@ def baseline(terms: Sequence[Term], method: str, lexicon: Lexicon) -> Similarity
     Parameters
     ----------
     terms : sequence of Term
-        Each with a synset, all verbs or all nouns.
+        Terms with synsets, all verbs or all nouns.
     method : {"path", "wu-palmer"}
         ``path`` is 1 / (1 + the shortest path through a common hypernym); ``wu-palmer`` is
         2 d / (d + a + d + b) with the depth d of the deepest common hypernym, counted in synsets
@@ -53,10 +53,10 @@ def baseline(terms: Sequence[Term], method: str, lexicon: Lexicon) -> Similarity
             f"baseline '{method}': not known{close_matches(method, TITLES)}; give one of "
             f"{', '.join(TITLES)}"
         )
-    lost = next((term.name for term in terms if lexicon.find(term.synset) is None), None)
-    if lost is not None:
+    unknown = next((term.name for term in terms if lexicon.find(term.synset) is None), None)
+    if unknown is not None:
         raise InputError(
-            f"'{lost}' has no synset in {lexicon.source}, so no baseline can be computed; add a "
+            f"'{unknown}' has no synset in {lexicon.source}, so no baseline can be computed; add a "
             "column 'synset', or leave it out"
         )
     synsets = [lexicon.number(term.synset) for term in terms]
@@ -70,23 +70,23 @@ def baseline(terms: Sequence[Term], method: str, lexicon: Lexicon) -> Similarity
 
 
 def _distances(number: int, lexicon: Lexicon) -> dict[int, int]:
-    """Shortest path from a synset up to each hypernym, itself included."""
-    found, front = {number: 0}, [number]
+    """Shortest path from a synset up to each hypernym, the synset included."""
+    found, frontier = {number: 0}, [number]
     verb = lexicon.names[number].split(".")[-2] == "v"
     for steps in range(1, len(lexicon.names)):
-        front = [each for below in front for each in lexicon.hypernyms[below]]
-        front = [each for each in dict.fromkeys(front) if each not in found]
-        if not front:
+        frontier = [each for below in frontier for each in lexicon.hypernyms[below]]
+        frontier = [each for each in dict.fromkeys(frontier) if each not in found]
+        if not frontier:
             break
-        found |= dict.fromkeys(front, steps)
+        found |= dict.fromkeys(frontier, steps)
     if verb:
-        tops = [steps for each, steps in found.items() if not lexicon.hypernyms[each]]
-        found[ROOT] = 1 + min(tops, default=0)
+        roots = [steps for each, steps in found.items() if not lexicon.hypernyms[each]]
+        found[ROOT] = 1 + min(roots, default=0)
     return found
 
 
 def _members(above: Sequence[dict[int, int]]) -> dict[int, tuple[list[int], list[int]]]:
-    """Terms below each hypernym, and how far."""
+    """Terms below each hypernym, and their distances to it."""
     found: dict[int, tuple[list[int], list[int]]] = {}
     for row, distances in enumerate(above):
         for number, steps in distances.items():
@@ -106,17 +106,18 @@ def _path(above: Sequence[dict[int, int]]) -> FloatArray:
 
 
 def _wu_palmer(above: Sequence[dict[int, int]], lexicon: Lexicon) -> FloatArray:
-    """Go through the hypernyms from the top down: the deepest one that two terms share stays."""
+    """Visit the hypernyms from the root down: the deepest one that two terms share is kept."""
     values = np.zeros((len(above), len(above)))
     members = _members(above)
-    least: dict[int, int] = {ROOT: -1}
+    shortest: dict[int, int] = {ROOT: -1}
     longest: dict[int, int] = {ROOT: 0}
     for number in members:
-        _depth(number, lexicon, least, min)
+        _depth(number, lexicon, shortest, min)
         _depth(number, lexicon, longest, max)
-    # Of equally deep ones the first by name counts, as in NLTK.
+    # Like NLTK, order by the shortest way to the root but score by the longest one; ties go to the
+    # first name, which is visited last and overwrites the others.
     order = sorted(members, key=lambda n: lexicon.names[n] if n != ROOT else "", reverse=True)
-    for number in sorted(order, key=least.__getitem__):
+    for number in sorted(order, key=shortest.__getitem__):
         rows, far = members[number]
         steps = np.array(far, dtype=np.float64)
         depth = longest[number] + 1
@@ -128,16 +129,16 @@ def _wu_palmer(above: Sequence[dict[int, int]], lexicon: Lexicon) -> FloatArray:
 def _depth(
     number: int, lexicon: Lexicon, known: dict[int, int], choose: Callable[[list[int]], int]
 ) -> int:
-    """Count the steps up to the top, on the shortest or the longest way."""
+    """Count the steps up to the root, on the shortest or the longest way."""
     if number not in known:
-        known[number] = 0  # ends the way where a WordNet leads in a circle
+        known[number] = 0  # stops the recursion where hypernyms form a cycle
         higher = [_depth(each, lexicon, known, choose) for each in lexicon.hypernyms[number]]
         known[number] = 1 + choose(higher) if higher else 0
     return known[number]
 
 
 def _identical(values: FloatArray, above: Sequence[dict[int, int]]) -> FloatArray:
-    """Make terms of the same synset identical, to the last bit."""
+    """Set the similarity of terms with the same synset to exactly 1."""
     synset = np.array([next(iter(each)) for each in above])
     values[synset[:, None] == synset[None, :]] = 1.0
     return values

@@ -1,4 +1,4 @@
-"""Rows of the CSV files that people write, with the lines in which they stand."""
+"""Rows of hand-written CSV files, with their line numbers."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from pathlib import Path
 from diaghoi.exceptions import InputError, short
 
 Rows = list[tuple[int, list[str]]]
-# Of a cell, so many letters are shown.
+# Characters of a cell shown in messages.
 _SHOWN = 40
 
 
 def read_rows(path: Path, give: str) -> Rows:
-    """Read the rows that are not empty, their cells without spaces around.
+    """Read the rows that are not empty, with stripped cells.
 
     Parameters
     ----------
@@ -27,12 +27,12 @@ def read_rows(path: Path, give: str) -> Rows:
     Returns
     -------
     list of (int, list of str)
-        Number of the first line, and cells, of each row.
+        First line number and cells of each row.
 
     Raises
     ------
     InputError
-        For a file that cannot be read or is no CSV.
+        For a file that cannot be read or is not CSV.
     """
     rows: Rows = []
     line = 1
@@ -57,7 +57,7 @@ def check_widths(path: Path, rows: Rows) -> None:
     Raises
     ------
     InputError
-        With the line.
+        Naming the line.
     """
     width = len(rows[0][1])
     for line, cells in rows:
@@ -68,12 +68,12 @@ def check_widths(path: Path, rows: Rows) -> None:
 
 
 def check_names(path: Path, names: Sequence[str], whose: str) -> None:
-    """Refuse columns of one name, of ``whose`` scores they are.
+    """Refuse two columns of the same name.
 
     Raises
     ------
     InputError
-        With the name.
+        Naming the column.
     """
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
@@ -86,7 +86,7 @@ def number_in(path: Path, line: int, column: str, cell: str) -> float:
     Raises
     ------
     InputError
-        For anything else, also for what is not finite.
+        For anything else, infinite numbers included.
     """
     if not cell:
         return math.nan

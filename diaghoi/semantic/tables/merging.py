@@ -1,4 +1,4 @@
-"""Several tables of similarity, or all their raters, in one."""
+"""Merge several tables of similarity, or the raters of one."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from diaghoi.semantic.tables.table_files import write_pairs
 
 
 def merge_ratings(tables: Sequence[Ratings], *, name: str = "merged") -> Ratings:
-    """Bring the raters of several tables together.
+    """Merge the raters of several tables into one.
 
-    A pair that a table does not have counts 0 for its raters if the table has both words (1 if
-    they are the same), and as not rated if it lacks one of them. Columns that are called ``score``
-    get the name of their file.
+    A pair that a table does not have is rated 0 by its raters if the table has both words (1 if
+    they are the same), and not rated if the table lacks one of them. A column called ``score`` gets
+    the name of its file.
 
     Parameters
     ----------
     tables : sequence of Ratings
         At least one; scores are in [0, 1] whatever the scales of the files.
     name : str
-        What the outcome is called.
+        Name of the merged table.
 
     Raises
     ------
@@ -38,7 +38,7 @@ def merge_ratings(tables: Sequence[Ratings], *, name: str = "merged") -> Ratings
     twice = sorted({rater for rater in raters if raters.count(rater) > 1})
     if twice:
         raise InputError(
-            f"{', '.join(table.source for table in tables)}: rater '{twice[0]}' stands in two "
+            f"{', '.join(table.source for table in tables)}: rater '{twice[0]}' appears in two "
             "tables; rename a column, or a file whose column is called score"
         )
     place: dict[str, int] = {}
@@ -52,11 +52,12 @@ def merge_ratings(tables: Sequence[Ratings], *, name: str = "merged") -> Ratings
     first, second = pairs // size, pairs % size
     columns = []
     for table, row, key in zip(tables, rows, keys, strict=True):
-        has = np.zeros(size, dtype=bool)
-        has[row] = True
-        known = has[first] & has[second]
-        left_out = np.where(known, first == second, np.nan)
-        column = np.repeat(left_out[:, None], len(table.raters), axis=1)
+        # Tables list only pairs above 0, so a missing pair of known words is a rating of 0.
+        listed = np.zeros(size, dtype=bool)
+        listed[row] = True
+        known = listed[first] & listed[second]
+        default = np.where(known, first == second, np.nan)
+        column = np.repeat(default[:, None], len(table.raters), axis=1)
         column[np.searchsorted(pairs, key)] = table.scores
         columns.append(column)
     return Ratings(
@@ -99,18 +100,18 @@ def mean_of(ratings: Ratings, name: str) -> Ratings:
 
 
 def write_ratings(path: str | os.PathLike[str], ratings: Ratings) -> None:
-    """Write a table with one column a rater, in [0, 1]; the file appears whole or not at all.
+    """Write a table with one column per rater, in [0, 1]; the file appears whole or not at all.
 
     Parameters
     ----------
     path : path
         ``.csv`` or ``.npz``, as :func:`diaghoi.semantic.tables.ratings.read_ratings` reads them.
     ratings : Ratings
-        What to write.
+        The table.
 
     Raises
     ------
     InputError
-        For another ending, and a file that cannot be written.
+        For another suffix, and a file that cannot be written.
     """
     write_pairs(path, ratings.names, ratings.first, ratings.second, ratings.scores, ratings.raters)

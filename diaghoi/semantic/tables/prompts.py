@@ -1,4 +1,4 @@
-"""What raters are asked, and how their replies are read: the 0 to 4 scale of SHOE."""
+"""The prompts of raters and the parsing of their replies: the 0 to 4 scale of SHOE."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Kind = Literal["verb", "object"]
 
 HIGHEST = 4
 VERSION = 1
-"""Changes with the wording, so that answers to another wording are not taken for these."""
+"""To be increased with the wording, so that saved answers to another wording are not reused."""
 
 _SCALE = (
     "0 = nothing in common, 1 = loosely related, 2 = somewhat similar, 3 = very similar, "
@@ -30,6 +30,7 @@ _REPLY = {
     "many": "There are several numbered pairs. Reply with one line a pair: its number, a colon and "
     "the rating, such as 1: 3. Write nothing else.",
 }
+# "3", "3.0", "3/4" and "3 out of 4", but not "-3" or "34".
 _RATING = r"([0-4])(?:\.0+)?(?:\s*(?:/|out of)\s*4)?"
 _WORD = r"(?:the|similarity|score|rating|answer|is)"
 _ALONE = re.compile(rf"(?:[\W_]*{_WORD}){{0,4}}[\W_]*(?<!-){_RATING}[\W_]*", re.IGNORECASE)
@@ -38,16 +39,16 @@ _LINE = re.compile(rf"\W*([0-9]{{1,4}})\s*[:.)]\s*{_RATING}\W*")
 
 @dataclass(frozen=True, kw_only=True)
 class Term:
-    """A verb or object that is rated.
+    """A verb or object to rate.
 
     Parameters
     ----------
     name : str
-        What it is called in the table.
+        Its name in the table.
     gloss : str
         Its definition.
     synset : str
-        Its sense in WordNet, empty where none is named.
+        Its sense in WordNet, empty where none is given.
     """
 
     name: str
@@ -65,16 +66,16 @@ Pair = tuple[Term, Term]
 
 
 def messages(kind: Kind, pairs: Sequence[Pair], *, again: bool = False) -> list[dict[str, str]]:
-    """Word the question for some pairs.
+    """Write the messages that ask about some pairs.
 
     Parameters
     ----------
     kind : {"verb", "object"}
-        What they are.
+        Kind of the terms.
     pairs : sequence of (Term, Term)
-        One or several.
+        One or several pairs.
     again : bool
-        Whether the last reply could not be read.
+        Whether to say that the last reply could not be read.
     """
     one = len(pairs) == 1
     lines = [f"A = {a.shown}\nB = {b.shown}" for a, b in pairs]
@@ -90,28 +91,29 @@ def messages(kind: Kind, pairs: Sequence[Pair], *, again: bool = False) -> list[
 
 
 def read_reply(reply: str, pairs: int) -> list[int | None]:
-    """Read the ratings in a reply.
+    """Parse the ratings in a reply.
 
     Parameters
     ----------
     reply : str
-        Text of the reply. What a model thinks aloud in tags is passed over.
+        Text of the reply; reasoning in tags is skipped.
     pairs : int
-        How many pairs were asked.
+        Number of pairs asked about.
 
     Returns
     -------
     list of int or None
-        A whole number from 0 to 4 for each pair; None where there is none, or two that differ.
+        A whole number from 0 to 4 for each pair; None where there is none, or two differ.
     """
-    said = strip_reasoning(reply).strip()
+    text = strip_reasoning(reply).strip()
     if pairs == 1:
-        alone = _ALONE.fullmatch(said) or _LINE.fullmatch(said)
+        alone = _ALONE.fullmatch(text) or _LINE.fullmatch(text)
         return [int(alone.groups()[-1]) if alone else None]
     found: dict[int, set[int]] = {}
-    for line in said.splitlines():
+    for line in text.splitlines():
         match = _LINE.fullmatch(line)
         if match:
             found.setdefault(int(match[1]), set()).add(int(match[2]))
+    # A repeated line is read, a contradiction is not.
     ratings = [found.get(number, set()) for number in range(1, pairs + 1)]
     return [next(iter(each)) if len(each) == 1 else None for each in ratings]

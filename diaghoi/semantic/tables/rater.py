@@ -1,4 +1,4 @@
-"""Tables of similarity from raters: what is asked of whom, and what became of it.
+"""Tables of similarity by language models as raters.
 
 The procedure of SHOE (papers 000 and 001): the first rater is asked about all pairs; the others
 about those that it did not rate as having nothing in common.
@@ -24,17 +24,17 @@ TOKENS_PER_RATING = 4
 
 
 @dataclass(frozen=True, kw_only=True)
-class Question:
-    """The pairs of one kind that are to be rated.
+class RatingTask:
+    """The pairs of one kind to rate.
 
     Parameters
     ----------
     kind : {"verb", "object"}
-        What they are.
+        Kind of the terms.
     terms : tuple of Term
-        Each is paired with each.
+        Terms, each paired with each other.
     candidates : tuple of Term
-        Each is paired with each of the terms, and not with each other.
+        Further terms, each paired with all of ``terms`` but not with each other.
     """
 
     kind: Kind
@@ -42,7 +42,7 @@ class Question:
     candidates: tuple[Term, ...] = ()
 
     def pairs(self, *, identical: bool = False) -> Iterator[Pair]:
-        """Give each pair once; those of the same sense and definition where ``identical``."""
+        """Yield each pair once; pairs of the same sense and definition only if ``identical``."""
         everything = self.terms + self.candidates
         for number, one in enumerate(self.terms):
             for other in everything[number + 1 :]:
@@ -62,17 +62,17 @@ def fingerprint(kind: Kind, pair: Pair) -> str:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Estimate:
-    """What asking a rater takes at most, beyond what is in the store.
+class RatingCost:
+    """Maximum cost of asking a rater beyond the saved answers.
 
     Parameters
     ----------
     rater : str
         The model.
     pairs, requests : int
-        To be rated, and to be sent.
+        Number of pairs to rate and of requests to send.
     tokens_in, tokens_out : int
-        About so many, without those of a model that thinks aloud.
+        Approximate numbers, without tokens of reasoning.
     """
 
     rater: str
@@ -82,25 +82,25 @@ class Estimate:
     tokens_out: int
 
     def price(self, per_million: tuple[float, float]) -> float:
-        """Cost by the prices of a million tokens in and out."""
+        """Price from prices per million tokens in and out."""
         return (self.tokens_in * per_million[0] + self.tokens_out * per_million[1]) / 1e6
 
 
 def estimate(
-    questions: Sequence[Question], raters: Sequence[str], store: AnswerStore, *, batch: int
-) -> list[Estimate]:
-    """Estimate the cost of each rater; that of the later ones as if no pair was filtered out.
+    questions: Sequence[RatingTask], raters: Sequence[str], store: AnswerStore, *, batch: int
+) -> list[RatingCost]:
+    """Estimate the cost of each rater; of the later ones as if no pair were filtered out.
 
     Parameters
     ----------
-    questions : sequence of Question
-        What is to be rated.
+    questions : sequence of RatingTask
+        The pairs to rate.
     raters : sequence of str
-        Models, the one for the filter first.
+        Models, the one that filters first.
     store : AnswerStore
-        With what was answered before.
+        Saved answers.
     batch : int
-        Pairs in a request.
+        Pairs per request.
     """
     first, found = store.answers(raters[0]), []
     for rater in raters:
@@ -118,7 +118,7 @@ def estimate(
             requests += -(-asked // batch)
             letters += -(-asked // batch) * frame
         found.append(
-            Estimate(
+            RatingCost(
                 rater=rater,
                 pairs=pairs,
                 requests=requests,
@@ -134,23 +134,23 @@ _EMPTY: list[Pair] = [(Term(name="", gloss=""), Term(name="", gloss=""))]
 
 @dataclass(kw_only=True)
 class Raters:
-    """Several raters and the store of their answers.
+    """Asks several raters and saves their answers.
 
     Parameters
     ----------
     clients : sequence of Client
-        One for each rater, the one for the filter first.
+        One per rater, the one that filters first.
     store : AnswerStore
-        Where answers are kept.
+        Where answers are saved.
     batch : int
-        Pairs in a request.
+        Pairs per request.
     workers : int
-        Requests under way at a time.
+        Number of parallel requests.
     asks : int
-        How often a pair is asked while replies cannot be read.
+        How often to ask about a pair while replies cannot be read.
     progress : callable
-        Called with what is being done and the number of pairs when a rater begins, and with None
-        and the pairs done as they come.
+        Called with a description and the number of pairs when a rater begins, and with None and
+        the number of finished pairs during the run.
     """
 
     clients: Sequence[Client]
@@ -162,21 +162,22 @@ class Raters:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The models."""
+        """Names of the models."""
         return tuple(client.endpoint.model for client in self.clients)
 
-    def rate(self, question: Question) -> Rated:
-        """Ask all raters about what is not in the store.
+    def rate(self, question: RatingTask) -> RatingResult:
+        """Ask all raters about the pairs that are not in the store.
 
         Raises
         ------
         InputError
-            Where a server stays without replies or refuses; what it answered before is kept.
+            Where a server does not reply or refuses; its earlier answers stay saved.
         """
         pairs = {fingerprint(question.kind, pair): pair for pair in question.pairs()}
         unanswered: list[tuple[str, str, str, str]] = []
         for number, client in enumerate(self.clients):
             rater = client.endpoint.model
+            # SHOE's filter: only pairs that the first rater did not rate 0 go to the others.
             if number:
                 first = self.store.answers(self.names[0])
                 pairs = {key: pair for key, pair in pairs.items() if first.get(key) != 0}
@@ -189,7 +190,7 @@ class Raters:
             for key, (one, other) in pairs.items()
             if key in known and known[key] is None
         ]
-        return Rated(
+        return RatingResult(
             question=question,
             raters=self.names,
             scores={key: tuple(known.get(key) for known in answers) for key in pairs},
@@ -200,22 +201,24 @@ class Raters:
     def _ask(
         self, client: Client, kind: Kind, pairs: dict[str, Pair]
     ) -> Iterator[tuple[tuple[str, ...], str]]:
-        """Ask one rater; give the pairs that stay without any reply, and why."""
+        """Ask one rater; yield the pairs without any reply, and why."""
         known = self.store.answers(client.endpoint.model)
-        open_ = [key for key in pairs if key not in known]
-        self.progress(f"asking {client.endpoint.model} about {kind}s", len(open_))
+        unanswered = [key for key in pairs if key not in known]
+        self.progress(f"asking {client.endpoint.model} about {kind}s", len(unanswered))
 
         def work(keys: tuple[str, ...]) -> int:
             return self._converse(client, kind, {key: pairs[key] for key in keys})
 
-        groups = [tuple(open_[n : n + self.batch]) for n in range(0, len(open_), self.batch)]
+        groups = [
+            tuple(unanswered[n : n + self.batch]) for n in range(0, len(unanswered), self.batch)
+        ]
         for outcome in ask_all(work, groups, client, workers=self.workers):
             self.progress(None, len(outcome.tag))
             if outcome.failure:
                 yield outcome.tag, outcome.failure
 
     def _converse(self, client: Client, kind: Kind, pairs: dict[str, Pair]) -> int:
-        """Ask about some pairs until all replies can be read; keep each as it comes."""
+        """Ask about some pairs until all replies can be read; save each answer as it arrives."""
         rater, left, reply = client.endpoint.model, dict(pairs), ""
         for attempt in range(self.asks):
             reply = client.ask(messages(kind, list(left.values()), again=attempt > 0))
@@ -236,37 +239,37 @@ def _row(
 
 
 @dataclass(frozen=True, kw_only=True)
-class Rated:
-    """What the raters said.
+class RatingResult:
+    """The ratings of all raters.
 
     Parameters
     ----------
-    question : Question
-        What they were asked.
+    question : RatingTask
+        The pairs they were asked about.
     raters : tuple of str
         The R models.
     scores : dict of str to tuple
         R scores from 0 to 4 of each pair that the first rater did not rule out, by its fingerprint;
         None where there is none.
     unread : tuple of (rater, a, b)
-        Whose replies could not be read.
+        Pairs whose replies could not be read.
     unanswered : tuple of (rater, a, b, why)
-        That no reply came for; the next run asks again.
+        Pairs without a reply; the next run asks again.
     """
 
-    question: Question
+    question: RatingTask
     raters: tuple[str, ...]
     scores: dict[str, tuple[int | None, ...]]
     unread: tuple[tuple[str, str, str], ...]
     unanswered: tuple[tuple[str, str, str, str], ...]
 
     def ratings(self, name: str) -> Ratings:
-        """Make a table of every term with itself and of the pairs that are similar at all.
+        """Make a table of each term with itself and of the pairs with a similarity above 0.
 
         Parameters
         ----------
         name : str
-            What the table is called.
+            Name of the table.
         """
         terms = self.question.terms + self.question.candidates
         place = {term: number for number, term in enumerate(terms)}
@@ -276,6 +279,7 @@ class Rated:
                 scores: tuple[int | None, ...] = (HIGHEST,) * len(self.raters)
             else:
                 scores = self.scores.get(fingerprint(self.question.kind, pair), ())
+            # None and 0 are both false: pairs that nobody rates above 0 are left out.
             if any(scores):
                 one, other = sorted(place[term] for term in pair)
                 rows[one, other] = tuple(math.nan if s is None else float(s) for s in scores)

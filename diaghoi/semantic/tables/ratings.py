@@ -1,7 +1,7 @@
-"""What raters said of pairs of words: the tables that similarity is made of.
+"""Ratings of pairs of words by raters: the files that tables of similarity are made of.
 
-As CSV a header and one pair a row, ``a,b,score`` or ``a,b,RATER,RATER,...``: an empty cell where a
-rater did not say. As ``.npz`` the arrays ``names`` (N,) and ``values`` (N, N), or (R, N, N) with
+As CSV a header and one pair per row, ``a,b,score`` or ``a,b,RATER,RATER,...``, empty where a rater
+gave no score. As ``.npz`` the arrays ``names`` (N,) and ``values`` (N, N), or (R, N, N) with
 ``raters`` (R,); or, where few pairs are similar, ``row``, ``column`` (P,) and ``value`` (P,) or
 (P, R).
 """
@@ -33,9 +33,9 @@ from diaghoi.semantic.tables.csv_rows import (
 )
 
 SCALES = (1.0, 4.0)
-"""Highest scores of the scales that are recognised."""
+"""Highest scores of the recognised scales."""
 NAMELESS = ("score", "similarity", "value", "values")
-# Words that differ by less than this were not rated in contradiction.
+# Scores that differ by less than this do not contradict each other.
 ROUNDING = 1e-9
 
 
@@ -48,25 +48,25 @@ class Ratings:
     names : tuple of str
         The N words, as :func:`plain` writes them.
     first, second : (P,) int array
-        The two words of each pair, ``first <= second``; every pair stands once.
+        The two words of each pair, ``first <= second``; every pair appears once.
     scores : (P, R) float64 array
-        In [0, 1]; NaN where a rater did not say.
+        In [0, 1]; NaN where a rater gave no score.
     raters : tuple of str
         The R raters.
     scale : float
         Highest score of the scale in the file.
     stem : str
-        Name of the file without its ending.
+        Name of the file without its suffix.
     source : str
         The file.
     notes : tuple of str
-        Contradictions, and how the file was understood.
+        Contradictions, and how the file was read.
     one_sided : int
-        Pairs that stand in the file in one order alone, (a, b) or (b, a).
+        Pairs that the file has in one order only, (a, b) or (b, a).
     contradictions : int
-        Pairs that stand more than once with different scores; their mean counts.
+        Pairs that appear more than once with different scores; their mean counts.
     off_diagonal : int
-        Words that the file does not call identical to themselves.
+        Words that the file rates as not identical to themselves.
     """
 
     names: tuple[str, ...]
@@ -91,11 +91,11 @@ class Ratings:
         return f"{many}{', '.join(self.raters)} ({self.source})"
 
     def means(self, raters: Sequence[int] | None = None) -> FloatArray:
-        """(P,) mean score of each pair over some raters, or all; 0 where none of them said."""
+        """(P,) mean score of each pair over some raters, or all; 0 where none gave a score."""
         chosen = self.scores if raters is None else self.scores[:, list(raters)]
-        said = ~np.isnan(chosen)
-        total = np.where(said, chosen, 0.0).sum(axis=1)
-        return ratios(total, said.sum(axis=1), undefined=0.0)
+        rated = ~np.isnan(chosen)
+        total = np.where(rated, chosen, 0.0).sum(axis=1)
+        return ratios(total, rated.sum(axis=1), undefined=0.0)
 
 
 def read_ratings(path: str | os.PathLike[str], *, scale: float | None = None) -> Ratings:
@@ -129,7 +129,7 @@ def read_ratings(path: str | os.PathLike[str], *, scale: float | None = None) ->
 
 @dataclass
 class _Raw:
-    """Pairs as they stand in a file, in the scale of the file."""
+    """Pairs as in the file, on the scale of the file."""
 
     path: Path
     words: list[str]
@@ -147,11 +147,11 @@ def _read_csv(path: Path) -> _Raw:
     if len(head) < 3:
         raise InputError(
             f"{path}: line {rows[0][0]}: {len(head)} columns; give a,b,score, or a,b and one "
-            "column a rater"
+            "column per rater"
         )
     check_widths(path, rows)
     raters = head[2:]
-    # Raters may be called by numbers, too.
+    # A first row of numbers is data, unless it starts with "a": raters may be named by numbers.
     if plain(head[0]) != "a" and all(as_number(rater) is not None for rater in raters):
         raters = _numbered(len(raters))
     else:
@@ -171,7 +171,7 @@ def _read_csv(path: Path) -> _Raw:
 
 
 def _numbered(raters: int) -> list[str]:
-    """Name the raters of a file that does not."""
+    """Name the raters of a file without names."""
     return ["score"] if raters == 1 else [f"rater {n + 1}" for n in range(raters)]
 
 
@@ -190,7 +190,7 @@ def _read_npz(path: Path) -> _Raw:
         raise InputError(f"{path}: names: number {words.index('') + 1} is empty; give words")
     if len(set(words)) < len(words):
         twice = Counter(words).most_common(1)[0][0]
-        raise InputError(f"{path}: names: '{twice}' stands twice; give every word once")
+        raise InputError(f"{path}: names: '{twice}' appears twice; give every word once")
     if {"row", "column", "value"} <= arrays.keys():
         first, second, scores = _listed(path, arrays, len(words))
     elif "values" in arrays:
@@ -200,9 +200,9 @@ def _read_npz(path: Path) -> _Raw:
             f"{path}: has no array 'values', nor row, column and value; it has "
             f"{some_of(list(arrays))}"
         )
-    endless = np.flatnonzero(np.isinf(scores).any(axis=1))
-    if len(endless):
-        pair = " and ".join(f"'{words[rows[endless[0]]]}'" for rows in (first, second))
+    infinite = np.flatnonzero(np.isinf(scores).any(axis=1))
+    if len(infinite):
+        pair = " and ".join(f"'{words[rows[infinite[0]]]}'" for rows in (first, second))
         raise InputError(f"{path}: the score of {pair} is infinite; give a number, or NaN for none")
     raters = _numbered(scores.shape[1])
     if "raters" in arrays:
@@ -218,7 +218,7 @@ def _read_npz(path: Path) -> _Raw:
 def _listed(
     path: Path, arrays: Mapping[str, Member], words: int
 ) -> tuple[IntArray, IntArray, FloatArray]:
-    """Read pairs that are listed: positions of both words, and the scores of each rater."""
+    """Read listed pairs: positions of both words, and the scores of each rater."""
     first, second = (arrays[key].read().ravel() for key in ("row", "column"))
     scores = _floats(path, "value", arrays["value"])
     scores = scores[:, None] if scores.ndim == 1 else scores
@@ -229,13 +229,13 @@ def _listed(
     ):
         raise InputError(
             f"{path}: row, column and value do not fit {words} names; give positions of names and "
-            "one score, or one score a rater, for each"
+            "one score, or one score per rater, for each"
         )
     return first, second, scores
 
 
 def _squared(path: Path, member: Member, words: int) -> tuple[IntArray, IntArray, FloatArray]:
-    """List the pairs of a square table, or of one a rater, that anybody gives a score above 0."""
+    """List the pairs of a square table, or one per rater, that any rater scores above 0."""
     square = _floats(path, "values", member)
     shape = square.shape
     square = square[None] if square.ndim == 2 else square
@@ -267,7 +267,7 @@ def _within(rows: IntArray, stop: int) -> bool:
 
 
 def _completed(raw: _Raw, scale: float | None) -> Ratings:
-    """Bring scores to [0, 1] and every pair to one row."""
+    """Scale scores to [0, 1] and merge the rows of each pair."""
     highest = _scale(raw, scale)
     scores = raw.scores / highest
     one, other = np.array(raw.first, dtype=np.int64), np.array(raw.second, dtype=np.int64)
@@ -276,18 +276,18 @@ def _completed(raw: _Raw, scale: float | None) -> Ratings:
     pairs, row = np.unique(key, return_inverse=True)
     low, high, mean = _spread(scores, row.ravel(), len(pairs))
     first, second = pairs // size, pairs % size
-    apart = (np.nan_to_num(high - low) > ROUNDING).any(axis=1)
+    contradicted = (np.nan_to_num(high - low) > ROUNDING).any(axis=1)
     itself = first == second
     with_itself = np.nan_to_num(mean[itself], nan=1.0)
     off = (with_itself < 1 - ROUNDING).any(axis=1)
     notes = []
     if scale is None:
         notes.append(f"{raw.path.name}: read as scores from 0 to {highest:g} (else give --scale)")
-    if apart.any():
+    if contradicted.any():
         named = [
             f"{raw.words[first[n]]} and {raw.words[second[n]]} "
             f"({np.nanmin(low[n]) * highest:g}, {np.nanmax(high[n]) * highest:g})"
-            for n in np.flatnonzero(apart).tolist()
+            for n in np.flatnonzero(contradicted).tolist()
         ]
         notes.append(
             f"{raw.path.name}: {len(named)} pairs stand there more than once with different "
@@ -312,38 +312,38 @@ def _completed(raw: _Raw, scale: float | None) -> Ratings:
         source=raw.path.name,
         notes=tuple(notes),
         one_sided=int((~itself & ~order.all(axis=1)).sum()),
-        contradictions=int(apart.sum()),
+        contradictions=int(contradicted.sum()),
         off_diagonal=int(off.sum()),
     )
 
 
 def _scale(raw: _Raw, given: float | None) -> float:
-    """Find the highest score of the scale, and check that all scores lie in it."""
-    said = raw.scores[~np.isnan(raw.scores)]
-    highest = float(said.max(initial=0.0))
+    """Find the highest score of the scale, and check that all scores are within it."""
+    rated = raw.scores[~np.isnan(raw.scores)]
+    highest = float(rated.max(initial=0.0))
     scale = end_of_scale(highest, given)
     if scale is None:
         raise InputError(
-            f"{raw.path}: the highest score is {highest:g}; say with --scale what the scale ends at"
+            f"{raw.path}: the highest score is {highest:g}; give the end of the scale with --scale"
         )
     bad = np.argwhere((raw.scores < 0) | (raw.scores > scale))
     if len(bad):
         pair, rater = bad[0].tolist()
         raise InputError(
             f"{raw.path}: '{raw.words[raw.first[pair]]}' and '{raw.words[raw.second[pair]]}', "
-            f"column '{raw.raters[rater]}': {raw.scores[pair, rater]:g} lies outside 0 to "
+            f"column '{raw.raters[rater]}': {raw.scores[pair, rater]:g} is outside 0 to "
             f"{scale:g}; correct it, or give another --scale"
         )
     return scale
 
 
 def end_of_scale(highest: float, given: float | None = None) -> float | None:
-    """Tell where the scale of some scores ends; None where none is known that holds the highest.
+    """Return the end of the scale of some scores; None where no known scale holds the highest.
 
     Raises
     ------
     InputError
-        For a given end that is none.
+        For a given end that is not a positive number.
     """
     if given is None:
         return next((scale for scale in SCALES if highest <= scale), None)
@@ -359,9 +359,9 @@ def _spread(
     low, high = np.full((2, rows, scores.shape[1]), np.nan)
     np.fmin.at(low, row, scores)
     np.fmax.at(high, row, scores)
-    said = ~np.isnan(scores)
+    rated = ~np.isnan(scores)
     total, number = np.zeros((2, rows, scores.shape[1]))
-    np.add.at(total, row, np.where(said, scores, 0.0))
-    np.add.at(number, row, said)
-    # A score that is given once equals its mean to the last bit: dividing by 1 is exact.
+    np.add.at(total, row, np.where(rated, scores, 0.0))
+    np.add.at(number, row, rated)
+    # A single score stays exactly as it is: dividing by 1 does not round.
     return low, high, ratios(total, number)

@@ -1,4 +1,4 @@
-"""Which sense of a word is meant: the name that it has in a table of similarity."""
+"""Senses of words: the names that they have in a table of similarity."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from diaghoi.exceptions import InputError, close_matches
 from diaghoi.language.words import plain
 from diaghoi.semantic.tables.csv_rows import read_rows
 
-# Columns of lists of the field, small letters: the word, and its sense.
+# Usual headers of lists, in lower case: the word, and its sense.
 WORDS = ("word", "name", "verb", "object", "original_verb")
 SENSES = ("synset", "sense", "table", "name_in_table")
 
@@ -21,7 +21,7 @@ def read_senses(path: str | os.PathLike[str]) -> dict[str, str]:
     ----------
     path : path
         CSV with a column ``synset`` (or ``sense``) and one of the words (``word``, ``name``,
-        ``verb`` or ``object``); or without such a header two columns, the word and its sense.
+        ``verb`` or ``object``); or two columns without a header, the word and its sense.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Tables of similarity between words, and how they are brought to the words of a data set."""
+"""Tables of similarity between words, and fitting them to the words of a data set."""
 
 from __future__ import annotations
 
@@ -18,27 +18,27 @@ from diaghoi.semantic.tables.ratings import Ratings, read_ratings
 from diaghoi.semantic.tables.table_files import write_pairs
 
 SYNSET = re.compile(r"(.+)\.[nvasr]\.[0-9]+")
-"""How WordNet's senses are named: ``sit.v.01``."""
-# Tables of more words than this are kept by their pairs that are similar at all.
+"""Names of WordNet's senses: ``sit.v.01``."""
+# Larger tables are stored sparsely, by their pairs above 0.
 DENSE = 2_000
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Similarity:
-    """Similarity of the words of a list, symmetric, 1 of each word to itself.
+    """Similarity between words, symmetric, 1 between a word and itself.
 
     Parameters
     ----------
     names : tuple of str
         The N words.
     values : (N, N) float64 array, or sparse array of SciPy
-        In [0, 1]; what a sparse one does not hold is 0.
+        In [0, 1]; entries missing from a sparse array are 0.
     name : str
-        What the table is called in results.
+        Name of the table in results.
     source : str
-        Where it comes from: raters and file, or the method.
+        Origin: raters and file, or the method.
     notes : tuple of str
-        What a reader of the results has to know about it.
+        Remarks for readers of the results.
 
     Raises
     ------
@@ -88,7 +88,7 @@ class Similarity:
         return int(above) // 2
 
     @cached_property
-    def place(self) -> dict[str, int]:
+    def index_of(self) -> dict[str, int]:
         """Position of each word, as :func:`diaghoi.language.words.plain` writes it."""
         return {plain(name): number for number, name in enumerate(self.names)}
 
@@ -130,45 +130,33 @@ class Similarity:
             For a word that the table does not have.
         """
         for word in (a, b):
-            if plain(word) not in self.place:
+            if plain(word) not in self.index_of:
                 raise InputError(
                     f"similarity '{self.name}': does not have '{word}'"
-                    f"{close_matches(plain(word), self.place)}"
+                    f"{close_matches(plain(word), self.index_of)}"
                 )
-        one, other = (np.array([self.place[plain(word)]]) for word in (a, b))
+        one, other = (np.array([self.index_of[plain(word)]]) for word in (a, b))
         return float(self.at(one, other)[0])
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Fitted:
-    """A table brought to the words of a data set.
+class FittedSimilarity:
+    """A table fitted to the words of a data set.
 
     Parameters
     ----------
     similarity : Similarity
-        Of the words of the data set, by their numbers. A word that the table does not cover is
-        similar to itself alone.
+        Similarity of the words of the data set, by their indices. A word that the table does not
+        cover is similar to itself alone.
     missing : tuple of str
         Words that the table does not have.
     ambiguous : tuple of str
-        Those among them of which the table has several senses.
+        Those of them for which the table has several senses.
     """
 
     similarity: Similarity
     missing: tuple[str, ...]
     ambiguous: tuple[str, ...] = ()
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What else a reader of the results has to know about the words."""
-        return ()
-
-
-def identity(names: Sequence[str], name: str = "identity") -> Similarity:
-    """Return the table by which only equal words are similar: exact matching."""
-    return Similarity(
-        names=tuple(names), values=np.eye(len(names)), name=name, source="equal words alone"
-    )
 
 
 def read_similarity(
@@ -189,7 +177,7 @@ def read_similarity(
     raters : sequence of str, optional
         Only these columns; by default all.
     name : str, optional
-        What the table is called; by default the name of the file.
+        Name of the table; by default that of the file.
 
     Raises
     ------
@@ -202,7 +190,7 @@ def read_similarity(
 def mean_similarity(
     ratings: Ratings, *, raters: Sequence[str] | None = None, name: str | None = None
 ) -> Similarity:
-    """Make a table of the mean over raters; pairs that nobody rated are not similar.
+    """Make a table of the mean over raters; pairs without a rating are not similar.
 
     Raises
     ------
@@ -217,8 +205,8 @@ def mean_similarity(
             )
     chosen = None if raters is None else [ratings.raters.index(rater) for rater in raters]
     mean, size = ratings.means(chosen), len(ratings.names)
-    apart = (ratings.first != ratings.second) & (mean > 0)
-    one, other, value = ratings.first[apart], ratings.second[apart], mean[apart]
+    similar = (ratings.first != ratings.second) & (mean > 0)
+    one, other, value = ratings.first[similar], ratings.second[similar], mean[similar]
     return Similarity(
         names=ratings.names,
         values=_symmetric(size, one, other, value),
@@ -248,15 +236,15 @@ def write_similarity(path: str | os.PathLike[str], similarity: Similarity) -> No
     Parameters
     ----------
     path : path
-        CSV has every pair of two words that are similar at all, once, and every word with itself,
-        so that none is lost; the column of scores, in [0, 1], is called like the table.
+        CSV has every pair of two words above 0 once, and every word with itself, so that no word is
+        lost; the column of scores, in [0, 1], has the name of the table.
     similarity : Similarity
-        What to write.
+        The table.
 
     Raises
     ------
     InputError
-        For another ending, and a file that cannot be written.
+        For another suffix, and a file that cannot be written.
     """
     one, other, value = similar_pairs(similarity)
     write_pairs(path, similarity.names, one, other, value, (similarity.name,))
@@ -272,40 +260,40 @@ def similar_pairs(similarity: Similarity) -> tuple[IntArray, IntArray, FloatArra
 
 def fit(
     similarity: Similarity, words: Sequence[str], senses: Mapping[str, str] | None = None
-) -> Fitted:
-    """Bring a table to the words of a data set.
+) -> FittedSimilarity:
+    """Fit a table to the words of a data set.
 
     Parameters
     ----------
     similarity : Similarity
         Its names are words, or senses like ``sit.v.01``.
     words : sequence of str
-        In the order of their numbers; some may be the same.
+        In the order of their indices; words may repeat.
     senses : mapping, optional
-        The name in the table of each word. Without it a word stands for the sense of its lemma, if
-        the table has only one.
+        The name in the table of each word. A word without one means the sense of its lemma, if the
+        table has only one.
 
     Returns
     -------
-    Fitted
+    FittedSimilarity
     """
     by_lemma: dict[str, list[int]] = {}
     for number, name in enumerate(similarity.names):
         sense = SYNSET.fullmatch(plain(name))
         if sense is not None:
             by_lemma.setdefault(sense.group(1), []).append(number)
-    named = {plain(word): plain(sense) for word, sense in (senses or {}).items()}
+    names = {plain(word): plain(sense) for word, sense in (senses or {}).items()}
     rows, missing, ambiguous = [], [], []
     for word in words:
-        key = named.get(plain(word), plain(word))
-        row = similarity.place.get(key, -1)
+        key = names.get(plain(word), plain(word))
+        row = similarity.index_of.get(key, -1)
         if row < 0 and len(by_lemma.get(key, ())) == 1:
             row = by_lemma[key][0]
         elif row < 0:
             missing.append(word)
             ambiguous += [word] if key in by_lemma else []
         rows.append(row)
-    return Fitted(
+    return FittedSimilarity(
         similarity=Similarity(
             names=tuple(words),
             values=_selected(similarity, np.array(rows, dtype=np.int64), words),
@@ -319,7 +307,8 @@ def fit(
 
 
 def _selected(similarity: Similarity, rows: IntArray, words: Sequence[str]) -> Any:
-    """Values of the words in some rows of a table, -1 for none; equal words are identical."""
+    """Values of words by their rows in a table, -1 for none; equal words are identical."""
+    # Different classes may share a word, such as "crane": they are identical even if not covered.
     number: dict[str, int] = {}
     same = np.array([number.setdefault(plain(word), len(number)) for word in words], dtype=np.int64)
     covered = np.flatnonzero(rows >= 0)

@@ -1,4 +1,4 @@
-"""Which raters an ensemble needs: agreement of every subset with people (supplement, table 1)."""
+"""Agreement of every subset of raters with people (supplement, table 1)."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ INTERACTIONS = (
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Judgements:
-    """What people said of pairs of words, or of pairs of interactions.
+class HumanScores:
+    """Scores by people for pairs of words, or pairs of interactions.
 
     Parameters
     ----------
@@ -40,11 +40,11 @@ class Judgements:
     mean : (P,) float64 array
         Mean over the people, in [0, 1].
     of_interactions : bool
-        Whether interactions are compared.
+        Whether the pairs are interactions.
     source : str
         The file.
     notes : tuple of str
-        How the file was understood.
+        How the file was read.
     """
 
     words: tuple[tuple[str, ...], ...]
@@ -65,13 +65,14 @@ class Ablation:
     subsets : tuple of tuple of int
         Raters of each of the S subsets, by size.
     agreement : (S,) float64 array
-        With the mean of the people: see :func:`diaghoi.semantic.tables.agreement.closeness`.
+        Agreement with the mean of the people, by
+        :func:`diaghoi.semantic.tables.agreement.closeness`.
     pairs : int
-        Pairs that were compared.
+        Number of compared pairs.
     missing : tuple of str
         Words that a table does not have; their pairs count as not similar.
     notes : tuple of str
-        How the files were understood.
+        How the files were read.
     """
 
     raters: tuple[str, ...]
@@ -114,7 +115,7 @@ class Ablation:
 
 
 def rater_subsets(
-    judgements: Judgements,
+    human: HumanScores,
     verbs: Ratings,
     objects: Ratings | None = None,
     *,
@@ -124,8 +125,8 @@ def rater_subsets(
 
     Parameters
     ----------
-    judgements : Judgements
-        What people said.
+    human : HumanScores
+        Scores by people.
     verbs : Ratings
         Table of the words; of the verbs where people compared interactions.
     objects : Ratings, optional
@@ -136,11 +137,11 @@ def rater_subsets(
     Raises
     ------
     InputError
-        For too many raters, tables by different ones, or a table that is missing.
+        For too many raters, tables by different raters, or a missing table.
     """
-    if judgements.of_interactions and objects is None:
+    if human.of_interactions and objects is None:
         raise InputError(
-            f"{judgements.source}: compares interactions; give the table of objects with --objects"
+            f"{human.source}: compares interactions; give the table of objects with --objects"
         )
     raters = verbs.raters
     if objects is not None and set(objects.raters) != set(raters):
@@ -163,28 +164,28 @@ def rater_subsets(
     missing: dict[str, None] = {}
     for subset in subsets:
         chosen = [raters[rater] for rater in subset]
-        sigma, lacking = _sigma(judgements, verbs, objects, chosen, measure)
-        found.append(closeness(sigma, judgements.mean, 1.0))
+        sigma, lacking = _sigma(human, verbs, objects, chosen, measure)
+        found.append(closeness(sigma, human.mean, 1.0))
         missing |= dict.fromkeys(lacking)
     return Ablation(
         raters=raters,
         subsets=tuple(subsets),
         agreement=np.array(found),
-        pairs=len(judgements.mean),
+        pairs=len(human.mean),
         missing=tuple(missing),
-        notes=judgements.notes + verbs.notes + (() if objects is None else objects.notes),
+        notes=human.notes + verbs.notes + (() if objects is None else objects.notes),
     )
 
 
 def _sigma(
-    judgements: Judgements,
+    human: HumanScores,
     verbs: Ratings,
     objects: Ratings | None,
     raters: Sequence[str],
     measure: Measure,
 ) -> tuple[FloatArray, list[str]]:
-    columns = list(zip(*judgements.words, strict=True))
-    if not judgements.of_interactions or objects is None:
+    columns = list(zip(*human.words, strict=True))
+    if not human.of_interactions or objects is None:
         return _looked_up(verbs, raters, columns[0], columns[1])
     by_verb, lacking = _looked_up(verbs, raters, columns[0], columns[2])
     by_object, more = _looked_up(objects, raters, columns[1], columns[3])
@@ -194,25 +195,26 @@ def _sigma(
 def _looked_up(
     table: Ratings, raters: Sequence[str], one: Sequence[str], other: Sequence[str]
 ) -> tuple[FloatArray, list[str]]:
-    """Similarity of words pair by pair; equal words are identical also where they are missing."""
+    """Similarity of words pair by pair; equal words are identical even if missing."""
     similarity = mean_similarity(table, raters=raters)
-    rows = [[similarity.place.get(word, -1) for word in words] for words in (one, other)]
+    rows = [[similarity.index_of.get(word, -1) for word in words] for words in (one, other)]
     first, second = (np.array(row, dtype=np.int64) for row in rows)
+    # A pair with a missing word counts as not similar, unless both words are the same.
     value = np.array([a == b for a, b in zip(one, other, strict=True)], dtype=np.float64)
     held = (first >= 0) & (second >= 0)
     value[held] = similarity.at(first[held], second[held])
-    return value, [word for word in (*one, *other) if word not in similarity.place]
+    return value, [word for word in (*one, *other) if word not in similarity.index_of]
 
 
-def read_judgements(path: str | os.PathLike[str], *, scale: float | None = None) -> Judgements:
-    """Read what people said.
+def read_human_scores(path: str | os.PathLike[str], *, scale: float | None = None) -> HumanScores:
+    """Read scores by people.
 
     Parameters
     ----------
     path : path
         CSV with the columns ``a`` and ``b``, or ``verb_a``, ``object_a``, ``verb_b`` and
-        ``object_b`` (also in the names of SHOE's user study), and after them one column of scores a
-        person, or one ``similarity_level``. Other columns of SHOE's study are passed over.
+        ``object_b`` (also in the names of SHOE's user study), followed by one column of scores per
+        person, or one ``similarity_level``. Other columns of SHOE's study are skipped.
     scale : float, optional
         Highest score; by default 1 where no score is higher, else 4.
 
@@ -222,15 +224,15 @@ def read_judgements(path: str | os.PathLike[str], *, scale: float | None = None)
         For a file that cannot be used.
     """
     path = Path(path)
-    rows = read_rows(path, "a header and one pair a row")
+    rows = read_rows(path, "a header and one pair per row")
     if len(rows) < 2:
-        raise InputError(f"{path}: no ratings; give a header and one pair a row")
+        raise InputError(f"{path}: no ratings; give a header and one pair per row")
     head = rows[0][1]
     named = next((names for names in (*INTERACTIONS, *WORDS) if set(names) <= set(head)), None)
     if named is None:
         raise InputError(
             f"{path}: the columns are {some_of(head, 8)}; give a and b, or verb_a, object_a, "
-            "verb_b and object_b, and one column of scores a person"
+            "verb_b and object_b, and one column of scores per person"
         )
     check_widths(path, rows)
     place = {name: head.index(name) for name in head}
@@ -247,10 +249,10 @@ def read_judgements(path: str | os.PathLike[str], *, scale: float | None = None)
         if empty is not None:
             raise InputError(f"{path}: line {line}: column '{empty}' is empty; give a word")
         words.append(tuple(plain(row[place[name]]) for name in named))
-        said = [number_in(path, line, who, row[place[who]]) for who in people]
-        if np.isnan(said).all():
+        given = [number_in(path, line, who, row[place[who]]) for who in people]
+        if np.isnan(given).all():
             raise InputError(f"{path}: line {line}: nobody gave a score; leave the row out")
-        scores.append(said)
+        scores.append(given)
     lowest, highest = float(np.nanmin(scores)), float(np.nanmax(scores))
     end = end_of_scale(highest, scale)
     if end is None or highest > end or lowest < 0:
@@ -259,7 +261,7 @@ def read_judgements(path: str | os.PathLike[str], *, scale: float | None = None)
             "--human-scale"
         )
     guessed = f"{path.name}: read as scores from 0 to {end:g} (else give --human-scale)"
-    return Judgements(
+    return HumanScores(
         words=tuple(words),
         mean=np.nanmean(scores, axis=1) / end,
         of_interactions=len(named) > 2,

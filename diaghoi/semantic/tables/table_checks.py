@@ -1,4 +1,4 @@
-"""What a table of similarity holds: coverage, symmetry, diagonal, and how raters differ."""
+"""Facts about a table of similarity: coverage, symmetry, diagonal, and agreement of raters."""
 
 from __future__ import annotations
 
@@ -27,21 +27,21 @@ def table_facts(
     ratings : Ratings
         The table with all its raters.
     vocabularies : mapping
-        Lists of words, by what they are called; each is compared with the table.
+        Lists of words by name; each is compared with the table.
     senses : mapping, optional
-        The name in the table of words.
+        The names of words in the table.
 
     Returns
     -------
     dict
         ``words``, ``pairs`` (of two words; ``above_0`` among them), ``scale``, ``one_sided`` (pairs
-        in one order alone), ``contradictions``, ``off_diagonal``, ``distribution`` (pairs by their
+        in one order only), ``contradictions``, ``off_diagonal``, ``distribution`` (pairs by their
         mean score), ``raters`` (``name``, ``mean``, ``rated``), ``correlation`` (Pearson, of each
-        two raters, None where undefined) and ``coverage`` (of each list).
+        pair of raters, None where undefined) and ``coverage`` (of each list).
     """
-    apart = ratings.first != ratings.second
-    mean = ratings.means()[apart]
-    scores = ratings.scores[apart]
+    distinct = ratings.first != ratings.second
+    mean = ratings.means()[distinct]
+    scores = ratings.scores[distinct]
     edges = np.linspace(0, 1, BINS + 1)
     counts, _ = np.histogram(mean, edges)
     similarity = mean_similarity(ratings)
@@ -57,7 +57,7 @@ def table_facts(
     return {
         "name": ratings.stem,
         "words": len(ratings.names),
-        "pairs": int(apart.sum()),
+        "pairs": int(distinct.sum()),
         "above_0": int((mean > 0).sum()),
         "scale": ratings.scale,
         "one_sided": ratings.one_sided,
@@ -83,7 +83,7 @@ def table_facts(
 
 
 def _correlations(raters: Sequence[str], scores: FloatArray) -> list[dict[str, Any]]:
-    """Pearson correlation of each two raters over the pairs that both rated."""
+    """Pearson correlation of each pair of raters over the word pairs that both rated."""
     found = []
     for one in range(len(raters)):
         for other in range(one + 1, len(raters)):
@@ -101,6 +101,6 @@ def _correlations(raters: Sequence[str], scores: FloatArray) -> list[dict[str, A
 def _pearson(one: FloatArray, other: FloatArray) -> float | None:
     if len(one) < 2 or not np.ptp(one) or not np.ptp(other):
         return None
-    with np.errstate(divide="ignore", invalid="ignore"):  # the squares of tiny ones are 0
+    with np.errstate(divide="ignore", invalid="ignore"):  # squares of tiny scores underflow to 0
         found = float(np.corrcoef(one, other)[0, 1])
     return found if found == found else None

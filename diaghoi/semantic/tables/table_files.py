@@ -16,12 +16,12 @@ from diaghoi.formats.containers.cells import harmless
 
 
 def check_suffix(path: str | os.PathLike[str]) -> str:
-    """Return the ending of a file that a table can be written to, in small letters.
+    """Return the suffix of a file that a table can be written to, in lower case.
 
     Raises
     ------
     InputError
-        For another one than ``.csv`` and ``.npz``.
+        For suffixes other than ``.csv`` and ``.npz``.
     """
     suffix = Path(path).suffix.lower()
     if suffix not in (".csv", ".npz"):
@@ -50,12 +50,12 @@ def write_pairs(
     scores : (P,) or (P, R) float64 array
         NaN for none, an empty cell in CSV.
     raters : sequence of str
-        What the R columns of scores are called.
+        Names of the R columns of scores.
 
     Raises
     ------
     InputError
-        For another ending, and a file that cannot be written.
+        For another suffix, and a file that cannot be written.
     """
     if check_suffix(path) == ".npz":
         with replacing(path) as temporary:
@@ -77,5 +77,5 @@ def write_pairs(
         writer = csv.writer(stream, lineterminator="\n")
         writer.writerow(("a", "b", *map(harmless, raters)))
         for a, b, row in zip(first.tolist(), second.tolist(), columns, strict=True):
-            said = ("" if score != score else repr(score) for score in row)
-            writer.writerow((cells[a], cells[b], *said))
+            row_cells = ("" if score != score else repr(score) for score in row)
+            writer.writerow((cells[a], cells[b], *row_cells))

@@ -8,13 +8,13 @@ from pathlib import Path
 from diaghoi.exceptions import InputError, close_matches, some_of
 from diaghoi.language.lexicon import Lexicon, Pos
 from diaghoi.language.words import plain
-from diaghoi.semantic.tables.annotated_senses import annotated_senses
+from diaghoi.semantic.tables.annotated_senses import annotated_synsets
 from diaghoi.semantic.tables.csv_rows import check_widths, read_rows
 from diaghoi.semantic.tables.prompts import Term
 from diaghoi.semantic.tables.senses import WORDS
 from diaghoi.semantic.tables.similarity import SYNSET
 
-# Columns of lists of the field, small letters.
+# Usual headers of lists, in lower case.
 SYNSETS = ("synset", "sense")
 GLOSSES = ("definition", "gloss")
 _NAMES = (*WORDS, "term")
@@ -26,12 +26,12 @@ def read_terms(path: Path, pos: Pos, lexicon: Lexicon) -> tuple[Term, ...]:
     Parameters
     ----------
     path : pathlib.Path
-        One word or synset a line; or CSV with a header that has ``name`` (or ``verb``, ``object``)
-        or ``synset`` or both, and possibly ``definition``.
+        One word or synset per line; or CSV with a header that has ``name`` (or ``verb``,
+        ``object``) or ``synset`` or both, and possibly ``definition``.
     pos : {"v", "n"}
-        Which of both.
+        Which of the two.
     lexicon : Lexicon
-        Gives the definitions that the file does not. A word without a synset has the sense in which
+        Gives definitions that the file lacks. A word without a synset has the sense in which
         HICO-DET uses it, else its most frequent one.
 
     Returns
@@ -45,7 +45,7 @@ def read_terms(path: Path, pos: Pos, lexicon: Lexicon) -> tuple[Term, ...]:
         For a file that cannot be used, an unknown synset, a name with two meanings, and words
         without a definition.
     """
-    rows = read_rows(path, "one word or synset a line")
+    rows = read_rows(path, "one word or synset per line")
     columns = _columns(path, [cell.lower() for cell in rows[0][1]]) if rows else {}
     if rows and not columns:
         check_widths(path, rows)
@@ -58,7 +58,7 @@ def read_terms(path: Path, pos: Pos, lexicon: Lexicon) -> tuple[Term, ...]:
             unknown.append(found.name)
         elif terms.setdefault(found.name, found) != found:
             raise InputError(
-                f"{path}: line {line}: '{found.name}' stands there twice with different meanings; "
+                f"{path}: line {line}: '{found.name}' appears twice with different meanings; "
                 "give two names"
             )
     if unknown:
@@ -67,21 +67,21 @@ def read_terms(path: Path, pos: Pos, lexicon: Lexicon) -> tuple[Term, ...]:
             "'definition', or leave them out"
         )
     if not terms:
-        raise InputError(f"{path}: holds no words; give one word or synset a line")
+        raise InputError(f"{path}: holds no words; give one word or synset per line")
     return tuple(terms.values())
 
 
 def _columns(path: Path, head: Sequence[str]) -> dict[str, int]:
-    """Find the columns by the header; empty where there is none."""
-    sought = {"name": _NAMES, "synset": SYNSETS, "gloss": GLOSSES}
+    """Find the columns by the header; empty without a header."""
+    headers = {"name": _NAMES, "synset": SYNSETS, "gloss": GLOSSES}
     found = {
         key: head.index(name)
-        for key, names in sought.items()
+        for key, names in headers.items()
         for name in reversed(names)
         if name in head
     }
     if len(head) > 1 and not found.keys() & {"name", "synset"}:
-        known = [name for names in sought.values() for name in names]
+        known = [name for names in headers.values() for name in names]
         hint = next(filter(None, (close_matches(cell, known) for cell in head)), "")
         raise InputError(
             f"{path}: the columns are {some_of(head)}{hint}; give 'name' or 'synset', and possibly "
@@ -93,10 +93,10 @@ def _columns(path: Path, head: Sequence[str]) -> dict[str, int]:
 def _term(where: str, cells: dict[str, str], pos: Pos, lexicon: Lexicon) -> Term:
     name, synset = cells.get("name") or cells.get("synset", ""), cells.get("synset", "")
     if not name:
-        raise InputError(f"{where}: neither name nor synset; give one of both")
+        raise InputError(f"{where}: neither name nor synset; give one of them")
     if not synset:
         named = SYNSET.fullmatch(name.lower()) is not None
-        synset = name if named else annotated_senses([name], pos, lexicon).get(name, "")
+        synset = name if named else annotated_synsets([name], pos, lexicon).get(name, "")
     gloss = cells.get("gloss", "")
     if synset and not gloss:
         try:

@@ -21,11 +21,11 @@ from support.scenes import (
 )
 
 from diaghoi.choice.answers import Answer, Answers
-from diaghoi.choice.build.build import Benchmark, build_benchmark, published_name
-from diaghoi.choice.build.candidates import subjects_of
-from diaghoi.choice.build.judges import Asked, TimeSensitive, Verdicts
+from diaghoi.choice.build.build import ChoiceBenchmark, build_benchmark, published_name
+from diaghoi.choice.build.candidates import targets_in_images
+from diaghoi.choice.build.judges import JudgeRequest, TimeSensitiveJudge, Verdicts
 from diaghoi.choice.build.time_sensitive import indistinct_from
-from diaghoi.choice.classes import interaction
+from diaghoi.choice.classes import parse_option
 from diaghoi.choice.detect import detected_answers
 from diaghoi.choice.evaluation import evaluate_answers
 from diaghoi.choice.people import read_people
@@ -46,16 +46,16 @@ FIGURES = (
 class AllNegative:
     """Calls everything a negative, whatever the picture shows."""
 
-    name, looks, notes = "all negative", True, ()
+    name, sees_pictures, notes = "all negative", True, ()
 
-    def judge(self, asked: list[Asked]) -> list[Verdicts]:
+    def judge(self, asked: list[JudgeRequest]) -> list[Verdicts]:
         return [dict.fromkeys(one.candidates, False) for one in asked]
 
 
 class Sparing(AllNegative):
     """Confirms two negatives of each target, and all of the person at the left."""
 
-    def judge(self, asked: list[Asked]) -> list[Verdicts]:
+    def judge(self, asked: list[JudgeRequest]) -> list[Verdicts]:
         return [
             dict.fromkeys(one.candidates[: None if one.target.person == 0 else 2], False)
             for one in asked
@@ -68,13 +68,13 @@ def annotated(number: int = 6) -> Scenes:
     return scenes([image(f"HICO_{n}.jpg", BOXES, done) for n in range(number)], scored=False)
 
 
-def built(annotations: Scenes, *judges: Any, **more: Any) -> Benchmark:
+def built(annotations: Scenes, *judges: Any, **more: Any) -> ChoiceBenchmark:
     return build_benchmark(
-        annotations, subjects_of(annotations), judges or (AllNegative(),), **more
+        annotations, targets_in_images(annotations), judges or (AllNegative(),), **more
     )
 
 
-def reread(benchmark: Benchmark, folder: Path, setting: int, **more: Any) -> Questions:
+def reread(benchmark: ChoiceBenchmark, folder: Path, setting: int, **more: Any) -> Questions:
     write_benchmark(folder, benchmark)
     return read_questions(folder / f"setting_{setting}.json", **more)
 
@@ -106,7 +106,7 @@ def test_a_detector_that_repeats_the_annotations_answers_perfectly(tmp_path: Pat
 
 
 def test_boxes_on_hico_det_are_counted_from_one_as_in_the_published_questions() -> None:
-    boxes = {each.human for each in built(annotated(), everybody=True).people}
+    boxes = {each.human for each in built(annotated(), all_people=True).people}
     assert boxes == {(1, 1, 20, 40), (101, 1, 120, 40)}
 
 
@@ -117,8 +117,8 @@ def test_setting_1_has_no_boxes_and_settings_2_and_3_are_the_same() -> None:
 
 
 def test_right_options_are_those_of_the_scene_or_of_the_person() -> None:
-    made = built(annotated(1), everybody=True)
-    right = [{interaction(o).verb for o in each.right} for each in (*made.scenes, *made.people)]
+    made = built(annotated(1), all_people=True)
+    right = [{parse_option(o).verb for o in each.right} for each in (*made.scenes, *made.people)]
     assert right == [{"ride", "hold", "wash"}, {"ride"}, {"hold", "wash"}]
     assert [each.name for each in made.people] == ["QA_0", "QA_1"]
 
@@ -153,8 +153,8 @@ def test_counterparts_are_no_option_whatever_judges_say() -> None:
     made = built(scenes(taken, scored=False))
     assert len(made.scenes) > 500
     for each in (*made.scenes, *made.people):
-        wrong = {interaction(option) for option in each.wrong}
-        assert not wrong & indistinct_from(map(interaction, each.right))
+        wrong = {parse_option(option) for option in each.wrong}
+        assert not wrong & indistinct_from(map(parse_option, each.right))
     catch = [each for each in made.scenes if "catch a/an frisbee" in each.right]
     assert catch
     assert all("throw a/an frisbee" not in each.options for each in catch)
@@ -190,7 +190,9 @@ def test_an_object_with_too_few_actions_is_left_out_before_any_judge_is_asked() 
     cups = replace(cups, vocabulary=words)
     judge = AllNegative()
     judge.judge = lambda asked: pytest.fail("asked") if asked else []  # type: ignore[method-assign]
-    problem = "no question of 4 options: 1 images have too few other actions of the objects"
+    problem = (
+        "no question with 4 options can be made: 1 images have too few other actions of the objects"
+    )
     with pytest.raises(InputError, match=problem):
         built(cups, judge)
 
@@ -200,7 +202,7 @@ def test_people_without_negatives_are_counted_where_others_have_some() -> None:
     done = [(0, 2, RIDE), (1, 2, HOLD)]
     done += [(0, 2, WASH), (0, 2, VOCABULARY.verbs.index("push"))]
     made = built(
-        scenes([image("HICO_a.jpg", BOXES, done)], scored=False), Sparing(), everybody=True
+        scenes([image("HICO_a.jpg", BOXES, done)], scored=False), Sparing(), all_people=True
     )
     assert [len(each.right) for each in made.people] == [3]
     assert made.people_left_out == 1
@@ -226,7 +228,7 @@ def test_the_summary_counts_what_was_made(tmp_path: Path) -> None:
     alone = image("HICO_z.jpg", [BOXES[0], BOXES[2]], [(0, 1, RIDE)])
     together = image("HICO_y.jpg", BOXES[:2], [(0, 1, HUG)])
     two = scenes([alone, together], scored=False)
-    found = built(two, TimeSensitive(), seed=3).to_dict()
+    found = built(two, TimeSensitiveJudge(), seed=3).to_dict()
     assert (found["images"], found["single"], found["multi"]) == (2, 1, 1)
     assert found["questions"] == {"setting_1": 2, "setting_2": 2, "setting_3": 2}
     assert found["right_options"]["setting_1"] == {"1": 2, "2": 0, "3": 0, "4": 0}
@@ -249,9 +251,9 @@ def test_the_candidates_of_v_coco_are_what_is_annotated_with_the_object() -> Non
     images = [image(str(n), boxes, [(0, 1, verb)]) for n, verb in enumerate(verbs, 764)]
     images.append(image("900", boxes, [(0, 2, words.verbs.index("hold obj"))]))
     made = built(replace(scenes(images, scored=False), vocabulary=words))
-    options = {interaction(option) for each in made.scenes for option in each.options}
+    options = {parse_option(option) for each in made.scenes for option in each.options}
     assert {each.verb for each in options} <= {"ride", "hold", "look_at", "carry", "jump_on"}
-    assert {each.thing for each in options} == {"bicycle"}
+    assert {each.object for each in options} == {"bicycle"}
     assert len(made.scenes) == 5
     assert made.people[0].human == LEFT
 

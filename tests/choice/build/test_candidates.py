@@ -23,10 +23,10 @@ from support.scenes import (
     scenes,
 )
 
-from diaghoi.choice.build.candidates import Subject, Target, subjects_of
+from diaghoi.choice.build.candidates import ImageTargets, Target, targets_in_images
 from diaghoi.choice.build.options import OPTIONS, option_text, options_of
-from diaghoi.choice.build.time_sensitive import indistinct_from, time_sensitive
-from diaghoi.choice.classes import Interaction, interaction, matching_name, predicted_interactions
+from diaghoi.choice.build.time_sensitive import indistinct_from, time_sensitive_classes
+from diaghoi.choice.classes import Interaction, interactions_of, normalised, parse_option
 from diaghoi.data.vocabulary import hico_det, swig_hoi
 
 FRISBEE = VOCABULARY.objects.index("frisbee")
@@ -35,7 +35,7 @@ LEFT, NEAR, RIGHT = (0, 0, 19, 39), (1, 0, 20, 39), (100, 0, 119, 39)
 THING, OTHER = (30, 30, 49, 49), (60, 30, 79, 49)
 
 
-def one(*triplets: tuple[int, int, int], boxes: list[tuple] | None = None) -> Subject:
+def one(*triplets: tuple[int, int, int], boxes: list[tuple] | None = None) -> ImageTargets:
     """The subject of an image with two people at the left, one at the right, and two bicycles."""
     boxes = boxes or [
         (PERSON, LEFT),
@@ -45,7 +45,7 @@ def one(*triplets: tuple[int, int, int], boxes: list[tuple] | None = None) -> Su
         (BICYCLE, OTHER),
         (CAR, OTHER),
     ]
-    (found,) = subjects_of(scenes([image("a.jpg", boxes, list(triplets))], scored=False))
+    (found,) = targets_in_images(scenes([image("a.jpg", boxes, list(triplets))], scored=False))
     return found
 
 
@@ -54,19 +54,19 @@ def verbs(target: Target) -> set[str]:
 
 
 def actions(thing: str) -> set[str]:
-    return {each.verb for each in predicted_interactions(hico_det()) if each.thing == thing}
+    return {each.verb for each in interactions_of(hico_det()) if each.object == thing}
 
 
 def test_candidates_are_the_other_actions_of_the_object() -> None:
     found = one((0, 3, WASH))
     assert found.scene.right == (Interaction("wash", "bicycle"),)
     assert verbs(found.scene) == actions("bicycle") - {"wash"}
-    assert {each.thing for each in found.scene.candidates} == {"bicycle"}
+    assert {each.object for each in found.scene.candidates} == {"bicycle"}
 
 
 def test_candidates_are_of_all_objects_of_the_person() -> None:
     found = one((0, 3, WASH), (0, 5, WASH))
-    assert {each.thing for each in found.people[0].candidates} == {"bicycle", "car"}
+    assert {each.object for each in found.people[0].candidates} == {"bicycle", "car"}
 
 
 def test_boxes_that_overlap_by_half_are_one_person() -> None:
@@ -101,16 +101,16 @@ def test_people_whose_boxes_have_no_area_keep_their_actions() -> None:
     protocol = replace(VOCABULARY.protocol, boxes="continuous")
     boxes = [(PERSON, LEFT), (PERSON, (50, 5, 50, 5)), (BICYCLE, THING)]
     flat = scenes([image("a.jpg", boxes, [(0, 2, WASH), (1, 2, RIDE)])], scored=False)
-    (found,) = subjects_of(replace(flat, vocabulary=replace(VOCABULARY, protocol=protocol)))
+    (found,) = targets_in_images(replace(flat, vocabulary=replace(VOCABULARY, protocol=protocol)))
     assert [[each.verb for each in one.right] for one in found.people] == [["wash"], ["ride"]]
 
 
 def test_no_interaction_with_one_bicycle_and_an_action_with_another_is_left_open() -> None:
     found = one((0, 3, WASH), (0, 4, NO_INTERACTION), (0, 5, NO_INTERACTION))
     (person,) = found.people
-    named = {(each.verb, each.thing) for each in person.right}
+    named = {(each.verb, each.object) for each in person.right}
     assert named == {("wash", "bicycle"), ("no_interaction", "car")}
-    assert "no_interaction" not in {e.verb for e in person.candidates if e.thing == "bicycle"}
+    assert "no_interaction" not in {e.verb for e in person.candidates if e.object == "bicycle"}
 
 
 def test_a_scene_may_have_both_an_action_and_no_interaction() -> None:
@@ -129,19 +129,19 @@ def test_a_scene_may_have_both_an_action_and_no_interaction() -> None:
 def test_several_people_are_annotated_boxes_apart(
     boxes: list[tuple], triplet: tuple[int, int, int], several: bool
 ) -> None:
-    assert one(triplet, boxes=boxes).several is several
+    assert one(triplet, boxes=boxes).multi_person is several
 
 
 def test_images_without_an_interaction_with_an_object_are_no_subject() -> None:
     empty = image("b.jpg", [(PERSON, LEFT)], [])
     no_class = image("c.jpg", [(PERSON, LEFT), (CAR, THING)], [(0, 1, HUG)])
-    assert subjects_of(scenes([empty, no_class], scored=False)) == []
+    assert targets_in_images(scenes([empty, no_class], scored=False)) == []
 
 
 def test_time_sensitive_classes_are_the_68_of_the_paper() -> None:
-    named = {matching_name(each) for each in predicted_interactions(hico_det())}
-    assert len(time_sensitive()) == 68
-    assert time_sensitive() <= named
+    named = {normalised(each) for each in interactions_of(hico_det())}
+    assert len(time_sensitive_classes()) == 68
+    assert time_sensitive_classes() <= named
 
 
 def test_throwing_is_no_negative_of_catching_and_the_other_way_round() -> None:
@@ -154,9 +154,7 @@ def test_throwing_is_no_negative_of_catching_and_the_other_way_round() -> None:
 
 def test_each_counterpart_bars_the_other() -> None:
     pairs = {
-        (each, other)
-        for each in predicted_interactions(hico_det())
-        for other in indistinct_from([each])
+        (each, other) for each in interactions_of(hico_det()) for other in indistinct_from([each])
     }
     assert pairs
     assert pairs == {(other, each) for each, other in pairs}
@@ -174,8 +172,8 @@ def test_nothing_depends_on_the_order_of_images(drawn: tuple, random) -> None:
     annotations, _ = drawn
     order = list(range(len(annotations)))
     random.shuffle(order)
-    before = {each.image: each for each in subjects_of(annotations)}
-    after = subjects_of(annotations.take(np.array(order)))
+    before = {each.image: each for each in targets_in_images(annotations)}
+    after = targets_in_images(annotations.take(np.array(order)))
     assert {each.image: each for each in after} == before
 
 
@@ -186,8 +184,8 @@ def test_nothing_depends_on_the_order_of_triplets(triplets: list[tuple]) -> None
 
 @pytest.mark.parametrize("words", [hico_det(), swig_hoi()], ids=lambda words: words.name)
 def test_options_are_read_as_what_they_were_made_of(words) -> None:
-    for each in set(predicted_interactions(words)):
-        assert interaction(option_text(each)) == each
+    for each in set(interactions_of(words)):
+        assert parse_option(option_text(each)) == each
 
 
 def target(right: int, image: str = "a.jpg") -> Target:

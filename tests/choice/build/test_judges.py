@@ -11,10 +11,10 @@ import pytest
 from support.scenes import BICYCLE, PERSON, RIDE, VOCABULARY, WASH, image, scenes
 
 from diaghoi.choice.ask.prompts import Frame
-from diaghoi.choice.build.asked_judge import judge_text, read_judgement
-from diaghoi.choice.build.candidates import Subject, Target, subjects_of
+from diaghoi.choice.build.candidates import ImageTargets, Target, targets_in_images
 from diaghoi.choice.build.judge_options import judge_files, read_judges, read_models
-from diaghoi.choice.build.judges import Asked, Similar, TimeSensitive, Verdicts
+from diaghoi.choice.build.judges import JudgeRequest, SimilarityJudge, TimeSensitiveJudge, Verdicts
+from diaghoi.choice.build.model_judge import judge_text, read_judgement
 from diaghoi.choice.build.screening import screen
 from diaghoi.choice.build.verdict_files import FileJudge
 from diaghoi.choice.classes import Interaction
@@ -34,11 +34,16 @@ YES, NO = True, False
 class Says:
     """A judge that says what it is told to, and keeps what it was asked."""
 
-    def __init__(self, verdicts: Verdicts, looks: bool = True) -> None:
-        self.verdicts, self.looks, self.name, self.notes = verdicts, looks, "says", ()
+    def __init__(self, verdicts: Verdicts, sees_pictures: bool = True) -> None:
+        self.verdicts, self.sees_pictures, self.name, self.notes = (
+            verdicts,
+            sees_pictures,
+            "says",
+            (),
+        )
         self.asked: list[tuple[Interaction, ...]] = []
 
-    def judge(self, asked: Sequence[Asked]) -> list[Verdicts]:
+    def judge(self, asked: Sequence[JudgeRequest]) -> list[Verdicts]:
         self.asked += [each.candidates for each in asked]
         return [
             {each: self.verdicts[each] for each in one.candidates if each in self.verdicts}
@@ -75,7 +80,7 @@ def test_silence_makes_no_negative() -> None:
 
 
 def test_judges_of_words_rule_out_wherever_they_stand() -> None:
-    words = Says({A: YES, B: NO, C: NO, D: NO}, looks=False)
+    words = Says({A: YES, B: NO, C: NO, D: NO}, sees_pictures=False)
     first, second, third = (Says(dict.fromkeys((A, B, C, D), verdict)) for verdict in (NO, YES, NO))
     assert left(first, second, third, words) == "bcd"
     assert words.asked == [(A, B, C, D)]
@@ -114,14 +119,14 @@ def test_a_fourth_judge_of_pictures_is_refused() -> None:
 
 def test_time_sensitive_classes_are_ruled_out() -> None:
     open_, clean = (Interaction(verb, "refrigerator") for verb in ("open", "clean"))
-    (said,) = TimeSensitive().judge([Asked(CUP, (open_, clean))])
+    (said,) = TimeSensitiveJudge().judge([JudgeRequest(CUP, (open_, clean))])
     assert said == {open_: YES, clean: NO}
 
 
-def bicycles() -> list[Subject]:
+def bicycles() -> list[ImageTargets]:
     boxes = [(PERSON, (0, 0, 19, 39)), (PERSON, (50, 0, 69, 39)), (BICYCLE, (30, 30, 49, 49))]
     found = [image(f"{name}.jpg", boxes, [(0, 2, RIDE), (1, 2, WASH)]) for name in "ab"]
-    return subjects_of(scenes(found, scored=False))
+    return targets_in_images(scenes(found, scored=False))
 
 
 def bicycle(*verbs: str) -> tuple[Interaction, ...]:
@@ -133,9 +138,9 @@ def test_similar_actions_are_consistent_from_the_threshold_on() -> None:
     values = np.eye(5)
     values[0, 2] = values[2, 0] = 0.5
     values[0, 3] = values[3, 0] = 0.49
-    judge = Similar(Similarity(names=names, values=values, name="t"), bicycles())
+    judge = SimilarityJudge(Similarity(names=names, values=values, name="t"), bicycles())
     rider = bicycles()[0].people[0]
-    (said,) = judge.judge([Asked(rider, bicycle("push", "walk", "no_interaction", "jump"))])
+    (said,) = judge.judge([JudgeRequest(rider, bicycle("push", "walk", "no_interaction", "jump"))])
     assert said == dict(zip(bicycle("push", "walk", "no_interaction"), (YES, NO, NO), strict=True))
     assert judge.notes[-1].startswith("t: does not have")
     assert "jump" in judge.notes[-1]
@@ -149,7 +154,7 @@ def verdicts(path: Path, text: str) -> FileJudge:
 def said(judge: FileJudge, person: int | None, *verbs: str) -> dict[str, bool]:
     subject = bicycles()[0]
     about = subject.scene if person is None else subject.people[person]
-    (found,) = judge.judge([Asked(about, bicycle(*verbs))])
+    (found,) = judge.judge([JudgeRequest(about, bicycle(*verbs))])
     return {each.verb: verdict for each, verdict in found.items()}
 
 
@@ -283,7 +288,7 @@ def test_judges_are_told_apart_by_their_text(tmp_path: Path, monkeypatch) -> Non
     ]
     found = read_judges(texts, bicycles(), VOCABULARY, {"http://x/v1,m": model})
     kinds = [type(each) for each in found]
-    assert kinds == [Says, FileJudge, TimeSensitive, Similar, Similar]
+    assert kinds == [Says, FileJudge, TimeSensitiveJudge, SimilarityJudge, SimilarityJudge]
     assert found[-1].threshold == 1
     assert judge_files(texts) == [Path("v.csv"), Path("t,1.csv"), Path("t,1.csv")]
 
@@ -293,7 +298,7 @@ def test_judges_are_told_apart_by_their_text(tmp_path: Path, monkeypatch) -> Non
     [
         (["time-sensitve"], "no such file .did you mean 'time-sensitive'"),
         (["time-sensitive"] * 2, "--judge time-sensitive: is named twice"),
-        (["similarity:t.csv,1.5"], "the threshold lies above 0, up to 1"),
+        (["similarity:t.csv,1.5"], "the threshold must be above 0 and at most 1"),
     ],
 )
 def test_other_judges_are_refused(texts: list[str], problem: str) -> None:

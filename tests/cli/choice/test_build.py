@@ -16,7 +16,7 @@ from PIL import Image
 from support.rater_server import Model, Reply, error, serving, text
 from support.scenes import BICYCLE, HOLD, PERSON, RIDE, WASH, image, scenes
 
-from diaghoi.choice.build.candidates import subjects_of
+from diaghoi.choice.build.candidates import targets_in_images
 from diaghoi.formats import read_annotations, write
 
 Run = Callable[..., Any]
@@ -100,20 +100,20 @@ def verdicts(path: str, source: str, verdict: Callable[[dict[str, str]], str]) -
 def test_a_benchmark_of_the_real_annotations_is_answered_perfectly(run: Run, shared: Path) -> None:
     real = shared / "data" / "hico_det" / "instances_test2015.json"
     # Verdicts on every fifth image: the others are left out, unless they need no negative.
-    subjects = subjects_of(read_annotations(real))[::5]
+    image_targets = targets_in_images(read_annotations(real))[::5]
     for name, positive in (("one", "wash"), ("two", "hold"), ("three", "feed")):
         with Path(f"{name}.csv").open("w") as stream:
             stream.write("image,class,verdict\n")
             stream.writelines(
                 f"{each.image},{one.name},{'yes' if one.verb == positive else 'no'}\n"
-                for each in subjects
+                for each in image_targets
                 for one in {*each.scene.candidates, *each.scene.right}
             )
     judges = [word for name in ("one", "two", "three") for word in ("--judge", f"{name}.csv")]
     done = run("choice", "build", real, *judges, "--out", "b", "--json", "s.json")
     assert done.code == 0, done.err
     summary = load("s.json")
-    assert 0.9 * len(subjects) < summary["images"] < 9_658 / 3
+    assert 0.9 * len(image_targets) < summary["images"] < 9_658 / 3
     lost = sum(each["images"] for each in summary["left_out"].values())
     assert summary["images"] + lost == 9_658
     assert [each["part"] for each in summary["judges"]] == ["groups", "confirms", "decides"]
@@ -254,7 +254,7 @@ def test_replies_that_stay_unread_are_no_negatives_and_can_be_asked_again(
         judge = ("--judge", f"{model.url},m", "--judge", "time-sensitive")
         done = run(*words, *judge, "--asks", 2)
         assert done.code == 2
-        assert "gives no question of 4 options: 4 images have too few negatives" in done.err
+        assert "no question with 4 options can be made: 4 images have too few negatives" in done.err
         asked = sum(model.asked.values())
         model.hostile = lambda words, number: None
         assert run(*words, *judge).code == 2

@@ -190,7 +190,7 @@ BAD: list[tuple[list[str], str]] = [
     (["score", "{asked}", "{predictions}"], "holds no answers"),
     (["score", "{asked}", "{answers}", "--json", "{asked}"], "would overwrite an input file"),
     (["score", "{asked}", "{answers}", "--class-table", "t.txt"], "t.txt: tables are written as"),
-    (["detect", "{asked}", "{predictions}", "--threshold", "nan"], "threshold nan: is no score"),
+    (["detect", "{asked}", "{predictions}", "--threshold", "nan"], "threshold nan: not a score"),
     (
         ["compare", "{asked}", "{answers}", "{predictions}", "--significance", "--resamples", "1"],
         "--resamples 1: give at least two resamples",

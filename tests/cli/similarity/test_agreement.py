@@ -70,7 +70,7 @@ def test_the_figures_are_drawn(run, ratings: Path) -> None:
     [
         ("", "holds no ratings"),
         ("item,ann\nx,1\n", "ratings of 1 people (ann)"),
-        ("item,ann,bob\nx,1,2\ny,2,7\nz,1,1\n", "line 3, column 'bob': 7 is no whole number"),
+        ("item,ann,bob\nx,1,2\ny,2,7\nz,1,1\n", "line 3, column 'bob': 7 is not a whole number"),
         ("item,ann,bob\nx,1,2\ny,2,b\nz,1,1\n", "line 3, column 'bob': 'b' is not a number"),
         ("item,ann,bob\nx,1\n", "line 2: 2 columns where the first line has 3"),
         ("item,ann,ann\nx,1,1\n", "two columns are called 'ann'"),
@@ -79,8 +79,11 @@ def test_the_figures_are_drawn(run, ratings: Path) -> None:
         ("item,annotator,rating\nx,a,1\nx,a,2\n", "line 3: a second rating of x by a"),
         ("annotator,rating\na,1\na,2\n", "line 3: a second rating by a"),
         ("item,annotator,rating\nx,a,1\nx,,2\n", "line 3: column 'annotator' is empty"),
-        ("item,annotator,rating\nx,a,1\nx,item,2\n", "line 3: annotator 'item' is called like"),
-        ("item,annotator,rating\nx,a,1\nx,b,7\n", "line 3, column 'rating': 7 is no whole"),
+        (
+            "item,annotator,rating\nx,a,1\nx,item,2\n",
+            "line 3: annotator 'item' has the name of a column",
+        ),
+        ("item,annotator,rating\nx,a,1\nx,b,7\n", "line 3, column 'rating': 7 is not a whole"),
         ("item,annotator,rating\nx,a,1\nx,b,z\n", "line 3, column 'rating': 'z' is not a number"),
     ],
 )

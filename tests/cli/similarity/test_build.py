@@ -405,7 +405,7 @@ def test_bad_options(run, verbs: Path, words: tuple[str, ...], message: str) -> 
         ("name,definition\nride,x\n,y\n", "line 3: neither name nor synset"),
         ("id,name\n7\n", "line 2: neither name nor synset"),
         ("ride\nhold,carry\n", "line 2: 2 columns where the first line has 1"),
-        ("name,synset\nbat,bat.n.01\nbat,bat.n.02\n", "line 3: 'bat' stands there twice"),
+        ("name,synset\nbat,bat.n.01\nbat,bat.n.02\n", "line 3: 'bat' appears twice"),
         ("name,synset\nride,ride.v.99\n", "has no synset 'ride.v.99'"),
         ("nam,definitio\nride,x\n", "the columns are nam, definitio (did you mean"),
     ],

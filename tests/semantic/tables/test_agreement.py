@@ -10,8 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import spearmanr
 
-from diaghoi.semantic.tables.agreement import agree, alpha, closeness, spearman, weighted_kappa
-from diaghoi.semantic.tables.people import People
+from diaghoi.semantic.tables.agreement import (
+    alpha,
+    closeness,
+    measure_agreement,
+    spearman,
+    weighted_kappa,
+)
+from diaghoi.semantic.tables.human_ratings import HumanRatings
 
 NAN = math.nan
 scores = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=2, max_size=30)
@@ -21,9 +27,9 @@ def arrays(pairs: list[tuple[int, int]]) -> tuple[np.ndarray, np.ndarray]:
     return tuple(np.array(pairs, dtype=float).T)  # type: ignore[return-value]
 
 
-def people(ratings: list[list[float]]) -> People:
+def people(ratings: list[list[float]]) -> HumanRatings:
     names = tuple("abcde"[: len(ratings)])
-    return People(
+    return HumanRatings(
         annotators=names, ratings=np.array(ratings), metrics={}, highest=4, source="ratings.csv"
     )
 
@@ -107,7 +113,9 @@ def test_the_permutation_test_tells_order_from_chance() -> None:
 
 
 def test_distributions_and_majorities() -> None:
-    found = agree(people([[0, 4, 2, NAN], [0, 4, 3, NAN], [1, 4, 2, 3]]), np.random.default_rng(0))
+    found = measure_agreement(
+        people([[0, 4, 2, NAN], [0, 4, 3, NAN], [1, 4, 2, 3]]), np.random.default_rng(0)
+    )
     assert found.distribution.tolist() == [[1, 0, 1, 0, 1], [1, 0, 0, 1, 1], [0, 1, 1, 1, 1]]
     assert found.majority.tolist() == [0, 4, 2, 3]
     assert found.by_majority[2].tolist() == [[0, 0, 1, 0, 0], [0, 0, 0, 1, 0], [0, 0, 1, 0, 0]]
@@ -116,7 +124,7 @@ def test_distributions_and_majorities() -> None:
 
 
 def test_undefined_figures_are_none() -> None:
-    found = agree(people([[2, 2], [2, 2]]), np.random.default_rng(0)).to_dict()
+    found = measure_agreement(people([[2, 2], [2, 2]]), np.random.default_rng(0)).to_dict()
     assert found["kappa"]["mean"] is None
     assert found["alpha_ordinal"] is None
     assert found["agreement"]["mean"] == 1

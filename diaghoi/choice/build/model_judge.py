@@ -1,9 +1,9 @@
-"""A judge that is a vision-language model: it sees the picture and is asked about each candidate.
+"""A vision-language model as a judge: it sees the picture and is asked about each candidate.
 
-Section 2.2 of the paper (002). The paper does not publish its prompts. Here a model sees the
-picture, the box of the person where the question is about one, and what is annotated, and says of
-each candidate whether it is consistent with that. Answers are kept one by one as they come, so that
-a run that was ended goes on where it was.
+Section 2.2 of the paper (002), which does not publish its prompts. Here a model gets the picture,
+the box of the person where the question is about one, and what is annotated, and says of each
+candidate whether it is consistent with the picture. Answers are saved one by one as they arrive, so
+that an interrupted run continues where it stopped.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 from diaghoi.choice.ask.prompts import Frame, message
 from diaghoi.choice.ask.sent_pictures import Find, check_pictures, sent_picture
 from diaghoi.choice.build.candidates import Target
-from diaghoi.choice.build.judges import Asked, Verdicts
+from diaghoi.choice.build.judges import JudgeRequest, Verdicts
 from diaghoi.choice.build.options import option_text
 from diaghoi.choice.classes import Interaction
 from diaghoi.exceptions import InputError, some_of
@@ -26,7 +26,7 @@ from diaghoi.language.answer_store import AnswerStore
 from diaghoi.language.asking import Client, ask_all, strip_reasoning
 
 VERSION = 1
-"""Changes with the wording, so that answers to another wording are not taken for these."""
+"""To be increased with the wording, so that saved answers to another wording are not reused."""
 KIND = "interaction"
 
 _TASK = (
@@ -47,18 +47,18 @@ _LINE = re.compile(r"[\W_]*(\d{1,4})[\W_]+(yes|no)\b[\W_]*.*", re.IGNORECASE)
 def judge_text(
     target: Target, candidates: Sequence[Interaction], frame: Frame, *, again: bool = False
 ) -> str:
-    """Word what a model is asked about some candidates.
+    """Write the question about some candidates.
 
     Parameters
     ----------
     target : Target
         The image or person.
     candidates : sequence of Interaction
-        They are numbered from 1.
+        Numbered from 1 in the text.
     frame : Frame
-        Of the picture.
+        Coordinates of the picture.
     again : bool
-        Whether the last reply could not be read.
+        Whether to say that the last reply could not be read.
     """
     who = "anybody in the picture" if target.box is None else "this person"
     lines = [_TASK.format(who=who)]
@@ -67,62 +67,63 @@ def judge_text(
             f"All is about the person in the box {frame.written(target.box)}; boxes are "
             f"{frame.words}."
         )
-    lines.append(f"Annotated: {', '.join(map(_worded, sorted(target.annotated)))}.")
-    lines += [f"{number}. {_worded(each)}" for number, each in enumerate(candidates, 1)]
+    lines.append(f"Annotated: {', '.join(map(_display, sorted(target.annotated)))}.")
+    lines += [f"{number}. {_display(each)}" for number, each in enumerate(candidates, 1)]
     lines.append(f"{_AGAIN if again else ''}{_REPLY}")
     return "\n".join(lines)
 
 
-def _worded(found: Interaction) -> str:
+def _display(found: Interaction) -> str:
     return option_text(found).replace("_", " ")
 
 
 def read_judgement(reply: str, candidates: int) -> list[bool | None]:
-    """Read which candidates a reply calls consistent.
+    """Parse which candidates a reply calls consistent.
 
     Parameters
     ----------
     reply : str
-        Text of the reply. What a model thinks aloud in tags is passed over.
+        Text of the reply; reasoning in tags is skipped.
     candidates : int
-        How many were asked about.
+        Number of candidates asked about.
 
     Returns
     -------
     list of bool or None
-        None where the reply says nothing, or both.
+        None where the reply says neither, or both.
     """
-    said: dict[int, set[bool]] = {}
+    answers: dict[int, set[bool]] = {}
     for line in strip_reasoning(reply).splitlines():
         match = _LINE.fullmatch(line)
         if match:
-            said.setdefault(int(match[1]), set()).add(match[2].lower() == "yes")
-    found = [said.get(number, set()) for number in range(1, candidates + 1)]
+            answers.setdefault(int(match[1]), set()).add(match[2].lower() == "yes")
+    found = [answers.get(number, set()) for number in range(1, candidates + 1)]
+    # A model that repeats itself is read, one that contradicts itself is not.
     return [next(iter(each)) if len(each) == 1 else None for each in found]
 
 
 @dataclass(kw_only=True)
-class AskedJudge:
-    """Asks a model about what is not in the store.
+class ModelJudge:
+    """Asks a model about the candidates that are not in the store.
 
     Parameters
     ----------
     client : Client
         The model.
     find : callable
-        Gives the file of an image by its name, None where there is none.
+        Returns the file of an image by its name, None where there is none.
     store : AnswerStore
-        Where answers are kept.
+        Where answers are saved.
     workers : int
-        Requests under way at a time.
+        Number of parallel requests.
     asks : int
-        How often candidates are asked about while replies cannot be read.
+        How often to ask about candidates while replies cannot be read.
     progress : callable
         Called with the number of candidates that are done.
     problems, unanswered : dict of str
-        Why a picture cannot be shown, or has no reply, by image; filled in as they come.
+        Why a picture cannot be sent, or has no reply, by image; filled in during the run.
     unread : int
-        Candidates on which no reply can be read; counted as they come.
+        Candidates without a readable reply; counted during the run.
     """
 
     client: Client
@@ -135,11 +136,11 @@ class AskedJudge:
     unanswered: dict[str, str] = field(default_factory=dict)
     unread: int = 0
 
-    looks = True
+    sees_pictures = True
 
     @property
     def name(self) -> str:
-        """The model."""
+        """Name of the model."""
         return self.client.endpoint.model
 
     @property
@@ -165,20 +166,20 @@ class AskedJudge:
                 "negatives by it; --ask-again asks again"
             )
 
-    def open(self, asked: Sequence[Asked]) -> int:
-        """Count the requests that the store does not spare."""
+    def requests(self, asked: Sequence[JudgeRequest]) -> int:
+        """Count the requests that are needed beyond the saved answers."""
         known = self.store.answers(self.name)
         return sum(
             any(_key(one.target, each) not in known for each in one.candidates) for one in asked
         )
 
-    def judge(self, asked: Sequence[Asked]) -> list[Verdicts]:
-        """Give the verdicts on the candidates of each target.
+    def judge(self, asked: Sequence[JudgeRequest]) -> list[Verdicts]:
+        """Return the verdicts on the candidates of each target.
 
         Raises
         ------
         InputError
-            Where the server stays without replies or refuses; what it answered before is kept.
+            Where the server does not reply or refuses; its earlier answers stay saved.
         """
         known = self.store.answers(self.name)
         left = []
@@ -186,7 +187,7 @@ class AskedJudge:
             unknown = tuple(e for e in one.candidates if _key(one.target, e) not in known)
             self.progress(len(one.candidates) - len(unknown))
             if unknown:
-                left.append(Asked(one.target, unknown))
+                left.append(JudgeRequest(one.target, unknown))
         names = [one.target.image for one in left]
         check_pictures(self.find, names, f"that {self.name} is to judge")
         for outcome in ask_all(self._converse, left, self.client, workers=self.workers):
@@ -202,14 +203,15 @@ class AskedJudge:
             found.append({e: bool(score) for e, score in scores.items() if score is not None})
         return found
 
-    def _converse(self, one: Asked) -> None:
-        """Ask about one target until all replies can be read; keep each as it comes."""
+    def _converse(self, one: JudgeRequest) -> None:
+        """Ask about one target until all replies can be read; save each answer as it arrives."""
         try:
             picture = sent_picture(self.find, one.target.image)
         except InputError as error:
             self.problems[one.target.image] = str(error)
             return
         frame = Frame(width=picture.width, height=picture.height)
+        # Each round asks only about the candidates whose verdict could not be read yet.
         left, reply = one.candidates, ""
         for attempt in range(self.asks):
             text = judge_text(one.target, left, frame, again=attempt > 0)
@@ -230,6 +232,6 @@ class AskedJudge:
 
 
 def _key(target: Target, candidate: Interaction) -> str:
-    """Identify a question by all that its answer depends on; 32 hexadecimal digits."""
+    """Identify a question by all that its answer depends on: 32 hexadecimal digits."""
     identity = json.dumps([VERSION, target.image, target.box, sorted(target.annotated), candidate])
     return hashlib.sha256(identity.encode()).hexdigest()[:32]

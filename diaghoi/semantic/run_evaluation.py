@@ -1,4 +1,4 @@
-"""Evaluate a detector with credit for meaning: :func:`evaluate`."""
+"""Run the semantic evaluation of a detector: :func:`evaluate`."""
 
 from __future__ import annotations
 
@@ -18,12 +18,10 @@ from diaghoi.diagnosis.diagnose import diagnose
 from diaghoi.exceptions import InputError
 from diaghoi.semantic.evaluation import SemanticEvaluation
 from diaghoi.semantic.fitting import fit_to, known_words
-from diaghoi.semantic.instances import instances
-from diaghoi.semantic.matching import Tables, candidates
+from diaghoi.semantic.matching import SimilarityTables, match_candidates
 from diaghoi.semantic.measure import Measure
 from diaghoi.semantic.tables.similarity import Similarity
-
-Split = dict[str, float | None]
+from diaghoi.semantic.triplets import select_triplets
 
 
 def evaluate(
@@ -40,7 +38,7 @@ def evaluate(
     label: str = "",
     progress: Callable[[int], Any] | None = None,
 ) -> SemanticEvaluation:
-    """Evaluate predictions with graded credit for what comes close in meaning.
+    """Evaluate predictions with graded credit for what is close in meaning.
 
     Parameters
     ----------
@@ -48,17 +46,17 @@ def evaluate(
         As read by :func:`diaghoi.read_annotations` and :func:`diaghoi.read_predictions`; images are
         joined by name.
     verbs, objects : Similarity
-        Of verbs and of objects, by words or senses.
+        Tables of verbs and of objects, by words or senses.
     measure : Measure, optional
-        How similarity is measured and what it takes.
+        Combination of similarities and thresholds.
     protocol : str or Protocol, optional
-        Which classes count, how boxes are measured, and how the standard mAP is taken; by default
-        that of the data set.
+        Which classes count, how boxes are measured, and how the standard mAP is computed; by
+        default that of the data set.
     scores : bool
-        False for the confidence-free mode, which takes every prediction and has no soft mAP; it is
-        also the mode of predictions without scores.
+        False for the confidence-free mode, which counts every prediction and has no soft mAP; it is
+        also used for predictions without scores.
     verb_senses, object_senses : mapping, optional
-        The name in the table of words of the data set.
+        The name in the table for words of the data set.
     label : str
         Name of the detector.
     progress : callable, optional
@@ -75,38 +73,40 @@ def evaluate(
         not of one data set.
     """
     measure = Measure() if measure is None else measure
-    words = annotations.vocabulary
-    if words.name != predictions.vocabulary.name:
+    vocabulary = annotations.vocabulary
+    if vocabulary.name != predictions.vocabulary.name:
         raise InputError(
-            f"the annotations are of {words.name}, the predictions of {predictions.vocabulary.name}"
+            f"the annotations are of {vocabulary.name}, the predictions of "
+            f"{predictions.vocabulary.name}"
         )
-    protocol = protocol_named(words.protocol if protocol is None else protocol)
-    check_protocol(protocol, words)
-    fitted = fit_to(predictions.vocabulary, words, verbs, objects, verb_senses, object_senses)
+    protocol = protocol_named(vocabulary.protocol if protocol is None else protocol)
+    check_protocol(protocol, vocabulary)
+    fitted = fit_to(predictions.vocabulary, vocabulary, verbs, objects, verb_senses, object_senses)
     scored = scores and predictions.triplet_score is not None
     truth, found, joined = join(annotations, predictions)
     if scored:
-        known, known_rows = known_words(found, words)
+        known, known_rows = known_words(found, vocabulary)
         diagnosis = diagnose(truth, known, protocol)
     else:
         diagnosis, known_rows = None, np.arange(0)
-    annotated, predicted = instances(truth, found, protocol)
+    annotated, predicted = select_triplets(truth, found, protocol)
     if not len(annotated):
         raise InputError(
             f"{annotations.source or 'annotations'}: no annotated triplet takes part, so there is "
             "nothing to evaluate against"
         )
     score = found.scores[predicted.rows] if scored else None
-    met = candidates(
+    candidates = match_candidates(
         annotated,
         predicted,
         score,
-        Tables(verbs=fitted[0].similarity, objects=fitted[1].similarity, measure=measure),
+        SimilarityTables(verbs=fitted[0].similarity, objects=fitted[1].similarity, measure=measure),
         protocol,
         progress,
     )
-    taking_part = None if score is None else score_ranks(score) >= measure.tau
-    matched = met.matched()
+    # tau is a rank, not a score, so that it means the same for any range of scores.
+    counted = None if score is None else score_ranks(score) >= measure.tau
+    matched = candidates.matched()
     return SemanticEvaluation(
         label=label,
         measure=measure,
@@ -117,10 +117,10 @@ def evaluate(
         predicted=predicted,
         joined=joined,
         score=score,
-        taking_part=taking_part,
-        candidates=met,
+        counted=counted,
+        candidates=candidates,
         matched=matched,
-        matched_in_part=matched if taking_part is None else met.matched(taking_part),
+        matched_counted=matched if counted is None else candidates.matched(counted),
         diagnosis=diagnosis,
         diagnosed_rows=known_rows,
     )
@@ -129,7 +129,7 @@ def evaluate(
 def score_ranks(score: FloatArray) -> FloatArray:
     """Rank scores from 0, the lowest, to 1, the highest.
 
-    Equal scores rank in the order of the input, the earlier one higher. A single one has rank 1.
+    Equal scores rank in input order, the earlier one higher. A single score has rank 1.
     """
     rank = np.ones(len(score))
     if len(score) > 1:

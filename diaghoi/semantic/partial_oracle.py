@@ -1,4 +1,4 @@
-"""What repairing some errors of one kind gains, the others left as they are."""
+"""The oracle of one error, applied to some of its predictions while the others stay."""
 
 from __future__ import annotations
 
@@ -14,9 +14,11 @@ from diaghoi.evaluation.errors import BOTH_BOXES, LABELS
 from diaghoi.evaluation.means import split_means
 from diaghoi.oracles import ORACLES
 
+FULL = "full"
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Repairs:
+class PartialOracle:
     """The oracle of one error, for some of its predictions at a time.
 
     Parameters
@@ -25,45 +27,43 @@ class Repairs:
         The detector.
     error : str
         ``action``, or another label whose oracle converts predictions.
-    split : str
-        Which mean over classes.
     """
 
     diagnosis: Diagnosis
     error: str
-    split: str = "full"
 
     @property
-    def wrong(self) -> BoolArray:
-        """(R,) rows of the ledger with the error."""
+    def error_rows(self) -> BoolArray:
+        """(R,) mask of the rows of the ledger with the error."""
         return np.asarray(self.diagnosis.ledger.row_label == LABELS.index(self.error))
 
     def delta(self, rows: BoolArray) -> float | None:
-        """Change of mAP by the repair of some rows; None where mAP is undefined.
+        """Change of mAP when some rows are repaired; None where mAP is undefined.
 
-        Only the classes that the repair touches are ranked again.
+        Only the classes that the repair affects are ranked again.
         """
-        before = self.diagnosis.mean_ap[self.split]
-        after = self._mean_ap(rows & self.wrong)
+        before = self.diagnosis.mean_ap[FULL]
+        after = self._mean_ap(rows & self.error_rows)
         return None if before is None or after is None else after - before
 
     def _mean_ap(self, rows: BoolArray) -> float | None:
         ledger, scores = self.diagnosis.ledger, self.diagnosis.class_scores
-        meant = ledger.row_annotation[rows]
-        touched = marked(ledger.row_class[rows], ledger.classes)
-        touched[ledger.annotation_class[meant[meant >= 0]]] = True
-        inside = touched[ledger.row_class]
+        assigned = ledger.row_annotation[rows]
+        affected = marked(ledger.row_class[rows], ledger.classes)
+        affected[ledger.annotation_class[assigned[assigned >= 0]]] = True
+        inside = affected[ledger.row_class]
         part = ledger.rows(inside)
-        # The oracle goes by the label; no other oracle runs, so that any other one will do.
-        spared = (part.row_label == LABELS.index(self.error)) & ~rows[inside]
-        part = replace(part, row_label=np.where(spared, np.int8(BOTH_BOXES), part.row_label))
+        # The oracle selects by label, so the rows that stay get another one. Any will do: no other
+        # oracle runs.
+        kept = (part.row_label == LABELS.index(self.error)) & ~rows[inside]
+        part = replace(part, row_label=np.where(kept, np.int8(BOTH_BOXES), part.row_label))
         repaired = ORACLES[self.error](part)
         found = class_scores(repaired.evaluated, ledger.classes, self.diagnosis.protocol)
         joined = ClassScores(
             **{
-                name: np.where(touched, getattr(found, name), getattr(scores, name))
+                name: np.where(affected, getattr(found, name), getattr(scores, name))
                 for name in ("average_precision", "max_recall", "ranked", "found")
             }
         )
-        splits = {self.split: self.diagnosis.splits[self.split]}
-        return split_means(joined, self.diagnosis.protocol, splits)[0][self.split]
+        splits = {FULL: self.diagnosis.splits[FULL]}
+        return split_means(joined, self.diagnosis.protocol, splits)[0][FULL]

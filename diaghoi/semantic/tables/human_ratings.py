@@ -1,4 +1,4 @@
-"""Ratings by people: whom and what a file holds, as a table of items and annotators."""
+"""Ratings by people: a file as a table of items and annotators."""
 
 from __future__ import annotations
 
@@ -22,32 +22,32 @@ from diaghoi.semantic.tables.csv_rows import (
 from diaghoi.semantic.tables.ratings import SCALES
 
 METRICS = ("score", "similarity", "metric", "shoe", "model")
-"""Columns that are taken as those of a metric, not of a person, where nobody says."""
+"""Columns that hold a metric, not a person, unless columns are given."""
 ITEMS = ("", "id", "image", "index", "item", "no", "number", "pair", "question")
-"""Columns that number the items, and are no ratings even where the numbers are as small."""
+"""Columns that number the items, and are not ratings even where all numbers are on the scale."""
 MOST_LEVELS = 1000
 _PERSON = ("annotator", "rater", "person", "worker")
 _GIVEN = ("rating", "score", "value")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class People:
-    """What people, and possibly metrics, said of the same items.
+class HumanRatings:
+    """Ratings of the same items by people, and possibly scores of metrics.
 
     Parameters
     ----------
     annotators : tuple of str
         The A people.
     ratings : (A, I) float64 array
-        Whole numbers from 0 to ``highest``; NaN where somebody did not say.
+        Integers from 0 to ``highest``; NaN where somebody gave no score.
     metrics : dict of str to (I,) float64 array
         Scores of metrics on the scale of the people.
     highest : int
-        Last number of the scale.
+        Highest score of the scale.
     source : str
         The file.
     notes : tuple of str
-        How the file was understood.
+        How the file was read.
     """
 
     annotators: tuple[str, ...]
@@ -59,28 +59,30 @@ class People:
 
     @property
     def mean(self) -> FloatArray:
-        """(I,) mean of the people; NaN where nobody said."""
-        said = ~np.isnan(self.ratings)
-        return ratios(np.where(said, self.ratings, 0.0).sum(axis=0), said.sum(axis=0))
+        """(I,) mean of the people; NaN where nobody gave a score."""
+        rated = ~np.isnan(self.ratings)
+        return ratios(np.where(rated, self.ratings, 0.0).sum(axis=0), rated.sum(axis=0))
 
 
-def read_people(path: Path, *, metrics: Sequence[str] = (), highest: int = 4) -> People:
+def read_human_ratings(
+    path: Path, *, metrics: Sequence[str] = (), highest: int = 4
+) -> HumanRatings:
     """Read ratings by people.
 
     Parameters
     ----------
     path : pathlib.Path
-        CSV with a header: one item a row and one column a person, an empty cell where somebody did
-        not say; other columns describe the items. Or one rating a row, with a column
-        ``annotator``, one ``rating`` and the item in the others.
+        CSV with a header: one item per row and one column per person, empty where somebody gave no
+        score; other columns describe the items. Or one rating per row, with a column
+        ``annotator``, a column ``rating`` and the item in the others.
     metrics : sequence of str
-        Columns with the scores of metrics; by default those with a customary name.
+        Columns with the scores of metrics; by default those with a usual name.
     highest : int
-        Last number of the scale, which starts at 0; at most 1,000.
+        Highest score of the scale, which starts at 0; at most 1,000.
 
     Returns
     -------
-    People
+    HumanRatings
 
     Raises
     ------
@@ -88,7 +90,7 @@ def read_people(path: Path, *, metrics: Sequence[str] = (), highest: int = 4) ->
         For a file that cannot be used: line and column, value and what to do.
     """
     if not 1 <= highest <= MOST_LEVELS:
-        raise InputError(f"scale {highest}: ends at a number from 1 to {MOST_LEVELS:,}")
+        raise InputError(f"scale {highest}: must be a number from 1 to {MOST_LEVELS:,}")
     columns, known = _columns(path)
     for name in metrics:
         if name not in columns:
@@ -112,23 +114,23 @@ def read_people(path: Path, *, metrics: Sequence[str] = (), highest: int = 4) ->
         for name, cells in columns.items()
         if name not in people and name not in chosen and _numeric(cells)
     ]
-    scores, told = {}, []
+    scores, metric_notes = {}, []
     for name in chosen:
         scores[name], scale = _scaled(path, name, _numbers(path, columns[name]), highest)
-        told.append(f"{path.name}: '{name}' is read as a metric from 0 to {scale:g}")
-    return People(
+        metric_notes.append(f"{path.name}: '{name}' is read as a metric from 0 to {scale:g}")
+    return HumanRatings(
         annotators=tuple(people),
         ratings=np.array(ratings),
         metrics=scores,
         highest=highest,
         source=path.name,
-        notes=(*notes, *told),
+        notes=(*notes, *metric_notes),
     )
 
 
 @dataclass(frozen=True)
 class _Cell:
-    """What stands in a file, and where."""
+    """A cell of a file with its place."""
 
     line: int
     column: str
@@ -139,16 +141,16 @@ _Columns = dict[str, list[_Cell]]
 
 
 def _columns(path: Path) -> tuple[_Columns, list[str]]:
-    """Read the cells of each column, one an item, and the people where the file names them."""
-    rows = read_rows(path, "one column a person")
+    """Read the cells of each column, one per item, and the people where the file names them."""
+    rows = read_rows(path, "one column per person")
     if len(rows) < 2:
-        raise InputError(f"{path}: holds no ratings; give a header and one item a row")
+        raise InputError(f"{path}: holds no ratings; give a header and one item per row")
     head = rows[0][1]
     check_widths(path, rows)
     check_names(path, head, "people")
-    small = [name.lower() for name in head]
-    person = next((small.index(name) for name in _PERSON if name in small), None)
-    given = next((small.index(name) for name in _GIVEN if name in small), None)
+    lower = [name.lower() for name in head]
+    person = next((lower.index(name) for name in _PERSON if name in lower), None)
+    given = next((lower.index(name) for name in _GIVEN if name in lower), None)
     if person is not None and given is not None:
         return _spread(path, rows, person, given)
     return {
@@ -157,7 +159,7 @@ def _columns(path: Path) -> tuple[_Columns, list[str]]:
 
 
 def _spread(path: Path, rows: Rows, person: int, given: int) -> tuple[_Columns, list[str]]:
-    """Turn one rating a row into one item a row."""
+    """Convert one rating per row into one item per row."""
     head = rows[0][1]
     others = [at for at in range(len(head)) if at not in (person, given)]
     items: dict[tuple[str, ...], tuple[int, dict[str, _Cell]]] = {}
@@ -165,41 +167,43 @@ def _spread(path: Path, rows: Rows, person: int, given: int) -> tuple[_Columns, 
     for line, row in rows[1:]:
         who, item = row[person], tuple(row[at] for at in others)
         if not who:
-            raise InputError(f"{path}: line {line}: column '{head[person]}' is empty; say who")
+            raise InputError(
+                f"{path}: line {line}: column '{head[person]}' is empty; name the person"
+            )
         if who in head:
             raise InputError(
-                f"{path}: line {line}: {head[person]} '{who}' is called like a column; rename one"
+                f"{path}: line {line}: {head[person]} '{who}' has the name of a column; rename one"
             )
-        said = items.setdefault(item, (line, {}))[1]
-        if who in said:
+        by_person = items.setdefault(item, (line, {}))[1]
+        if who in by_person:
             of = f" of {some_of(item)}" if item else ""
             raise InputError(f"{path}: line {line}: a second rating{of} by {who}; keep one")
-        said[who] = _Cell(line, head[given], row[given])
+        by_person[who] = _Cell(line, head[given], row[given])
         names[who] = None
     columns = {
         head[at]: [_Cell(line, head[at], item[place]) for item, (line, _) in items.items()]
         for place, at in enumerate(others)
     }
     columns |= {
-        name: [said.get(name, _Cell(line, name, "")) for line, said in items.values()]
+        name: [row.get(name, _Cell(line, name, "")) for line, row in items.values()]
         for name in names
     }
     return columns, list(names)
 
 
 def _numeric(cells: Sequence[_Cell]) -> bool:
-    said = [cell.text for cell in cells if cell.text]
-    return bool(said) and all(as_number(text) is not None for text in said)
+    texts = [cell.text for cell in cells if cell.text]
+    return bool(texts) and all(as_number(text) is not None for text in texts)
 
 
 def _rates(name: str, cells: Sequence[_Cell], highest: int) -> bool:
-    """Whether a column is mostly ratings: a slip in one of them shall be told, not hide it."""
+    """Whether most cells are ratings, so that a typo is reported and does not hide the column."""
     if name.lower() in ITEMS:
         return False
-    said = [cell.text for cell in cells if cell.text]
-    values = (as_number(text) for text in said)
+    texts = [cell.text for cell in cells if cell.text]
+    values = (as_number(text) for text in texts)
     within = [v for v in values if v is not None and _on_scale(v, highest)]
-    return 2 * len(within) > len(said)
+    return 2 * len(within) > len(texts)
 
 
 def _on_scale(value: float, highest: int) -> bool:
@@ -215,8 +219,8 @@ def _ratings(path: Path, cells: Sequence[_Cell], highest: int) -> list[float]:
     for cell, value in zip(cells, values, strict=True):
         if value == value and not _on_scale(value, highest):
             raise InputError(
-                f"{path}: line {cell.line}, column '{cell.column}': {value:g} is no whole number "
-                f"from 0 to {highest}; correct it, or give another --scale"
+                f"{path}: line {cell.line}, column '{cell.column}': {value:g} is not a whole "
+                f"number from 0 to {highest}; correct it, or give another --scale"
             )
     return values
 
@@ -224,7 +228,7 @@ def _ratings(path: Path, cells: Sequence[_Cell], highest: int) -> list[float]:
 def _scaled(
     path: Path, name: str, values: Sequence[float], highest: int
 ) -> tuple[FloatArray, float]:
-    """Bring a metric to the scale of the people; 1 where no score is higher, else theirs."""
+    """Convert a metric to the scale of the people; its own ends at 1 if no score is higher."""
     scores = np.array(values)
     least, most = float(np.nanmin(scores, initial=0.0)), float(np.nanmax(scores, initial=0.0))
     scale = SCALES[0] if most <= SCALES[0] else float(highest)

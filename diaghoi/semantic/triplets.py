@@ -1,4 +1,4 @@
-"""The interactions of some scenes as SHOE's algorithms see them: a verb, an object, two boxes."""
+"""The triplets that SHOE's algorithms compare: a verb, an object and two boxes each."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from diaghoi.evaluation.matching import among_best, match, score_order
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Instances:
-    """The triplets that take part, in stored order, image by image.
+class EvaluatedTriplets:
+    """The triplets of some scenes that are evaluated, in stored order, image by image.
 
     Parameters
     ----------
     scenes : Scenes
-        Where their boxes and pairs stand.
+        The scenes with their boxes and pairs.
     rows : (T,) int array
         Their rows among the triplets of the scenes.
     image, pair, verb, object : (T,) int array
         Image, row of the pair table, verb and object category; object -1 where objects are not
         compared.
     left_out : int
-        Triplets of the scenes that take no part although their class counts, because they have no
-        object box, or are on people whose actions are not annotated.
+        Triplets of the scenes that are not evaluated although their class counts, because they have
+        no object box, or are on people whose actions are not annotated.
     """
 
     scenes: Scenes
@@ -46,33 +46,34 @@ class Instances:
 
 
 def compares_objects(predictions: Scenes) -> bool:
-    """Whether predictions say what their objects are; those of V-COCO need not."""
-    things = predictions.pair_object[predictions.pair_object >= 0]
-    return bool((predictions.box_label[things] >= 0).all())
+    """Whether predictions name the categories of their objects; those of V-COCO need not."""
+    objects = predictions.pair_object[predictions.pair_object >= 0]
+    return bool((predictions.box_label[objects] >= 0).all())
 
 
-def instances(
+def select_triplets(
     annotations: Scenes, predictions: Scenes, protocol: Protocol
-) -> tuple[Instances, Instances]:
-    """Choose the triplets that take part, of annotations and predictions of the same images.
+) -> tuple[EvaluatedTriplets, EvaluatedTriplets]:
+    """Choose the evaluated triplets of annotations and predictions of the same images.
 
-    Left out are the classes that the protocol does not count, such as those of `no_interaction`;
-    combinations of verb and object that are no class of the data set stay. Of V-COCO the roles with
-    an object box take part.
+    Classes that the protocol does not count are left out, such as those of `no_interaction`;
+    combinations of verb and object that are not a class of the data set stay. On V-COCO the roles
+    with an object box are evaluated.
     """
+    # The last entry is for triplets of no class, -1.
     counted = np.append(counted_classes(protocol, annotations.vocabulary), True)
     best = _best(predictions, protocol.top)
     if annotations.vocabulary.no_interaction >= 0 and protocol.classes == "interactions":
-        unreal = annotations.vocabulary.no_interaction
+        no_interaction = annotations.vocabulary.no_interaction
     else:
-        unreal = -1
+        no_interaction = -1
     objects = compares_objects(predictions)
     chosen = []
     for scenes, ignored in (
         (annotations, None),
         (predictions, _ignored(annotations, predictions, protocol)),
     ):
-        classes = counted[scenes.triplet_class] & (scenes.triplet_verb != unreal)
+        classes = counted[scenes.triplet_class] & (scenes.triplet_verb != no_interaction)
         if scenes is predictions:
             classes &= best
         taken = classes & (scenes.pair_object[scenes.triplet_pair] >= 0)
@@ -82,7 +83,7 @@ def instances(
         pair = scenes.triplet_pair[rows]
         label = scenes.pair_label[pair]
         chosen.append(
-            Instances(
+            EvaluatedTriplets(
                 scenes=scenes,
                 rows=rows,
                 image=scenes.triplet_image[rows],
@@ -96,7 +97,7 @@ def instances(
 
 
 def _best(predictions: Scenes, top: int | None) -> BoolArray:
-    """Mark the best-scored predictions of each image; all where there are no scores."""
+    """Mark the predictions with the highest scores per image; all without scores."""
     if predictions.triplet_score is None:
         return np.ones(len(predictions.triplet_pair), dtype=bool)
     return among_best(predictions.triplet_image, score_order(predictions), top)
@@ -114,7 +115,7 @@ def _ignored(annotations: Scenes, predictions: Scenes, protocol: Protocol) -> Bo
 def class_names(
     vocabulary: Vocabulary, verbs: Sequence[int], objects: Sequence[int]
 ) -> tuple[str, ...]:
-    """Names of interactions for people: ``ride bicycle``; without the object where it is -1."""
+    """Names of interactions for display: ``ride bicycle``; without the object where it is -1."""
     return tuple(
         (
             vocabulary.verbs[v] if o < 0 else f"{vocabulary.verbs[v]} {vocabulary.objects[o]}"

@@ -1,0 +1,157 @@
+"""Compare each wrong prediction with the triplet annotated at the same place.
+
+The place is that of its boxes, whatever the categories. The triplet there is not always the one
+that the prediction is assigned to (spec of the errors, section 3): an action error may be assigned
+to what its person does with another object, and an object error to the very interaction that it
+names, of which it misses the object. Neither is a matter of meaning.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from diaghoi.cases.similarities import NEAR, PLAUSIBLE
+from diaghoi.data.arrays.ragged import expand, first_of_run, runs
+from diaghoi.data.arrays.types import BoolArray, FloatArray, IntArray
+from diaghoi.data.scenes import Scenes
+from diaghoi.data.splits import counted_classes
+from diaghoi.diagnosis.diagnosis import Diagnosis
+from diaghoi.evaluation.errors import LABELS
+from diaghoi.evaluation.overlap import box_overlap
+from diaghoi.evaluation.pairing import closest_person
+from diaghoi.semantic.evaluation import SemanticEvaluation
+
+AT_BOTH_BOXES = "other classes that are annotated at both boxes"
+OF_THE_PERSON = "other actions of the annotated person"
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ComparedErrors:
+    """The predictions with one error, each with the annotated triplet it is compared with.
+
+    Parameters
+    ----------
+    rows : (E,) int array
+        Rows of the ledger.
+    verb, object : (E,) int array
+        The predicted verb and object.
+    annotated_verb, annotated_object : (E,) int array
+        The annotated verb and object, -1 where nothing is annotated there.
+    sigma : (E,) float64 array
+        Similarity of both, NaN where nothing is annotated there.
+    compared_with : str
+        Which annotated triplets were compared, as text for results.
+    """
+
+    rows: IntArray
+    verb: IntArray
+    object: IntArray
+    annotated_verb: IntArray
+    annotated_object: IntArray
+    sigma: FloatArray
+    compared_with: str
+
+    @cached_property
+    def kinds(self) -> dict[str, BoolArray]:
+        """(E,) mask of each kind; every error has exactly one kind."""
+        with np.errstate(invalid="ignore"):
+            near, related = self.sigma >= NEAR, self.sigma > PLAUSIBLE
+        nothing = np.isnan(self.sigma)
+        return {
+            "near": near,
+            "plausible": related & ~near,
+            "wrong": ~related & ~nothing,
+            "nothing": nothing,
+        }
+
+
+def compare_errors(
+    evaluation: SemanticEvaluation, diagnosis: Diagnosis, error: str
+) -> ComparedErrors:
+    """Compare the predictions that have an error with what is annotated at their place.
+
+    These are the annotated triplets whose boxes are both found. Of several, the one that the
+    prediction is assigned to is taken, else the most similar one, the first on ties. Where
+    predictions are matched by the person (V-COCO), an action error has the right person and mostly
+    no object: it is compared with the other actions of that person. An annotated triplet of the
+    predicted class is never taken: missing it is not a confusion.
+
+    Parameters
+    ----------
+    evaluation : SemanticEvaluation
+        Evaluation with scores.
+    diagnosis : Diagnosis
+        Diagnosis of the same evaluation.
+    error : str
+        One of :data:`diaghoi.cases.similarities.COMPARED`.
+    """
+    ledger, truth, found = (
+        diagnosis.ledger,
+        evaluation.annotated.scenes,
+        evaluation.predicted.scenes,
+    )
+    rows = np.flatnonzero(ledger.row_label == LABELS.index(error))
+    triplet = evaluation.diagnosed_rows[ledger.row_input[rows]]
+    assigned = np.append(ledger.annotation_input, -1)[ledger.row_annotation[rows]]
+    verb, object_ = _labels(found, triplet, evaluation.compares_objects)
+
+    by_person = error == "action" and evaluation.protocol.pairing == "person"
+    annotated_there = _of_the_person if by_person else _at_both_boxes
+    owner, annotated = annotated_there(evaluation, triplet)
+    other_verb, other_object = _labels(truth, annotated, evaluation.compares_objects)
+    differs = (other_verb != verb[owner]) | (other_object != object_[owner])
+    owner, annotated, other_verb, other_object = (
+        column[differs] for column in (owner, annotated, other_verb, other_object)
+    )
+    sigma = evaluation.tables.sigma(other_verb, other_object, verb[owner], object_[owner])
+    # By prediction; then the assigned triplet, the most similar one, the first in stored order.
+    order = np.lexsort((annotated, -sigma, annotated != assigned[owner], owner))
+    best = order[first_of_run(owner[order])]
+
+    best_verb, best_object = np.full((2, len(rows)), -1)
+    best_verb[owner[best]], best_object[owner[best]] = other_verb[best], other_object[best]
+    similarity = np.full(len(rows), np.nan)
+    similarity[owner[best]] = sigma[best]
+    return ComparedErrors(
+        rows=rows,
+        verb=verb,
+        object=object_,
+        annotated_verb=best_verb,
+        annotated_object=best_object,
+        sigma=similarity,
+        compared_with=OF_THE_PERSON if by_person else AT_BOTH_BOXES,
+    )
+
+
+def _labels(scenes: Scenes, triplet: IntArray, objects: bool) -> tuple[IntArray, IntArray]:
+    """Verb and object of some triplets; objects -1 where they are not compared."""
+    label = scenes.pair_label[scenes.triplet_pair[triplet]]
+    return scenes.triplet_verb[triplet], label if objects else np.full_like(label, -1)
+
+
+def _at_both_boxes(evaluation: SemanticEvaluation, triplet: IntArray) -> tuple[IntArray, IntArray]:
+    """List the annotated triplets whose boxes are both found, by position in ``triplet``."""
+    candidates = evaluation.candidates
+    truth, found = evaluation.annotated, evaluation.predicted
+    place = np.full(len(found.scenes.triplet_pair), -1, dtype=np.int64)
+    place[triplet] = np.arange(len(triplet))
+    owner = place[found.rows[candidates.prediction]]
+    annotated = truth.rows[np.repeat(np.arange(len(candidates.count)), candidates.count)]
+    return owner[owner >= 0], annotated[owner >= 0]
+
+
+def _of_the_person(evaluation: SemanticEvaluation, triplet: IntArray) -> tuple[IntArray, IntArray]:
+    """List the triplets of the annotated person that is found, by position in ``triplet``."""
+    truth, found = evaluation.annotated.scenes, evaluation.predicted.scenes
+    person, _ = closest_person(truth, box_overlap(truth, found, evaluation.protocol))
+    counted = counted_classes(evaluation.protocol, truth.vocabulary)[truth.triplet_class]
+    actor = truth.pair_human[truth.triplet_pair]
+    by_actor = np.flatnonzero(counted)
+    by_actor = by_actor[np.argsort(actor[by_actor], kind="stable")]
+    owner, place = expand(
+        *runs(actor[by_actor], person[found.pair_human[found.triplet_pair[triplet]]])
+    )
+    return owner, by_actor[place]
