@@ -40,8 +40,8 @@ for _ in range(5):
 _TIMED = """
 import time
 import diaghoi
-from diaghoi.diagnosing import diagnose_images
-from diaghoi.scenes import COLUMNS
+from diaghoi.diagnosis.diagnose import diagnose_images
+from diaghoi.data.scenes import COLUMNS
 
 truth = diaghoi.read_annotations("annotations.npz")
 found = diaghoi.read_predictions("one_stage.npz")
