@@ -126,7 +126,7 @@ class MatchedImages:
         chosen = (overlap.annotated == box) & np.isin(owner, among)
         return _largest(owner[chosen], overlap.value[chosen])
 
-    def box_iou(self, predicted: int, annotated: int) -> float:
+    def iou(self, predicted: int, annotated: int) -> float:
         """Return the intersection over union of two boxes of comparable categories."""
         overlap = self.matched.overlap
         return float(overlap.value[overlap.entry(np.array(predicted), np.array(annotated))])

@@ -178,7 +178,7 @@ class TestDamaged:
             "deep.png": "has pixels of the kind 'I;16', not of 8 bits per channel",
             "empty.png": "is neither JPEG nor PNG",
             "half.jpg": done.damaged["half.jpg"],
-            "long.png": "is 33000 x 1 pixels, more than 32766 a side",
+            "long.png": "is 33000 x 1 pixels, more than 32766 per side",
             "text.jpg": "is neither JPEG nor PNG",
             "webp.jpg": "is neither JPEG nor PNG",
         }
