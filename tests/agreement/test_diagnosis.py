@@ -114,6 +114,7 @@ def test_the_official_figures_are_those_of_the_loops(problem: Problem) -> None:
     )
 
 
+@pytest.mark.slow
 @cases()
 @given(problems(max_images=3), CHOSEN, st.sampled_from(["full", "rare", "non_rare"]))
 def test_shapley_values_are_means_over_all_orders(
@@ -124,6 +125,7 @@ def test_shapley_values_are_means_over_all_orders(
     assert (None if found is None else found.values) == close(expected)
 
 
+@pytest.mark.slow
 @cases()
 @given(problems(), CHOSEN, st.data())
 def test_weighted_images_are_repeated_images(

@@ -153,6 +153,7 @@ def test_of_two_alike_options_the_test_is_that_of_a_coin() -> None:
     assert found.p == pytest.approx(binomtest(33, 50).pvalue, abs=0.01)
 
 
+@pytest.mark.slow
 def test_without_bias_p_values_are_spread_evenly() -> None:
     rng = np.random.default_rng(1)
 

@@ -121,6 +121,7 @@ def test_v_coco_words_its_actions_as_the_questions_do() -> None:
     assert answers.answers[0].picked == ("look at a/an bench", "sit on a/an bench")
 
 
+@pytest.mark.slow
 def test_swig_hoi_asks_for_what_is_done_to_a_person() -> None:
     words = swig_hoi()
     hugging = words.verbs.index("hugging")

@@ -150,6 +150,7 @@ def test_demo(run, alone: Path) -> None:
     assert again == figures
 
 
+@pytest.mark.slow
 def test_demo_depends_on_its_seed_alone(run, alone: Path) -> None:
     for folder, seed in (("a", 3), ("b", 3), ("c", 4)):
         assert run("demo", "--out", folder, "--images", 8, "--seed", seed, "-q").out == ""
@@ -159,6 +160,7 @@ def test_demo_depends_on_its_seed_alone(run, alone: Path) -> None:
     assert one == same != other
 
 
+@pytest.mark.slow
 def test_demo_on_given_annotations(run, data, alone: Path) -> None:
     assert run("demo", "--annotations", data.annotations, "-q").code == 0
     assert json.loads((alone / "demo" / "two_stage.json").read_text())["counts"]["images"] == 30

@@ -332,6 +332,7 @@ def test_a_data_set_of_ones_own_has_no_official_table(run, save, truth, found, a
     assert json.loads(run("compare", "study.toml", "--json", "-").out) == result
 
 
+@pytest.mark.slow
 def test_the_program(program, put, alone: Path) -> None:
     done = program("compare", put("a.json"), put("b.json"), COLUMNS="80")
     assert done.code == 0

@@ -23,6 +23,7 @@ def images(alone: Path) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_all_hundred_are_made_by_a_program(program, images: Path, alone: Path) -> None:
     left = program("corrupt", images, alone / "out", "--workers", 2)
     assert (left.code, left.err) == (0, "")

@@ -82,6 +82,7 @@ def leaves(value: Any) -> list[Any]:
     return [value]
 
 
+@pytest.mark.slow
 def test_the_whole_of_hoi_a_is_understood(hoi_a: Files, shared: Path) -> None:
     words = vocabulary(str(hoi_a.description))
     assert {words.class_name(hoi) for hoi in range(len(words))} == CLASSES_OF_HOI_A
@@ -146,6 +147,7 @@ def test_what_a_simulated_detector_found_is_what_is_read(hoi_a: Files) -> None:
     assert one == other
 
 
+@pytest.mark.slow
 def test_hoi_a_in_all_outputs(hoi_a: Files, run: Callable[..., Any], alone: Path) -> None:
     npz = alone / "x.npz"
     words = (hoi_a.predictions["one_stage"], npz, "--pairs", hoi_a.pairs["one_stage"])

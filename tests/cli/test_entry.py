@@ -35,6 +35,7 @@ def test_help_imports_nothing_heavy() -> None:
     assert done.stdout.endswith("HEAVY []\n")
 
 
+@pytest.mark.slow
 def test_the_installed_script() -> None:
     script = shutil.which("diaghoi", path=str(Path(sys.executable).parent))
     if script is None:
@@ -45,6 +46,7 @@ def test_the_installed_script() -> None:
     assert done.stdout == f"{diaghoi.__version__}\n"
 
 
+@pytest.mark.slow
 def test_report_as_a_program(program, data, tmp_path: Path) -> None:
     done = program("report", data.predictions, "--annotations", data.annotations, "--out", tmp_path)
     assert done.code == 0
@@ -60,6 +62,7 @@ def test_an_error_as_a_program(program, data) -> None:
     assert done.err == ("diaghoi: error: nowhere.pkl: No such file or directory; check the path\n")
 
 
+@pytest.mark.slow
 def test_a_log_file_without_unicode(program, data) -> None:
     """Windows and bare containers write logs in encodings that have no Greek letters."""
     words = ("report", data.predictions, "--annotations", data.annotations)
@@ -70,6 +73,7 @@ def test_a_log_file_without_unicode(program, data) -> None:
     assert "?" not in plain.out
 
 
+@pytest.mark.slow
 def test_a_pipe_that_closes_early(data) -> None:
     """`diaghoi report ... | head -1` says nothing more."""
     command = [sys.executable, "-m", "diaghoi", "report", str(data.predictions)]
@@ -85,6 +89,7 @@ def test_a_pipe_that_closes_early(data) -> None:
         assert "Traceback" not in running.stderr.read()
 
 
+@pytest.mark.slow
 def test_json_on_stdout_alone(program, data) -> None:
     done = program("report", data.predictions, "--annotations", data.annotations, "--json", "-")
     assert done.code == 0
@@ -92,6 +97,7 @@ def test_json_on_stdout_alone(program, data) -> None:
     assert done.err == ""
 
 
+@pytest.mark.slow
 def test_demo_as_a_program(program, alone: Path) -> None:
     done = program("demo", "--images", 20)
     assert done.code == 0
@@ -106,6 +112,7 @@ def test_letters_that_an_encoding_lacks(run) -> None:
         b"\xff".decode("ascii", "diaghoi-plain")
 
 
+@pytest.mark.slow
 def test_a_source_tree_runs_as_it_is(tmp_path: Path) -> None:
     root = Path(__file__).parents[2]
     for name in ("diaghoi", "oracles", "plots"):

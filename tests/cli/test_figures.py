@@ -50,6 +50,7 @@ def study(files: Path, alone: Path) -> Callable[..., Path]:
     return describe
 
 
+@pytest.mark.slow
 def test_all_figures_of_a_study(run, study, alone) -> None:
     words = ("--out", "pictures", "--format", "svg")
     done = run("figures", study("one.npz", "two.npz"), *words)
@@ -128,6 +129,7 @@ def test_one_class(run, study, files, alone) -> None:
     assert "class: unknown class 'ride bicicle' (did you mean 'ride bicycle'" in done.err
 
 
+@pytest.mark.slow
 def test_letters_that_the_font_lacks(run, study, alone) -> None:
     done = run("figures", study("two.json", label0="模型"), "--out", "x", "--only", "delta_map")
     assert done.code == 0

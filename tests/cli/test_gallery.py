@@ -209,6 +209,7 @@ def test_missing_and_damaged_pictures_are_told(run, files, images, save, truth, 
             assert picture.convert("RGB").getpixel((900, 60)) == (219, 219, 219)
 
 
+@pytest.mark.slow
 def test_one_class_by_name_with_hyphens_or_number(run, files) -> None:
     counts = []
     for name in ("ride bicycle", "ride-bicycle", "ride_bicycle", "48", "hold bicycle"):
@@ -305,6 +306,7 @@ def test_cases_of_one_kind(run, files, meanings) -> None:
     assert json.loads(Path("out/index.json").read_text())["kinds"] == ["near", "wrong"]
 
 
+@pytest.mark.slow
 def test_choices_of_similarity_change_it(run, files, meanings) -> None:
     found = []
     for more in ((), ("--weight", 0.8), ("--combine", "minimum")):
@@ -488,6 +490,7 @@ def street(shared: Path, alone: Path, save) -> tuple[Any, ...]:
     return (save("preds.pkl", predicted), *words)
 
 
+@pytest.mark.slow
 def test_real_pictures(run, street) -> None:
     done = run("gallery", *street, "--error", "object_box", "--top", 4, "--out", "out")
     assert done.code == 0
@@ -500,6 +503,7 @@ def test_real_pictures(run, street) -> None:
             assert len(picture.convert("RGB").resize((50, 50)).getcolors(2500)) > 100
 
 
+@pytest.mark.slow
 def test_a_browser_shows_the_page(run, street, alone) -> None:
     browser = shutil.which("chromium")
     if browser is None:

@@ -187,6 +187,7 @@ def test_label_with_a_folder_stays_in_the_output_folder(run, data, alone: Path) 
     assert "../../[bold]x (hico-det-520)" in (alone / "f.svg").read_text()
 
 
+@pytest.mark.slow
 def test_labels_that_make_odd_names(run, data, alone: Path) -> None:
     words = ("--annotations", data.annotations, "--out", "o", "--label", "[bold]x $a$ 模")
     done = run("report", data.predictions, *words)

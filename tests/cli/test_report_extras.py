@@ -169,6 +169,7 @@ def test_a_saved_result_is_said_to_be_one(run, data, what: str) -> None:
     )
 
 
+@pytest.mark.slow
 def test_the_page_holds_all_that_was_added(run, data) -> None:
     pytest.importorskip("jinja2", reason="jinja2 (the extra html) is not installed")
     more = (*QUICK, "--attribution", "--causes", "--calibration", "--pair-nms", "0.7")

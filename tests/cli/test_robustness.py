@@ -55,6 +55,7 @@ def test_json_on_stdout(run, study: Path) -> None:
     assert [model["label"] for model in told["models"]] == ["A", "B"]
 
 
+@pytest.mark.slow
 def test_processes_and_blocks_give_the_same_json(run, study: Path) -> None:
     run("robustness", study, *ALONE, "--json", "a.json", "--quiet")
     done = run("robustness", study, "--workers", "2", "--block", "9", "--json", "b.json", "--quiet")
@@ -72,6 +73,7 @@ def test_dask_gives_the_same_json(program, study: Path) -> None:
     assert here.err == there.err
 
 
+@pytest.mark.slow
 def test_a_second_call_takes_what_is_kept(run, study: Path) -> None:
     words = ("robustness", study, *ALONE, "--cache", "kept", "--json", "-")
     first = run(*words)
@@ -81,6 +83,7 @@ def test_a_second_call_takes_what_is_kept(run, study: Path) -> None:
     assert {path: path.stat().st_mtime_ns for path in Path("kept").rglob("*.json")} == kept
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "start"),
     [("t.md", "Models on"), ("t.tex", "% diaghoi"), ("t.csv", "topic,"), ("t.json", "{")],
@@ -95,6 +98,7 @@ def test_the_ending_of_the_file_tells_its_format(run, study: Path, name: str, st
         assert "severity 5: " in text
 
 
+@pytest.mark.slow
 def test_figures_are_drawn(run, study: Path) -> None:
     done = run("robustness", study, *ALONE, "--figures", "figures", "--quiet")
     assert done.code == 0, done.err
@@ -102,6 +106,7 @@ def test_figures_are_drawn(run, study: Path) -> None:
     assert sorted(path.name for path in Path("figures").iterdir()) == names
 
 
+@pytest.mark.slow
 def test_figures_that_cannot_be_drawn_are_noted(run, study: Path) -> None:
     text = study.read_text().replace(str(list(CORRUPTIONS)), '["occlusion", "MB"]')
     study.write_text(text)
@@ -111,6 +116,7 @@ def test_figures_that_cannot_be_drawn_are_noted(run, study: Path) -> None:
     assert not Path("figures/robustness_drops.pdf").exists()
 
 
+@pytest.mark.slow
 def test_intervals_and_tests(run, study: Path) -> None:
     study.write_text(study.read_text().replace(str(list(CORRUPTIONS)), '["occlusion"]'))
     words = ("--bootstrap", "2", "--significance", "--resamples", "2", "--seed", "2")

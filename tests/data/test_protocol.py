@@ -101,7 +101,7 @@ def test_protocols_are_frozen() -> None:
         ("hico-det", {"iou": 0}, r"IoU threshold must lie in \(0, 1\], not 0"),
         ("hico-det", {"iou": 50}, r"IoU threshold must lie in \(0, 1\], not 50"),
         ("hico-det", {"top": 0}, "must be 1 or more: 0"),
-        ("hico-det", {"rare": "val"}, "'train' or the 'test' set, not by 'val'"),
+        ("hico-det", {"rare": "val"}, "'train' or the 'test' set, not in 'val'"),
     ],
 )
 def test_bad_choices_are_refused(name: str, changes: dict, message: str) -> None:

@@ -41,6 +41,7 @@ def _small() -> Any:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("disk", ["free", "full", "full later"])
 @given(problem=problems())
 def test_figures_do_not_depend_on_where_rows_lie(disk: str, problem: tuple[Scenes, Scenes]) -> None:

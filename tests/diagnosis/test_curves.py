@@ -271,6 +271,7 @@ def test_sweeps_of_v_coco_are_what_diagnoses_say(
     assert_as_diagnosed(truth, found, protocol(f"v-coco-s{scenario}"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["hico-det-520", "diag-hoi"])  # the latter with 32-bit recall
 def test_sweeps_of_many_pairs_are_what_diagnoses_say(name: str) -> None:
     truth = simulate.annotations(30, np.random.default_rng(0))

@@ -14,6 +14,8 @@ from support.faults import Job, Left, command, everything, run, these, when_writ
 from diaghoi import InputError
 from diaghoi.formats.containers.atomic import replacing
 
+pytestmark = pytest.mark.slow
+
 
 def refused(left: Left, *words: str) -> None:
     """Check that a command was refused with one error, of which some words are given."""

@@ -27,6 +27,8 @@ from support.faults import (
 
 from diaghoi.cli.stopping import stoppable
 
+pytestmark = pytest.mark.slow
+
 SIGNALS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
 needs_proc = pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="there is no /proc")
 

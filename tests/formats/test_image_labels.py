@@ -57,6 +57,7 @@ def test_listed_boxes_of_no_triplet_count_but_people_need_one() -> None:
     assert objects[:, [PERSON, BICYCLE, CAR]].tolist() == [[False, True, True], [True, True, True]]
 
 
+@pytest.mark.slow
 def test_the_real_image_labels_cover_the_annotations(shared: Path) -> None:
     labels = read_image_labels(shared / "data/hico_det/anno.mat")
     truth = diaghoi.read_annotations(shared / "data/hico_det/instances_test2015.json")

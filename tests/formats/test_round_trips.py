@@ -176,6 +176,7 @@ def test_columnar_files_hold_everything(
     assert_stays((truth, found), read, paths)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", DATA)
 @given(problem=problems(max_images=3))
 def test_triplet_and_pair_lists_hold_every_figure(
@@ -221,6 +222,7 @@ def completed(scenes: Scenes) -> Scenes:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", DATA)
 @given(problem=problems(max_images=3))
 def test_dense_arrays_hold_every_score_of_every_pair(

@@ -93,6 +93,7 @@ ENDINGS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="signals end processes otherwise on Windows")
 @pytest.mark.parametrize("said", ENDINGS)
 def test_processes_that_end_are_findings(said, tmp_path, monkeypatch):

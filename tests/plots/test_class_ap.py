@@ -119,6 +119,7 @@ def test_axes_that_are_given_are_used() -> None:
     assert given.get_legend() is not None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [plots.SINGLE_COLUMN, plots.DOUBLE_COLUMN])
 @pytest.mark.parametrize("number", [1, 2, 3, 12])
 def test_the_figure_can_be_read(width: float, number: int, models_of: Any) -> None:

@@ -172,6 +172,7 @@ def test_one_model_is_freed_before_the_next_is_read(folder, monkeypatch):
     assert len(alive) == 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FIGURES)
 def test_no_figure_keeps_the_diagnosis(name):
     truth = simulate.annotations(30, np.random.default_rng(0))

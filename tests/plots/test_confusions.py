@@ -72,6 +72,7 @@ def test_nothing_to_draw():
         confusions_table([{"predicted": "ride"}])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [SINGLE_COLUMN, DOUBLE_COLUMN])
 @pytest.mark.parametrize("number", [1, 3, 12])
 def test_no_words_overlap_or_leave_the_paper(models_of, width, number):

@@ -136,6 +136,7 @@ def test_two_models_and_their_difference(models_of):
     assert [ax.get_title("left") for ax in single.axes] == ["One-stage 0", "Two-stage 1"]
 
 
+@pytest.mark.slow
 def test_many_models_have_colours_alone(models_of):
     kind = FIGURES["error_profile_object"]
     figure = figure_of(kind, models_of(kind, 12), SINGLE_COLUMN)

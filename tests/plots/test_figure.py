@@ -96,6 +96,7 @@ def test_no_words_overlap_or_leave_the_paper(name, width, models, suffix, models
     assert figure.get_figheight() < 9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FIGURES)
 def test_fonts_are_real(name, models_of, tmp_path):
     kind = FIGURES[name]

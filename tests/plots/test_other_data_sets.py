@@ -54,6 +54,7 @@ def figure(name: str, *sources: plots.Source) -> Any:
     return plots.figure_of(kind, models, plots.SINGLE_COLUMN)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_v_coco(name: str) -> None:
     drawn = figure(name, v_coco(1), v_coco(2))

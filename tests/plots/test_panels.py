@@ -57,6 +57,7 @@ def test_a_label_wider_than_a_panel_stands_once() -> None:
     assert [label for _, label, _ in shown] == ["", x, ""]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [SINGLE_COLUMN, DOUBLE_COLUMN])
 @pytest.mark.parametrize("number", [1, 2, 4, 12])
 def test_long_titles_are_set_smaller_and_shortened(width: float, number: int) -> None:

@@ -102,6 +102,7 @@ def test_nothing_overlaps_or_lies_outside(kind, models: int, width: float) -> No
     assert complaints(figure) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ROBUSTNESS_FIGURES.values(), ids=lambda kind: kind.name)
 def test_long_names_and_gaps(kind) -> None:
     told = study(2, label="A detector with $quite a long name, version 2.0, " * 2)

@@ -37,6 +37,7 @@ def test_it_draws_a_bar_for_each_step() -> None:
     assert ax.get_xlabel() == "mAP (%)"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [plots.SINGLE_COLUMN, plots.DOUBLE_COLUMN])
 @pytest.mark.parametrize("models", [1, 2, 3, 12])
 def test_nothing_overlaps(width: float, models: int) -> None:

@@ -136,12 +136,14 @@ class TestEach:
         for image in (colours, colours[..., 0]):
             assert (made(image, name, 3) != image).mean() > 0.05
 
+    @pytest.mark.slow
     def test_psnr_falls_with_severity(self, name) -> None:
         image = scene(240, 320)
         for picture in ("a.jpg", "b.jpg", "c.jpg"):
             falls = [psnr(image, made(image, name, severity, picture)) for severity in SEVERITIES]
             assert all(one > other for one, other in itertools.pairwise(falls)), falls
 
+    @pytest.mark.slow
     def test_psnr_falls_with_severity_on_real_pictures(self, name, shared: Path) -> None:
         paths = sorted((shared / "data" / "hoi_w" / "images").glob("*.png"))[::3]
         assert len(paths) == 4

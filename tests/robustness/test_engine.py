@@ -109,6 +109,7 @@ def test_a_lost_worker_costs_only_its_task(tmp_path: Path) -> None:
     assert outcomes(LocalEngine(2), tasks) == expected
 
 
+@pytest.mark.slow
 def test_a_task_that_ends_every_worker_is_given_up(tmp_path: Path) -> None:
     tasks = [Task("bad", die, (str(tmp_path), 99)), Task("good", add, (1,))]
     assert outcomes(LocalEngine(2), tasks) == {"bad": Failure(LOST), "good": 1}

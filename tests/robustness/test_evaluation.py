@@ -40,6 +40,7 @@ def whole(written: Path) -> Robustness:
     return evaluated(written, exchanges=5)
 
 
+@pytest.mark.slow
 def test_what_tests_are_corrected_for_is_told(written: Path, whole: Robustness) -> None:
     told = "p-values are corrected for the figures of one corruption (Holm), not for the number"
     assert sum(note.startswith(told) for note in whole.notes) == 1

@@ -77,6 +77,7 @@ def test_blocks_of_images_add_up_to_the_same_digits(
         assert result == whole.results[place]
 
 
+@pytest.mark.slow
 def test_processes_give_the_same_digits(written: Path, whole: Outcomes) -> None:
     assert digits(swept(study_of(written), workers=2, block=15)) == digits(whole)
 
@@ -100,6 +101,7 @@ def test_images_of_one_side_alone_are_noted_in_blocks_too(folder: Path) -> None:
     assert f"{half} annotated images" in notes or f"{half} images" in notes
 
 
+@pytest.mark.slow
 def test_intervals_are_those_of_the_report(written: Path) -> None:
     from diaghoi.statistics.bootstrap import bootstrap
 
@@ -144,6 +146,7 @@ def test_tables_of_similarity_are_looked_at_first(folder: Path) -> None:
     assert engine.tasks == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     [

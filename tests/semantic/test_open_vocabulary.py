@@ -224,6 +224,7 @@ def test_a_damaged_line(tmp_path: Path) -> None:
         read_predictions(path)
 
 
+@pytest.mark.slow
 def test_written_in_words_a_detector_is_the_same_detector(shared: Path, tmp_path: Path) -> None:
     """Exact matching, soft mAP and mF1 of real boxes, from numbers and from words."""
     from diaghoi.semantic.run_evaluation import evaluate

@@ -296,6 +296,7 @@ def test_rate_adds_its_error(world, perfect, change, label):
     assert errors(world, **change)["errors"][label] > perfect["errors"][label] + 50
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "oracle"),
     [
@@ -327,6 +328,7 @@ def test_score_noise_lowers_the_map(world, perfect):
     assert errors(world, score_noise=2.0)["map"]["full"] < perfect["map"]["full"] - 0.1
 
 
+@pytest.mark.slow
 def test_rare_penalty_costs_rare_classes():
     scenes = simulate.annotations(2000, np.random.default_rng(6))
     even = errors(scenes, score_noise=1.0)["map"]

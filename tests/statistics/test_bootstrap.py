@@ -88,6 +88,7 @@ def test_a_figure_is_that_of_the_images_drawn(diagnosis: Diagnosis) -> None:
     np.testing.assert_allclose(figures["pairs.per_image"], total / len(diagnosis.names))
 
 
+@pytest.mark.slow
 def test_the_seed_alone_decides(diagnosis: Diagnosis, monkeypatch: pytest.MonkeyPatch) -> None:
     first = bootstrap(diagnosis, 150, seed=3)
     monkeypatch.setattr(os, "cpu_count", lambda: 1)

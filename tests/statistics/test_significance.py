@@ -43,6 +43,7 @@ def test_a_comparison_holds_the_figures_of_both(pair: list[Diagnosis]) -> None:
         assert each.to_dict()["interval"] == list(each.interval)
 
 
+@pytest.mark.slow
 def test_the_other_way_round_the_signs_change(pair: list[Diagnosis]) -> None:
     one, other = compare_pair(*pair, 64), compare_pair(*pair[::-1], 64)
     for mine, theirs in zip(one, other, strict=True):
@@ -50,6 +51,7 @@ def test_the_other_way_round_the_signs_change(pair: list[Diagnosis]) -> None:
         assert mine.interval == pytest.approx([-bound for bound in theirs.interval[::-1]])
 
 
+@pytest.mark.slow
 def test_the_order_of_images_does_not_matter(pair: list[Diagnosis]) -> None:
     rng = np.random.default_rng(0)
     truth = simulate.annotations(40, rng)
@@ -65,12 +67,14 @@ def test_the_order_of_images_does_not_matter(pair: list[Diagnosis]) -> None:
         assert each.interval == pytest.approx(again.interval, abs=1e-12)
 
 
+@pytest.mark.slow
 def test_equal_detectors_do_not_differ(pair: list[Diagnosis]) -> None:
     for each in compare_pair(pair[0], pair[0], 20):
         assert (each.difference, each.p, each.p_holm) == (0, 1, 1)
         assert "cannot be told apart: +0.0" in each.sentence
 
 
+@pytest.mark.slow
 def test_the_seed_alone_decides(pair: list[Diagnosis], monkeypatch: pytest.MonkeyPatch) -> None:
     first = compare_pair(*pair, 150, seed=5)
     monkeypatch.setattr(os, "cpu_count", lambda: 1)

@@ -134,6 +134,7 @@ def test_what_is_told_is_read_to_half_a_unit(
         assert np.abs(np.subtract(frame.read(numbers), box)).max() <= step / 2 + 1e-6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("folder", ["hicodet", "vcoco", "swighoi"])
 def test_all_published_questions_can_be_put_and_their_letters_read(
     shared: Path, folder: str

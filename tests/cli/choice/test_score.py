@@ -239,6 +239,7 @@ def test_quiet_prints_nothing(run: Run, asked: Path, answers: Path) -> None:
     assert (outcome.out, outcome.err) == ("", "")
 
 
+@pytest.mark.slow
 def test_the_commands_run_as_a_program(
     program: Callable[..., Any], asked: Path, answers: Path
 ) -> None:

@@ -60,6 +60,7 @@ def test_a_seed_gives_the_same_p_value(run, ratings: Path) -> None:
     assert run(*words, "--seed", 1).out == run(*words, "--seed", 1).out
 
 
+@pytest.mark.slow
 def test_the_figures_are_drawn(run, ratings: Path) -> None:
     assert run("similarity", "agreement", ratings, "--figure", "a.pdf", "-q").code == 0
     assert Path("a.pdf").read_bytes().startswith(b"%PDF")

@@ -223,6 +223,7 @@ def test_many_questions_are_under_way_at_once_and_no_more_than_allowed(run, verb
     assert 1 < model.most_under_way <= 4
 
 
+@pytest.mark.slow
 def test_batches_give_what_single_questions_give(run, verbs: Path) -> None:
     def gaps(words: tuple[str, ...], number: int) -> dict[str, object] | None:
         return text("1: 3\nand no more") if len(words) == 10 else None

@@ -222,6 +222,7 @@ def test_arrays_of_text_hold_characters():
     assert load(array(b"K\x01\x85", "U1", b"C\x04\xff\xff\x10\x00")).tolist() == ["\U0010ffff"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["defaultdict", "CacheTemplate", "arrays", "lists", "dicts"])
 def test_a_million_values_in_one_another_end_well(kind):
     made = {

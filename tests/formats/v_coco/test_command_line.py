@@ -29,6 +29,7 @@ def test_report_without_naming_the_data_set(detector, shared):
         assert result["official"][part]["classes"] == pytest.approx(official["classes"], abs=1e-6)
 
 
+@pytest.mark.slow
 def test_files_of_the_annotations(tmp_path, saved):
     truth = vcoco.write_annotations(tmp_path / "a", places=("b", "c"))
     found = saved([vcoco.result(hold_agent=0.5)])
@@ -46,6 +47,7 @@ def test_files_of_the_annotations(tmp_path, saved):
     assert "2 images, 5 boxes, 3 pairs, 6 triplets" in done.stdout
 
 
+@pytest.mark.slow
 def test_image_of_a_single_file(saved, tmp_path):
     path = saved([vcoco.result(None, hold_agent=0.5)])
     for command in (("inspect", path), ("convert", path, tmp_path / "x.npz")):

@@ -179,6 +179,7 @@ def test_written_and_read_again(tmp_path_factory, drawn):
     np.testing.assert_array_equal(again.pair_score, scenes.pair_score)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("detector", ["one_stage", "two_stage"])
 def test_real_predictions_survive(detector, shared, tmp_path):
     scenes = read_predictions(shared / "conformance" / "v_coco" / f"{detector}.pkl")

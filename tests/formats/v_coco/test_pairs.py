@@ -171,6 +171,7 @@ def figures(truth, found):
     return {key: value for key, value in result.items() if key not in ("notes", "label")}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("detector", DETECTORS)
 def test_converting_changes_no_figure(detector, folder, truth, tmp_path):
     found = read_predictions(folder / f"{detector}.pkl", pairs=folder / f"{detector}_pairs.pkl")
@@ -188,6 +189,7 @@ def test_converting_changes_no_figure(detector, folder, truth, tmp_path):
     assert figures(truth, again) == usual
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("detector", DETECTORS)
 def test_dense_arrays_change_no_figure(detector, folder, truth, tmp_path):
     found = read_predictions(folder / f"{detector}.pkl")
