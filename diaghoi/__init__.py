@@ -49,7 +49,7 @@ __all__ = [
     "read_predictions",
 ]
 
-# The classes know nothing of their presentation, so a notebook is told how to show them here.
+# The classes know nothing of their presentation, so a notebook learns how to show them here.
 if (_shell := getattr(_sys.modules.get("IPython"), "get_ipython", lambda: None)()) is not None:
     from diaghoi.report.notebook import load_ipython_extension as _load
 

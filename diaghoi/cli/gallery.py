@@ -134,7 +134,7 @@ class _Wanted(NamedTuple):
     hoi: str | None
     top: int
     protocol: str | None
-    tables: similar.SimilarityTables | None
+    tables: similar.SimilarityOptions | None
 
     @property
     def inputs(self) -> list[Path | None]:

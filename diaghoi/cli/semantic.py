@@ -130,7 +130,7 @@ def semantic(
     from diaghoi.semantic.measure import Measure
 
     choices: Any = {"weight": weight, "combine": combine}
-    tables = similar.SimilarityTables(
+    tables = similar.SimilarityOptions(
         verbs=verb_table,
         objects=object_table,
         verb_senses=verb_synsets,

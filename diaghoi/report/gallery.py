@@ -220,8 +220,8 @@ def picture_notes(found: dict[str, Picture], folder: Path) -> list[str]:
         )
     for problem in (DAMAGED, RESHAPED):
         names = by_problem.get(problem, [])
-        told = [f"{name} {found[name].reason}" for name in names]
-        notes += [some_of(told)] if told else []
+        problems = [f"{name} {found[name].reason}" for name in names]
+        notes += [some_of(problems)] if problems else []
     return notes
 
 

@@ -23,7 +23,7 @@ WIDTH = 640
 QUALITY = 82
 
 
-class Drawing(NamedTuple):
+class GalleryPicture(NamedTuple):
     """A case drawn over its picture.
 
     Parameters
@@ -72,7 +72,7 @@ def write_page(
 
     found: dict[str, Picture] = {}
 
-    def draw(case: Case) -> Drawing:
+    def draw(case: Case) -> GalleryPicture:
         picture = found[case.image] = pictures.read(case.image, case.size)
         drawing = _drawn(case, picture)
         if progress is not None:
@@ -98,7 +98,7 @@ def write_page(
     return picture_notes(found, pictures.folder)
 
 
-def _drawn(case: Case, picture: Picture) -> Drawing:
+def _drawn(case: Case, picture: Picture) -> GalleryPicture:
     from diaghoi.plots.picture import card
     from diaghoi.plots.style import SINGLE_COLUMN
 
@@ -108,4 +108,4 @@ def _drawn(case: Case, picture: Picture) -> Drawing:
     figure.savefig(stream, format="jpeg", dpi=dots, pil_kwargs={"quality": QUALITY})
     width, height = (int(side * dots) for side in figure.get_size_inches())
     problem = picture.reason if picture.problem else ""
-    return Drawing(jpeg_url(stream.getvalue()), width, height, problem)
+    return GalleryPicture(jpeg_url(stream.getvalue()), width, height, problem)

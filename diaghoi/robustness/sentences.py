@@ -64,15 +64,15 @@ def _growth(profile: Profile, condition: Condition) -> str:
     if known[most] < LEAST:
         return "no error costs more than on clean pictures"
     before, after = profile.delta(CLEAN, most), profile.delta(condition, most)
-    told = f"most grows {ORACLES[most].title.lower()}, whose ΔmAP goes from "
-    told += f"{_points(before)} to {_points(after)}"
-    told += _certainty(profile, condition, f"oracles.{most}.delta_map.full")
+    sentence = f"most grows {ORACLES[most].title.lower()}, whose ΔmAP goes from "
+    sentence += f"{_points(before)} to {_points(after)}"
+    sentence += _certainty(profile, condition, f"oracles.{most}.delta_map.full")
     shares = [profile.share(each, most) for each in (CLEAN, condition)]
     if None in shares:
-        return told
+        return sentence
     whole = "annotations" if most == "missed_gt" else "predictions"
     one, other = (f"{100 * (share or 0):.1f}" for share in shares)
-    return f"{told} and whose share of the {whole} from {one} to {other} %"
+    return f"{sentence} and whose share of the {whole} from {one} to {other} %"
 
 
 def _points(value: float | None) -> str:

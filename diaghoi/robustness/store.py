@@ -37,8 +37,8 @@ class Store:
 
     def key(self, *made_from: Any) -> str:
         """Return the name of what is made from some values, by this version of the package."""
-        told = json.dumps([LAYOUT, __version__, *made_from], sort_keys=True)
-        return hashlib.sha256(told.encode("utf-8", "surrogatepass")).hexdigest()
+        identity = json.dumps([LAYOUT, __version__, *made_from], sort_keys=True)
+        return hashlib.sha256(identity.encode("utf-8", "surrogatepass")).hexdigest()
 
     def hash_of(self, path: str | None) -> str:
         """Hash the content of a file; empty for None, and where nothing is kept."""

@@ -292,7 +292,7 @@ def _strongest(study: RobustnessStudy, results: Results) -> Iterator[tuple[str, 
                 yield model.label, there[-1]
 
 
-def _difference(told: Mapping[str, Any]) -> Difference:
+def _difference(fields: Mapping[str, Any]) -> Difference:
     return Difference(
-        **{**told, "labels": tuple(told["labels"]), "interval": tuple(told["interval"])}
+        **{**fields, "labels": tuple(fields["labels"]), "interval": tuple(fields["interval"])}
     )

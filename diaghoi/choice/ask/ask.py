@@ -43,7 +43,7 @@ TOKENS_PER_LIST_OF_PEOPLE = 80
 
 
 @dataclass(frozen=True, kw_only=True)
-class Group:
+class ImageQuestions:
     """The open questions about one image, which share its picture.
 
     Parameters
@@ -167,7 +167,7 @@ class Asker:
         return {str(line["image"]): str(line.get("reply")) for line in self.people.lines}
 
     @cached_property
-    def groups(self) -> tuple[Group, ...]:
+    def groups(self) -> tuple[ImageQuestions, ...]:
         """What is to be asked.
 
         Those behind the last answer come first: what had no reply in an earlier run may have none
@@ -180,7 +180,7 @@ class Asker:
                 last = place
             else:
                 places.setdefault(each.image, []).append(place)
-        groups = [Group(image=name, places=tuple(mine)) for name, mine in places.items()]
+        groups = [ImageQuestions(image=name, places=tuple(mine)) for name, mine in places.items()]
         return tuple(sorted(groups, key=lambda group: group.places[0] < last))
 
     def estimate(self) -> Estimate:
@@ -249,7 +249,7 @@ class Asker:
             unread=tuple(name for name, reply in self.known.items() if _read(reply) is None),
         )
 
-    def _work(self, group: Group) -> str:
+    def _work(self, group: ImageQuestions) -> str:
         """Ask the questions about an image, in a thread; return what is wrong with its picture."""
         try:
             picture = sent_picture(self.find, group.image)
@@ -304,8 +304,8 @@ class Asker:
         if person is None and self.settings.setting > 1:
             person = self._boxes[place]
         options = shown_order(self.asked[place], self.settings.seed)
-        thing = self._things[place] if self.settings.object_box else None
-        return question_text(options, frame, person=person, thing=thing)
+        object_box = self._object_boxes[place] if self.settings.object_box else None
+        return question_text(options, frame, person=person, object_box=object_box)
 
     def _reaches_out(self, place: int, frame: Frame) -> bool:
         if self.settings.setting == 1:
@@ -319,7 +319,7 @@ class Asker:
         return as_boxes(self.questions.boxes("human").tolist())
 
     @cached_property
-    def _things(self) -> tuple[Box, ...]:
+    def _object_boxes(self) -> tuple[Box, ...]:
         return as_boxes(self.questions.boxes("object").tolist())
 
 

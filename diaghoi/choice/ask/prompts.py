@@ -98,7 +98,11 @@ def shown_order(question: Question, seed: int) -> tuple[str, ...]:
 
 
 def question_text(
-    options: Sequence[str], frame: Frame, *, person: Box | None = None, thing: Box | None = None
+    options: Sequence[str],
+    frame: Frame,
+    *,
+    person: Box | None = None,
+    object_box: Box | None = None,
 ) -> str:
     """Word a question.
 
@@ -108,7 +112,7 @@ def question_text(
         In the order in which they are shown, at most 26.
     frame : Frame
         Of the picture.
-    person, thing : tuple of float, optional
+    person, object_box : tuple of float, optional
         Boxes in pixels of the person and the object that the question is about; by default it is
         about everybody in the picture.
     """
@@ -118,8 +122,10 @@ def question_text(
         asked = f"Which of these interactions of people with {others} does the picture show?"
     else:
         other = "object" if things else "second person"
-        second = "" if thing is None else f" and the {other} in the box {frame.written(thing)}"
-        whom = others if thing is None else f"this {other}"
+        second = (
+            "" if object_box is None else f" and the {other} in the box {frame.written(object_box)}"
+        )
+        whom = others if object_box is None else f"this {other}"
         asked = (
             f"The question is about the person in the box {frame.written(person)}{second}; boxes "
             f"are {frame.words}.\nWhich of these interactions does this person have with {whom}?"

@@ -262,7 +262,7 @@ def _answered(
 
 
 def _groups(evaluations: Sequence[ChoiceEvaluation], given_groups: Sequence[str]) -> list[str]:
-    """Group models as told, else by how they answered; none where all would be in one group."""
+    """Group models as the user says, else by how they answered; no groups where there is one."""
     from diaghoi.choice.evaluation import REPLIES
 
     chosen = [

@@ -73,7 +73,7 @@ Combine = Annotated[
 
 
 @dataclass(frozen=True, kw_only=True)
-class SimilarityTables:
+class SimilarityOptions:
     """The tables of similarity, and how similarity is measured with them.
 
     Parameters
@@ -130,7 +130,7 @@ class SimilarityTables:
 
 def tables_if_given(
     verbs: Path | None, objects: Path | None, needed_by: Mapping[str, object], **choices: Any
-) -> SimilarityTables | None:
+) -> SimilarityOptions | None:
     """Collect the tables of a command that can do without; None if they are not given.
 
     Parameters
@@ -140,7 +140,7 @@ def tables_if_given(
     needed_by : mapping
         Values of options that need tables, by name; None if not given.
     **choices
-        Of :class:`SimilarityTables`.
+        Of :class:`SimilarityOptions`.
 
     Raises
     ------
@@ -148,7 +148,7 @@ def tables_if_given(
         For one table without the other, and options that need them.
     """
     if verbs is not None and objects is not None:
-        return SimilarityTables(verbs=verbs, objects=objects, **choices)
+        return SimilarityOptions(verbs=verbs, objects=objects, **choices)
     both = "give both --verb-similarity and --object-similarity"
     if verbs is not None or objects is not None:
         raise InputError(f"similarity of verbs and of objects are used together: {both}")

@@ -125,14 +125,14 @@ def _letters(boxes: Sequence[Line | None], width: float, height: float) -> tuple
 
     They stand inside their box; beside it where it is small, so as not to hide it.
     """
-    human, thing = boxes
+    human, target = boxes
     letters = []
     if human is not None:
         left = human[0] + (-LETTER + 1 if min(human[2:]) < 2 * LETTER else 3)
         letters.append((left, human[1] + LETTER - 1, "H"))
-    if thing is not None:
-        right = thing[0] + thing[2] + (2 if min(thing[2:]) < 2 * LETTER else -LETTER)
-        letters.append((right, thing[1] + thing[3] - 3, "O"))
+    if target is not None:
+        right = target[0] + target[2] + (2 if min(target[2:]) < 2 * LETTER else -LETTER)
+        letters.append((right, target[1] + target[3] - 3, "O"))
     return tuple(
         (
             round(min(max(x, 1), width - LETTER), 1),

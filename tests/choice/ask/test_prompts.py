@@ -72,7 +72,7 @@ def test_setting_2_tells_the_box_and_what_its_numbers_are() -> None:
     assert "about the person in the box [10, 20, 300, 400]; boxes are [left, top, right" in text
     assert "in pixels of the picture, which is 640 wide and 480 high" in text
     assert "does this person have with objects?" in text
-    both = question_text(OPTIONS, FRAME, person=(10, 20, 300, 400), thing=(1, 2, 3, 4))
+    both = question_text(OPTIONS, FRAME, person=(10, 20, 300, 400), object_box=(1, 2, 3, 4))
     assert "and the object in the box [1, 2, 3, 4]" in both
     assert "with this object?" in both
 
