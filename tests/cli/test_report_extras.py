@@ -26,6 +26,7 @@ def report(run, data):
     return command
 
 
+@pytest.mark.slow
 def test_a_page(report) -> None:
     pytest.importorskip("jinja2")
     report("--html", "page.html")

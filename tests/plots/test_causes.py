@@ -124,6 +124,7 @@ def test_one_axes() -> None:
     assert causes({"a": causes_table(result())}, "share", given) is given
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [1, 3, 12])
 @pytest.mark.parametrize("width", [plots.SINGLE_COLUMN, plots.DOUBLE_COLUMN])
 def test_the_figure_of_a_study(number: int, width: float) -> None:

@@ -80,6 +80,7 @@ def test_names_of_figures_are_names_of_files():
         assert kind.title[0].isupper()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("width", "models", "suffix"),
     [

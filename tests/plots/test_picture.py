@@ -209,6 +209,7 @@ def test_a_card_without_words_is_the_picture() -> None:
     assert figure.texts == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("size", "image"),
     [

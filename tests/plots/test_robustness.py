@@ -202,6 +202,7 @@ def test_curves_of_one_group() -> None:
         robustness_curves(table, "Enviroment")
 
 
+@pytest.mark.slow
 def test_few_models_have_panels_and_many_have_lines() -> None:
     kind = ROBUSTNESS_FIGURES["robustness_shares"]
     for models, panels, lines in ((2, 8, 7), (5, 28, 5)):

@@ -55,6 +55,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 class TestSame:
+    @pytest.mark.slow
     def test_whatever_the_number_of_workers(self, images: Path, tmp_path: Path) -> None:
         for workers in (1, 3):
             corrupt_folder(images, tmp_path / str(workers), FEW, (1, 4), workers=workers)

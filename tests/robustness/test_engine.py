@@ -99,6 +99,7 @@ def test_no_tasks(local) -> None:
     assert outcomes(local(), []) == {}
 
 
+@pytest.mark.slow
 def test_a_lost_worker_costs_only_its_task(tmp_path: Path) -> None:
     tasks = [
         Task("a", add, (1,)),

@@ -57,6 +57,7 @@ def whole(written: Path) -> Outcomes:
     return swept(study_of(written))
 
 
+@pytest.mark.slow
 def test_each_run_is_the_report_of_its_file(written: Path, whole: Outcomes) -> None:
     truth = read_annotations(written / "gt.npz")
     assert len(whole.results) == RUNS
@@ -66,6 +67,7 @@ def test_each_run_is_the_report_of_its_file(written: Path, whole: Outcomes) -> N
         assert whole.results["B", condition] == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block", [1, 7, IMAGES, 1000])
 def test_blocks_of_images_add_up_to_the_same_digits(
     written: Path, whole: Outcomes, block: int
@@ -237,6 +239,7 @@ def test_an_interrupted_sweep_goes_on(folder: Path, whole: Outcomes) -> None:
     assert digits(rest) == digits(whole)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "tasks"),
     [
@@ -310,6 +313,7 @@ def test_the_first_result_is_checked_before_the_rest(written: Path) -> None:
     assert len(seen) == 1
 
 
+@pytest.mark.slow
 def test_each_corruption_is_tested_at_its_highest_severity(folder: Path) -> None:
     (folder / "A" / "occlusion_5.npz").unlink()
     (folder / "B" / "clean.npz").unlink()

@@ -102,6 +102,7 @@ def test_more_resamples_begin_with_the_same_ones() -> None:
     np.testing.assert_array_equal(few, many)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["centred", "percentile", "bca"])
 def test_bounds_are_ordered_and_wider_with_more_confidence(
     diagnosis: Diagnosis, method: Any
@@ -124,6 +125,7 @@ def test_a_centred_interval_holds_the_figure(diagnosis: Diagnosis) -> None:
     assert low < result["oracles"]["action"]["delta_map"]["full"] < high
 
 
+@pytest.mark.slow
 def test_bca_of_a_symmetric_mean_is_near_the_percentiles() -> None:
     # Share of images with pairs: a mean, for which both methods agree.
     boxes = [(PERSON, (0, 0, 9, 9)), (BICYCLE, (10, 0, 19, 9))]

@@ -385,6 +385,7 @@ def test_any_file_equals_the_slow_reading(tmp_path_factory, drawn, chunk):
     assert rows_of(read_predictions(folder / "again.npz")) == rows_of(scenes)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("detector", ["one_stage", "two_stage"])
 def test_real_layout(detector, shared, equal, tmp_path):
     path = shared / "conformance" / "v_coco" / f"{detector}.pkl"
