@@ -181,7 +181,7 @@ def test_bad_files(refuse, gt, alone: Path, case: str) -> None:
         (("preds.pkl", "--iou", "0"), "the IoU threshold must lie in (0, 1], not 0"),
         (("preds.pkl", "--iou", "50"), "the IoU threshold must lie in (0, 1], not 50"),
         (("preds.pkl", "--iou", "nan"), "the IoU threshold must lie in (0, 1], not nan"),
-        (("preds.pkl", "--rare", "tests"), "'train' or the 'test' set, not by 'tests'"),
+        (("preds.pkl", "--rare", "tests"), "'train' or the 'test' set, not in 'tests'"),
         (("preds.pkl", "--figure", "f.pfd"), "f.pfd: cannot be drawn: the ending '.pfd' is not"),
         (("preds.pkl", "--figure", "f"), "f: cannot be drawn: the name has no ending"),
         (
