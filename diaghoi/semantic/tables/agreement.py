@@ -124,7 +124,7 @@ class Correlation:
     rho : float
         NaN where either never varies.
     low, high : float
-        Interval by Fisher's transformation; NaN for fewer than four items or |rho| = 1.
+        Interval by Fisher's transformation; NaN for fewer than four items or ``abs(rho)`` = 1.
     p_value : float
         Two-sided, by permutation: (1 + permutations as extreme) / (1 + resamples).
     items, resamples : int
