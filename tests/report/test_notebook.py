@@ -6,11 +6,12 @@ import re
 import subprocess
 import sys
 from html.parser import HTMLParser
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
-from IPython.core.interactiveshell import InteractiveShell
+from IPython.core.formatters import DisplayFormatter
 
 from diaghoi import ORACLES, diagnose, protocol, simulate
 from diaghoi.oracles.oracle import Oracle
@@ -110,7 +111,8 @@ def test_result_objects_show_themselves() -> None:
     annotations = simulate.annotations(5, rng)
     predictions = simulate.detect(annotations, simulate.ONE_STAGE, rng)
     diagnosis = diagnose(annotations, predictions, label="one")
-    shell = InteractiveShell()
+    # A whole shell would leave its thread for the history behind, beside which Dask cannot start.
+    shell = SimpleNamespace(display_formatter=DisplayFormatter())
     load_ipython_extension(shell)
     shown = shell.display_formatter.formatters["text/html"]
     assert shown(diagnosis) == diagnosis_html(diagnosis.to_dict())
