@@ -45,7 +45,8 @@ def main(folder: Path) -> None:
         sys.exit(f"{place} is not installed in {sys.prefix}")
     names = [module.name for module in pkgutil.walk_packages(diaghoi.__path__, "diaghoi.")]
     for name in names:
-        if name not in PROGRAMS:
+        # The client of language models needs the extra `ask`.
+        if name not in PROGRAMS and name != "diaghoi.language.completions":
             importlib.import_module(name)
     folder.mkdir(parents=True)
     (folder / "study.toml").write_text(STUDY, encoding="utf-8")
