@@ -8,7 +8,7 @@ COUNT ?= 100000
 SEED ?= 0
 READER ?= triplet-lists
 
-.PHONY: demo test test-all coverage lint types agreement faults golden fuzz fuzz-guided bench docs wheel clean
+.PHONY: demo test test-all lint types agreement faults golden fuzz fuzz-guided bench docs wheel clean
 
 $(BIN)/diaghoi: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -20,16 +20,12 @@ demo: $(BIN)/diaghoi
 
 # Every rule, format, command and message, in minutes.
 test: $(BIN)/diaghoi
-	$(BIN)/python -m pytest -n auto -m "not slow"
+	$(BIN)/python -m pytest -n auto -m "not slow" --cov --cov-fail-under=95
 
 # What `make test` leaves: processes, browsers, LaTeX, clusters, large inputs, the manual, all results
 # as kept; and properties once more, on many examples.
 test-all: $(BIN)/diaghoi
 	$(BIN)/python -m pytest -n auto -m "slow or property" --hypothesis-profile=many
-
-# What both tiers run of the package; tracing makes them half as slow again, so it stands apart.
-coverage: $(BIN)/diaghoi
-	$(BIN)/python -m pytest -n auto --cov --cov-fail-under=99
 
 # The oracles and the plots become subpackages only when installed, so imports and types are checked
 # there. The folders are there to notice files that are gone.
