@@ -15,7 +15,7 @@ from diaghoi.oracles import ERRORS, ORACLES
 Result = Mapping[str, Any]
 # Part of a result, key in it, heading in two lines, and unit.
 VARIANT_COLUMNS: tuple[tuple[str, str, str, Unit], ...] = (
-    ("pairs", "per_image", "Pairs\nan image", "number"),
+    ("pairs", "per_image", "Pairs\nper image", "number"),
     ("pairs", "recall", "Pair\nrecall, %", "percent"),
     ("pairs", "precision", "Pair\nprecision, %", "percent"),
     ("map", "full", "\nmAP, %", "percent"),

@@ -184,7 +184,7 @@ def _parts(result: Result) -> Table:
 def pairs_line(result: Result) -> str:
     """Say how many pairs there are, and where they come from."""
     pairs = result["pairs"]
-    per_image = "" if pairs["per_image"] is None else f", {pairs['per_image']:.1f} an image"
+    per_image = "" if pairs["per_image"] is None else f", {pairs['per_image']:.1f} per image"
     source = "as listed by the detector" if pairs["source"] == "pairs" else "those of the triplets"
     number = number_of("predicted pair", result["counts"]["predicted_pairs"])
     return f"{number}{per_image}: {source}."

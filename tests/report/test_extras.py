@@ -38,7 +38,7 @@ def with_variants(result) -> dict[str, Any]:
 EXPECTED = """\
 
                                 Pairs        Pair           Pair
-Variants                     an image   recall, %   precision, %      mAP, %
+Variants                    per image   recall, %   precision, %      mAP, %
 ────────────────────────────────────────────────────────────────────────────
 As given                         80.0       70.00           2.00       56.75
 Pair NMS 0.7                     30.0       60.00           5.00       56.75

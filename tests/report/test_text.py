@@ -57,7 +57,7 @@ Pair precision                                  2.00        0.10        1.90
 Negatives: AP of rejecting other pairs         95.00
   as published (at most 91.82)                 87.00
 Actions: mAP on localised pairs                46.00       12.50           –
-98,765 predicted pairs, 80.0 an image: as listed by the detector.
+98,765 predicted pairs, 80.0 per image: as listed by the detector.
 
 Protocol hico-det-520: classes: no_interaction left out | AP: 11-point |
   IoU >= 0.5 | rare: < 10 train instances
