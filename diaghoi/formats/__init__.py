@@ -4,7 +4,7 @@ Inside the package there is one numbering: objects in COCO-80 order with person 
 the order of the vocabulary, boxes xyxy counted from zero. Everything else is translated here.
 """
 
-from diaghoi.formats.base import Format, Recognised
+from diaghoi.formats.base import Format, Reading, Recognised
 from diaghoi.formats.columnar import write
 from diaghoi.formats.dense_arrays import write_dense_arrays
 from diaghoi.formats.pair_lists import write_pair_lists
@@ -22,6 +22,7 @@ from diaghoi.formats.v_coco.writing import write_v_coco
 __all__ = [
     "FORMATS",
     "Format",
+    "Reading",
     "Recognised",
     "open_annotations",
     "open_predictions",

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypedDict
 
 import numpy as np
 
@@ -20,25 +20,51 @@ from diaghoi.formats.containers.content import Content
 Kind = Literal["annotations", "predictions", "pairs"]
 
 
+class Reading(TypedDict, total=False):
+    """How to read a file: the keywords of :func:`diaghoi.read_predictions` and its sisters.
+
+    Parameters
+    ----------
+    format : str, optional
+        Name of a format, instead of recognising it.
+    dataset : str or Vocabulary, optional
+        The data set, or the ``.toml`` file that describes it; by default as recognised, or HICO-DET
+        if the file does not show it.
+    origin : {0, 1}, optional
+        Whether coordinates start at zero or one; by default the convention of the format.
+    objects : {'coco80', 'coco91', 'hico80'}, optional
+        How objects are numbered; by default determined from the format and the human boxes.
+    top : int, optional
+        Triplets kept per image of dense arrays; in HICO-DET at least 100, the default, because the
+        official evaluator uses 100. Other formats are read completely. To evaluate fewer triplets,
+        give ``top`` to the protocol.
+    instances, ids : path, optional
+        The COCO instances file and the ``.ids`` file that belong to V-COCO annotations in the
+        official layout; by default searched for beside the file.
+    image_id : str or int, optional
+        The image of a V-COCO prediction file that holds one image and does not name it.
+    """
+
+    format: str | None
+    dataset: str | Vocabulary | None
+    origin: int | None
+    objects: str | None
+    top: int | None
+    instances: str | os.PathLike[str] | None
+    ids: str | os.PathLike[str] | None
+    image_id: str | int | None
+
+
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """The user's options for reading a file.
+    """The user's options for reading a file, checked, and with the data set that was found.
 
     Parameters
     ----------
     vocabulary : Vocabulary
         The data set.
-    origin : {0, 1} or None
-        Whether coordinates start at zero or one; None for the convention of the format.
-    objects : str or None
-        How objects are numbered: ``coco80``, ``coco91`` or ``hico80``; None to determine it.
-    top : int or None
-        Triplets kept per image of dense arrays; None for the usual 100, the minimum in HICO-DET.
-    instances, ids : path or None
-        The COCO instances and the split of the official V-COCO annotations; None to search for
-        them beside the file.
-    image_id : str or None
-        The image of a V-COCO prediction file that holds one image and does not name it.
+    origin, objects, top, instances, ids, image_id
+        As in :class:`Reading`; None to determine them.
     """
 
     vocabulary: Vocabulary

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 from diaghoi.data.scenes import Scenes, SceneSource
-from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.exceptions import InputError
-from diaghoi.formats.base import Format, Kind, Options, Recognised
+from diaghoi.formats.base import Format, Kind, Options, Reading, Recognised
 from diaghoi.formats.columns.merging import merge
 from diaghoi.formats.containers.content import Content, load
 from diaghoi.formats.containers.pickles import collector_off
@@ -16,45 +16,21 @@ from diaghoi.formats.registry import described, forced, matching, vocabulary_of
 from diaghoi.formats.v_coco import annotations as vcoco_annotations
 from diaghoi.formats.v_coco import results as vcoco_results
 
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
 _Path = str | os.PathLike[str]
 
 
-def read(
-    path: _Path,
-    *,
-    format: str | None = None,
-    dataset: str | Vocabulary | None = None,
-    origin: int | None = None,
-    objects: str | None = None,
-    top: int | None = None,
-    instances: _Path | None = None,
-    ids: _Path | None = None,
-    image_id: str | int | None = None,
-) -> tuple[Recognised, Scenes]:
+def read(path: _Path, **reading: Unpack[Reading]) -> tuple[Recognised, Scenes]:
     """Read a file of any format, and identify it.
 
     Parameters
     ----------
     path : path
         A file, or the folder of the official evaluator's result files.
-    format : str, optional
-        Name of a format, instead of recognising it.
-    dataset : str or Vocabulary, optional
-        The data set, or the ``.toml`` file that describes it; by default as recognised, or HICO-DET
-        if the file does not show it.
-    origin : {0, 1}, optional
-        Whether coordinates start at zero or one; by default the convention of the format.
-    objects : {'coco80', 'coco91', 'hico80'}, optional
-        How objects are numbered; by default determined from the format and the human boxes.
-    top : int, optional
-        Triplets kept per image of dense arrays; in HICO-DET at least 100, the default, because the
-        official evaluator uses 100. Other formats are read completely. To evaluate fewer triplets,
-        give ``top`` to the protocol.
-    instances, ids : path, optional
-        The COCO instances file and the ``.ids`` file that belong to V-COCO annotations in the
-        official layout; by default searched for beside the file.
-    image_id : str or int, optional
-        The image of a V-COCO prediction file that holds one image and does not name it.
+    **reading
+        How to read it: :class:`diaghoi.formats.Reading`.
 
     Returns
     -------
@@ -68,38 +44,20 @@ def read(
     InputError
         For invalid content or options; the message names file, image, field and value.
     """
-    recognised, source = _open(
-        path,
-        format=format,
-        dataset=dataset,
-        origin=origin,
-        objects=objects,
-        top=top,
-        instances=instances,
-        ids=ids,
-        image_id=image_id,
-    )
+    recognised, source = _open(path, reading)
     return recognised, source.load()
 
 
-def _open(
-    path: _Path,
-    *,
-    format: str | None,
-    dataset: str | Vocabulary | None,
-    origin: int | None,
-    objects: str | None,
-    top: int | None = None,
-    instances: _Path | None = None,
-    ids: _Path | None = None,
-    image_id: str | int | None = None,
-) -> tuple[Recognised, SceneSource]:
+def _open(path: _Path, reading: Reading) -> tuple[Recognised, SceneSource]:
     """Like :func:`read`, but leave in the file what can be read on demand."""
+    dataset, format = reading.get("dataset"), reading.get("format")
+    origin, top = reading.get("origin"), reading.get("top")
     given = vocabulary(dataset) if isinstance(dataset, str) else dataset
     if origin not in (None, 0, 1):
         raise InputError(f"--origin {origin}: boxes are counted from 0 or from 1")
     if top is not None and top < 1:
         raise InputError(f"--top {top}: the number of triplets of an image must be at least 1")
+    image_id = reading.get("image_id")
     with collector_off():
         content = load(path)
         chosen, kind = matching(content) if format is None else forced(content, format)
@@ -107,10 +65,10 @@ def _open(
         options = Options(
             vocabulary=chosen_vocabulary,
             origin=origin,
-            objects=objects,
+            objects=reading.get("objects"),
             top=top,
-            instances=instances,
-            ids=ids,
+            instances=reading.get("instances"),
+            ids=reading.get("ids"),
             image_id=None if image_id is None else str(image_id),
         )
         _check_options(content, chosen, options)
@@ -120,24 +78,15 @@ def _open(
     return recognised, scenes
 
 
-def read_annotations(
-    path: _Path,
-    *,
-    format: str | None = None,
-    dataset: str | Vocabulary | None = None,
-    origin: int | None = None,
-    objects: str | None = None,
-    instances: _Path | None = None,
-    ids: _Path | None = None,
-) -> Scenes:
+def read_annotations(path: _Path, **reading: Unpack[Reading]) -> Scenes:
     """Read annotations.
 
     Parameters
     ----------
     path : path
         The file.
-    format, dataset, origin, objects, instances, ids
-        As in :func:`read`.
+    **reading
+        How to read it: :class:`diaghoi.formats.Reading`.
 
     Returns
     -------
@@ -149,41 +98,16 @@ def read_annotations(
     InputError
         For an invalid file, or one without annotations or images.
     """
-    return open_annotations(
-        path,
-        format=format,
-        dataset=dataset,
-        origin=origin,
-        objects=objects,
-        instances=instances,
-        ids=ids,
-    ).load()
+    return open_annotations(path, **reading).load()
 
 
-def open_annotations(
-    path: _Path,
-    *,
-    format: str | None = None,
-    dataset: str | Vocabulary | None = None,
-    origin: int | None = None,
-    objects: str | None = None,
-    instances: _Path | None = None,
-    ids: _Path | None = None,
-) -> SceneSource:
+def open_annotations(path: _Path, **reading: Unpack[Reading]) -> SceneSource:
     """Open annotations for :func:`diaghoi.diagnose`, like :func:`open_predictions`.
 
     Parameters and errors are those of :func:`read_annotations`; errors in the values of a file may
     be raised later, when they are read.
     """
-    found, scenes = _open(
-        path,
-        format=format,
-        dataset=dataset,
-        origin=origin,
-        objects=objects,
-        instances=instances,
-        ids=ids,
-    )
+    found, scenes = _open(path, reading)
     if len(scenes) == 0:
         raise InputError(f"{scenes.source}: no images; annotations are needed")
     _expect("annotations", found, scenes)
@@ -191,15 +115,7 @@ def open_annotations(
 
 
 def read_predictions(
-    path: _Path,
-    *,
-    pairs: _Path | None = None,
-    format: str | None = None,
-    dataset: str | Vocabulary | None = None,
-    origin: int | None = None,
-    objects: str | None = None,
-    top: int | None = None,
-    image_id: str | int | None = None,
+    path: _Path, *, pairs: _Path | None = None, **reading: Unpack[Reading]
 ) -> Scenes:
     """Read predictions, and the scored pairs from a separate file.
 
@@ -210,8 +126,8 @@ def read_predictions(
     pairs : path, optional
         The pair file of the same detector. Its objects are read in the numbering found in the
         triplets, unless ``objects`` is given.
-    format, dataset, origin, objects, top, image_id
-        As in :func:`read`; ``format`` is that of ``path``.
+    **reading
+        How to read them: :class:`diaghoi.formats.Reading`; ``format`` is that of ``path``.
 
     Returns
     -------
@@ -223,28 +139,11 @@ def read_predictions(
     InputError
         For an invalid file, or one without predictions.
     """
-    return open_predictions(
-        path,
-        pairs=pairs,
-        format=format,
-        dataset=dataset,
-        origin=origin,
-        objects=objects,
-        top=top,
-        image_id=image_id,
-    ).load()
+    return open_predictions(path, pairs=pairs, **reading).load()
 
 
 def open_predictions(
-    path: _Path,
-    *,
-    pairs: _Path | None = None,
-    format: str | None = None,
-    dataset: str | Vocabulary | None = None,
-    origin: int | None = None,
-    objects: str | None = None,
-    top: int | None = None,
-    image_id: str | int | None = None,
+    path: _Path, *, pairs: _Path | None = None, **reading: Unpack[Reading]
 ) -> SceneSource:
     """Open predictions for :func:`diaghoi.diagnose`, which reads the package's own files in blocks.
 
@@ -252,23 +151,18 @@ def open_predictions(
     those of :func:`read_predictions`; errors in the values of a file may be raised later, when they
     are read.
     """
-    found, scenes = _open(
-        path,
-        format=format,
-        dataset=dataset,
-        origin=origin,
-        objects=objects,
-        top=top,
-        image_id=image_id,
-    )
+    found, scenes = _open(path, reading)
     _expect("predictions", found, scenes)
     if pairs is None:
         return scenes
+    objects = reading.get("objects")
     if objects is None and scenes.vocabulary.agents is None:
         # Pair files are read in a fixed numbering; the boxes of the triplets show that of the
         # detector. V-COCO ignores the object labels of pairs.
         objects = scenes.numbering
-    found, listed = read(pairs, dataset=scenes.vocabulary, origin=origin, objects=objects)
+    found, listed = read(
+        pairs, dataset=scenes.vocabulary, origin=reading.get("origin"), objects=objects
+    )
     _expect("pairs", found, listed)
     return merge(scenes.load(), listed)
 
