@@ -158,7 +158,7 @@ def _repeats_candidate(
     """Mark rows whose triplet has the boxes of the prediction's candidate, or near duplicates."""
     boxes = np.int64(len(images.annotations.box_label))
     keys = np.sort(duplicates[0] * boxes + duplicates[1])
-    candidate = images.matched.pairing.candidate[predicted]
+    candidate = images.matched.candidates.claimed[predicted]
     same = np.ones(len(candidate), dtype=bool)
     for mine, theirs in zip(
         images.boxes(images.annotations, candidate),
@@ -209,7 +209,7 @@ def other_verbs(
     owner, position = expand(*runs(annotations.triplet_pair[given], localised))
     pair, hoi = pair[owner], annotations.triplet_class[given[position]]
 
-    unclaimed = images.false & (images.matched.pairing.candidate < 0)
+    unclaimed = images.false & (images.matched.candidates.claimed < 0)
     false = np.flatnonzero(unclaimed & real[predictions.triplet_class])
     owner, position = expand(*runs(pair, predictions.triplet_pair[false]))
     row, hoi = false[owner], hoi[position]

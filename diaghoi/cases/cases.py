@@ -335,7 +335,7 @@ def _meant(
     """Return class and boxes of a prediction's annotated triplet, or only the nearest boxes."""
     annotations = view.annotations
     if ledger.row_label[row] == DUPLICATE:
-        meant = int(view.matched.pairing.candidate[triplet])
+        meant = int(view.matched.candidates.claimed[triplet])
     elif ledger.row_annotation[row] >= 0:
         meant = view.annotated(int(ledger.annotation_input[ledger.row_annotation[row]]))
     else:

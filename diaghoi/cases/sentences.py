@@ -71,7 +71,7 @@ def _best_predicted(name: str, near: NearestBox) -> str:
 
 def _both_right(view: MatchedImages, triplet: int) -> str:
     human, obj = view.boxes(view.predictions, triplet)
-    candidate = int(view.matched.pairing.candidate[triplet])
+    candidate = int(view.matched.candidates.claimed[triplet])
     theirs = view.boxes(view.annotations, candidate)
     return f"both boxes are right ({_ious(view, (human, obj), theirs)})"
 
@@ -81,7 +81,7 @@ def _found(view: MatchedImages, triplet: int) -> str:
 
 
 def _duplicate(view: MatchedImages, triplet: int) -> str:
-    candidate = view.matched.pairing.candidate
+    candidate = view.matched.candidates.claimed
     first = np.flatnonzero(view.matched.found & (candidate == candidate[triplet]))[0]
     score = view.predictions.scores[first]
     return (
@@ -174,7 +174,7 @@ def _done(view: MatchedImages, triplet: int, person: int) -> int:
     done = (annotations.pair_human[annotations.triplet_pair] == person) & (
         annotations.triplet_verb == view.predictions.triplet_verb[triplet]
     )
-    # The last one, as in diaghoi.evaluation.pairing.by_person.
+    # The last one, as in diaghoi.evaluation.candidates.by_person.
     return int(np.flatnonzero(done)[-1]) if done.any() else -1
 
 

@@ -152,7 +152,7 @@ class Block:
             labelled=labelled,
             annotations=self._annotated(),
             negatives=self._negatives(),
-            ignored=int((self.predictions_count & self.matched.pairing.ignored).sum()),
+            ignored=int((self.predictions_count & self.matched.candidates.ignored).sum()),
             unknown_annotated=int((self.annotations.triplet_class < 0).sum()),
             unknown_predicted=int((self.predictions.triplet_class < 0).sum()),
         )
@@ -170,7 +170,8 @@ class Block:
         """Sort the predictions by class: all, and those of the protocol with what they are."""
         predictions = self.predictions
         # Ignored predictions are in no ledger, though an annotation may have been assigned to one.
-        of_class = np.flatnonzero((predictions.triplet_class >= 0) & ~self.matched.pairing.ignored)
+        ignored = self.matched.candidates.ignored
+        of_class = np.flatnonzero((predictions.triplet_class >= 0) & ~ignored)
         hoi = predictions.triplet_class[of_class].astype(np.int16)
         # Stable, so that the rows of a class keep the order of the input, which breaks ties.
         by_class = np.argsort(hoi, kind="stable")

@@ -19,10 +19,10 @@ from diaghoi.data.splits import counted_classes
 from diaghoi.diagnosis.blocks import annotated_pairs, counted_images, listed_pairs
 from diaghoi.diagnosis.variants import detection_threshold, pair_nms
 from diaghoi.evaluation.ledger import Ledger
+from diaghoi.evaluation.localisation import pair_hits
 from diaghoi.evaluation.matching import among_best, score_order
 from diaghoi.evaluation.negatives import Negatives
 from diaghoi.evaluation.overlap import Overlap, box_overlap
-from diaghoi.evaluation.pairing import pair_hits
 from diaghoi.evaluation.pairs import PairMatch, pair_scores
 
 BEST_PAIRS = (1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100)

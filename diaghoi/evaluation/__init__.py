@@ -1,1 +1,1 @@
-"""Overlap, pairing, matching, errors, ranking, average precision and means."""
+"""Overlap, candidates, matching, errors, assignment, ranking, average precision and means."""

@@ -17,8 +17,9 @@ from diaghoi.data.arrays.ranking import ranking
 from diaghoi.data.arrays.types import BoolArray, IntArray
 from diaghoi.data.protocol import Protocol
 from diaghoi.data.scenes import Scenes
+from diaghoi.evaluation.candidates import Candidates, by_person, by_triplet
+from diaghoi.evaluation.localisation import PairHits, pair_hits
 from diaghoi.evaluation.overlap import Overlap, box_overlap
-from diaghoi.evaluation.pairing import PairHits, Pairing, by_person, by_triplet, pair_hits
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -33,7 +34,7 @@ class Match:
         IoU of boxes.
     hits : PairHits
         Pairs that localise pairs.
-    pairing : Pairing
+    candidates : Candidates
         What each prediction has right, and its candidate.
     image : (T,) int array
         Image of each predicted triplet.
@@ -47,7 +48,7 @@ class Match:
     protocol: Protocol
     overlap: Overlap
     hits: PairHits
-    pairing: Pairing
+    candidates: Candidates
     image: IntArray
     order: IntArray
     found: BoolArray
@@ -97,18 +98,18 @@ def match(
     else:
         boxes = box_overlap(annotations, predictions, protocol)
     hits = pair_hits(annotations, predictions, boxes, protocol)
-    pair = by_triplet if protocol.pairing == "triplet" else by_person
-    pairing = pair(annotations, predictions, boxes, hits, protocol)
+    find = by_triplet if protocol.pairing == "triplet" else by_person
+    candidates = find(annotations, predictions, boxes, hits, protocol)
     # The order depends on the scores alone, not on the protocol.
     order = score_order(predictions) if like is None else like.order
     return Match(
         protocol=protocol,
         overlap=boxes,
         hits=hits,
-        pairing=pairing,
+        candidates=candidates,
         image=predictions.triplet_image,
         order=order,
-        found=_best_of_each(pairing.candidate, order),
+        found=_best_of_each(candidates.claimed, order),
     )
 
 

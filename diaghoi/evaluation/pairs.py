@@ -14,8 +14,8 @@ from diaghoi.data.arrays.ragged import first_of_run, marked, slices
 from diaghoi.data.arrays.scratch import in_parts
 from diaghoi.data.arrays.types import BoolArray, IntArray
 from diaghoi.data.scenes import Scenes
+from diaghoi.evaluation.localisation import PairHits
 from diaghoi.evaluation.overlap import Overlap
-from diaghoi.evaluation.pairing import PairHits
 
 # Images whose counts are added up at once.
 _IMAGES = 500_000

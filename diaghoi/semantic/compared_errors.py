@@ -19,9 +19,9 @@ from diaghoi.data.arrays.types import BoolArray, FloatArray, IntArray
 from diaghoi.data.scenes import Scenes
 from diaghoi.data.splits import counted_classes
 from diaghoi.diagnosis.diagnosis import Diagnosis
+from diaghoi.evaluation.candidates import closest_person
 from diaghoi.evaluation.errors import LABELS
 from diaghoi.evaluation.overlap import box_overlap
-from diaghoi.evaluation.pairing import closest_person
 from diaghoi.semantic.evaluation import SemanticEvaluation
 
 AT_BOTH_BOXES = "other classes that are annotated at both boxes"

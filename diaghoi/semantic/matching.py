@@ -19,7 +19,7 @@ from diaghoi.data.arrays.threads import threads
 from diaghoi.data.arrays.types import BoolArray, FloatArray, IntArray
 from diaghoi.data.iou import box_iou
 from diaghoi.data.protocol import Protocol
-from diaghoi.evaluation.errors import choose_in_turn
+from diaghoi.evaluation.assignment import choose_in_turn
 from diaghoi.semantic.measure import Measure
 from diaghoi.semantic.tables.similarity import Similarity
 from diaghoi.semantic.triplets import EvaluatedTriplets

@@ -109,7 +109,7 @@ def _ignored(annotations: Scenes, predictions: Scenes, protocol: Protocol) -> Bo
         return None
     if predictions.triplet_score is None:
         predictions = replace(predictions, triplet_score=np.zeros(len(predictions.triplet_pair)))
-    return match(annotations, predictions, protocol).pairing.ignored
+    return match(annotations, predictions, protocol).candidates.ignored
 
 
 def class_names(

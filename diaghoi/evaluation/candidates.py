@@ -1,4 +1,4 @@
-"""How a prediction meets its annotation: by both boxes at once, or by the person first."""
+"""The annotated triplet that each prediction claims: by both boxes at once, or by person first."""
 
 from __future__ import annotations
 
@@ -7,20 +7,21 @@ from dataclasses import dataclass
 import numpy as np
 
 from diaghoi.data.arrays.ragged import expand, first_of_run, runs
-from diaghoi.data.arrays.types import BoolArray, FloatArray, IntArray
+from diaghoi.data.arrays.types import BoolArray, IntArray
 from diaghoi.data.protocol import Protocol
 from diaghoi.data.scenes import Scenes
 from diaghoi.data.splits import counted_classes
+from diaghoi.evaluation.localisation import PairHits
 from diaghoi.evaluation.overlap import Overlap
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Pairing:
+class Candidates:
     """What each predicted triplet has right.
 
     Parameters
     ----------
-    candidate : (T,) int array
+    claimed : (T,) int array
         The annotated triplet that it claims, -1 for none.
     human_ok, object_ok : (T,) bool array
         Whether each box is right.
@@ -33,7 +34,7 @@ class Pairing:
         the object, of that triplet.
     """
 
-    candidate: IntArray
+    claimed: IntArray
     human_ok: BoolArray
     object_ok: BoolArray
     joined: BoolArray
@@ -42,117 +43,12 @@ class Pairing:
     attempts_by_object: BoolArray
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class PairHits:
-    """Predicted pairs that localise annotated pairs: both boxes reach, categories are equal.
-
-    Categories are only compared where the protocol does so.
-
-    Parameters
-    ----------
-    predicted, annotated : (H,) int array
-        Rows of the two pair tables, ordered by predicted, then annotated pair.
-    value : (H,) float64 array
-        min(IoU_human, IoU_object).
-    """
-
-    predicted: IntArray
-    annotated: IntArray
-    value: FloatArray
-
-
-def pair_hits(
-    annotations: Scenes, predictions: Scenes, boxes: Overlap, protocol: Protocol
-) -> PairHits:
-    """Find the annotated pairs that each predicted pair localises.
-
-    An annotated pair without an object (V-COCO) is localised by its person, together with what fits
-    a missing role.
-    """
-    hits = [_hits_by_both(annotations, predictions, boxes)]
-    alone = np.flatnonzero(annotations.pair_object < 0)
-    if len(alone):
-        anything = protocol.missing_role == "anything"
-        fitting = np.flatnonzero((predictions.pair_object < 0) | anything)
-        hits.append(_hits_by_human(annotations, predictions, boxes, fitting, alone))
-    predicted, annotated, value = (np.concatenate(column) for column in zip(*hits, strict=True))
-    # Each of the two lists is sorted; only both together need sorting again.
-    order = np.lexsort((annotated, predicted)) if len(alone) else slice(None)
-    return PairHits(predicted=predicted[order], annotated=annotated[order], value=value[order])
-
-
-def _hits_by_both(
-    annotations: Scenes, predictions: Scenes, boxes: Overlap
-) -> tuple[IntArray, IntArray, FloatArray]:
-    reaches = boxes.reaches_any
-    human, object_box = predictions.pair_human, predictions.pair_object
-    # Almost all predicted boxes reach nothing: without them few pairs are left to compare.
-    possible = np.flatnonzero((object_box >= 0) & reaches[human] & reaches[object_box])
-    wanted = np.flatnonzero(annotations.pair_object >= 0)
-    # By the cell of the object: where categories count, it holds far fewer boxes than that of
-    # people.
-    predicted, annotated = _sharing(
-        boxes.cell_of_predicted[object_box],
-        boxes.cell_of_annotated[annotations.pair_object],
-        possible,
-        wanted,
-    )
-    predicted, annotated, by_human = _by_human(
-        annotations, predictions, boxes, predicted, annotated
-    )
-    by_object = boxes.entry(object_box[predicted], annotations.pair_object[annotated])
-    both = boxes.reached[by_human] & boxes.reached[by_object]
-    value = np.minimum(boxes.value[by_human[both]], boxes.value[by_object[both]])
-    return predicted[both], annotated[both], value
-
-
-def _hits_by_human(
-    annotations: Scenes,
-    predictions: Scenes,
-    boxes: Overlap,
-    possible: IntArray,
-    wanted: IntArray,
-) -> tuple[IntArray, IntArray, FloatArray]:
-    predicted, annotated = _sharing(
-        predictions.pair_image, annotations.pair_image, possible, wanted
-    )
-    predicted, annotated, by_human = _by_human(
-        annotations, predictions, boxes, predicted, annotated
-    )
-    reached = boxes.reached[by_human]
-    return predicted[reached], annotated[reached], boxes.value[by_human[reached]]
-
-
-def _sharing(
-    mine: IntArray, theirs: IntArray, possible: IntArray, wanted: IntArray
-) -> tuple[IntArray, IntArray]:
-    """List all possible and wanted pairs whose cells are the same."""
-    cell = theirs[wanted]
-    by_cell = np.argsort(cell, kind="stable")
-    start, count = runs(cell[by_cell], mine[possible])
-    owner, position = expand(start, count)
-    return possible[owner], wanted[by_cell[position]]
-
-
-def _by_human(
-    annotations: Scenes,
-    predictions: Scenes,
-    boxes: Overlap,
-    predicted: IntArray,
-    annotated: IntArray,
-) -> tuple[IntArray, IntArray, IntArray]:
-    """Keep the pairs whose humans are compared, with the entry of these."""
-    mine, theirs = predictions.pair_human[predicted], annotations.pair_human[annotated]
-    same = np.flatnonzero(boxes.cell_of_predicted[mine] == boxes.cell_of_annotated[theirs])
-    return predicted[same], annotated[same], boxes.entry(mine[same], theirs[same])
-
-
 def by_triplet(
     annotations: Scenes, predictions: Scenes, boxes: Overlap, hits: PairHits, protocol: Protocol
-) -> Pairing:
-    """Pair as the official evaluator of HICO-DET does.
+) -> Candidates:
+    """Find what the official evaluator of HICO-DET compares a prediction with.
 
-    The candidate is the annotated triplet of the same HOI class with the largest
+    That is the annotated triplet of the same HOI class with the largest
     min(IoU_human, IoU_object), if that reaches the threshold. A box is right when it reaches any
     annotated box of its category. Two boxes are joined by the annotated triplets of the classes
     that the protocol counts.
@@ -169,8 +65,8 @@ def by_triplet(
     joins[annotations.triplet_pair[counted[annotations.triplet_class]]] = True
     joined = np.zeros(len(predictions.pair_human), dtype=bool)
     joined[hits.predicted[joins[hits.annotated]]] = True
-    return Pairing(
-        candidate=_best_triplet(annotations, predictions, hits),
+    return Candidates(
+        claimed=_best_triplet(annotations, predictions, hits),
         human_ok=human_ok,
         object_ok=object_ok,
         joined=joined[pair],
@@ -209,8 +105,8 @@ def _best_triplet(annotations: Scenes, predictions: Scenes, hits: PairHits) -> I
 
 def by_person(
     annotations: Scenes, predictions: Scenes, boxes: Overlap, hits: PairHits, protocol: Protocol
-) -> Pairing:
-    """Pair as the official evaluator of V-COCO does.
+) -> Candidates:
+    """Find what the official evaluator of V-COCO compares a prediction with.
 
     A prediction belongs to the annotated person that its person box overlaps most (the first, on
     ties), and is ignored where the actions of that person are not annotated. Its candidate is what
@@ -242,8 +138,8 @@ def by_person(
     reaches = boxes.reaches_any
     # Any prediction may have meant any annotation of its image that one of its boxes reaches.
     everything = np.ones(len(human), dtype=bool)
-    return Pairing(
-        candidate=np.where(found, done, -1),
+    return Candidates(
+        claimed=np.where(found, done, -1),
         human_ok=person_ok | (role_ok & reaches[human]),
         object_ok=role_ok | (person_ok & reaches[object_box] & (object_box >= 0)),
         joined=person_ok & role_ok,

@@ -1,0 +1,36 @@
+"""The list of all oracles, in the order of reports, tables and figures."""
+
+from diaghoi.oracles.action import action
+from diaghoi.oracles.association import association
+from diaghoi.oracles.both_boxes import both_boxes
+from diaghoi.oracles.duplicate import duplicate
+from diaghoi.oracles.false_negative import false_negative
+from diaghoi.oracles.false_positive import false_positive
+from diaghoi.oracles.human_box import human_box
+from diaghoi.oracles.missed_gt import missed_gt
+from diaghoi.oracles.object_box import object_box
+from diaghoi.oracles.oracle import Oracle
+
+ORACLES: dict[str, Oracle] = {
+    oracle.name: oracle
+    for oracle in (
+        human_box,
+        object_box,
+        both_boxes,
+        association,
+        action,
+        duplicate,
+        missed_gt,
+        false_positive,
+        false_negative,
+    )
+}
+
+# The errors that are disjoint; false positives and negatives are sums of them.
+TOTALS = ("false_positive", "false_negative")
+ERRORS: tuple[str, ...] = tuple(name for name in ORACLES if name not in TOTALS)
+
+
+def error_title(name: str) -> str:
+    """Name an error, a true positive or an oracle for people: ``Object box``."""
+    return ORACLES[name].title if name in ORACLES else name.replace("_", " ").capitalize()
