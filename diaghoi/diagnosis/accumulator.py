@@ -19,6 +19,7 @@ from diaghoi.exceptions import InputError, some_of
 from diaghoi.formats import dense_arrays
 from diaghoi.formats.base import Kind, Options
 from diaghoi.formats.columns.listed import ListLayout, read_listed
+from diaghoi.formats.columns.triplet_numbers import TripletNumbers
 from diaghoi.formats.containers.content import Content
 from diaghoi.formats.datasets import vocabulary
 from diaghoi.formats.hico_det.image_labels import ImageLabels
@@ -39,7 +40,7 @@ LAYOUTS = {
         triplets="triplets",
         scored=kind == "predictions",
         objects="coco80",
-        verb_origin=0,
+        numbers=TripletNumbers("verb", 0),
         box_arrays=BOX_COLUMNS,
         triplet_arrays=COLUMNS,
     )

@@ -34,6 +34,9 @@ class Reading(TypedDict, total=False):
         Whether coordinates start at zero or one; by default the convention of the format.
     objects : {'coco80', 'coco91', 'hico80'}, optional
         How objects are numbered; by default determined from the format and the human boxes.
+    verbs, classes : {0, 1}, optional
+        That triplets are numbered by verb, or by HOI class, and from where; by default determined
+        from the format and the triplets.
     top : int, optional
         Triplets kept per image of dense arrays; in HICO-DET at least 100, the default, because the
         official evaluator uses 100. Other formats are read completely. To evaluate fewer triplets,
@@ -49,6 +52,8 @@ class Reading(TypedDict, total=False):
     dataset: str | Vocabulary | None
     origin: int | None
     objects: str | None
+    verbs: int | None
+    classes: int | None
     top: int | None
     instances: str | os.PathLike[str] | None
     ids: str | os.PathLike[str] | None
@@ -63,13 +68,15 @@ class Options:
     ----------
     vocabulary : Vocabulary
         The data set.
-    origin, objects, top, instances, ids, image_id
+    origin, objects, verbs, classes, top, instances, ids, image_id
         As in :class:`Reading`; None to determine them.
     """
 
     vocabulary: Vocabulary
     origin: int | None = None
     objects: str | None = None
+    verbs: int | None = None
+    classes: int | None = None
     top: int | None = None
     instances: str | os.PathLike[str] | None = None
     ids: str | os.PathLike[str] | None = None

@@ -53,8 +53,13 @@ def _open(path: _Path, reading: Reading) -> tuple[Recognised, SceneSource]:
     dataset, format = reading.get("dataset"), reading.get("format")
     origin, top = reading.get("origin"), reading.get("top")
     given = vocabulary(dataset) if isinstance(dataset, str) else dataset
-    if origin not in (None, 0, 1):
-        raise InputError(f"--origin {origin}: boxes are counted from 0 or from 1")
+    for option, first, what in (
+        ("--origin", origin, "boxes"),
+        ("--verbs", reading.get("verbs"), "verbs"),
+        ("--classes", reading.get("classes"), "HOI classes"),
+    ):
+        if first not in (None, 0, 1):
+            raise InputError(f"{option} {first}: {what} are counted from 0 or from 1")
     if top is not None and top < 1:
         raise InputError(f"--top {top}: the number of triplets of an image must be at least 1")
     image_id = reading.get("image_id")
@@ -66,6 +71,8 @@ def _open(path: _Path, reading: Reading) -> tuple[Recognised, SceneSource]:
             vocabulary=chosen_vocabulary,
             origin=origin,
             objects=reading.get("objects"),
+            verbs=reading.get("verbs"),
+            classes=reading.get("classes"),
             top=top,
             instances=reading.get("instances"),
             ids=reading.get("ids"),

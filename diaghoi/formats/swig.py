@@ -34,6 +34,7 @@ from diaghoi.formats.columns.checks import (
 )
 from diaghoi.formats.columns.listed import ListLayout, read_listed
 from diaghoi.formats.columns.repeated import from_repeated
+from diaghoi.formats.columns.triplet_numbers import TripletNumbers
 from diaghoi.formats.containers.content import Content
 
 _ROW = 10
@@ -77,7 +78,7 @@ def _annotations(content: Content, options: Options) -> Scenes:
         verb="action_id",
         scored=False,
         objects=options.vocabulary.name,
-        verb_origin=0,
+        numbers=TripletNumbers("verb", 0),
     )
     scenes = read_listed(replace(content, value=named), layout, options)
     sizes = [(row.get("width", 0), row.get("height", 0)) for row in named]

@@ -20,6 +20,7 @@ from diaghoi.data.scenes import Scenes
 from diaghoi.formats.base import Format, Kind, Options
 from diaghoi.formats.columns.listed import ListLayout, read_listed
 from diaghoi.formats.columns.numbering import numbers_of_files
+from diaghoi.formats.columns.triplet_numbers import TripletNumbers
 from diaghoi.formats.containers.atomic import replacing
 from diaghoi.formats.containers.content import Content
 
@@ -30,7 +31,7 @@ _LAYOUTS = {
         triplets="hoi_annotation",
         scored=False,
         objects="coco80",
-        verb_origin=0,
+        numbers=TripletNumbers("verb", 0),
     ),
     "predictions": ListLayout(
         name="filename",
@@ -38,7 +39,7 @@ _LAYOUTS = {
         triplets="hoi_prediction",
         scored=True,
         objects="coco80",
-        verb_origin=0,
+        numbers=TripletNumbers("verb", 0),
     ),
 }
 

@@ -16,8 +16,19 @@ from diaghoi.data.scenes import Scenes
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.formats.base import Options
 from diaghoi.formats.columns.checks import Rows, check_boxes, check_range, check_scores
-from diaghoi.formats.columns.numbering import check_labels, file_verbs, find_numbering
+from diaghoi.formats.columns.numbering import (
+    Numbering,
+    check_labels,
+    check_numbers,
+    find_numbering,
+    verbs_by_convention,
+)
 from diaghoi.formats.columns.records import Images, RecordTable
+from diaghoi.formats.columns.triplet_numbers import (
+    TripletNumbers,
+    find_triplet_numbers,
+    readings,
+)
 from diaghoi.formats.containers.content import Content
 
 
@@ -37,8 +48,8 @@ class ListLayout:
         Whether triplets have a ``score``, and may have an ``action_score``.
     objects : str
         Object numbering.
-    verb_origin : {0, 1}
-        Number of the first verb.
+    numbers : TripletNumbers
+        What the numbers of triplets usually mean.
     verbs : tuple of int or None
         The verb of the vocabulary for each verb of the format; None where they are the same.
     box_arrays, triplet_arrays : mapping of str or None
@@ -51,7 +62,8 @@ class ListLayout:
     verb: str = "category_id"
     scored: bool
     objects: str
-    verb_origin: int
+    numbers: TripletNumbers
+    labelled: bool = True
     verbs: tuple[int, ...] | None = None
     box_arrays: Mapping[str, str] | None = None
     triplet_arrays: Mapping[str, str] | None = None
@@ -60,7 +72,8 @@ class ListLayout:
 def read_listed(content: Content, layout: ListLayout, options: Options) -> Scenes:
     """Read images with listed boxes.
 
-    Boxes stay as they are listed. A pair is one row per distinct (subject, object) of an image,
+    Boxes stay as they are listed; where they have no category, a box is one row per category of the
+    triplets that use it. A pair is one row per distinct (subject, object) of an image,
     in the order of first use; triplets keep their stored order.
 
     Parameters
@@ -89,34 +102,95 @@ def read_listed(content: Content, layout: ListLayout, options: Options) -> Scene
 
     corners = options.corners(boxes.boxes("bbox"))
     xyxy = check_boxes(boxes.rows, corners, "bbox", origin=options.origin_or(0))
-    labels = boxes.integers("category_id")
-    score = _optional(boxes, "score")
     human = _box_rows(triplets, "subject_id", boxes.rows)
     alone = bool((vocabulary.class_object < 0).any())
     objects = _box_rows(triplets, "object_id", boxes.rows, optional=alone)
-    numbering = find_numbering(
-        content.file, labels[human], vocabulary, given=options.objects, fixed=layout.objects
-    )
-    first, pair = distinct(human * np.int64(len(boxes.rows) + 1) + objects + 1)
+    score = _scores(triplets, "score") if layout.scored else None
+    numbering, notes = Numbering(layout.objects), images.notes
+    label = np.full(len(boxes.rows), -1, dtype=np.int64)
+    if layout.labelled:
+        labels = boxes.integers("category_id")
+        numbering = find_numbering(
+            content.file, labels[human], vocabulary, given=options.objects, fixed=layout.objects
+        )
+        label = check_labels(
+            boxes.rows, labels, vocabulary, "category_id", numbering.name, unknown=alone
+        )
+        notes += numbering.notes(content.file)
+    # One label more, so that no object (-1) looks up an unknown category.
+    category = np.append(label, -1)[objects]
+    category, verb, found = _triplets(triplets, category, score, layout, options)
+    rows = np.arange(len(boxes.rows))
+    if not layout.labelled:
+        rows, label, human, objects = _label_boxes(label, human, objects, category, vocabulary)
+    first, pair = distinct(human * np.int64(len(rows) + 1) + objects + 1)
+    box_score = _optional(boxes, "score")
     return Scenes(
         vocabulary=vocabulary,
         names=np.array(images.names, dtype=np.str_),
-        box_image=boxes.rows.image,
-        box_xyxy=xyxy,
-        box_label=check_labels(
-            boxes.rows, labels, vocabulary, "category_id", numbering.name, unknown=alone
-        ),
-        box_score=score,
+        box_image=boxes.rows.image[rows],
+        box_xyxy=xyxy[rows],
+        box_label=label,
+        box_score=None if box_score is None else box_score[rows],
         pair_human=human[first],
         pair_object=objects[first],
         triplet_pair=pair,
-        triplet_verb=_verbs(triplets, layout, vocabulary),
-        triplet_score=_scores(triplets, "score") if layout.scored else None,
+        triplet_verb=verb,
+        triplet_score=score,
         triplet_action_score=_optional(triplets, "action_score") if layout.scored else None,
         source=content.file,
         numbering=numbering.found,
-        notes=images.notes + numbering.notes(content.file),
+        notes=notes + found,
     )
+
+
+def _triplets(
+    triplets: RecordTable,
+    category: IntArray,
+    score: FloatArray | None,
+    layout: ListLayout,
+    options: Options,
+) -> tuple[IntArray, IntArray, tuple[str, ...]]:
+    """Return the object category and the verb of each triplet, and notes on their numbers."""
+    rows, numbers, vocabulary = triplets.rows, triplets.integers(layout.verb), options.vocabulary
+    if layout.verbs is not None:
+        table = np.array(layout.verbs, dtype=np.int64)
+        verbs = table[check_range(rows, numbers, len(table), layout.verb, "verb")]
+        return category, np.asarray(verbs), ()
+    if vocabulary.conventions is not None:
+        return category, verbs_by_convention(rows, numbers, vocabulary, layout.verb), ()
+    reading, notes = find_triplet_numbers(
+        rows.file,
+        numbers,
+        category,
+        score,
+        vocabulary,
+        fixed=layout.numbers,
+        given=readings(options.verbs, options.classes),
+    )
+    place = check_numbers(rows, numbers, reading, vocabulary, layout.verb)
+    if reading.of == "verb":
+        return category, place, notes
+    by_class = vocabulary.class_object[place].astype(np.int64)
+    category = np.where(category < 0, by_class, category)
+    return category, vocabulary.class_verb[place].astype(np.int64), notes
+
+
+def _label_boxes(
+    label: IntArray, human: IntArray, objects: IntArray, category: IntArray, vocabulary: Vocabulary
+) -> tuple[IntArray, IntArray, IntArray, IntArray]:
+    """Label boxes by the triplets that use them.
+
+    Returns the row in the file and the label of each new box, and the new boxes of each triplet. A
+    box that several categories use is several boxes, one that no triplet uses has no label.
+    """
+    kinds = np.int64(len(vocabulary.objects) + 1)
+    unused = np.setdiff1d(np.arange(len(label)), np.concatenate([human, objects]))
+    used = np.concatenate([human * kinds + vocabulary.person, objects * kinds + category])
+    key, place = np.unique(np.concatenate([used, unused * kinds + kinds - 1]), return_inverse=True)
+    row, found = key // kinds, key % kinds
+    human, objects = place[: len(human)], place[len(human) : 2 * len(human)]
+    return row, np.where(found == kinds - 1, -1, found), human, objects
 
 
 def _box_rows(triplets: RecordTable, key: str, boxes: Rows, *, optional: bool = False) -> IntArray:
@@ -133,15 +207,6 @@ def _box_rows(triplets: RecordTable, key: str, boxes: Rows, *, optional: bool = 
         triplets.rows, np.where(missing, 0, index), stop, key, f"box in {boxes.field!r}"
     )
     return np.where(missing, -1, index + boxes.start[image])
-
-
-def _verbs(triplets: RecordTable, layout: ListLayout, vocabulary: Vocabulary) -> IntArray:
-    """Translate the verbs of the format to those of the vocabulary."""
-    rows, verbs = triplets.rows, triplets.integers(layout.verb)
-    if layout.verbs is None:
-        return file_verbs(rows, verbs, vocabulary, layout.verb, origin=layout.verb_origin)
-    table = np.array(layout.verbs, dtype=np.int64)
-    return np.asarray(table[check_range(rows, verbs, len(table), layout.verb, "verb")])
 
 
 def _scores(table: RecordTable, key: str) -> FloatArray:

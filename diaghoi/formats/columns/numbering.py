@@ -18,6 +18,7 @@ from diaghoi.data.scenes import Scenes
 from diaghoi.data.vocabulary import Vocabulary, object_numberings
 from diaghoi.exceptions import InputError, some_of
 from diaghoi.formats.columns.checks import Rows
+from diaghoi.formats.columns.triplet_numbers import TripletNumbers
 
 
 def numberings(vocabulary: Vocabulary) -> Mapping[str, Mapping[int, int]]:
@@ -27,21 +28,17 @@ def numberings(vocabulary: Vocabulary) -> Mapping[str, Mapping[int, int]]:
     return {vocabulary.name: {n: row for row, n in enumerate(vocabulary.conventions.objects)}}
 
 
-def file_verbs(
-    rows: Rows, verbs: IntArray, vocabulary: Vocabulary, column: str, *, origin: int
+def verbs_by_convention(
+    rows: Rows, verbs: IntArray, vocabulary: Vocabulary, column: str
 ) -> IntArray:
-    """Return the verbs of a file as positions in the vocabulary.
-
-    The parameters are those of :func:`check_verbs`; ``origin`` is ignored if the data set has
-    conventions.
+    """Return the verbs of a file of a data set with conventions as positions in the vocabulary.
 
     Raises
     ------
     InputError
         For a verb that the data set does not have.
     """
-    if vocabulary.conventions is None:
-        return check_verbs(rows, verbs, vocabulary, column, origin=origin)
+    assert vocabulary.conventions is not None
     numbers = vocabulary.conventions.verbs
     translated = _translated(verbs, {number: row for row, number in enumerate(numbers)})
     if (translated < 0).any():
@@ -83,27 +80,29 @@ def numbers_of_files(scenes: Scenes) -> Scenes:
     )
 
 
-def check_verbs(
-    rows: Rows, verbs: IntArray, vocabulary: Vocabulary, column: str, *, origin: int = 0
+def check_numbers(
+    rows: Rows, numbers: IntArray, reading: TripletNumbers, vocabulary: Vocabulary, column: str
 ) -> IntArray:
-    """Return the verbs counted from zero.
+    """Return verbs or HOI classes counted from zero.
 
     Raises
     ------
     InputError
-        For a verb that the vocabulary does not have.
+        For a verb or class that the vocabulary does not have.
     """
-    outside = (verbs < origin) | (verbs >= origin + len(vocabulary.verbs))
+    of_verbs = reading.of == "verb"
+    count = len(vocabulary.verbs if of_verbs else vocabulary.class_verb)
+    outside = (numbers < reading.origin) | (numbers >= reading.origin + count)
     if outside.any():
         bad = int(np.argmax(outside))
-        last = origin + len(vocabulary.verbs) - 1
+        one, all_of = ("verb", "verbs") if of_verbs else ("HOI class", "HOI classes")
         raise rows.error(
             bad,
             column,
-            f"unknown verb {int(verbs[bad])}; verbs of {vocabulary.name} are numbered "
-            f"{origin} to {last} in this format",
+            f"unknown {one} {int(numbers[bad])}; {all_of} of {vocabulary.name} are numbered "
+            f"{reading.origin} to {reading.origin + count - 1} in this format",
         )
-    return verbs - origin
+    return numbers - reading.origin
 
 
 class Numbering(NamedTuple):

@@ -19,7 +19,8 @@ from diaghoi.data.arrays.types import IntArray, StrArray
 from diaghoi.data.scenes import Scenes
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.formats.columns.checks import Rows, check_boxes, check_range, check_scores
-from diaghoi.formats.columns.numbering import check_verbs
+from diaghoi.formats.columns.numbering import check_numbers
+from diaghoi.formats.columns.triplet_numbers import TripletNumbers
 
 # Rows per step of the scan for the first rows of each image.
 _ROWS = 1 << 17
@@ -217,7 +218,13 @@ class StoredScenes:
             bad = int(np.argmax(apart))
             raise where["pair"].error(bad, "pair_object", "is a box of another image")
 
-        check_verbs(where["triplet"], read["triplet_verb"], vocabulary, "triplet_verb")
+        check_numbers(
+            where["triplet"],
+            read["triplet_verb"],
+            TripletNumbers("verb", 0),
+            vocabulary,
+            "triplet_verb",
+        )
         for name in ("triplet_score", "triplet_action_score"):
             if name in read:
                 check_scores(where["triplet"], read[name], name)

@@ -12,6 +12,7 @@ from __future__ import annotations
 from diaghoi.data.scenes import Scenes
 from diaghoi.formats.base import Format, Kind, Options
 from diaghoi.formats.columns.listed import ListLayout, read_listed
+from diaghoi.formats.columns.triplet_numbers import TripletNumbers
 from diaghoi.formats.containers.content import Content
 from diaghoi.formats.v_coco.qpic import is_v_coco, read_qpic
 
@@ -21,7 +22,7 @@ _LAYOUT = ListLayout(
     triplets="hoi_annotation",
     scored=False,
     objects="coco91",
-    verb_origin=1,
+    numbers=TripletNumbers("verb", 1),
 )
 
 

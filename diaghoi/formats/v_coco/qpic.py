@@ -21,6 +21,7 @@ from diaghoi.exceptions import InputError
 from diaghoi.formats.base import Options
 from diaghoi.formats.columns.checks import check_amount
 from diaghoi.formats.columns.listed import ListLayout, read_listed
+from diaghoi.formats.columns.triplet_numbers import TripletNumbers
 from diaghoi.formats.containers.content import Content
 from diaghoi.formats.v_coco.keys import image_number, roles
 
@@ -71,7 +72,7 @@ def read_qpic(content: Content, options: Options) -> Scenes:
         triplets="hoi_annotation",
         scored=False,
         objects="coco91",
-        verb_origin=0,
+        numbers=TripletNumbers("verb", 0),
         verbs=tuple(roles().listed.tolist()),
     )
     scenes = _with_agents(read_listed(content, layout, options))

@@ -1,0 +1,162 @@
+"""What the number of a triplet means: a verb or an HOI class, counted from zero or from one.
+
+Code bases write either into the same key. Which it is shows in the triplets themselves: under the
+right reading nearly every confident triplet is an HOI class of the data set, under a wrong one few
+are, because only 600 of the 9,360 combinations of object and verb are classes of HICO-DET.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from diaghoi.data.arrays.types import BoolArray, FloatArray, IntArray
+from diaghoi.data.vocabulary import Vocabulary
+from diaghoi.exceptions import InputError
+
+# How many triplets it takes to contradict a format, and the share of them that are looked at.
+ENOUGH, BEST = 20, 0.1
+# Another reading is taken if this share of the triplets are classes under it, and so many times the
+# share under the format's own; it is in doubt from so many times on.
+LEAST, CLEAR, DOUBTFUL = 0.5, 3.0, 1.5
+
+
+class TripletNumbers(NamedTuple):
+    """How triplets are numbered.
+
+    Parameters
+    ----------
+    of : {"verb", "class"}
+        What is numbered.
+    origin : {0, 1}
+        The first number.
+    """
+
+    of: Literal["verb", "class"]
+    origin: int
+
+    def __str__(self) -> str:
+        return f"{'verbs' if self.of == 'verb' else 'HOI classes'} from {self.origin}"
+
+    @property
+    def option(self) -> str:
+        """The option that asks for it."""
+        return f"--{'verbs' if self.of == 'verb' else 'classes'} {self.origin}"
+
+    def classes(self, numbers: IntArray, labels: IntArray, vocabulary: Vocabulary) -> IntArray:
+        """HOI class of each triplet under this reading; -1 for none.
+
+        Parameters
+        ----------
+        numbers : (T,) int array
+            As in the file.
+        labels : (T,) int array
+            Category of the object, -1 where the file does not say.
+        vocabulary : Vocabulary
+            The data set.
+        """
+        count = len(vocabulary.verbs if self.of == "verb" else vocabulary.class_verb)
+        inside = (numbers >= self.origin) & (numbers < self.origin + count)
+        place = np.where(inside, numbers - self.origin, 0)
+        if self.of == "verb":
+            return np.where(inside, vocabulary.class_of[labels, place], -1)
+        fits = inside & ((labels < 0) | (vocabulary.class_object[place] == labels))
+        return np.where(fits, place, -1)
+
+
+READINGS = tuple(TripletNumbers(of, origin) for of in ("verb", "class") for origin in (0, 1))
+
+
+def find_triplet_numbers(
+    file: str,
+    numbers: IntArray,
+    labels: IntArray,
+    score: FloatArray | None,
+    vocabulary: Vocabulary,
+    *,
+    fixed: TripletNumbers,
+    given: Sequence[TripletNumbers] = (),
+) -> tuple[TripletNumbers, tuple[str, ...]]:
+    """Determine how a file numbers its triplets.
+
+    The format's own reading counts unless the file contradicts it.
+
+    Parameters
+    ----------
+    file : str
+        The file, for messages.
+    numbers, labels : (T,) int array
+        Number of each triplet, and the category of its object; -1 where the file does not say.
+    score : (T,) float64 array or None
+        Ranking scores: only the best predictions are evidence.
+    vocabulary : Vocabulary
+        The data set.
+    fixed : TripletNumbers
+        The reading of the format.
+    given : sequence of TripletNumbers
+        The readings that the user allows; empty for all.
+
+    Returns
+    -------
+    reading : TripletNumbers
+        How triplets are numbered.
+    notes : tuple of str
+        What was found, if it is not the reading of the format.
+
+    Raises
+    ------
+    InputError
+        If the triplets contradict the format without showing another reading clearly.
+    """
+    if len(given) == 1:
+        return given[0], ()
+    best = _best(score, len(numbers))
+    shares = {
+        reading: _share(reading.classes(numbers[best], labels[best], vocabulary) >= 0)
+        for reading in given or READINGS
+        # Without categories every number is a verb of something.
+        if reading.of == "class" or fixed.of == "verb"
+    }
+    own = shares.setdefault(fixed, 0.0)
+    other = max(shares, key=lambda reading: shares[reading])
+    # Ties go to the format.
+    if len(numbers) < ENOUGH or shares[other] <= own * DOUBTFUL:
+        return fixed, ()
+    if shares[other] >= LEAST and shares[other] >= own * CLEAR:
+        return other, (
+            f"{file}: triplets are numbered as {other}: {_percent(shares[other])} of the best are "
+            f"HOI classes of {vocabulary.name}, as {fixed} {_percent(own)} are",
+        )
+    raise InputError(
+        f"{file}: cannot determine how triplets are numbered: as {fixed}, {_percent(own)} of the "
+        f"best are HOI classes of {vocabulary.name}, as {other}, {_percent(shares[other])} are; "
+        f"give {fixed.option} or {other.option}"
+    )
+
+
+def readings(verbs: int | None, classes: int | None) -> tuple[TripletNumbers, ...]:
+    """Return the readings that the options of the user leave; empty for all."""
+    wanted: Iterable[TripletNumbers] = (
+        TripletNumbers(of, origin)
+        for of, origin in (("verb", verbs), ("class", classes))
+        if origin is not None
+    )
+    return tuple(wanted)
+
+
+def _best(score: FloatArray | None, count: int) -> BoolArray | slice:
+    """Choose the triplets that are evidence: all without scores, else the best."""
+    if score is None or count <= ENOUGH:
+        return slice(None)
+    kept = max(ENOUGH, int(BEST * count))
+    return np.asarray(score >= np.partition(score, count - kept)[count - kept])
+
+
+def _share(fits: BoolArray) -> float:
+    return float(fits.mean()) if len(fits) else 1.0
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f} %"
