@@ -38,7 +38,7 @@ HOW_TO_GET = {
 VARIABLE = "DIAGHOI_DATA"
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class LocatedFile:
     """An annotation file that was found in a folder.
 

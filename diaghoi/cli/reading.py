@@ -9,14 +9,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from diaghoi.cli.locate import find_annotations, in_folder
+from diaghoi.cli.locate import LocatedFile, find_annotations, in_folder
 from diaghoi.cli.progress import Progress
 from diaghoi.comparison.results import refuse_result
 from diaghoi.data.scenes import Scenes, SceneSource
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.diagnosis.plausibility import plausibility_warnings
 from diaghoi.exceptions import InputError
-from diaghoi.formats import open_annotations, open_predictions
+from diaghoi.formats import open_annotations, open_both
 from diaghoi.formats.datasets import vocabulary as vocabulary_named
 
 
@@ -108,28 +108,33 @@ class InputFiles:
             If they cannot be read or found.
         """
         bar.start("reading predictions")
-        found = self._predictions()
+        found, own = self._predictions()
         vocabulary = found.vocabulary
-        if self.annotations is None:
-            located = find_annotations(vocabulary)
-        else:
+        if self.annotations is not None:
             located = in_folder(self.annotations, vocabulary)
+        elif own is not None:
+            located = LocatedFile(self.predictions, [f"annotations: those in {self.predictions}"])
+        else:
+            located = find_annotations(vocabulary)
         check([*self.inputs, located.path])
         bar.start("reading annotations")
-        truth = self._annotations(located.path, vocabulary)
+        if own is None or located.path != self.predictions:
+            truth = self._annotations(located.path, vocabulary)
+        else:
+            truth = own
         if np.array_equal(truth.names, found.names):
             found = found.with_names(truth.names)  # keep the names in memory only once
         files = [self.predictions, located.path, *([] if self.pairs is None else [self.pairs])]
         return Inputs(truth, found, files, [*located.notes, *plausibility_warnings(truth, found)])
 
-    def _predictions(self) -> SceneSource:
+    def _predictions(self) -> tuple[SceneSource, SceneSource | None]:
         choices: dict[str, Any] = {
             "format": self.format,
             "origin": self.origin,
             "objects": self.objects,
         }
         try:
-            return open_predictions(
+            return open_both(
                 self.predictions,
                 pairs=self.pairs,
                 dataset=self.vocabulary if self.dataset else None,

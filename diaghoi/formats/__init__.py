@@ -10,6 +10,7 @@ from diaghoi.formats.dense_arrays import write_dense_arrays
 from diaghoi.formats.pair_lists import write_pair_lists
 from diaghoi.formats.reading import (
     open_annotations,
+    open_both,
     open_predictions,
     read,
     read_annotations,
@@ -25,6 +26,7 @@ __all__ = [
     "Reading",
     "Recognised",
     "open_annotations",
+    "open_both",
     "open_predictions",
     "read",
     "read_annotations",

@@ -44,45 +44,33 @@ def read(path: _Path, **reading: Unpack[Reading]) -> tuple[Recognised, Scenes]:
     InputError
         For invalid content or options; the message names file, image, field and value.
     """
-    recognised, source = _open(path, reading)
+    with collector_off():
+        recognised, source = _open(load(path).predictions, reading)
     return recognised, source.load()
 
 
-def _open(path: _Path, reading: Reading) -> tuple[Recognised, SceneSource]:
-    """Like :func:`read`, but leave in the file what can be read on demand."""
+def _open(content: Content, reading: Reading) -> tuple[Recognised, SceneSource]:
+    """Read what was loaded, but leave in the file what can be read on demand."""
+    _check_values(reading)
     dataset, format = reading.get("dataset"), reading.get("format")
-    origin, top = reading.get("origin"), reading.get("top")
     given = vocabulary(dataset) if isinstance(dataset, str) else dataset
-    for option, first, what in (
-        ("--origin", origin, "boxes"),
-        ("--verbs", reading.get("verbs"), "verbs"),
-        ("--classes", reading.get("classes"), "HOI classes"),
-    ):
-        if first not in (None, 0, 1):
-            raise InputError(f"{option} {first}: {what} are counted from 0 or from 1")
-    if top is not None and top < 1:
-        raise InputError(f"--top {top}: the number of triplets of an image must be at least 1")
+    chosen, kind = matching(content) if format is None else forced(content, format)
+    chosen_vocabulary = vocabulary_of(content, chosen, given)
     image_id = reading.get("image_id")
-    with collector_off():
-        content = load(path)
-        chosen, kind = matching(content) if format is None else forced(content, format)
-        chosen_vocabulary = vocabulary_of(content, chosen, given)
-        options = Options(
-            vocabulary=chosen_vocabulary,
-            origin=origin,
-            objects=reading.get("objects"),
-            verbs=reading.get("verbs"),
-            classes=reading.get("classes"),
-            top=top,
-            instances=reading.get("instances"),
-            ids=reading.get("ids"),
-            image_id=None if image_id is None else str(image_id),
-        )
-        _check_options(content, chosen, options)
-        scenes = chosen.read(content, kind, options)
-        recognised = described(content, chosen, kind, chosen_vocabulary)
-        del content  # free millions of small objects before the next file is read
-    return recognised, scenes
+    options = Options(
+        vocabulary=chosen_vocabulary,
+        origin=reading.get("origin"),
+        objects=reading.get("objects"),
+        verbs=reading.get("verbs"),
+        classes=reading.get("classes"),
+        top=reading.get("top"),
+        instances=reading.get("instances"),
+        ids=reading.get("ids"),
+        image_id=None if image_id is None else str(image_id),
+    )
+    _check_options(content, chosen, options)
+    scenes = chosen.read(content, kind, options)
+    return described(content, chosen, kind, chosen_vocabulary), scenes
 
 
 def read_annotations(path: _Path, **reading: Unpack[Reading]) -> Scenes:
@@ -114,7 +102,14 @@ def open_annotations(path: _Path, **reading: Unpack[Reading]) -> SceneSource:
     Parameters and errors are those of :func:`read_annotations`; errors in the values of a file may
     be raised later, when they are read.
     """
-    found, scenes = _open(path, reading)
+    with collector_off():
+        content = load(path)
+        found, scenes = _open(content.annotations or content, reading)
+        del content  # free millions of small objects before the next file is read
+    return _annotations(found, scenes)
+
+
+def _annotations(found: Recognised, scenes: SceneSource) -> SceneSource:
     if len(scenes) == 0:
         raise InputError(f"{scenes.source}: no images; annotations are needed")
     _expect("annotations", found, scenes)
@@ -158,8 +153,47 @@ def open_predictions(
     those of :func:`read_predictions`; errors in the values of a file may be raised later, when they
     are read.
     """
-    found, scenes = _open(path, reading)
-    _expect("predictions", found, scenes)
+    return open_both(path, pairs=pairs, annotated=False, **reading)[0]
+
+
+def open_both(
+    path: _Path, *, pairs: _Path | None = None, annotated: bool = True, **reading: Unpack[Reading]
+) -> tuple[SceneSource, SceneSource | None]:
+    """Open predictions, and the annotations where the same file holds them.
+
+    Parameters
+    ----------
+    path, pairs, **reading
+        As for :func:`open_predictions`.
+    annotated : bool
+        Whether annotations are wanted.
+
+    Returns
+    -------
+    predictions : Scenes or another source of them
+        As of :func:`open_predictions`.
+    annotations : Scenes or another source of them, or None
+        None where the file holds none.
+
+    Raises
+    ------
+    InputError
+        As by :func:`open_predictions` and :func:`open_annotations`.
+    """
+    with collector_off():
+        content = load(path)
+        found, predictions = _open(content.predictions, reading)
+        _expect("predictions", found, predictions)
+        annotations = None
+        if annotated and content.annotations is not None:
+            also: Reading = {"dataset": predictions.vocabulary, "origin": reading.get("origin")}
+            annotations = _annotations(*_open(content.annotations, also))
+        del content  # free millions of small objects before the next file is read
+    return _with_pairs(predictions, pairs, reading), annotations
+
+
+def _with_pairs(scenes: SceneSource, pairs: _Path | None, reading: Reading) -> SceneSource:
+    """Add the pairs of another file."""
     if pairs is None:
         return scenes
     objects = reading.get("objects")
@@ -202,3 +236,17 @@ def _check_options(content: Content, chosen: Format, options: Options) -> None:
                 f"{content.file}: {option} is for {owner.title}, but this file is in the format "
                 f"{chosen.name}; leave it out"
             )
+
+
+def _check_values(reading: Reading) -> None:
+    """Refuse values that no format has."""
+    for option, first, what in (
+        ("--origin", reading.get("origin"), "boxes"),
+        ("--verbs", reading.get("verbs"), "verbs"),
+        ("--classes", reading.get("classes"), "HOI classes"),
+    ):
+        if first not in (None, 0, 1):
+            raise InputError(f"{option} {first}: {what} are counted from 0 or from 1")
+    top = reading.get("top")
+    if top is not None and top < 1:
+        raise InputError(f"--top {top}: the number of triplets of an image must be at least 1")

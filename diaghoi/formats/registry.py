@@ -7,7 +7,15 @@ from collections.abc import Sequence
 
 from diaghoi.data.vocabulary import VOCABULARIES, Vocabulary
 from diaghoi.exceptions import InputError, close_matches, some_of
-from diaghoi.formats import columnar, dense_arrays, open_vocabulary, pair_lists, swig, triplet_lists
+from diaghoi.formats import (
+    columnar,
+    dense_arrays,
+    gen_vlkt,
+    open_vocabulary,
+    pair_lists,
+    swig,
+    triplet_lists,
+)
 from diaghoi.formats.base import Format, Kind, Recognised
 from diaghoi.formats.containers.content import Content, load
 from diaghoi.formats.containers.pickles import collector_off
@@ -22,6 +30,7 @@ FORMATS: dict[str, Format] = {
     module.FORMAT.name: module.FORMAT
     for module in (
         columnar,
+        gen_vlkt,
         triplet_lists,
         pair_lists,
         dense_arrays,
@@ -58,7 +67,7 @@ def recognise(path: str | os.PathLike[str]) -> Recognised:
         For a damaged file or an unknown format.
     """
     with collector_off():
-        content = load(path)
+        content = load(path).predictions
         chosen, kind = matching(content)
         return described(content, chosen, kind, vocabulary_of(content, chosen, None))
 

@@ -16,8 +16,9 @@ from diaghoi.data.arrays.types import BoolArray, FloatArray, IntArray
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.exceptions import InputError
 
-# How many triplets it takes to contradict a format, and the share of them that are looked at.
-ENOUGH, BEST = 20, 0.1
+# How many triplets it takes to contradict a format clearly, and to bring it into doubt; the share of
+# predictions that are looked at.
+FEW, ENOUGH, BEST = 5, 20, 0.1
 # Another reading is taken if this share of the triplets are classes under it, and so many times the
 # share under the format's own; it is in doubt from so many times on.
 LEAST, CLEAR, DOUBTFUL = 0.5, 3.0, 1.5
@@ -122,13 +123,15 @@ def find_triplet_numbers(
     own = shares.setdefault(fixed, 0.0)
     other = max(shares, key=lambda reading: shares[reading])
     # Ties go to the format.
-    if len(numbers) < ENOUGH or shares[other] <= own * DOUBTFUL:
+    if len(numbers) < FEW or shares[other] <= own * DOUBTFUL:
         return fixed, ()
     if shares[other] >= LEAST and shares[other] >= own * CLEAR:
         return other, (
             f"{file}: triplets are numbered as {other}: {_percent(shares[other])} of the best are "
             f"HOI classes of {vocabulary.name}, as {fixed} {_percent(own)} are",
         )
+    if len(numbers) < ENOUGH:
+        return fixed, ()
     raise InputError(
         f"{file}: cannot determine how triplets are numbered: as {fixed}, {_percent(own)} of the "
         f"best are HOI classes of {vocabulary.name}, as {other}, {_percent(shares[other])} are; "

@@ -7,7 +7,7 @@ import os
 import re
 import sys
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -24,6 +24,8 @@ SMALL = 1 << 20
 # A JSON text with more lists than this is a memory bomb: "[]," takes three bytes in the file, and
 # an empty list takes 56 in Python.
 _BYTES_PER_LIST = 6
+# Keys of files that hold predictions and annotations.
+_PREDICTIONS, _ANNOTATIONS = "preds", "gts"
 _DETECTIONS = re.compile(r"detections_(\d+)\.mat")
 _OTHERS = (
     (b"\x1f\x8b", "compressed with gzip; uncompress it first"),
@@ -84,6 +86,28 @@ class Content:
         if isinstance(self.value, list | tuple) and self.value and isinstance(self.value[0], dict):
             return self.value[0]
         return {}
+
+    @property
+    def predictions(self) -> Content:
+        """The predictions of a file that also holds its annotations; else all of it."""
+        if self.annotations is None and not self._wraps(_PREDICTIONS):
+            return self
+        rest = {key: part for key, part in self.value.items() if key != _ANNOTATIONS}
+        return replace(self, value=rest.get(_PREDICTIONS, rest))
+
+    @property
+    def annotations(self) -> Content | None:
+        """The annotations that a file holds beside its predictions, None where there are none."""
+        if not self._wraps(_ANNOTATIONS):
+            return None
+        return replace(self, value=self.value[_ANNOTATIONS])
+
+    def _wraps(self, key: str) -> bool:
+        return (
+            isinstance(self.value, dict)
+            and key in self.value
+            and isinstance(self.value[key], list | tuple | dict)
+        )
 
 
 def load(path: str | os.PathLike[str]) -> Content:
