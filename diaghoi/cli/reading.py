@@ -12,6 +12,7 @@ import numpy as np
 from diaghoi.cli.locate import LocatedFile, find_annotations, in_folder
 from diaghoi.cli.progress import Progress
 from diaghoi.comparison.results import refuse_result
+from diaghoi.data.joining import named_alike
 from diaghoi.data.scenes import Scenes, SceneSource
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.diagnosis.plausibility import plausibility_warnings
@@ -122,6 +123,7 @@ class InputFiles:
             truth = self._annotations(located.path, vocabulary)
         else:
             truth = own
+        found = named_alike(truth, found)
         if np.array_equal(truth.names, found.names):
             found = found.with_names(truth.names)  # keep the names in memory only once
         files = [self.predictions, located.path, *([] if self.pairs is None else [self.pairs])]

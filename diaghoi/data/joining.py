@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+from pathlib import PurePath
 from typing import overload
 
 import numpy as np
@@ -10,6 +12,9 @@ import numpy as np
 from diaghoi.data.arrays.types import BoolArray
 from diaghoi.data.scenes import Scenes, SceneSource, Source
 from diaghoi.exceptions import InputError
+
+# The number of an image at the end of its name, before the ending of the file.
+_TRAILING = re.compile(r"(\d+)(?:\.\w+)?$")
 
 
 @overload
@@ -24,7 +29,8 @@ def join(annotations: SceneSource, predictions: Source) -> tuple[SceneSource, So
     """Bring annotations and predictions to one common list of images.
 
     The images of the predictions come first, in their order, then the annotated images without
-    predictions. Images are joined by name; where a file has no names, by position.
+    predictions. Images are joined by name, as :func:`named_alike` does; where a file has no names,
+    by position.
 
     Returns
     -------
@@ -38,6 +44,7 @@ def join(annotations: SceneSource, predictions: Source) -> tuple[SceneSource, So
     InputError
         Where no image is shared, or images without names differ in number.
     """
+    predictions = named_alike(annotations, predictions)
     if not (annotations.named and predictions.named):
         if len(annotations) != len(predictions):
             raise InputError(
@@ -73,6 +80,45 @@ def join(annotations: SceneSource, predictions: Source) -> tuple[SceneSource, So
         predictions.with_names(everything),
         Joined(annotated=both >= 0, predicted=predicted),
     )
+
+
+def named_alike(annotations: SceneSource, predictions: Source) -> Source:
+    """Rename predicted images that are named by the stem or the number of the annotated names.
+
+    Code bases call ``HICO_test2015_00000683.jpg`` also ``HICO_test2015_00000683`` or 683. Nothing
+    is renamed if the files share a name, or if two images would get the same one.
+
+    Parameters
+    ----------
+    annotations, predictions : Scenes or other source of scenes
+        With their own names.
+
+    Returns
+    -------
+    Scenes or other source of scenes
+        The predictions.
+    """
+    theirs, mine = annotations.names.tolist(), predictions.names.tolist()
+    if not (mine and theirs) or not (annotations.named and predictions.named):
+        return predictions
+    if not set(mine).isdisjoint(theirs):
+        return predictions
+    for short in (_stem, _number):
+        full = {short(name): name for name in theirs}
+        names = [full.get(short(name), name) for name in mine]
+        unique = len(full) == len(theirs) and len(set(names)) == len(names)
+        if None not in full and unique and names != mine:
+            return predictions.with_names(np.array(names, dtype=np.str_))
+    return predictions
+
+
+def _stem(name: str) -> str | None:
+    return PurePath(name).stem
+
+
+def _number(name: str) -> str | None:
+    found = _TRAILING.search(name)
+    return found[1].lstrip("0") if found else None
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -17,19 +17,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from diaghoi.data.arrays.distinct import distinct, distinct_boxes
 from diaghoi.data.arrays.types import FloatArray
 from diaghoi.data.scenes import Scenes
 from diaghoi.exceptions import InputError, close_matches, some_of
 from diaghoi.formats.base import Format, Kind, Options
 from diaghoi.formats.columns.checks import Rows, check_boxes, check_scores, names_array, shown
 from diaghoi.formats.columns.records import RecordTable
+from diaghoi.formats.columns.repeated import from_repeated
 from diaghoi.formats.containers.content import Content
 
 if TYPE_CHECKING:
     from diaghoi.data.vocabulary import Vocabulary
     from diaghoi.language.lexicon import Lexicon
-    from diaghoi.language.open_vocabulary import NumberedWords
 
 _KEYS = ("image", "human_box", "object_box", "verb", "object", "text", "score")
 # Keys with the same meaning in other files; those of this format come first.
@@ -61,7 +60,18 @@ def _read(content: Content, kind: Kind, options: Options) -> Scenes:
     score = check_scores(rows, table.numbers("score"), "score") if table.has("score") else None
     verbs, objects, notes = _phrases(rows, grouped, load_lexicon(), options.vocabulary)
     words = number_words(options.vocabulary, verbs, objects, load_lexicon())
-    return _scenes(rows, human, object_box, words, score, notes)
+    return from_repeated(
+        words.vocabulary,
+        names=names_array(rows.file, rows.names),
+        image=rows.image,
+        human=human,
+        object_box=object_box,
+        category=words.object,
+        verb=words.verb,
+        score=score,
+        source=rows.file,
+        notes=notes,
+    )
 
 
 def _by_image(file: str, value: Sequence[Any]) -> tuple[list[list[dict[str, Any]]], list[str]]:
@@ -135,36 +145,6 @@ def _text(rows: Rows, number: int, line: dict[str, Any], key: str) -> str:
             raise rows.error(number, "", f"the key {key!r} is missing{close_matches(key, line)}")
         raise rows.error(number, key, f"{shown(value)} is not a word; give a string")
     return value
-
-
-def _scenes(
-    rows: Rows,
-    human: FloatArray,
-    object_box: FloatArray,
-    words: NumberedWords,
-    score: FloatArray | None,
-    notes: tuple[str, ...],
-) -> Scenes:
-    """Merge equal boxes of an image, and equal pairs of boxes."""
-    label = np.stack([np.full_like(words.object, words.vocabulary.person), words.object], axis=1)
-    label, xyxy = label.reshape(-1), np.stack([human, object_box], axis=1).reshape(-1, 4)
-    image = np.repeat(rows.image, 2)
-    first, box = distinct_boxes(image, label, xyxy)
-    used, pair = distinct(box[0::2] * np.int64(max(len(first), 1)) + box[1::2])
-    return Scenes(
-        vocabulary=words.vocabulary,
-        names=names_array(rows.file, rows.names),
-        box_image=image[first],
-        box_xyxy=xyxy[first],
-        box_label=label[first],
-        pair_human=box[0::2][used],
-        pair_object=box[1::2][used],
-        triplet_pair=pair,
-        triplet_verb=words.verb,
-        triplet_score=score,
-        source=rows.file,
-        notes=notes,
-    )
 
 
 FORMAT = Format(

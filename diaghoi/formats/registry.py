@@ -8,9 +8,12 @@ from collections.abc import Sequence
 from diaghoi.data.vocabulary import VOCABULARIES, Vocabulary
 from diaghoi.exceptions import InputError, close_matches, some_of
 from diaghoi.formats import (
+    cmd_se,
     columnar,
     dense_arrays,
     gen_vlkt,
+    hoi_transformer,
+    hoidet,
     open_vocabulary,
     pair_lists,
     swig,
@@ -41,6 +44,9 @@ FORMATS: dict[str, Format] = {
         vcoco_annotations,
         vcoco_results,
         swig,
+        hoi_transformer,
+        hoidet,
+        cmd_se,
         open_vocabulary,
     )
 }

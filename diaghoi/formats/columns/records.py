@@ -126,6 +126,9 @@ class RecordTable:
     lists: Sequence[Sequence[Any]]
     rows: Rows
 
+    def __iter__(self) -> Iterator[Any]:
+        return self._all()
+
     def has(self, key: str) -> bool:
         """Whether any row has this column; then all rows must have it."""
         first: Any = next(self._all(), {})

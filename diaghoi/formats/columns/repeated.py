@@ -10,6 +10,14 @@ from diaghoi.data.scenes import Scenes
 from diaghoi.data.vocabulary import Vocabulary
 
 
+def parts_of_classes(vocabulary: Vocabulary, hoi: IntArray) -> dict[str, IntArray]:
+    """Object category and verb of HOI classes, as :func:`from_repeated` takes them."""
+    return {
+        "category": vocabulary.class_object[hoi].astype(np.int64),
+        "verb": vocabulary.class_verb[hoi].astype(np.int64),
+    }
+
+
 def from_repeated(
     vocabulary: Vocabulary,
     *,
@@ -18,8 +26,11 @@ def from_repeated(
     image: IntArray,
     human: FloatArray,
     object_box: FloatArray,
-    hoi: IntArray,
+    category: IntArray,
+    verb: IntArray,
     score: FloatArray | None = None,
+    action_score: FloatArray | None = None,
+    merged: bool = True,
     source: str,
     notes: tuple[str, ...] = (),
 ) -> Scenes:
@@ -37,10 +48,12 @@ def from_repeated(
         Image of each triplet, ascending.
     human, object_box : (T, 4) float64 array
         Its boxes, counted from zero.
-    hoi : (T,) int array
-        Its HOI class.
-    score : (T,) float64 array or None
-        Its score.
+    category, verb : (T,) int array
+        Category of its object, and its verb.
+    score, action_score : (T,) float64 array or None
+        Its score, and that of the verb alone.
+    merged : bool
+        False where each triplet is the pair of a query of its own, even with equal boxes.
     source : str
         The file.
     notes : tuple of str
@@ -50,15 +63,19 @@ def from_repeated(
     -------
     Scenes
         Boxes with the same coordinates and category in one image are one box; pairs are the
-        distinct pairs of distinct boxes, in the order of first use.
+        distinct pairs of distinct boxes, in the order of first use. If not merged, each triplet has
+        its own two boxes.
     """
     # Interleave human and object, so that the boxes keep their order in the file.
-    category = vocabulary.class_object[hoi].astype(np.int64)
     label = np.stack([np.full_like(category, vocabulary.person), category], axis=1).reshape(-1)
     xyxy = np.stack([human, object_box], axis=1).reshape(-1, 4)
     image_of_box = np.repeat(image, 2)
-    first, box = distinct_boxes(image_of_box, label, xyxy)
-    used, pair = distinct(box[0::2] * np.int64(max(len(first), 1)) + box[1::2])
+    if merged:
+        first, box = distinct_boxes(image_of_box, label, xyxy)
+        used, pair = distinct(box[0::2] * np.int64(max(len(first), 1)) + box[1::2])
+    else:
+        first = box = np.arange(len(label))
+        used = pair = np.arange(len(image))
     return Scenes(
         vocabulary=vocabulary,
         names=names,
@@ -69,8 +86,9 @@ def from_repeated(
         pair_human=box[0::2][used],
         pair_object=box[1::2][used],
         triplet_pair=pair,
-        triplet_verb=vocabulary.class_verb[hoi].astype(np.int64),
+        triplet_verb=verb,
         triplet_score=score,
+        triplet_action_score=action_score,
         source=source,
         notes=notes,
     )

@@ -16,8 +16,8 @@ from diaghoi.data.arrays.types import BoolArray, FloatArray, IntArray
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.exceptions import InputError
 
-# How many triplets it takes to contradict a format clearly, and to bring it into doubt; the share of
-# predictions that are looked at.
+# How many triplets it takes to contradict a format clearly, and to bring it into doubt; the share
+# of predictions that are looked at.
 FEW, ENOUGH, BEST = 5, 20, 0.1
 # Another reading is taken if this share of the triplets are classes under it, and so many times the
 # share under the format's own; it is in doubt from so many times on.
