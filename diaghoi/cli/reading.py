@@ -17,7 +17,8 @@ from diaghoi.data.scenes import Scenes, SceneSource
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.diagnosis.plausibility import plausibility_warnings
 from diaghoi.exceptions import InputError
-from diaghoi.formats import open_annotations, open_both
+from diaghoi.formats import open_annotations, open_both, recognise
+from diaghoi.formats.base import UnclearDataSetError
 from diaghoi.formats.datasets import vocabulary as vocabulary_named
 
 
@@ -130,6 +131,14 @@ class InputFiles:
         return Inputs(truth, found, files, [*located.notes, *plausibility_warnings(truth, found)])
 
     def _predictions(self) -> tuple[SceneSource, SceneSource | None]:
+        try:
+            return self._opened(self.vocabulary if self.dataset else None)
+        except UnclearDataSetError:
+            if self.annotations is None or self.annotations.is_dir():
+                raise
+            return self._opened(vocabulary_named(recognise(self.annotations).dataset))
+
+    def _opened(self, dataset: Vocabulary | None) -> tuple[SceneSource, SceneSource | None]:
         choices: dict[str, Any] = {
             "format": self.format,
             "origin": self.origin,
@@ -139,7 +148,7 @@ class InputFiles:
             return open_both(
                 self.predictions,
                 pairs=self.pairs,
-                dataset=self.vocabulary if self.dataset else None,
+                dataset=dataset,
                 image_id=self.image_id,
                 top=self.top,
                 **choices,

@@ -15,9 +15,14 @@ import numpy as np
 from diaghoi.data.arrays.types import FloatArray
 from diaghoi.data.scenes import SceneSource
 from diaghoi.data.vocabulary import Vocabulary
+from diaghoi.exceptions import InputError
 from diaghoi.formats.containers.content import Content
 
 Kind = Literal["annotations", "predictions", "pairs"]
+
+
+class UnclearDataSetError(InputError):
+    """A file that several data sets may have written; ``--dataset`` or its annotations decide."""
 
 
 class Reading(TypedDict, total=False):
@@ -119,6 +124,9 @@ class Format:
         ``(content, kind, options) -> Scenes``, or a source of scenes that is read on demand.
     dataset : callable
         ``content -> data set``, or None if the content does not show it.
+    either : callable
+        ``content -> data sets``: which may have written a file that does not show it; empty where
+        such a file is HICO-DET's.
     single : bool
         Whether the format belongs to that data set only; others also hold described data sets.
     """
@@ -130,6 +138,7 @@ class Format:
     recognise: Callable[[Content], Kind | None]
     read: Callable[[Content, Kind, Options], SceneSource]
     dataset: Callable[[Content], str | None] = lambda content: None
+    either: Callable[[Content], tuple[str, ...]] = lambda content: ()
     single: bool = False
 
 

@@ -158,9 +158,7 @@ def _numbers(content: Content, key: Any, field: str, part: Any, width: int) -> F
         if values.shape != shape:
             raise ValueError
     except (TypeError, ValueError, OverflowError):
-        wanted = (
-            f"{width} numbers per row, for both boxes" if width else "numbers"
-        )
+        wanted = f"{width} numbers per row, for both boxes" if width else "numbers"
         raise _error(content, key, field, f"{shown(part)}; give {wanted}") from None
     return values
 

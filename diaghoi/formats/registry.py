@@ -19,11 +19,11 @@ from diaghoi.formats import (
     swig,
     triplet_lists,
 )
-from diaghoi.formats.base import Format, Kind, Recognised
+from diaghoi.formats.base import Format, Kind, Recognised, UnclearDataSetError
 from diaghoi.formats.containers.content import Content, load
 from diaghoi.formats.containers.pickles import collector_off
 from diaghoi.formats.datasets import vocabulary
-from diaghoi.formats.hico_det import anno_bbox, cdn_json
+from diaghoi.formats.hico_det import anno_bbox, cdn_json, converted
 from diaghoi.formats.hico_det import detections as hico_detections
 from diaghoi.formats.hico_det import instances as hico_instances
 from diaghoi.formats.v_coco import annotations as vcoco_annotations
@@ -37,6 +37,7 @@ FORMATS: dict[str, Format] = {
         triplet_lists,
         pair_lists,
         dense_arrays,
+        converted,
         hico_detections,
         hico_instances,
         cdn_json,
@@ -104,6 +105,12 @@ def vocabulary_of(content: Content, chosen: Format, given: Vocabulary | None) ->
                 f"{content.file}: is for the data set {found!r:.40}, which is not known; known: "
                 f"{', '.join(VOCABULARIES)}; give the description of any other with --dataset "
                 "FILE.toml"
+            )
+        either = () if found else chosen.either(content)
+        if either:
+            raise UnclearDataSetError(
+                f"{content.file}: may be for {' or '.join(either)}: both have its HOI classes; "
+                f"give --dataset {' or --dataset '.join(either)}"
             )
         return vocabulary(found or DEFAULT)
     if found is not None and found != given.name and (given.known or chosen.single):

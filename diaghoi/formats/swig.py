@@ -1,12 +1,13 @@
-"""SWIG-HOI's annotations, and the predictions that its evaluator takes.
+"""SWIG-HOI's annotations, and predictions by image, as its evaluator and that of CMD-SE take them.
 
 Annotations are a list of one dict per image: ``img_id`` (or ``file_name``), ``box_annotations``
 (``{bbox, category_id}``) and ``hoi_annotations`` (``{subject_id, object_id, action_id}``), where
 subject and object count the boxes of the image; optionally ``width`` and ``height``. Predictions
 are ``{image: [[HOI id, score, 8 box numbers], ...]}``, the human box first; where an image is named
-by a number, it is the same name as a string. Objects, verbs and HOI ids count from zero, boxes are
-xyxy. There is no score of the verb alone. In predictions, boxes with the same coordinates and
-category in one image are one box.
+by a number, it is the same name as a string. CMD-SE and INP-CC also write such predictions for
+HICO-DET, with its 600 HOI classes: images named by numbers may be of either. Objects, verbs and HOI
+ids count from zero, boxes are xyxy. There is no score of the verb alone. In predictions, boxes with
+the same coordinates and category in one image are one box.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import numpy.typing as npt
 
 from diaghoi.data.arrays.types import FloatArray
 from diaghoi.data.scenes import Scenes
+from diaghoi.data.vocabulary import hico_det
 from diaghoi.exceptions import InputError
 from diaghoi.formats.base import Format, Kind, Options
 from diaghoi.formats.columns.checks import (
@@ -57,6 +59,23 @@ def _is_rows(value: dict[Any, Any]) -> bool:
 
 def _is_list(value: Any) -> bool:
     return isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and value.ndim > 0)
+
+
+def _dataset(content: Content) -> str | None:
+    names = list(content.value) if isinstance(content.value, dict) else []
+    if names and str(names[0]).startswith("HICO_"):
+        return "hico-det"
+    return None if _is_either(content) else "swig-hoi"
+
+
+def _is_either(content: Content) -> bool:
+    """Whether images of either data set may have these numbers and HOI classes."""
+    value = content.value
+    if not isinstance(value, dict) or not all(str(name).isdigit() for name in value):
+        return False
+    rows = chain.from_iterable(rows for rows in value.values() if _is_list(rows))
+    first = (row[0] for row in rows if _is_list(row) and len(row) == _ROW)
+    return not any(isinstance(hoi, int | float) and hoi >= len(hico_det()) for hoi in first)
 
 
 def _read(content: Content, kind: Kind, options: Options) -> Scenes:
@@ -178,10 +197,11 @@ def _classes(given: FloatArray, rows: Rows, count: int) -> npt.NDArray[np.int64]
 
 FORMAT = Format(
     name="swig-hoi",
-    title="SWIG-HOI's annotations, and predictions for its evaluator",
+    title="SWIG-HOI's annotations, and predictions by image (SWIG-HOI, CMD-SE)",
     kinds=("annotations", "predictions"),
     keys=_KEYS,
     recognise=_recognise,
     read=_read,
-    dataset=lambda content: "swig-hoi",
+    dataset=_dataset,
+    either=lambda content: ("hico-det", "swig-hoi") if _is_either(content) else (),
 )

@@ -38,7 +38,7 @@ def _recognise(content: Content) -> Kind | None:
 def _read(content: Content, kind: Kind, options: Options) -> Scenes:
     vocabulary = options.vocabulary
     files: dict[int, Path] = content.value
-    _check_complete(content.file, files, len(vocabulary.objects))
+    check_complete(content.file, files, len(vocabulary.objects))
     shapes = {number: _shape(path) for number, path in sorted(files.items())}
     images = {number: count for number, (_, count) in shapes.items()}
     if len(set(images.values())) > 1:
@@ -77,7 +77,14 @@ def _read(content: Content, kind: Kind, options: Options) -> Scenes:
     )
 
 
-def _check_complete(folder: str, files: dict[int, Path], objects: int) -> None:
+def check_complete(folder: str, files: dict[int, Path], objects: int) -> None:
+    """Refuse a folder that lacks the file of an object, or has too many.
+
+    Raises
+    ------
+    InputError
+        If so.
+    """
     missing = [f"detections_{n:02d}.mat" for n in range(1, objects + 1) if n not in files]
     if missing:
         raise InputError(
@@ -98,16 +105,34 @@ def _shape(path: Path) -> tuple[int, int]:
     return found.shape[0], found.shape[1]
 
 
+def file_orders(given: str | None) -> dict[str, dict[int, int]]:
+    """Object of each file number, in the orders in which code bases number files.
+
+    Parameters
+    ----------
+    given : str or None
+        The only one that the user allows.
+
+    Raises
+    ------
+    InputError
+        For another numbering.
+    """
+    known = ("coco80", "hico80")
+    if given is not None and given not in known:
+        raise InputError(f"--objects {given}: these files are numbered as coco80 or hico80")
+    return {
+        name: {number + 1: position for number, position in object_numberings()[name].items()}
+        for name in (known if given is None else (given,))
+    }
+
+
 def _numbering(
     folder: str, rows: dict[int, int], vocabulary: Vocabulary, given: str | None
 ) -> dict[int, int]:
     """Map each file to its object, and verify that by the number of HOI classes in the file."""
-    orders = {
-        name: {number + 1: position for number, position in object_numberings()[name].items()}
-        for name in ("coco80", "hico80")
-    }
-    if given is not None and given not in orders:
-        raise InputError(f"--objects {given}: these files are numbered as coco80 or hico80")
+    file_orders(given)
+    orders = file_orders(None)
     expected = np.bincount(vocabulary.class_object, minlength=len(vocabulary.objects))
     wrong = {
         name: next((n for n, count in rows.items() if count != expected[table[n]]), None)
