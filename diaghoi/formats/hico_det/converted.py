@@ -116,7 +116,7 @@ def _classes(
             return classes
         problem = problem or (
             f"{folder}: detections_{bad:02d}.mat: all_boxes: class {tables[bad][:, 9].max():g}, "
-            f"but {vocabulary.objects[order[bad]]!r} has only {len(classes[bad])} HOI classes ({name})"
+            f"but {vocabulary.objects[order[bad]]!r} has {len(classes[bad])} HOI classes ({name})"
         )
     raise InputError(problem)
 
