@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -184,17 +182,3 @@ def test_a_study_that_is_not_there(run, alone) -> None:
     assert done.code == 2
     assert "absent.toml" in done.err
     assert len(done.err.splitlines()) == 1
-
-
-def test_help_loads_no_plots() -> None:
-    code = (
-        "import sys, diaghoi.cli; sys.argv = ['diaghoi', 'figures', '--help']\n"
-        "try: diaghoi.cli.main()\n"
-        "except SystemExit: pass\n"
-        "print('HEAVY', sorted({'matplotlib', 'seaborn', 'pycocotools'} & set(sys.modules)))"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
-    )
-    assert "--column" in done.stdout
-    assert done.stdout.endswith("HEAVY []\n")
