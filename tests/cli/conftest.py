@@ -90,7 +90,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Data:
     """Write a simulated data set and the predictions of a simulated detector."""
     folder = tmp_path_factory.mktemp("data")
     rng = np.random.default_rng(1)
-    truth = simulate.annotations(30, rng)
+    truth = simulate.annotations(12, rng)
     found = simulate.detect(truth, simulate.TWO_STAGE, rng)
     files = Data(*(folder / name for name in ("gt.pkl", "preds.pkl", "pairs.pkl", "preds.npz")))
     write_triplet_lists(files.annotations, truth)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.io import savemat
 
 import diaghoi
 from diaghoi.cli.settings import change_setting
@@ -287,26 +288,38 @@ def test_official_benchmark(run, shared: Path) -> None:
     assert result["max_recall"]["full"] == pytest.approx(expected["default"]["max_recall"], 1e-9)
 
 
-def test_image_labels(run, data, shared: Path, alone: Path) -> None:
-    hico = shared / "data" / "hico_det"
-    # The small data set under the names of images that are labelled.
+@pytest.fixture(scope="module")
+def labels(data, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Label the images of the small data set, under names of HICO, as HICO's anno.mat does."""
+    truth = diaghoi.read_annotations(data.annotations)
+    positive = np.full((len(truth.vocabulary), len(truth)), -1.0)
+    positive[truth.triplet_class, truth.triplet_image] = 1
+    path = tmp_path_factory.mktemp("labels") / "anno.mat"
+    listed = np.array(hico_names(len(truth)), dtype=object)[:, None]
+    savemat(path, {"anno_test": positive, "list_test": listed})
+    return path
+
+
+def hico_names(count: int) -> list[str]:
+    return [f"HICO_test2015_{number:08}.jpg" for number in range(count)]
+
+
+def test_image_labels(run, data, labels: Path, alone: Path) -> None:
     for name, scenes in (
         ("gt.npz", diaghoi.read_annotations(data.annotations)),
         ("preds.npz", diaghoi.read_predictions(data.predictions)),
     ):
-        names = np.array([f"HICO_test2015_{n + 1:08}.jpg" for n in range(len(scenes))])
-        write(alone / name, replace(scenes, names=names))
+        write(alone / name, replace(scenes, names=np.array(hico_names(len(scenes)))))
     words = ("report", "preds.npz", "--annotations", "gt.npz", "--json", "-")
-    given = json.loads(run(*words, "--image-labels", hico / "anno.mat").out)
+    given = json.loads(run(*words, "--image-labels", labels).out)
     assert given["official"]["known_object"]["source"] == "image labels"
-    assert run("config", "set", "hico-det.image-labels", hico / "anno.mat").code == 0
+    assert run("config", "set", "hico-det.image-labels", labels).code == 0
     from_settings = json.loads(run(*words).out)
     assert from_settings["official"] == given["official"]
-    assert from_settings["notes"][0] == f"image labels: {hico / 'anno.mat'}, from the settings"
+    assert from_settings["notes"][0] == f"image labels: {labels}, from the settings"
 
 
-def test_image_labels_of_the_settings_that_do_not_fit(run, data, shared: Path) -> None:
-    labels = shared / "data" / "hico_det" / "anno.mat"
+def test_image_labels_of_the_settings_that_do_not_fit(run, data, labels: Path) -> None:
     run("config", "set", "hico-det.image-labels", labels)
     done = run("report", data.predictions, "--annotations", data.annotations, "--json", "-")
     result = json.loads(done.out)
