@@ -7,15 +7,15 @@ import os
 import pickle
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from support.commands import Outcome, alone_in, call, outcome
 
-from diaghoi import cli as command_line
 from diaghoi import simulate
 from diaghoi.formats import write, write_pair_lists, write_triplet_lists
 
@@ -24,15 +24,6 @@ BOXES = [
     {"bbox": [30.0, 40.0, 90.0, 95.0], "category_id": 1},
 ]
 RIDE = {"subject_id": 0, "object_id": 1, "category_id": 76}
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What a command leaves: exit code, stdout and stderr."""
-
-    code: int
-    out: str
-    err: str
 
 
 @dataclass(frozen=True)
@@ -46,30 +37,32 @@ class Data:
 
 
 @pytest.fixture(autouse=True)
-def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def alone(tmp_path: Path) -> Iterator[Path]:
     """Run in an empty folder, without the settings and data of whoever runs the tests."""
-    folder = tmp_path / "work"
-    folder.mkdir()
-    monkeypatch.chdir(folder)
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    monkeypatch.delenv("DIAGHOI_DATA", raising=False)
-    monkeypatch.setenv("COLUMNS", "80")
-    return folder
+    with alone_in(tmp_path) as work:
+        yield work
 
 
 @pytest.fixture
-def run(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Callable[..., Outcome]:
+def run(capsys: pytest.CaptureFixture[str]) -> Callable[..., Outcome]:
     """Return a function that runs a command in this process."""
 
     def command(*words: object) -> Outcome:
-        monkeypatch.setattr(sys, "argv", ["diaghoi", *map(str, words)])
         capsys.readouterr()
-        with pytest.raises(SystemExit) as left:
-            command_line.main()
+        code = call(*words)
         captured = capsys.readouterr()
-        return Outcome(int(left.value.code or 0), captured.out, captured.err)
+        return Outcome(code, captured.out, captured.err)
+
+    return command
+
+
+@pytest.fixture(scope="module")
+def run_once(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Outcome]:
+    """Return a function that runs a command, in a folder of its own, for all tests of a module."""
+
+    def command(*words: object) -> Outcome:
+        with alone_in(tmp_path_factory.mktemp("once")):
+            return outcome(*words)
 
     return command
 
@@ -97,7 +90,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Data:
     """Write a simulated data set and the predictions of a simulated detector."""
     folder = tmp_path_factory.mktemp("data")
     rng = np.random.default_rng(1)
-    truth = simulate.annotations(30, rng)
+    truth = simulate.annotations(12, rng)
     found = simulate.detect(truth, simulate.TWO_STAGE, rng)
     files = Data(*(folder / name for name in ("gt.pkl", "preds.pkl", "pairs.pkl", "preds.npz")))
     write_triplet_lists(files.annotations, truth)

@@ -42,7 +42,7 @@ def test_inspect_predictions(run, data) -> None:
     lines = done.out.splitlines()
     assert lines[0] == f"{data.predictions}: predictions"
     assert lines[1].endswith("(triplet-lists, pickle)")
-    assert lines[2] == "  images                   30"
+    assert lines[2] == "  images                   12"
     assert lines[-1] == (
         "Nothing looks wrong in the file itself; --annotations compares it with its annotations."
     )
@@ -93,7 +93,7 @@ def test_inspect_json(run, data, alone: Path) -> None:
         *("file", "kind", "format", "title", "container", "facts", "notes", "warnings")
     ]
     assert found["kind"] == "predictions"
-    assert found["facts"]["images"] == 30
+    assert found["facts"]["images"] == 12
     assert json.loads(run("inspect", data.predictions, "--json", "-").out) == found
 
 
@@ -107,7 +107,7 @@ def test_inspect_shows_notes(run, save, found) -> None:
 def test_convert(run, data, alone: Path) -> None:
     done = run("convert", data.predictions, "p.npz", "--pairs", data.pairs)
     assert done.code == 0
-    assert done.out.startswith("p.npz: 30 images, ")
+    assert done.out.startswith("p.npz: 12 images, ")
     assert run("convert", data.annotations, "gt.npz", "-q").out == ""
     figures = [
         json.loads(run("report", *files, "--label", "x", "--json", "-").out)
@@ -163,7 +163,7 @@ def test_demo_depends_on_its_seed_alone(run, alone: Path) -> None:
 @pytest.mark.slow
 def test_demo_on_given_annotations(run, data, alone: Path) -> None:
     assert run("demo", "--annotations", data.annotations, "-q").code == 0
-    assert json.loads((alone / "demo" / "two_stage.json").read_text())["counts"]["images"] == 30
+    assert json.loads((alone / "demo" / "two_stage.json").read_text())["counts"]["images"] == 12
 
 
 def test_config(run, data, tmp_path: Path) -> None:
@@ -174,7 +174,7 @@ def test_config(run, data, tmp_path: Path) -> None:
     assert run("config", "show").out == empty
     done = run("config", "set", "hico-det.annotations", data.annotations)
     assert (done.code, done.err) == (0, "")
-    assert done.out == f"hico-det.annotations = {data.annotations} (30 annotated images)\n"
+    assert done.out == f"hico-det.annotations = {data.annotations} (12 annotated images)\n"
     assert run("config", "show").out == f"# {file}\nhico-det.annotations = {data.annotations}\n"
     assert run("config", "unset", "hico-det.annotations").code == 0
     assert run("config", "show").out == empty

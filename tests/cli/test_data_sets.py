@@ -33,7 +33,7 @@ numbers = { objects = 1, verbs = 1 }
 classes = "corre_hoia.npy"
 annotations = "test_hoia.json"
 """
-IMAGES = 400
+IMAGES = 120
 MATRIX = "data/hoi_a/corre_hoia.npy"
 CLASSES_OF_HOI_A = {
     "smoke cigarette", "call cellphone", "play (cellphone) cellphone", "eat food", "drink drink",

@@ -91,6 +91,10 @@ def test_a_folder_holds_one_picture_a_case_and_an_index(run, files, alone) -> No
     assert (case["file"], case["picture"], case["image"]) == (picture, "found", "one.jpg")
     assert (case["name"], case["score"], case["object"]) == ("ride bicycle", 0.75, FAR)
     assert case["repair"].startswith("becomes a true positive of ride bicycle, in place of the one")
+    # Without tables there is no similarity.
+    assert (index["similarity"], index["kinds"]) == (None, None)
+    assert (case["similarity"], case["kind"], case["meant"]) == (None, None, None)
+    assert "Similarity" not in case["sentence"]
 
 
 def test_the_index_for_spreadsheets_has_one_number_a_cell(run, files, alone, save, found) -> None:
@@ -227,15 +231,13 @@ def test_one_class_by_name_with_hyphens_or_number(run, files) -> None:
 
 def test_top_and_several_errors(run, data, images) -> None:
     words = ("--annotations", data.annotations, "--images", images, "--pairs", data.pairs)
-    more = ("--error", "duplicate", "--error", "action,association", "--top", 2, "--out", "out")
+    more = ("--error", "duplicate", "--error", "action,association", "--top", 1, "--out", "out")
     done = run("gallery", data.predictions, *words, *more)
     assert re.fullmatch(
-        r"out: 6 cases: duplicate 2 of \d+, action 2 of \d+, association 2 of \d+\n", done.out
+        r"out: 3 cases: duplicate 1 of \d+, action 1 of \d+, association 1 of \d+\n", done.out
     )
     index = json.loads(Path("out/index.json").read_text())
-    assert [case["error"] for case in index["cases"]] == [
-        *("duplicate", "duplicate", "action", "action", "association", "association")
-    ]
+    assert [case["error"] for case in index["cases"]] == ["duplicate", "action", "association"]
 
 
 # How similar errors are to what is annotated.
@@ -277,15 +279,6 @@ def test_the_index_tells_similarity_and_kind(run, files, meanings) -> None:
         rows = list(csv.DictReader(lines))
     assert [row["similarity"] for row in rows] == ["0.8125", "0.5", ""]
     assert [row["kind"] for row in rows] == ["near", "wrong", "nothing"]
-
-
-def test_without_tables_there_is_no_similarity(run, files) -> None:
-    assert show(run, files, "--error", "object_box", "--out", "out").code == 0
-    index = json.loads(Path("out/index.json").read_text())
-    assert (index["similarity"], index["kinds"]) == (None, None)
-    (case,) = index["cases"]
-    assert (case["similarity"], case["kind"], case["meant"]) == (None, None, None)
-    assert "Similarity" not in case["sentence"]
 
 
 def test_the_page_tells_similarity_and_its_tables(run, files, meanings) -> None:
@@ -340,7 +333,8 @@ def test_a_picture_needs_no_words() -> None:
     assert words_for(Picture(image=image, problem="reshaped", reason="is 2 x 2")) == ""
 
 
-def test_quiet(run, files) -> None:
+def test_quiet_and_a_folder_without_jinja2(run, files, monkeypatch) -> None:
+    monkeypatch.setitem(sys.modules, "jinja2", None)
     done = show(run, files, "--error", "object_box", "--out", "out", "--quiet")
     assert (done.code, done.out, done.err) == (0, "", "")
 
@@ -415,11 +409,6 @@ def test_a_page_needs_jinja2_before_anything_is_read(run, files, alone, monkeypa
     done = show(run, files, "--out", "cases.html")
     assert (done.code, done.out) == (2, "")
     assert done.err.startswith("diaghoi: error: a page needs jinja2, which is not installed: pip")
-
-
-def test_a_folder_needs_no_jinja2(run, files, monkeypatch) -> None:
-    monkeypatch.setitem(sys.modules, "jinja2", None)
-    assert show(run, files, "--error", "object_box", "--out", "out").code == 0
 
 
 def test_a_folder_that_cannot_be_made_is_told(images: Path) -> None:

@@ -8,19 +8,19 @@ from pathlib import Path
 
 import pytest
 
+from diaghoi.cli.locate import find_annotations
+from diaghoi.data.vocabulary import hico_det
+from diaghoi.formats import read_annotations
+
 FOLDERS = ["data/hicodet", "hicodet", "data/hico_20160224_det/annotations"]
 
 
-@pytest.fixture
-def notes(run, data):
-    """Return a function that reports without --annotations and gives the notes."""
-
-    def command() -> list[str]:
-        done = run("report", data.predictions, "--json", "-")
-        assert done.code == 0, done.err
-        return json.loads(done.out)["notes"]
-
-    return command
+def found() -> str:
+    """Find the annotations as commands do, check that they can be read, and say where they are."""
+    located = find_annotations(hico_det())
+    assert len(read_annotations(located.path)) == 12
+    (note,) = located.notes
+    return note
 
 
 def put(source: Path, *target: str) -> Path:
@@ -33,39 +33,39 @@ def put(source: Path, *target: str) -> Path:
 @pytest.mark.parametrize(
     "name", ["instances_test2015.json", "anno_bbox.mat", "test_hico.json", "gt_wo_nointer.pkl"]
 )
-def test_customary_folders(notes, data, folder: str, name: str) -> None:
+def test_customary_folders(data, folder: str, name: str) -> None:
     """What a file is depends on its content, not on its name."""
     put(data.annotations, folder, name)
-    assert notes()[0] == f"annotations: {folder}/{name}, from a customary folder"
+    assert found() == f"annotations: {folder}/{name}, from a customary folder"
 
 
-def test_the_first_customary_folder_wins(notes, data) -> None:
+def test_the_first_customary_folder_wins(data) -> None:
     for folder in FOLDERS[::-1]:
         put(data.annotations, folder, "gt_wo_nointer.pkl")
-    assert notes()[0].startswith("annotations: data/hicodet/")
+    assert found().startswith("annotations: data/hicodet/")
 
 
-def test_variable_with_a_file(notes, data, monkeypatch) -> None:
+def test_variable_with_a_file(data, monkeypatch) -> None:
     put(data.annotations, "hicodet", "gt_wo_nointer.pkl")
     monkeypatch.setenv("DIAGHOI_DATA", str(data.annotations))
-    assert notes()[0] == f"annotations: {data.annotations}, from DIAGHOI_DATA"
+    assert found() == f"annotations: {data.annotations}, from DIAGHOI_DATA"
 
 
 @pytest.mark.parametrize("below", ["", "hicodet", "hico_20160224_det/annotations"])
-def test_variable_with_a_folder(notes, data, monkeypatch, tmp_path: Path, below: str) -> None:
+def test_variable_with_a_folder(data, monkeypatch, tmp_path: Path, below: str) -> None:
     file = put(data.annotations, str(tmp_path), "sets", below, "test_hico.json")
     monkeypatch.setenv("DIAGHOI_DATA", str(tmp_path / "sets"))
-    assert notes()[0] == f"annotations: {file}, from DIAGHOI_DATA"
+    assert found() == f"annotations: {file}, from DIAGHOI_DATA"
 
 
-def test_settings(run, notes, data, tmp_path: Path) -> None:
+def test_settings(run, data, tmp_path: Path) -> None:
     put(data.annotations, "hicodet", "gt_wo_nointer.pkl")
     assert run("config", "set", "hico-det.annotations", data.annotations).code == 0
     file = tmp_path / "config" / "diaghoi" / "config.json"
-    assert notes()[0] == f"annotations: {data.annotations}, from the settings in {file}"
+    assert found() == f"annotations: {data.annotations}, from the settings in {file}"
 
 
-def test_order(run, notes, data, monkeypatch, tmp_path: Path) -> None:
+def test_order(run, data, monkeypatch, tmp_path: Path) -> None:
     """The option, then the variable, then the settings, then the customary folders."""
     copies = [put(data.annotations, str(tmp_path), f"{n}.pkl") for n in range(3)]
     put(data.annotations, "hicodet", "gt_wo_nointer.pkl")
@@ -73,17 +73,19 @@ def test_order(run, notes, data, monkeypatch, tmp_path: Path) -> None:
     run("config", "set", "hico-det.annotations", copies[2])
     done = run("report", data.predictions, "--annotations", copies[0])
     assert "annotations:" not in done.err
-    assert notes()[0].startswith(f"annotations: {copies[1]}, ")
+    assert found().startswith(f"annotations: {copies[1]}, ")
     monkeypatch.delenv("DIAGHOI_DATA")
-    assert notes()[0].startswith(f"annotations: {copies[2]}, ")
+    assert found().startswith(f"annotations: {copies[2]}, ")
     run("config", "unset", "hico-det.annotations")
-    assert notes()[0].startswith("annotations: hicodet/gt_wo_nointer.pkl, ")
+    assert found().startswith("annotations: hicodet/gt_wo_nointer.pkl, ")
 
 
-def test_what_was_passed_over_is_said(notes, data, monkeypatch) -> None:
+def test_what_was_passed_over_is_said(run, data, monkeypatch) -> None:
     monkeypatch.setenv("DIAGHOI_DATA", "/no/such/folder")
     put(data.annotations, "hicodet", "gt_wo_nointer.pkl")
-    assert notes()[0] == (
+    done = run("report", data.predictions, "--json", "-")
+    assert done.code == 0, done.err
+    assert json.loads(done.out)["notes"][0] == (
         "annotations: hicodet/gt_wo_nointer.pkl, from a customary folder, because there are none "
         "in DIAGHOI_DATA (/no/such/folder)"
     )

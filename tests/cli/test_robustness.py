@@ -23,14 +23,30 @@ def study(written: Path, alone: Path) -> Path:
     return link_study(written, alone) / "study.toml"
 
 
+@pytest.fixture(scope="session")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of finished runs."""
+    return tmp_path_factory.mktemp("kept")
+
+
+@pytest.fixture
+def evaluate(run, study: Path, kept: Path):
+    """Return a function that evaluates the study, each run once for all tests."""
+
+    def command(*words: object):
+        return run("robustness", study, *ALONE, "--cache", kept, *words)
+
+    return command
+
+
 FIGURES = [
     f"robustness_{name}" for name in ("costs", "drops", "errors", "groups", "severities", "shares")
 ]
 ALONE = ("--workers", "1")
 
 
-def test_tables_sentences_and_notes(run, study: Path) -> None:
-    done = run("robustness", study, *ALONE)
+def test_tables_sentences_and_notes(evaluate, study: Path) -> None:
+    done = evaluate()
     assert done.code == 0, done.err
     assert done.out.startswith("2 models on hico-det, 40 images, protocol hico-det-520\n")
     for title in ("Robustness, %", "MRI of each corruption, %", "CRI of each", "MRI of each sev"):
@@ -43,13 +59,13 @@ def test_tables_sentences_and_notes(run, study: Path) -> None:
     assert max(map(len, done.out.splitlines())) <= 80
 
 
-def test_errors_are_shown_where_asked_for(run, study: Path) -> None:
-    done = run("robustness", study, *ALONE, "--errors")
+def test_errors_are_shown_where_asked_for(evaluate, study: Path) -> None:
+    done = evaluate("--errors")
     assert "\nAction: growth of ΔmAP, points\n" in done.out
 
 
-def test_json_on_stdout(run, study: Path) -> None:
-    done = run("robustness", study, *ALONE, "--json", "-", "--metric", "map.full")
+def test_json_on_stdout(evaluate, study: Path) -> None:
+    done = evaluate("--json", "-", "--metric", "map.full")
     told = json.loads(done.out)
     assert told["metric"] == "map.full"
     assert [model["label"] for model in told["models"]] == ["A", "B"]
@@ -88,8 +104,10 @@ def test_a_second_call_takes_what_is_kept(run, study: Path) -> None:
     ("name", "start"),
     [("t.md", "Models on"), ("t.tex", "% diaghoi"), ("t.csv", "topic,"), ("t.json", "{")],
 )
-def test_the_ending_of_the_file_tells_its_format(run, study: Path, name: str, start: str) -> None:
-    done = run("robustness", study, *ALONE, "--out", name)
+def test_the_ending_of_the_file_tells_its_format(
+    evaluate, study: Path, name: str, start: str
+) -> None:
+    done = evaluate("--out", name)
     assert (done.code, done.out) == (0, "")
     text = Path(name).read_text("utf-8")
     assert text.startswith(start)
@@ -99,18 +117,18 @@ def test_the_ending_of_the_file_tells_its_format(run, study: Path, name: str, st
 
 
 @pytest.mark.slow
-def test_figures_are_drawn(run, study: Path) -> None:
-    done = run("robustness", study, *ALONE, "--figures", "figures", "--quiet")
+def test_figures_are_drawn(evaluate, study: Path) -> None:
+    done = evaluate("--figures", "figures", "--quiet")
     assert done.code == 0, done.err
     names = [f"{name}.pdf" for name in FIGURES]
     assert sorted(path.name for path in Path("figures").iterdir()) == names
 
 
 @pytest.mark.slow
-def test_figures_that_cannot_be_drawn_are_noted(run, study: Path) -> None:
+def test_figures_that_cannot_be_drawn_are_noted(evaluate, study: Path) -> None:
     text = study.read_text().replace(str(list(CORRUPTIONS)), '["occlusion", "MB"]')
     study.write_text(text)
-    done = run("robustness", study, *ALONE, "--figures", "figures")
+    done = evaluate("--figures", "figures")
     assert done.code == 0, done.err
     assert "Note: robustness_drops: not drawn: a radar chart needs 3 corruptions" in done.err
     assert not Path("figures/robustness_drops.pdf").exists()
@@ -130,8 +148,9 @@ def test_intervals_and_tests(run, study: Path) -> None:
 
 def test_predictions_at_an_address(run, study: Path) -> None:
     pytest.importorskip("fsspec", reason="fsspec is not installed")
+    text = study.read_text().replace(str(list(CORRUPTIONS)), '["occlusion"]')
+    study.write_text(text)
     plain = run("robustness", study, *ALONE, "--json", "-")
-    text = study.read_text()
     for name in ("clean", "files"):
         text = text.replace(f'{name} = "', f'{name} = "file://{study.parent.absolute()}/')
     study.write_text(text)
@@ -140,19 +159,19 @@ def test_predictions_at_an_address(run, study: Path) -> None:
     assert json.loads(there.out)["models"] == json.loads(plain.out)["models"]
 
 
-def test_gaps_are_named_and_do_not_stop(run, study: Path) -> None:
+def test_gaps_are_named_and_do_not_stop(evaluate, study: Path) -> None:
     (study.parent / "A" / "occlusion_5.npz").unlink()
-    done = run("robustness", study, *ALONE)
+    done = evaluate()
     assert done.code == 0
     assert "Note: A: 1 of 7 files are missing: Occlusion 5; the first is" in done.err
     assert "‡" in done.out
 
 
-def test_damaged_files_are_named_at_the_end(run, study: Path) -> None:
+def test_damaged_files_are_named_at_the_end(evaluate, study: Path) -> None:
     damaged = study.parent / "A" / "occlusion_5.npz"
     damaged.unlink()
     damaged.write_bytes(b"PK\x03\x04")
-    done = run("robustness", study, *ALONE, "--json", "all.json")
+    done = evaluate("--json", "all.json")
     assert done.code == 2
     last = done.err.splitlines()[-1]
     assert last.startswith("diaghoi: error: 1 file could not be used: ")
@@ -161,13 +180,13 @@ def test_damaged_files_are_named_at_the_end(run, study: Path) -> None:
     assert len(json.loads(Path("all.json").read_text())["models"][0]["cells"]) == 6
 
 
-def test_annotations_are_found_like_those_of_reports(run, study: Path, monkeypatch) -> None:
+def test_annotations_are_found_like_those_of_reports(evaluate, study: Path, monkeypatch) -> None:
     study.write_text(study.read_text().replace('annotations = "gt.npz"', ""))
-    done = run("robustness", study, *ALONE)
+    done = evaluate()
     assert done.code == 2
     assert "no hico-det annotations found" in done.err
     monkeypatch.setenv("DIAGHOI_DATA", str(study.parent / "gt.npz"))
-    done = run("robustness", study, *ALONE)
+    done = evaluate()
     assert done.code == 0, done.err
     assert "gt.npz, from DIAGHOI_DATA" in done.err
 
@@ -188,8 +207,8 @@ def test_annotations_are_found_like_those_of_reports(run, study: Path, monkeypat
         (("--bootstrap", "9", "--confidence", "1"), "--confidence 1: must lie between 0 and 1"),
     ],
 )
-def test_what_cannot_be_used(run, study: Path, words: tuple[str, ...], message: str) -> None:
-    done = run("robustness", study, *ALONE, *words)
+def test_what_cannot_be_used(evaluate, study: Path, words: tuple[str, ...], message: str) -> None:
+    done = evaluate(*words)
     assert (done.code, done.out) == (2, "")
     assert len(done.err.splitlines()) == 1
     assert message in done.err
@@ -199,16 +218,16 @@ def test_what_cannot_be_used(run, study: Path, words: tuple[str, ...], message: 
     ]
 
 
-def test_figures_that_cannot_be_written_cost_no_other_file(run, study: Path) -> None:
+def test_figures_that_cannot_be_written_cost_no_other_file(evaluate, study: Path) -> None:
     Path("f/robustness_drops.pdf").mkdir(parents=True)
-    done = run("robustness", study, *ALONE, "--figures", "f", "--json", "all.json", "--quiet")
+    done = evaluate("--figures", "f", "--json", "all.json", "--quiet")
     assert done.code == 2
     assert "f/robustness_drops.pdf: cannot be written: it is a folder" in done.err
     assert Path("all.json").is_file()
 
 
-def test_an_unknown_metric_is_told_the_usual_ones(run, study: Path) -> None:
-    done = run("robustness", study, *ALONE, "--metric", "mAP")
+def test_an_unknown_metric_is_told_the_usual_ones(evaluate, study: Path) -> None:
+    done = evaluate("--metric", "mAP")
     assert "pairs.recall, pairs.precision" in done.err
     assert "oracles." not in done.err
 

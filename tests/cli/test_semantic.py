@@ -49,6 +49,7 @@ def test_golden(run, shared, alone):
     assert found["similarity"]["objects"]["source"] == "objects.csv"
 
 
+@pytest.mark.slow
 def test_the_program_runs(program, words):
     done = program(*words)
     assert done.code == 0
@@ -59,6 +60,7 @@ def test_the_table_names_its_source_and_never_shoe(run, words):
     done = run(*words)
     assert done.code == 0
     assert "preds on hico-det, semantic evaluation" in done.out
+    assert "Soft mAP" in done.out
     assert "Similarity of verbs: verbs, verbs.csv; covers 5 of 117 verbs" in done.out
     assert "SHOE" not in done.out
     assert "Note: verbs.csv: read as scores from 0 to 4" in done.err
