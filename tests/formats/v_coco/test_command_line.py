@@ -13,7 +13,9 @@ def run(*words, folder=None):
     return subprocess.run(command, capture_output=True, text=True, cwd=folder)
 
 
-@pytest.mark.parametrize("detector", ["one_stage", "two_stage"])
+@pytest.mark.parametrize(
+    "detector", ["one_stage", pytest.param("two_stage", marks=pytest.mark.slow)]
+)
 def test_report_without_naming_the_data_set(detector, shared):
     folder = shared / "conformance" / "v_coco"
     truth = ("--annotations", folder / "vcoco_test.json")
