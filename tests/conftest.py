@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-for name, examples in (("few", 6), ("many", 30)):
+for name, examples in (("few", 4), ("many", 30)):
     settings.register_profile(
         name,
         deadline=None,

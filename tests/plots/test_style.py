@@ -85,13 +85,6 @@ def test_save_chooses_the_format_by_the_ending(tmp_path, figure, suffix):
     assert [p.name for p in tmp_path.iterdir()] == [path.name]
 
 
-def test_save_embeds_real_fonts(tmp_path, figure):
-    plots.save(figure, tmp_path / "figure.pdf")
-    content = (tmp_path / "figure.pdf").read_bytes()
-    assert b"/Type0" in content
-    assert b"/Type3" not in content
-
-
 def test_save_is_repeatable(tmp_path, figure):
     plots.save(figure, tmp_path / "a.pdf")
     plots.save(figure, str(tmp_path / "b.pdf"))

@@ -320,15 +320,15 @@ def test_rate_makes_its_oracle_worth_more(world, noisy, change, oracle):
 @pytest.mark.parametrize("shared", [False, True])
 def test_false_pairs_are_believed(world, shared):
     fixed = {"boxes": 16, "score_noise": 1.0, "shared_boxes": shared}
-    quiet, eager = errors(world, **fixed), errors(world, **fixed, false_pairs=0.9)
+    quiet, eager = diagnosed(world, **fixed), diagnosed(world, **fixed, false_pairs=0.9)
     for label in ("human_box", "object_box"):
-        assert eager["errors"][label] > quiet["errors"][label] + 300
-    assert eager["map"]["full"] < quiet["map"]["full"]
-    assert eager["negatives"]["ap"] < quiet["negatives"]["ap"] - 0.001
+        assert eager.errors[label] > quiet.errors[label] + 300
+    assert eager.mean_ap["full"] < quiet.mean_ap["full"]
+    assert eager.negatives["ap"] < quiet.negatives["ap"] - 0.001
 
 
 def test_score_noise_lowers_the_map(world, perfect):
-    assert errors(world, score_noise=2.0)["map"]["full"] < perfect["map"]["full"] - 0.1
+    assert diagnosed(world, score_noise=2.0).mean_ap["full"] < perfect["map"]["full"] - 0.1
 
 
 @pytest.mark.slow
