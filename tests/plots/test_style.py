@@ -18,7 +18,7 @@ from diaghoi.plots.style import HATCHES, check_suffix, colour, lighter, model_st
 @pytest.fixture
 def figure():
     drawing = Figure(figsize=(plots.SINGLE_COLUMN, 2))
-    drawing.add_subplot().set_title("a title")
+    drawing.suptitle("a title")
     return drawing
 
 

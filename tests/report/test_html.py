@@ -420,6 +420,7 @@ def test_names_are_no_markup(tmp_path: Path) -> None:
     assert raw.count("<noscript>") == raw.count("</noscript>") == 2
 
 
+@pytest.mark.usefixtures("one_figure")
 def test_names_that_are_no_unicode(tmp_path: Path) -> None:
     """Names of files may be any bytes; Python shows them as lone surrogates."""
     diagnosis, both = small(label="m\udcff\x01odel")
