@@ -12,7 +12,7 @@ from diaghoi.data.vocabulary import hico_det
 from diaghoi.exceptions import InputError
 from diaghoi.formats import read, read_predictions, write
 
-MUTATIONS = 300
+MUTATIONS = 100
 BELOW = 6
 ODD = (
     None,

@@ -62,9 +62,9 @@ ARRAYS = {
     "letters that are none": header("(1,)", "<U1") + b"\xff" * 4,
     "a negative length": header("(-5,)") + b"x" * 80,
     "a type that is a program": header("(1,)", "__import__('os').system('x')") + b"x" * 8,
-    "a deep header": b"\x93NUMPY\x01\x00" + struct.pack("<H", 9000) + b"(" * 9000,
+    "a deep header": b"\x93NUMPY\x01\x00" + struct.pack("<H", 2000) + b"(" * 2000,
     "objects that are a program": header("(1,)", "|O") + b"cposix\nsystem\n(S'true'\ntR.",
-    "objects in objects": header("(1,)", "|O") + b"\x80\x04})" + b"\x85" * 10**6 + b"K\x01s.",
+    "objects in objects": header("(1,)", "|O") + b"\x80\x04})" + b"\x85" * 200_000 + b"K\x01s.",
 }
 
 
@@ -109,7 +109,7 @@ JSON = {
     "lists in lists, closed": "[" * 50_000 + "]" * 50_000,
     "dicts in dicts": '{"a":' * 50_000 + "1" + "}" * 50_000,
     "a long number": "[" + "9" * 10_000 + "]",
-    "empty lists": "[" + "[]," * 2_000_000 + "[]]",
+    "empty lists": "[" + "[]," * 1_100_000 + "[]]",
     "not text": "\udfff",
     "cut off": '[{"filename": "a.jpg", ',
     "lines in lines": '{"a": 1}\n' + "[" * 100_000,
@@ -146,13 +146,13 @@ def test_messages_show_odd_names_in_one_line_that_can_be_printed(name, tmp_path)
 
 def test_one_long_name_does_not_fill_the_memory(tmp_path):
     path = tmp_path / "x.json"
-    images = [{**PREDICTION, "filename": f"{n}.jpg"} for n in range(3000)]
+    images = [{**PREDICTION, "filename": f"{n}.jpg"} for n in range(100)]
     path.write_text(json.dumps([*images, {**PREDICTION, "filename": "x" * 300_000}]))
     assert "far more than all others" in refused(read, path)
     load_lexicon()
     lines = [
         {"image": name, "human_box": [0, 0, 9, 9], "object_box": [0, 0, 9, 9], "text": "ride bike"}
-        for name in (*map(str, range(1000)), "x" * 300_000)
+        for name in (*map(str, range(100)), "x" * 300_000)
     ]
     path.write_text("\n".join(map(json.dumps, lines)))
     assert "far more than all others" in refused(read, path)

@@ -217,7 +217,14 @@ def test_equal_hashes_do_not_join_boxes(monkeypatch):
     assert number.tolist() == [0, 1, 0, 2]
 
 
-@pytest.mark.parametrize("detector", ["one_stage", "two_stage", "weak"])
+@pytest.mark.parametrize(
+    "detector",
+    [
+        "one_stage",
+        pytest.param("two_stage", marks=pytest.mark.slow),
+        pytest.param("weak", marks=pytest.mark.slow),
+    ],
+)
 def test_real_files(shared, detector):
     folder = shared / "conformance/hico_det_diagnosis"
     raw = pickle.loads((folder / f"{detector}_pairs.pkl").read_bytes())

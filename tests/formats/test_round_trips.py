@@ -33,6 +33,7 @@ from support.scenes import (
 )
 
 from diaghoi import Scenes, diagnose, read_annotations, read_predictions, simulate
+from diaghoi.data.scenes import COLUMNS
 from diaghoi.data.vocabulary import Vocabulary, hico_det, swig_hoi
 from diaghoi.formats import (
     write,
@@ -147,11 +148,21 @@ def converted(scenes: Scenes, path: Path) -> Scenes:
 def assert_stays(
     original: tuple[Scenes, Scenes], read: tuple[Scenes, Scenes], paths: Paths
 ) -> None:
-    """Compare the figures of scenes, of what was read, and of what that was converted to."""
-    expected = figures(*original)
-    assert figures(*read) == expected
-    again = converted(read[0], paths("gt.npz")), converted(read[1], paths("preds.npz"))
-    assert figures(*again) == expected
+    """Compare the figures of scenes and of what was read; its conversion is the same scenes."""
+    assert figures(*read) == figures(*original)
+    for scenes, name in zip(read, ("gt.npz", "preds.npz"), strict=True):
+        assert_equal(converted(scenes, paths(name)), scenes)
+
+
+def assert_equal(scenes: Scenes, expected: Scenes) -> None:
+    """Compare everything of which figures are made."""
+    assert scenes.vocabulary == expected.vocabulary
+    assert scenes.top == expected.top
+    for column in COLUMNS:
+        one, other = getattr(scenes, column), getattr(expected, column)
+        assert (one is None) == (other is None), column
+        if one is not None:
+            np.testing.assert_array_equal(one, other, column)
 
 
 def through_lists(scenes: Scenes, paths: Paths) -> Scenes:
@@ -173,7 +184,10 @@ def test_columnar_files_hold_everything(
 ) -> None:
     truth, found = map(data[name].translated, problem)
     read = converted(truth, paths("gt.npz")), converted(found, paths("preds.npz"))
-    assert_stays((truth, found), read, paths)
+    for scenes, expected in zip(read, (truth, found), strict=True):
+        assert_equal(scenes, expected)
+    if name != "swig-hoi":  # it has thousands of classes
+        assert figures(*read) == figures(truth, found)
 
 
 @pytest.mark.slow
@@ -247,7 +261,7 @@ def test_columnar_files_of_v_coco_hold_everything(
     problem: tuple[Scenes, Scenes], paths: Paths
 ) -> None:
     read = converted(problem[0], paths("gt.npz")), converted(problem[1], paths("preds.npz"))
-    assert_stays(problem, read, paths)
+    assert figures(*read) == figures(*problem)
 
 
 @given(problem=some_annotated)

@@ -11,7 +11,7 @@ from fuzz import run
 from fuzz.run import Case, Plan, Reader
 from fuzz.targets import TARGETS, Target
 
-CASES = 100
+CASES = 25
 
 
 @pytest.mark.parametrize("name", TARGETS)

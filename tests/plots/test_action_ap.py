@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
-from support.figures import complaints
+from support.figures import SIZES, complaints
 from support.scenes import BICYCLE, CAR, HOLD, PERSON, RIDE, WASH, image, scenes
 
 from diaghoi import InputError, diagnose, plots
@@ -108,8 +108,7 @@ def test_axes_that_are_given_are_used() -> None:
     assert [text.get_text() for text in given.get_legend().get_texts()] == ["a"]
 
 
-@pytest.mark.parametrize("width", [plots.SINGLE_COLUMN, plots.DOUBLE_COLUMN])
-@pytest.mark.parametrize("number", [1, 2, 12])
+@pytest.mark.parametrize(("width", "number"), SIZES)
 def test_the_figure_can_be_read(width: float, number: int, models_of: Any) -> None:
     figure = plots.figure_of(ACTION_AP, models_of(ACTION_AP, number, LONG), width)
     assert complaints(figure) == []

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
+from support.figures import SIZES
 from support.scenes import BICYCLE, HOLD, PERSON, RIDE, image, scenes
 
 from diaghoi import InputError, diagnose, plots
@@ -126,9 +127,8 @@ def test_one_axes_has_no_histogram() -> None:
         calibration({})
 
 
-@pytest.mark.parametrize("number", [1, 3, 12])
-@pytest.mark.parametrize("width", [plots.SINGLE_COLUMN, plots.DOUBLE_COLUMN])
-def test_the_figure_of_a_study(number: int, width: float) -> None:
+@pytest.mark.parametrize(("width", "number"), SIZES)
+def test_the_figure_of_a_study(width: float, number: int) -> None:
     data = calibration_table(result())
     models = [ModelData(label=f"model $ {n}", data=data, protocol="p") for n in range(number)]
     figure = figure_of(CALIBRATION, models, width)

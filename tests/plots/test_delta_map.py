@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
+from support.figures import SIZES
 
 from diaghoi import plots, simulate
 from diaghoi.diagnosis.diagnose import diagnose
@@ -234,9 +235,8 @@ def test_figures_are_written_where_there_is_room():
     assert {"−0.04", "0", "0.1"} < {text.get_text() for text in small.texts}
 
 
-@pytest.mark.parametrize("models", [1, 2, 12])
-@pytest.mark.parametrize("width", [plots.SINGLE_COLUMN, plots.DOUBLE_COLUMN])
-def test_everything_lies_inside_the_paper(models, width):
+@pytest.mark.parametrize(("width", "models"), SIZES)
+def test_everything_lies_inside_the_paper(width, models):
     figure = Figure(figsize=(width, 2.4), layout="constrained")
     ax = figure.add_subplot()
     results = [result(f"Detector-{n}") for n in range(models)]

@@ -126,14 +126,29 @@ def test_panels_fit_a_page(panels, width, columns, names, figures):
     assert panel_layout(panels, 25, width) == (columns, names, figures)
 
 
-def test_two_models_and_their_difference(models_of):
+def assert_two_models(models):
     kind = FIGURES["error_profile_verb"]
-    figure = figure_of(kind, models_of(kind, 2), DOUBLE_COLUMN)
+    labels = [each.label for each in models]
+    figure = figure_of(kind, models, DOUBLE_COLUMN)
     titles = [ax.get_title("left") for ax in figure.axes]
-    assert titles == ["One-stage 0", "Two-stage 1", "Second less first (points)"]
+    assert titles == [*labels, "Second less first (points)"]
     assert complaints(figure) == []
-    single = figure_of(kind, models_of(kind, 2), SINGLE_COLUMN)
-    assert [ax.get_title("left") for ax in single.axes] == ["One-stage 0", "Two-stage 1"]
+    single = figure_of(kind, models, SINGLE_COLUMN)
+    assert [ax.get_title("left") for ax in single.axes] == labels
+
+
+def test_two_models_and_their_difference():
+    assert_two_models(
+        [
+            ModelData(label="One-stage", data=profile("abcdefghijklmno")),
+            ModelData(label="Two-stage", data=profile("onmlkjihgfedcba", scale=3)),
+        ]
+    )
+
+
+@pytest.mark.slow
+def test_two_models_of_many_verbs_and_their_difference(models_of):
+    assert_two_models(models_of(FIGURES["error_profile_verb"], 2))
 
 
 @pytest.mark.slow

@@ -97,8 +97,13 @@ def test_no_words_overlap_or_leave_the_paper(name, width, models, suffix, models
     assert figure.get_figheight() < 9
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", FIGURES)
+@pytest.mark.parametrize(
+    "name",
+    [
+        name if name == "delta_map" else pytest.param(name, marks=pytest.mark.slow)
+        for name in FIGURES
+    ],
+)
 def test_fonts_are_real(name, models_of, tmp_path):
     kind = FIGURES[name]
     figure = figure_of(kind, models_of(kind, 4), SINGLE_COLUMN)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
-from support.figures import complaints
+from support.figures import SIZES, complaints
 from support.scenes import BICYCLE, PERSON, RIDE, image, scenes
 
 from diaghoi import InputError, diagnose, plots, protocol
@@ -124,8 +124,7 @@ def test_axes_that_are_given_are_used() -> None:
     assert given.get_legend() is not None
 
 
-@pytest.mark.parametrize("width", [plots.SINGLE_COLUMN, plots.DOUBLE_COLUMN])
-@pytest.mark.parametrize("number", [1, 2, 12])
+@pytest.mark.parametrize(("width", "number"), SIZES)
 def test_the_figure_can_be_read(width: float, number: int, models_of: Any) -> None:
     figure = plots.figure_of(PAIR_RECALL, models_of(PAIR_RECALL, number, LONG), width)
     assert complaints(figure) == []

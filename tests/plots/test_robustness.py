@@ -224,7 +224,7 @@ def test_bands_of_many_models_are_left_out() -> None:
 
 def test_groups_in_narrow_panels_are_abbreviated() -> None:
     kind = ROBUSTNESS_FIGURES["robustness_costs"]
-    figure = figure_of(kind, models_of(kind, study(4)), 2.4)
+    figure = figure_of(kind, models_of(kind, study(2)), 2.4)
     titles = [ax.get_title(loc="left") for ax in figure.axes[:4]]
     assert titles == [each.abbreviation for each in GROUPS.values()]
 

@@ -26,7 +26,7 @@ from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.evaluation.errors import LABELS
 from diaghoi.oracles import ORACLES, Oracle
 from diaghoi.report.html import write_html
-from diaghoi.report.html.figures import as_element
+from diaghoi.report.html.figures import SHOWN, as_element
 from diaghoi.report.html.sketches import HEIGHT, WIDTH, sketch
 from diaghoi.report.html.sortable import (
     SortableColumn,
@@ -103,6 +103,12 @@ def page(simulated: tuple[Diagnosis, Scenes, Scenes], tmp_path_factory) -> Page:
     path = tmp_path_factory.mktemp("page") / "report.html"
     write_html(path, diagnosis, (both[0], both[1]), files=["/data/preds.pkl", "gt.json"])
     return read(path)
+
+
+@pytest.fixture
+def one_figure(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Draw the first figure alone."""
+    monkeypatch.setattr("diaghoi.report.html.figures.SHOWN", SHOWN[:1])
 
 
 @pytest.fixture
@@ -354,6 +360,7 @@ def test_no_script_but_its_own_may_run(page: Page) -> None:
     assert kinds == ["application/json", "application/json", None]
 
 
+@pytest.mark.usefixtures("one_figure")
 def test_equal_diagnoses_make_equal_files(tmp_path: Path) -> None:
     for name in ("a.html", "b.html"):
         diagnosis, both = small(label="x")
@@ -413,6 +420,7 @@ def test_names_are_no_markup(tmp_path: Path) -> None:
     assert raw.count("<noscript>") == raw.count("</noscript>") == 2
 
 
+@pytest.mark.usefixtures("one_figure")
 def test_names_that_are_no_unicode(tmp_path: Path) -> None:
     """Names of files may be any bytes; Python shows them as lone surrogates."""
     diagnosis, both = small(label="m\udcff\x01odel")

@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.robustness import link_study, write_study
+from support.robustness import FEW, link_study, write_study
 
 
 @pytest.fixture(scope="session")
 def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Folder of the study; do not change it."""
-    return write_study(tmp_path_factory.mktemp("robustness"))
+    return write_study(tmp_path_factory.mktemp("robustness"), FEW)
 
 
 @pytest.fixture

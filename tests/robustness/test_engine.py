@@ -6,7 +6,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -51,13 +51,20 @@ def die(marks: str, times: int) -> int:
 
 
 def outcomes(engine: Any, tasks: list[Task]) -> dict[str, Any]:
-    with engine:
-        return dict(engine.run(tasks))
+    return dict(engine.run(tasks))
 
 
-@pytest.fixture(params=[1, 2], ids=["this process", "two processes"])
-def local(request) -> Callable[[], LocalEngine]:
-    return lambda: LocalEngine(request.param)
+@pytest.fixture(scope="module", params=[1, 2], ids=["this process", "two processes"])
+def local(request) -> Iterator[LocalEngine]:
+    with LocalEngine(request.param) as engine:
+        yield engine
+
+
+@pytest.fixture
+def pair() -> Iterator[LocalEngine]:
+    """Two processes of a test's own, which it may end."""
+    with LocalEngine(2) as engine:
+        yield engine
 
 
 TREE = [
@@ -70,7 +77,7 @@ TREE = [
 
 
 def test_outcomes_follow_arguments_and_wanted_ones_are_given_back(local) -> None:
-    assert outcomes(local(), TREE) == {"sum": 113, "c": 7, "twice": 127}
+    assert outcomes(local, TREE) == {"sum": 113, "c": 7, "twice": 127}
 
 
 def test_what_a_user_can_mend_is_an_outcome(local, tmp_path: Path) -> None:
@@ -81,7 +88,7 @@ def test_what_a_user_can_mend_is_an_outcome(local, tmp_path: Path) -> None:
         Task("d", add, (1,), needs=("a",)),
         Task("e", add, (1,)),
     ]
-    assert outcomes(local(), tasks) == {
+    assert outcomes(local, tasks) == {
         "a": Failure("3: is odd"),
         "b": Failure(f"{tmp_path / 'none'}: No such file or directory"),
         "c": Failure("not enough memory for this input"),
@@ -92,36 +99,35 @@ def test_what_a_user_can_mend_is_an_outcome(local, tmp_path: Path) -> None:
 
 def test_a_bug_is_not_hidden(local) -> None:
     with pytest.raises(ZeroDivisionError):
-        outcomes(local(), [Task("a", crash, ())])
+        outcomes(local, [Task("a", crash, ())])
 
 
 def test_no_tasks(local) -> None:
-    assert outcomes(local(), []) == {}
+    assert outcomes(local, []) == {}
 
 
 @pytest.mark.slow
-def test_a_lost_worker_costs_only_its_task(tmp_path: Path) -> None:
+def test_a_lost_worker_costs_only_its_task(tmp_path: Path, pair: LocalEngine) -> None:
     tasks = [
         Task("a", add, (1,)),
         Task("lost", die, (str(tmp_path), MOST_LOSSES - 1)),
         *(Task(str(number), add, (number,)) for number in range(5)),
     ]
     expected = {"a": 1, "lost": MOST_LOSSES} | {str(number): number for number in range(5)}
-    assert outcomes(LocalEngine(2), tasks) == expected
+    assert outcomes(pair, tasks) == expected
 
 
 @pytest.mark.slow
-def test_a_task_that_ends_every_worker_is_given_up(tmp_path: Path) -> None:
+def test_a_task_that_ends_every_worker_is_given_up(tmp_path: Path, pair: LocalEngine) -> None:
     tasks = [Task("bad", die, (str(tmp_path), 99)), Task("good", add, (1,))]
-    assert outcomes(LocalEngine(2), tasks) == {"bad": Failure(LOST), "good": 1}
+    assert outcomes(pair, tasks) == {"bad": Failure(LOST), "good": 1}
     assert len(list(tmp_path.iterdir())) == MOST_LOSSES
 
 
-def test_workers_lost_between_tasks_are_replaced() -> None:
-    with LocalEngine(2) as engine:
-        (process,) = dict(engine.run([Task("a", os.getpid, ())])).values()
-        os.kill(process, signal.SIGKILL)
-        assert dict(engine.run([Task("b", add, (1,))])) == {"b": 1}
+def test_workers_lost_between_tasks_are_replaced(pair: LocalEngine) -> None:
+    (process,) = outcomes(pair, [Task("a", os.getpid, ())]).values()
+    os.kill(process, signal.SIGKILL)
+    assert outcomes(pair, [Task("b", add, (1,))]) == {"b": 1}
 
 
 def test_a_script_without_guard_is_told_so(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from support import vcoco
 from support.described import write_description
-from support.robustness import IMAGES, RUNS
+from support.robustness import FEW, RUNS
 
 from diaghoi import diagnose, read_annotations, read_predictions
 from diaghoi.exceptions import InputError
@@ -29,6 +29,11 @@ BLURRED = Condition("motion_blur", 5)
 
 def study_of(folder: Path) -> RobustnessStudy:
     return read_robustness_study(folder / "study.toml")
+
+
+def small(folder: Path) -> RobustnessStudy:
+    """The study with one corruption alone: 6 runs."""
+    return replace(study_of(folder), corruptions=("occlusion",))
 
 
 def swept(study: RobustnessStudy, workers: int = 1, **choices: Any) -> Outcomes:
@@ -57,6 +62,11 @@ def whole(written: Path) -> Outcomes:
     return swept(study_of(written))
 
 
+@pytest.fixture(scope="module")
+def few(written: Path) -> Outcomes:
+    return swept(small(written))
+
+
 @pytest.mark.slow
 def test_each_run_is_the_report_of_its_file(written: Path, whole: Outcomes) -> None:
     truth = read_annotations(written / "gt.npz")
@@ -68,11 +78,11 @@ def test_each_run_is_the_report_of_its_file(written: Path, whole: Outcomes) -> N
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("block", [1, 7, IMAGES, 1000])
+@pytest.mark.parametrize("block", [1, 5, FEW, 1000])
 def test_blocks_of_images_add_up_to_the_same_digits(
     written: Path, whole: Outcomes, block: int
 ) -> None:
-    study = replace(study_of(written), corruptions=("occlusion",), severities=(5,))
+    study = replace(small(written), severities=(5,))
     parts = swept(study, block=block)
     assert len(parts.results) == 4
     for place, result in parts.results.items():
@@ -81,7 +91,7 @@ def test_blocks_of_images_add_up_to_the_same_digits(
 
 @pytest.mark.slow
 def test_processes_give_the_same_digits(written: Path, whole: Outcomes) -> None:
-    assert digits(swept(study_of(written), workers=2, block=15)) == digits(whole)
+    assert digits(swept(study_of(written), workers=2, block=5)) == digits(whole)
 
 
 def test_images_of_one_side_alone_are_noted_in_blocks_too(folder: Path) -> None:
@@ -90,8 +100,8 @@ def test_images_of_one_side_alone_are_noted_in_blocks_too(folder: Path) -> None:
 
     truth = read_annotations(folder / "gt.npz")
     found = read_predictions(folder / "A" / "clean.npz")
-    half = IMAGES // 2
-    cut = (("gt.npz", truth.between(3, IMAGES)), ("A/clean.npz", found.between(0, half)))
+    half = FEW // 2
+    cut = (("gt.npz", truth.between(3, FEW)), ("A/clean.npz", found.between(0, half)))
     for name, scenes in cut:
         (folder / name).unlink()
         write(folder / name, scenes)
@@ -107,9 +117,9 @@ def test_images_of_one_side_alone_are_noted_in_blocks_too(folder: Path) -> None:
 def test_intervals_are_those_of_the_report(written: Path) -> None:
     from diaghoi.statistics.bootstrap import bootstrap
 
-    study = replace(study_of(written), corruptions=("occlusion",), severities=(5,))
+    study = replace(small(written), severities=(5,))
     asked = Asked(resamples=20, seed=3, confidence=0.9)
-    result = swept(study, asked=asked, block=11).results["A", CLEAN]
+    result = swept(study, asked=asked, block=5).results["A", CLEAN]
     predictions = read_predictions(written / "A" / "clean.npz")
     diagnosis = diagnose(read_annotations(written / "gt.npz"), predictions)
     expected = bootstrap(diagnosis, 20, seed=3, confidence=0.9).to_dict()
@@ -119,22 +129,22 @@ def test_intervals_are_those_of_the_report(written: Path) -> None:
 def test_missing_files_are_named(folder: Path) -> None:
     (folder / "A" / "occlusion_5.npz").unlink()
     (folder / "B" / "clean.npz").unlink()
-    outcomes = swept(study_of(folder))
+    outcomes = swept(small(folder))
     assert [(run.label, run.condition, file) for run, file in outcomes.missing] == [
         ("A", Condition("occlusion", 5), str(folder / "A" / "occlusion_5.npz")),
         ("B", CLEAN, str(folder / "B" / "clean.npz")),
     ]
-    assert len(outcomes.results) == RUNS - 2
+    assert len(outcomes.results) == 6 - 2
     assert outcomes.failed == ()
 
 
 def test_missing_pairs_are_what_is_missing(folder: Path) -> None:
-    study = study_of(folder)
+    study = small(folder)
     models = tuple(
         replace(model, clean_pairs="none.pkl", pairs="{corruption}_{severity}.pkl")
         for model in study.models
     )
-    with pytest.raises(InputError, match=r"none of its 14 runs .* is missing is none\.pkl"):
+    with pytest.raises(InputError, match=r"none of its 6 runs .* is missing is none\.pkl"):
         swept(replace(study, models=models))
     outcomes = swept(replace(study, models=(models[0], study.models[1])))
     assert outcomes.missing[0][1] == "none.pkl"
@@ -162,7 +172,7 @@ def test_tables_of_similarity_are_looked_at_first(folder: Path) -> None:
 def test_damaged_work_is_done_again(
     folder: Path, tmp_path: Path, whole: Outcomes, text: str
 ) -> None:
-    study = replace(study_of(folder), corruptions=("occlusion",), severities=(5,))
+    study = replace(small(folder), severities=(5,))
     first = swept(study, store=Store(tmp_path / "kept"), exchanges=2)
     for name in ("results", "hashes"):
         for path in (tmp_path / "kept" / name).iterdir():
@@ -172,20 +182,20 @@ def test_damaged_work_is_done_again(
     assert again.tests == first.tests != {}
 
 
-@pytest.mark.parametrize("block", [None, 9])
+@pytest.mark.parametrize("block", [None, 5])
 def test_a_damaged_file_does_not_stop_the_rest(
-    folder: Path, whole: Outcomes, block: int | None
+    folder: Path, few: Outcomes, block: int | None
 ) -> None:
     bad = folder / "A" / "occlusion_5.npz"
     bad.unlink()
     bad.write_bytes(b"PK\x03\x04 cut off")
-    outcomes = swept(study_of(folder), block=block)
+    outcomes = swept(small(folder), block=block)
     ((run, why),) = outcomes.failed
     assert (run.file, run.condition) == (str(bad), Condition("occlusion", 5))
     assert str(bad) in why
     assert outcomes.results == {
         place: result
-        for place, result in whole.results.items()
+        for place, result in few.results.items()
         if place != ("A", Condition("occlusion", 5))
     }
 
@@ -212,31 +222,31 @@ def test_another_data_set_is_refused_by_name(folder: Path) -> None:
         swept(replace(study_of(folder), dataset="v-coco"))
 
 
-def test_a_second_sweep_works_on_nothing(folder: Path, whole: Outcomes) -> None:
-    study, cache = study_of(folder), folder / "cache"
-    assert digits(swept(study, store=Store(cache))) == digits(whole)
+def test_a_second_sweep_works_on_nothing(folder: Path, few: Outcomes) -> None:
+    study, cache = small(folder), folder / "cache"
+    assert digits(swept(study, store=Store(cache))) == digits(few)
     with _Counting() as engine:
         again = sweep(study, engine, store=Store(cache))
         assert engine.tasks == 0
-    assert digits(again) == digits(whole)
+    assert digits(again) == digits(few)
 
 
-def test_an_interrupted_sweep_goes_on(folder: Path, whole: Outcomes) -> None:
-    study, cache = study_of(folder), folder / "cache"
+def test_an_interrupted_sweep_goes_on(folder: Path, few: Outcomes) -> None:
+    study, cache = small(folder), folder / "cache"
     steps = 0
 
     def stop(_: int) -> None:
         nonlocal steps
         steps += 1
-        if steps == 5:
+        if steps == 4:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         swept(study, store=Store(cache), advance=stop)
     with _Counting() as engine:
         rest = sweep(study, engine, store=Store(cache))
-        assert engine.tasks == RUNS - 5
-    assert digits(rest) == digits(whole)
+        assert engine.tasks == 6 - 4
+    assert digits(rest) == digits(few)
 
 
 @pytest.mark.slow
@@ -250,7 +260,7 @@ def test_an_interrupted_sweep_goes_on(folder: Path, whole: Outcomes) -> None:
     ],
 )
 def test_what_changes_a_result_is_computed_again(folder: Path, change, tasks: int) -> None:
-    study, cache = replace(study_of(folder), corruptions=("occlusion",)), folder / "cache"
+    study, cache = small(folder), folder / "cache"
     swept(study, store=Store(cache))
     asked = change.pop("asked", None)
     with _Counting() as engine:
@@ -259,7 +269,7 @@ def test_what_changes_a_result_is_computed_again(folder: Path, change, tasks: in
 
 
 def test_a_file_with_other_content_is_computed_again(folder: Path) -> None:
-    study, cache = study_of(folder), folder / "cache"
+    study, cache = small(folder), folder / "cache"
     swept(study, store=Store(cache))
     (folder / "A" / "clean.npz").unlink()
     (folder / "A" / "clean.npz").symlink_to((folder / "A" / "occlusion_5.npz").resolve())
@@ -340,20 +350,20 @@ def test_a_test_that_cannot_be_made_is_a_note(written: Path, monkeypatch) -> Non
         raise InputError("other images")
 
     monkeypatch.setattr(module, "compare_to_clean", refuse)
-    study = replace(study_of(written), corruptions=("occlusion",), severities=(5,))
+    study = replace(small(written), severities=(5,))
     outcomes = swept(study, exchanges=20)
     assert outcomes.tests == {}
     assert outcomes.notes[0] == "A, Occlusion 5: not tested: other images"
 
 
-def test_predictions_on_another_file_system(folder: Path, whole: Outcomes) -> None:
+def test_predictions_on_another_file_system(folder: Path, few: Outcomes) -> None:
     fsspec = pytest.importorskip("fsspec", reason="fsspec is not installed")
     with fsspec.open("memory://preds/clean.npz", "wb") as stream:
         stream.write((folder / "A" / "clean.npz").read_bytes())
-    study = study_of(folder)
+    study = small(folder)
     model = replace(study.models[0], clean="memory://preds/clean.npz")
     outcomes = swept(replace(study, models=(model,)), store=Store(folder / "cache"))
-    assert outcomes.results["A", CLEAN] == whole.results["A", CLEAN]
+    assert outcomes.results["A", CLEAN] == few.results["A", CLEAN]
 
 
 def test_pairs_are_read_with_their_triplets(folder: Path) -> None:
@@ -362,7 +372,7 @@ def test_pairs_are_read_with_their_triplets(folder: Path) -> None:
     found = read_predictions(folder / "A" / "clean.npz")
     write_triplet_lists(folder / "t.pkl", found)
     write_pair_lists(folder / "p.pkl", found)
-    study = replace(study_of(folder), corruptions=("occlusion",), severities=(5,))
+    study = replace(small(folder), severities=(5,))
     model = replace(study.models[0], clean=str(folder / "t.pkl"))
     for pairs, source in ((None, "triplets"), (str(folder / "p.pkl"), "pairs")):
         models = (replace(model, clean_pairs=pairs),)
@@ -376,8 +386,9 @@ def test_soft_map_by_tables_of_similarity(folder: Path) -> None:
     tables = (folder / "v.csv", folder / "o.csv")
     tables[0].write_text("a,b,score\nride,sit_on,0.5\n")
     tables[1].write_text("a,b,score\nbicycle,motorcycle,0.5\n")
-    study = replace(study_of(folder), similarity=tables, corruptions=("occlusion",))
-    result = swept(study, block=15).results["A", CLEAN]
+    study = replace(small(folder), similarity=tables, severities=(5,))
+    study = replace(study, models=study.models[:1])
+    result = swept(study, block=5).results["A", CLEAN]
     truth = read_annotations(folder / "gt.npz")
     predictions = read_predictions(folder / "A" / "clean.npz")
     expected = evaluate(truth, predictions, *(read_similarity(path) for path in tables))

@@ -83,7 +83,7 @@ def test_the_shapley_value_is_the_mean_over_all_orders(worths: list[float]) -> N
 
 def test_splits_have_values_of_their_own() -> None:
     rng = np.random.default_rng(0)
-    truth = simulate.annotations(100, rng)
+    truth = simulate.annotations(20, rng)
     diagnosis = diagnose(truth, simulate.detect(truth, simulate.ONE_STAGE, rng))
     rare, full = attribute(diagnosis, "rare"), attribute(diagnosis)
     assert rare is not None

@@ -6,11 +6,26 @@ from collections.abc import Iterator
 
 import numpy as np
 import numpy.typing as npt
+import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
+from diaghoi.plots import DOUBLE_COLUMN, SINGLE_COLUMN
+
 SMALLEST_TYPE = 5.5  # points
+# Widths and numbers of models in which figures are looked at: the least room and the most first.
+SIZES = (
+    (SINGLE_COLUMN, 12),
+    (DOUBLE_COLUMN, 2),
+    *(
+        pytest.param(width, number, marks=pytest.mark.slow)
+        for width, number in (
+            *((SINGLE_COLUMN, 1), (SINGLE_COLUMN, 2)),
+            *((DOUBLE_COLUMN, 1), (DOUBLE_COLUMN, 12)),
+        )
+    ),
+)
 TOUCHING = 0.5  # pixels by which boxes may meet
 
 Corners = npt.NDArray[np.float64]

@@ -12,6 +12,7 @@ from diaghoi import simulate
 from diaghoi.formats import write
 
 IMAGES = 40
+FEW = 12  # enough for each fault to be seen in the figures
 CORRUPTIONS = ("motion_blur", "gaussian_noise", "occlusion")
 SEVERITIES = (1, 5)
 # What each corruption makes worse, by severity.
@@ -36,9 +37,9 @@ TEXT = HEAD + MODEL.format("A", "one") + MODEL.format("B", "two")
 RUNS = 2 * (1 + len(CORRUPTIONS) * len(SEVERITIES))
 
 
-def write_study(folder: Path) -> Path:
+def write_study(folder: Path, images: int = IMAGES) -> Path:
     """Write annotations, predictions and the description of the study."""
-    truth = simulate.annotations(IMAGES, np.random.default_rng(0))
+    truth = simulate.annotations(images, np.random.default_rng(0))
     write(folder / "gt.npz", truth)
     for label, detector in (("A", simulate.ONE_STAGE), ("B", simulate.TWO_STAGE)):
         (folder / label).mkdir()

@@ -67,7 +67,7 @@ KEY_OF = {
     "a dict of protocol 0": (b"(", b"K\x01d"),
 }
 NESTED = {
-    "deep": b")" + b"\x85" * 2_000_000,
+    "deep": b")" + b"\x85" * 200_000,
     "deep and memorised": b")" + b"\x85\x94" * 200_000,
     "deep by marks": b"(" * 200_000 + b"t" * 200_000,
     "twice in itself": b")" + b"2\x86" * 100,

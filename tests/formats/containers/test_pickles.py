@@ -295,7 +295,7 @@ def test_random_changes_never_end_in_another_error(saved, predictions, dense, tm
     path = tmp_path / "changed.pkl"
     for value in (predictions, dense):
         whole = np.frombuffer(pickle.dumps(value, protocol=4), dtype=np.uint8)
-        for _ in range(300):
+        for _ in range(100):
             changed = whole.copy()
             places = random.integers(2, len(whole), size=random.integers(1, 4))
             changed[places] = random.integers(0, 256, size=len(places))

@@ -1,20 +1,35 @@
 """The options that pass the files of V-COCO through."""
 
 import json
-import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 from support import vcoco
 
-
-def run(*words, folder=None):
-    command = [sys.executable, "-m", "diaghoi", *map(str, words)]
-    return subprocess.run(command, capture_output=True, text=True, cwd=folder)
+from diaghoi import cli
 
 
-@pytest.mark.parametrize("detector", ["one_stage", "two_stage"])
-def test_report_without_naming_the_data_set(detector, shared):
+@pytest.fixture
+def run(monkeypatch, capsys):
+    """Return a function that runs a command in this process."""
+
+    def command(*words):
+        monkeypatch.setattr(sys, "argv", ["diaghoi", *map(str, words)])
+        with pytest.raises(SystemExit) as left:
+            cli.main()
+        told = capsys.readouterr()
+        return SimpleNamespace(
+            returncode=int(left.value.code or 0), stdout=told.out, stderr=told.err
+        )
+
+    return command
+
+
+@pytest.mark.parametrize(
+    "detector", ["one_stage", pytest.param("two_stage", marks=pytest.mark.slow)]
+)
+def test_report_without_naming_the_data_set(detector, shared, run):
     folder = shared / "conformance" / "v_coco"
     truth = ("--annotations", folder / "vcoco_test.json")
     pairs = ("--pairs", folder / f"{detector}_pairs.pkl")
@@ -30,7 +45,7 @@ def test_report_without_naming_the_data_set(detector, shared):
 
 
 @pytest.mark.slow
-def test_files_of_the_annotations(tmp_path, saved):
+def test_files_of_the_annotations(tmp_path, saved, run):
     truth = vcoco.write_annotations(tmp_path / "a", places=("b", "c"))
     found = saved([vcoco.result(hold_agent=0.5)])
     beside = ("--instances", tmp_path / "a/b/instances_vcoco_all_2014.json")
@@ -48,7 +63,7 @@ def test_files_of_the_annotations(tmp_path, saved):
 
 
 @pytest.mark.slow
-def test_image_of_a_single_file(saved, tmp_path):
+def test_image_of_a_single_file(saved, tmp_path, run):
     path = saved([vcoco.result(None, hold_agent=0.5)])
     for command in (("inspect", path), ("convert", path, tmp_path / "x.npz")):
         done = run(*command)

@@ -149,8 +149,15 @@ def truth(folder):
 DETECTORS = ("one_stage", "two_stage")
 
 
-@pytest.mark.parametrize("with_pairs", [False, True])
-@pytest.mark.parametrize("detector", DETECTORS)
+@pytest.mark.parametrize(
+    ("detector", "with_pairs"),
+    [
+        ("one_stage", False),
+        ("two_stage", True),
+        pytest.param("one_stage", True, marks=pytest.mark.slow),
+        pytest.param("two_stage", False, marks=pytest.mark.slow),
+    ],
+)
 def test_expected_figures(detector, with_pairs, folder, truth):
     expected = json.loads((folder / f"{detector}_expected.json").read_text())
     pairs = folder / f"{detector}_pairs.pkl" if with_pairs else None
