@@ -30,7 +30,7 @@ from diaghoi.formats.columns.checks import (
     whole_number,
 )
 from diaghoi.formats.columns.numbering import check_numbers
-from diaghoi.formats.columns.repeated import from_repeated, parts_of_classes
+from diaghoi.formats.columns.repeated import Meaning, from_repeated
 from diaghoi.formats.columns.triplet_numbers import TripletNumbers
 from diaghoi.formats.containers.content import Content
 
@@ -83,7 +83,7 @@ def _read(content: Content, kind: Kind, options: Options) -> Scenes:
         image=rows.image,
         human=human,
         object_box=object_box,
-        **parts_of_classes(options.vocabulary, hoi),
+        meaning=Meaning.of_classes(options.vocabulary, hoi),
         score=None if kind == "annotations" else check_scores(rows, score, ""),
         source=content.file,
     )

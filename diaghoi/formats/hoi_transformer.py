@@ -17,7 +17,7 @@ from diaghoi.exceptions import close_matches
 from diaghoi.formats.base import Format, Kind, Options
 from diaghoi.formats.columns.checks import check_boxes, check_scores, names_array, shown
 from diaghoi.formats.columns.records import Images, RecordTable
-from diaghoi.formats.columns.repeated import from_repeated
+from diaghoi.formats.columns.repeated import Meaning, from_repeated
 from diaghoi.formats.containers.content import Content
 
 _SCORES = ("h_cls", "o_cls", "i_cls")
@@ -46,8 +46,10 @@ def _read(content: Content, kind: Kind, options: Options) -> Scenes:
         image=table.rows.image,
         human=human,
         object_box=object_box,
-        category=_named(table, "o_name", options.vocabulary.objects),
-        verb=_named(table, "i_name", options.vocabulary.verbs),
+        meaning=Meaning(
+            _named(table, "o_name", options.vocabulary.objects),
+            _named(table, "i_name", options.vocabulary.verbs),
+        ),
         score=check_scores(table.rows, score, "product of the scores"),
         action_score=scores["i_cls"],
         merged=False,

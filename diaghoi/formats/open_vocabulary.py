@@ -23,7 +23,7 @@ from diaghoi.exceptions import InputError, close_matches, some_of
 from diaghoi.formats.base import Format, Kind, Options
 from diaghoi.formats.columns.checks import Rows, check_boxes, check_scores, names_array, shown
 from diaghoi.formats.columns.records import RecordTable
-from diaghoi.formats.columns.repeated import from_repeated
+from diaghoi.formats.columns.repeated import Meaning, from_repeated
 from diaghoi.formats.containers.content import Content
 
 if TYPE_CHECKING:
@@ -66,8 +66,7 @@ def _read(content: Content, kind: Kind, options: Options) -> Scenes:
         image=rows.image,
         human=human,
         object_box=object_box,
-        category=words.object,
-        verb=words.verb,
+        meaning=Meaning(words.object, words.verb),
         score=score,
         source=rows.file,
         notes=notes,

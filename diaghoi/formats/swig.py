@@ -35,7 +35,7 @@ from diaghoi.formats.columns.checks import (
     shown,
 )
 from diaghoi.formats.columns.listed import ListLayout, read_listed
-from diaghoi.formats.columns.repeated import from_repeated, parts_of_classes
+from diaghoi.formats.columns.repeated import Meaning, from_repeated
 from diaghoi.formats.columns.triplet_numbers import TripletNumbers
 from diaghoi.formats.containers.content import Content
 
@@ -136,7 +136,7 @@ def _predictions(content: Content, options: Options) -> Scenes:
         image=rows.image,
         human=human,
         object_box=object_box,
-        **parts_of_classes(options.vocabulary, hoi),
+        meaning=Meaning.of_classes(options.vocabulary, hoi),
         score=values[:, 1],
         source=content.file,
     )

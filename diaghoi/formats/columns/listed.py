@@ -107,7 +107,7 @@ def read_listed(content: Content, layout: ListLayout, options: Options) -> Scene
     objects = _box_rows(triplets, "object_id", boxes.rows, optional=alone)
     score = _scores(triplets, "score") if layout.scored else None
     numbering, notes = Numbering(layout.objects), images.notes
-    label = np.full(len(boxes.rows), -1, dtype=np.int64)
+    label: IntArray = np.full(len(boxes.rows), -1, dtype=np.int64)
     if layout.labelled:
         labels = boxes.integers("category_id")
         numbering = find_numbering(
@@ -120,7 +120,7 @@ def read_listed(content: Content, layout: ListLayout, options: Options) -> Scene
     # One label more, so that no object (-1) looks up an unknown category.
     category = np.append(label, -1)[objects]
     category, verb, found = _triplets(triplets, category, score, layout, options)
-    rows = np.arange(len(boxes.rows))
+    rows: IntArray = np.arange(len(boxes.rows))
     if not layout.labelled:
         rows, label, human, objects = _label_boxes(label, human, objects, category, vocabulary)
     first, pair = distinct(human * np.int64(len(rows) + 1) + objects + 1)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from diaghoi.data.arrays.distinct import distinct, distinct_boxes
@@ -10,12 +12,23 @@ from diaghoi.data.scenes import Scenes
 from diaghoi.data.vocabulary import Vocabulary
 
 
-def parts_of_classes(vocabulary: Vocabulary, hoi: IntArray) -> dict[str, IntArray]:
-    """Object category and verb of HOI classes, as :func:`from_repeated` takes them."""
-    return {
-        "category": vocabulary.class_object[hoi].astype(np.int64),
-        "verb": vocabulary.class_verb[hoi].astype(np.int64),
-    }
+class Meaning(NamedTuple):
+    """What triplets are of.
+
+    Parameters
+    ----------
+    category, verb : (T,) int array
+        Category of the object, and verb.
+    """
+
+    category: IntArray
+    verb: IntArray
+
+    @classmethod
+    def of_classes(cls, vocabulary: Vocabulary, hoi: IntArray) -> Meaning:
+        """Return what HOI classes are of."""
+        category, verb = vocabulary.class_object[hoi], vocabulary.class_verb[hoi]
+        return cls(category.astype(np.int64), verb.astype(np.int64))
 
 
 def from_repeated(
@@ -26,8 +39,7 @@ def from_repeated(
     image: IntArray,
     human: FloatArray,
     object_box: FloatArray,
-    category: IntArray,
-    verb: IntArray,
+    meaning: Meaning,
     score: FloatArray | None = None,
     action_score: FloatArray | None = None,
     merged: bool = True,
@@ -48,7 +60,7 @@ def from_repeated(
         Image of each triplet, ascending.
     human, object_box : (T, 4) float64 array
         Its boxes, counted from zero.
-    category, verb : (T,) int array
+    meaning : Meaning
         Category of its object, and its verb.
     score, action_score : (T,) float64 array or None
         Its score, and that of the verb alone.
@@ -67,7 +79,8 @@ def from_repeated(
         its own two boxes.
     """
     # Interleave human and object, so that the boxes keep their order in the file.
-    label = np.stack([np.full_like(category, vocabulary.person), category], axis=1).reshape(-1)
+    people = np.full_like(meaning.category, vocabulary.person)
+    label = np.stack([people, meaning.category], axis=1).reshape(-1)
     xyxy = np.stack([human, object_box], axis=1).reshape(-1, 4)
     image_of_box = np.repeat(image, 2)
     if merged:
@@ -86,7 +99,7 @@ def from_repeated(
         pair_human=box[0::2][used],
         pair_object=box[1::2][used],
         triplet_pair=pair,
-        triplet_verb=verb,
+        triplet_verb=meaning.verb,
         triplet_score=score,
         triplet_action_score=action_score,
         source=source,

@@ -7,7 +7,7 @@ are, because only 600 of the 9,360 combinations of object and verb are classes o
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -141,12 +141,8 @@ def find_triplet_numbers(
 
 def readings(verbs: int | None, classes: int | None) -> tuple[TripletNumbers, ...]:
     """Return the readings that the options of the user leave; empty for all."""
-    wanted: Iterable[TripletNumbers] = (
-        TripletNumbers(of, origin)
-        for of, origin in (("verb", verbs), ("class", classes))
-        if origin is not None
-    )
-    return tuple(wanted)
+    found = () if verbs is None else (TripletNumbers("verb", verbs),)
+    return found if classes is None else (*found, TripletNumbers("class", classes))
 
 
 def _best(score: FloatArray | None, count: int) -> BoolArray | slice:

@@ -27,7 +27,7 @@ from diaghoi.formats.columns.checks import (
     shown,
     whole_number,
 )
-from diaghoi.formats.columns.repeated import from_repeated, parts_of_classes
+from diaghoi.formats.columns.repeated import Meaning, from_repeated
 from diaghoi.formats.containers.content import Content
 from diaghoi.formats.containers.matlab import read_variable
 
@@ -66,7 +66,7 @@ def _read(content: Content, kind: Kind, options: Options) -> Scenes:
         image=rows.image,
         human=human,
         object_box=object_box,
-        **parts_of_classes(vocabulary, hoi),
+        meaning=Meaning.of_classes(vocabulary, hoi),
         source=file,
         notes=_notes(file, variable, found.invisible),
     )

@@ -19,7 +19,7 @@ from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.exceptions import InputError
 from diaghoi.formats.base import Format, Kind, Options
 from diaghoi.formats.columns.checks import EXACT, Rows, check_boxes, check_scores
-from diaghoi.formats.columns.repeated import from_repeated, parts_of_classes
+from diaghoi.formats.columns.repeated import Meaning, from_repeated
 from diaghoi.formats.containers.content import Content
 from diaghoi.formats.containers.matlab import read_variable, variables
 from diaghoi.formats.hico_det.detections import check_complete, file_orders
@@ -68,7 +68,7 @@ def _read(content: Content, kind: Kind, options: Options) -> Scenes:
         image=rows.image,
         human=check_boxes(rows, values[:, :4], "", origin=origin),
         object_box=check_boxes(rows, values[:, 4:8], "", origin=origin),
-        **parts_of_classes(vocabulary, hoi),
+        meaning=Meaning.of_classes(vocabulary, hoi),
         score=check_scores(rows, values[:, 10] / _SCALE, ""),
         source=file,
     )
@@ -110,7 +110,9 @@ def _classes(
     orders = file_orders(given)
     problem = ""
     for name, order in orders.items():
-        classes = {n: np.flatnonzero(vocabulary.class_object == order[n]) for n in tables}
+        classes: dict[int, IntArray] = {
+            n: np.flatnonzero(vocabulary.class_object == order[n]) for n in tables
+        }
         bad = next((n for n, t in tables.items() if (t[:, 9] >= len(classes[n])).any()), None)
         if bad is None:
             return classes

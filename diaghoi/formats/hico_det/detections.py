@@ -24,7 +24,7 @@ from diaghoi.data.vocabulary import Vocabulary, object_numberings
 from diaghoi.exceptions import InputError, some_of
 from diaghoi.formats.base import Format, Kind, Options
 from diaghoi.formats.columns.checks import Rows, check_boxes, check_scores
-from diaghoi.formats.columns.repeated import from_repeated, parts_of_classes
+from diaghoi.formats.columns.repeated import Meaning, from_repeated
 from diaghoi.formats.containers.content import Content
 from diaghoi.formats.containers.matlab import read_variable, variables
 
@@ -70,7 +70,7 @@ def _read(content: Content, kind: Kind, options: Options) -> Scenes:
         image=image[order],
         human=values[order, :4],
         object_box=values[order, 4:8],
-        **parts_of_classes(vocabulary, hoi[order]),
+        meaning=Meaning.of_classes(vocabulary, hoi[order]),
         score=values[order, 8],
         source=content.file,
         notes=(f"{content.file}: images have no names; they are joined by position",),

@@ -27,7 +27,7 @@ from diaghoi.formats.columns.checks import (
     whole_number,
 )
 from diaghoi.formats.columns.records import Images, RecordTable
-from diaghoi.formats.columns.repeated import from_repeated, parts_of_classes
+from diaghoi.formats.columns.repeated import Meaning, from_repeated
 from diaghoi.formats.containers.content import Content
 
 _KEYS = ("annotation", "filenames", "objects", "verbs", "correspondence")
@@ -75,7 +75,7 @@ def _read(content: Content, kind: Kind, options: Options) -> Scenes:
         image=tables["hoi"].rows.image,
         human=human,
         object_box=object_box,
-        **parts_of_classes(options.vocabulary, hoi),
+        meaning=Meaning.of_classes(options.vocabulary, hoi),
         source=file,
     )
 
