@@ -76,9 +76,9 @@ def nested(leaves, keys):
 
 AWKWARD = (
     "np.float32(1)", "True", "nan", "'", '"', "it's", "[", "}", "}]", "[{", "(", "\\", "a, b",
-    "null", "np.float64(", ")", "'np.nan'", "\x01", "\x01)", "...", "", " ", "\n", "\t", "\0", "\x7f",
-    "é", "漢", "😀", "\ud83d\ude00", "\u2028", "img (1).jpg", "img[1].jpg", "a: {b}", "-inf",
-    "9" * 50,
+    "null", "np.float64(", ")", "'np.nan'", "\x01", "\x01)", "...", "", " ", "\n", "\t", "\0",
+    "\x7f", "é", "漢", "😀", "\ud83d\ude00", "\u2028", "img (1).jpg", "img[1].jpg", "a: {b}",
+    "-inf", "9" * 50,
 )  # fmt: skip
 TEXTS = st.text(max_size=8) | st.sampled_from(AWKWARD)
 NUMBERS = st.integers() | st.floats() | st.booleans() | st.none()
