@@ -199,8 +199,55 @@ def _asked(
         )
 
 
+def literals(images: int) -> Counts:
+    """Write results as GEN-VLKT does, once with plain numbers and once with NumPy 2 scalars.
+
+    Each file of one string has the same as a plain dict beside it.
+    """
+    for kind, item in (("plain", float), ("numpy2", np.float32)):
+        rng = np.random.default_rng(0)
+        with (
+            Path(f"{kind}.json").open("w") as text,
+            Path(f"{kind}_dict.json").open("w") as plain,
+            np.printoptions(legacy=False),
+        ):
+            # Written image by image: all of them at once take gigabytes.
+            text.write("\"{'preds': [")
+            plain.write('{"preds": [')
+            for number in range(images):
+                comma = ", " if number else ""
+                value = _genvlkt_image(number, rng, item)
+                text.write(comma + json.dumps(str(value))[1:-1])
+                plain.write(comma + json.dumps(value, default=lambda each: float(str(each))))
+            text.write("], 'gts': []}\"")
+            plain.write('], "gts": []}')
+    return {"plain": 100 * images, "numpy2": 100 * images}
+
+
+def _genvlkt_image(
+    number: int, rng: np.random.Generator, item: Callable[[Any], Any]
+) -> dict[str, Any]:
+    """Draw 64 boxes and 100 triplets of an image."""
+    boxes = rng.uniform(0, 640, (64, 4)).astype(np.float32)
+    scores = np.sort(rng.random(100).astype(np.float32))[::-1]
+    rows = zip(*(rng.integers(0, most, 100).tolist() for most in (32, 32, 600)), strict=True)
+    return {
+        "filename": f"HICO_test2015_{number:08d}.jpg",
+        "predictions": [{"bbox": list(map(item, box))} for box in boxes],
+        "hoi_prediction": [
+            {
+                "subject_id": subject,
+                "object_id": 32 + thing,
+                "category_id": category,
+                "score": item(score),
+            }
+            for (subject, thing, category), score in zip(rows, scores, strict=True)
+        ],
+    }
+
+
 MAKERS: dict[str, Callable[[int], Counts]] = {
-    each.__name__: each for each in (hico, v_coco, growth, sweep, pictures, questions)
+    each.__name__: each for each in (hico, v_coco, growth, sweep, pictures, questions, literals)
 }
 
 if __name__ == "__main__":

@@ -27,6 +27,12 @@ for file in sys.argv[1:]:
     for text in open(file) if file.endswith("l") else [open(file).read()]:
         json.loads(text)
 """
+TEXT_OF_JSON = "import json, sys; kept = json.load(open(sys.argv[1]))"
+LITERAL = """
+import json, sys
+from diaghoi.formats.containers.literals import load_literal
+kept = load_literal(json.load(open(sys.argv[1])), sys.argv[1])
+"""
 PICTURES = """
 from pathlib import Path
 import numpy as np

@@ -189,6 +189,18 @@ def _choice(counts: Counts) -> Iterator[Job]:
     )
 
 
+def _literals(counts: Counts) -> Iterator[Job]:
+    """Read results saved by ``json.dump(str(results), file)``, beside the same as plain JSON."""
+    for kind in ("plain", "numpy2"):
+        yield from _beside(
+            f"json.load of the dict, {kind}",
+            script(floors.TEXT_OF_JSON, f"{kind}_dict.json"),
+            {f"literals, {kind}": script(floors.LITERAL, f"{kind}.json")},
+            counts[kind],
+            most=3,
+        )
+
+
 def _corrupt(counts: Counts) -> Iterator[Job]:
     """Corrupt each picture in five severities, by one process."""
     made = "import shutil; shutil.rmtree('out', True)\nfrom diaghoi.cli import main\nmain()"
@@ -241,6 +253,7 @@ TOPICS = {
     "further": Topic(data="hico", jobs=_further),
     "semantic": Topic(data="hico", jobs=_semantic),
     "choice": Topic(data="questions", jobs=_choice),
+    "literals": Topic(data="literals", jobs=_literals),
     "corrupt": Topic(data="pictures", jobs=_corrupt),
     "sweep": Topic(data="sweep", jobs=_sweep),
     "growth": Topic(data="growth", jobs=_growth),

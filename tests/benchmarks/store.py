@@ -20,6 +20,7 @@ SIZES = {
     "growth": 9658,
     "sweep": 1000,
     "questions": 10_000,
+    "literals": 9658,
     "pictures": 8,
 }
 """Of each data set: images, questions or pictures."""

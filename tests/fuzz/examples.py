@@ -251,6 +251,18 @@ JUDGED_INTERACTIONS = "verb_a,object_a,verb_b,object_b,similarity_level\nride,bi
 SENSES = "word,synset\nride,ride.v.01\nhold,hold.v.02\n"
 TERMS = "name,synset,definition\nride,ride.v.01,to sit and travel\nhold,,\n"
 
+# Results as Python prints them.
+PRINTED = (
+    "{'preds': [{'filename': 'one.jpg', 'predictions': [{'bbox': [0.5, 20, 5e-05, 80.25]}, "
+    "{'bbox': [np.float64(1.5), np.float32(nan), -inf, np.int64(3)]}], 'hoi_prediction': "
+    "[{'subject_id': 0, 'object_id': 1, 'category_id': 76, 'score': np.float32(0.5)}]}], "
+    "'gts': [], 3: (True, None, 'a (1) [2] np.nan.jpg')}",
+    "defaultdict(<class 'list'>, {\"it's\": [array([[1., 2.],\n       [3., 4.]], "
+    "dtype=float32), tensor([0.5], device='cuda:0')], 'b\\n\\u00e9': OrderedDict([('a', 1)])})",
+    "{'preds': [{'filename': 'one.jpg', 'predictions': [{'bbox': [0.5, 20, 5e-05, 80.25]}], "
+    "'hoi_prediction': [{'subject_id': 0, 'score': 0.5, 'b\\n': None, 3: \"it's\"}]}]}",
+)
+
 QUESTIONS = {
     "HICO_test2015_00000001.jpg": {
         "QA_0": {

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import io
 import json
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
@@ -25,6 +27,7 @@ from diaghoi.data.groups import read_groups
 from diaghoi.data.scenes import Scenes
 from diaghoi.data.vocabulary import hico_det
 from diaghoi.formats import read, write
+from diaghoi.formats.containers.literals import load_literal
 from diaghoi.formats.datasets import vocabulary
 from diaghoi.formats.pictures.files import read_picture
 from diaghoi.language.lexicon import load_lexicon
@@ -51,6 +54,7 @@ from fuzz.examples import (
     PAIRS,
     PEOPLE,
     PREDICTIONS,
+    PRINTED,
     PUBLISHED,
     QUESTIONS,
     REPLIES,
@@ -159,6 +163,14 @@ def _read_reply(path: Path) -> None:
         assert list(found.picked) == sorted({*found.picked} & {*range(len(options))})
     read_phrase(text[:2000], load_lexicon())
     assert len(read_rating(text, 3)) == 3
+
+
+def _read_printed(path: Path) -> None:
+    """Read a text; where Python can read it, too, and it has no tuples, the value is the same."""
+    text = path.read_bytes().decode("utf-8", "surrogateescape")
+    value = load_literal(text, str(path))
+    with suppress(ValueError, SyntaxError):
+        assert "(" in text or str(value) == str(ast.literal_eval(text))
 
 
 def _read_vcoco(path: Path) -> None:
@@ -358,6 +370,9 @@ TARGETS: dict[str, Target] = {
     "replies": Target(
         file="reply.txt", seeds=tuple(Text(reply * n) for reply in REPLIES for n in (1, 3)),
         read=_read_reply, weight=3,
+    ),
+    "literals": Target(
+        file="x.txt", seeds=tuple(map(Text, PRINTED)), read=_read_printed, weight=2
     ),
     "pictures": Target(
         file="x.png",
