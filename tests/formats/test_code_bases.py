@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +27,9 @@ FILES = {
     "official_mat": "hico-converted-mat",
     "hoitransformer.json": "hoi-transformer",
 }
-WITH_ANNOTATIONS = [name for name in FILES if "results" in name or name.endswith(("dict.json", "dets.pkl"))]
+WITH_ANNOTATIONS = [
+    name for name in FILES if "results" in name or name.endswith(("dict.json", "dets.pkl"))
+]
 # Action scores, which only the file of HoiTransformer has.
 OF_ACTION_SCORES = ("negatives", "actions")
 

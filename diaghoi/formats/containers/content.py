@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from diaghoi.exceptions import InputError, some_of
+from diaghoi.formats.containers.literals import load_literal
 from diaghoi.formats.containers.matlab import variables
 from diaghoi.formats.containers.npz import members
 from diaghoi.formats.containers.pickles import collector_off, load_pickle
@@ -26,6 +27,7 @@ SMALL = 1 << 20
 _BYTES_PER_LIST = 6
 # Keys of files that hold predictions and annotations.
 _PREDICTIONS, _ANNOTATIONS = "preds", "gts"
+_JSON = (b"[", b"{", b'"')
 _DETECTIONS = re.compile(r"detections_(\d+)\.mat")
 _OTHERS = (
     (b"\x1f\x8b", "compressed with gzip; uncompress it first"),
@@ -131,7 +133,7 @@ def load(path: str | os.PathLike[str]) -> Content:
     except OSError as error:
         raise InputError(f"{path}: {error.strerror or error}; check the path") from error
     _refuse(path, head)
-    if head.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in (b"[", b"{"):
+    if head.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in _JSON:
         return Content(path, "json", *_json(path))
     return Content(path, "pickle", _pickle(path))
 
@@ -150,7 +152,7 @@ def _refuse(path: Path, head: bytes) -> None:
             raise InputError(f"{path}: {what}")
     # Pickles of protocol 2 and later start with \x80, older ones with one of the other four.
     if head[:1] not in (b"\x80", b"(", b"]", b"}", b"c") and not head.lstrip().startswith(
-        (b"[", b"{", b"\xef\xbb\xbf")
+        (*_JSON, b"\xef\xbb\xbf")
     ):
         start = head[:16].decode("latin-1")
         raise InputError(
@@ -175,14 +177,21 @@ def _json(path: Path) -> tuple[Any, tuple[int, ...]]:
     try:
         with collector_off(), path.open(encoding="utf-8-sig") as stream:
             text = stream.read()
+            if text.startswith(("{'", "[{'")):  # print(results), not json.dump
+                return load_literal(text, str(path)), ()
             if text.count("[") + text.count("{") > SMALL + len(text) // _BYTES_PER_LIST:
                 raise InputError(f"{path}: consists mostly of empty lists; write their contents")
             try:
-                return json.loads(text), ()
+                value = json.loads(text)
             except json.JSONDecodeError as error:
                 if not error.msg.startswith("Extra data"):
                     raise
                 return _json_lines(path, text.split("\n"))
+            if isinstance(value, str):  # json.dump(str(results)): the text once more
+                text = value
+                del value
+                value = load_literal(text, str(path))
+            return value, ()
     except InputError:
         raise
     except json.JSONDecodeError as error:
