@@ -30,7 +30,7 @@ from diaghoi.formats.columns.checks import (
     whole_number,
 )
 from diaghoi.formats.columns.numbering import check_numbers
-from diaghoi.formats.columns.repeated import Meaning, from_repeated
+from diaghoi.formats.columns.repeated import Meaning, check_objects, from_repeated
 from diaghoi.formats.columns.triplet_numbers import TripletNumbers
 from diaghoi.formats.containers.content import Content
 
@@ -62,8 +62,15 @@ def _dataset(content: Content) -> str | None:
 
 
 def _read(content: Content, kind: Kind, options: Options) -> Scenes:
+    check_objects(content.file, options.vocabulary)
+    by_class = content.value if kind == "annotations" else content.value[_BOXES]
+    parts = [
+        part
+        for images in by_class.values()
+        for part in (images.values() if isinstance(images, dict) else [images])
+    ]
+    check_amount(content.file, _BOXES, sum(map(len, filter(_is_list, parts))), content.size)
     table = _annotated(content) if kind == "annotations" else _predicted(content)
-    check_amount(content.file, _BOXES, len(table.hoi), content.size)
     # By image, and within it by falling score, as code bases list triplets elsewhere.
     order = np.lexsort((table.hoi, -table.score, table.key))
     keys, count = np.unique(table.key, return_counts=True)
@@ -102,11 +109,16 @@ class _Table:
 def _predicted(content: Content) -> _Table:
     columns: dict[str, list[Any]] = {name: [] for name in _COLUMNS}
     hoi: list[IntArray] = []
+    keys = {name: set(part) for name, part in content.value.items()}
+    for name in _COLUMNS:
+        odd = keys[name] ^ keys[_SCORES]
+        if odd:
+            problem = f"is in only one of {_SCORES!r} and {name!r}; give each class in all"
+            raise _error(content, next(iter(odd)), "", problem)
     for key in content.value[_SCORES]:
-        parts = {name: content.value[name].get(key, ()) for name in _COLUMNS}
+        parts = {name: content.value[name][key] for name in _COLUMNS}
         for name, part in parts.items():
-            if not _is_list(part):
-                raise _error(content, key, name, f"is {shown(part)}; give a list")
+            _check_list(content, key, name, part)
         lengths = {name: len(part) for name, part in parts.items()}
         if len(set(lengths.values())) > 1:
             told = ", ".join(f"{name} {length}" for name, length in lengths.items())
@@ -124,6 +136,7 @@ def _annotated(content: Content) -> _Table:
     hoi, keys, boxes = [], [], []
     for key, images in content.value.items():
         for image, part in images.items():
+            _check_list(content, key, f"image {shown(image)}", part)
             boxes.append(_numbers(content, key, f"image {shown(image)}", part, _EIGHT))
             hoi.append(np.full(len(boxes[-1]), _whole(content, key, "class", key)))
             number = _whole(content, key, "image", image)
@@ -173,6 +186,11 @@ def _whole(content: Content, key: Any, field: str, value: Any) -> int:
         problem = f"{shown(value)} is not a whole number from 0"
         raise _error(content, key, field, problem) from None
     return number
+
+
+def _check_list(content: Content, key: Any, field: str, part: Any) -> None:
+    if not _is_list(part):
+        raise _error(content, key, field, f"is {shown(part)}; give a list")
 
 
 def _is_list(part: Any) -> bool:

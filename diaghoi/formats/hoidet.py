@@ -14,7 +14,7 @@ from typing import Any
 from diaghoi.data.scenes import Scenes
 from diaghoi.exceptions import InputError, close_matches
 from diaghoi.formats.base import Format, Kind, Options
-from diaghoi.formats.columns.checks import EXACT, shown
+from diaghoi.formats.columns.checks import EXACT, check_amount, shown
 from diaghoi.formats.columns.listed import ListLayout, read_listed
 from diaghoi.formats.columns.triplet_numbers import TripletNumbers
 from diaghoi.formats.containers.content import Content
@@ -25,6 +25,7 @@ _COLUMNS = {
     "category_id": "hoi_class",
     "score": "hoi_score",
 }
+_LISTS = ("boxes", *_COLUMNS.values())
 _LAYOUT = ListLayout(
     name="image_id",
     boxes="boxes",
@@ -44,6 +45,9 @@ def _recognise(content: Content) -> Kind | None:
 
 
 def _read(content: Content, kind: Kind, options: Options) -> Scenes:
+    parts = [image.get(key) for image in content.value if isinstance(image, dict) for key in _LISTS]
+    amount = sum(len(part) for part in parts if isinstance(part, list | tuple))
+    check_amount(content.file, "boxes", amount, content.size)
     value = [_listed(content.file, number, image) for number, image in enumerate(content.value)]
     return read_listed(replace(content, value=value), _LAYOUT, options)
 
@@ -54,7 +58,7 @@ def _listed(file: str, number: int, image: Any) -> dict[str, Any]:
     if not isinstance(image, dict):
         raise InputError(f"{where}: is {shown(image)}; give a dict")
     columns: dict[str, Any] = {}
-    for key in ("image_id", "boxes", *_COLUMNS.values()):
+    for key in ("image_id", *_LISTS):
         if key not in image:
             raise InputError(
                 f"{where}: the key {key!r} is missing{close_matches(key, map(str, image))}"

@@ -37,7 +37,7 @@ from diaghoi.formats.columns.checks import (
 from diaghoi.formats.columns.listed import ListLayout, read_listed
 from diaghoi.formats.columns.repeated import Meaning, from_repeated
 from diaghoi.formats.columns.triplet_numbers import TripletNumbers
-from diaghoi.formats.containers.content import Content
+from diaghoi.formats.containers.content import SMALL, Content
 
 _ROW = 10
 _KEYS = ("img_id", "box_annotations", "hoi_annotations")
@@ -73,7 +73,10 @@ def _is_either(content: Content) -> bool:
     value = content.value
     if not isinstance(value, dict) or not all(str(name).isdigit() for name in value):
         return False
-    rows = chain.from_iterable(rows for rows in value.values() if _is_list(rows))
+    images = [rows for rows in value.values() if _is_list(rows)]
+    if sum(map(len, images)) > max(content.size, SMALL):
+        return False  # a list that is repeated without limit, which the reader refuses
+    rows = chain.from_iterable(images)
     first = (row[0] for row in rows if _is_list(row) and len(row) == _ROW)
     return not any(isinstance(hoi, int | float) and hoi >= len(hico_det()) for hoi in first)
 

@@ -24,6 +24,7 @@ from diaghoi.formats.columns.numbering import (
     verbs_by_convention,
 )
 from diaghoi.formats.columns.records import Images, RecordTable
+from diaghoi.formats.columns.repeated import check_objects
 from diaghoi.formats.columns.triplet_numbers import (
     TripletNumbers,
     find_triplet_numbers,
@@ -100,6 +101,8 @@ def read_listed(content: Content, layout: ListLayout, options: Options) -> Scene
     triplets = images.table(layout.triplets, layout.triplet_arrays)
     vocabulary = options.vocabulary
 
+    if not layout.labelled:
+        check_objects(content.file, vocabulary)
     corners = options.corners(boxes.boxes("bbox"))
     xyxy = check_boxes(boxes.rows, corners, "bbox", origin=options.origin_or(0))
     human = _box_rows(triplets, "subject_id", boxes.rows)

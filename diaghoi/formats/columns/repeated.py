@@ -10,6 +10,7 @@ from diaghoi.data.arrays.distinct import distinct, distinct_boxes
 from diaghoi.data.arrays.types import FloatArray, IntArray, StrArray
 from diaghoi.data.scenes import Scenes
 from diaghoi.data.vocabulary import Vocabulary
+from diaghoi.exceptions import InputError
 
 
 class Meaning(NamedTuple):
@@ -26,9 +27,24 @@ class Meaning(NamedTuple):
 
     @classmethod
     def of_classes(cls, vocabulary: Vocabulary, hoi: IntArray) -> Meaning:
-        """Return what HOI classes are of."""
+        """Return what HOI classes are of; each must have an object (:func:`check_objects`)."""
         category, verb = vocabulary.class_object[hoi], vocabulary.class_verb[hoi]
         return cls(category.astype(np.int64), verb.astype(np.int64))
+
+
+def check_objects(file: str, vocabulary: Vocabulary) -> None:
+    """Refuse a data set whose HOI classes do not say the object, for formats that rely on it.
+
+    Raises
+    ------
+    InputError
+        For V-COCO.
+    """
+    if (vocabulary.class_object < 0).any():
+        raise InputError(
+            f"{file}: holds HOI classes instead of objects, but those of {vocabulary.name} do not "
+            "say the object; give --dataset hico-det, or a file with the categories of boxes"
+        )
 
 
 def from_repeated(

@@ -189,7 +189,6 @@ def _json(path: Path) -> tuple[Any, tuple[int, ...]]:
                 return _json_lines(path, text.split("\n"))
             if isinstance(value, str):  # json.dump(str(results)): the text once more
                 text = value
-                del value
                 value = load_literal(text, str(path))
             return value, ()
     except InputError:
