@@ -34,10 +34,12 @@ _STEP[list(b"[{")], _STEP[list(b"]}")] = 1, -1
 
 # Stands for "np.float32(" and the like while a text is rewritten.
 _OPEN = b"\x01"
-_NAME = re.compile(rb"np\.\w*\(?", re.ASCII)
 _SIZES = (16, 32, 64)
-_SCALARS = {b"np.float%d(" % size for size in _SIZES} | {b"np.int%d(" % size for size in _SIZES}
-_SCALARS |= {b"np.int8(", b"np.uint8(", b"np.uint16(", b"np.uint32(", b"np.uint64("}
+_SCALARS = (
+    *(b"np.float%d(" % size for size in _SIZES),
+    *(b"np.int%d(" % size for size in (8, *_SIZES)),
+    *(b"np.uint%d(" % size for size in (8, *_SIZES)),
+)
 _TO_JSON = bytes.maketrans(b"'" + _OPEN + b")", b'"  ')
 _WITHOUT_SCALARS = bytes.maketrans(_OPEN + b")", b"  ")
 # Everything but what has a meaning inside or outside of strings.
@@ -236,19 +238,16 @@ def _with_open_scalars(code: bytes) -> tuple[bytes, bytes] | None:
     """
     if _LONG.search(code[::_EVERY]) or _OPEN in code:
         return None
-    while (start := code.find(b"np.")) >= 0:
-        name = _NAME.match(code, start)
-        if name is None or name.group() not in _SCALARS:
+    while (start := code.find(b"(")) >= 0:
+        name = next((each for each in _SCALARS if code.endswith(each, 0, start + 1)), None)
+        if name is None or name + b")" in code:
             return None
-        code = code.replace(name.group(), _OPEN)
+        code = code.replace(name, _OPEN)
     bare = code.translate(None, _OF_NUMBERS)
-    scalars = bare.count(_OPEN)
-    if not scalars:
-        return None if b"(" in bare or b")" in bare else (code, bare)
-    closed = bare.count(_OPEN + b")")
+    scalars, closed = bare.count(_OPEN), bare.count(_OPEN + b")")
     if closed < scalars:
         closed += bare.count(_OPEN + b"NaN)") + bare.count(_OPEN + b"Infinity)")
     # Each opens before a number and closes behind it.
-    if closed != scalars or scalars != bare.count(b")") or b"(" in bare or _OPEN + b")" in code:
+    if closed != scalars or scalars != bare.count(b")"):
         return None
     return code, bare

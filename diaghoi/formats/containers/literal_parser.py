@@ -136,7 +136,9 @@ class Parser:
         """Count what takes time."""
         self.values += 1
         if self.values > _MOST_VALUES:
-            self.fail(f"more than {_MOST_VALUES:,} values that are not printed plainly", _SAVE)
+            self.fail(
+                f"more than {_MOST_VALUES:,} values that are damaged or not printed plainly", _SAVE
+            )
 
     def value(self) -> Any:
         """Read a value."""

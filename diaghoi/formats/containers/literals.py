@@ -16,6 +16,9 @@ from diaghoi.formats.containers.literal_json import whole_as_json
 from diaghoi.formats.containers.literal_parser import Parser, cut_off
 from diaghoi.formats.containers.pickles import collector_off
 
+# Characters at both ends that are searched for brackets.
+_EDGE = 100
+
 
 def load_literal(text: str, file: str) -> Any:
     """Read the text that Python prints for plain data, without running any of it.
@@ -42,6 +45,8 @@ def load_literal(text: str, file: str) -> Any:
         For a text that is damaged or cut off, runs something, or cannot be held: with the place,
         an excerpt and what to do. Also for bytes, sets and arrays that NumPy printed in part.
     """
+    if _ends_early(text):
+        raise cut_off(text, file)
     try:
         with collector_off():
             rewritten = whole_as_json(text, file)
@@ -49,7 +54,7 @@ def load_literal(text: str, file: str) -> Any:
                 try:
                     return json.loads(rewritten)
                 except json.JSONDecodeError as error:
-                    # The parser would take long to come to the same place.
+                    # The parser would come to the same place, but far later.
                     if error.pos >= len(rewritten) or error.msg.startswith("Unterminated"):
                         raise cut_off(text, file) from None
                 except ValueError:  # integers that are too long: the parser says where
@@ -59,3 +64,9 @@ def load_literal(text: str, file: str) -> Any:
     except (RecursionError, MemoryError) as error:
         what = " ".join(str(error).split()) or type(error).__name__
         raise InputError(f"{file}: text of a Python object that cannot be held ({what})") from error
+
+
+def _ends_early(text: str) -> bool:
+    """Whether a list or dict has no end, which is the same however long it is."""
+    first, last = text[:_EDGE].lstrip()[:1], text[-_EDGE:].rstrip()[-1:]
+    return last != "" and {"[": "]", "{": "}"}.get(first, last) != last
