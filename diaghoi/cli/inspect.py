@@ -35,6 +35,9 @@ def inspect(
     format: options.Format = None,
     origin: options.Origin = None,
     objects: options.Objects = None,
+    verbs: options.Verbs = None,
+    classes: options.Classes = None,
+    boxes: options.Boxes = None,
     instances: options.Instances = None,
     ids: options.Ids = None,
     image_id: options.ImageId = None,
@@ -48,6 +51,9 @@ def inspect(
         "format": format,
         "origin": origin,
         "objects": objects,
+        "verbs": verbs,
+        "classes": classes,
+        "boxes": boxes,
         "image_id": image_id,
     }
     beside: dict[str, Any] = {"instances": instances, "ids": ids}

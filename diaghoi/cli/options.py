@@ -68,6 +68,31 @@ Objects = Annotated[
         rich_help_panel=READING,
     ),
 ]
+Verbs = Annotated[
+    int | None,
+    typer.Option(
+        min=0,
+        max=1,
+        help="Triplets of the predictions are numbered by verb, from 0 or 1.",
+        rich_help_panel=READING,
+    ),
+]
+Classes = Annotated[
+    int | None,
+    typer.Option(
+        min=0,
+        max=1,
+        help="Triplets of the predictions are numbered by HOI class, from 0 or 1.",
+        rich_help_panel=READING,
+    ),
+]
+Boxes = Annotated[
+    str | None,
+    typer.Option(
+        help="Predicted boxes: xyxy (corners) or xywh (left, top, width, height).",
+        rich_help_panel=READING,
+    ),
+]
 Top = Annotated[
     int | None,
     typer.Option(

@@ -18,7 +18,7 @@ from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.diagnosis.plausibility import plausibility_warnings
 from diaghoi.exceptions import InputError
 from diaghoi.formats import open_annotations, open_both, recognise
-from diaghoi.formats.base import UnclearDataSetError
+from diaghoi.formats.base import Reading, UnclearDataSetError
 from diaghoi.formats.datasets import vocabulary as vocabulary_named
 
 
@@ -57,10 +57,11 @@ class InputFiles:
 
     Parameters
     ----------
-    predictions, annotations, pairs, instances, ids : pathlib.Path or None
-        Files; annotations are searched for if they are not given.
-    dataset, format, origin, objects, top, image_id
-        How to read them; None to determine it from the content.
+    predictions, annotations, pairs : pathlib.Path or None
+        Files; annotations are those of the predictions' own file, or searched for, if they are not
+        given.
+    reading : Reading
+        How to read them; ``instances`` and ``ids`` are those of the annotations.
 
     Raises
     ------
@@ -71,14 +72,7 @@ class InputFiles:
     predictions: Path
     annotations: Path | None
     pairs: Path | None = None
-    dataset: str | None
-    format: str | None
-    origin: int | None
-    objects: str | None
-    top: int | None = None
-    instances: Path | None
-    ids: Path | None
-    image_id: str | None
+    reading: Reading
 
     def __post_init__(self) -> None:
         vocabulary_named(self.dataset or "hico-det")
@@ -89,9 +83,26 @@ class InputFiles:
         return vocabulary_named(self.dataset or "hico-det")
 
     @property
+    def dataset(self) -> str | None:
+        """The name or description of the data set, if it is given."""
+        given = self.reading.get("dataset")
+        return given.name if isinstance(given, Vocabulary) else given
+
+    @property
     def inputs(self) -> list[Path | None]:
         """The files that are given."""
-        return [self.predictions, self.annotations, self.pairs, self.instances, self.ids]
+        beside = self._beside["instances"], self._beside["ids"]
+        return [
+            self.predictions,
+            self.annotations,
+            self.pairs,
+            *(None if path is None else Path(path) for path in beside),
+        ]
+
+    @property
+    def _beside(self) -> Reading:
+        """The files that belong to the annotations."""
+        return {"instances": self.reading.get("instances"), "ids": self.reading.get("ids")}
 
     def read(self, bar: Progress, check: Callable[[list[Path | None]], Any]) -> Inputs:
         """Read predictions and annotations.
@@ -139,29 +150,19 @@ class InputFiles:
             return self._opened(vocabulary_named(recognise(self.annotations).dataset))
 
     def _opened(self, dataset: Vocabulary | None) -> tuple[SceneSource, SceneSource | None]:
-        choices: dict[str, Any] = {
-            "format": self.format,
-            "origin": self.origin,
-            "objects": self.objects,
-        }
+        own = self.reading.copy()
+        own["dataset"], own["instances"], own["ids"] = dataset, None, None
         try:
-            return open_both(
-                self.predictions,
-                pairs=self.pairs,
-                dataset=dataset,
-                image_id=self.image_id,
-                top=self.top,
-                **choices,
-            )
+            return open_both(self.predictions, pairs=self.pairs, **own)
         except InputError:
             refuse_result(self.predictions, "the predictions")
             raise
 
     def _annotations(self, path: Path, vocabulary: Vocabulary) -> SceneSource:
+        reading = self._beside
+        reading["dataset"] = vocabulary
         try:
-            return open_annotations(
-                path, dataset=vocabulary, instances=self.instances, ids=self.ids
-            )
+            return open_annotations(path, **reading)
         except InputError:
             refuse_result(path, "the annotations")
             raise

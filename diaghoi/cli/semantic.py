@@ -116,6 +116,8 @@ def semantic(
     format: options.Format = None,
     origin: options.Origin = None,
     objects: options.Objects = None,
+    verbs: options.Verbs = None,
+    boxes: options.Boxes = None,
     top: options.Top = None,
     instances: options.Instances = None,
     ids: options.Ids = None,
@@ -141,14 +143,18 @@ def semantic(
     reading = InputFiles(
         predictions=predictions,
         annotations=annotations,
-        dataset=dataset,
-        format=format,
-        origin=origin,
-        objects=objects,
-        top=top,
-        instances=instances,
-        ids=ids,
-        image_id=image_id,
+        reading={
+            "dataset": dataset,
+            "format": format,
+            "origin": origin,
+            "objects": objects,
+            "verbs": verbs,
+            "boxes": boxes,
+            "top": top,
+            "instances": instances,
+            "ids": ids,
+            "image_id": image_id,
+        },
     )
     protocol_named(protocol or reading.vocabulary.protocol, top=top)
     name = predictions.stem if label is None else label

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, TypedDict
 
 import numpy as np
@@ -18,6 +18,10 @@ from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.exceptions import InputError
 from diaghoi.formats.containers.content import Content
 
+# How a file may write a box.
+BOX_LAYOUTS = ("xyxy", "xywh")
+# How many boxes it takes to show that they are no corners, and the share that would be turned.
+_ENOUGH, _TURNED = 20, 0.05
 Kind = Literal["annotations", "predictions", "pairs"]
 
 
@@ -42,6 +46,8 @@ class Reading(TypedDict, total=False):
     verbs, classes : {0, 1}, optional
         That triplets are numbered by verb, or by HOI class, and from where; by default determined
         from the format and the triplets.
+    boxes : {'xyxy', 'xywh'}, optional
+        Corners, or left, top, width and height; by default determined from the boxes.
     top : int, optional
         Triplets kept per image of dense arrays; in HICO-DET at least 100, the default, because the
         official evaluator uses 100. Other formats are read completely. To evaluate fewer triplets,
@@ -59,6 +65,7 @@ class Reading(TypedDict, total=False):
     objects: str | None
     verbs: int | None
     classes: int | None
+    boxes: str | None
     top: int | None
     instances: str | os.PathLike[str] | None
     ids: str | os.PathLike[str] | None
@@ -73,8 +80,10 @@ class Options:
     ----------
     vocabulary : Vocabulary
         The data set.
-    origin, objects, verbs, classes, top, instances, ids, image_id
+    origin, objects, verbs, classes, boxes, top, instances, ids, image_id
         As in :class:`Reading`; None to determine them.
+    shown : dict
+        What the file itself has shown while it is read: ``boxes``.
     """
 
     vocabulary: Vocabulary
@@ -82,6 +91,8 @@ class Options:
     objects: str | None = None
     verbs: int | None = None
     classes: int | None = None
+    boxes: str | None = None
+    shown: dict[str, str] = field(default_factory=dict)
     top: int | None = None
     instances: str | os.PathLike[str] | None = None
     ids: str | os.PathLike[str] | None = None
@@ -95,12 +106,38 @@ class Options:
         return default if conventions is None else conventions.origin
 
     def corners(self, boxes: FloatArray) -> FloatArray:
-        """Convert boxes in the layout of the data set's files to left, top, right, bottom."""
+        """Convert boxes as they are in a file to left, top, right, bottom.
+
+        The user's layout counts first, then that of the data set, then what the first boxes of the
+        file show: xyxy, unless many would end before they begin and none has a negative size. Then
+        right is left + width, as code bases convert them; a data set says itself what it does.
+        """
         conventions = self.vocabulary.conventions
-        if conventions is None or conventions.boxes == "xyxy":
-            return boxes
-        margin = self.vocabulary.protocol.margin
-        return np.concatenate([boxes[:, :2], boxes[:, :2] + boxes[:, 2:] - margin], axis=1)
+        if self.boxes is None and conventions is not None:
+            margin = self.vocabulary.protocol.margin
+            return boxes if conventions.boxes == "xyxy" else _with_corners(boxes, margin)
+        layout = self.boxes or self.shown.setdefault("boxes", _layout(boxes))
+        return boxes if layout == "xyxy" else _with_corners(boxes, 0.0)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the file showed that a reader of the results has to know."""
+        if self.shown.get("boxes") != "xywh":
+            return ()
+        return ("boxes are left, top, width, height: as corners many would end before they begin",)
+
+
+def _with_corners(boxes: FloatArray, margin: float) -> FloatArray:
+    return np.concatenate([boxes[:, :2], boxes[:, :2] + boxes[:, 2:] - margin], axis=1)
+
+
+def _layout(boxes: FloatArray) -> str:
+    """Whether boxes are corners or sizes, by how many would be turned as corners."""
+    with np.errstate(invalid="ignore"):
+        turned = (boxes[:, 2:] < boxes[:, :2]).any(axis=1)
+        positive = bool((boxes[:, 2:] >= 0).all())
+    many = len(boxes) >= _ENOUGH and turned.mean() >= _TURNED
+    return "xywh" if many and positive else "xyxy"
 
 
 @dataclass(frozen=True, kw_only=True)

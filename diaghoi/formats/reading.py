@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from diaghoi.data.scenes import Scenes, SceneSource
 from diaghoi.exceptions import InputError
-from diaghoi.formats.base import Format, Kind, Options, Reading, Recognised
+from diaghoi.formats.base import BOX_LAYOUTS, Format, Kind, Options, Reading, Recognised
 from diaghoi.formats.columns.merging import merge
 from diaghoi.formats.containers.content import Content, load
 from diaghoi.formats.containers.pickles import collector_off
@@ -63,6 +64,7 @@ def _open(content: Content, reading: Reading) -> tuple[Recognised, SceneSource]:
         objects=reading.get("objects"),
         verbs=reading.get("verbs"),
         classes=reading.get("classes"),
+        boxes=reading.get("boxes"),
         top=reading.get("top"),
         instances=reading.get("instances"),
         ids=reading.get("ids"),
@@ -70,6 +72,9 @@ def _open(content: Content, reading: Reading) -> tuple[Recognised, SceneSource]:
     )
     _check_options(content, chosen, options)
     scenes = chosen.read(content, kind, options)
+    if options.notes:
+        notes = tuple(f"{content.file}: {note}" for note in options.notes)
+        scenes = replace(scenes.load(), notes=scenes.notes + notes)
     return described(content, chosen, kind, chosen_vocabulary), scenes
 
 
@@ -247,6 +252,9 @@ def _check_values(reading: Reading) -> None:
     ):
         if first not in (None, 0, 1):
             raise InputError(f"{option} {first}: {what} are counted from 0 or from 1")
+    boxes = reading.get("boxes")
+    if boxes not in (None, *BOX_LAYOUTS):
+        raise InputError(f"--boxes {boxes!r:.40}: give {' or '.join(BOX_LAYOUTS)}")
     top = reading.get("top")
     if top is not None and top < 1:
         raise InputError(f"--top {top}: the number of triplets of an image must be at least 1")

@@ -140,7 +140,7 @@ def matching(content: Content) -> tuple[Format, Kind]:
         )
     raise InputError(
         f"{content.file}: not a known format: {_outline(content)}; known formats: "
-        f"{', '.join(FORMATS)}"
+        f"{some_of(list(FORMATS), 8)}"
     )
 
 

@@ -41,6 +41,13 @@ class TripletNumbers(NamedTuple):
     def __str__(self) -> str:
         return f"{'verbs' if self.of == 'verb' else 'HOI classes'} from {self.origin}"
 
+    def holds(self, numbers: IntArray, vocabulary: Vocabulary) -> bool:
+        """Whether all numbers exist under this reading."""
+        count = len(vocabulary.verbs if self.of == "verb" else vocabulary.class_verb)
+        return bool(
+            len(numbers) and self.origin <= numbers.min() and numbers.max() < self.origin + count
+        )
+
     @property
     def option(self) -> str:
         """The option that asks for it."""
@@ -121,6 +128,14 @@ def find_triplet_numbers(
         if reading.of == "class" or fixed.of == "verb"
     }
     own = shares.setdefault(fixed, 0.0)
+    others = [
+        each
+        for each in shares
+        if shares[each] >= own and each.holds(numbers, vocabulary) and each != fixed
+    ]
+    if others and not fixed.holds(numbers, vocabulary):
+        other = max(others, key=lambda reading: shares[reading])
+        return other, (f"{file}: triplets are numbered as {other}: as {fixed} some do not exist",)
     other = max(shares, key=lambda reading: shares[reading])
     # Ties go to the format.
     if len(numbers) < FEW or shares[other] <= own * DOUBTFUL:
