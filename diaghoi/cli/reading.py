@@ -12,6 +12,7 @@ import numpy as np
 from diaghoi.cli.locate import LocatedFile, find_annotations, in_folder
 from diaghoi.cli.progress import Progress
 from diaghoi.comparison.results import refuse_result
+from diaghoi.data.differences import differences
 from diaghoi.data.joining import named_alike
 from diaghoi.data.scenes import Scenes, SceneSource
 from diaghoi.data.vocabulary import Vocabulary
@@ -135,11 +136,14 @@ class InputFiles:
             truth = self._annotations(located.path, vocabulary)
         else:
             truth = own
+        notes = list(located.notes)
+        if own is not None and truth is not own:
+            notes += _differences(truth.load(), own.load())
         found = named_alike(truth, found)
         if np.array_equal(truth.names, found.names):
             found = found.with_names(truth.names)  # keep the names in memory only once
         files = [self.predictions, located.path, *([] if self.pairs is None else [self.pairs])]
-        return Inputs(truth, found, files, [*located.notes, *plausibility_warnings(truth, found)])
+        return Inputs(truth, found, files, [*notes, *plausibility_warnings(truth, found)])
 
     def _predictions(self) -> tuple[SceneSource, SceneSource | None]:
         try:
@@ -166,3 +170,15 @@ class InputFiles:
         except InputError:
             refuse_result(path, "the annotations")
             raise
+
+
+def _differences(given: Scenes, own: Scenes) -> list[str]:
+    """Note how the annotations given differ from those in the file of the predictions."""
+    found = differences(given, own)
+    if not any(found):
+        return []
+    return [
+        f"annotations: those given are used, not those in {own.source}, which differ: only given "
+        f"are {found.triplets:,} triplets and {found.images:,} images, only in the file "
+        f"{found.other_triplets:,} triplets and {found.other_images:,} images"
+    ]
