@@ -172,28 +172,46 @@ def _other_verbs(annotations: Scenes, predictions: Scenes) -> list[str]:
     found = np.unique(predicted)
     if len(found) < ENOUGH:
         return []
-    verbs = len(annotations.vocabulary.verbs)
+    vocabulary = annotations.vocabulary
+    verbs = len(vocabulary.verbs)
     wanted = annotations.triplet_pair.astype(np.int64) * verbs + annotations.triplet_verb
-    share = {}
-    for shift in (0, 1, -1):
-        verb = best[predicted] + shift
+
+    def share(verb: IntArray) -> float:
         inside = (verb >= 0) & (verb < verbs)
         right = inside & np.isin(annotated * np.int64(verbs) + verb, wanted)
-        share[shift] = len(np.unique(predicted[right])) / len(found)
-    shift = max((1, -1), key=lambda each: share[each])
-    if share[shift] > max(SHIFTED * share[0], AGREEING):
+        return len(np.unique(predicted[right])) / len(found)
+
+    verb, label = best[predicted], predictions.pair_label[predicted]
+    own = share(verb)
+    shifted = {("verbs", shift): share(verb + shift) for shift in (1, -1)}
+    if (vocabulary.class_object >= 0).all():
+        shifted |= {
+            ("classes", shift): share(_next_class(verb, label, shift, vocabulary))
+            for shift in (1, -1)
+        }
+    what, shift = max(shifted, key=lambda each: shifted[each])
+    if shifted[what, shift] > max(SHIFTED * own, AGREEING):
+        named = "HOI classes" if what == "classes" else what
         return [
-            f"the best verb of {100 * share[0]:.1f} % of the pairs that were found is annotated, "
-            f"but that of {100 * share[shift]:.1f} % if verbs were one "
+            f"the best verb of {100 * own:.1f} % of the pairs that were found is annotated, but "
+            f"that of {100 * shifted[what, shift]:.1f} % if {named} were one "
             f"{'higher' if shift > 0 else 'lower'}: they look numbered one too "
-            f"{'low' if shift > 0 else 'high'}"
+            f"{'low' if shift > 0 else 'high'} (--{what})"
         ]
-    if share[0] < SENSIBLE:
+    if own < SENSIBLE:
         return [
-            f"the best verb of only {100 * share[0]:.1f} % of {len(found)} pairs that were found "
+            f"the best verb of only {100 * own:.1f} % of {len(found)} pairs that were found "
             "is annotated: the verbs may be numbered differently"
         ]
     return []
+
+
+def _next_class(verb: IntArray, label: IntArray, shift: int, vocabulary: Vocabulary) -> IntArray:
+    """Verb of the HOI class before or after that of each verb and object; -1 for none."""
+    hoi = vocabulary.class_of[label, verb]
+    other = np.clip(hoi + shift, 0, len(vocabulary) - 1)
+    same = (hoi >= 0) & (vocabulary.class_object[other] == label)
+    return np.where(same, vocabulary.class_verb[other], -1)
 
 
 def _shift(difference: FloatArray) -> list[str]:

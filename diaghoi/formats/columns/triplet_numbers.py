@@ -147,6 +147,12 @@ def find_triplet_numbers(
         )
     if len(numbers) < ENOUGH:
         return fixed, ()
+    if shares[other] < LEAST and not given:
+        raise InputError(
+            f"{file}: at most {_percent(shares[other])} of the best triplets are HOI classes of "
+            f"{vocabulary.name}, however they are numbered: is the file of another data set? "
+            f"Describe it in a .toml file for --dataset, or give {fixed.option} to read it as it is"
+        )
     raise InputError(
         f"{file}: cannot determine how triplets are numbered: as {fixed}, {_percent(own)} of the "
         f"best are HOI classes of {vocabulary.name}, as {other}, {_percent(shares[other])} are; "
