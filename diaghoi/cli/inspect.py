@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from shlex import quote
 from typing import Annotated, Any
 
 import typer
@@ -10,9 +11,9 @@ import typer
 from diaghoi.cli import options, outputs
 from diaghoi.cli.locate import in_folder
 from diaghoi.cli.progress import progress
-from diaghoi.diagnosis import inspection as inspection
+from diaghoi.diagnosis import inspection
 from diaghoi.exceptions import printable
-from diaghoi.formats import read, read_annotations, read_predictions, recognise
+from diaghoi.formats import open_file, read_annotations, read_predictions
 from diaghoi.report.json import to_json, write_json
 
 NOTHING_ALONE = (
@@ -59,13 +60,12 @@ def inspect(
     beside: dict[str, Any] = {"instances": instances, "ids": ids}
     with progress(quiet) as bar:
         bar.start(f"reading {file}")
-        if pairs is None:
-            own = beside if annotations is None else {}
-            recognised, scenes = read(file, **own, **reading)
-        else:
+        own = beside if annotations is None and pairs is None else {}
+        recognised, source, held = open_file(file, **own, **reading)
+        scenes = source.load()
+        if pairs is not None:
             scenes = read_predictions(file, pairs=pairs, **reading)
-            recognised = recognise(file)
-        truth = None
+        truth = None if held is None else held.load()
         if annotations is not None:
             annotations = in_folder(annotations, scenes.vocabulary).path
             outputs.check_files([json], [annotations])
@@ -78,6 +78,8 @@ def inspect(
         "format": recognised.format,
         "title": recognised.title,
         "container": recognised.container,
+        "numbering": dict(recognised.numbering),
+        "annotations": held is not None,
         "facts": found.facts,
         "notes": list(scenes.notes),
         "warnings": list(found.warnings),
@@ -86,6 +88,7 @@ def inspect(
         typer.echo(to_json(result))
     elif not quiet:
         _print(result, NOTHING_ALONE if alone else "Nothing looks wrong.")
+        _print_next(result, annotations, pairs)
     if json not in (None, outputs.STDOUT):
         write_json(json, result)
 
@@ -93,15 +96,35 @@ def inspect(
 def _print(result: dict[str, Any], nothing: str) -> None:
     typer.echo(f"{result['file']}: {result['kind']}")
     typer.echo(f"  {result['title']} ({result['format']}, {result['container']})")
-    width = max(map(len, result["facts"]))
-    for name, value in result["facts"].items():
-        typer.echo(f"  {name:{width}}  {_shown(value)}")
+    facts = {name: _shown(value) for name, value in result["facts"].items()}
+    facts |= {f"{name} read as": value for name, value in result["numbering"].items()}
+    if result["annotations"]:
+        facts["annotations"] = "in the file"
+    if result["kind"] == "predictions" and inspection.PAIRS_OF_TRIPLETS in facts:
+        facts["pair list"] = "none: pair recall is that of the pairs of the triplets"
+    width = max(map(len, facts))
+    for name, value in facts.items():
+        typer.echo(f"  {name:{width}}  {value}")
     for note in result["notes"]:
         typer.echo(f"Note: {printable(note)}")
     for warning in result["warnings"]:
         typer.echo(f"Warning: {warning}")
     if not result["warnings"]:
         typer.echo(nothing)
+
+
+def _print_next(result: dict[str, Any], annotations: Path | None, pairs: Path | None) -> None:
+    """Print the command that a user of predictions runs next."""
+    if result["kind"] != "predictions":
+        return
+    words = ["diaghoi report", quote(result["file"])]
+    if annotations is not None:
+        words += ["--annotations", quote(str(annotations))]
+    elif not result["annotations"]:
+        words.append("--annotations FILE")
+    if pairs is not None:
+        words += ["--pairs", quote(str(pairs))]
+    typer.echo(f"Next: {' '.join(words)}")
 
 
 def _shown(value: Any) -> str:

@@ -20,6 +20,8 @@ from diaghoi.exceptions import InputError, some_of
 
 # Boxes may reach over the edge of the image by this much (pixels) before it is called outside.
 EDGE = 1.0
+# What the number of pairs is called where a file does not list them.
+PAIRS_OF_TRIPLETS = "pairs of the triplets"
 # Images whose boxes are compared with the annotated ones; more say the same, in much more memory.
 IMAGES = 2000
 
@@ -64,7 +66,7 @@ def inspect(scenes: Scenes, annotations: Scenes | None = None) -> Inspection:
 def _facts(scenes: Scenes) -> dict[str, Any]:
     only_pairs = scenes.pair_score is not None and not len(scenes.triplet_pair)
     rows, image = ("pairs", scenes.pair_image) if only_pairs else ("triplets", scenes.triplet_image)
-    listed = "pairs" if scenes.pair_score is not None else "pairs of the triplets"
+    listed = "pairs" if scenes.pair_score is not None else PAIRS_OF_TRIPLETS
     facts: dict[str, Any] = {
         "images": len(scenes),
         f"images without {rows}": len(scenes) - len(np.unique(image)),

@@ -11,6 +11,7 @@ from diaghoi.formats.pair_lists import write_pair_lists
 from diaghoi.formats.reading import (
     open_annotations,
     open_both,
+    open_file,
     open_predictions,
     read,
     read_annotations,
@@ -27,6 +28,7 @@ __all__ = [
     "Recognised",
     "open_annotations",
     "open_both",
+    "open_file",
     "open_predictions",
     "read",
     "read_annotations",

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypedDict
 
@@ -83,7 +83,8 @@ class Options:
     origin, objects, verbs, classes, boxes, top, instances, ids, image_id
         As in :class:`Reading`; None to determine them.
     shown : dict
-        What the file itself has shown while it is read: ``boxes``.
+        How the file was read, filled by its reader: ``boxes`` (xyxy or xywh), ``objects`` and
+        ``triplets`` (their numbers).
     """
 
     vocabulary: Vocabulary
@@ -195,6 +196,9 @@ class Recognised:
         ``pickle``, ``json``, ``npz``, ``mat`` or ``folder``.
     dataset : str
         The data set, as in ``--dataset``; ``hico-det`` if neither the file nor the user names it.
+    numbering : dict
+        How ``boxes``, ``objects`` and ``triplets`` were read, where the format leaves it open;
+        empty if the file was only recognised.
     """
 
     format: str
@@ -202,3 +206,4 @@ class Recognised:
     title: str
     container: str
     dataset: str
+    numbering: Mapping[str, str] = field(default_factory=dict)

@@ -83,6 +83,7 @@ def _read(content: Content, kind: Kind, options: Options) -> Scenes:
         for part in (values[:, :4], values[:, 4:])
     )
     classes = TripletNumbers("class", options.classes or 0)
+    options.shown["triplets"] = str(classes)
     hoi = check_numbers(rows, table.hoi[order], classes, options.vocabulary, "")
     return from_repeated(
         options.vocabulary,

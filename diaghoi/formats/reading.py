@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from diaghoi.data.scenes import Scenes, SceneSource
 from diaghoi.exceptions import InputError
@@ -45,9 +45,8 @@ def read(path: _Path, **reading: Unpack[Reading]) -> tuple[Recognised, Scenes]:
     InputError
         For invalid content or options; the message names file, image, field and value.
     """
-    with collector_off():
-        recognised, source = _open(load(path).predictions, reading)
-    return recognised, source.load()
+    opened = open_file(path, annotated=False, **reading)
+    return opened.recognised, opened.scenes.load()
 
 
 def _open(content: Content, reading: Reading) -> tuple[Recognised, SceneSource]:
@@ -75,7 +74,7 @@ def _open(content: Content, reading: Reading) -> tuple[Recognised, SceneSource]:
     if options.notes:
         notes = tuple(f"{content.file}: {note}" for note in options.notes)
         scenes = replace(scenes.load(), notes=scenes.notes + notes)
-    return described(content, chosen, kind, chosen_vocabulary), scenes
+    return described(content, chosen, kind, chosen_vocabulary, options.shown), scenes
 
 
 def read_annotations(path: _Path, **reading: Unpack[Reading]) -> Scenes:
@@ -185,16 +184,43 @@ def open_both(
     InputError
         As by :func:`open_predictions` and :func:`open_annotations`.
     """
+    opened = open_file(path, annotated=annotated, **reading)
+    _expect("predictions", opened.recognised, opened.scenes)
+    return _with_pairs(opened.scenes, pairs, reading), opened.annotations
+
+
+class Opened(NamedTuple):
+    """What a file holds.
+
+    Parameters
+    ----------
+    recognised : Recognised
+        What it was found to be.
+    scenes : Scenes or another source of them
+        Its predictions, pairs or annotations.
+    annotations : Scenes or another source of them, or None
+        The annotations that it holds beside predictions.
+    """
+
+    recognised: Recognised
+    scenes: SceneSource
+    annotations: SceneSource | None
+
+
+def open_file(path: _Path, *, annotated: bool = True, **reading: Unpack[Reading]) -> Opened:
+    """Open a file of any kind, with the annotations that it holds beside predictions.
+
+    Parameters and errors are those of :func:`read`; ``annotated`` is that of :func:`open_both`.
+    """
     with collector_off():
         content = load(path)
-        found, predictions = _open(content.predictions, reading)
-        _expect("predictions", found, predictions)
+        found, scenes = _open(content.predictions, reading)
         annotations = None
         if annotated and content.annotations is not None:
-            also: Reading = {"dataset": predictions.vocabulary, "origin": reading.get("origin")}
+            also: Reading = {"dataset": scenes.vocabulary, "origin": reading.get("origin")}
             annotations = _annotations(*_open(content.annotations, also))
         del content  # free millions of small objects before the next file is read
-    return _with_pairs(predictions, pairs, reading), annotations
+    return Opened(found, scenes, annotations)
 
 
 def _with_pairs(scenes: SceneSource, pairs: _Path | None, reading: Reading) -> SceneSource:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from diaghoi.data.vocabulary import VOCABULARIES, Vocabulary
 from diaghoi.exceptions import InputError, close_matches, some_of
@@ -16,6 +16,7 @@ from diaghoi.formats import (
     hoidet,
     open_vocabulary,
     pair_lists,
+    ppdm,
     swig,
     triplet_lists,
 )
@@ -34,6 +35,7 @@ FORMATS: dict[str, Format] = {
     for module in (
         columnar,
         gen_vlkt,
+        ppdm,
         triplet_lists,
         pair_lists,
         dense_arrays,
@@ -79,7 +81,13 @@ def recognise(path: str | os.PathLike[str]) -> Recognised:
         return described(content, chosen, kind, vocabulary_of(content, chosen, None))
 
 
-def described(content: Content, chosen: Format, kind: Kind, given: Vocabulary) -> Recognised:
+def described(
+    content: Content,
+    chosen: Format,
+    kind: Kind,
+    given: Vocabulary,
+    numbering: Mapping[str, str] | None = None,
+) -> Recognised:
     """Describe a recognised file."""
     return Recognised(
         format=chosen.name,
@@ -87,6 +95,7 @@ def described(content: Content, chosen: Format, kind: Kind, given: Vocabulary) -
         title=chosen.title,
         container=content.container,
         dataset=given.name,
+        numbering=dict(numbering or {}),
     )
 
 

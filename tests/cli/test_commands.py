@@ -43,8 +43,13 @@ def test_inspect_predictions(run, data) -> None:
     assert lines[0] == f"{data.predictions}: predictions"
     assert lines[1].endswith("(triplet-lists, pickle)")
     assert lines[2] == "  images                   12"
-    assert lines[-1] == (
-        "Nothing looks wrong in the file itself; --annotations compares it with its annotations."
+    assert lines[-2:] == [
+        "Nothing looks wrong in the file itself; --annotations compares it with its annotations.",
+        f"Next: diaghoi report {data.predictions} --annotations FILE",
+    ]
+    assert "  triplets read as         verbs from 0" in lines
+    assert (
+        "  pair list                none: pair recall is that of the pairs of the triplets" in lines
     )
     assert any(line.startswith("  triplet score ") for line in lines)
 
@@ -74,7 +79,7 @@ def test_inspect_with_annotations_or_of_annotations(run, data, save, truth) -> N
         (data.annotations,),
         (folder / "gt_wo_nointer.pkl", "--annotations", folder),
     ):
-        assert run("inspect", *words).out.endswith("\nNothing looks wrong.\n")
+        assert "\nNothing looks wrong.\n" in run("inspect", *words).out
 
 
 def test_inspect_with_pairs(run, data) -> None:
@@ -90,7 +95,8 @@ def test_inspect_json(run, data, alone: Path) -> None:
     assert run("inspect", data.predictions, "--json", "i.json", "-q").out == ""
     found = json.loads((alone / "i.json").read_text())
     assert list(found) == [
-        *("file", "kind", "format", "title", "container", "facts", "notes", "warnings")
+        *("file", "kind", "format", "title", "container", "numbering", "annotations"),
+        *("facts", "notes", "warnings"),
     ]
     assert found["kind"] == "predictions"
     assert found["facts"]["images"] == 12

@@ -18,7 +18,7 @@ FILES = {
     "gen_vlkt_list.json": "gen-vlkt",
     "cdn_results.json": "triplet-lists",
     "cdn_results_numpy2.json": "triplet-lists",
-    "ppdm_predictions.json": "triplet-lists",
+    "ppdm_predictions.json": "ppdm",
     "cmd_se_preds.pkl": "cmd-se",
     "cmd_se_dets.pkl": "cmd-se",
     "cmd_se_by_image.pkl": "swig-hoi",

@@ -120,6 +120,7 @@ def read_listed(content: Content, layout: ListLayout, options: Options) -> Scene
             boxes.rows, labels, vocabulary, "category_id", numbering.name, unknown=alone
         )
         notes += numbering.notes(content.file)
+        options.shown["objects"] = numbering.name
     # One label more, so that no object (-1) looks up an unknown category.
     category = np.append(label, -1)[objects]
     category, verb, found = _triplets(triplets, category, score, layout, options)
@@ -171,6 +172,7 @@ def _triplets(
         fixed=layout.numbers,
         given=readings(options.verbs, options.classes),
     )
+    options.shown["triplets"] = str(reading)
     place = check_numbers(rows, numbers, reading, vocabulary, layout.verb)
     if reading.of == "verb":
         return category, place, notes

@@ -1,0 +1,46 @@
+"""The results of PPDM and GGNet, and of the HOI-A and HOI-W challenges: lists with COCO's own ids.
+
+A list of one dict per image: ``file_name``, ``predictions`` (``{bbox, category_id}``) and
+``hoi_prediction`` (``{subject_id, object_id, category_id, score}``). Objects carry COCO's own ids
+(1-90 with gaps, person 1), verbs count from 1, as in the annotations ``test_hico.json``
+(:mod:`diaghoi.formats.hico_det.cdn_json`); boxes are xyxy counted from zero.
+"""
+
+from __future__ import annotations
+
+from diaghoi.data.scenes import Scenes
+from diaghoi.formats.base import Format, Kind, Options
+from diaghoi.formats.columns.listed import ListLayout, read_listed
+from diaghoi.formats.columns.triplet_numbers import TripletNumbers
+from diaghoi.formats.containers.content import Content
+
+_LAYOUT = ListLayout(
+    name="file_name",
+    boxes="predictions",
+    triplets="hoi_prediction",
+    scored=True,
+    objects="coco91",
+    numbers=TripletNumbers("verb", 1),
+)
+
+
+def _recognise(content: Content) -> Kind | None:
+    if content.container not in ("pickle", "json"):
+        return None
+    found = {"file_name", "hoi_prediction"} <= content.first.keys()
+    return "predictions" if found else None
+
+
+def _read(content: Content, kind: Kind, options: Options) -> Scenes:
+    return read_listed(content, _LAYOUT, options)
+
+
+FORMAT = Format(
+    name="ppdm",
+    title="lists of boxes and triplets with COCO ids (PPDM, GGNet)",
+    kinds=("predictions",),
+    keys=("file_name", "predictions", "hoi_prediction"),
+    recognise=_recognise,
+    read=_read,
+    dataset=lambda content: content.benchmark,
+)
