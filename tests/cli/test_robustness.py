@@ -254,9 +254,9 @@ def test_an_unknown_protocol_is_refused_first(run, study: Path) -> None:
 
 @pytest.fixture
 def few_corruptions() -> Iterator[None]:
-    """One of each group, so that nothing takes long."""
+    """Two of each group, so that nothing takes long."""
     known = dict(registry.CORRUPTIONS)
-    few = ("MB", "GauN", "OCC", "ZB")
+    few = ("MB", "GB", "GauN", "PL", "EXP", "OCC", "MP", "ZB")
     registry.CORRUPTIONS.clear()
     registry.CORRUPTIONS.update({n: each for n, each in known.items() if each.abbreviation in few})
     yield
