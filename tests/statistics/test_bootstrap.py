@@ -155,7 +155,7 @@ def test_figures_that_are_undefined_in_resamples_are_told() -> None:
 @pytest.mark.slow
 def test_intervals_cover_the_expected_figure() -> None:
     """A 95 % interval holds what other sets of the same size give, near 95 times in a hundred."""
-    total, size, sets, paths = 120, 40, 24, ("map.full", "oracles.action.delta_map.full")
+    total, size, sets, paths = 240, 60, 30, ("map.full", "oracles.action.delta_map.full")
     rng = np.random.default_rng(1)
     truth = simulate.annotations(total, rng)
     diagnosis = diagnose(truth, simulate.detect(truth, simulate.ONE_STAGE, rng))
