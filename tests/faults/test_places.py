@@ -98,7 +98,7 @@ def test_an_output_folder_that_is_a_file(name: str, job: Callable[[str], Job]) -
     assert one.out.read_text() == "a file"
 
 
-@pytest.mark.parametrize("name", these("convert similarity", "report", "robustness"))
+@pytest.mark.parametrize("name", these("robustness similarity", "report"))
 def test_an_output_folder_that_vanishes(name: str, job: Callable[[str], Job]) -> None:
     one = job(name)
     with subprocess.Popen(

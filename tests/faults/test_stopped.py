@@ -149,7 +149,6 @@ def test_threads_leave_signals_alone() -> None:
 PRINTING = (
     "report preds.pkl --annotations truth.npz",
     "report preds.pkl --annotations truth.npz --json -",
-    "inspect preds.pkl --annotations truth.npz",
     "--version",
 )
 

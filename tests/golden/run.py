@@ -7,14 +7,13 @@ import lzma
 import os
 import re
 import shlex
-import sys
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
-from unittest import mock
+
+from support.commands import alone_in, call
 
 from golden import conformance, demo
 from golden.groups import Group
@@ -31,7 +30,7 @@ _ABSENT = "(absent)"
 def run(name: str) -> dict[str, str]:
     """Run a group in an empty folder; return the texts of its results by file name."""
     group = GROUPS[name]
-    with tempfile.TemporaryDirectory() as temporary, _alone(Path(temporary)) as folder:
+    with tempfile.TemporaryDirectory() as temporary, alone_in(Path(temporary)) as folder:
         if group.shared:
             for part in ("conformance", "data"):
                 (folder / part).symlink_to(SHARED / part)
@@ -107,14 +106,9 @@ def _short(value: Any) -> str:
 
 
 def _diaghoi(command: str) -> None:
-    from diaghoi.cli import main
-
-    with mock.patch.object(sys, "argv", ["diaghoi", *shlex.split(command)]):
-        try:
-            main()
-        except SystemExit as left:
-            if left.code:
-                raise RuntimeError(f"diaghoi {command}: ended with {left.code}") from None
+    code = call(*shlex.split(command))
+    if code:
+        raise RuntimeError(f"diaghoi {command}: ended with {code}")
 
 
 def _written(folder: Path) -> list[str]:
@@ -125,19 +119,3 @@ def _written(folder: Path) -> list[str]:
         inside = Path(place).relative_to(folder)
         found += [(inside / name).as_posix() for name in files if name.endswith(".json")]
     return sorted(found)
-
-
-@contextmanager
-def _alone(folder: Path) -> Iterator[Path]:
-    """Work in a folder, without the settings and data of whoever runs this."""
-    before = Path.cwd()
-    work = folder / "work"
-    work.mkdir()
-    settings = {"XDG_CONFIG_HOME": str(folder / "config"), "COLUMNS": "80"}
-    with mock.patch.dict(os.environ, settings):
-        os.environ.pop("DIAGHOI_DATA", None)
-        os.chdir(work)
-        try:
-            yield work
-        finally:
-            os.chdir(before)

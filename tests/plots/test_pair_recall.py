@@ -81,7 +81,7 @@ def test_lines_hold_the_points_of_a_sweep() -> None:
     ax = pair_recall({"a": ROWS, "b": ROWS[:3]}, "nms")
     assert points(ax) == [[(60, 80), (20, 70)], []]
     assert ax.get_xscale() == "log"
-    assert ax.get_xlabel() == "Predicted pairs per image"
+    assert ax.get_xlabel() == "Pairs per image"
     assert ax.get_ylabel() == "Pair recall (%)"
 
 

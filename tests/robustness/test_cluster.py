@@ -42,10 +42,10 @@ def die(marks: str) -> None:
 
 @pytest.fixture
 def cluster() -> Iterator[Any]:
-    """An engine with three processes."""
+    """An engine with two processes."""
     from diaghoi.robustness.cluster import DaskEngine
 
-    with DaskEngine(workers=3) as engine:
+    with DaskEngine(workers=2) as engine:
         yield engine
 
 
@@ -59,7 +59,7 @@ def test_both_engines_give_the_same_json_and_survive_a_killed_worker(
     cluster, study: RobustnessStudy
 ) -> None:
     processes = list(cluster._client.run(os.getpid).values())
-    assert len(set(processes)) == 3
+    assert len(set(processes)) == 2
     killed: list[int] = []
 
     def kill(_: int) -> None:
@@ -104,7 +104,7 @@ def test_a_scheduler_that_runs_is_used(cluster, study: RobustnessStudy) -> None:
     address = cluster._client.scheduler.address
     small = replace(study, corruptions=("occlusion",), severities=(5,))
     with DaskEngine(address) as engine:
-        assert engine.workers == 3
+        assert engine.workers == 2
         found = evaluate_study(small, engine)
     assert found.to_dict() == evaluate_study(small, LocalEngine(1)).to_dict()
     # It belongs to somebody else, who goes on.

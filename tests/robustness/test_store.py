@@ -45,20 +45,26 @@ def test_another_version_makes_all_anew(tmp_path: Path, monkeypatch) -> None:
     assert store.key("a") != before
 
 
-def test_damaged_work_is_made_anew(tmp_path: Path) -> None:
+DAMAGED = ("", "[]", "{}", "3", "null", '{"a"', "[" * 100_000, "{" * 100_000)
+
+
+@pytest.mark.parametrize("text", DAMAGED, ids=lambda text: text[:4])
+def test_damaged_work_is_made_anew(tmp_path: Path, text: str) -> None:
     store = Store(tmp_path)
     store.put("k", {"a": 1})
-    (tmp_path / "results" / "k.json").write_text('{"a"')
+    (tmp_path / "results" / "k.json").write_text(text)
     assert store.get("k", dict) is None
+    assert store.get("k", list) is None
 
 
-def test_a_hash_that_is_not_there_is_made_anew(tmp_path: Path) -> None:
+def test_a_hash_that_is_damaged_is_made_anew(tmp_path: Path) -> None:
     file = tmp_path / "a"
     file.write_bytes(b"1")
     first = Store(tmp_path / "c").hash_of(str(file))
     (memo,) = (tmp_path / "c" / "hashes").iterdir()
-    memo.write_text(memo.read_text().replace("sha256", "sha"))
-    assert Store(tmp_path / "c").hash_of(str(file)) == first
+    for text in (memo.read_text().replace("sha256", "sha"), *DAMAGED):
+        memo.write_text(text)
+        assert Store(tmp_path / "c").hash_of(str(file)) == first
 
 
 def test_without_a_folder_nothing_is_kept_or_read(tmp_path: Path) -> None:

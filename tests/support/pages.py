@@ -21,7 +21,11 @@ BUILT = ("{figure}", "{toctree}", "{include}", "{eval-rst}")
 # To begin with an environment of one's own; tests are in one.
 OUTSIDE = ("python3 -m venv .venv", ". .venv/bin/activate")
 # What takes long, and shows the same when there is less of it.
-LESS = {"demo": ("--images", "40")}
+LESS = {
+    "demo": ("--images", "20"),
+    "--bootstrap": ("--bootstrap", "20"),
+    "--resamples": ("--resamples", "20"),
+}
 SERVER = re.compile(r"http://localhost:\d+/v1")
 _FENCE = re.compile(r"^(`{3,})(.*)$")
 _NAMED = re.compile(r"# ([\w/]+\.\w+)")
@@ -151,7 +155,8 @@ class Reader:
         """Run a command as if it were typed."""
         words = shlex.split(SERVER.sub(self.server, command))
         if words[0] == "diaghoi":
-            done = self.diaghoi(*words[1:], *LESS.get(words[1], ()))
+            less = [more for word, given in LESS.items() if word in words for more in given]
+            done = self.diaghoi(*words[1:], *less)
             assert done.code == 0, f"{block.where}: {command}\n{done.err}"
         elif words[0] == "python":
             outcome = subprocess.run(

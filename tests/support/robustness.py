@@ -11,7 +11,7 @@ import numpy as np
 from diaghoi import simulate
 from diaghoi.formats import write
 
-IMAGES = 40
+IMAGES = 24
 FEW = 12  # enough for each fault to be seen in the figures
 CORRUPTIONS = ("motion_blur", "gaussian_noise", "occlusion")
 SEVERITIES = (1, 5)

@@ -302,10 +302,9 @@ def test_verbs_and_objects_give_two_tables(run, verbs: Path, alone: Path) -> Non
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("moment", [1, 6])
-def test_a_run_that_is_killed_goes_on_where_it_was(verbs: Path, moment: int) -> None:
+def test_a_run_that_is_killed_goes_on_where_it_was(verbs: Path) -> None:
     """SIGKILL after some answers: only what was under way is asked again."""
-    workers = 3
+    workers, moment = 3, 6
     command = [
         sys.executable, "-m", "diaghoi", "similarity", "build", "--verbs", str(verbs),
         "--out", "t.csv", "--workers", str(workers), "--pause", "0.01", "--yes", "--rater",
