@@ -26,6 +26,7 @@ from diaghoi.formats.datasets import vocabulary
 from diaghoi.formats.hico_det import anno_bbox, cdn_json, converted
 from diaghoi.formats.hico_det import detections as hico_detections
 from diaghoi.formats.hico_det import instances as hico_instances
+from diaghoi.formats.ican import results as ican
 from diaghoi.formats.v_coco import annotations as vcoco_annotations
 from diaghoi.formats.v_coco import results as vcoco_results
 
@@ -44,6 +45,7 @@ FORMATS: dict[str, Format] = {
         anno_bbox,
         vcoco_annotations,
         vcoco_results,
+        ican,
         swig,
         hoi_transformer,
         hoidet,
