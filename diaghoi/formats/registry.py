@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from diaghoi.data.vocabulary import VOCABULARIES, Vocabulary
 from diaghoi.exceptions import InputError, close_matches, some_of
 from diaghoi.formats import (
+    agent_hoi,
     cmd_se,
     columnar,
     dense_arrays,
@@ -49,6 +50,7 @@ FORMATS: dict[str, Format] = {
         swig,
         hoi_transformer,
         hoidet,
+        agent_hoi,
         cmd_se,
         open_vocabulary,
     )
