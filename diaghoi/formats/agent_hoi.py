@@ -226,7 +226,7 @@ class _Flat:
         """Return both boxes and their scores; None if one was not found."""
         row: dict[str, Any] = {}
         for key, score in ((_HUMAN_BOX, _HUMAN_SCORE), (_OBJECT_BOX, _THING_SCORE)):
-            box = boxes.get(key) if isinstance(boxes, dict) else None
+            box: Any = boxes.get(key) if isinstance(boxes, dict) else None
             if not _is_list(box) or len(box) not in (0, _FIVE):
                 raise self._error(
                     place,

@@ -50,7 +50,9 @@ def _is_number(key: Any) -> bool:
     """Whether a key is a whole number, also of NumPy, or as JSON writes it."""
     if isinstance(key, str):
         return key.isascii() and key.isdigit() and len(key) <= len(str(EXACT))
-    return isinstance(key, int | np.integer) and not isinstance(key, bool) and 0 <= key <= EXACT
+    if isinstance(key, bool) or not isinstance(key, int | np.integer):
+        return False
+    return 0 <= int(key) <= EXACT
 
 
 def _read(content: Content, kind: Kind, options: Options) -> Scenes:
