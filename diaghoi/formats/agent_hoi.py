@@ -283,7 +283,8 @@ FORMAT = Format(
     name="agent-hoi",
     title="named interactions with boxes and scores (AgentHOI)",
     kinds=("predictions",),
-    keys=(_NAME, *_COLUMNS),
+    # Not "Box": it is nearer to many a misspelt "boxes".
+    keys=(_NAME, *_COLUMNS[:-1]),
     recognise=_recognise,
     read=_read,
     dataset=_dataset,
