@@ -49,9 +49,9 @@ class Reading(TypedDict, total=False):
     boxes : {'xyxy', 'xywh'}, optional
         Corners, or left, top, width and height; by default determined from the boxes.
     top : int, optional
-        Triplets kept per image of dense arrays; in HICO-DET at least 100, the default, because the
-        official evaluator uses 100. Other formats are read completely. To evaluate fewer triplets,
-        give ``top`` to the protocol.
+        Triplets kept per image of dense arrays and of iCAN's files; in HICO-DET at least 100, the
+        default, because the official evaluator uses 100. Other formats are read completely. To
+        evaluate fewer triplets, give ``top`` to the protocol.
     instances, ids : path, optional
         The COCO instances file and the ``.ids`` file that belong to V-COCO annotations in the
         official layout; by default searched for beside the file.

@@ -12,8 +12,7 @@ from __future__ import annotations
 
 import os
 import pickle
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,10 +23,11 @@ from diaghoi.data.scenes import Scenes
 from diaghoi.data.vocabulary import Vocabulary, hico_det
 from diaghoi.exceptions import InputError
 from diaghoi.formats.base import Format, Kind, Options
-from diaghoi.formats.columns.checks import Rows, check_boxes, check_range, first_not_finite
+from diaghoi.formats.columns.checks import Rows, check_boxes, check_range
 from diaghoi.formats.columns.numbering import check_labels, find_numbering, numbers_of_files
 from diaghoi.formats.containers.atomic import replacing
 from diaghoi.formats.containers.content import Content
+from diaghoi.formats.dense_best import TOP, best_triplets, check_dense_scores, cut_note
 from diaghoi.formats.dense_columns import (
     KEYS,
     DenseColumns,
@@ -37,8 +37,6 @@ from diaghoi.formats.dense_columns import (
     shape_of,
 )
 from diaghoi.formats.v_coco.dense import WIDTHS, read_v_coco_arrays
-
-TOP = 100
 
 
 def _recognise(content: Content) -> Kind | None:
@@ -89,8 +87,11 @@ def _read(content: Content, kind: Kind, options: Options) -> Scenes:
     label = check_labels(label_rows, labels, vocabulary, "", numbering.name)
     # The official evaluators use 100 triplets per image, even if the protocol keeps fewer.
     top = max(options.top or TOP, TOP)
-    best = _best(columns, label[objects], vocabulary, top)
-    notes = (*numbering.notes(content.file), _cut_note(content.file, top, options.top))
+    best = best_triplets(*_scores(columns, vocabulary), label[objects], vocabulary, top)
+    notes = (
+        *numbering.notes(content.file),
+        cut_note(f"{content.file}: dense arrays", top, options.top),
+    )
     if not columns.has("action_scores"):
         notes += (f"{content.file}: no 'action_scores'; the triplet scores stand in for them",)
     return Scenes(
@@ -114,23 +115,24 @@ def _read(content: Content, kind: Kind, options: Options) -> Scenes:
     )
 
 
-def _cut_note(file: str, top: int, asked: int | None) -> str:
-    note = f"{file}: dense arrays, cut to the {top} best triplets of each image"
-    if asked is None or asked == top:
-        return note
-    return f"{note}, the fewest that a reader keeps; the protocol cuts to {asked}"
+def _scores(
+    columns: DenseColumns, vocabulary: Vocabulary
+) -> tuple[Rows, Iterator[tuple[Array, Array]]]:
+    """Return the pairs, and the scores of triplets and of actions of each image."""
+    verbs = len(vocabulary.verbs)
+    scores, rows = columns.parts("verb_scores", like="sub_ids", width=verbs)
+    if not columns.has("action_scores"):
+        return rows, ((part, part) for part in scores)
+    actions, action_rows = columns.parts("action_scores", like="sub_ids", width=verbs)
+    return rows, _checked_actions(scores, actions, action_rows)
 
 
-def _check_scores(part: Array, image: int, rows: Rows) -> None:
-    """Check that the scores of all pairs of an image are finite."""
-    bad = first_not_finite(part)
-    if bad >= 0:
-        verb = int(np.argmax(~np.isfinite(part[bad])))
-        raise rows.error(
-            int(rows.start[image]) + bad,
-            "",
-            f"the score of verb {verb} is {part[bad, verb]}; give a finite number",
-        )
+def _checked_actions(
+    scores: Sequence[Array], actions: Sequence[Array], rows: Rows
+) -> Iterator[tuple[Array, Array]]:
+    for image, (score, action) in enumerate(zip(scores, actions, strict=True)):
+        check_dense_scores(action, image, rows)
+        yield score, action
 
 
 def _box_rows(columns: DenseColumns, key: str, boxes: Rows) -> IntArray:
@@ -138,57 +140,6 @@ def _box_rows(columns: DenseColumns, key: str, boxes: Rows) -> IntArray:
     index, rows = columns.integers(key, like="sub_ids")
     index = check_range(rows, index, boxes.count[rows.image], "", "box in 'boxes'")
     return index + boxes.start[rows.image]
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class _Best:
-    """The triplets that are kept, and the score of every pair."""
-
-    pair: IntArray
-    verb: IntArray
-    score: Array
-    action_score: Array
-    pair_score: Array
-
-
-def _best(columns: DenseColumns, label: IntArray, vocabulary: Vocabulary, top: int) -> _Best:
-    """Find the ``top`` best valid triplets of each image, best first.
-
-    Equal scores keep row-major order: pair by pair, verb by verb. Images are processed one by one,
-    because the concatenated arrays would be a second copy of the whole file.
-    """
-    verbs = len(vocabulary.verbs)
-    scores, rows = columns.parts("verb_scores", like="sub_ids", width=verbs)
-    actions, action_rows = scores, rows
-    if columns.has("action_scores"):
-        actions, action_rows = columns.parts("action_scores", like="sub_ids", width=verbs)
-    valid = vocabulary.class_of >= 0
-    real = np.flatnonzero(np.arange(verbs) != vocabulary.no_interaction)
-    cells, found, found_actions, of_pairs = [], [], [], []
-    for image, (start, score, action) in enumerate(
-        zip(rows.start.tolist(), scores, actions, strict=True)
-    ):
-        _check_scores(score, image, rows)
-        if action is not score:
-            _check_scores(action, image, action_rows)
-        possible = np.flatnonzero(valid[label[start : start + len(score)]])
-        chosen = possible[np.argsort(-score.reshape(-1)[possible], kind="stable")[:top]]
-        cells.append(chosen + start * verbs)
-        found.append(score.reshape(-1)[chosen])
-        found_actions.append(action.reshape(-1)[chosen])
-        of_pairs.append(score[:, real].max(axis=1))
-    cell = _joined(cells, np.int64)
-    return _Best(
-        pair=cell // verbs,
-        verb=cell % verbs,
-        score=_joined(found, np.float64),
-        action_score=_joined(found_actions, np.float64),
-        pair_score=_joined(of_pairs, np.float64),
-    )
-
-
-def _joined(parts: list[Array], kind: type[np.generic]) -> Array:
-    return np.concatenate([np.zeros(0, dtype=kind), *parts]).astype(kind, copy=False)
 
 
 FORMAT = Format(

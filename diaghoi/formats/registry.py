@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from diaghoi.data.vocabulary import VOCABULARIES, Vocabulary
 from diaghoi.exceptions import InputError, close_matches, some_of
 from diaghoi.formats import (
+    agent_hoi,
     cmd_se,
     columnar,
     dense_arrays,
@@ -27,6 +28,7 @@ from diaghoi.formats.datasets import vocabulary
 from diaghoi.formats.hico_det import anno_bbox, cdn_json, converted
 from diaghoi.formats.hico_det import detections as hico_detections
 from diaghoi.formats.hico_det import instances as hico_instances
+from diaghoi.formats.ican import results as ican
 from diaghoi.formats.v_coco import annotations as vcoco_annotations
 from diaghoi.formats.v_coco import results as vcoco_results
 
@@ -46,9 +48,11 @@ FORMATS: dict[str, Format] = {
         anno_bbox,
         vcoco_annotations,
         vcoco_results,
+        ican,
         swig,
         hoi_transformer,
         hoidet,
+        agent_hoi,
         cmd_se,
         open_vocabulary,
     )

@@ -58,6 +58,7 @@ def from_repeated(
     meaning: Meaning,
     score: FloatArray | None = None,
     action_score: FloatArray | None = None,
+    box_scores: tuple[FloatArray, FloatArray] | None = None,
     merged: bool = True,
     source: str,
     notes: tuple[str, ...] = (),
@@ -80,6 +81,8 @@ def from_repeated(
         Category of its object, and its verb.
     score, action_score : (T,) float64 array or None
         Its score, and that of the verb alone.
+    box_scores : two (T,) float64 arrays or None
+        Scores of the human boxes and of the object boxes; that of a merged box is the first.
     merged : bool
         False where each triplet is the pair of a query of its own, even with equal boxes.
     source : str
@@ -112,6 +115,7 @@ def from_repeated(
         box_image=image_of_box[first],
         box_xyxy=xyxy[first],
         box_label=label[first],
+        box_score=None if box_scores is None else np.stack(box_scores, 1).reshape(-1)[first],
         pair_human=box[0::2][used],
         pair_object=box[1::2][used],
         triplet_pair=pair,

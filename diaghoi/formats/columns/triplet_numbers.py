@@ -120,7 +120,7 @@ def find_triplet_numbers(
     """
     if len(given) == 1:
         return given[0], ()
-    best = _best(score, len(numbers))
+    best = most_confident(score, len(numbers))
     shares = {
         reading: _share(reading.classes(numbers[best], labels[best], vocabulary) >= 0)
         for reading in given or READINGS
@@ -166,8 +166,16 @@ def readings(verbs: int | None, classes: int | None) -> tuple[TripletNumbers, ..
     return found if classes is None else (*found, TripletNumbers("class", classes))
 
 
-def _best(score: FloatArray | None, count: int) -> BoolArray | slice:
-    """Choose the triplets that are evidence: all without scores, else the best."""
+def most_confident(score: FloatArray | None, count: int) -> BoolArray | slice:
+    """Choose the rows that are evidence: all without scores, else the best.
+
+    Parameters
+    ----------
+    score : (count,) float64 array or None
+        Ranking scores.
+    count : int
+        Number of rows.
+    """
     if score is None or count <= ENOUGH:
         return slice(None)
     kept = max(ENOUGH, int(BEST * count))

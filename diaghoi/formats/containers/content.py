@@ -16,10 +16,10 @@ from diaghoi.formats.containers.literals import load_literal
 from diaghoi.formats.containers.matlab import variables
 from diaghoi.formats.containers.npz import members
 from diaghoi.formats.containers.pickles import collector_off, load_pickle
+from diaghoi.formats.containers.safe_types import AHEAD
 
 Container = Literal["pickle", "json", "npz", "mat", "folder"]
 
-_BUFFER = 1 << 20
 # A number of rows that is acceptable in a file of any size.
 SMALL = 1 << 20
 # A JSON text with more lists than this is a memory bomb: "[]," takes three bytes in the file, and
@@ -162,7 +162,7 @@ def _refuse(path: Path, head: bytes) -> None:
 
 
 def _pickle(path: Path) -> Any:
-    with path.open("rb", buffering=_BUFFER) as stream:
+    with path.open("rb", buffering=AHEAD) as stream:
         value = load_pickle(stream, str(path))
         if stream.read(1):
             raise InputError(

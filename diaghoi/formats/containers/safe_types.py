@@ -25,7 +25,10 @@ _LONGEST_NUMBER = 100
 # Rows of an array without content: it takes no memory itself, but code that loops over rows does.
 _MOST_EMPTY = 1 << 20
 # Protocols below 3 write bytes as text, which is built first: hence several bytes per byte read.
-_BUILT_PER_BYTE, _BUILT = 4, 1 << 20
+# The unpickler looks ahead: what fills the buffer of the file is used before it counts as read.
+AHEAD = 1 << 20
+_BUILT_PER_BYTE = 4
+_BUILT = AHEAD + _BUILT_PER_BYTE * AHEAD
 
 
 class Limit:

@@ -14,6 +14,7 @@ import pytest
 from diaghoi.exceptions import InputError
 from diaghoi.formats import read, read_predictions, recognise
 from diaghoi.formats.containers.pickles import load_pickle
+from diaghoi.formats.containers.safe_types import AHEAD
 
 
 def load(data):
@@ -336,3 +337,12 @@ def test_the_garbage_collector_is_restored(enabled, saved, predictions):
         assert gc.isenabled() == enabled
     finally:
         (gc.enable if was else gc.disable)()
+
+
+@pytest.mark.parametrize("protocol", range(6))
+def test_many_arrays_at_the_start_of_a_large_file(tmp_path, protocol):
+    """The unpickler has read little when it builds what its buffer holds: older protocols twice."""
+    path = tmp_path / "many.pkl"
+    path.write_bytes(pickle.dumps([np.zeros(600) for _ in range(400)], protocol=protocol))
+    with path.open("rb", buffering=AHEAD) as stream:
+        assert len(load_pickle(stream, str(path))) == 400

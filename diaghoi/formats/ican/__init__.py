@@ -1,0 +1,1 @@
+"""The results of iCAN, TIN, DRG and VCL on HICO-DET."""
