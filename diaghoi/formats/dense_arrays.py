@@ -43,7 +43,7 @@ TOP = 100
 
 def _recognise(content: Content) -> Kind | None:
     found: Mapping[str, Any] = {}
-    if content.container in ("pickle", "json"):
+    if content.plain:
         found = content.value if isinstance(content.value, dict) else content.first
     elif content.container == "npz":
         found = content.value
