@@ -10,6 +10,7 @@ from diaghoi.exceptions import InputError, close_matches, some_of
 from diaghoi.formats import (
     cmd_se,
     columnar,
+    da_hoi,
     dense_arrays,
     gen_vlkt,
     hoi_transformer,
@@ -48,6 +49,7 @@ FORMATS: dict[str, Format] = {
         hoi_transformer,
         hoidet,
         cmd_se,
+        da_hoi,
         open_vocabulary,
     )
 }

@@ -93,7 +93,7 @@ def _numbers(bits: Array, dtype: str) -> Array:
         return bits != 0  # in NumPy, any byte but 0 and 1 is invalid
     if dtype == "bfloat16":  # the upper half of float32
         return np.asarray(bits.astype(np.uint32) << 16, dtype=np.uint32).view(np.float32)
-    return _table(dtype)[bits] if dtype in _EIGHT_BITS else bits
+    return np.asarray(_table(dtype)[bits]) if dtype in _EIGHT_BITS else bits
 
 
 @cache
@@ -242,7 +242,7 @@ class _Device(Inert):
 
 
 def _whole(value: object) -> bool:
-    return type(value) in (tuple, list) and all(type(n) is int and n >= 0 for n in value)
+    return isinstance(value, tuple | list) and all(type(n) is int and n >= 0 for n in value)
 
 
 def _check_unused(*values: object) -> None:
