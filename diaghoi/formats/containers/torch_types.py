@@ -90,7 +90,7 @@ class Storage(Inert):
 def _numbers(bits: Array, dtype: str) -> Array:
     """Make numbers of the bits of a type that NumPy lacks."""
     if dtype == "bool":
-        return bits != 0  # in NumPy, any byte but 0 and 1 is invalid
+        return np.asarray(bits != 0)  # in NumPy, any byte but 0 and 1 is invalid
     if dtype == "bfloat16":  # the upper half of float32
         return np.asarray(bits.astype(np.uint32) << 16, dtype=np.uint32).view(np.float32)
     return np.asarray(_table(dtype)[bits]) if dtype in _EIGHT_BITS else bits
