@@ -42,7 +42,7 @@ HICO_CLASSES = 600
 
 def _recognise(content: Content) -> Kind | None:
     value = content.value
-    if content.container not in ("pickle", "json") or not isinstance(value, dict) or not value:
+    if not content.plain or not isinstance(value, dict) or not value:
         return None
     if not all(isinstance(part, dict) for part in value.values()):
         return None

@@ -41,7 +41,7 @@ from diaghoi.formats.v_coco.dense import WIDTHS, read_v_coco_arrays
 
 def _recognise(content: Content) -> Kind | None:
     found: Mapping[str, Any] = {}
-    if content.container in ("pickle", "json"):
+    if content.plain:
         found = content.value if isinstance(content.value, dict) else content.first
     elif content.container == "npz":
         found = content.value

@@ -30,7 +30,7 @@ _LAYOUT = ListLayout(
 
 
 def _recognise(content: Content) -> Kind | None:
-    if content.container not in ("pickle", "json") or "hoi_prediction" not in content.first:
+    if not content.plain or "hoi_prediction" not in content.first:
         return None
     box = next((boxes[0] for boxes in map(_boxes, content.value) if boxes), None)
     bare = isinstance(box, dict) and "bbox" in box and "category_id" not in box

@@ -33,7 +33,7 @@ from diaghoi.formats.v_coco.keys import image_number
 
 
 def _recognise(content: Content) -> Kind | None:
-    if content.container not in ("pickle", "json"):
+    if not content.plain:
         return None
     return "pairs" if "box_pairs" in content.first else None
 

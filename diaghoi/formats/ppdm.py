@@ -25,7 +25,7 @@ _LAYOUT = ListLayout(
 
 
 def _recognise(content: Content) -> Kind | None:
-    if content.container not in ("pickle", "json"):
+    if not content.plain:
         return None
     found = {"file_name", "hoi_prediction"} <= content.first.keys()
     return "predictions" if found else None

@@ -11,6 +11,7 @@ from diaghoi.formats import (
     agent_hoi,
     cmd_se,
     columnar,
+    da_hoi,
     dense_arrays,
     gen_vlkt,
     hoi_transformer,
@@ -54,6 +55,7 @@ FORMATS: dict[str, Format] = {
         hoidet,
         agent_hoi,
         cmd_se,
+        da_hoi,
         open_vocabulary,
     )
 }

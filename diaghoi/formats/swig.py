@@ -44,7 +44,7 @@ _KEYS = ("img_id", "box_annotations", "hoi_annotations")
 
 
 def _recognise(content: Content) -> Kind | None:
-    if content.container not in ("pickle", "json"):
+    if not content.plain:
         return None
     if "box_annotations" in content.first and "hoi_annotations" in content.first:
         return "annotations"

@@ -45,7 +45,7 @@ _LAYOUTS = {
 
 
 def _recognise(content: Content) -> Kind | None:
-    if content.container not in ("pickle", "json"):
+    if not content.plain:
         return None
     if isinstance(content.value, list) and not content.value:
         return "predictions"

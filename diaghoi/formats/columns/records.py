@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain, repeat
 from operator import contains, itemgetter
 from typing import Any, NoReturn
@@ -172,16 +173,27 @@ class RecordTable:
         InputError
             If a row lacks the column, or its value is not four numbers.
         """
+        return self.vectors(key, 4, "is not four numbers (x1, y1, x2, y2)")
+
+    def vectors(self, key: str | None, width: int, problem: str) -> FloatArray:
+        """Return a column of ``width`` numbers each as (rows, width) float64.
+
+        Raises
+        ------
+        InputError
+            If a row lacks the column, or with ``problem`` if its value is anything else.
+        """
         total = len(self.rows)
         try:
             lengths = np.fromiter(map(len, self._values(key)), dtype=np.int64, count=total)
-            if (lengths != 4).any():
+            if (lengths != width).any():
                 raise ValueError
             flat = chain.from_iterable(self._values(key))
             with _strictly():
-                return np.fromiter(flat, dtype=np.float64, count=4 * total).reshape(total, 4)
+                numbers = np.fromiter(flat, dtype=np.float64, count=width * total)
+            return numbers.reshape(total, width)
         except _BAD_ROW:
-            self._blame(key, _four_numbers, "is not four numbers (x1, y1, x2, y2)")
+            self._blame(key, partial(_check_numbers, width=width), problem)
 
     def _all(self) -> Iterator[Any]:
         return chain.from_iterable(self.lists)
@@ -224,10 +236,10 @@ def _strictly() -> Iterator[None]:
         yield
 
 
-def _four_numbers(value: Any) -> None:
-    if len(value) != 4:
+def _check_numbers(value: Any, width: int) -> None:
+    if len(value) != width:
         raise ValueError
-    np.fromiter(value, dtype=np.float64, count=4)
+    np.fromiter(value, dtype=np.float64, count=width)
 
 
 def _missing(file: str, where: str, field: str, found: dict[Any, Any]) -> InputError:

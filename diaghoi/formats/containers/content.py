@@ -12,13 +12,17 @@ from pathlib import Path
 from typing import Any, Literal
 
 from diaghoi.exceptions import InputError, some_of
+from diaghoi.formats.containers.archive import entries
 from diaghoi.formats.containers.literals import load_literal
 from diaghoi.formats.containers.matlab import variables
 from diaghoi.formats.containers.npz import members
 from diaghoi.formats.containers.pickles import collector_off, load_pickle
 from diaghoi.formats.containers.safe_types import AHEAD
+from diaghoi.formats.containers.torch_zip import is_torch, load_torch
 
-Container = Literal["pickle", "json", "npz", "mat", "folder"]
+Container = Literal["pickle", "json", "torch", "npz", "mat", "folder"]
+# Those whose value is plain Python: lists, dicts, numbers, strings and arrays.
+_PLAIN = ("pickle", "json", "torch")
 
 # A number of rows that is acceptable in a file of any size.
 SMALL = 1 << 20
@@ -34,6 +38,11 @@ _OTHERS = (
     (b"BZh", "compressed with bzip2; uncompress it first"),
     (b"\xfd7zXZ", "compressed with xz; uncompress it first"),
     (b"\x89HDF", "an HDF5 file, which is not read; in MATLAB, save it with '-v7'"),
+    (
+        b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19.",
+        "a file of torch.save before PyTorch 1.6, which is not read; torch.load it, and save it "
+        "again with a current torch.save",
+    ),
     (b"MATLAB 7.3", "a MATLAB 7.3 file, which is not read; in MATLAB, save it with '-v7'"),
     (b"\x93NUMPY", "a single .npy array; save all arrays of the images together with numpy.savez"),
 )
@@ -48,19 +57,27 @@ class Content:
     path : pathlib.Path
         The file or folder.
     container : str
-        How it is stored: pickle, json, npz, mat or folder.
+        How it is stored: pickle, json, torch, npz, mat or folder.
     value : object
-        The object in a pickle or JSON file; for ``npz`` the arrays by name, not read yet; for
-        ``mat`` the names of the variables; for a folder ``{number: path}`` of its
-        ``detections_XX.mat``.
+        The object in a pickle, a JSON file or a file of ``torch.save``; for ``npz`` the arrays by
+        name, not read yet; for ``mat`` the names of the variables; for a folder ``{number: path}``
+        of its ``detections_XX.mat``.
     lines : tuple of int
         Line number of each value in a JSON Lines file; else empty.
+    unpacked : int or None
+        Bytes of all parts of an archive; None where that is the size of the file.
     """
 
     path: Path
     container: Container
     value: Any
     lines: tuple[int, ...] = ()
+    unpacked: int | None = None
+
+    @property
+    def plain(self) -> bool:
+        """Whether the value is plain Python, in lists and dicts, and not the parts of a file."""
+        return self.container in _PLAIN
 
     @property
     def file(self) -> str:
@@ -72,8 +89,8 @@ class Content:
         """Uncompressed size of the file in bytes; unlimited for batches, which are in memory."""
         if not self.path.is_file():
             return sys.maxsize
-        if self.container == "npz":
-            return sum(member.info.file_size for member in self.value.values())
+        if self.unpacked is not None:
+            return self.unpacked
         return self.path.stat().st_size
 
     @property
@@ -127,7 +144,7 @@ def load(path: str | os.PathLike[str]) -> Content:
         with path.open("rb") as stream:
             head = stream.read(512)
             if head.startswith(b"PK\x03\x04"):
-                return Content(path, "npz", members(path))
+                return _archive(path)
             if head.startswith(b"MATLAB 5.0"):
                 return Content(path, "mat", list(variables(path)))
     except OSError as error:
@@ -159,6 +176,16 @@ def _refuse(path: Path, head: bytes) -> None:
             f"{path}: starts with {start!r}, which is not the start of a pickle, JSON, .npz "
             "or .mat file; give one of these"
         )
+
+
+def _archive(path: Path) -> Content:
+    listed = entries(path)
+    if is_torch(listed):
+        value, size = load_torch(path, listed)
+        return Content(path, "torch", value, unpacked=size)
+    arrays = members(path)
+    size = sum(member.info.file_size for member in arrays.values())
+    return Content(path, "npz", arrays, unpacked=size)
 
 
 def _pickle(path: Path) -> Any:

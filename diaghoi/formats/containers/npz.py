@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import struct
 import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -15,12 +14,9 @@ import numpy as np
 from diaghoi.data.arrays.scratch import StoredArray
 from diaghoi.data.arrays.types import Array
 from diaghoi.exceptions import InputError
+from diaghoi.formats.containers.archive import check_unpacked, entries, is_stored, seek_stored
 from diaghoi.formats.containers.pickles import load_pickle
 from diaghoi.formats.containers.safe_types import check_letters, size_of
-
-_LOCAL_HEADER = 30
-# Limits against zip bombs: an array may unpack to 256 MB plus 100 times its compressed size.
-_UNPACKED, _TIMES = 1 << 28, 100
 
 
 @dataclass(frozen=True)
@@ -68,7 +64,7 @@ class Member:
         InputError
             As :meth:`read`; reading rows may raise it, too.
         """
-        if self.info.compress_type == zipfile.ZIP_STORED:
+        if is_stored(self.info):
             with self._entry() as stream:
                 shape, transposed, dtype = self._header(stream)
                 if shape and not transposed and dtype.kind in "biuf":
@@ -80,19 +76,13 @@ class Member:
         """Open the entry at its first byte; any error in the block becomes an InputError."""
         try:
             with ExitStack() as stack:
-                if self.info.compress_type != zipfile.ZIP_STORED:
-                    if self.info.file_size > _UNPACKED + _TIMES * self.info.compress_size:
-                        raise ValueError(f"unpacks to {self.info.file_size} bytes")
+                if not is_stored(self.info):
+                    check_unpacked(self.info.file_size, self.info.compress_size)
                     archive = stack.enter_context(zipfile.ZipFile(self.path))
                     yield cast(BinaryIO, stack.enter_context(archive.open(self.info)))
                     return
-                # An uncompressed entry is read straight from the file: zipfile would copy the data
-                # and compute a checksum. The local header has its own lengths of name and extra
-                # field, which may differ from those in the central directory.
                 stream = stack.enter_context(self.path.open("rb"))
-                stream.seek(self.info.header_offset)
-                header = stream.read(_LOCAL_HEADER)
-                stream.seek(sum(struct.unpack("<HH", header[26:30])), 1)
+                seek_stored(stream, self.info)
                 yield stream
         except InputError:
             raise
@@ -126,23 +116,11 @@ def members(path: Path) -> Mapping[str, Member]:
     InputError
         For a damaged archive, or one that holds no arrays.
     """
-    try:
-        with zipfile.ZipFile(path) as archive:
-            entries = archive.infolist()
-    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
-        raise InputError(
-            f"{path}: a cut off or damaged .npz ({error}); copy or write it again"
-        ) from error
     arrays = {
         entry.filename[:-4]: Member(path, entry)
-        for entry in entries
+        for entry in entries(path)
         if entry.filename.endswith(".npy")
     }
-    if any(entry.filename.endswith("data.pkl") for entry in entries):
-        raise InputError(
-            f"{path}: a file of torch.save, which is not read; save arrays instead: "
-            "numpy.savez or pickle with tensor.numpy()"
-        )
     if not arrays:
         raise InputError(f"{path}: a zip archive without NumPy arrays; give the file inside it")
     return arrays

@@ -37,7 +37,7 @@ _NUMBER = rb"[N\x88\x89]|K.|M..|J.{4}|G.{8}|I-?\d{1,19}\n|F[^\n]{1,40}\n|L-?\d{1
 _MEMO = rb"\x94|q.|r..[\x00-\x3f]\x00|p\d{1,6}\n"
 _OTHER = rb"[\]}()eausld012Rbo\x81\x8f-\x93\x98]|h.|j.{4}|g\d{1,9}\n|\x80.|" + _MEMO
 # Tuples that the next opcode consumes, and the shapes of arrays.
-_CONSUMED = rb"[\x85-\x87t](?:" + _MEMO + rb")?[Rb\x81]"
+_CONSUMED = rb"[\x85-\x87t](?:" + _MEMO + rb")?[Rb\x81Q]"
 _SHAPE = rb"(?:K.|M..)(?:\x85|(?:K.|M..)(?:\x86|(?:K.|M..)\x87))"
 # The most frequent sequences, of dicts and lists of numbers, matched in long runs for speed.
 _FREQUENT = (

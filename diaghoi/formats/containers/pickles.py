@@ -5,7 +5,8 @@ in a fixed table of exact (module, name) pairs. The table does not give the obje
 a safe type (:mod:`diaghoi.formats.containers.safe_types`) that can only build plain data: calling
 it or setting its state reaches nothing else. There is no second attempt with fewer restrictions.
 What a pickle can do without names is checked before it is loaded
-(:mod:`diaghoi.formats.containers.opcodes`).
+(:mod:`diaghoi.formats.containers.opcodes`). Only the pickle in a file of ``torch.save`` has a few
+more names, and may refer to data beside itself (:mod:`diaghoi.formats.containers.torch_zip`).
 """
 
 from __future__ import annotations
@@ -13,39 +14,59 @@ from __future__ import annotations
 import copyreg
 import gc
 import pickle
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, BinaryIO, NoReturn
+from typing import Any, BinaryIO, Protocol
 
 from diaghoi.exceptions import InputError
 from diaghoi.formats.containers.opcodes import check_opcodes
-from diaghoi.formats.containers.safe_types import ALLOWED, Limit, NewCacheTemplate
+from diaghoi.formats.containers.safe_types import ALLOWED, Inert, Limit, NewCacheTemplate
+
+
+class Beside(Protocol):
+    """Data beside a pickle that the pickle refers to."""
+
+    @property
+    def size(self) -> int:
+        """Bytes of data."""
+
+    @property
+    def names(self) -> Mapping[tuple[str, str], Callable[[Limit], Inert]]:
+        """Safe types by module and name, beside and instead of those of plain pickles."""
+
+    def load(self, pid: object) -> object:
+        """Load the data that a persistent id refers to."""
 
 
 class _Restricted(pickle.Unpickler):
     """The C unpickler, which looks names up in the table instead of importing them."""
 
-    def __init__(self, stream: BinaryIO, file: str) -> None:
+    def __init__(self, stream: BinaryIO, file: str, beside: Beside | None) -> None:
         super().__init__(stream, encoding="latin1")
-        self.file, self.limit = file, Limit(stream)
+        self.file, self.beside = file, beside
+        self.names = ALLOWED if beside is None else {**ALLOWED, **beside.names}
+        self.limit = Limit(stream, 0 if beside is None else beside.size)
 
     def find_class(self, module: str, name: str, /) -> Any:
-        if (module, name) in ALLOWED:
-            return ALLOWED[module, name](self.limit)
+        if (module, name) in self.names:
+            return self.names[module, name](self.limit)
         if name == "CacheTemplate":
             return NewCacheTemplate(self.limit)
         asked = f"{module}.{name}"
-        if asked.startswith(("torch.", "torch_")):
+        if asked.startswith(("torch.", "torch_", "__torch__.")):
+            instead = "arrays instead: tensor.numpy()" if self.beside is None else "dense tensors"
             raise InputError(
                 f"{self.file}: holds PyTorch objects ({asked!r:.120}), which are not read; "
-                "save arrays instead: tensor.numpy()"
+                f"save {instead}"
             )
         raise InputError(
             f"{self.file}: the pickle asks for {asked!r:.120}, which is not on the list of "
             "harmless types, so it is not read; save plain lists, dicts, numbers and NumPy arrays"
         )
 
-    def persistent_load(self, pid: Any, /) -> NoReturn:
+    def persistent_load(self, pid: Any, /) -> Any:
+        if self.beside is not None:
+            return self.beside.load(pid)
         raise InputError(
             f"{self.file}: the pickle refers to objects outside the file (a persistent id), as "
             "files of torch.save do; save plain lists, dicts, numbers and NumPy arrays"
@@ -68,7 +89,7 @@ def collector_off() -> Iterator[None]:
             gc.enable()
 
 
-def load_pickle(stream: BinaryIO, file: str) -> Any:
+def load_pickle(stream: BinaryIO, file: str, beside: Beside | None = None) -> Any:
     """Read one pickle with the restricted unpickler.
 
     Parameters
@@ -77,6 +98,8 @@ def load_pickle(stream: BinaryIO, file: str) -> Any:
         Buffered; read up to the end of the pickle.
     file : str
         Name of the file, for messages.
+    beside : Beside, optional
+        Data beside the pickle that it may refer to; by default it must not.
 
     Returns
     -------
@@ -93,7 +116,7 @@ def load_pickle(stream: BinaryIO, file: str) -> Any:
     try:
         check_opcodes(stream)
         with collector_off():
-            return _Restricted(stream, file).load()
+            return _Restricted(stream, file, beside).load()
     except InputError:
         raise
     except EOFError as error:

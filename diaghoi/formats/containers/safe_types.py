@@ -32,21 +32,29 @@ _BUILT = AHEAD + _BUILT_PER_BYTE * AHEAD
 
 
 class Limit:
-    """How much data may be built: a small multiple of the bytes read from the pickle."""
+    """How much data may be built: a small multiple of the bytes read from the pickle.
 
-    def __init__(self, stream: BinaryIO) -> None:
-        self.stream, self.start, self.built = stream, stream.tell(), 0
+    Parameters
+    ----------
+    stream : binary file
+        At the start of the pickle.
+    beside : int
+        Bytes of data that the pickle may refer to.
+    """
+
+    def __init__(self, stream: BinaryIO, beside: int = 0) -> None:
+        self.stream, self.start, self.beside, self.built = stream, stream.tell(), beside, 0
 
     def build(self, amount: int) -> None:
         """Count bytes of arrays, or items of containers."""
         self.built += amount
         if self.built > _BUILT:
-            read = self.stream.tell() - self.start
+            read = self.stream.tell() - self.start + self.beside
             if self.built > _BUILT + _BUILT_PER_BYTE * read:
                 raise pickle.UnpicklingError("arrays or sets hold more than the file does")
 
 
-class _Inert:
+class Inert:
     """A safe type that accepts no state."""
 
     __slots__ = ("limit",)
@@ -58,7 +66,7 @@ class _Inert:
         raise pickle.UnpicklingError("the pickle sets the state of something that has none")
 
 
-class _DtypeState(_Inert):
+class _DtypeState(Inert):
     """A pickled dtype of plain numbers, text or objects; fields and flags are never used."""
 
     __slots__ = ("real",)
@@ -79,7 +87,7 @@ class _DtypeState(_Inert):
             self.real = self.real.newbyteorder("<" if state[1] == "<" else ">")
 
 
-class _Dtype(_Inert):
+class _Dtype(Inert):
     __slots__ = ()
 
     def __call__(self, code: object, align: object = False, copy: object = False) -> _DtypeState:
@@ -89,7 +97,7 @@ class _Dtype(_Inert):
         return _DtypeState(np.dtype(code), self.limit)
 
 
-class _Ndarray(_Inert):
+class _Ndarray(Inert):
     __slots__ = ()
 
 
@@ -115,7 +123,7 @@ class _Array(np.ndarray[Any, Any]):
         super().__setstate__((1, shape, real, bool(fortran), data))  # type: ignore[arg-type]
 
 
-class _Reconstruct(_Inert):
+class _Reconstruct(Inert):
     __slots__ = ()
 
     def __call__(self, subtype: object, shape: object, code: object) -> _Array:
@@ -126,7 +134,7 @@ class _Reconstruct(_Inert):
         return np.empty(0, dtype=np.int8).view(_Array)
 
 
-class _FromBuffer(_Inert):
+class _FromBuffer(Inert):
     __slots__ = ()
 
     def __call__(
@@ -146,7 +154,7 @@ class _FromBuffer(_Inert):
         return array
 
 
-class _Scalar(_Inert):
+class _Scalar(Inert):
     __slots__ = ()
 
     def __call__(self, dtype: object, data: object = b"") -> Any:
@@ -155,7 +163,7 @@ class _Scalar(_Inert):
         return np.frombuffer(content, dtype=real, count=1)[0]
 
 
-class _Encode(_Inert):
+class _Encode(Inert):
     """``_codecs.encode``: how older protocols write bytes."""
 
     __slots__ = ()
@@ -167,7 +175,7 @@ class _Encode(_Inert):
         return text.encode("latin1")
 
 
-class _Bytes(_Inert):
+class _Bytes(Inert):
     __slots__ = ()
 
     def __call__(self, data: object = b"") -> bytes:
@@ -176,7 +184,7 @@ class _Bytes(_Inert):
         return bytes(content)
 
 
-class _Plain(_Inert):
+class Plain(Inert):
     """A type of containers or numbers."""
 
     __slots__ = ("kind",)
@@ -186,6 +194,7 @@ class _Plain(_Inert):
         self.kind = kind
 
     def __call__(self, *content: object) -> Any:
+        """Make one, of numbers or of one list."""
         if self.kind in (int, float, complex, bool):
             self._check_numbers(content)
         elif (
@@ -233,13 +242,13 @@ class _WithDefaults(dict[Any, Any]):
         raise pickle.UnpicklingError("the pickle sets the state of a defaultdict")
 
 
-class _DefaultDict(_Inert):
+class _DefaultDict(Inert):
     __slots__ = ()
 
     def __call__(self, factory: object = None) -> _WithDefaults:
         if factory is None:
             return _WithDefaults(None)
-        if not isinstance(factory, _Plain):
+        if not isinstance(factory, Plain):
             raise pickle.UnpicklingError("the default factory of a defaultdict is not a plain type")
         return _WithDefaults(factory.kind)
 
@@ -261,7 +270,7 @@ class CacheTemplate(dict[Any, Any]):
         raise pickle.UnpicklingError("the pickle sets the state of a CacheTemplate")
 
 
-class NewCacheTemplate(_Inert):
+class NewCacheTemplate(Inert):
     """Makes an empty :class:`CacheTemplate`, whatever the module of the class was."""
 
     __slots__ = ()
@@ -273,8 +282,8 @@ class NewCacheTemplate(_Inert):
 
 _KINDS = (list, tuple, dict, set, frozenset, int, float, complex, bool)
 # Exact names of modules and of what they have.
-ALLOWED: dict[tuple[str, str], Callable[[Limit], _Inert]] = {
-    **{(module, kind.__name__): partial(_Plain, kind=kind)
+ALLOWED: dict[tuple[str, str], Callable[[Limit], Inert]] = {
+    **{(module, kind.__name__): partial(Plain, kind=kind)
        for module in ("builtins", "__builtin__") for kind in _KINDS},
     **{(f"numpy.{core}.multiarray", "_reconstruct"): _Reconstruct for core in ("core", "_core")},
     **{(f"numpy.{core}.multiarray", "scalar"): _Scalar for core in ("core", "_core")},
@@ -285,7 +294,7 @@ ALLOWED: dict[tuple[str, str], Callable[[Limit], _Inert]] = {
     ("__builtin__", "bytes"): _Bytes,
     ("_codecs", "encode"): _Encode,
     # A plain dict keeps the order too, and has no attributes that a file could set.
-    ("collections", "OrderedDict"): partial(_Plain, kind=dict),
+    ("collections", "OrderedDict"): partial(Plain, kind=dict),
     ("collections", "defaultdict"): _DefaultDict,
 }  # fmt: skip
 

@@ -27,7 +27,7 @@ _LAYOUT = ListLayout(
 
 
 def _recognise(content: Content) -> Kind | None:
-    if content.container not in ("pickle", "json"):
+    if not content.plain:
         return None
     first = content.first
     return "annotations" if "file_name" in first and "hoi_annotation" in first else None

@@ -34,7 +34,7 @@ _KEYS = ("annotation", "filenames", "objects", "verbs", "correspondence")
 
 
 def _recognise(content: Content) -> Kind | None:
-    if content.container not in ("pickle", "json") or not isinstance(content.value, dict):
+    if not content.plain or not isinstance(content.value, dict):
         return None
     return "annotations" if {"annotation", "correspondence"} <= content.value.keys() else None
 

@@ -36,7 +36,7 @@ _BOX = 4
 
 def _recognise(content: Content) -> Kind | None:
     value = content.value
-    if content.container not in ("pickle", "json") or not isinstance(value, dict):
+    if not content.plain or not isinstance(value, dict):
         return None
     if not all(map(_is_number, value)):
         return None

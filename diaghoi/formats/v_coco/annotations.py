@@ -35,7 +35,7 @@ _IDS_IN = (".", "splits", "../splits", "..")
 
 
 def _recognise(content: Content) -> Kind | None:
-    if content.container not in ("pickle", "json"):
+    if not content.plain:
         return None
     return "annotations" if {"action_name", "role_object_id"} <= content.first.keys() else None
 

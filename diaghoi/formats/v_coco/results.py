@@ -31,7 +31,7 @@ _BAD_ROW = (KeyError, TypeError, ValueError, IndexError, OverflowError, Attribut
 
 
 def _recognise(content: Content) -> Kind | None:
-    if content.container not in ("pickle", "json"):
+    if not content.plain:
         return None
     return "predictions" if "person_box" in content.first else None
 
