@@ -147,6 +147,14 @@ Calibration = Annotated[
         rich_help_panel=options.EXTRAS,
     ),
 ]
+Rosetta = Annotated[
+    bool,
+    typer.Option(
+        "--rosetta",
+        help="Show the mAP that the evaluators of other code bases print (HICO-DET).",
+        rich_help_panel=options.EXTRAS,
+    ),
+]
 
 
 def report(
@@ -184,6 +192,7 @@ def report(
     attribution: Attribution = False,
     causes: Causes = False,
     calibration: Calibration = False,
+    rosetta: Rosetta = False,
     quiet: options.Quiet = False,
 ) -> None:
     """Diagnose a detector: mAP, errors and what each error costs."""
@@ -220,6 +229,7 @@ def report(
         attribution=attribution,
         causes=causes,
         calibration=calibration,
+        rosetta=rosetta,
     )
     choices = _Choices(protocol, {"top": top, "iou": iou, "rare": rare}, zero_shot, groups)
     choices.check(reading.vocabulary)
@@ -271,6 +281,7 @@ def _reported(
         chosen,
         label=files.label,
         image_labels=labels,
+        also=extras.families(read.vocabulary),
         progress=bar.advance,
     )
     bar.start("repairing each error")
