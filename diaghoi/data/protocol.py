@@ -209,6 +209,11 @@ class Protocol:
         return np.where(np.arange(11) < 5, ELEVEN_LEVELS, 1 - ELEVEN_LEVELS[::-1])
 
     @property
+    def of_verbs(self) -> Protocol:
+        """The same without what it says of HOI classes alone, to score verbs instead."""
+        return replace(self, top_of_class=None, class_without_annotation="left out")
+
+    @property
     def categories_count(self) -> bool:
         """Whether boxes are compared with boxes of their own category alone."""
         return self.pairing == "triplet"

@@ -87,14 +87,15 @@ def _counted(
     scores: ClassScores | WeightedScores, protocol: Protocol, split: str, members: BoolArray
 ) -> BoolArray:
     """Mark the classes that count in a split."""
-    counted = members & ~np.isnan(scores.average_precision)
-    if protocol.class_without_annotation == "zero":
-        counted = np.broadcast_to(members, counted.shape)
+    annotated = ~np.isnan(scores.average_precision)
+    counted = members & annotated
     if protocol.class_without_true_positive == "left out":
         # The published Diag-HOI code gives classes that no prediction names an AP of 0 in the full
         # mean, and drops them from rare and non-rare.
         unranked = scores.ranked == 0 if split == "full" else False
         counted = counted & ((scores.found > 0) | unranked)
+    if protocol.class_without_annotation == "zero":
+        counted = counted | (members & ~annotated)
     return counted
 
 

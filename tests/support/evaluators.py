@@ -21,6 +21,7 @@ class Image(NamedTuple):
 
     annotated: list[tuple[int, Box, Box]]
     predicted: list[tuple[int, Box, Box, float]]
+    bare: bool = False  # without any annotated triplet, be it of no class of HICO-DET
 
 
 def images_of(annotations: Scenes, predictions: Scenes) -> list[Image]:
@@ -39,7 +40,8 @@ def images_of(annotations: Scenes, predictions: Scenes) -> list[Image]:
                     if one["class"] >= 0  # the others are not of HICO-DET
                 ]
             )
-        images.append(Image([row[:3] for row in rows[0]], rows[1]))
+        bare = not truth.get(name, nothing)["triplets"]
+        images.append(Image([row[:3] for row in rows[0]], rows[1], bare))
     return images
 
 
@@ -50,7 +52,7 @@ def gen_vlkt(images: list[Image]) -> dict[int, float]:
 
 def cdn(images: list[Image]) -> dict[int, float]:
     """Score as GEN-VLKT, but without predictions on images in which nothing is annotated."""
-    return gen_vlkt([image for image in images if image.annotated])
+    return gen_vlkt([image for image in images if not image.bare])
 
 
 def ppdm(images: list[Image]) -> dict[int, float]:
