@@ -77,10 +77,8 @@ def _rosetta(result: Result, titles: Mapping[str, str]) -> Table:
         return text_row(name, *(percent(scores.get(split)) for split in titles), key=name)
 
     found = result["rosetta"]
-    remarks = [
-        f"{name}: {'; '.join(differences(FAMILIES[name])) or 'as the official evaluator'}."
-        for name in found
-    ]
+    remarks = ["What each does in another way than the official evaluator:"]
+    remarks += [f"{name}: {'; '.join(differences(FAMILIES[name])) or 'nothing'}." for name in found]
     return text_table(
         "Evaluators of code bases, mAP, %",
         list(titles.values()),
