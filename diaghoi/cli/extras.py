@@ -7,7 +7,10 @@ from typing import Any, cast, get_args
 
 from diaghoi.cli.progress import Progress
 from diaghoi.cli.reading import Inputs
+from diaghoi.data.protocol import Protocol
 from diaghoi.data.scenes import Scenes
+from diaghoi.data.vocabulary import Vocabulary
+from diaghoi.diagnosis import rosetta
 from diaghoi.diagnosis.diagnose import diagnose
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.diagnosis.variants import check_overlap, check_threshold, variant_figures, variants_of
@@ -31,7 +34,7 @@ class Extras:
         Resamples of the bootstrap; None for no intervals.
     confidence, interval, seed
         Of the bootstrap.
-    attribution, causes, calibration : bool
+    attribution, causes, calibration, rosetta : bool
         Whether each is asked for.
     """
 
@@ -44,6 +47,7 @@ class Extras:
     attribution: bool
     causes: bool
     calibration: bool
+    rosetta: bool
 
     def check(self) -> None:
         """Refuse invalid settings before anything is read.
@@ -66,6 +70,23 @@ class Extras:
         for score in self.thresholds:
             check_threshold("--detection-threshold", score)
 
+    def families(self, vocabulary: Vocabulary) -> tuple[Protocol, ...]:
+        """List the protocols whose mAP is wanted beside those of the diagnosis.
+
+        Raises
+        ------
+        InputError
+            For a data set that the code bases with evaluators of their own do not evaluate.
+        """
+        if not self.rosetta:
+            return ()
+        if vocabulary.name != "hico-det":
+            raise InputError(
+                "--rosetta: compares the evaluators that code bases have for HICO-DET; these are "
+                f"data of {vocabulary.name}, so leave it out"
+            )
+        return tuple(rosetta.FAMILIES.values())
+
     def add(
         self,
         result: dict[str, Any],
@@ -79,6 +100,9 @@ class Extras:
             result["variants"] = self._variants(diagnosis, read.scenes, image_labels, bar)
             for variant in result["variants"].values():
                 result["notes"] += variant["notes"]
+        if self.rosetta:
+            bar.start("other evaluators")
+            result["rosetta"] = rosetta.figures(diagnosis)
         if self.attribution:
             from diaghoi.statistics.attribution import attribute
 

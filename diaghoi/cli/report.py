@@ -147,6 +147,14 @@ Calibration = Annotated[
         rich_help_panel=options.EXTRAS,
     ),
 ]
+Rosetta = Annotated[
+    bool,
+    typer.Option(
+        "--rosetta",
+        help="Show the mAP that the evaluators of other code bases print (HICO-DET).",
+        rich_help_panel=options.EXTRAS,
+    ),
+]
 
 
 def report(
@@ -187,6 +195,7 @@ def report(
     attribution: Attribution = False,
     causes: Causes = False,
     calibration: Calibration = False,
+    rosetta: Rosetta = False,
     quiet: options.Quiet = False,
 ) -> None:
     """Diagnose a detector: mAP, errors and what each error costs."""
@@ -228,6 +237,7 @@ def report(
         attribution=attribution,
         causes=causes,
         calibration=calibration,
+        rosetta=rosetta,
     )
     choices = _Choices(protocol, {"top": top, "iou": iou, "rare": rare}, zero_shot, groups)
     choices.check(reading.vocabulary)
@@ -279,6 +289,7 @@ def _reported(
         chosen,
         label=files.label,
         image_labels=labels,
+        also=extras.families(read.vocabulary),
         progress=bar.advance,
     )
     bar.start("repairing each error")

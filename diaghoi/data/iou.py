@@ -18,7 +18,7 @@ def area(xyxy: FloatArray, margin: float) -> FloatArray:
     )
 
 
-def box_iou(first: FloatArray, second: FloatArray, margin: float) -> FloatArray:
+def box_iou(first: FloatArray, second: FloatArray, margin: float, added: float = 0.0) -> FloatArray:
     """Intersection over union of boxes row by row.
 
     Parameters
@@ -27,6 +27,8 @@ def box_iou(first: FloatArray, second: FloatArray, margin: float) -> FloatArray:
         Boxes xyxy in pixels.
     margin : float
         1 for inclusive boxes (width = x2 - x1 + 1), 0 for continuous ones.
+    added : float
+        Square pixels that a protocol adds to every union.
 
     Returns
     -------
@@ -38,7 +40,7 @@ def box_iou(first: FloatArray, second: FloatArray, margin: float) -> FloatArray:
     side += margin
     np.maximum(side, 0, out=side)
     shared = side[:, 0] * side[:, 1]
-    union = area(first, margin) + area(second, margin) - shared
+    union = area(first, margin) + area(second, margin) - shared + added
     # Two boxes without area have no union; they do not overlap.
     return ratios(shared, union, undefined=0.0)
 

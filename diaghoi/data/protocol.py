@@ -79,12 +79,22 @@ class Protocol:
         What a class counts that has annotations but no true positive. "left out" is what the
         published Diag-HOI code does: the class does not count when it has rows in the ranked list;
         when it has none it counts 0 in the full mean and is left out of rare and non-rare.
+    class_without_annotation : {"left out", "zero"}
+        What a class counts that has no annotations in these images. "zero" is what CMD-SE's code
+        does: it divides by the number of all its classes.
+    claim : {"best", "first left"}
+        With pairing by triplet, which of the annotations that both boxes reach a prediction claims:
+        the one that they overlap most, whether another prediction has found it or not (the official
+        evaluator), or the first one that no better prediction has found (QAHOI, GGNet).
     iou : float
         A box is found at an intersection over union of at least this.
     strict : bool
         More than ``iou`` is needed.
     boxes : {"inclusive", "continuous"}
         Whether a box covers whole pixels (width = x2 - x1 + 1) or not.
+    added_to_union : float
+        Square pixels that are added to the union of two boxes. QAHOI adds a millionth, so that no
+        union is 0.
     rare : {"train", "test", "described"}
         Rare classes have fewer than ten instances in the training set (the benchmark) or in the
         test set (the wording of the Diag-HOI paper), or are what the description of the data set
@@ -116,9 +126,12 @@ class Protocol:
     considered: int | None = None
     average_precision: Literal["11-point", "area"] = "11-point"
     class_without_true_positive: Literal["zero", "left out"] = "zero"
+    class_without_annotation: Literal["left out", "zero"] = "left out"
+    claim: Literal["best", "first left"] = "best"
     iou: float = 0.5
     strict: bool = False
     boxes: Literal["inclusive", "continuous"] = "inclusive"
+    added_to_union: float = 0.0
     rare: Literal["train", "test", "described"] = "train"
     groups: tuple[Group, ...] = ()
     top: int | None = None
@@ -138,8 +151,12 @@ class Protocol:
             "roles": "actions with a role",
             "evaluated": "those marked for evaluation",
         }
+        boxes = f"IoU {'>' if self.strict else '>='} {self.iou:g}, {self.boxes} boxes"
+        if self.added_to_union:
+            boxes += f", union + {self.added_to_union:g}"
+        taken = {"claims": "the first annotation left"} if self.claim == "first left" else {}
         matching = {
-            "triplet": {},
+            "triplet": taken,
             "person": {
                 "matched by the person, then the role": "",
                 "a role without annotated box fits": self.missing_role,
@@ -150,8 +167,10 @@ class Protocol:
             **matching[self.pairing],
             "AP": self.average_precision,
             "class without true positive": self.class_without_true_positive,
-            f"IoU {'>' if self.strict else '>='} {self.iou:g}, {self.boxes} boxes": "",
+            boxes: "",
         }
+        if self.class_without_annotation != "left out":
+            choices["class without annotation"] = self.class_without_annotation
         if self.classes != "roles" and self.rare != "described":
             choices["rare"] = f"< 10 {self.rare} instances"
         choices[CUT] = AS_GIVEN if self.top is None else f"top {self.top} an image"
@@ -190,6 +209,11 @@ class Protocol:
         return np.where(np.arange(11) < 5, ELEVEN_LEVELS, 1 - ELEVEN_LEVELS[::-1])
 
     @property
+    def of_verbs(self) -> Protocol:
+        """The same without what it says of HOI classes alone, to score verbs instead."""
+        return replace(self, top_of_class=None, class_without_annotation="left out")
+
+    @property
     def categories_count(self) -> bool:
         """Whether boxes are compared with boxes of their own category alone."""
         return self.pairing == "triplet"
@@ -201,13 +225,19 @@ class Protocol:
 
     def matches_like(self, other: Protocol) -> bool:
         """Whether both protocols find the same true positives in every class."""
-        same_role = self.missing_role == other.missing_role
-        return self.overlaps_like(other) and same_role
+        fields = ("missing_role", "claim")
+        same_rule = all(getattr(self, field) == getattr(other, field) for field in fields)
+        return self.overlaps_like(other) and same_rule
 
     def overlaps_like(self, other: Protocol) -> bool:
         """Whether boxes meet the same boxes under both protocols."""
         # Which classes count does not matter: all are matched.
-        fields = ("pairing", "iou", "strict", "boxes")
+        same_threshold = (self.iou, self.strict) == (other.iou, other.strict)
+        return self.measures_like(other) and same_threshold
+
+    def measures_like(self, other: Protocol) -> bool:
+        """Whether the same boxes are compared, and have the same IoU, under both protocols."""
+        fields = ("pairing", "boxes", "added_to_union")
         return all(getattr(self, field) == getattr(other, field) for field in fields)
 
 
@@ -228,6 +258,8 @@ SWIG_HOI = Protocol(
     top_of_class=19_999,
     levels_from="tenths",
 )
+# CMD-SE evaluates HICO-DET as SWIG-HOI is evaluated.
+CMD_SE = replace(SWIG_HOI, name="cmd-se", classes="all")
 PROTOCOLS = {
     protocol.name: protocol
     for protocol in (
@@ -248,6 +280,14 @@ PROTOCOLS = {
             images_without_annotations="left out",
             levels_from="both ends",
         ),
+        replace(HICO_DET, name="cdn", images_without_annotations="left out"),
+        # These two make the choices of the official evaluator.
+        replace(HICO_DET, name="gen-vlkt"),
+        replace(HICO_DET, name="ppdm"),
+        CMD_SE,
+        replace(CMD_SE, name="cmd-se-600", class_without_annotation="zero"),
+        replace(CMD_SE, name="cmd-se-520", classes="interactions", class_without_annotation="zero"),
+        Protocol(name="qahoi", classes="all", claim="first left", strict=True, added_to_union=1e-6),
         V_COCO_1,
         V_COCO_2,
         SWIG_HOI,

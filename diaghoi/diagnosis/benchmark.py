@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -26,7 +26,11 @@ UNCOMMON_ROLE = "point instr"
 
 def benchmarks(predictions: SceneSource) -> list[Protocol]:
     """List the protocols of the benchmark of a data set."""
-    protocols = predictions.vocabulary.benchmarks
+    return as_customary(predictions.vocabulary.benchmarks, predictions)
+
+
+def as_customary(protocols: Sequence[Protocol], predictions: SceneSource) -> list[Protocol]:
+    """Let protocols take as many triplets of each image as is customary for the predictions."""
     top = None if predictions.top is None else CUSTOMARY_TOP
     return [replace(each, top=top) if each.pairing == "triplet" else each for each in protocols]
 
@@ -126,12 +130,20 @@ def settings(
         yield BenchmarkSetting("scenario_1", partial(_all, first), first, roles)
         yield BenchmarkSetting("scenario_2", partial(_all, second), second, roles)
         return
-    for protocol in benchmark.protocols:
-        splits = split_classes(replace(protocol, groups=groups), vocabulary)
-        yield BenchmarkSetting("default", partial(_all, protocol), protocol, splits)
+    for protocol in benchmark.protocols[: len(vocabulary.benchmarks)]:
+        default = default_setting(vocabulary, protocol, groups)
+        yield default
         if protocol.name == HICO_DET.name:
             shown = partial(_known, protocol, known, vocabulary.class_object)
-            yield BenchmarkSetting("known_object", shown, protocol, splits)
+            yield default._replace(name="known_object", of=shown)
+
+
+def default_setting(
+    vocabulary: Vocabulary, protocol: Protocol, groups: tuple[Group, ...]
+) -> BenchmarkSetting:
+    """Make the setting in which all predictions and annotations count."""
+    splits = split_classes(replace(protocol, groups=groups), vocabulary)
+    return BenchmarkSetting("default", partial(_all, protocol), protocol, splits)
 
 
 def _all(protocol: Protocol, benchmark: Benchmark) -> Evaluated:

@@ -45,7 +45,7 @@ def examine(
     protocol : Protocol
         The choices.
     benchmarks : sequence of Protocol
-        The protocols of the data set's own benchmark.
+        The protocols of the data set's own benchmark, and others whose mAP is wanted.
     progress : callable, optional
         Called with the number of images done since the last call.
     """
@@ -90,7 +90,7 @@ class Block:
     protocol : Protocol
         The choices.
     benchmarks : sequence of Protocol
-        The protocols of the data set's own benchmark.
+        The protocols of the data set's own benchmark, and others whose mAP is wanted.
     first_image, first_annotation, first_input : int
         What the first image, annotated triplet and predicted triplet are among all.
     """
@@ -209,10 +209,13 @@ class Block:
         """(T, benchmarks) verdicts, see :class:`~diaghoi.evaluation.ledger.Benchmark`."""
         shape = (len(self.predictions.triplet_pair), len(self.benchmarks))
         verdicts = np.full(shape, -1, dtype=np.int8)
+        matches = [self.matched]
         for column, benchmark in enumerate(self.benchmarks):
-            official = match(self.annotations, self.predictions, benchmark, like=self.matched)
-            best = official.among_best(benchmark.top)
-            verdicts[best, column] = official.found[best]
+            official = match(self.annotations, self.predictions, benchmark, matches)
+            matches.append(official)
+            ranked = official.among_best(benchmark.top)
+            ranked &= counted_images(self.annotations, benchmark)[self.predictions.triplet_image]
+            verdicts[ranked, column] = official.found[ranked]
         return verdicts
 
     def _annotated(self) -> dict[str, Array]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,7 +11,7 @@ from diaghoi.data.protocol import Protocol
 from diaghoi.data.protocol import protocol as protocol_named
 from diaghoi.data.scenes import SceneSource
 from diaghoi.data.splits import check_protocol
-from diaghoi.diagnosis.benchmark import benchmarks
+from diaghoi.diagnosis.benchmark import as_customary, benchmarks
 from diaghoi.diagnosis.blocks import examine
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.exceptions import InputError
@@ -25,6 +25,7 @@ def diagnose(
     *,
     label: str = "",
     image_labels: ImageLabels | None = None,
+    also: Sequence[Protocol] = (),
     progress: Callable[[int], Any] | None = None,
 ) -> Diagnosis:
     """Diagnose a detector: official mAP, errors, oracles, pairs, negatives and actions.
@@ -43,6 +44,8 @@ def diagnose(
         Name of the detector in tables and figures.
     image_labels : ImageLabels, optional
         Image-level labels of HICO for Known Object. Without them the box annotations decide.
+    also : sequence of Protocol
+        Further protocols whose mAP is wanted: see :func:`diaghoi.diagnosis.rosetta.figures`.
     progress : callable, optional
         Called with the number of images done since the last call.
 
@@ -87,6 +90,7 @@ def diagnose(
         protocol,
         label=label,
         image_labels=image_labels,
+        also=also,
         progress=progress,
     )
 
@@ -98,6 +102,7 @@ def diagnose_images(
     *,
     label: str = "",
     image_labels: ImageLabels | None = None,
+    also: Sequence[Protocol] = (),
     progress: Callable[[int], Any] | None = None,
 ) -> Diagnosis:
     """Diagnose some images of a data set, of which none need be annotated.
@@ -107,7 +112,8 @@ def diagnose_images(
     annotations, predictions, joined = join(annotations, predictions)
     cuts = [top for top in (protocol.top, predictions.top) if top is not None]
     protocol = replace(protocol, top=min(cuts, default=None))
-    evidence = examine(annotations, predictions, protocol, benchmarks(predictions), progress)
+    wanted = [*benchmarks(predictions), *as_customary(also, predictions)]
+    evidence = examine(annotations, predictions, protocol, wanted, progress)
     return Diagnosis(
         vocabulary=annotations.vocabulary,
         protocol=protocol,

@@ -258,8 +258,7 @@ class Diagnosis:
     @cached_property
     def split_verb_scores(self) -> dict[str, ClassScores]:
         """AP and max recall of each verb over localised pairs, by split of the HOI classes."""
-        # The limit on predictions of a class is one on HOI classes.
-        protocol = replace(self.protocol, top_of_class=None)
+        protocol = self.protocol.of_verbs
         verb, verbs = self.vocabulary.class_verb, len(self.vocabulary.verbs)
         scores: dict[str, list[tuple[range, ClassScores]]] = {split: [] for split in self.splits}
         rows = np.bincount(verb, np.diff(self.ledger.bounds), verbs).astype(np.int64)
@@ -283,7 +282,7 @@ class Diagnosis:
         every_verb = np.ones(len(self.vocabulary.verbs), dtype=bool)
         actions: dict[str, Any] = {}
         for split, scores in self.split_verb_scores.items():
-            mean_ap, max_recall = split_means(scores, self.protocol, {split: every_verb})
+            mean_ap, max_recall = split_means(scores, self.protocol.of_verbs, {split: every_verb})
             means = {"map": mean_ap[split], "max_recall": max_recall[split]}
             if not self.ledger.scores_actions:
                 means = dict.fromkeys(means)

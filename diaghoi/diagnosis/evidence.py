@@ -141,7 +141,7 @@ def collected(
     blocks : sequence of BlockEvidence
         At least one, whose rows are kept by the scratch.
     protocols : tuple of Protocol
-        Those of the benchmark.
+        Those of the benchmark, and others whose mAP is wanted.
     pool : concurrent.futures.Executor
         Threads that share the classes.
     scratch : Scratch

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from diaghoi.data.arrays.ragged import expand, first_of_run, runs
-from diaghoi.data.arrays.types import BoolArray, IntArray
+from diaghoi.data.arrays.types import BoolArray, FloatArray, IntArray
 from diaghoi.data.protocol import Protocol
 from diaghoi.data.scenes import Scenes
 from diaghoi.data.splits import counted_classes
@@ -44,14 +44,31 @@ class Candidates:
 
 
 def by_triplet(
-    annotations: Scenes, predictions: Scenes, boxes: Overlap, hits: PairHits, protocol: Protocol
+    annotations: Scenes,
+    predictions: Scenes,
+    boxes: Overlap,
+    hits: PairHits,
+    protocol: Protocol,
+    order: IntArray,
 ) -> Candidates:
     """Find what the official evaluator of HICO-DET compares a prediction with.
 
     That is the annotated triplet of the same HOI class with the largest
-    min(IoU_human, IoU_object), if that reaches the threshold. A box is right when it reaches any
-    annotated box of its category. Two boxes are joined by the annotated triplets of the classes
-    that the protocol counts.
+    min(IoU_human, IoU_object), if that reaches the threshold, or by another choice of the protocol
+    the first one left that both boxes reach. A box is right when it reaches any annotated box of
+    its category. Two boxes are joined by the annotated triplets of the classes that the protocol
+    counts.
+
+    Parameters
+    ----------
+    annotations, predictions : Scenes
+        Of the same images.
+    boxes, hits
+        Boxes and pairs that reach one another.
+    protocol : Protocol
+        The choices.
+    order : (T,) int array
+        Predicted triplets image by image, from the highest to the lowest score.
     """
     reaches = boxes.reaches_any
     pair = predictions.triplet_pair
@@ -65,8 +82,11 @@ def by_triplet(
     joins[annotations.triplet_pair[counted[annotations.triplet_class]]] = True
     joined = np.zeros(len(predictions.pair_human), dtype=bool)
     joined[hits.predicted[joins[hits.annotated]]] = True
+    claimant, claimed, value = _localised(annotations, predictions, hits)
     return Candidates(
-        claimed=_best_triplet(annotations, predictions, hits),
+        claimed=_best(claimant, claimed, value, len(pair))
+        if protocol.claim == "best"
+        else _first_left(claimant, claimed, order),
         human_ok=human_ok,
         object_ok=object_ok,
         joined=joined[pair],
@@ -77,9 +97,18 @@ def by_triplet(
     )
 
 
-def _best_triplet(annotations: Scenes, predictions: Scenes, hits: PairHits) -> IntArray:
-    """Find the annotated triplet of the same verb with the largest value; the first, on ties."""
-    candidate = np.full(len(predictions.triplet_pair), -1, dtype=np.int64)
+def _localised(
+    annotations: Scenes, predictions: Scenes, hits: PairHits
+) -> tuple[IntArray, IntArray, FloatArray]:
+    """List predictions with the annotated triplets of the same verb that both boxes reach.
+
+    Returns
+    -------
+    claimant, claimed : (K,) int array
+        Predicted and annotated triplet.
+    value : (K,) float64 array
+        min(IoU_human, IoU_object).
+    """
     verbs = np.int64(len(annotations.vocabulary.verbs))
     # 64 bits: pairs times verbs is beyond 32 in a large file.
     key = annotations.triplet_pair * verbs + annotations.triplet_verb
@@ -92,19 +121,52 @@ def _best_triplet(annotations: Scenes, predictions: Scenes, hits: PairHits) -> I
     owner, hit = expand((np.cumsum(in_hits) - in_hits)[pair], in_hits[pair])
     wanted = hits.annotated[hit] * verbs + predictions.triplet_verb[triplets[owner]]
     start, count = runs(key, wanted)
-    same_verb = count > 0
-    claimant = triplets[owner[same_verb]]
-    claimed = by_key[start[same_verb]]
-    # Among equal values the first annotated triplet wins, as in the official evaluator. Of a
-    # triplet that is annotated twice `start` is the first; the second is never found.
-    best = np.lexsort((claimed, -hits.value[hit[same_verb]], claimant))
+    # A triplet that is annotated twice comes twice.
+    found, position = expand(start, count)
+    return triplets[owner[found]], by_key[position], hits.value[hit[found]]
+
+
+def _best(claimant: IntArray, claimed: IntArray, value: FloatArray, triplets: int) -> IntArray:
+    """(triplets,) find the annotated triplet with the largest value for each prediction."""
+    candidate = np.full(triplets, -1, dtype=np.int64)
+    # Among equal values the first annotated triplet wins, as in the official evaluator; the second
+    # of a triplet that is annotated twice is never found.
+    best = np.lexsort((claimed, -value, claimant))
     best = best[first_of_run(claimant[best])]
     candidate[claimant[best]] = claimed[best]
     return candidate
 
 
+def _first_left(claimant: IntArray, claimed: IntArray, order: IntArray) -> IntArray:
+    """(T,) find the first annotated triplet that no better prediction takes.
+
+    A prediction that comes too late for all claims the first.
+    """
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(order))
+    candidate = np.full(len(order), -1, dtype=np.int64)
+    by_rank = np.lexsort((claimed, rank[claimant]))
+    served, taken = set(), set()
+    # What is left depends on every prediction before; few reach an annotation of their class.
+    for one, wanted in zip(claimant[by_rank].tolist(), claimed[by_rank].tolist(), strict=True):
+        if one in served:
+            continue
+        if wanted not in taken:
+            served.add(one)
+            taken.add(wanted)
+            candidate[one] = wanted
+        elif candidate[one] < 0:
+            candidate[one] = wanted
+    return candidate
+
+
 def by_person(
-    annotations: Scenes, predictions: Scenes, boxes: Overlap, hits: PairHits, protocol: Protocol
+    annotations: Scenes,
+    predictions: Scenes,
+    boxes: Overlap,
+    hits: PairHits,
+    protocol: Protocol,
+    order: IntArray,
 ) -> Candidates:
     """Find what the official evaluator of V-COCO compares a prediction with.
 

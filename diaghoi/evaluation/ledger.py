@@ -151,7 +151,7 @@ class Benchmark(Ranked):
     Parameters
     ----------
     protocols : tuple of Protocol
-        The protocols of the benchmark.
+        The protocols of the benchmark, then others whose mAP is wanted.
     row_verdict : (R, protocols) int8 array
         1 for a true positive, 0 for a false one, -1 where the protocol does not rank the row.
     """

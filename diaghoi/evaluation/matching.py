@@ -1,20 +1,22 @@
 """Which prediction claims which annotation.
 
-How a prediction meets its annotation is a choice of the protocol (``pairing``); what follows is the
-same for all: a *candidate* is the one annotated triplet that a prediction may find, and a true
-positive is the best-ranked prediction of its candidate. A taken candidate is never replaced by
-another, so no loop over predictions is needed.
+How a prediction meets its annotation is a choice of the protocol (``pairing``, ``claim``); what
+follows is the same for all: a *candidate* is the one annotated triplet that a prediction may find,
+and a true positive is the best-ranked prediction of its candidate. In the official evaluators a
+taken candidate is never replaced by another, so no loop over predictions is needed.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from diaghoi.data.arrays.ragged import marked, place_in_group
 from diaghoi.data.arrays.ranking import ranking
 from diaghoi.data.arrays.types import BoolArray, IntArray
+from diaghoi.data.iou import reaches
 from diaghoi.data.protocol import Protocol
 from diaghoi.data.scenes import Scenes
 from diaghoi.evaluation.candidates import Candidates, by_person, by_triplet
@@ -76,7 +78,7 @@ def among_best(image: IntArray, order: IntArray, top: int | None) -> BoolArray:
 
 
 def match(
-    annotations: Scenes, predictions: Scenes, protocol: Protocol, like: Match | None = None
+    annotations: Scenes, predictions: Scenes, protocol: Protocol, others: Sequence[Match] = ()
 ) -> Match:
     """Match the predictions of all HOI classes to the annotations of the same images.
 
@@ -86,22 +88,20 @@ def match(
         With the same images.
     protocol : Protocol
         How predictions meet annotations.
-    like : Match, optional
-        A match of the same scenes under another protocol, of which as much is used as is the same.
+    others : sequence of Match
+        Matches of the same scenes under other protocols, of which as much is used as is the same.
     """
     # Benchmarks mostly differ from the protocol in the classes that count alone, which changes no
     # true positive.
-    if like is not None and protocol.matches_like(like.protocol):
-        return like
-    if like is not None and protocol.overlaps_like(like.protocol):
-        boxes = like.overlap
-    else:
-        boxes = box_overlap(annotations, predictions, protocol)
+    for other in others:
+        if protocol.matches_like(other.protocol):
+            return other
+    boxes = _overlap(annotations, predictions, protocol, others)
+    # The order depends on the scores alone, not on the protocol.
+    order = others[0].order if others else score_order(predictions)
     hits = pair_hits(annotations, predictions, boxes, protocol)
     find = by_triplet if protocol.pairing == "triplet" else by_person
-    candidates = find(annotations, predictions, boxes, hits, protocol)
-    # The order depends on the scores alone, not on the protocol.
-    order = score_order(predictions) if like is None else like.order
+    candidates = find(annotations, predictions, boxes, hits, protocol, order)
     return Match(
         protocol=protocol,
         overlap=boxes,
@@ -111,6 +111,19 @@ def match(
         order=order,
         found=_best_of_each(candidates.claimed, order),
     )
+
+
+def _overlap(
+    annotations: Scenes, predictions: Scenes, protocol: Protocol, others: Sequence[Match]
+) -> Overlap:
+    """Take the overlap of boxes from another match, as far as it is the same, or compute it."""
+    for other in others:
+        if protocol.overlaps_like(other.protocol):
+            return other.overlap
+    for other in others:
+        if protocol.measures_like(other.protocol):
+            return replace(other.overlap, reached=reaches(protocol, other.overlap.value))
+    return box_overlap(annotations, predictions, protocol)
 
 
 def score_order(predictions: Scenes) -> IntArray:

@@ -33,7 +33,7 @@ def split_means(
     scores : ClassScores
         Scores of the C classes.
     protocol : Protocol
-        What a class without true positive counts.
+        What classes without true positive and without annotation count.
     splits : dict
         (C,) mask of each split; "full" is the one in which, where classes without true positive are
         left out, those without any row still count 0.
@@ -87,17 +87,20 @@ def _counted(
     scores: ClassScores | WeightedScores, protocol: Protocol, split: str, members: BoolArray
 ) -> BoolArray:
     """Mark the classes that count in a split."""
-    counted = members & ~np.isnan(scores.average_precision)
+    annotated = ~np.isnan(scores.average_precision)
+    counted = members & annotated
     if protocol.class_without_true_positive == "left out":
         # The published Diag-HOI code gives classes that no prediction names an AP of 0 in the full
         # mean, and drops them from rare and non-rare.
         unranked = scores.ranked == 0 if split == "full" else False
         counted = counted & ((scores.found > 0) | unranked)
+    if protocol.class_without_annotation == "zero":
+        counted = counted | (members & ~annotated)
     return counted
 
 
 def _column_means(values: FloatArray, counted: BoolArray) -> FloatArray:
-    total = np.where(counted, values, 0.0).sum(axis=0)
+    total = np.where(counted & ~np.isnan(values), values, 0.0).sum(axis=0)
     return ratios(total, counted.sum(axis=0))
 
 
@@ -108,4 +111,5 @@ def _harmonic(one: float | None, other: float | None) -> float | None:
 
 
 def _mean(values: FloatArray) -> float | None:
-    return float(values.mean()) if len(values) else None
+    # A class without annotation that counts nevertheless counts 0.
+    return float(np.where(np.isnan(values), 0.0, values).mean()) if len(values) else None

@@ -106,6 +106,7 @@ def box_overlap(annotations: Scenes, predictions: Scenes, protocol: Protocol) ->
         predictions.box_xyxy[owner],
         annotations.box_xyxy[annotated],
         margin=protocol.margin,
+        added=protocol.added_to_union,
     )
     return Overlap(
         cell_of_predicted=cell_of_predicted,

@@ -1,4 +1,4 @@
-"""Tables of what a report holds beyond the diagnosis: variants, intervals, additive costs, causes.
+"""Tables of what a report holds beyond the diagnosis: variants, other evaluators, intervals, costs.
 
 Variants stand beside the run itself, as in tables 5 and 6 of the Diag-HOI paper.
 """
@@ -10,6 +10,7 @@ from typing import Any
 
 from diaghoi.cases.causes import CAUSES
 from diaghoi.data.table import UNDEFINED, Row, Table, Unit, percent, shown, text_row, text_table
+from diaghoi.diagnosis.rosetta import FAMILIES, differences
 from diaghoi.oracles import ERRORS, ORACLES
 
 Result = Mapping[str, Any]
@@ -34,6 +35,8 @@ def extra_tables(result: Result, titles: Mapping[str, str]) -> Iterator[Table]:
     """
     if "variants" in result:
         yield _variants(result)
+    if "rosetta" in result:
+        yield _rosetta(result, titles)
     if "intervals" in result:
         yield _intervals(result, titles)
     if result.get("attribution", {}).get("map") is not None:
@@ -65,6 +68,25 @@ def _variant_cells(figures: Result, *, signed: bool = False) -> list[str]:
     return [
         shown(figures[part][key], unit, signed=signed) for part, key, _, unit in VARIANT_COLUMNS
     ]
+
+
+def _rosetta(result: Result, titles: Mapping[str, str]) -> Table:
+    """Show the mAP of each evaluator, and below what it does in another way."""
+
+    def row(name: str, scores: Mapping[str, float | None]) -> Row:
+        return text_row(name, *(percent(scores.get(split)) for split in titles), key=name)
+
+    found = result["rosetta"]
+    remarks = ["What each does in another way than the official evaluator:"]
+    remarks += [f"{name}: {'; '.join(differences(FAMILIES[name])) or 'nothing'}." for name in found]
+    return text_table(
+        "Evaluators of code bases, mAP, %",
+        list(titles.values()),
+        [row("official", result["official"]["default"])],
+        [row(name, scores) for name, scores in found.items()],
+        caption="\n".join(remarks),
+        widths=[9] * len(titles),
+    )
 
 
 def _intervals(result: Result, titles: Mapping[str, str]) -> Table:

@@ -206,7 +206,7 @@ class Resampler:
 
     def _actions(self, weights: IntArray) -> Figures:
         found: Figures = {}
-        protocol = self.means.protocol
+        protocol = self.means.protocol.of_verbs
         for split, ranking in self.actions.items():
             scores = ranking.scores(weights, protocol.levels)
             every_verb = {split: np.ones(len(scores.average_precision), dtype=bool)}

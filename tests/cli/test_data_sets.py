@@ -272,6 +272,18 @@ def test_swig_hoi_as_text(swig: tuple[Path, Path], run: Callable[..., Any]) -> N
     assert "AP by the best 19999 of a class" in " ".join(done.out.split())
 
 
+def test_other_evaluators_are_those_of_hico_det(
+    swig: tuple[Path, Path], run: Callable[..., Any]
+) -> None:
+    done = run("report", swig[0], "--rosetta", "--json", "x.json")
+    assert done.code == 2
+    assert done.err.endswith(
+        "--rosetta: compares the evaluators that code bases have for HICO-DET; these are data of "
+        "swig-hoi, so leave it out\n"
+    )
+    assert not Path("x.json").exists()
+
+
 def test_where_annotations_of_swig_hoi_are_looked_for(
     swig: tuple[Path, Path], run: Callable[..., Any]
 ) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from diaghoi.diagnosis.rosetta import FAMILIES
 from diaghoi.oracles import ERRORS
 
 QUICK = ("--bootstrap", "20")
@@ -111,10 +112,65 @@ def test_causes_and_calibration(report) -> None:
     assert "Expected calibration error" in text
 
 
+def test_the_evaluators_of_code_bases(report) -> None:
+    plain, _, _ = report("--protocol", "hico-det")
+    result, text, _ = report("--rosetta", "--protocol", "hico-det")
+    found = result.pop("rosetta")
+    assert result == plain
+    assert list(found) == list(FAMILIES)
+    assert found["gen-vlkt"] == found["ppdm"] == result["official"]["default"]
+    assert found["cmd-se-600"]["full"] < found["cmd-se"]["full"]
+    assert "Evaluators of code bases, mAP, %" in text
+    assert f"{100 * found['qahoi']['full']:.2f}" in text
+    assert "ppdm: nothing." in text
+    assert "cdn: images without annotations: left out." in text
+    for name in ("cmd-se-520", "qahoi", "upt"):
+        alone, _, _ = report("--protocol", name)
+        assert alone["map"] == found[name]
+
+
+def test_the_evaluators_of_code_bases_on_groups_of_classes(report) -> None:
+    result, text, _ = report("--rosetta", "--zero-shot", "RF-UC")
+    assert result["rosetta"]["gen-vlkt"] == result["official"]["default"]
+    assert set(result["rosetta"]["qahoi"]) >= {"rare", "unseen", "seen", "harmonic"}
+    assert "Unseen" in text[text.index("Evaluators of code bases") :]
+
+
+@pytest.mark.parametrize(
+    ("file", "annotations"),
+    [
+        ("canonical_preds.pkl", "canonical_gts.pkl"),
+        ("gen_vlkt_dict.json", "canonical_gts.pkl"),
+        ("gen_vlkt_list.json", "canonical_gts.pkl"),
+        ("ppdm_predictions.json", "test_hico.json"),
+        ("cmd_se_preds.pkl", "canonical_gts.pkl"),
+        ("cmd_se_by_image.json", "canonical_gts.pkl"),
+        ("hoidet.json", "canonical_gts.pkl"),
+        ("official_mat", "canonical_gts.pkl"),
+    ],
+)
+def test_the_evaluators_say_of_their_own_files_what_is_said_here(
+    run, shared: Path, file: str, annotations: str
+) -> None:
+    folder = shared / "conformance" / "code_bases"
+    expected = json.loads((folder / "expected.json").read_text())
+    words = ("report", folder / file, "--annotations", folder / annotations)
+    done = run(*words, "--rosetta", "--json", "x.json")
+    assert done.code == 0, done.err
+    found = json.loads(Path("x.json").read_text())["rosetta"]
+    for name, wanted in {
+        "cdn": expected["cdn"]["map"],
+        "gen-vlkt": expected["gen-vlkt"]["map"],
+        "cmd-se": expected["cmd-se"]["map_of_annotated"],
+        "cmd-se-600": expected["cmd-se"]["map_of_600"],
+    }.items():
+        assert found[name]["full"] == pytest.approx(wanted, abs=1e-9)
+
+
 def test_nothing_more_is_said_without_being_asked(report) -> None:
     result, text, _ = report()
     further = ("variants", "intervals", "bootstrap", "attribution", "annotation_causes")
-    assert not {*further, "calibration"} & set(result)
+    assert not {*further, "calibration", "rosetta"} & set(result)
     assert "Intervals" not in text
 
 

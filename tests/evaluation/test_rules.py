@@ -19,7 +19,7 @@ from support.scenes import (
     scenes,
 )
 
-from diaghoi import Diagnosis, InputError, diagnose, protocol
+from diaghoi import Diagnosis, InputError, Protocol, diagnose, protocol
 from diaghoi.evaluation.errors import LABELS
 from diaghoi.formats.datasets import vocabulary
 
@@ -36,7 +36,7 @@ def diagnosed(
     rows: list[tuple[Any, ...]],
     boxes: Any = BOXES,
     truth: Any = TRUTH,
-    name: str = "hico-det-520",
+    name: str | Protocol = "hico-det-520",
 ) -> Diagnosis:
     """Diagnose predictions given as (human box, object label, object box, verb, score)."""
     listed: list[Any] = []
@@ -294,6 +294,57 @@ def test_upt_leaves_out_predictions_on_images_without_annotations() -> None:
     )
     assert labels(diagnose(annotations, predictions, "upt")) == ["true_positive"]
     assert diagnose(annotations, predictions, "hico-det").errors["both_boxes"] == 1
+
+
+# Two people on one bicycle, close enough for a box to reach both.
+CROWD = [(PERSON, (0, 0, 9, 19)), (PERSON, (2, 0, 11, 19)), (BICYCLE, ANNS)]
+ON_IT = [(0, 2, RIDE), (1, 2, RIDE)]
+
+
+def test_qahoi_takes_the_first_annotation_that_is_left() -> None:
+    rows = [
+        ((2, 0, 11, 19), BICYCLE, ANNS, RIDE, 0.9),
+        ((2, 0, 11, 19), BICYCLE, ANNS, RIDE, 0.8),
+        ((2, 0, 11, 19), BICYCLE, ANNS, RIDE, 0.7),
+    ]
+    diagnosis = diagnosed(rows, CROWD, ON_IT, "qahoi")
+    assert labels(diagnosis) == ["true_positive", "true_positive", "duplicate"]
+    assert diagnosis.ledger.row_annotation[:2].tolist() == [0, 1]
+    best = diagnosed(rows, CROWD, ON_IT, "hico-det")
+    assert labels(best) == ["true_positive", "duplicate", "duplicate"]
+    assert best.ledger.row_annotation[0] == 1
+
+
+def test_qahoi_finds_a_triplet_that_is_annotated_twice_twice() -> None:
+    rows = [(ANN, BICYCLE, ANNS, RIDE, 0.9), (ANN, BICYCLE, ANNS, RIDE, 0.8)]
+    twice = [(0, 2, RIDE), (0, 2, RIDE)]
+    for name, second in (("qahoi", "true_positive"), ("hico-det", "duplicate")):
+        assert labels(diagnosed(rows, truth=twice, name=name)) == ["true_positive", second]
+
+
+def test_a_larger_union_lowers_the_overlap() -> None:
+    boxes = [(PERSON, ANN), (BICYCLE, (0, 0, 19, 19))]
+    rows = [(ANN, BICYCLE, (0, 0, 9, 19), RIDE, 0.9)]
+    padded = protocol("hico-det", added_to_union=1e-6)
+    for chosen, label in (("hico-det", "true_positive"), (padded, "object_box")):
+        assert labels(diagnosed(rows, boxes, [(0, 1, RIDE)], chosen)) == [label]
+
+
+def test_classes_without_annotation_count_zero_over_all_classes() -> None:
+    rows = [(ANN, BICYCLE, ANNS, RIDE, 0.9)]
+    scores = {
+        name: diagnosed(rows, truth=TRUTH[:1], name=name).mean_ap["full"]
+        for name in ("cmd-se", "cmd-se-600", "cmd-se-520")
+    }
+    assert scores == {"cmd-se": 1, "cmd-se-600": 1 / 600, "cmd-se-520": 1 / 520}
+
+
+def test_cdn_leaves_out_predictions_on_images_without_annotations() -> None:
+    annotations = scenes([image("a.jpg", BOXES, TRUTH), image("b.jpg", [], [])], scored=False)
+    one = image("b.jpg", [(PERSON, ANN), (BICYCLE, ANNS)], [(0, 1, RIDE, 0.9)])
+    predictions = scenes([one], scored=True)
+    assert labels(diagnose(annotations, predictions, "cdn")) == []
+    assert labels(diagnose(annotations, predictions, "gen-vlkt")) == ["both_boxes"]
 
 
 def test_upt_builds_its_recall_levels_from_both_ends() -> None:

@@ -29,7 +29,7 @@ LEVELS: dict[str, list[float] | None] = {
 }
 
 
-def iou(a: Any, b: Any, margin: float) -> float:
+def iou(a: Any, b: Any, margin: float, added: float = 0.0) -> float:
     width = min(a[2], b[2]) - max(a[0], b[0]) + margin
     height = min(a[3], b[3]) - max(a[1], b[1]) + margin
     if width <= 0 or height <= 0:
@@ -37,7 +37,7 @@ def iou(a: Any, b: Any, margin: float) -> float:
     shared = width * height
     area_a = (a[2] - a[0] + margin) * (a[3] - a[1] + margin)
     area_b = (b[2] - b[0] + margin) * (b[3] - b[1] + margin)
-    return float(shared / (area_a + area_b - shared))
+    return float(shared / (area_a + area_b - shared + added))
 
 
 def by_image(scenes: Scenes) -> dict[str, dict[str, Any]]:
@@ -143,7 +143,13 @@ def one_image(t: Any, p: Any, counted: set[int], protocol: Protocol) -> Any:
             least = min(overlap(row["human"], a["human"]), overlap(row["object"], a["object"]))
             if reaches(least):
                 joined = True
-                if a["class"] == row["class"] and least > best:
+                if a["class"] != row["class"]:
+                    continue
+                if protocol.claim == "first left":
+                    late = candidate is not None and state[candidate]["tp"] is not None
+                    if candidate is None or (late and state[number]["tp"] is None):
+                        candidate = number
+                elif least > best:
                     best, candidate = least, number
         row |= {"human_ok": human_ok, "object_ok": object_ok, "free": True, "annotation": -1}
         if candidate is not None and state[candidate]["tp"] is None:
@@ -189,7 +195,9 @@ def _comparing(t: Any, p: Any, protocol: Protocol) -> Any:
 
     def overlap(predicted: int, true: int) -> float:
         mine, other = p["boxes"][predicted], t["boxes"][true]
-        return iou(mine[1], other[1], margin) if mine[0] == other[0] else 0.0
+        if mine[0] != other[0]:
+            return 0.0
+        return iou(mine[1], other[1], margin, protocol.added_to_union)
 
     def reaches(value: float) -> bool:
         return value > protocol.iou if protocol.strict else value >= protocol.iou
@@ -345,6 +353,11 @@ def means(ledger: Any, positives: Any, protocol: Protocol, splits: Any) -> Any:
                 continue
             scores[split].append(ap)
             recalls[split].append(recall)
+    if protocol.class_without_annotation == "zero":
+        for split, members in splits.items():
+            nothing = [0.0] * sum(positives.get(group, 0) <= 0 for group in members)
+            scores[split] += nothing
+            recalls[split] += nothing
     return tuple(
         {split: float(np.mean(kind[split])) if kind[split] else None for split in splits}
         for kind in (scores, recalls)

@@ -1,0 +1,55 @@
+"""One run under the evaluators of the field's code bases: why their numbers do not compare.
+
+Each code base brings an evaluator of its own. As a protocol it is a set of choices, few of which
+differ from those of the official one.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from diaghoi.data.protocol import HICO_DET, PROTOCOLS, Protocol
+from diaghoi.diagnosis.benchmark import default_setting
+from diaghoi.evaluation.means import Split, split_means
+
+if TYPE_CHECKING:
+    from diaghoi.diagnosis.diagnosis import Diagnosis
+
+FAMILIES: dict[str, Protocol] = {
+    name: PROTOCOLS[name]
+    for name in (
+        *("cdn", "gen-vlkt", "ppdm", "cmd-se", "cmd-se-600", "cmd-se-520", "qahoi", "upt"),
+    )
+}
+
+
+def figures(diagnosis: Diagnosis) -> dict[str, Split]:
+    """Give the mAP that the evaluator of each family prints.
+
+    Parameters
+    ----------
+    diagnosis : Diagnosis
+        Of HICO-DET, made with the protocols of ``FAMILIES`` as ``also``.
+
+    Returns
+    -------
+    dict
+        By family ``full``, ``rare``, ``non_rare`` and the groups of the diagnosis: fractions, None
+        without classes.
+    """
+    vocabulary, benchmark = diagnosis.vocabulary, diagnosis.benchmark
+    found = {}
+    for protocol in benchmark.protocols[len(vocabulary.benchmarks) :]:
+        setting = default_setting(vocabulary, protocol, diagnosis.protocol.groups)
+        found[protocol.name], _ = split_means(setting.scores(benchmark), protocol, setting.splits)
+    return found
+
+
+def differences(protocol: Protocol) -> list[str]:
+    """List the choices of a protocol that are not those of the official evaluator, in words."""
+    official = HICO_DET.choices
+    return [
+        f"{choice}: {value}" if value else choice
+        for choice, value in protocol.choices.items()
+        if official.get(choice) != value
+    ]
