@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 from scipy.io import savemat
+from support.torch_files import torch_bytes
 
 from fuzz.mutations import PICKLED, PLAIN, spoilt_bytes, spoilt_text, spoilt_value
 
@@ -54,6 +55,33 @@ class Json:
         if self.lines and isinstance(value, list):
             return "\n".join(map(json.dumps, value))
         return json.dumps(value)
+
+
+@dataclass(frozen=True)
+class Printed:
+    """A value as the text that Python prints, in a JSON string."""
+
+    value: Any
+
+    def spoilt(self, random: Random) -> bytes:
+        """Write it with something wrong, in the value or in the text."""
+        text = repr(spoilt_value(self.value, random, PLAIN))
+        if random.randrange(_BYTES_IN) == 0:
+            text = spoilt_text(text, random)
+        return json.dumps(text).encode()
+
+
+@dataclass(frozen=True)
+class Torch:
+    """A value in a file of ``torch.save``."""
+
+    value: Any
+
+    def spoilt(self, random: Random) -> bytes:
+        """Write it with something wrong."""
+        if random.randrange(_BYTES_IN) == 0:
+            return spoilt_bytes(torch_bytes(self.value), random)
+        return torch_bytes(spoilt_value(self.value, random, PLAIN))
 
 
 @dataclass(frozen=True)

@@ -39,6 +39,17 @@ from diaghoi.semantic.tables.senses import read_senses
 from diaghoi.semantic.tables.similarity import read_similarity
 from diaghoi.semantic.tables.subsets import read_human_scores
 from diaghoi.semantic.tables.terms import read_terms
+from fuzz.code_bases import (
+    AGENT_HOI,
+    CMD_SE,
+    CONVERTED,
+    DA_HOI,
+    GEN_VLKT,
+    HOI_TRANSFORMER,
+    HOIDET,
+    ICAN,
+    PPDM,
+)
 from fuzz.examples import (
     ANNO_BBOX,
     ANNOTATIONS,
@@ -76,7 +87,7 @@ from fuzz.examples import (
     listed,
     objects,
 )
-from fuzz.seeds import Arrays, Bytes, Json, Matlab, Pickled, Seed, Text
+from fuzz.seeds import Arrays, Bytes, Json, Matlab, Pickled, Printed, Seed, Text, Torch
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -192,6 +203,18 @@ def _other_detections(folder: Path) -> None:
         savemat(folder / f"detections_{n + 1:02d}.mat", {"all_boxes": cells})
 
 
+def _read_converted(path: Path) -> None:
+    check_scenes(path.parent, format="hico-converted-mat")
+
+
+def _other_converted(folder: Path) -> None:
+    from scipy.io import savemat
+
+    empty = np.empty((0, 5), dtype=object)
+    for n in range(80):
+        savemat(folder / f"detections_{n + 1:02d}.mat", {"all_boxes": empty})
+
+
 def _read_person(path: Path) -> None:
     read_image_people(path, read_questions(path.with_name("questions.json")))
 
@@ -275,6 +298,36 @@ TARGETS: dict[str, Target] = {
         file="x.json",
         seeds=(Json(SWIG), Json(SWIG_ROWS), Pickled(SWIG_ROWS), Pickled(SWIG)),
         read=lambda path: check_scenes(path, dataset="swig-hoi"),
+    ),
+    "gen-vlkt": Target(
+        file="x.json",
+        seeds=(
+            Printed(GEN_VLKT),
+            Json(GEN_VLKT),
+            Json(GEN_VLKT["preds"]),
+            Pickled(GEN_VLKT),
+        ),
+        read=check_scenes,
+    ),
+    "ppdm": Target(file="x.json", seeds=(Json(PPDM), Pickled(PPDM)), read=check_scenes),
+    "hoi-transformer": Target(
+        file="x.json",
+        seeds=(Json(HOI_TRANSFORMER), Json(HOI_TRANSFORMER, lines=True), Pickled(HOI_TRANSFORMER)),
+        read=check_scenes,
+    ),
+    "hoidet": Target(file="x.json", seeds=(Json(HOIDET), Pickled(HOIDET)), read=check_scenes),
+    "cmd-se": Target(
+        file="x.pkl", seeds=(Pickled(CMD_SE), Pickled(CMD_SE["gts"])), read=check_scenes
+    ),
+    "ican": Target(file="x.pkl", seeds=(Pickled(ICAN),), read=check_scenes),
+    "agent-hoi": Target(file="x.json", seeds=(Json(AGENT_HOI),), read=check_scenes),
+    "da-hoi": Target(file="x.pkl", seeds=(Pickled(DA_HOI), Torch(DA_HOI)), read=check_scenes),
+    "hico-converted-mat": Target(
+        file="detections_02.mat",
+        seeds=(Matlab({"all_boxes": CONVERTED}),),
+        read=_read_converted,
+        beside=_other_converted,
+        weight=0.05,
     ),
     "words": Target(
         file="x.jsonl", seeds=(Json(WORDS, lines=True), Json(WORDS)), read=check_scenes

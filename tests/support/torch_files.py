@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import pickle
 import struct
+import tempfile
 import zipfile
 from collections import OrderedDict
 from collections.abc import Mapping
@@ -114,8 +115,16 @@ def saved(path: Path, value: Any) -> Path:
             return type(part)(map(converted, part))
         if not isinstance(part, np.ndarray):
             return part
+        if part.dtype.str[1:] not in kinds:
+            return part.tolist()
         key = str(len(storages))
         storages[key] = np.ascontiguousarray(part).tobytes()
         return tensor(storage(f"{kinds[part.dtype.str[1:]]}Storage", key, part.size), part.shape)
 
     return write_torch(path, converted(value), storages)
+
+
+def torch_bytes(value: Any) -> bytes:
+    """Return the content of such a file; other arrays than of plain numbers become lists."""
+    with tempfile.TemporaryDirectory() as folder:
+        return saved(Path(folder, "x.pkl"), value).read_bytes()

@@ -1,0 +1,117 @@
+"""Small right files as the code bases of the field write them: what :mod:`fuzz.targets` spoils."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+HUMAN, THING = [10.0, 20.0, 50.0, 80.0], [30.5, 40.0, 90.0, 95.0]
+NAME = "HICO_test2015_00000001.jpg"
+# ride bicycle, hold bicycle
+RIDE, HOLD = 156, 149
+
+GEN_VLKT: dict[str, Any] = {
+    "preds": [
+        {
+            "filename": NAME,
+            "predictions": [{"bbox": HUMAN}, {"bbox": THING}],
+            "hoi_prediction": [
+                {"subject_id": 0, "object_id": 1, "category_id": RIDE, "score": 0.5},
+                {"subject_id": 0, "object_id": 1, "category_id": HOLD, "score": 0.25},
+            ],
+        }
+    ],
+    "gts": [
+        {
+            "filename": NAME,
+            "annotations": [
+                {"bbox": HUMAN, "category_id": 0},
+                {"bbox": THING, "category_id": 1},
+            ],
+            "hoi_annotation": [{"subject_id": 0, "object_id": 1, "category_id": 76}],
+        }
+    ],
+}
+PPDM: list[Any] = [
+    {
+        "file_name": NAME,
+        "predictions": [
+            {"bbox": HUMAN, "category_id": 1},
+            {"bbox": THING, "category_id": 2},
+        ],
+        "hoi_prediction": [{"subject_id": 0, "object_id": 1, "category_id": 77, "score": 0.5}],
+    }
+]
+HOI_TRANSFORMER: list[Any] = [
+    {
+        "image_id": NAME,
+        "hoi_list": [
+            {
+                "h_box": [1, 2, 30, 40],
+                "o_box": THING,
+                "i_box": [0, 0, 0, 0],
+                "h_cls": 0.5,
+                "o_cls": 0.75,
+                "i_cls": 0.25,
+                "h_name": "person",
+                "o_name": "cell phone",
+                "i_name": "hold",
+            }
+        ],
+    },
+    {"image_id": "two.jpg", "hoi_list": []},
+]
+HOIDET: list[Any] = [
+    {
+        "image_id": 1,
+        "boxes": [HUMAN, THING],
+        "h_idx": [0, 0],
+        "o_idx": [1, 1],
+        "hoi_score": [0.5, 0.25],
+        "hoi_class": [RIDE, HOLD],
+    }
+]
+CMD_SE: dict[str, Any] = {
+    "scores": {RIDE: [0.5, 0.25], HOLD: []},
+    "boxes": {RIDE: [HUMAN + THING, THING + HUMAN], HOLD: []},
+    "keys": {RIDE: [1, 2], HOLD: []},
+    "gts": {RIDE: {1: np.array([HUMAN + THING])}, HOLD: {}},
+}
+ICAN: dict[int, Any] = {
+    683: [
+        [np.array(HUMAN), np.array(THING), 2, np.full(117, 0.125), 0.5, 0.25],
+        [np.array(THING), np.array(HUMAN), 2, np.full(117, 0.25), 0.5, 0.25],
+    ],
+    7: [],
+}
+AGENT_HOI: list[Any] = [
+    {
+        "filename": NAME,
+        "Object Category": ["horse", "cell phone"],
+        "Object Logits": [0.5, 1.0],
+        "IC Logits": [[0.75, 0.25], [0.5]],
+        "Interaction Class": [["ride", "sit_on"], ["hold"]],
+        "Box": [
+            {"humanBox": [*HUMAN, 0.5], "objBox": [*THING, 0.25], "Interaction Class": []},
+            {"humanBox": [*HUMAN, 0.5], "objBox": [*THING, 1.0], "Interaction Class": []},
+        ],
+    }
+]
+DA_HOI: list[Any] = [
+    {
+        "img_id": 683,
+        "pred_object_names": ["bicycle"],
+        "bboxes": [[0.0, 0.5, 0.25, 1.0, 0.5, 0.5, 1.0, 1.0]],
+        "max_scores": [[0.5, 0.75, 1.0]],
+        "merge_potential_list": [["riding a bicycle", "sitting on a bicycle"]],
+        "merge_pred_logits": [(np.array([[0.5, 1]]), np.array([[1, 0.25]]))],
+        "width": 640,
+        "height": 480,
+    }
+]
+# Rows of the files for the official evaluator as GEN-VLKT's converter writes them: boxes, image,
+# class of the object, score.
+CONVERTED = np.empty((2, 5), dtype=object)
+for _row in CONVERTED:
+    _row[:] = [np.array([part]) for part in (HUMAN, THING, [1.0], [2.0], [500.0])]
