@@ -30,6 +30,7 @@ from diaghoi.formats.columns.checks import (
     whole_number,
 )
 from diaghoi.formats.columns.numbering import check_numbers
+from diaghoi.formats.columns.records import strictly
 from diaghoi.formats.columns.repeated import Meaning, check_objects, from_repeated
 from diaghoi.formats.columns.triplet_numbers import TripletNumbers
 from diaghoi.formats.containers.content import Content
@@ -167,11 +168,11 @@ def _numbers(content: Content, key: Any, field: str, part: Any, width: int) -> F
     """Convert values, or rows of ``width`` values, to float64."""
     shape = (len(part), width) if width else (len(part),)
     try:
-        with np.errstate(over="ignore"):
+        with strictly():
             values = np.array(part if len(part) else np.zeros(shape), dtype=np.float64)
         if values.shape != shape:
             raise ValueError
-    except (TypeError, ValueError, OverflowError):
+    except (TypeError, ValueError, OverflowError, Warning):
         wanted = f"{width} numbers per row, for both boxes" if width else "numbers"
         raise _error(content, key, field, f"{shown(part)}; give {wanted}") from None
     return values

@@ -144,7 +144,7 @@ class RecordTable:
             If a row lacks the column, or its value is not a number.
         """
         try:
-            with _strictly():
+            with strictly():
                 return np.fromiter(self._values(key), dtype=np.float64, count=len(self.rows))
         except _BAD_ROW:
             self._blame(key, float, "is not a number")
@@ -189,7 +189,7 @@ class RecordTable:
             if (lengths != width).any():
                 raise ValueError
             flat = chain.from_iterable(self._values(key))
-            with _strictly():
+            with strictly():
                 numbers = np.fromiter(flat, dtype=np.float64, count=width * total)
             return numbers.reshape(total, width)
         except _BAD_ROW:
@@ -213,7 +213,7 @@ class RecordTable:
                 raise self.rows.error(number, "", f"the key {key!r} is missing{hint}; {has}")
             value = row if key is None else row[key]
             try:
-                with _strictly():
+                with strictly():
                     convert(value)
             except Exception:
                 raise self.rows.error(number, key or "", f"{shown(value)} {problem}") from None
@@ -229,7 +229,7 @@ def _has_length(value: Any) -> bool:
 
 
 @contextmanager
-def _strictly() -> Iterator[None]:
+def strictly() -> Iterator[None]:
     """Refuse values that NumPy converts with only a warning: complex numbers, arrays of one."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
