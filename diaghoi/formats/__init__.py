@@ -4,8 +4,10 @@ Inside the package there is one numbering: objects in COCO-80 order with person 
 the order of the vocabulary, boxes xyxy counted from zero. Everything else is translated here.
 """
 
-from diaghoi.formats.base import Format, Reading, Recognised
+from diaghoi.formats.base import Format, Options, Reading, Recognised
 from diaghoi.formats.columnar import write
+from diaghoi.formats.columns.repeated import Meaning, from_repeated
+from diaghoi.formats.containers.content import Content
 from diaghoi.formats.dense_arrays import write_dense_arrays
 from diaghoi.formats.pair_lists import write_pair_lists
 from diaghoi.formats.reading import (
@@ -23,9 +25,13 @@ from diaghoi.formats.v_coco.writing import write_v_coco
 
 __all__ = [
     "FORMATS",
+    "Content",
     "Format",
+    "Meaning",
+    "Options",
     "Reading",
     "Recognised",
+    "from_repeated",
     "open_annotations",
     "open_both",
     "open_file",

@@ -1,9 +1,11 @@
-"""The list of all formats; recognise the format and the data set of a file."""
+"""All formats, also of other packages; recognise the format and the data set of a file."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib.metadata import entry_points
 
 from diaghoi.data.vocabulary import VOCABULARIES, Vocabulary
 from diaghoi.exceptions import InputError, close_matches, some_of
@@ -61,6 +63,39 @@ FORMATS: dict[str, Format] = {
 }
 
 DEFAULT = "hico-det"
+# Entry points under which other packages register their formats.
+GROUP = "diaghoi.formats"
+
+
+@cache
+def known_formats() -> dict[str, Format]:
+    """All formats by name: those of this package, then those that others have registered.
+
+    A package registers one with an entry point in the group ``diaghoi.formats`` that names a
+    :class:`~diaghoi.formats.Format`. Its format is tried after those of this package.
+
+    Raises
+    ------
+    InputError
+        For a registered format that cannot be loaded, or has the name of another.
+    """
+    found = dict(FORMATS)
+    for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name):
+        owner = entry.dist.name if entry.dist is not None else "a package"
+        try:
+            chosen = entry.load()
+        except Exception as error:  # whatever the other package does wrong
+            problem = f"cannot be loaded ({type(error).__name__}: {error})"
+        else:
+            problem = "" if isinstance(chosen, Format) else f"is a {type(chosen).__name__}"
+            if not problem and chosen.name in found:
+                problem = "has the name of another format"
+        if problem:
+            raise InputError(
+                f"the format {entry.name!r} of {owner} {problem}; fix or uninstall {owner}"
+            )
+        found[chosen.name] = chosen
+    return found
 
 
 def recognise(path: str | os.PathLike[str]) -> Recognised:
@@ -142,9 +177,9 @@ def matching(content: Content) -> tuple[Format, Kind]:
     Raises
     ------
     InputError
-        If none of ``FORMATS`` recognises it.
+        If no format recognises it.
     """
-    for candidate in FORMATS.values():
+    for candidate in known_formats().values():
         kind = candidate.recognise(content)
         if kind is not None:
             return candidate, kind
@@ -155,7 +190,7 @@ def matching(content: Content) -> tuple[Format, Kind]:
         )
     raise InputError(
         f"{content.file}: not a known format: {_outline(content)}; known formats: "
-        f"{some_of(list(FORMATS), 8)}"
+        f"{some_of(list(known_formats()), 8)}"
     )
 
 
@@ -167,16 +202,17 @@ def forced(content: Content, name: str) -> tuple[Format, Kind]:
     InputError
         If the name is unknown, or the file is not in that format.
     """
-    if name not in FORMATS:
-        begun = [known for known in FORMATS if name and known.startswith(name)]
+    formats = known_formats()
+    if name not in formats:
+        begun = [known for known in formats if name and known.startswith(name)]
         hint = f" (did you mean {' or '.join(map(repr, begun))}?)" if begun else ""
         raise InputError(
-            f"unknown format {name!r}{hint or close_matches(name, FORMATS)}; known: "
-            f"{', '.join(FORMATS)}"
+            f"unknown format {name!r}{hint or close_matches(name, formats)}; known: "
+            f"{', '.join(formats)}"
         )
-    kind = FORMATS[name].recognise(content)
+    kind = formats[name].recognise(content)
     if kind is not None:
-        return FORMATS[name], kind
+        return formats[name], kind
     try:
         found, kind = matching(content)
         looks = f"it looks like {found.name} ({kind}); leave --format out"
@@ -200,7 +236,7 @@ def _outline(content: Content) -> str:
         what = f"a list of {len(value)} {type(value[0]).__name__} in {content.container}"
     else:
         what = f"{type(value).__name__} in {content.container}"
-    known = {key for candidate in FORMATS.values() for key in candidate.keys}
+    known = {key for candidate in known_formats().values() for key in candidate.keys}
     hints = [key + close_matches(key, known) for key in map(str, keys) if key not in known]
     close = [hint for hint in hints if "did you mean" in hint]
     return f"{what}; {some_of(close)}" if close else what

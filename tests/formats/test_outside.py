@@ -1,0 +1,75 @@
+"""Formats that other packages register."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PAGE = Path(__file__).parents[2] / "docs" / "formats.md"
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The example of the page, laid out as an installer does."""
+    folder = tmp_path_factory.mktemp("site")
+    blocks = dict(re.findall(r":caption: (\S+)\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL))
+    (folder / "rows_format.py").write_text(blocks["rows_format.py"])
+    (named,) = re.findall(r'^(rows) = "(.*)"$', blocks["pyproject.toml"], re.MULTILINE)
+    info = folder / "rows_format-1.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: rows-format\nVersion: 1\n")
+    (info / "entry_points.txt").write_text(f"[diaghoi.formats]\n{named[0]} = {named[1]}\n")
+    return folder
+
+
+def run(site: Path, *words: object) -> subprocess.CompletedProcess[str]:
+    """Run a command with what is in ``site`` installed."""
+    code = "import sys; sys.path.insert(0, sys.argv.pop(1)); from diaghoi.cli import main; main()"
+    return subprocess.run(
+        [sys.executable, "-c", code, str(site), *map(str, words)],
+        capture_output=True,
+        encoding="utf-8",
+        timeout=120,
+        check=False,
+    )
+
+
+def test_a_registered_format_is_recognised_and_read(installed: Path, tmp_path: Path) -> None:
+    file = tmp_path / "x.json"
+    file.write_text(
+        json.dumps({"rows": [["b.jpg", 156, 0.5, *range(8)], ["a.jpg", 1, 1, *range(8)]]})
+    )
+    done = run(installed, "inspect", file, "--json", "-")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert (found["format"], found["kind"], found["facts"]["images"]) == ("rows", "predictions", 2)
+    file.write_text('{"rows": [["b.jpg", 156]]}')
+    done = run(installed, "inspect", file)
+    assert done.returncode == 2
+    assert done.stderr.startswith("diaghoi: error: ")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("entry", "problem"),
+    [
+        ("rows = no_such_module:FORMAT", "cannot be loaded (ModuleNotFoundError: "),
+        ("rows = json:dumps", "is a function; fix or uninstall rows-format"),
+        ("x = diaghoi.formats.swig:FORMAT", "has the name of another format"),
+    ],
+)
+def test_what_cannot_be_used_is_named(entry: str, problem: str, tmp_path: Path) -> None:
+    info = tmp_path / "rows_format-1.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: rows-format\nVersion: 1\n")
+    (info / "entry_points.txt").write_text(f"[diaghoi.formats]\n{entry}\n")
+    (tmp_path / "x.json").write_text('{"neither": 1}')
+    done = run(tmp_path, "inspect", tmp_path / "x.json")
+    assert done.returncode == 2
+    assert "of rows-format " in done.stderr
+    assert problem in done.stderr
