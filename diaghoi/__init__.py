@@ -28,6 +28,7 @@ from diaghoi.formats import (
     read_predictions,
 )
 from diaghoi.formats.hico_det.image_labels import read_image_labels
+from diaghoi.formats.prediction_writer import PredictionWriter
 from diaghoi.oracles import ORACLES, Oracle
 
 __all__ = [
@@ -37,6 +38,7 @@ __all__ = [
     "Diagnosis",
     "InputError",
     "Oracle",
+    "PredictionWriter",
     "Protocol",
     "Scenes",
     "__version__",

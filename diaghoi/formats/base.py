@@ -193,7 +193,7 @@ class Recognised:
     title : str
         Description of the format, for people.
     container : str
-        ``pickle``, ``json``, ``torch``, ``npz``, ``mat`` or ``folder``.
+        ``pickle``, ``json``, ``torch``, ``npz``, ``mat``, ``folder`` or ``parts``.
     dataset : str
         The data set, as in ``--dataset``; ``hico-det`` if neither the file nor the user names it.
     numbering : dict

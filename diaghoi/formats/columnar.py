@@ -8,19 +8,23 @@ other numbers as small as they fit; pairs and triplets refer to rows of the box 
 the whole file.
 ``box_ignored`` is there where people can be ignored (V-COCO annotations); ``box_label`` may be -1
 for V-COCO, whose files do not name the category, and ``pair_object`` -1 if there is no object.
+
+A folder of such files with the next images each is read, too (:mod:`diaghoi.formats.parts`).
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from diaghoi.data.arrays.scratch import StoredArray
 from diaghoi.data.arrays.types import Array
-from diaghoi.data.scenes import COLUMNS, Scenes
+from diaghoi.data.scenes import COLUMNS, Scenes, SceneSource
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.exceptions import InputError
 from diaghoi.formats.base import Format, Kind, Options
@@ -28,6 +32,8 @@ from diaghoi.formats.columns.checks import check_names
 from diaghoi.formats.columns.stored import StoredScenes
 from diaghoi.formats.containers.atomic import replacing
 from diaghoi.formats.containers.content import Content
+from diaghoi.formats.containers.npz import members
+from diaghoi.formats.parts import in_order, joined
 
 VERSION = 1
 _HEADER = ("diaghoi_format", "vocabulary", "notes", "top")
@@ -43,6 +49,8 @@ _TABLES = {"box": "box_image", "pair": "pair_human", "triplet": "triplet_pair"}
 
 
 def _recognise(content: Content) -> Kind | None:
+    if content.container == "parts":
+        return "predictions"
     if content.container != "npz" or "diaghoi_format" not in content.value:
         return None
     if "triplet_score" in content.value:
@@ -63,11 +71,33 @@ def _only_pairs(content: Content) -> bool:
 
 
 def _dataset(content: Content) -> str | None:
+    if content.container == "parts":
+        content = _part(content.value[min(content.value)])
     member = content.value.get("vocabulary")
     return None if member is None else str(member.read())
 
 
-def _read(content: Content, kind: Kind, options: Options) -> StoredScenes:
+def _part(path: Path) -> Content:
+    return Content(path, "npz", members(path))
+
+
+def _read_parts(content: Content, options: Options) -> Scenes:
+    """Read the parts of a file into memory."""
+    file = content.file
+    read = [_read_file(_part(path), options).load() for path in in_order(file, content.value)]
+    scenes = joined(read)
+    check_names(file, scenes.names.tolist(), "names")
+    note = f"{file}: {len(read)} parts with {len(scenes)} images of a run that did not end"
+    return replace(scenes, source=file, notes=(*scenes.notes, note))
+
+
+def _read(content: Content, kind: Kind, options: Options) -> SceneSource:
+    if content.container == "parts":
+        return _read_parts(content, options)
+    return _read_file(content, options)
+
+
+def _read_file(content: Content, options: Options) -> StoredScenes:
     """Check that all columns are there; their values are checked as they are read."""
     file, found = content.file, content.value
     version = found["diaghoi_format"].read()

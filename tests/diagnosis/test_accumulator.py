@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from support import v_coco
 
 import diaghoi
 from diaghoi import Accumulator, Diagnosis, InputError, Scenes, simulate
@@ -328,6 +330,68 @@ def test_nothing_annotated() -> None:
     accumulator.update(["a"], [PREDICTION], [nothing])
     with pytest.raises(InputError, match="no annotated triplet in any batch"):
         accumulator.compute()
+
+
+def v_coco_rows(scenes: Scenes) -> Batch:
+    """Give images of V-COCO as arrays, with the people to ignore."""
+    rows = lists(scenes)
+    for number, row in enumerate(rows):
+        one = scenes.between(number, number + 1)
+        row["obj_ids"] = one.pair_object[one.triplet_pair]
+        row.pop("action_scores", None)
+        if one.box_ignored is not None:
+            row["ignored"] = one.box_ignored
+    return rows
+
+
+@settings(max_examples=20)
+@given(v_coco.problems())
+def test_v_coco_equals_all_at_once(problem: tuple[list[Any], list[Any]]) -> None:
+    truth, found = v_coco.annotations(problem[0]), v_coco.predictions(problem[1])
+    found = replace(found, triplet_action_score=None, pair_score=None, box_score=None)
+    accumulator = Accumulator("v-coco-s1", "v-coco")
+    for number in range(len(truth)):
+        one = slice(number, number + 1)
+        name = f"COCO_val2014_{number + 1:012}.jpg"
+        accumulator.update([name], v_coco_rows(found)[one], v_coco_rows(truth)[one])
+    if len(truth.triplet_verb) == 0:
+        with pytest.raises(InputError, match="no annotated triplet"):
+            accumulator.compute()
+        return
+    names = np.array([str(number + 1) for number in range(len(truth))])
+    expected = diaghoi.diagnose(truth.with_names(names), found.with_names(names), "v-coco-s1")
+    assert_same(accumulator.compute(), expected)
+
+
+def test_v_coco_takes_dense_scores() -> None:
+    """The first role of a pair that QPIC lists is 'hold obj': the person holds the box."""
+    person = PAIR | {"labels": [0, -1]}
+    truth = PAIR | {"sub_ids": [0, 0], "obj_ids": [-1, 1], "verbs": [0, 1], "ignored": [0, 0]}
+    accumulator = Accumulator(dataset="v-coco")
+    scores = np.full((1, 29), np.nan)
+    scores[0, 0] = 0.5
+    accumulator.update(
+        ["COCO_val2014_000000000042.jpg"], [person | {"verb_scores": scores}], [truth]
+    )
+    diagnosis = accumulator.compute()
+    assert diagnosis.mean_ap["full"] == 1.0
+    assert diagnosis.names.tolist() == ["42"]
+    with pytest.raises(InputError, match="came in an earlier batch: 42"):
+        accumulator.update(["42"], [person | {"verb_scores": scores}], [truth])
+    with pytest.raises(InputError, match="'43': ignored: has shape"):
+        accumulator.update(
+            ["43"], [person | {"verb_scores": scores}], [truth | {"ignored": [True] * 3}]
+        )
+
+
+def test_numbers_do_not_depend_on_the_batch() -> None:
+    """A batch with the verb 117, and without 0, is not taken to count verbs from one."""
+    accumulator = Accumulator()
+    with pytest.raises(InputError, match="unknown verb 117"):
+        accumulator.update(["a"], [PREDICTION | {"verbs": [117]}], [ANNOTATION])
+    wide = {"boxes": np.repeat([[100.0, 100, 50, 50]], 30, axis=0), "labels": [0] * 30}
+    with pytest.raises(InputError, match="ends before it begins"):
+        accumulator.update(["a"], [PREDICTION | wide], [ANNOTATION])
 
 
 def test_bad_choices() -> None:

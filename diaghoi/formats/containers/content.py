@@ -20,7 +20,7 @@ from diaghoi.formats.containers.pickles import collector_off, load_pickle
 from diaghoi.formats.containers.safe_types import AHEAD
 from diaghoi.formats.containers.torch_zip import is_torch, load_torch
 
-Container = Literal["pickle", "json", "torch", "npz", "mat", "folder"]
+Container = Literal["pickle", "json", "torch", "npz", "mat", "folder", "parts"]
 # Those whose value is plain Python: lists, dicts, numbers, strings and arrays.
 _PLAIN = ("pickle", "json", "torch")
 
@@ -33,6 +33,7 @@ _BYTES_PER_LIST = 6
 _PREDICTIONS, _ANNOTATIONS = "preds", "gts"
 _JSON = (b"[", b"{", b'"')
 _DETECTIONS = re.compile(r"detections_(\d+)\.mat")
+_PART = re.compile(r"(\d{6,9})\.npz")
 _OTHERS = (
     (b"\x1f\x8b", "compressed with gzip; uncompress it first"),
     (b"BZh", "compressed with bzip2; uncompress it first"),
@@ -57,11 +58,11 @@ class Content:
     path : pathlib.Path
         The file or folder.
     container : str
-        How it is stored: pickle, json, torch, npz, mat or folder.
+        How it is stored: pickle, json, torch, npz, mat, folder or parts.
     value : object
         The object in a pickle, a JSON file or a file of ``torch.save``; for ``npz`` the arrays by
         name, not read yet; for ``mat`` the names of the variables; for a folder ``{number: path}``
-        of its ``detections_XX.mat``.
+        of its ``detections_XX.mat``, for ``parts`` the same of its ``NNNNNN.npz``.
     lines : tuple of int
         Line number of each value in a JSON Lines file; else empty.
     unpacked : int or None
@@ -249,6 +250,9 @@ def _json_lines(path: Path, lines: Iterable[str]) -> tuple[list[Any], tuple[int,
 def _folder(path: Path) -> Content:
     names = sorted(entry.name for entry in path.iterdir())
     matches = [match for match in map(_DETECTIONS.fullmatch, names) if match]
+    parts = parts_in(path)
+    if parts and not matches:
+        return Content(path, "parts", parts)
     if not matches:
         found = some_of(names) if names else "it is empty"
         raise InputError(
@@ -256,3 +260,9 @@ def _folder(path: Path) -> Content:
             "give a file, or the folder with these 80"
         )
     return Content(path, "folder", {int(match[1]): path / match[0] for match in matches})
+
+
+def parts_in(folder: Path) -> dict[int, Path]:
+    """Find the parts of a file in a folder by number (:mod:`diaghoi.formats.parts`)."""
+    matches = [_PART.fullmatch(entry.name) for entry in folder.iterdir()]
+    return {int(match[1]): folder / match[0] for match in matches if match}
