@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import replace
 from itertools import accumulate
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 from zipfile import ZipFile
 
 import numpy as np
@@ -38,16 +38,35 @@ _COPIED = ("diaghoi_format", "vocabulary", "fingerprint", "top")
 def joined(parts: Sequence[Scenes]) -> Scenes:
     """Join predictions in memory; at least one.
 
-    A column that some parts do not have is left out where none has it; those without it have no
-    rows in its table.
+    Raises
+    ------
+    InputError
+        If some parts have a column that others, which have rows in its table, do not.
     """
-    there = [name for name in COLUMNS if any(getattr(part, name) is not None for part in parts)]
+    empty: dict[str, Any] = {}
+    for name in COLUMNS:
+        columns = [getattr(part, name) for part in parts]
+        found = next((column for column in columns if column is not None), None)
+        for part, column in zip(parts, columns, strict=True):
+            if found is not None and column is None:
+                _check_empty(part, name)
+                empty[name] = found[:0]
     alike = [
-        replace(part, **{name: np.zeros(0) for name in there if getattr(part, name) is None})
+        replace(part, **{name: rows for name, rows in empty.items() if getattr(part, name) is None})
         for part in parts
     ]
     notes = dict.fromkeys(note for part in parts for note in part.notes)
     return replace(Scenes.concatenate(alike), notes=tuple(notes))
+
+
+def _check_empty(part: Scenes, name: str) -> None:
+    """Refuse a part without a column that it has rows for."""
+    table = name.split("_")[0]
+    if part.bounds[table][-1] if table in part.bounds else len(part):
+        raise InputError(
+            f"{part.source}: the column {name} is missing, and other parts have it; put only the "
+            "parts of one run into the folder"
+        )
 
 
 def join(folder: Path, path: str | os.PathLike[str]) -> None:

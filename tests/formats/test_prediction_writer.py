@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,9 @@ import numpy as np
 import pytest
 
 import diaghoi
-from diaghoi import InputError, PredictionWriter, Scenes
+from diaghoi import InputError, PredictionWriter, Scenes, formats
 from diaghoi.data.scenes import COLUMNS
+from diaghoi.data.vocabulary import v_coco
 
 BOXES = np.array([[10.0, 10, 60, 120], [40, 60, 110, 130], [5, 6, 7, 8]])
 PAIR = {"boxes": BOXES, "labels": [0, 1, 2], "sub_ids": [0, 0], "obj_ids": [1, 2]}
@@ -166,6 +168,27 @@ def test_an_image_in_two_parts_is_refused(tmp_path: Path) -> None:
     (writer.parts / "000002.npz").write_bytes((writer.parts / "000001.npz").read_bytes())
     with pytest.raises(InputError, match="used for two images"):
         diaghoi.read_predictions(writer.parts)
+
+
+def test_parts_of_other_files_are_refused(tmp_path: Path) -> None:
+    writer = PredictionWriter(tmp_path / "preds.npz", every=1)
+    writer.update(["a"], [SINGLE])
+    other = writer.parts / "000002.npz"
+    read = diaghoi.read_predictions(writer.parts).with_names(np.array(["b"]))
+    for wrong, message in (
+        (replace(read, triplet_score=None), "000002.npz: the column triplet_score is missing, and"),
+        (replace(read, box_label=read.box_label + 80), "box_label: there is no object 80"),
+        (replace(read, vocabulary=v_coco()), "is for the data set 'v-coco', not for 'hico-det'"),
+        (replace(read, triplet_action_score=None), "the column triplet_action_score is missing"),
+    ):
+        formats.write(other, wrong)
+        with pytest.raises(InputError, match=message):
+            diaghoi.read_predictions(writer.parts)
+    other.write_bytes(other.read_bytes()[:-100])
+    with pytest.raises(InputError, match=r"000002.npz: a cut off or damaged zip archive"):
+        diaghoi.read_predictions(writer.parts)
+    formats.write(other, read)
+    assert len(diaghoi.read_predictions(writer.parts)) == 2
 
 
 BATCHES: dict[str, tuple[tuple[Any, Any], str]] = {
