@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-for name, examples in (("few", 4), ("many", 30)):
+for name, examples in (("few", 4), ("many", 20)):
     settings.register_profile(
         name,
         deadline=None,

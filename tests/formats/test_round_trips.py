@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import swig, v_coco
 from support.described import write_description
@@ -121,6 +121,8 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Data]:
     return found
 
 
+# Each example of these is diagnosed several times.
+few = settings(max_examples=min(settings.default.max_examples, 8))
 DATA = ("hico-det", "swig-hoi", "described, inclusive", "described, continuous")
 
 
@@ -178,6 +180,7 @@ def through_lists(scenes: Scenes, paths: Paths) -> Scenes:
 
 
 @pytest.mark.parametrize("name", DATA)
+@few
 @given(problem=problems(max_images=3))
 def test_columnar_files_hold_everything(
     name: str, problem: tuple[Scenes, Scenes], data: dict[str, Data], paths: Paths
@@ -192,6 +195,7 @@ def test_columnar_files_hold_everything(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", DATA)
+@few
 @given(problem=problems(max_images=3))
 def test_triplet_and_pair_lists_hold_every_figure(
     name: str, problem: tuple[Scenes, Scenes], data: dict[str, Data], paths: Paths
@@ -238,6 +242,7 @@ def completed(scenes: Scenes) -> Scenes:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", DATA)
+@few
 @given(problem=problems(max_images=3))
 def test_dense_arrays_hold_every_score_of_every_pair(
     name: str, problem: tuple[Scenes, Scenes], data: dict[str, Data], paths: Paths
