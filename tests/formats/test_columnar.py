@@ -187,7 +187,7 @@ def test_cut_off_files(scenes, tmp_path):
     whole = path.read_bytes()
     for size in range(4, len(whole), 97):
         path.write_bytes(whole[:size])
-        with pytest.raises(InputError, match=r"a cut off or damaged \.npz"):
+        with pytest.raises(InputError, match=r"a cut off or damaged zip archive"):
             read_predictions(path)
 
 
