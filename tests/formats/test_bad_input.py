@@ -239,7 +239,7 @@ def test_zip_files_of_others(tmp_path):
     assert "a zip archive without NumPy arrays" in message(read, path)
     np.savez(tmp_path / "x.npz", box=1, labels=2)
     text = message(read, tmp_path / "x.npz")
-    assert "npz file with the keys box, labels; box (did you mean 'boxes'?)" in text
+    assert "npz file with the keys box, labels; box (did you mean 'boxes'" in text
 
 
 def test_wrong_format_for_the_option(saved, predictions):

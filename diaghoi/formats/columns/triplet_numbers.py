@@ -128,10 +128,15 @@ def find_triplet_numbers(
         if reading.of == "class" or fixed.of == "verb"
     }
     own = shares.setdefault(fixed, 0.0)
+    # One number too many is as likely an error; classes show by the objects of several triplets.
+    few = len(numbers) < FEW
+    by_object = len(numbers) > 1 and bool((labels >= 0).all())
     others = [
         each
         for each in shares
-        if shares[each] >= own and each.holds(numbers, vocabulary) and each != fixed
+        if shares[each] >= own
+        and each.holds(numbers, vocabulary)
+        and (not few or (by_object and each.of == "class" and shares[each] == 1))
     ]
     if others and not fixed.holds(numbers, vocabulary):
         other = max(others, key=lambda reading: shares[reading])
