@@ -92,9 +92,7 @@ def model_of(told: dict[str, Any], number: int = 0) -> dict[str, Any]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("models", "width"), [(1, SINGLE_COLUMN), (4, DOUBLE_COLUMN), (10, SINGLE_COLUMN)]
-)
+@pytest.mark.parametrize(("models", "width"), [(4, DOUBLE_COLUMN), (10, SINGLE_COLUMN)])
 @pytest.mark.parametrize("kind", ROBUSTNESS_FIGURES.values(), ids=lambda kind: kind.name)
 def test_nothing_overlaps_or_lies_outside(kind, models: int, width: float) -> None:
     told = study(models)
