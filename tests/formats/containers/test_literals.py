@@ -355,10 +355,7 @@ def hostile(name, length):
 
 @pytest.mark.parametrize(
     "name",
-    [
-        name if name == "arguments" else pytest.param(name, marks=pytest.mark.slow)
-        for name in HOSTILE
-    ],
+    [pytest.param(name, marks=() if name == "arguments" else pytest.mark.slow) for name in HOSTILE],
 )
 def test_hostile_text_is_refused_in_little_memory(name, monkeypatch):
     monkeypatch.setattr(literal_json, "_FEW", 1000)
