@@ -29,16 +29,17 @@ from diaghoi.formats.columns.checks import (
     shown,
     whole_number,
 )
-from diaghoi.formats.columns.numbering import check_numbers
+from diaghoi.formats.columns.numbering import hoi_classes
 from diaghoi.formats.columns.records import strictly
-from diaghoi.formats.columns.repeated import Meaning, check_objects, from_repeated
-from diaghoi.formats.columns.triplet_numbers import TripletNumbers
+from diaghoi.formats.columns.repeated import Meaning, from_repeated
 from diaghoi.formats.containers.content import Content
 
 _SCORES, _BOXES, _KEYS = "scores", "boxes", "keys"
 _COLUMNS = (_SCORES, _BOXES, _KEYS)
 _EIGHT = 8
 HICO_CLASSES = 600
+# Longer numbers are no classes, and Python refuses very long ones.
+_DIGITS = 18
 
 
 def _recognise(content: Content) -> Kind | None:
@@ -53,17 +54,18 @@ def _recognise(content: Content) -> Kind | None:
 
 
 def _is_number(key: Any) -> bool:
-    return type(key) is int or (isinstance(key, str) and key.isdigit())
+    return type(key) is int or (isinstance(key, str) and key.isdecimal() and len(key) <= _DIGITS)
 
 
 def _dataset(content: Content) -> str | None:
     """HICO-DET where the file lists each of its 600 classes, SWIG-HOI where there are more."""
-    last = max(map(int, filter(_is_number, content.value.get(_SCORES, content.value))), default=0)
-    return "hico-det" if last == HICO_CLASSES - 1 else "swig-hoi" if last >= HICO_CLASSES else None
+    classes = [int(key) for key in content.value.get(_SCORES, content.value) if _is_number(key)]
+    if len(classes) == HICO_CLASSES and max(classes) - min(classes) == HICO_CLASSES - 1:
+        return "hico-det"
+    return "swig-hoi" if max(classes, default=0) > HICO_CLASSES else None
 
 
 def _read(content: Content, kind: Kind, options: Options) -> Scenes:
-    check_objects(content.file, options.vocabulary)
     by_class = content.value if kind == "annotations" else content.value[_BOXES]
     parts = [
         part
@@ -83,9 +85,7 @@ def _read(content: Content, kind: Kind, options: Options) -> Scenes:
         check_boxes(rows, options.corners(part), "", origin=origin)
         for part in (values[:, :4], values[:, 4:])
     )
-    classes = TripletNumbers("class", options.classes or 0)
-    options.shown["triplets"] = str(classes)
-    hoi = check_numbers(rows, table.hoi[order], classes, options.vocabulary, "")
+    hoi, notes = hoi_classes(rows, table.hoi[order], score, options, "")
     return from_repeated(
         options.vocabulary,
         names=names,
@@ -95,6 +95,7 @@ def _read(content: Content, kind: Kind, options: Options) -> Scenes:
         meaning=Meaning.of_classes(options.vocabulary, hoi),
         score=None if kind == "annotations" else check_scores(rows, score, ""),
         source=content.file,
+        notes=notes,
     )
 
 

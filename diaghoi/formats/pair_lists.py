@@ -18,7 +18,6 @@ from typing import Any
 
 import numpy as np
 
-from diaghoi.data.arrays.distinct import distinct_boxes
 from diaghoi.data.arrays.ragged import runs
 from diaghoi.data.arrays.types import FloatArray, IntArray
 from diaghoi.data.scenes import Scenes
@@ -26,6 +25,7 @@ from diaghoi.exceptions import InputError
 from diaghoi.formats.base import Format, Kind, Options
 from diaghoi.formats.columns.checks import check_boxes, check_scores
 from diaghoi.formats.columns.numbering import check_labels, numbers_of_files
+from diaghoi.formats.columns.pairs import PairTables
 from diaghoi.formats.columns.records import Images, RecordTable
 from diaghoi.formats.containers.atomic import replacing
 from diaghoi.formats.containers.content import Content
@@ -106,20 +106,17 @@ def _read(content: Content, kind: Kind, options: Options) -> Scenes:
     rows = pairs.rows
     human, object_box = (_boxes(pairs, key, options) for key in ("h_box", "o_box"))
     label = _labels(pairs, options)
-
-    # Interleave human and object, so that the boxes keep their order in the file.
-    image = np.repeat(rows.image, 2)
-    xyxy = np.stack([human, object_box], axis=1).reshape(-1, 4)
-    labels = np.stack([np.full_like(label, vocabulary.person), label], axis=1).reshape(-1)
-    first, box = distinct_boxes(image, labels, xyxy)
+    tables = PairTables.of(
+        vocabulary, image=rows.image, human=human, object_box=object_box, category=label
+    )
     return Scenes(
         vocabulary=vocabulary,
         names=np.array(images.names, dtype=np.str_),
-        box_image=image[first],
-        box_xyxy=xyxy[first],
-        box_label=labels[first],
-        pair_human=box[0::2],
-        pair_object=box[1::2],
+        box_image=tables.box_image,
+        box_xyxy=tables.box_xyxy,
+        box_label=tables.box_label,
+        pair_human=tables.human,
+        pair_object=tables.object,
         pair_score=_scores(pairs, options),
         triplet_pair=np.zeros(0, dtype=np.int64),
         triplet_verb=np.zeros(0, dtype=np.int64),

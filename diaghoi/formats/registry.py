@@ -149,18 +149,18 @@ def vocabulary_of(content: Content, chosen: Format, given: Vocabulary | None) ->
         If they contradict each other, or the file is for an unknown data set.
     """
     found = chosen.dataset(content)
+    either = () if found else chosen.either(content)
+    if either and (given is None or (given.known and given.name not in either)):
+        raise UnclearDataSetError(
+            f"{content.file}: may be for {' or '.join(either)}: both have its HOI classes; "
+            f"give --dataset {' or --dataset '.join(either)}"
+        )
     if given is None:
         if found is not None and found not in VOCABULARIES:
             raise InputError(
                 f"{content.file}: is for the data set {found!r:.40}, which is not known; known: "
                 f"{', '.join(VOCABULARIES)}; give the description of any other with --dataset "
                 "FILE.toml"
-            )
-        either = () if found else chosen.either(content)
-        if either:
-            raise UnclearDataSetError(
-                f"{content.file}: may be for {' or '.join(either)}: both have its HOI classes; "
-                f"give --dataset {' or --dataset '.join(either)}"
             )
         return vocabulary(found or DEFAULT)
     if found is not None and found != given.name and (given.known or chosen.single):

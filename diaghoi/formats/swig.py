@@ -18,9 +18,8 @@ from itertools import chain
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from diaghoi.data.arrays.types import FloatArray
+from diaghoi.data.arrays.types import FloatArray, IntArray
 from diaghoi.data.scenes import Scenes
 from diaghoi.data.vocabulary import hico_det
 from diaghoi.exceptions import InputError
@@ -35,6 +34,7 @@ from diaghoi.formats.columns.checks import (
     shown,
 )
 from diaghoi.formats.columns.listed import ListLayout, read_listed
+from diaghoi.formats.columns.numbering import hoi_classes
 from diaghoi.formats.columns.repeated import Meaning, from_repeated
 from diaghoi.formats.columns.triplet_numbers import TripletNumbers
 from diaghoi.formats.containers.content import SMALL, Content
@@ -78,7 +78,7 @@ def _is_either(content: Content) -> bool:
         return False  # a list that is repeated without limit, which the reader refuses
     rows = chain.from_iterable(images)
     first = (row[0] for row in rows if _is_list(row) and len(row) == _ROW)
-    return not any(isinstance(hoi, int | float) and hoi >= len(hico_det()) for hoi in first)
+    return not any(isinstance(hoi, int | float) and hoi > len(hico_det()) for hoi in first)
 
 
 def _read(content: Content, kind: Kind, options: Options) -> Scenes:
@@ -126,8 +126,8 @@ def _predictions(content: Content, options: Options) -> Scenes:
     check_amount(content.file, "image", int(count.sum()), content.size)
     rows = Rows(content.file, names.tolist(), "row", count)
     values = _values(images, rows)
-    hoi = _classes(values[:, 0], rows, len(options.vocabulary))
-    check_scores(rows, values[:, 1], "")
+    score = check_scores(rows, values[:, 1], "")
+    hoi, notes = hoi_classes(rows, _whole(values[:, 0], rows), score, options, "")
     origin = options.origin_or(0)
     human, object_box = (
         check_boxes(rows, options.corners(part), "", origin=origin)
@@ -140,8 +140,9 @@ def _predictions(content: Content, options: Options) -> Scenes:
         human=human,
         object_box=object_box,
         meaning=Meaning.of_classes(options.vocabulary, hoi),
-        score=values[:, 1],
+        score=score,
         source=content.file,
+        notes=notes,
     )
 
 
@@ -189,12 +190,12 @@ def _plain(values: Iterable[Any]) -> bool:
     )
 
 
-def _classes(given: FloatArray, rows: Rows, count: int) -> npt.NDArray[np.int64]:
-    """Check that the data set has every HOI id."""
-    unknown = ~np.isin(given, np.arange(count))
-    if unknown.any():
-        bad = int(np.argmax(unknown))
-        raise rows.error(bad, "", f"unknown HOI id {given[bad]:.16g}; known: 0 to {count - 1}")
+def _whole(given: FloatArray, rows: Rows) -> IntArray:
+    """Check that HOI ids are whole numbers."""
+    whole = (given == np.floor(given)) & (np.abs(given) <= EXACT)
+    if not whole.all():
+        bad = int(np.argmin(whole))
+        raise rows.error(bad, "", f"unknown HOI class {given[bad]:.16g}; give a whole number")
     return given.astype(np.int64)
 
 

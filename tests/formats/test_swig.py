@@ -240,23 +240,25 @@ BAD_ROWS: dict[str, tuple[Callable[[Any], Any], str]] = {
     ),
     "HOI id too large": (
         in_row(1, 0, 14_130),
-        "image 'one.jpg': row[1]: unknown HOI id 14130; known: 0 to 14129",
+        "image 'one.jpg': row[1]: unknown HOI class 14130; HOI classes of swig-hoi are numbered "
+        "0 to 14129 in this format",
     ),
     "HOI id below zero": (
         in_row(1, 0, -1),
-        "image 'one.jpg': row[1]: unknown HOI id -1; known: 0 to 14129",
+        "image 'one.jpg': row[1]: unknown HOI class -1; HOI classes of swig-hoi are numbered "
+        "0 to 14129 in this format",
     ),
     "fraction of an HOI id": (
         in_row(2, 0, 1.5),
-        "image 'one.jpg': row[2]: unknown HOI id 1.5; known: 0 to 14129",
+        "image 'one.jpg': row[2]: unknown HOI class 1.5; give a whole number",
     ),
     "no HOI id": (
         in_row(2, 0, float("nan")),
-        "image 'one.jpg': row[2]: unknown HOI id nan; known: 0 to 14129",
+        "image 'one.jpg': row[2]: unknown HOI class nan; give a whole number",
     ),
     "huge HOI id": (
         in_row(2, 0, 1e300),
-        "image 'one.jpg': row[2]: unknown HOI id 1e+300; known: 0 to 14129",
+        "image 'one.jpg': row[2]: unknown HOI class 1e+300; give a whole number",
     ),
     "no score": (
         in_row(1, 1, float("nan")),

@@ -143,7 +143,8 @@ def _matlab(value: Any, *, compressed: bool) -> bytes:
         savemat(
             stream, {key: cells(each) for key, each in value.items()}, do_compression=compressed
         )
-    return stream.getvalue()
+    # The first 116 bytes are free text, in which SciPy writes the time.
+    return b"MATLAB 5.0 MAT-file".ljust(116) + stream.getvalue()[116:]
 
 
 def cells(value: Any) -> Any:

@@ -13,12 +13,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from diaghoi.data.arrays.types import IntArray
+from diaghoi.data.arrays.types import FloatArray, IntArray
 from diaghoi.data.scenes import Scenes
 from diaghoi.data.vocabulary import Vocabulary, object_numberings
 from diaghoi.exceptions import InputError, some_of
+from diaghoi.formats.base import Options
 from diaghoi.formats.columns.checks import Rows
-from diaghoi.formats.columns.triplet_numbers import TripletNumbers
+from diaghoi.formats.columns.repeated import check_objects
+from diaghoi.formats.columns.triplet_numbers import (
+    TripletNumbers,
+    find_triplet_numbers,
+    readings,
+)
 
 
 def numberings(vocabulary: Vocabulary) -> Mapping[str, Mapping[int, int]]:
@@ -103,6 +109,50 @@ def check_numbers(
             f"{reading.origin} to {reading.origin + count - 1} in this format",
         )
     return numbers - reading.origin
+
+
+def hoi_classes(
+    rows: Rows, numbers: IntArray, score: FloatArray | None, options: Options, column: str
+) -> tuple[IntArray, tuple[str, ...]]:
+    """Return HOI classes counted from zero, for files that number triplets by class alone.
+
+    Parameters
+    ----------
+    rows : Rows
+        The triplets.
+    numbers : (T,) int array
+        Class of each, from 0 or 1.
+    score : (T,) float64 array or None
+        Ranking scores.
+    options : Options
+        The user's options; told how the numbers were read.
+    column : str
+        Name of the column in the file.
+
+    Returns
+    -------
+    hoi : (T,) int array
+        HOI classes.
+    notes : tuple of str
+        What was found, if classes do not count from zero.
+
+    Raises
+    ------
+    InputError
+        For a class that the data set does not have, or classes without objects.
+    """
+    check_objects(rows.file, options.vocabulary)
+    reading, notes = find_triplet_numbers(
+        rows.file,
+        numbers,
+        np.full_like(numbers, -1),
+        score,
+        options.vocabulary,
+        fixed=TripletNumbers("class", 0),
+        given=readings(None, options.classes),
+    )
+    options.shown["triplets"] = str(reading)
+    return check_numbers(rows, numbers, reading, options.vocabulary, column), notes
 
 
 class Numbering(NamedTuple):

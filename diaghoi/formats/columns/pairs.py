@@ -21,7 +21,7 @@ class PairTables:
         Image and category of each box.
     box_xyxy : (B, 4) float64 array
         Coordinates.
-    box_score : (B,) float64 array
+    box_score : (B,) float64 array or None
         Detection score.
     human, object : (P,) int array
         Boxes of each pair.
@@ -30,12 +30,12 @@ class PairTables:
     box_image: IntArray
     box_xyxy: FloatArray
     box_label: IntArray
-    box_score: FloatArray
+    box_score: FloatArray | None
     human: IntArray
     object: IntArray
 
     @classmethod
-    def merged(
+    def of(
         cls,
         vocabulary: Vocabulary,
         *,
@@ -43,8 +43,8 @@ class PairTables:
         human: FloatArray,
         object_box: FloatArray,
         category: IntArray,
-        human_score: FloatArray,
-        object_score: FloatArray,
+        box_scores: tuple[FloatArray, FloatArray] | None = None,
+        merged: bool = True,
     ) -> PairTables:
         """Merge the boxes with equal coordinates and category in one image; pairs stay as listed.
 
@@ -58,21 +58,25 @@ class PairTables:
             Its boxes, counted from zero.
         category : (P,) int array
             Category of its object.
-        human_score, object_score : (P,) float64 array
-            Detection scores of its boxes; that of a box is the first listed.
+        box_scores : two (P,) float64 arrays or None
+            Scores of the human boxes and of the object boxes; that of a merged box is the first.
+        merged : bool
+            False where each pair has its own two boxes, even if they are equal to others.
         """
         # Interleave human and object, so that the boxes keep their order in the file.
         people = np.full_like(category, vocabulary.person)
         label = np.stack([people, category], axis=1).reshape(-1)
         xyxy = np.stack([human, object_box], axis=1).reshape(-1, 4)
-        score = np.stack([human_score, object_score], axis=1).reshape(-1)
         image_of_box = np.repeat(image, 2)
-        first, box = distinct_boxes(image_of_box, label, xyxy)
+        first: IntArray = np.arange(len(label))
+        box = first
+        if merged:
+            first, box = distinct_boxes(image_of_box, label, xyxy)
         return cls(
             box_image=image_of_box[first],
             box_xyxy=xyxy[first],
             box_label=label[first],
-            box_score=score[first],
+            box_score=None if box_scores is None else np.stack(box_scores, 1).reshape(-1)[first],
             human=box[0::2],
             object=box[1::2],
         )

@@ -6,11 +6,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from diaghoi.data.arrays.distinct import distinct, distinct_boxes
+from diaghoi.data.arrays.distinct import distinct
 from diaghoi.data.arrays.types import FloatArray, IntArray, StrArray
 from diaghoi.data.scenes import Scenes
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.exceptions import InputError
+from diaghoi.formats.columns.pairs import PairTables
 
 
 class Meaning(NamedTuple):
@@ -97,27 +98,27 @@ def from_repeated(
         distinct pairs of distinct boxes, in the order of first use. If not merged, each triplet has
         its own two boxes.
     """
-    # Interleave human and object, so that the boxes keep their order in the file.
-    people = np.full_like(meaning.category, vocabulary.person)
-    label = np.stack([people, meaning.category], axis=1).reshape(-1)
-    xyxy = np.stack([human, object_box], axis=1).reshape(-1, 4)
-    image_of_box = np.repeat(image, 2)
-    if merged:
-        first, box = distinct_boxes(image_of_box, label, xyxy)
-        used, pair = distinct(box[0::2] * np.int64(max(len(first), 1)) + box[1::2])
-    else:
-        first = box = np.arange(len(label))
-        used = pair = np.arange(len(image))
+    tables = PairTables.of(
+        vocabulary,
+        image=image,
+        human=human,
+        object_box=object_box,
+        category=meaning.category,
+        box_scores=box_scores,
+        merged=merged,
+    )
+    base = np.int64(max(len(tables.box_image), 1))
+    used, pair = distinct(tables.human * base + tables.object)
     return Scenes(
         vocabulary=vocabulary,
         names=names,
         sizes=sizes,
-        box_image=image_of_box[first],
-        box_xyxy=xyxy[first],
-        box_label=label[first],
-        box_score=None if box_scores is None else np.stack(box_scores, 1).reshape(-1)[first],
-        pair_human=box[0::2][used],
-        pair_object=box[1::2][used],
+        box_image=tables.box_image,
+        box_xyxy=tables.box_xyxy,
+        box_label=tables.box_label,
+        box_score=tables.box_score,
+        pair_human=tables.human[used],
+        pair_object=tables.object[used],
         triplet_pair=pair,
         triplet_verb=meaning.verb,
         triplet_score=score,

@@ -7,7 +7,7 @@ are, because only 600 of the 9,360 combinations of object and verb are classes o
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -128,41 +128,54 @@ def find_triplet_numbers(
         if reading.of == "class" or fixed.of == "verb"
     }
     own = shares.setdefault(fixed, 0.0)
-    # One number too many is as likely an error; classes show by the objects of several triplets.
-    few = len(numbers) < FEW
-    by_object = len(numbers) > 1 and bool((labels >= 0).all())
-    others = [
-        each
-        for each in shares
-        if shares[each] >= own
-        and each.holds(numbers, vocabulary)
-        and (not few or (by_object and each.of == "class" and shares[each] == 1))
-    ]
-    if others and not fixed.holds(numbers, vocabulary):
-        other = max(others, key=lambda reading: shares[reading])
-        return other, (f"{file}: triplets are numbered as {other}: as {fixed} some do not exist",)
+    if not fixed.holds(numbers, vocabulary):
+        other = _complete(numbers, labels, shares, own, vocabulary)
+        if other is not None:
+            note = f"{file}: triplets are numbered as {other}: as {fixed} some do not exist"
+            return other, (note,)
     other = max(shares, key=lambda reading: shares[reading])
     # Ties go to the format.
     if len(numbers) < FEW or shares[other] <= own * DOUBTFUL:
         return fixed, ()
     if shares[other] >= LEAST and shares[other] >= own * CLEAR:
         return other, (
-            f"{file}: triplets are numbered as {other}: {_percent(shares[other])} of the best are "
-            f"HOI classes of {vocabulary.name}, as {fixed} {_percent(own)} are",
+            f"{file}: triplets are numbered as {other}: {percent(shares[other])} of the best are "
+            f"HOI classes of {vocabulary.name}, as {fixed} {percent(own)} are",
         )
     if len(numbers) < ENOUGH:
         return fixed, ()
     if shares[other] < LEAST and not given:
         raise InputError(
-            f"{file}: at most {_percent(shares[other])} of the best triplets are HOI classes of "
+            f"{file}: at most {percent(shares[other])} of the best triplets are HOI classes of "
             f"{vocabulary.name}, however they are numbered: is the file of another data set? "
             f"Describe it in a .toml file for --dataset, or give {fixed.option} to read it as it is"
         )
     raise InputError(
-        f"{file}: cannot determine how triplets are numbered: as {fixed}, {_percent(own)} of the "
-        f"best are HOI classes of {vocabulary.name}, as {other}, {_percent(shares[other])} are; "
+        f"{file}: cannot determine how triplets are numbered: as {fixed}, {percent(own)} of the "
+        f"best are HOI classes of {vocabulary.name}, as {other}, {percent(shares[other])} are; "
         f"give {fixed.option} or {other.option}"
     )
+
+
+def _complete(
+    numbers: IntArray,
+    labels: IntArray,
+    shares: Mapping[TripletNumbers, float],
+    own: float,
+    vocabulary: Vocabulary,
+) -> TripletNumbers | None:
+    """Return the best reading under which all numbers exist, and no fewer are classes."""
+    # One number too many is as likely an error; classes show by the objects of several triplets.
+    few = len(numbers) < FEW
+    by_object = len(numbers) > 1 and bool((labels >= 0).all())
+    fitting = [
+        each
+        for each in shares
+        if shares[each] >= own
+        and each.holds(numbers, vocabulary)
+        and (not few or (by_object and each.of == "class" and shares[each] == 1))
+    ]
+    return max(fitting, key=lambda reading: shares[reading], default=None)
 
 
 def readings(verbs: int | None, classes: int | None) -> tuple[TripletNumbers, ...]:
@@ -191,5 +204,6 @@ def _share(fits: BoolArray) -> float:
     return float(fits.mean()) if len(fits) else 1.0
 
 
-def _percent(share: float) -> str:
+def percent(share: float) -> str:
+    """Format a share for a message."""
     return f"{100 * share:.0f} %"

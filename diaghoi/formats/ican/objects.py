@@ -23,6 +23,7 @@ from diaghoi.formats.columns.triplet_numbers import (
     LEAST,
     TripletNumbers,
     most_confident,
+    percent,
 )
 from diaghoi.formats.hico_det.detections import file_orders
 
@@ -102,15 +103,15 @@ def find_objects(
     if certain or (count >= FEW and other >= LEAST and (other >= own * CLEAR or fewer)):
         return orders[_OTHER], (
             f"{file}: objects are numbered from 1 in HICO's order (hico80): the highest score is "
-            f"one of the object in {_percent(other)} of the best pairs, in COCO's order in "
-            f"{_percent(own)}",
+            f"one of the object in {percent(other)} of the best pairs, in COCO's order in "
+            f"{percent(own)}",
         )
     if count < ENOUGH:
         return orders[_OWN], ()
     raise InputError(
         f"{file}: cannot determine how objects are numbered: in COCO's order the highest score is "
-        f"one of the object in {_percent(own)} of the best pairs, in HICO's order in "
-        f"{_percent(other)}; give --objects {_OWN} or --objects {_OTHER}"
+        f"one of the object in {percent(own)} of the best pairs, in HICO's order in "
+        f"{percent(other)}; give --objects {_OWN} or --objects {_OTHER}"
     )
 
 
@@ -146,7 +147,3 @@ def _fits(label: IntArray, clearest: Clearest, rows: IntArray, vocabulary: Vocab
     """Whether the clearest interaction of each pair is one with its object."""
     hoi = clearest.numbers.classes(clearest.number[rows], label, vocabulary)
     return np.asarray((hoi >= 0) & (label >= 0))
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.0f} %"

@@ -73,14 +73,13 @@ def _read(content: Content, kind: Kind, options: Options) -> Scenes:
         content.file, numbers, scores.clearest(both), vocabulary, given=options.objects
     )
     label = check_objects(rows, numbers, order, "object class")
-    tables = PairTables.merged(
+    tables = PairTables.of(
         vocabulary,
         image=rows.image,
         human=human,
         object_box=object_box,
         category=label,
-        human_score=human_score,
-        object_score=object_score,
+        box_scores=(human_score, object_score),
     )
     # The official evaluators use 100 triplets per image, even if the protocol keeps fewer.
     top = max(options.top or TOP, TOP)
