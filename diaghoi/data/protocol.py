@@ -106,6 +106,9 @@ class Protocol:
     top_of_class : int or None
         AP goes by this many of the best-scored triplets of each class in all images; None for all.
         Errors are counted among all.
+    ranking : {"by score", "as one"}
+        "as one" is for detectors without scores: all the predictions of a class share one rank, as
+        no threshold can part them. The precision-recall curve of a class is a single point.
     images_without_predictions : {"counted", "passed over"}
         "passed over" is what the published Diag-HOI code does: annotated triplets of images without
         any predicted triplet stay in the number of positives under every oracle and are not missed.
@@ -136,6 +139,7 @@ class Protocol:
     groups: tuple[Group, ...] = ()
     top: int | None = None
     top_of_class: int | None = None
+    ranking: Literal["by score", "as one"] = "by score"
     images_without_predictions: Literal["counted", "passed over"] = "counted"
     images_without_annotations: Literal["counted", "left out"] = "counted"
     levels_from: Literal["zero", "both ends", "tenths"] = "zero"
@@ -174,6 +178,8 @@ class Protocol:
         if self.classes != "roles" and self.rare != "described":
             choices["rare"] = f"< 10 {self.rare} instances"
         choices[CUT] = AS_GIVEN if self.top is None else f"top {self.top} an image"
+        if self.ranking == "as one":
+            choices["predictions of a class"] = "all of one rank"
         if self.top_of_class:
             choices[f"AP by the best {self.top_of_class} of a class"] = ""
         choices["images without predictions"] = self.images_without_predictions

@@ -62,6 +62,10 @@ class SceneSource(Protocol):
         """Whether these are predictions."""
 
     @property
+    def ranked(self) -> bool:
+        """Whether these are the predictions of a detector with scores."""
+
+    @property
     def bounds(self) -> dict[str, IntArray]:
         """(N + 1,) first row of each image in the tables "box", "pair" and "triplet"."""
 
@@ -82,6 +86,14 @@ class SceneSource(Protocol):
 
 
 Source = TypeVar("Source", bound=SceneSource)
+
+UNREAD = ("answers", "triplets", "names")
+"""The columns of ``unread``: answers that could not be read at all (0 or 1 an image), triplets that
+could not, and triplets whose names the data set does not have."""
+# Pixels that a box may reach outside its image.
+_EDGE = 1.0
+OF_IMAGES = ("sizes", "unread")
+"""Columns with a row for every image, filled with zeros where images are added."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -119,9 +131,12 @@ class Scenes:
     triplet_pair, triplet_verb : (T,) int array
         Row of the pair table, and verb.
     triplet_score : (T,) float64 array or None
-        Ranking score. Annotations have none.
+        Ranking score; 1 everywhere for a detector without scores. Annotations have none.
     triplet_action_score : (T,) float64 array or None
         Score of the verb alone.
+    unread : (N, 3) int array or None
+        For a detector without scores, such as a language model, what of its answer to each image
+        could not be read: see :data:`UNREAD`. None for annotations and detectors with scores.
     top : int or None
         Where the reader kept only the best triplets of each image, how many.
     source : str
@@ -148,6 +163,7 @@ class Scenes:
     triplet_verb: IntArray
     triplet_score: FloatArray | None = None
     triplet_action_score: FloatArray | None = None
+    unread: IntArray | None = None
     top: int | None = None
     source: str = ""
     numbering: str | None = None
@@ -185,6 +201,11 @@ class Scenes:
     def scored(self) -> bool:
         """Whether these are predictions."""
         return self.triplet_score is not None
+
+    @property
+    def ranked(self) -> bool:
+        """Whether these are the predictions of a detector with scores."""
+        return self.scored and self.unread is None
 
     @cached_property
     def bounds(self) -> dict[str, IntArray]:
@@ -239,6 +260,22 @@ class Scenes:
             return np.asarray(self.pair_object >= 0)
         return ~np.isnan(self.pair_score)
 
+    def outside(self, sizes: IntArray) -> BoolArray:
+        """Mark the boxes that reach outside their image by more than a pixel.
+
+        Parameters
+        ----------
+        sizes : (N, 2) int array
+            Width and height of each image, 0 where unknown.
+
+        Returns
+        -------
+        (B,) bool array
+        """
+        size = sizes[self.box_image]
+        beyond = (self.box_xyxy[:, 2:] > size + _EDGE).any(axis=1)
+        return np.asarray((size[:, 0] > 0) & (beyond | (self.box_xyxy[:, :2] < -_EDGE).any(axis=1)))
+
     def between(self, first: int, stop: int) -> Scenes:
         """Return the images ``first`` to ``stop - 1``; most columns are views of this one's."""
         ends = np.minimum([first, stop], len(self))
@@ -283,10 +320,12 @@ class Scenes:
 
     def with_names(self, names: StrArray) -> Scenes:
         """Rename the images; where there are more names, empty images follow."""
-        sizes = self.sizes
-        if sizes is not None and len(names) > len(sizes):
-            sizes = np.concatenate([sizes, np.zeros((len(names) - len(sizes), 2), sizes.dtype)])
-        return replace(self, names=names, sizes=sizes)
+        more = max(len(names) - len(self), 0)
+        columns: dict[str, Any] = {
+            name: None if column is None else np.pad(column, ((0, more), (0, 0)))
+            for name, column in ((each, getattr(self, each)) for each in OF_IMAGES)
+        }
+        return replace(self, names=names, **columns)
 
     def load(self) -> Scenes:
         """Return these scenes: they are in memory."""
@@ -314,7 +353,6 @@ class Scenes:
         objects = self.pair_object[rows["pair"]]
         changed: dict[str, Any] = {
             "names": _rows_or_empty(self.names, images, ""),
-            "sizes": None if self.sizes is None else _rows_or_empty(self.sizes, images, 0),
             "box_image": box_image,
             "pair_human": self.pair_human[rows["pair"]] - shift["box"],
             "pair_object": np.where(objects < 0, -1, objects - shift["box"]),
@@ -322,15 +360,19 @@ class Scenes:
         }
         for column in COLUMNS:
             array = getattr(self, column)
-            if column not in changed and array is not None:
-                changed[column] = array[rows[column.split("_")[0]]]
+            if column in changed or array is None:
+                continue
+            of_images = column in OF_IMAGES
+            changed[column] = (
+                _rows_or_empty(array, images, 0) if of_images else array[rows[column.split("_")[0]]]
+            )
         return replace(self, **changed)
 
 
 COLUMNS = tuple(
     field.name
     for field in fields(Scenes)
-    if field.name.split("_")[0] in ("names", "sizes", "box", "pair", "triplet")
+    if field.name.split("_")[0] in ("names", *OF_IMAGES, "box", "pair", "triplet")
 )
 
 

@@ -20,6 +20,7 @@ from diaghoi.data.scenes import Scenes, SceneSource
 from diaghoi.data.splits import counted_classes, split_classes
 from diaghoi.diagnosis.evidence import BlockEvidence, Evidence, Sorted, collected
 from diaghoi.evaluation.errors import Errors, explain
+from diaghoi.evaluation.listing import Answers
 from diaghoi.evaluation.matching import Match, match
 from diaghoi.evaluation.pairs import COUNTED, PairMatch
 
@@ -155,7 +156,18 @@ class Block:
             ignored=int((self.predictions_count & self.matched.candidates.ignored).sum()),
             unknown_annotated=int((self.annotations.triplet_class < 0).sum()),
             unknown_predicted=int((self.predictions.triplet_class < 0).sum()),
+            answers=self._answers(),
         )
+
+    def _answers(self) -> Answers | None:
+        """Count what of the answers of a detector without scores cannot be evaluated as it is."""
+        unread, sizes = self.predictions.unread, self.annotations.sizes
+        if unread is None:
+            return None
+        sizes = self.predictions.sizes if sizes is None else sizes
+        outside = 0 if sizes is None else int(self.predictions.outside(sizes).sum())
+        answers, triplets, names = unread.sum(axis=0).tolist()
+        return Answers(answers, triplets, names, outside)
 
     @cached_property
     def _classes_count(self) -> BoolArray:
@@ -205,18 +217,37 @@ class Block:
         )
         return rows, labelled
 
+    @cached_property
+    def _official(self) -> list[tuple[Match, BoolArray]]:
+        """The match of each benchmark, and (T,) the predictions that it ranks."""
+        matches, ranked = [self.matched], []
+        for benchmark in self.benchmarks:
+            official = match(self.annotations, self.predictions, benchmark, matches)
+            matches.append(official)
+            best = official.among_best(benchmark.top)
+            best &= counted_images(self.annotations, benchmark)[self.predictions.triplet_image]
+            ranked.append(best)
+        return list(zip(matches[1:], ranked, strict=True))
+
     def _verdicts(self) -> IntArray:
         """(T, benchmarks) verdicts, see :class:`~diaghoi.evaluation.ledger.Benchmark`."""
         shape = (len(self.predictions.triplet_pair), len(self.benchmarks))
         verdicts = np.full(shape, -1, dtype=np.int8)
-        matches = [self.matched]
-        for column, benchmark in enumerate(self.benchmarks):
-            official = match(self.annotations, self.predictions, benchmark, matches)
-            matches.append(official)
-            ranked = official.among_best(benchmark.top)
-            ranked &= counted_images(self.annotations, benchmark)[self.predictions.triplet_image]
+        for column, (official, ranked) in enumerate(self._official):
             verdicts[ranked, column] = official.found[ranked]
         return verdicts
+
+    def _claims(self) -> IntArray:
+        """Count the predictions that claim each annotated triplet: (A, 1 + benchmarks).
+
+        First those that the protocol counts, then those that each benchmark ranks.
+        """
+        claims = np.empty((len(self.annotations.triplet_pair), 1 + len(self.benchmarks)), np.int32)
+        counted = (self.matched, self.predictions_count & ~self.matched.candidates.ignored)
+        for column, (found, ranked) in enumerate((counted, *self._official)):
+            claimed = found.candidates.claimed[ranked]
+            claims[:, column] = np.bincount(claimed[claimed >= 0], minlength=len(claims))
+        return claims
 
     def _annotated(self) -> dict[str, Array]:
         """Say what became of the annotated triplets."""
@@ -235,6 +266,7 @@ class Block:
             "examined": examined[image],
             "attempted": marked(assigned[wrong], len(hoi)),
             "reachable": self._localised_by_triplets() | ~has_rows[image],
+            "claims": self._claims(),
         }
 
     def _localised_by_triplets(self) -> BoolArray:

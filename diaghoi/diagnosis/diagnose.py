@@ -14,6 +14,7 @@ from diaghoi.data.splits import check_protocol
 from diaghoi.diagnosis.benchmark import as_customary, benchmarks
 from diaghoi.diagnosis.blocks import examine
 from diaghoi.diagnosis.diagnosis import Diagnosis
+from diaghoi.diagnosis.unscored import as_one_rank
 from diaghoi.exceptions import InputError
 from diaghoi.formats.hico_det.image_labels import ImageLabels
 
@@ -111,8 +112,9 @@ def diagnose_images(
     """
     annotations, predictions, joined = join(annotations, predictions)
     cuts = [top for top in (protocol.top, predictions.top) if top is not None]
-    protocol = replace(protocol, top=min(cuts, default=None))
+    protocol = as_one_rank(replace(protocol, top=min(cuts, default=None)), predictions)
     wanted = [*benchmarks(predictions), *as_customary(also, predictions)]
+    wanted = [as_one_rank(each, predictions) for each in wanted]
     evidence = examine(annotations, predictions, protocol, wanted, progress)
     return Diagnosis(
         vocabulary=annotations.vocabulary,
@@ -133,5 +135,6 @@ def diagnose_images(
         negative_pairs=evidence.negatives,
         unknown_annotated=evidence.unknown_annotated,
         unknown_predicted=evidence.unknown_predicted,
+        answers=evidence.answers,
         reading_notes=tuple(dict.fromkeys(annotations.notes + predictions.notes)),
     )

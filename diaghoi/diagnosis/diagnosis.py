@@ -19,10 +19,13 @@ from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.diagnosis.benchmark import KnownObjects, official_figures
 from diaghoi.diagnosis.notes import class_notes, image_notes, no_interaction_notes, source_notes
 from diaghoi.diagnosis.tables import Columns, class_table, image_table
+from diaghoi.diagnosis.unscored import bounds
 from diaghoi.evaluation.actions import action_rankings
 from diaghoi.evaluation.average_precision import ClassScores, Evaluated, class_scores
+from diaghoi.evaluation.detections import detections
 from diaghoi.evaluation.errors import LABELS
 from diaghoi.evaluation.ledger import PART, Benchmark, Ledger
+from diaghoi.evaluation.listing import Answers
 from diaghoi.evaluation.means import Split, split_means
 from diaghoi.evaluation.negatives import Negatives, negative_scores
 from diaghoi.evaluation.pairs import ImagePairs, PairCounts, pair_scores
@@ -67,6 +70,8 @@ class Diagnosis:
         The predicted pairs with their scores.
     unknown_annotated, unknown_predicted : int
         Triplets whose object and verb form no HOI class; they are left out.
+    answers : Answers or None
+        For a detector without scores, what of its answers cannot be evaluated as it is.
     reading_notes : tuple of str
         From the readers.
     """
@@ -87,6 +92,7 @@ class Diagnosis:
     negative_pairs: Negatives
     unknown_annotated: int
     unknown_predicted: int
+    answers: Answers | None
     reading_notes: tuple[str, ...]
 
     def __repr__(self) -> str:
@@ -147,6 +153,7 @@ class Diagnosis:
             negative_pairs=Negatives.concatenate([p.negative_pairs for p in parts], images),
             unknown_annotated=sum(p.unknown_annotated for p in parts),
             unknown_predicted=sum(p.unknown_predicted for p in parts),
+            answers=Answers.sum(p.answers for p in parts),
             reading_notes=tuple(dict.fromkeys(note for p in parts for note in p.reading_notes)),
             annotated=np.concatenate([p.annotated for p in parts]),
             predicted=np.concatenate([p.predicted for p in parts]),
@@ -327,8 +334,58 @@ class Diagnosis:
             *no_interaction_notes(self.vocabulary, self.benchmark),
         )
 
+    def detections(self, threshold: float | None = None) -> dict[str, Any]:
+        """Precision, recall and F1 of the predictions with at least some score.
+
+        Parameters
+        ----------
+        threshold : float, optional
+            The lowest score; by default all predictions count, as for detectors without scores.
+
+        Returns
+        -------
+        dict
+            ``threshold``; ``full`` and every other split with ``precision``, ``recall``, ``f1``,
+            ``predicted``, ``true_positive`` and ``annotated``; ``classes``: the same by the name of
+            each class that is annotated or predicted. What a detector without scores lists outside
+            the classes of the data set is wrong, too, and counts in ``full``.
+        """
+        counted = detections(self.ledger, threshold)
+        outside = 0
+        if self.answers is not None:
+            listed = self.answers.unreadable_triplets + self.answers.unknown_names
+            outside = listed + self.unknown_predicted
+        known = self.splits["full"] & (counted.predicted + counted.annotated > 0)
+        return {
+            "threshold": threshold,
+            **{
+                split: counted.figures(members, outside if split == "full" else 0)
+                for split, members in self.splits.items()
+            },
+            "classes": {
+                self.vocabulary.class_name(hoi): counted.figures(hoi)
+                for hoi in np.flatnonzero(known).tolist()
+            },
+        }
+
     def to_dict(self) -> dict[str, Any]:
-        """All figures as plain Python values: the JSON of ``diaghoi report --json``."""
+        """All figures as plain Python values: the JSON of ``diaghoi report --json``.
+
+        That of a detector without scores also has ``detections`` and ``unscored``: what of its
+        answers cannot be evaluated as it is, and bounds of mAP.
+        """
+        figures = self._figures()
+        if self.answers is not None:
+            figures["detections"] = self.detections()
+            figures["unscored"] = {
+                "answers": self.answers._asdict(),
+                "bounds": bounds(
+                    self.vocabulary, self.protocol, self.ledger, self.benchmark, self.known_objects
+                ),
+            }
+        return figures
+
+    def _figures(self) -> dict[str, Any]:
         return {
             "diaghoi": __version__,
             "dataset": self.vocabulary.name,

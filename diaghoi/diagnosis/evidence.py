@@ -15,6 +15,7 @@ from diaghoi.data.arrays.scratch import Scratch, StoredArray, release
 from diaghoi.data.arrays.types import Array, BoolArray, IntArray
 from diaghoi.data.protocol import Protocol
 from diaghoi.evaluation.ledger import Benchmark, Ledger
+from diaghoi.evaluation.listing import Answers
 from diaghoi.evaluation.negatives import Negatives
 from diaghoi.evaluation.pairs import COUNTED, ImagePairs
 
@@ -46,6 +47,8 @@ class Evidence:
         The predicted pairs.
     unknown_annotated, unknown_predicted : int
         Triplets whose object and verb form no HOI class.
+    answers : Answers or None
+        What of the answers of a detector without scores cannot be evaluated as it is.
     """
 
     benchmark: Benchmark
@@ -56,6 +59,7 @@ class Evidence:
     negatives: Negatives
     unknown_annotated: int
     unknown_predicted: int
+    answers: Answers | None
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -94,11 +98,11 @@ class BlockEvidence:
         :class:`~diaghoi.evaluation.ledger.Ledger`).
     annotations : dict of (A,) array or StoredArray
         Annotated triplets: ``class``, ``image``, ``counts``, ``examined``, ``attempted``,
-        ``reachable``.
+        ``reachable``, ``claims`` (of the protocol, then of each benchmark).
     negatives : dict of (P,) array or StoredArray
         The predicted pairs: ``score``, ``negative``, ``image`` (see
         :class:`~diaghoi.evaluation.negatives.Negatives`).
-    ignored, unknown_annotated, unknown_predicted : int
+    ignored, unknown_annotated, unknown_predicted, answers
         As those of the evidence.
     """
 
@@ -111,6 +115,7 @@ class BlockEvidence:
     ignored: int
     unknown_annotated: int
     unknown_predicted: int
+    answers: Answers | None
 
     def kept(self, scratch: Scratch) -> BlockEvidence:
         """Put the rows away."""
@@ -161,6 +166,7 @@ def collected(
         negatives=Negatives(**_joined([block.negatives for block in blocks], scratch)),
         unknown_annotated=sum(block.unknown_annotated for block in blocks),
         unknown_predicted=sum(block.unknown_predicted for block in blocks),
+        answers=Answers.sum([block.answers for block in blocks]),
     )
 
 
@@ -191,6 +197,7 @@ def _ranked(
             annotation_examined=annotated["examined"][counts],
             annotation_attempted=annotated["attempted"][counts],
             annotation_reachable=annotated["reachable"][counts],
+            annotation_claims=annotated["claims"][counts, 0],
         ),
         Benchmark(
             classes=classes,
@@ -198,6 +205,7 @@ def _ranked(
             **{f"row_{name}": values for name, values in benchmark.items()},
             annotation_class=annotated["class"][of_class],
             annotation_image=annotated["image"][of_class],
+            annotation_claims=annotated["claims"][of_class, 1:],
         ),
     )
 

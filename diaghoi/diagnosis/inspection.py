@@ -18,8 +18,6 @@ from diaghoi.diagnosis.plausibility import (
 )
 from diaghoi.exceptions import InputError, some_of
 
-# Boxes may reach over the edge of the image by this much (pixels) before it is called outside.
-EDGE = 1.0
 # What the number of pairs is called where a file does not list them.
 PAIRS_OF_TRIPLETS = "pairs of the triplets"
 # Images whose boxes are compared with the annotated ones; more say the same, in much more memory.
@@ -77,7 +75,7 @@ def _facts(scenes: Scenes) -> dict[str, Any]:
         facts["triplets"] = len(scenes.triplet_pair)
         facts["HOI classes"] = len(np.unique(scenes.triplet_class[scenes.triplet_class >= 0]))
     for name, score in (
-        ("triplet score", scenes.triplet_score),
+        ("triplet score", scenes.triplet_score if scenes.ranked else None),
         ("action score", scenes.triplet_action_score),
         ("pair score", None if scenes.pair_score is None else scenes.pair_score[scenes.listed]),
     ):
@@ -99,13 +97,11 @@ def _box_warnings(scenes: Scenes) -> list[str]:
 
 
 def _outside(scenes: Scenes, sizes: IntArray) -> list[str]:
-    size = sizes[scenes.box_image]
-    beyond = (scenes.box_xyxy[:, 2:] > size + EDGE).any(axis=1)
-    outside = (size[:, 0] > 0) & (beyond | (scenes.box_xyxy[:, :2] < -EDGE).any(axis=1))
+    outside = scenes.outside(sizes)
     if not outside.any():
         return []
     first = int(np.argmax(outside))
-    width, height = size[first].tolist()
+    width, height = sizes[scenes.box_image[first]].tolist()
     box = ", ".join(f"{value:g}" for value in scenes.box_xyxy[first].round(1).tolist())
     return [
         f"{int(outside.sum())} of {len(outside)} boxes reach outside their image, the first is "
@@ -157,8 +153,12 @@ def _score_warnings(scenes: Scenes) -> list[str]:
                 f"{score[outside][0]:g}; ranking works, negatives and calibration do not"
             )
     warnings += constant_score_warnings(scenes)
-    if scenes.triplet_score is not None and scenes.triplet_action_score is None:
+    if scenes.ranked and scenes.triplet_action_score is None:
         warnings.append("no action scores: negatives and actions will be undefined")
+    if scenes.unread is not None:
+        warnings.append(
+            "no scores: mAP is known up to bounds; negatives and actions will be undefined"
+        )
     return warnings
 
 

@@ -75,7 +75,9 @@ def one_based_warnings(scenes: Scenes) -> list[str]:
 
 
 def constant_score_warnings(scenes: Scenes) -> list[str]:
-    """Warn where all triplets have the same score."""
+    """Warn where all triplets of a detector with scores have the same one."""
+    if not scenes.ranked:
+        return []
     columns = (("triplet", scenes.triplet_score), ("action", scenes.triplet_action_score))
     return [
         f"all {name} scores are {score[0]:g}: nothing can be ranked"

@@ -32,6 +32,21 @@ class Evaluated(NamedTuple):
     annotation_class: IntArray
     annotation_image: IntArray
 
+    def ranked_by(self, protocol: Protocol) -> Evaluated:
+        """Rank the predictions of each class as a protocol does.
+
+        Where all share one rank the false ones come first: the precision at the last true positive
+        is then that of all, and its envelope is what every true positive counts.
+        """
+        if protocol.ranking == "by score":
+            return self
+        order = np.lexsort((self.row_true, self.row_class))
+        return self._replace(
+            row_class=self.row_class[order],
+            row_true=self.row_true[order],
+            row_image=self.row_image[order],
+        )
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ClassScores:
@@ -66,6 +81,7 @@ class ClassScores:
 def class_scores(evaluated: Evaluated, classes: int, protocol: Protocol) -> ClassScores:
     """Average precision and max recall of each class as a protocol takes them."""
     positives = np.bincount(evaluated.annotation_class, minlength=classes)
+    evaluated = evaluated.ranked_by(protocol)
     return average_precision(
         evaluated.row_class,
         evaluated.row_true,

@@ -154,10 +154,13 @@ class Benchmark(Ranked):
         The protocols of the benchmark, then others whose mAP is wanted.
     row_verdict : (R, protocols) int8 array
         1 for a true positive, 0 for a false one, -1 where the protocol does not rank the row.
+    annotation_claims : (A, protocols) int array
+        How many of the predictions that the protocol ranks claim the annotated triplet.
     """
 
     protocols: tuple[Protocol, ...]
     row_verdict: IntArray
+    annotation_claims: IntArray
 
     def evaluated(
         self,
@@ -215,6 +218,8 @@ class Ledger(Ranked):
         Whether a wrong prediction is assigned to it, be it one that counts or not.
     annotation_reachable : (A,) bool array
         Whether the pair of some predicted triplet localises its pair, or its image has none.
+    annotation_claims : (A,) int array
+        How many of the predictions claim it.
     """
 
     row_input: IntArray
@@ -226,6 +231,7 @@ class Ledger(Ranked):
     annotation_examined: BoolArray
     annotation_attempted: BoolArray
     annotation_reachable: BoolArray
+    annotation_claims: IntArray
 
     @cached_property
     def true(self) -> BoolArray:

@@ -24,7 +24,7 @@ import numpy as np
 
 from diaghoi.data.arrays.scratch import StoredArray
 from diaghoi.data.arrays.types import Array
-from diaghoi.data.scenes import COLUMNS, Scenes, SceneSource
+from diaghoi.data.scenes import COLUMNS, UNREAD, Scenes, SceneSource
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.exceptions import InputError
 from diaghoi.formats.base import Format, Kind, Options
@@ -39,6 +39,7 @@ VERSION = 1
 _HEADER = ("diaghoi_format", "vocabulary", "notes", "top")
 _OPTIONAL = (
     "sizes",
+    "unread",
     "box_ignored",
     "box_score",
     "pair_score",
@@ -151,7 +152,7 @@ def _check_shapes(file: str, columns: dict[str, StoredArray]) -> None:
     """Check type and shape of every column."""
     for key, column in columns.items():
         table = key.split("_")[0]
-        width = {"box_xyxy": (4,), "sizes": (2,)}.get(key, ())
+        width = {"box_xyxy": (4,), "sizes": (2,), "unread": (len(UNREAD),)}.get(key, ())
         # A column without dimensions counts as empty here; the check of its own shape refuses it,
         # and comes before that of the columns that depend on it.
         length = (*columns[_TABLES.get(table, "names")].shape, 0)[0]

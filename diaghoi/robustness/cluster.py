@@ -72,7 +72,8 @@ class DaskEngine:
             self._cluster = library.LocalCluster(
                 n_workers=workers,
                 threads_per_worker=1,
-                dashboard_address=None,
+                # Any free port: the usual one may be another cluster's.
+                dashboard_address="127.0.0.1:0",
                 silence_logs=logging.CRITICAL,
             )
         try:

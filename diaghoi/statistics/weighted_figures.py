@@ -56,10 +56,11 @@ class MeanPrecisions:
         oracles: Iterable[str] = tuple(ORACLES),
     ) -> MeanPrecisions:
         """Prepare a ledger of some images, and what some of the oracles make of it."""
-        classes = ledger.classes
-        rankings = {"": WeightedRanking.of(ledger.evaluated, classes, images)}
-        for name in oracles:
-            rankings[name] = WeightedRanking.of(ORACLES[name](ledger).evaluated, classes, images)
+        rankings = {}
+        for name in ("", *oracles):
+            repaired = ORACLES[name](ledger) if name else ledger
+            ranked = repaired.evaluated.ranked_by(protocol)
+            rankings[name] = WeightedRanking.of(ranked, ledger.classes, images)
         return cls(rankings=rankings, protocol=protocol, splits=splits)
 
     def figures(self, weights: IntArray) -> Figures:
@@ -134,13 +135,14 @@ class Resampler:
         return cls(
             means=MeanPrecisions.of(ledger, images, diagnosis.protocol, diagnosis.splits),
             official=tuple(
-                (each, WeightedRanking.of(each.of(diagnosis.benchmark), ledger.classes, images))
+                (each, WeightedRanking.of(ranked, ledger.classes, images))
                 for each in settings(
                     diagnosis.vocabulary,
                     diagnosis.benchmark,
                     diagnosis.protocol.groups,
                     diagnosis.known_objects,
                 )
+                for ranked in (each.of(diagnosis.benchmark).ranked_by(each.protocol),)
             ),
             errors=np.column_stack([errors, missed]),
             annotated=np.bincount(counted, minlength=images),

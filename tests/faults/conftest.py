@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -14,6 +15,12 @@ from support.robustness import CORRUPTIONS, write_study
 
 from diaghoi import simulate
 from diaghoi.formats import write, write_pair_lists, write_triplet_lists
+
+
+@pytest.fixture(scope="session", autouse=True)
+def interrupts() -> None:
+    """Let Ctrl-C reach the jobs, also where the tests run in the background, which ignores it."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")

@@ -38,6 +38,7 @@ def ledger(rows: list[tuple[int, str, float, int]], annotations: list[int]) -> L
             np.arange(count), [row[3] for row in rows if row[1] != "true_positive"]
         ),
         annotation_reachable=np.ones(count, dtype=bool),
+        annotation_claims=np.zeros(count, dtype=int),
     )
 
 

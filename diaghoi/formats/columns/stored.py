@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from diaghoi.data.arrays.scratch import StoredArray
 from diaghoi.data.arrays.types import IntArray, StrArray
-from diaghoi.data.scenes import Scenes
+from diaghoi.data.scenes import OF_IMAGES, Scenes
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.formats.columns.checks import Rows, check_boxes, check_range, check_scores
 from diaghoi.formats.columns.numbering import check_numbers
@@ -75,6 +75,11 @@ class StoredScenes:
         """Whether these are predictions."""
         return "triplet_score" in self.columns
 
+    @property
+    def ranked(self) -> bool:
+        """Whether these are the predictions of a detector with scores."""
+        return self.scored and "unread" not in self.columns
+
     @cached_property
     def bounds(self) -> dict[str, IntArray]:
         """(N + 1,) first row of each image in the tables "box", "pair" and "triplet".
@@ -104,17 +109,20 @@ class StoredScenes:
         """
         ends = np.minimum([first, stop], len(self))
         rows = {table: bounds[ends].tolist() for table, bounds in self.bounds.items()}
-        inside = {name: rows[name.split("_")[0]] for name in self.columns if name != "sizes"}
-        inside["sizes"] = np.minimum(ends, self.stored).tolist()
+        of_images = np.minimum(ends, self.stored).tolist()
+        inside = {
+            name: of_images if name in OF_IMAGES else rows[name.split("_")[0]]
+            for name in self.columns
+        }
         # ``bounds`` already gives the rows of each image, so box_image need not be read.
         read: dict[str, Any] = {
             name: column.rows(*inside[name])
             for name, column in self.columns.items()
             if name != "box_image"
         }
-        if "sizes" in read:
-            missing = int(ends[1] - ends[0]) - len(read["sizes"])
-            read["sizes"] = np.pad(read["sizes"], ((0, missing), (0, 0)))
+        for name in read.keys() & set(OF_IMAGES):
+            missing = int(ends[1] - ends[0]) - len(read[name])
+            read[name] = np.pad(read[name], ((0, missing), (0, 0)))
         # V-COCO has a row for every class of every pair, 16 million in the test set: these columns
         # keep their small types.
         lean = () if self.vocabulary.agents is None else ("triplet_pair", "triplet_verb")

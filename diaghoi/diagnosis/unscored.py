@@ -1,0 +1,64 @@
+"""Detectors without scores, such as language models: bounds of their mAP."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from diaghoi.data.arrays.types import BoolArray, IntArray
+from diaghoi.data.protocol import Protocol
+from diaghoi.data.scenes import SceneSource
+from diaghoi.data.splits import split_classes
+from diaghoi.data.vocabulary import Vocabulary
+from diaghoi.diagnosis.benchmark import settings
+from diaghoi.evaluation.average_precision import Evaluated, class_scores
+from diaghoi.evaluation.ledger import Benchmark, Ledger
+from diaghoi.evaluation.listing import best_ranking, worst_ranking
+from diaghoi.evaluation.means import Split, split_means
+
+
+def as_one_rank(protocol: Protocol, predictions: SceneSource) -> Protocol:
+    """Give the predictions of a class one rank where they have no scores."""
+    return protocol if predictions.ranked else replace(protocol, ranking="as one")
+
+
+def bounds(
+    vocabulary: Vocabulary,
+    protocol: Protocol,
+    ledger: Ledger,
+    benchmark: Benchmark,
+    known_objects: BoolArray,
+) -> dict[str, dict[str, Split | None]]:
+    """Give the highest and the lowest mAP over all ways to score what a detector lists.
+
+    The parameters are those of :class:`~diaghoi.diagnosis.diagnosis.Diagnosis`, of a detector
+    without scores.
+
+    Returns
+    -------
+    dict
+        ``protocol``, and the settings of the benchmark in which all images count: ``default``, or
+        those of V-COCO. Each has ``best`` and ``worst`` with the splits; None under a protocol by
+        which the scores decide what a prediction claims.
+    """
+    splits = split_classes(protocol, vocabulary)
+    found = {"protocol": _both(ledger.evaluated, ledger.annotation_claims, protocol, splits)}
+    for setting in settings(vocabulary, benchmark, protocol.groups, known_objects):
+        if setting.name != "known_object":
+            claims = benchmark.annotation_claims[:, benchmark.protocols.index(setting.protocol)]
+            evaluated = setting.of(benchmark)
+            found[setting.name] = _both(evaluated, claims, setting.protocol, setting.splits)
+    return found
+
+
+def _both(
+    evaluated: Evaluated, claims: IntArray, protocol: Protocol, splits: dict[str, BoolArray]
+) -> dict[str, Split | None]:
+    if protocol.claim != "best":
+        return dict.fromkeys(("best", "worst"))
+    protocol = replace(protocol, ranking="by score")
+    classes = len(next(iter(splits.values())))
+    rankings = {"best": best_ranking(evaluated), "worst": worst_ranking(evaluated, claims)}
+    return {
+        name: split_means(class_scores(ranked, classes, protocol), protocol, splits)[0]
+        for name, ranked in rankings.items()
+    }
