@@ -66,8 +66,10 @@ def error_shares_table(diagnosis: Diagnosis) -> ErrorShares:
     Raises
     ------
     NotApplicable
-        If there is no prediction.
+        If there is no prediction, or the detector gives no scores.
     """
+    if diagnosis.answers is not None:
+        raise NotApplicable("the predictions have no scores")
     ledger = diagnosis.ledger
     rows = len(ledger.row_label)
     if not rows:

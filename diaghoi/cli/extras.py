@@ -34,6 +34,8 @@ class Extras:
         Resamples of the bootstrap; None for no intervals.
     confidence, interval, seed
         Of the bootstrap.
+    score_threshold : float or None
+        Score from which on predictions count in precision, recall and F1.
     attribution, causes, calibration, rosetta : bool
         Whether each is asked for.
     """
@@ -44,6 +46,7 @@ class Extras:
     confidence: float
     interval: str
     seed: int
+    score_threshold: float | None
     attribution: bool
     causes: bool
     calibration: bool
@@ -69,6 +72,8 @@ class Extras:
             check_overlap("--pair-nms", iou)
         for score in self.thresholds:
             check_threshold("--detection-threshold", score)
+        if self.score_threshold is not None:
+            check_threshold("--score-threshold", self.score_threshold)
 
     def families(self, vocabulary: Vocabulary) -> tuple[Protocol, ...]:
         """List the protocols whose mAP is wanted beside those of the diagnosis.
@@ -100,6 +105,8 @@ class Extras:
             result["variants"] = self._variants(diagnosis, read.scenes, image_labels, bar)
             for variant in result["variants"].values():
                 result["notes"] += variant["notes"]
+        if self.score_threshold is not None:
+            result["detections"] = self._detections(diagnosis, self.score_threshold)
         if self.rosetta:
             bar.start("other evaluators")
             result["rosetta"] = rosetta.figures(diagnosis)
@@ -134,6 +141,17 @@ class Extras:
                 method=cast(Method, self.interval),
                 progress=bar.advance,
             ).to_dict()
+
+    def _detections(self, diagnosis: Diagnosis, threshold: float) -> dict[str, Any]:
+        if diagnosis.answers is not None:
+            raise InputError(
+                "--score-threshold: the detector gives no scores, and the report has precision, "
+                "recall and F1 of all that it lists; leave it out"
+            )
+        found, best = diagnosis.detections(threshold), diagnosis.best_threshold
+        if best is not None:
+            found["best"] = {"threshold": best} | diagnosis.detections(best)["full"]
+        return found
 
     def _variants(
         self,

@@ -147,6 +147,14 @@ Calibration = Annotated[
         rich_help_panel=options.EXTRAS,
     ),
 ]
+ScoreThreshold = Annotated[
+    float | None,
+    typer.Option(
+        metavar="SCORE",
+        help="Give precision, recall and F1 of predictions with at least this score.",
+        rich_help_panel=options.EXTRAS,
+    ),
+]
 Rosetta = Annotated[
     bool,
     typer.Option(
@@ -188,6 +196,7 @@ def report(
     sort: Sort = None,
     pair_nms: PairNms = None,
     detection_threshold: Threshold = None,
+    score_threshold: ScoreThreshold = None,
     bootstrap: options.Bootstrap = None,
     confidence: options.Confidence = 0.95,
     interval: Interval = "centred",
@@ -230,6 +239,7 @@ def report(
     extras = Extras(
         pair_nms=tuple(pair_nms or ()),
         thresholds=tuple(detection_threshold or ()),
+        score_threshold=score_threshold,
         resamples=bootstrap,
         confidence=confidence,
         interval=interval,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from diaghoi.comparison.results import Result, figure, notes_of, only_interactions, part, text
-from diaghoi.data.protocol import AS_GIVEN, CUT, SEPARATOR, choices_of
+from diaghoi.data.protocol import AS_GIVEN, BY_SCORE, CUT, RANKING, SEPARATOR, choices_of
 from diaghoi.exceptions import InputError
 
 
@@ -26,8 +26,9 @@ def check_comparable(results: Sequence[Result]) -> tuple[str, ...]:
     Raises
     ------
     InputError
-        Where data sets or protocols differ; the message says in what. Only how many triplets of an
-        image are taken may differ, because dense arrays are always cut and lists are not.
+        Where data sets or protocols differ; the message says in what. Only what the detector
+        decides may differ: how many triplets of an image are taken, because dense arrays are always
+        cut and lists are not, and whether scores rank them.
     """
     first = results[0]
     for other in results[1:]:
@@ -47,7 +48,8 @@ def check_comparable(results: Sequence[Result]) -> tuple[str, ...]:
     asked: dict[str, Callable[[Result], str]] = {
         "images": lambda result: _number(result, "images"),
         "annotated triplets": lambda result: _number(result, "annotated_triplets"),
-        "triplets of an image": _cut,
+        "triplets of an image": lambda result: _choice(result, CUT, AS_GIVEN),
+        RANKING: lambda result: _choice(result, RANKING, BY_SCORE),
         "images of Known Object": _known_object,
         "classes of the official means": lambda result: (
             "interactions" if only_interactions(result) else "all"
@@ -70,9 +72,10 @@ def shared_notes(results: Sequence[Result]) -> tuple[str, ...]:
 
 
 def _choices(result: Result) -> list[str]:
-    """List the name and the choices of a protocol, without those of the format of the file."""
+    """List the name and the choices of a protocol, without those that the detector decides."""
     choices = choices_of(text(result, "protocol", "signature"))
-    choices.pop(CUT, None)
+    for decided in (CUT, RANKING):
+        choices.pop(decided, None)
     name = f"protocol {text(result, 'protocol', 'name')}"
     return [name, *(f"{key}: {value}" if value else key for key, value in choices.items())]
 
@@ -87,8 +90,8 @@ def _number(result: Result, key: str) -> str:
     return "unknown" if number is None else f"{number:,}"
 
 
-def _cut(result: Result) -> str:
-    return choices_of(text(result, "protocol", "signature")).get(CUT, AS_GIVEN)
+def _choice(result: Result, choice: str, usual: str) -> str:
+    return choices_of(text(result, "protocol", "signature")).get(choice, usual)
 
 
 def _known_object(result: Result) -> str:

@@ -38,6 +38,8 @@ SEPARATOR = " | "
 """What stands between the choices of a signature."""
 CUT, AS_GIVEN = "triplets", "as given"
 """The choice on which the format of a file decides, and what it is for files that are not cut."""
+RANKING, BY_SCORE, AS_ONE = "predictions of a class", "ranked by score", "all of one rank"
+"""The choice that detectors without scores decide, and its values."""
 GROUPS, LEVELS, PAIR_RECALL = "groups", "recall levels", "pair recall"
 
 # Keys of results, beside which the names of groups are keys too.
@@ -179,7 +181,7 @@ class Protocol:
             choices["rare"] = f"< 10 {self.rare} instances"
         choices[CUT] = AS_GIVEN if self.top is None else f"top {self.top} an image"
         if self.ranking == "as one":
-            choices["predictions of a class"] = "all of one rank"
+            choices[RANKING] = AS_ONE
         if self.top_of_class:
             choices[f"AP by the best {self.top_of_class} of a class"] = ""
         choices["images without predictions"] = self.images_without_predictions

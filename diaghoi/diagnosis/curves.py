@@ -92,11 +92,15 @@ def class_curve(ledger: Ledger, hoi: int, protocol: Protocol) -> Curve:
     hoi : int
         The class, counted from zero.
     protocol : Protocol
-        How many of the best rows of a class count (``top_of_class``).
+        How many of the best rows of a class count (``top_of_class``), and whether scores rank
+        them.
     """
     bounds = np.array([hoi, hoi + 1], dtype=ledger.row_class.dtype)
     first, stop = np.searchsorted(ledger.row_class, bounds).tolist()
-    true = ledger.true[first:stop][: protocol.top_of_class]
+    true = ledger.true[first:stop]
+    if protocol.ranking == "as one":
+        true = np.sort(true)  # false rows first, see Evaluated.ranked_by
+    true = true[: protocol.top_of_class]
     return precision_recall(true, int(ledger.positives[hoi]))
 
 

@@ -17,12 +17,18 @@ from diaghoi.data.protocol import Protocol
 from diaghoi.data.splits import split_classes
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.diagnosis.benchmark import KnownObjects, official_figures
-from diaghoi.diagnosis.notes import class_notes, image_notes, no_interaction_notes, source_notes
+from diaghoi.diagnosis.notes import (
+    answer_notes,
+    class_notes,
+    image_notes,
+    no_interaction_notes,
+    source_notes,
+)
 from diaghoi.diagnosis.tables import Columns, class_table, image_table
 from diaghoi.diagnosis.unscored import bounds
 from diaghoi.evaluation.actions import action_rankings
 from diaghoi.evaluation.average_precision import ClassScores, Evaluated, class_scores
-from diaghoi.evaluation.detections import detections
+from diaghoi.evaluation.detections import best_threshold, detections
 from diaghoi.evaluation.errors import LABELS
 from diaghoi.evaluation.ledger import PART, Benchmark, Ledger
 from diaghoi.evaluation.listing import Answers
@@ -328,11 +334,20 @@ class Diagnosis:
         }
         return (
             *self.reading_notes,
+            *answer_notes(self.answers, len(self.names)),
             *image_notes(self.names, self.annotated, self.predicted, self.protocol),
             *class_notes(self.vocabulary, unknown),
             *source_notes(self.pair_source, scored),
             *no_interaction_notes(self.vocabulary, self.benchmark),
         )
+
+    @property
+    def best_threshold(self) -> float | None:
+        """The score from which on F1 is highest; None where there is no true positive.
+
+        That of all classes together, as ``full`` of :meth:`detections`.
+        """
+        return best_threshold(self.ledger)
 
     def detections(self, threshold: float | None = None) -> dict[str, Any]:
         """Precision, recall and F1 of the predictions with at least some score.

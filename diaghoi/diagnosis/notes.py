@@ -10,6 +10,7 @@ from diaghoi.data.arrays.types import BoolArray, StrArray
 from diaghoi.data.protocol import Protocol
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.evaluation.ledger import Benchmark
+from diaghoi.evaluation.listing import Answers
 from diaghoi.exceptions import some_of
 
 ONLY_INTERACTIONS = "the annotations contain no triplets of `no_interaction`"
@@ -58,6 +59,41 @@ def class_notes(vocabulary: Vocabulary, unknown: Mapping[str, int]) -> list[str]
         for side, number in unknown.items()
         if number
     ]
+
+
+def answer_notes(answers: Answers | None, images: int) -> list[str]:
+    """Say how a detector without scores is evaluated, and what it answered besides.
+
+    Parameters
+    ----------
+    answers : Answers or None
+        None for a detector with scores.
+    images : int
+        Number of images.
+    """
+    if answers is None:
+        return []
+    notes = [
+        "the detector gives no scores: all its predictions of a class share one rank in mAP and "
+        "in what errors cost"
+    ]
+    listed = answers.unreadable_triplets, answers.unknown_names
+    if answers.unreadable:
+        notes.append(
+            f"{answers.unreadable} of {images} answers could not be read: what is annotated in "
+            "these images is missed"
+        )
+    if any(listed):
+        notes.append(
+            f"{listed[0]} triplets could not be read and {listed[1]} have names outside the data "
+            "set: they are in no class, and wrong in precision and F1 of all classes"
+        )
+    if answers.boxes_outside:
+        notes.append(
+            f"{answers.boxes_outside} predicted boxes reach outside their image; they are compared "
+            "as they are"
+        )
+    return notes
 
 
 def source_notes(pair_source: str, scored: Mapping[str, bool]) -> list[str]:

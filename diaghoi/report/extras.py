@@ -11,6 +11,7 @@ from typing import Any
 from diaghoi.cases.causes import CAUSES
 from diaghoi.data.table import UNDEFINED, Row, Table, Unit, percent, shown, text_row, text_table
 from diaghoi.diagnosis.rosetta import FAMILIES, differences
+from diaghoi.exceptions import number_of
 from diaghoi.oracles import ERRORS, ORACLES
 
 Result = Mapping[str, Any]
@@ -33,6 +34,10 @@ def extra_tables(result: Result, titles: Mapping[str, str]) -> Iterator[Table]:
     titles : mapping
         Title of each split that the report shows, by its key.
     """
+    if "detections" in result:
+        yield _detections(result["detections"], titles)
+    if "unscored" in result:
+        yield _bounds(result, titles)
     if "variants" in result:
         yield _variants(result)
     if "rosetta" in result:
@@ -45,6 +50,55 @@ def extra_tables(result: Result, titles: Mapping[str, str]) -> Iterator[Table]:
         yield _causes(result, titles)
     if "calibration" in result:
         yield _calibration(result)
+
+
+def _detections(found: Result, titles: Mapping[str, str]) -> Table:
+    """Show precision, recall and F1 of the predictions with at least some score."""
+    full, threshold, best = found["full"], found["threshold"], found.get("best")
+    names = {"precision": "Precision", "recall": "Recall", "f1": "F1"}
+    least = "" if threshold is None else f" with a score of at least {threshold:g}"
+    caption = (
+        f"{number_of('true positive', full['true_positive'])} among "
+        f"{number_of('prediction', full['predicted'])}{least}; {full['annotated']:,} annotated."
+    )
+    if best is not None:
+        caption += (
+            f"\nHighest F1, Full: {percent(best['f1'])} from a score of {best['threshold']:.4g} on "
+            f"(precision {percent(best['precision'])}, recall {percent(best['recall'])})."
+        )
+    return text_table(
+        "Triplets right in both boxes, %",
+        list(titles.values()),
+        [
+            text_row(title, *(percent(found.get(split, {}).get(key)) for split in titles))
+            for key, title in names.items()
+        ],
+        caption=caption,
+        widths=[9] * len(titles),
+    )
+
+
+def _bounds(result: Result, titles: Mapping[str, str]) -> Table:
+    """Show between what mAP lies over all ways to score the predictions."""
+    rows = []
+    for setting, found in result["unscored"]["bounds"].items():
+        name = result["protocol"]["name"] if setting == "protocol" else setting.replace("_", " ")
+        start = "Protocol" if setting == "protocol" else "Official,"
+        for key in ("worst", "best"):
+            scores = found[key] or {}
+            if setting.startswith(("agent", "scenario")):
+                scores = {"full": scores.get("ap")}
+            cells = (percent(scores.get(split)) for split in titles)
+            rows.append(text_row(f"{start} {name}: {key}", *cells))
+    return text_table(
+        "Bounds of mAP without scores, %",
+        list(titles.values()),
+        rows,
+        caption="Over all ways to rank the predictions. In the other tables all predictions of a "
+        "class share one rank, which can be lower than the worst: duplicates then stand beside the "
+        "true positive, behind which any scores would rank them.",
+        widths=[9] * len(titles),
+    )
 
 
 def _variants(result: Result) -> Table:

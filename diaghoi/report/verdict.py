@@ -34,7 +34,7 @@ def verdict(result: Mapping[str, Any]) -> str:
     before = result["map"]["full"]
     if before is None:
         return "mAP is undefined: no class of the protocol is annotated."
-    start = f"mAP {100 * before:.2f}."
+    start = f"mAP {100 * before:.2f}{_in_any_ranking(result)}."
     if result["counts"]["predicted_triplets"] == 0:
         return f"{start} There are no predictions of these classes: everything is missed."
     gains = {
@@ -46,6 +46,15 @@ def verdict(result: Mapping[str, Any]) -> str:
     if worst is None or round(100 * gains[worst], 2) <= 0:
         return f"{start} Repairing one kind of error alone would add nothing."
     return f"{start} {_words(worst)} cost most: repaired, they would add {100 * gains[worst]:.2f}."
+
+
+def _in_any_ranking(result: Mapping[str, Any]) -> str:
+    """Say what mAP the predictions of a detector without scores would have in any ranking."""
+    bounds = result.get("unscored", {}).get("bounds", {}).get("protocol", {})
+    if bounds.get("worst") is None:
+        return ""
+    low, high = (100 * bounds[key]["full"] for key in ("worst", "best"))
+    return f" with all predictions of a class in one rank, {low:.2f} to {high:.2f} in any ranking"
 
 
 def _words(name: str) -> str:

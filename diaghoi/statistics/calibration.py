@@ -199,7 +199,7 @@ def measure_calibration(
     -------
     Calibration
         Without figures, and with a note that says why, where a score lies outside [0, 1] and so is
-        not a probability, or nothing is predicted.
+        not a probability, there are no scores, or nothing is predicted.
 
     Raises
     ------
@@ -210,7 +210,7 @@ def measure_calibration(
         raise InputError(f"bins {bins}: give a number from 1 to {MOST_BINS}, usually 15")
     ledger, vocabulary = diagnosis.ledger, diagnosis.vocabulary
     score, label = ledger.row_score, ledger.row_label.astype(np.int64)
-    note = _note(score)
+    note = _note(score) if diagnosis.answers is None else "calibration: there are no scores"
     if note:
         nothing = np.zeros((0, len(LABELS)))
         return Calibration(

@@ -250,6 +250,12 @@ def _check_pair(first: Diagnosis, second: Diagnosis, split: str) -> int:
             f"{first.vocabulary.name} and {second.vocabulary.name}: detectors on different data "
             "sets cannot be compared"
         )
+    if (first.answers is None) != (second.answers is None):
+        without = first if second.answers is None else second
+        raise InputError(
+            f"{without.label or 'one of the detectors'} gives no scores, so that its predictions "
+            "cannot be exchanged with ranked ones; compare the two without a test"
+        )
     if first.protocol != second.protocol:
         raise InputError(
             f"the detectors were diagnosed under different protocols, {first.protocol.name} "

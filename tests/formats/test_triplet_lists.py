@@ -207,7 +207,8 @@ def test_round_trip(tmp_path_factory, images):
     folder = tmp_path_factory.mktemp("trip")
     path, out = folder / "in.pkl", folder / "out.pkl"
     path.write_bytes(pickle.dumps(images))
-    scenes = read_predictions(path)
+    # Verbs at random may look as if they were counted from one.
+    scenes = read_predictions(path, verbs=0, objects="coco80", boxes="xyxy")
     write_triplet_lists(out, scenes)
     written = pickle.loads(out.read_bytes())
     if not any(image["hoi_prediction"] for image in images):  # then no row has an action score

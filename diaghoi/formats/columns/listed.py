@@ -12,7 +12,7 @@ import numpy as np
 
 from diaghoi.data.arrays.distinct import distinct
 from diaghoi.data.arrays.types import FloatArray, IntArray
-from diaghoi.data.scenes import Scenes
+from diaghoi.data.scenes import UNREAD, Scenes
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.formats.base import Options
 from diaghoi.formats.columns.checks import Rows, check_boxes, check_range, check_scores
@@ -46,7 +46,8 @@ class ListLayout:
     verb : str
         Key of the verb of a triplet.
     scored : bool
-        Whether triplets have a ``score``, and may have an ``action_score``.
+        Whether triplets have a ``score``, and may have an ``action_score``; where they have nothing
+        but their three numbers, they are those of a detector without scores.
     objects : str
         Object numbering.
     numbers : TripletNumbers
@@ -108,7 +109,10 @@ def read_listed(content: Content, layout: ListLayout, options: Options) -> Scene
     human = _box_rows(triplets, "subject_id", boxes.rows)
     alone = bool((vocabulary.class_object < 0).any())
     objects = _box_rows(triplets, "object_id", boxes.rows, optional=alone)
-    score = _scores(triplets, "score") if layout.scored else None
+    listed = layout.scored and _without_scores(triplets, layout)
+    score = np.ones(len(triplets.rows)) if listed else None
+    if layout.scored and not listed:
+        score = _scores(triplets, "score")
     numbering, notes = Numbering(layout.objects), images.notes
     label: IntArray = np.full(len(boxes.rows), -1, dtype=np.int64)
     if layout.labelled:
@@ -142,10 +146,18 @@ def read_listed(content: Content, layout: ListLayout, options: Options) -> Scene
         triplet_verb=verb,
         triplet_score=score,
         triplet_action_score=_optional(triplets, "action_score") if layout.scored else None,
+        unread=np.zeros((len(images.names), len(UNREAD)), dtype=np.int64) if listed else None,
         source=content.file,
         numbering=numbering.found,
         notes=notes + found,
     )
+
+
+def _without_scores(triplets: RecordTable, layout: ListLayout) -> bool:
+    """Whether triplets are of a detector without scores: they have their three numbers alone."""
+    first = next(iter(triplets), None)
+    plain = isinstance(first, dict) and first.keys() == {"subject_id", "object_id", layout.verb}
+    return plain and not triplets.has("score")
 
 
 def _triplets(

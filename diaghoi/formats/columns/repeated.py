@@ -60,6 +60,7 @@ def from_repeated(
     score: FloatArray | None = None,
     action_score: FloatArray | None = None,
     box_scores: tuple[FloatArray, FloatArray] | None = None,
+    unread: IntArray | None = None,
     merged: bool = True,
     source: str,
     notes: tuple[str, ...] = (),
@@ -84,6 +85,8 @@ def from_repeated(
         Its score, and that of the verb alone.
     box_scores : two (T,) float64 arrays or None
         Scores of the human boxes and of the object boxes; that of a merged box is the first.
+    unread : (N, 3) int array or None
+        For a detector without scores, as in :class:`~diaghoi.data.scenes.Scenes`.
     merged : bool
         False where each triplet is the pair of a query of its own, even with equal boxes.
     source : str
@@ -123,6 +126,7 @@ def from_repeated(
         triplet_verb=meaning.verb,
         triplet_score=score,
         triplet_action_score=action_score,
+        unread=unread,
         source=source,
         notes=notes,
     )

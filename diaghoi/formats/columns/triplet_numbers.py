@@ -16,8 +16,8 @@ from diaghoi.data.arrays.types import BoolArray, FloatArray, IntArray
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.exceptions import InputError
 
-# How many triplets it takes to contradict a format clearly, and to bring it into doubt; the share
-# of predictions that are looked at.
+# How many different triplets it takes to contradict a format clearly, how many triplets to bring it
+# into doubt, and the share of predictions that are looked at.
 FEW, ENOUGH, BEST = 5, 20, 0.1
 # Another reading is taken if this share of the triplets are classes under it, and so many times the
 # share under the format's own; it is in doubt from so many times on.
@@ -135,7 +135,8 @@ def find_triplet_numbers(
             return other, (note,)
     other = max(shares, key=lambda reading: shares[reading])
     # Ties go to the format.
-    if len(numbers) < FEW or shares[other] <= own * DOUBTFUL:
+    # The same triplet over and over is no more evidence than once.
+    if shares[other] <= own * DOUBTFUL or _kinds(numbers[best], labels[best]) < FEW:
         return fixed, ()
     if shares[other] >= LEAST and shares[other] >= own * CLEAR:
         return other, (
@@ -155,6 +156,10 @@ def find_triplet_numbers(
         f"best are HOI classes of {vocabulary.name}, as {other}, {percent(shares[other])} are; "
         f"give {fixed.option} or {other.option}"
     )
+
+
+def _kinds(numbers: IntArray, labels: IntArray) -> int:
+    return len(set(zip(numbers.tolist(), labels.tolist(), strict=True)))
 
 
 def _complete(

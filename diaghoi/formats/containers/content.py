@@ -31,6 +31,8 @@ SMALL = 1 << 20
 _BYTES_PER_LIST = 6
 # Keys of files that hold predictions and annotations.
 _PREDICTIONS, _ANNOTATIONS = "preds", "gts"
+IMAGES_OF_ANSWERS = "gt_paths"
+"""Key of the images that the answers of a language model, also called ``preds``, are of."""
 _JSON = (b"[", b"{", b'"')
 _DETECTIONS = re.compile(r"detections_(\d+)\.mat")
 _PART = re.compile(r"(\d{6,9})\.npz")
@@ -113,6 +115,8 @@ class Content:
         if self.annotations is None and not self._wraps(_PREDICTIONS):
             return self
         rest = {key: part for key, part in self.value.items() if key != _ANNOTATIONS}
+        if IMAGES_OF_ANSWERS in rest:
+            return replace(self, value=rest)
         return replace(self, value=rest.get(_PREDICTIONS, rest))
 
     @property
