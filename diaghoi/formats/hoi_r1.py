@@ -21,7 +21,6 @@ import numpy as np
 
 from diaghoi.data.arrays.types import IntArray
 from diaghoi.data.scenes import UNREAD, Scenes
-from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.exceptions import InputError
 from diaghoi.formats.base import Format, Kind, Options
 from diaghoi.formats.columns.checks import Rows, check_amount, check_boxes, check_names, shown
@@ -63,27 +62,22 @@ def _read(content: Content, kind: Kind, options: Options) -> Scenes:
                 f"{content.file}: {key}: {len(part)} answers for {len(names)} images in "
                 f"{IMAGES_OF_ANSWERS!r}; give one for each"
             )
-    found = _Found(options.vocabulary, len(names))
+    found = _Found(options, len(names))
     for place, (answer, reply) in enumerate(zip(answers, replies, strict=True)):
         found.add(place, answer, reply)
     check_amount(content.file, _ANSWERS, len(found.rows), content.size)
     table = np.array(found.rows, dtype=np.float64).reshape(-1, _COLUMNS)
     image, category, verb = (table[:, column].astype(np.int64) for column in range(3))
     human, thing = (options.corners(table[:, first : first + 4]) for first in (3, 7))
-    ends = [(box[:, 2:] >= box[:, :2]).all(axis=1) for box in (human, thing)]
-    kept = ends[0] & ends[1]
-    found.unread[:, _TRIPLETS] += np.bincount(image[~kept], minlength=len(names))
-    rows = Rows(
-        content.file, names.tolist(), _ANSWERS, np.bincount(image[kept], minlength=len(names))
-    )
+    rows = Rows(content.file, names.tolist(), _ANSWERS, np.bincount(image, minlength=len(names)))
     origin = options.origin_or(0)
     return from_repeated(
         options.vocabulary,
         names=names,
         image=rows.image,
-        human=check_boxes(rows, human[kept], _HUMAN, origin=origin),
-        object_box=check_boxes(rows, thing[kept], _OBJECT, origin=origin),
-        meaning=Meaning(category[kept], verb[kept]),
+        human=check_boxes(rows, human, _HUMAN, origin=origin),
+        object_box=check_boxes(rows, thing, _OBJECT, origin=origin),
+        meaning=Meaning(category, verb),
         score=np.ones(len(rows)),
         unread=found.unread,
         source=content.file,
@@ -114,8 +108,8 @@ class _Found:
 
     Parameters
     ----------
-    vocabulary : Vocabulary
-        The data set.
+    options : Options
+        The user's options.
     images : int
         Number of images.
 
@@ -127,13 +121,14 @@ class _Found:
         What could not be read.
     """
 
-    def __init__(self, vocabulary: Vocabulary, images: int) -> None:
+    def __init__(self, options: Options, images: int) -> None:
         self.rows: list[list[float]] = []
         self.unread: IntArray = np.zeros((images, len(UNREAD)), dtype=np.int64)
         self._objects, self._verbs = (
             {_plain(name): place for place, name in enumerate(names)}
-            for names in (vocabulary.objects, vocabulary.verbs)
+            for names in (options.vocabulary.objects, options.vocabulary.verbs)
         )
+        self._corners = options.boxes != "xywh"
 
     def add(self, image: int, answer: Any, reply: Any) -> None:
         """Read the answer to an image."""
@@ -142,7 +137,7 @@ class _Found:
             self.unread[image, _ANSWER] = 1
             return
         for triplet in answer:
-            human, thing = (_box(triplet, key) for key in (_HUMAN, _OBJECT))
+            human, thing = (self._box(triplet, key) for key in (_HUMAN, _OBJECT))
             names, verbs = (_words(triplet, key) for key in (_CATEGORY, _VERBS))
             if not (human and thing and names and verbs):
                 self.unread[image, _TRIPLETS] += 1
@@ -154,18 +149,19 @@ class _Found:
                 else:
                     self.rows.append([image, category, verb, *human, *thing])
 
+    def _box(self, triplet: Any, key: str) -> list[float] | None:
+        box = triplet.get(key) if isinstance(triplet, dict) else None
+        if not isinstance(box, list) or len(box) != 4:
+            return None
+        if not all(type(edge) in (int, float) and abs(edge) < _FAR for edge in box):
+            return None
+        turned = self._corners and (box[2] < box[0] or box[3] < box[1])
+        return None if turned else [float(edge) for edge in box]
+
 
 def _saw_nothing(reply: Any) -> bool:
     """Whether an empty list is what a model answered; without its reply it is taken to be."""
     return not isinstance(reply, str) or ("{" not in reply and bool(_NOTHING.search(reply)))
-
-
-def _box(triplet: Any, key: str) -> list[float] | None:
-    box = triplet.get(key) if isinstance(triplet, dict) else None
-    if not isinstance(box, list) or len(box) != 4:
-        return None
-    numbers = all(type(edge) in (int, float) and abs(edge) < _FAR for edge in box)
-    return [float(edge) for edge in box] if numbers else None
 
 
 def _words(triplet: Any, key: str) -> list[str]:

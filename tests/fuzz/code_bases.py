@@ -115,3 +115,19 @@ DA_HOI: list[Any] = [
 CONVERTED = np.empty((2, 5), dtype=object)
 for _row in CONVERTED:
     _row[:] = [np.array([part]) for part in (HUMAN, THING, [1.0], [2.0], [500.0])]
+HOI_R1: dict[str, Any] = {
+    "outputs": ["<answer>[{...}]</answer>", "[]", "I do not know"],
+    "preds": [
+        [
+            {
+                "human": HUMAN,
+                "object": THING,
+                "object class": "bicycle",
+                "verb class": "ride, sit on, juggle",
+            }
+        ],
+        [],
+        None,
+    ],
+    "gt_paths": [{"file_name": f"HICO_test2015_{n:08d}"} for n in (1, 2, 3)],
+}

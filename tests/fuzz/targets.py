@@ -45,6 +45,7 @@ from fuzz.code_bases import (
     CONVERTED,
     DA_HOI,
     GEN_VLKT,
+    HOI_R1,
     HOI_TRANSFORMER,
     HOIDET,
     ICAN,
@@ -320,6 +321,7 @@ TARGETS: dict[str, Target] = {
         file="x.pkl", seeds=(Pickled(CMD_SE), Pickled(CMD_SE["gts"])), read=check_scenes
     ),
     "ican": Target(file="x.pkl", seeds=(Pickled(ICAN),), read=check_scenes),
+    "hoi-r1": Target(file="x.json", seeds=(Json(HOI_R1),), read=check_scenes),
     "agent-hoi": Target(file="x.json", seeds=(Json(AGENT_HOI),), read=check_scenes),
     "da-hoi": Target(file="x.pkl", seeds=(Pickled(DA_HOI), Torch(DA_HOI)), read=check_scenes),
     "hico-converted-mat": Target(
