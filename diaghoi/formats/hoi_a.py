@@ -14,6 +14,7 @@ import numpy as np
 from diaghoi.data.arrays.types import BoolArray
 from diaghoi.data.vocabulary import hico_det, hoi_a, object_numberings
 from diaghoi.exceptions import InputError
+from diaghoi.formats.columns.checks import check_scores
 from diaghoi.formats.columns.listed import ListLayout
 from diaghoi.formats.columns.records import Images
 from diaghoi.formats.columns.triplet_numbers import (
@@ -69,7 +70,8 @@ def shares(content: Content, layout: ListLayout) -> Shares | None:
     layout : ListLayout
         Names of its keys.
     """
-    if str(content.first.get(layout.name, "")).startswith(_OTHERS):
+    name = content.first.get(layout.name)
+    if isinstance(name, str) and name.startswith(_OTHERS):
         return None
     try:
         images = Images.of(content, content.value, layout.name)
@@ -77,7 +79,11 @@ def shares(content: Content, layout: ListLayout) -> Shares | None:
         label = boxes.integers("category_id")
         verb = triplets.integers(layout.verb)
         index = triplets.integers("object_id")
-        score = triplets.numbers("score") if layout.scored else None
+        score = (
+            check_scores(triplets.rows, triplets.numbers("score"), "score")
+            if layout.scored
+            else None
+        )
     except InputError:  # the reader says what is wrong
         return None
     mine, other, image = hoi_a(), hico_det(), triplets.rows.image

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from formats.test_fuzz import MUTATIONS, ODD, mutated, survives
 from support.commands import Outcome, alone_in, call
 
 import diaghoi
@@ -83,6 +84,27 @@ def copied(truth: list[Image]) -> list[Image]:
             "file_name": image["file_name"],
             "predictions": image["annotations"],
             "hoi_prediction": [row | {"score": 0.5} for row in image["hoi_annotation"]],
+        }
+        for image in truth
+    ]
+
+
+def named(truth: list[Image]) -> list[Image]:
+    """Predictions in the layout of HoiTransformer that repeat the annotations."""
+    return [
+        {
+            "image_id": image["file_name"],
+            "hoi_list": [
+                {
+                    "h_box": HUMAN,
+                    "o_box": THING,
+                    "h_cls": 0.5,
+                    "o_cls": 0.5,
+                    "i_cls": 1,
+                    "o_name": WORDS.objects[int(image["annotations"][1]["category_id"]) - 1],
+                    "i_name": WORDS.verbs[image["hoi_annotation"][0]["category_id"] - 1],
+                }
+            ],
         }
         for image in truth
     ]
@@ -316,31 +338,23 @@ def test_all_of_it_through_the_command_line(save: Save, run: Any) -> None:
 
 
 def test_named_triplets_of_hoi_transformer(save: Save) -> None:
-    truth = annotated(CLASSES)
-    named = [
-        {
-            "image_id": image["file_name"],
-            "hoi_list": [
-                {
-                    "h_box": HUMAN,
-                    "o_box": THING,
-                    "h_cls": 0.5,
-                    "o_cls": 0.5,
-                    "i_cls": 1,
-                    "o_name": WORDS.objects[int(image["annotations"][1]["category_id"]) - 1],
-                    "i_name": WORDS.verbs[image["hoi_annotation"][0]["category_id"] - 1],
-                }
-            ],
-        }
-        for image in truth
-    ]
-    path = save(named, "named.json")
+    images = named(annotated(CLASSES))
+    path = save(images, "named.json")
     assert recognise(path).dataset == "hoi-a"
     scenes = read_predictions(path)
     assert scenes.triplet_class.tolist() == [number % 17 for number in range(24)]
-    for image in named:  # a horse is an object of both data sets
+    for image in images:  # a horse is an object of both data sets
         image["hoi_list"][0] |= {"o_name": "horse", "i_name": "ride"}
-    assert recognise(save(named, "named.json")).dataset == "hico-det"
+    assert recognise(save(images, "named.json")).dataset == "hico-det"
+
+
+def test_spoilt_files(saved: Any) -> None:
+    truth = annotated(CLASSES)
+    random = np.random.default_rng(5)
+    for value in (truth, predicted(truth), named(truth)):
+        assert survives(saved(value))
+        done = [survives(saved(mutated(value, random, ODD))) for _ in range(MUTATIONS)]
+        assert 0 < sum(done) < MUTATIONS
 
 
 def test_the_published_files(shared: Path, save: Save) -> None:
