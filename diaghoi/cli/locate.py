@@ -17,6 +17,7 @@ FOLDERS = {
     "hico-det": ("data/hicodet", "hicodet", "data/hico_20160224_det/annotations"),
     "v-coco": ("data/vcoco", "vcoco", "data/v-coco/data/vcoco", "v-coco/data/vcoco"),
     "swig-hoi": ("data/swig_hoi", "data/swig_hoi/annotations", "swig_hoi"),
+    "hoi-a": ("data/hoia", "data/hoia/eval", "data/hoia/annotations", "hoia/annotations", "hoia"),
 }
 FILES = {
     "hico-det": (
@@ -27,6 +28,7 @@ FILES = {
     ),
     "v-coco": ("vcoco_test.json", "test_vcoco.json"),
     "swig-hoi": ("swig_test_1000.json",),
+    "hoi-a": ("test_hoia.json",),
 }
 HOW_TO_GET = {
     "hico-det": "get instances_test2015.json (UPT and SCG code bases), test_hico.json (QPIC, CDN) "
@@ -34,6 +36,7 @@ HOW_TO_GET = {
     "v-coco": "get vcoco_test.json (V-COCO itself, with its COCO instances file and .ids) or "
     "test_vcoco.json (QPIC, CDN)",
     "swig-hoi": "get swig_test_1000.json (SWIG-HOI itself)",
+    "hoi-a": "get test_hoia.json (PPDM, AS-Net and HoiTransformer code bases)",
 }
 VARIABLE = "DIAGHOI_DATA"
 

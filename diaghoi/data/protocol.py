@@ -266,6 +266,18 @@ SWIG_HOI = Protocol(
     top_of_class=19_999,
     levels_from="tenths",
 )
+# The choices of the evaluator that PPDM, AS-Net and HoiTransformer share, but by HOI class: theirs
+# ranks all triplets of a verb together.
+HOI_A = Protocol(
+    name="hoi-a",
+    classes="all",
+    average_precision="area",
+    class_without_annotation="zero",
+    claim="first left",
+    boxes="continuous",
+    rare="described",
+    images_without_annotations="left out",
+)
 # CMD-SE evaluates HICO-DET as SWIG-HOI is evaluated.
 CMD_SE = replace(SWIG_HOI, name="cmd-se", classes="all")
 PROTOCOLS = {
@@ -299,6 +311,7 @@ PROTOCOLS = {
         V_COCO_1,
         V_COCO_2,
         SWIG_HOI,
+        HOI_A,
     )
 }
 

@@ -20,7 +20,15 @@ from typing import Any, Literal
 import numpy as np
 
 from diaghoi.data.arrays.types import BoolArray, IntArray
-from diaghoi.data.protocol import HICO_DET, PROTOCOLS, SWIG_HOI, V_COCO_1, V_COCO_2, Protocol
+from diaghoi.data.protocol import (
+    HICO_DET,
+    HOI_A,
+    PROTOCOLS,
+    SWIG_HOI,
+    V_COCO_1,
+    V_COCO_2,
+    Protocol,
+)
 
 # Ledgers keep the classes of predictions in 16 bits.
 MOST_CLASSES = 2**15 - 2
@@ -250,6 +258,31 @@ def swig_hoi() -> Vocabulary:
     )
 
 
+@cache
+def hoi_a() -> Vocabulary:
+    """HOI-A, also HOI-W of the PIC challenge: 11 objects, 10 verbs, 17 HOI classes.
+
+    The classes are the combinations that its matrix of verbs and objects allows, verb by verb. The
+    official figure is a mean over verbs, not over these classes, so no benchmark is declared.
+    """
+    objects = tuple(row["name"] for row in facts("hoi_a_objects.csv"))
+    rows = facts("hoi_a.csv")
+    # The classes of each verb follow one another, in the order of the verbs' numbers.
+    verbs = tuple(dict.fromkeys(row["verb"] for row in rows))
+    return Vocabulary(
+        name="hoi-a",
+        objects=objects,
+        verbs=verbs,
+        class_object=_frozen([objects.index(row["object"]) for row in rows]),
+        class_verb=_frozen([verbs.index(row["verb"]) for row in rows]),
+        person=objects.index("person"),
+        protocol=HOI_A,
+        conventions=Conventions(
+            objects=tuple(range(1, len(objects) + 1)), verbs=tuple(range(1, len(verbs) + 1))
+        ),
+    )
+
+
 def _where(rows: list[dict[str, str]], column: str, value: int) -> BoolArray:
     """(C,) true for the classes that have the value in a column."""
     mask = np.array([int(row[column]) == value for row in rows])
@@ -263,7 +296,7 @@ def _frozen(values: list[int]) -> IntArray:
     return array
 
 
-VOCABULARIES = {"hico-det": hico_det, "v-coco": v_coco, "swig-hoi": swig_hoi}
+VOCABULARIES = {"hico-det": hico_det, "v-coco": v_coco, "swig-hoi": swig_hoi, "hoi-a": hoi_a}
 
 
 @cache

@@ -165,6 +165,8 @@ class Format:
     either : callable
         ``content -> data sets``: which may have written a file that does not show it; empty where
         such a file is HICO-DET's.
+    evidence : callable
+        ``content -> notes``: what shows the data set, where neither names nor the format do.
     single : bool
         Whether the format belongs to that data set only; others also hold described data sets.
     """
@@ -177,6 +179,7 @@ class Format:
     read: Callable[[Content, Kind, Options], SceneSource]
     dataset: Callable[[Content], str | None] = lambda content: None
     either: Callable[[Content], tuple[str, ...]] = lambda content: ()
+    evidence: Callable[[Content], tuple[str, ...]] = lambda content: ()
     single: bool = False
 
 

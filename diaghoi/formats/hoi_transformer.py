@@ -3,19 +3,28 @@
 A list of one dict per image, in a pickle or JSON, or one JSON object a line: ``image_id`` (the file
 name) and ``hoi_list``, of ``{h_box, o_box, h_cls, o_cls, i_cls, o_name, i_name}``. The three
 ``*_cls`` are scores: ``i_cls`` is that of the verb alone, the product that of the triplet. Names
-have spaces or underscores; boxes are xyxy counted from zero. Other keys are not needed. Each
-triplet is a pair of its own.
+have spaces or underscores, and those of objects show HOI-A; boxes are xyxy counted from zero. Other
+keys are not needed. Each triplet is a pair of its own.
 """
 
 from __future__ import annotations
+
+from itertools import chain
 
 import numpy as np
 
 from diaghoi.data.arrays.types import IntArray
 from diaghoi.data.scenes import Scenes
+from diaghoi.data.vocabulary import hico_det, hoi_a
 from diaghoi.exceptions import close_matches
 from diaghoi.formats.base import Format, Kind, Options
-from diaghoi.formats.columns.checks import check_boxes, check_scores, names_array, shown
+from diaghoi.formats.columns.checks import (
+    check_amount,
+    check_boxes,
+    check_scores,
+    names_array,
+    shown,
+)
 from diaghoi.formats.columns.records import Images, RecordTable
 from diaghoi.formats.columns.repeated import Meaning, from_repeated
 from diaghoi.formats.containers.content import Content
@@ -28,7 +37,15 @@ def _recognise(content: Content) -> Kind | None:
 
 
 def _dataset(content: Content) -> str | None:
-    return "hico-det" if str(content.first.get("image_id")).startswith("HICO_") else None
+    if str(content.first.get("image_id")).startswith("HICO_"):
+        return "hico-det"
+    lists = [image.get("hoi_list") for image in content.value if isinstance(image, dict)]
+    rows = [each for each in lists if isinstance(each, list)]
+    check_amount(content.file, "hoi_list", sum(map(len, rows)), content.size)
+    given = (row.get("o_name") for row in chain.from_iterable(rows) if isinstance(row, dict))
+    names = {name.replace(" ", "_") for name in given if isinstance(name, str)}
+    of_hoi_a = names <= set(hoi_a().objects) and not names <= set(hico_det().objects)
+    return "hoi-a" if of_hoi_a else None
 
 
 def _read(content: Content, kind: Kind, options: Options) -> Scenes:

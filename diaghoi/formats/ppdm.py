@@ -1,14 +1,16 @@
-"""The results of PPDM and GGNet, and of the HOI-A and HOI-W challenges: lists with COCO's own ids.
+"""The results of PPDM and GGNet, for HICO-DET with COCO's own ids, and for HOI-A and HOI-W.
 
 A list of one dict per image: ``file_name``, ``predictions`` (``{bbox, category_id}``) and
 ``hoi_prediction`` (``{subject_id, object_id, category_id, score}``). Objects carry COCO's own ids
 (1-90 with gaps, person 1), verbs count from 1, as in the annotations ``test_hico.json``
-(:mod:`diaghoi.formats.hico_det.cdn_json`); boxes are xyxy counted from zero.
+(:mod:`diaghoi.formats.hico_det.cdn_json`); boxes are xyxy counted from zero. For HOI-A and HOI-W
+objects count from 1 to 11 and verbs from 1 to 10 (:mod:`diaghoi.formats.hoi_a`).
 """
 
 from __future__ import annotations
 
 from diaghoi.data.scenes import Scenes
+from diaghoi.formats import hoi_a
 from diaghoi.formats.base import Format, Kind, Options
 from diaghoi.formats.columns.listed import ListLayout, read_listed
 from diaghoi.formats.columns.triplet_numbers import TripletNumbers
@@ -42,5 +44,7 @@ FORMAT = Format(
     keys=("file_name", "predictions", "hoi_prediction"),
     recognise=_recognise,
     read=_read,
-    dataset=lambda content: content.benchmark,
+    dataset=lambda content: content.benchmark or hoi_a.found(content, _LAYOUT),
+    either=lambda content: hoi_a.either(content, _LAYOUT),
+    evidence=lambda content: hoi_a.evidence(content, _LAYOUT),
 )

@@ -71,8 +71,9 @@ def _open(content: Content, reading: Reading) -> tuple[Recognised, SceneSource]:
     )
     _check_options(content, chosen, options)
     scenes = chosen.read(content, kind, options)
-    if options.notes:
-        notes = tuple(f"{content.file}: {note}" for note in options.notes)
+    found = options.notes if given is not None else (*chosen.evidence(content), *options.notes)
+    if found:
+        notes = tuple(f"{content.file}: {note}" for note in found)
         scenes = replace(scenes.load(), notes=scenes.notes + notes)
     return described(content, chosen, kind, chosen_vocabulary, options.shown), scenes
 

@@ -154,7 +154,7 @@ def vocabulary_of(content: Content, chosen: Format, given: Vocabulary | None) ->
     either = () if found else chosen.either(content)
     if either and (given is None or (given.known and given.name not in either)):
         raise UnclearDataSetError(
-            f"{content.file}: may be for {' or '.join(either)}: both have its HOI classes; "
+            f"{content.file}: may be for {' or '.join(either)}: both have its numbers; "
             f"give --dataset {' or --dataset '.join(either)}"
         )
     if given is None:

@@ -368,11 +368,11 @@ def test_config(refuse, save, truth, found) -> None:
     gt = save("gt.pkl", truth)
     known = (
         "known: hico-det.annotations, v-coco.annotations, swig-hoi.annotations, "
-        "hico-det.image-labels"
+        "hoi-a.annotations, hico-det.image-labels"
     )
     assert refuse("config", "set", "hico-det.anotations", "nowhere") == (
         f"unknown setting 'hico-det.anotations' (did you mean 'hico-det.annotations' or "
-        f"'v-coco.annotations' or 'swig-hoi.annotations'?); {known}"
+        f"'hoi-a.annotations' or 'v-coco.annotations'?); {known}"
     )
     assert refuse("config", "unset", "x") == f"unknown setting 'x'; {known}"
     key = "hico-det.annotations"

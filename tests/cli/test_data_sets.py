@@ -1,4 +1,4 @@
-"""Data sets beside HICO-DET and V-COCO through the command line: SWIG-HOI, and HOI-A described."""
+"""Data sets beside HICO-DET and V-COCO through the command line: SWIG-HOI, and one described."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from diaghoi.formats.datasets import vocabulary
 from diaghoi.oracles import ORACLES
 
 HOI_A = """
-name = "hoi-a"
+name = "mine"
 objects = [
     "person", "cellphone", "cigarette", "drink", "food", "bike", "motorbike", "horse", "ball",
     "computer", "document",
@@ -121,7 +121,7 @@ def test_hoi_a_from_its_description_alone(
     assert result == expected
 
     assert len(diagnosis.classes["ap"]) == 17
-    assert result["dataset"] == result["protocol"]["name"] == "hoi-a"
+    assert result["dataset"] == result["protocol"]["name"] == "mine"
     assert result["counts"]["images"] == IMAGES
     assert result["official"] == {}
     assert list(result["map"]) == ["full"]
@@ -156,8 +156,8 @@ def test_hoi_a_in_all_outputs(hoi_a: Files, run: Callable[..., Any], alone: Path
     assert done.code == 0, done.err
     assert sorted(path.name for path in Path("out").iterdir()) == ["one.json", "one.pdf", "one.txt"]
     text = Path("out/one.txt").read_text()
-    assert text.startswith("one on hoi-a (hoi-a)\n")
-    assert "Protocol hoi-a" in text
+    assert text.startswith("one on mine (mine)\n")
+    assert "Protocol mine" in text
     assert "Official" not in text
     assert "Rare" not in text
     result = json.loads(Path("out/one.json").read_text())
@@ -168,8 +168,8 @@ def test_hoi_a_in_all_outputs(hoi_a: Files, run: Callable[..., Any], alone: Path
     assert result == direct
 
     assert run("report", npz).err == (
-        f"diaghoi: error: {npz}: is for the data set 'hoi-a', which is not known; known: hico-det, "
-        "v-coco, swig-hoi; give the description of any other with --dataset FILE.toml\n"
+        f"diaghoi: error: {npz}: is for the data set 'mine', which is not known; known: hico-det, "
+        "v-coco, swig-hoi, hoi-a; give the description of any other with --dataset FILE.toml\n"
     )
     done = run("inspect", words[0], "--dataset", hoi_a.description, "--json", "-")
     assert done.code == 0, done.err
@@ -196,7 +196,7 @@ def test_descriptions_are_refused_in_one_line(
     done = run("report", predictions, "--dataset", "mine.toml", "--json", "result.json")
     assert done.code == 2
     assert done.err == (
-        "diaghoi: error: hoi-a: the description names no annotations; add 'annotations = "
+        "diaghoi: error: mine: the description names no annotations; add 'annotations = "
         '"FILE"\' to it, or give them with --annotations FILE\n'
     )
     done = run("report", predictions, "--dataset", "mine.toml", "--annotations", alone)
@@ -207,10 +207,10 @@ def test_descriptions_are_refused_in_one_line(
 def test_options_of_hico_det_are_refused(hoi_a: Files, run: Callable[..., Any]) -> None:
     words = ("report", hoi_a.predictions["one_stage"], "--dataset", hoi_a.description)
     for more, problem in (
-        (("--zero-shot", "RF-UC"), "unknown zero-shot split 'RF-UC'; known for hoi-a: none; give"),
-        (("--rare", "test"), "hoi-a has no rare classes by test instances"),
-        (("--protocol", "v-coco-s1"), "protocol v-coco-s1 is not for hoi-a; choose hico-det, "),
-        (("--objects", "coco91"), "unknown object numbering 'coco91' for --objects; known: hoi-a"),
+        (("--zero-shot", "RF-UC"), "unknown zero-shot split 'RF-UC'; known for mine: none; give"),
+        (("--rare", "test"), "mine has no rare classes by test instances"),
+        (("--protocol", "v-coco-s1"), "protocol v-coco-s1 is not for mine; choose hico-det, "),
+        (("--objects", "coco91"), "unknown object numbering 'coco91' for --objects; known: mine"),
     ):
         done = run(*words, *more)
         assert done.code == 2, more

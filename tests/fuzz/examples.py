@@ -177,7 +177,7 @@ LABELS = {
 }
 DETECTIONS = np.array([[1.0, 2, 30, 40, 5, 6, 70, 80, 0.5]])
 
-DESCRIPTION = """name = "hoi-a"
+DESCRIPTION = """name = "mine"
 objects = ["person", "cellphone", "cigarette"]
 verbs = ["smoke", "call", "play (cellphone)"]
 person = "person"
@@ -198,7 +198,7 @@ iou = 0.5
 boxes = "continuous"
 top = 100
 """
-MATRIX = """name = "hoi-a"
+MATRIX = """name = "mine"
 objects = ["person", "cellphone"]
 verbs = ["smoke", "call"]
 classes = "corre_hoia.npy"

@@ -13,8 +13,9 @@ from PIL import Image
 
 import diaghoi
 from diaghoi import simulate
+from diaghoi.data.arrays.types import IntArray
 from diaghoi.data.scenes import Scenes
-from diaghoi.data.vocabulary import hico_det, swig_hoi
+from diaghoi.data.vocabulary import hico_det, hoi_a, swig_hoi
 from diaghoi.formats import write, write_pair_lists, write_triplet_lists
 from diaghoi.report.json import write_json
 from diaghoi.robustness.simulated import under_corruption
@@ -45,6 +46,7 @@ def lay_out(folder: Path) -> None:
     _v_coco(folder)
     _swig(folder)
     _hoi_a(folder)
+    _office(folder)
     _words(folder, truth)
     _tables(folder)
     _choice(folder, truth)
@@ -124,23 +126,33 @@ def _swig(folder: Path) -> None:
 
 
 def _hoi_a(folder: Path) -> None:
-    """Write files as HOI-A's are: numbers count from one, those of categories as strings."""
-    valid = np.zeros((10, 11))
-    valid[[0, 1, 5, 6], [2, 1, 5, 1]] = 1
-    np.save(folder / "corre_hoia.npy", valid)
+    words = hoi_a()
+    classes = np.stack([words.class_verb, words.class_object], axis=1) + 1
+    _as_ppdm(folder, np.tile(classes, (2, 1)), "test_hoia.json", "hoia_preds.json")
+
+
+def _office(folder: Path) -> None:
+    valid = np.zeros((4, 5))
+    valid[[0, 1, 2, 3, 3], [1, 2, 3, 1, 4]] = 1
+    np.save(folder / "office_classes.npy", valid)
+    _as_ppdm(folder, np.argwhere(valid) + 1, "office_test.json", "office_preds.json")
+
+
+def _as_ppdm(folder: Path, triplets: IntArray, annotations: str, predictions: str) -> None:
+    """Write a verb and object per image: numbers count from one, those of objects as strings."""
     annotated, predicted = [], []
-    for number, (verb, thing) in enumerate(np.argwhere(valid) + 1):
+    for number, (verb, thing) in enumerate(triplets):
         boxes = [
             {"bbox": [10, 20, 110, 220], "category_id": "1"},
             {"bbox": [60, 50, 160, 150], "category_id": str(thing)},
         ]
         triplet = {"subject_id": 0, "object_id": 1, "category_id": int(verb)}
         image = {"file_name": f"test_{number:06}.png"}
-        found = triplet | {"score": 0.5 + number / 10, "action_score": 0.7}
+        found = triplet | {"score": 0.5 + number / 100, "action_score": 0.7}
         annotated.append(image | {"annotations": boxes, "hoi_annotation": [triplet]})
         predicted.append(image | {"predictions": boxes, "hoi_prediction": [found]})
-    (folder / "test_hoia.json").write_text(json.dumps(annotated))
-    (folder / "hoia_preds.json").write_text(json.dumps(predicted))
+    (folder / annotations).write_text(json.dumps(annotated))
+    (folder / predictions).write_text(json.dumps(predicted))
 
 
 def _words(folder: Path, truth: Scenes) -> None:

@@ -3,13 +3,15 @@
 A list of one dict per image: ``file_name``, ``annotations`` (``{bbox, category_id}``) and
 ``hoi_annotation`` (``{subject_id, object_id, category_id, hoi_category_id}``). Objects carry COCO's
 own ids (1-90 with gaps, person 1), verbs count from 1; boxes are xyxy counted from zero.
-``img_id`` and ``hoi_category_id`` are not needed. For V-COCO see
-:mod:`diaghoi.formats.v_coco.qpic`.
+``img_id`` and ``hoi_category_id`` are not needed. ``test_hoia.json`` of HOI-A, and the files of
+HOI-W, are the same with objects from 1 to 11 and verbs from 1 to 10, also as strings
+(:mod:`diaghoi.formats.hoi_a`). For V-COCO see :mod:`diaghoi.formats.v_coco.qpic`.
 """
 
 from __future__ import annotations
 
 from diaghoi.data.scenes import Scenes
+from diaghoi.formats import hoi_a
 from diaghoi.formats.base import Format, Kind, Options
 from diaghoi.formats.columns.listed import ListLayout, read_listed
 from diaghoi.formats.columns.triplet_numbers import TripletNumbers
@@ -36,7 +38,7 @@ def _recognise(content: Content) -> Kind | None:
 def _dataset(content: Content) -> str | None:
     if is_v_coco(content):
         return "v-coco"
-    return content.benchmark
+    return content.benchmark or hoi_a.found(content, _LAYOUT)
 
 
 def _read(content: Content, kind: Kind, options: Options) -> Scenes:
@@ -53,4 +55,6 @@ FORMAT = Format(
     recognise=_recognise,
     read=_read,
     dataset=_dataset,
+    either=lambda content: hoi_a.either(content, _LAYOUT),
+    evidence=lambda content: hoi_a.evidence(content, _LAYOUT),
 )
