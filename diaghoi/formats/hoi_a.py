@@ -26,7 +26,7 @@ from diaghoi.formats.columns.triplet_numbers import (
     most_confident,
     percent,
 )
-from diaghoi.formats.containers.content import Content
+from diaghoi.formats.containers.content import Content, begins
 
 NAME, OTHER = "hoi-a", "hico-det"
 # Names of images by which others are recognised.
@@ -71,7 +71,7 @@ def shares(content: Content, layout: ListLayout) -> Shares | None:
         Names of its keys.
     """
     name = content.first.get(layout.name)
-    if isinstance(name, str) and name.startswith(_OTHERS):
+    if begins(name, *_OTHERS):
         return None
     try:
         images = Images.of(content, content.value, layout.name)

@@ -25,7 +25,7 @@ from diaghoi.exceptions import InputError
 from diaghoi.formats.base import Format, Kind, Options
 from diaghoi.formats.columns.checks import Rows, check_amount, check_boxes, check_names, shown
 from diaghoi.formats.columns.repeated import Meaning, from_repeated
-from diaghoi.formats.containers.content import IMAGES_OF_ANSWERS, Content
+from diaghoi.formats.containers.content import IMAGES_OF_ANSWERS, Content, begins
 
 _ANSWERS, _REPLIES, _NAME = "preds", "outputs", "file_name"
 _HUMAN, _OBJECT, _CATEGORY, _VERBS = "human", "object", "object class", "verb class"
@@ -49,7 +49,7 @@ def _recognise(content: Content) -> Kind | None:
 def _dataset(content: Content) -> str | None:
     first = (_list(content, IMAGES_OF_ANSWERS) or [None])[0]
     name = first.get(_NAME) if isinstance(first, dict) else None
-    return "hico-det" if str(name).startswith("HICO_") else None
+    return "hico-det" if begins(name, "HICO_") else None
 
 
 def _read(content: Content, kind: Kind, options: Options) -> Scenes:

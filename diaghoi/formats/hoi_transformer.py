@@ -27,7 +27,7 @@ from diaghoi.formats.columns.checks import (
 )
 from diaghoi.formats.columns.records import Images, RecordTable
 from diaghoi.formats.columns.repeated import Meaning, from_repeated
-from diaghoi.formats.containers.content import Content
+from diaghoi.formats.containers.content import Content, begins
 
 _SCORES = ("h_cls", "o_cls", "i_cls")
 
@@ -37,7 +37,7 @@ def _recognise(content: Content) -> Kind | None:
 
 
 def _dataset(content: Content) -> str | None:
-    if str(content.first.get("image_id")).startswith("HICO_"):
+    if begins(content.first.get("image_id"), "HICO_"):
         return "hico-det"
     lists = [image.get("hoi_list") for image in content.value if isinstance(image, dict)]
     rows = [each for each in lists if isinstance(each, list)]

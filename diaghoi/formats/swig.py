@@ -68,10 +68,14 @@ def _dataset(content: Content) -> str | None:
     return None if _is_either(content) else "swig-hoi"
 
 
+def _is_number(name: Any) -> bool:
+    return name.isdigit() if isinstance(name, str) else type(name) is int and name >= 0
+
+
 def _is_either(content: Content) -> bool:
     """Whether images of either data set may have these numbers and HOI classes."""
     value = content.value
-    if not isinstance(value, dict) or not all(str(name).isdigit() for name in value):
+    if not isinstance(value, dict) or not all(map(_is_number, value)):
         return False
     images = [rows for rows in value.values() if _is_list(rows)]
     if sum(map(len, images)) > max(content.size, SMALL):

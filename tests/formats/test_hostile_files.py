@@ -1,7 +1,9 @@
 """Archives, JSON, TOML and CSV files that announce too much, nest too deep or name odd things."""
 
+import contextlib
 import io
 import json
+import pickle
 import struct
 import tracemalloc
 import zipfile
@@ -235,3 +237,19 @@ def test_the_writers_of_csv_are_known():
         if "csv.writer(" in (text := path.read_text(encoding="utf-8")) and "harmless" not in text
     }
     assert found <= {"report/benchmark_files.py"}
+
+
+@pytest.mark.parametrize("key", ["filename", "file_name", "image_id", "img_id", "a" * 9])
+def test_names_and_keys_that_are_numbers_beyond_all_digits(tmp_path, key):
+    """Python refuses to print integers of more than 4,300 digits."""
+    path, huge = tmp_path / "x.pkl", 10**5000
+    lists = {"predictions": [], "hoi_prediction": [], "hoi_list": [], "annotations": []}
+    for value in (
+        [{key: huge, **lists}],
+        [{huge: 1, "hoi_annotation": [], "annotations": []}],
+        {huge: [[1, 0.5, *range(8)]]},
+        {"preds": [None], "gt_paths": [{"file_name": huge}]},
+    ):
+        path.write_bytes(pickle.dumps(value))
+        with contextlib.suppress(InputError):  # what is not needed need not be refused
+            read(path)

@@ -37,6 +37,11 @@ def shown(value: object) -> str:
         return f"a {type(value).__name__}"
 
 
+def key_names(row: Mapping[Any, Any]) -> list[str]:
+    """List the keys of a dict from a file for a message; they need not be strings."""
+    return [key if isinstance(key, str) else shown(key) for key in row]
+
+
 def whole_number(value: Any) -> int:
     """Return a single whole number as an int.
 

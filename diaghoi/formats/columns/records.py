@@ -15,7 +15,14 @@ import numpy as np
 
 from diaghoi.data.arrays.types import FloatArray, IntArray
 from diaghoi.exceptions import InputError, close_matches, some_of
-from diaghoi.formats.columns.checks import Rows, check_amount, check_names, image_name, shown
+from diaghoi.formats.columns.checks import (
+    Rows,
+    check_amount,
+    check_names,
+    image_name,
+    key_names,
+    shown,
+)
 from diaghoi.formats.containers.content import Content
 
 # The key of image names in COCO and elsewhere; used if the format's own key is missing.
@@ -207,7 +214,7 @@ class RecordTable:
             if key is not None and not isinstance(row, dict):
                 raise self.rows.error(number, "", f"is {shown(row)}; give a dict")
             if key is not None and key not in row:
-                known = [str(name) for name in row]
+                known = key_names(row)
                 has = f"has: {some_of(known)}" if known else "is empty"
                 hint = close_matches(key, known)
                 raise self.rows.error(number, "", f"the key {key!r} is missing{hint}; {has}")
@@ -243,7 +250,7 @@ def _check_numbers(value: Any, width: int) -> None:
 
 
 def _missing(file: str, where: str, field: str, found: dict[Any, Any]) -> InputError:
-    keys = [str(key) for key in found]
+    keys = key_names(found)
     has = f"has: {some_of(keys, 8)}" if keys else "is empty"
     return InputError(
         f"{file}: {where}: the key {field!r} is missing{close_matches(field, keys)}; {has}"

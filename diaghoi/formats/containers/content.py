@@ -99,8 +99,8 @@ class Content:
     @property
     def benchmark(self) -> str | None:
         """The data set that the file name of the first image shows, None for other names."""
-        name = str(self.first.get("filename", self.first.get("file_name", "")))
-        return "hico-det" if name.startswith("HICO_") else None
+        name = self.first.get("filename", self.first.get("file_name"))
+        return "hico-det" if begins(name, "HICO_") else None
 
     @property
     def first(self) -> dict[str, Any]:
@@ -132,6 +132,11 @@ class Content:
             and key in self.value
             and isinstance(self.value[key], list | tuple | dict)
         )
+
+
+def begins(name: Any, *starts: str) -> bool:
+    """Whether a value is a name that begins in one of some ways."""
+    return isinstance(name, str) and name.startswith(starts)
 
 
 def load(path: str | os.PathLike[str]) -> Content:

@@ -22,16 +22,16 @@ from diaghoi.formats.base import Options
 from diaghoi.formats.columns.checks import check_amount
 from diaghoi.formats.columns.listed import ListLayout, read_listed
 from diaghoi.formats.columns.triplet_numbers import TripletNumbers
-from diaghoi.formats.containers.content import Content
+from diaghoi.formats.containers.content import Content, begins
 from diaghoi.formats.v_coco.keys import image_number, roles
 
 
 def is_v_coco(content: Content) -> bool:
     """Whether annotations with COCO ids are for V-COCO: by image names, else by missing objects."""
     images = content.value if isinstance(content.value, list | tuple) else []
-    name = str(content.first.get("file_name", ""))
-    if name.startswith(("COCO_", "HICO_")):
-        return name.startswith("COCO_")
+    name = content.first.get("file_name")
+    if begins(name, "COCO_", "HICO_"):
+        return begins(name, "COCO_")
     lists = [image.get("hoi_annotation") for image in images if isinstance(image, dict)]
     rows = [each for each in lists if isinstance(each, list)]
     check_amount(content.file, "hoi_annotation", sum(map(len, rows)), content.size)

@@ -20,7 +20,7 @@ from diaghoi.data.arrays.types import IntArray
 from diaghoi.data.scenes import Scenes
 from diaghoi.exceptions import InputError, close_matches, some_of
 from diaghoi.formats.base import Format, Kind, Options
-from diaghoi.formats.columns.checks import check_amount, shown
+from diaghoi.formats.columns.checks import check_amount, key_names, shown
 from diaghoi.formats.containers.content import Content
 from diaghoi.formats.containers.safe_types import CacheTemplate
 from diaghoi.formats.v_coco.columns import SceneColumns, Values
@@ -163,7 +163,7 @@ def _blame(columns: SceneColumns, rows: Sequence[dict[str, Any]], start: int) ->
     for n, row in enumerate(rows):
         for key in ("person_box", *roles().keys):
             if key not in row:
-                known = [str(name) for name in row]
+                known = key_names(row)
                 raise columns.error(
                     start + n,
                     "",
