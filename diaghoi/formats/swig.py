@@ -63,7 +63,7 @@ def _is_list(value: Any) -> bool:
 
 def _dataset(content: Content) -> str | None:
     names = list(content.value) if isinstance(content.value, dict) else []
-    if names and str(names[0]).startswith("HICO_"):
+    if names and begins(names[0], "HICO_"):
         return "hico-det"
     return None if _is_either(content) else "swig-hoi"
 
