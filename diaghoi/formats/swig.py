@@ -37,7 +37,7 @@ from diaghoi.formats.columns.listed import ListLayout, read_listed
 from diaghoi.formats.columns.numbering import hoi_classes
 from diaghoi.formats.columns.repeated import Meaning, from_repeated
 from diaghoi.formats.columns.triplet_numbers import TripletNumbers
-from diaghoi.formats.containers.content import SMALL, Content
+from diaghoi.formats.containers.content import SMALL, Content, begins
 
 _ROW = 10
 _KEYS = ("img_id", "box_annotations", "hoi_annotations")
