@@ -14,6 +14,7 @@ from diaghoi.cli.progress import Progress
 from diaghoi.comparison.results import refuse_result
 from diaghoi.data.differences import differences
 from diaghoi.data.joining import named_alike
+from diaghoi.data.pixels import in_pixels
 from diaghoi.data.scenes import Scenes, SceneSource
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.diagnosis.plausibility import plausibility_warnings
@@ -139,7 +140,7 @@ class InputFiles:
         notes = list(located.notes)
         if own is not None and truth is not own:
             notes += _differences(truth.load(), own.load())
-        found = named_alike(truth, found)
+        found = in_pixels(truth, named_alike(truth, found))
         if np.array_equal(truth.names, found.names):
             found = found.with_names(truth.names)  # keep the names in memory only once
         files = [self.predictions, located.path, *([] if self.pairs is None else [self.pairs])]

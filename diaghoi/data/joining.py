@@ -10,6 +10,7 @@ from typing import overload
 import numpy as np
 
 from diaghoi.data.arrays.types import BoolArray
+from diaghoi.data.pixels import in_pixels
 from diaghoi.data.scenes import Scenes, SceneSource, Source
 from diaghoi.exceptions import InputError
 
@@ -30,7 +31,7 @@ def join(annotations: SceneSource, predictions: Source) -> tuple[SceneSource, So
 
     The images of the predictions come first, in their order, then the annotated images without
     predictions. Images are joined by name, as :func:`named_alike` does; where a file has no names,
-    by position.
+    by position. Boxes that are fractions of their image become pixels (:func:`in_pixels`).
 
     Returns
     -------
@@ -44,7 +45,7 @@ def join(annotations: SceneSource, predictions: Source) -> tuple[SceneSource, So
     InputError
         Where no image is shared, or images without names differ in number.
     """
-    predictions = named_alike(annotations, predictions)
+    predictions = in_pixels(annotations, named_alike(annotations, predictions))
     if not (annotations.named and predictions.named):
         if len(annotations) != len(predictions):
             raise InputError(

@@ -9,7 +9,8 @@ arrays. The score of a verb is the mean of the first and the last array; that of
 product with ``max_scores``, each to the power of 1.3.
 
 The code base keeps no sizes of images. They are read from ``width`` and ``height`` of each dict,
-the keys of its annotations; without them, the boxes cannot be compared with annotated ones.
+the keys of its annotations; without them boxes stay fractions, until they are joined to annotations
+that hold sizes (:mod:`diaghoi.data.pixels`).
 """
 
 from __future__ import annotations
@@ -42,6 +43,7 @@ from diaghoi.formats.containers.content import Content
 _NAMES, _BOXES, _SCORES = "pred_object_names", "bboxes", "max_scores"
 _PHRASES, _LOGITS = "merge_potential_list", "merge_pred_logits"
 _POWER = 1.3
+_LENGTHS = "width", "height"
 
 
 def _recognise(content: Content) -> Kind | None:
@@ -60,7 +62,7 @@ def _read(content: Content, kind: Kind, options: Options) -> Scenes:
     if len(xyxy) and not (np.abs(xyxy - 0.5) <= 0.5).all():
         bad = int(np.argmin((np.abs(xyxy - 0.5) <= 0.5).all(axis=1)))
         raise rows.error(bad, "", f"{xyxy[bad].tolist()} are not fractions of the image, 0 to 1")
-    corners = xyxy * np.tile(sizes, 4)[rows.image]
+    corners = xyxy if sizes is None else xyxy * np.tile(sizes, 4)[rows.image]
     human, object_box = (
         check_boxes(rows, part, "", origin=0) for part in (corners[:, :4], corners[:, 4:])
     )
@@ -105,17 +107,18 @@ def _check_lengths(images: Images, tables: dict[str, RecordTable]) -> None:
             )
 
 
-def _sizes(images: Images) -> IntArray:
-    """(N, 2) width and height of the images."""
+def _sizes(images: Images) -> IntArray | None:
+    """(N, 2) width and height of the images; None where the file has none at all."""
+    if not any(key in image for image in images.rows for key in _LENGTHS):
+        return None
     sizes = np.zeros((len(images.rows), 2), dtype=np.int64)
     for number, image in enumerate(images.rows):
-        for column, key in enumerate(("width", "height")):
+        for column, key in enumerate(_LENGTHS):
             where = f"{images.file}: {image_name(images.names, number)}: {key}"
             if key not in image:
                 raise InputError(
-                    f"{where}: is missing: boxes are fractions of the image, whose size this file "
-                    "does not hold; add 'width' and 'height' in pixels to each dict, as they are "
-                    "in the annotations of DA-HOI"
+                    f"{where}: is missing: boxes are fractions of the image; give 'width' and "
+                    "'height' in pixels for each image or for none"
                 )
             try:
                 sizes[number, column] = whole_number(image[key])

@@ -131,11 +131,14 @@ def test_bad_values(changes, expected, tmp_path):
     assert expected in str(error.value)
 
 
-def test_without_sizes_it_says_what_is_missing(tmp_path):
+def test_without_sizes_boxes_stay_fractions(tmp_path):
     without = image()
     del without["width"], without["height"]
-    with pytest.raises(InputError, match=r"width: is missing: boxes are fractions .* add 'width'"):
-        read_predictions(saved(tmp_path / "x.pkl", [without]))
+    found = read_predictions(saved(tmp_path / "x.pkl", [without]))
+    assert found.sizes is None
+    assert found.box_xyxy.max() <= 1
+    with pytest.raises(InputError, match="give 'width' and 'height' in pixels for each image"):
+        read_predictions(saved(tmp_path / "y.pkl", [empty(), without]))
 
 
 def test_a_phrase_list_repeated_without_end(tmp_path):

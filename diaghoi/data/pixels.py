@@ -1,0 +1,55 @@
+"""Boxes that are fractions of their image, as some code bases keep them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import cast
+
+import numpy as np
+
+from diaghoi.data.arrays.types import FloatArray
+from diaghoi.data.scenes import Scenes, SceneSource, Source
+
+# Images that show whether boxes are fractions; how far a fraction may reach outside its image.
+_FIRST, _OUTSIDE = 50, 0.05
+
+
+def in_pixels(annotations: SceneSource, predictions: Source) -> Source:
+    """Multiply predicted boxes that are fractions of their image by its annotated size.
+
+    Parameters
+    ----------
+    annotations, predictions : Scenes or other source of scenes
+        With the same names for the same images.
+
+    Returns
+    -------
+    Scenes or other source of scenes
+        The predictions, with a note where they were fractions; unchanged where they are in pixels,
+        or the annotations do not say how large the images are.
+    """
+    if not _fractions(predictions.between(0, _FIRST).box_xyxy):
+        return predictions
+    found = predictions.load()
+    sizes = _sizes(annotations.load(), found) if _fractions(found.box_xyxy) else None
+    if sizes is None or not sizes[found.box_image].all():
+        return predictions
+    note = f"{found.source}: boxes are fractions of the image; multiplied by its annotated size"
+    scaled = found.box_xyxy * np.tile(sizes, 2)[found.box_image]
+    return cast(Source, replace(found, box_xyxy=scaled, notes=(*found.notes, note)))
+
+
+def _fractions(boxes: FloatArray) -> bool:
+    return len(boxes) > 0 and boxes.min() >= -_OUTSIDE and boxes.max() <= 1 + _OUTSIDE
+
+
+def _sizes(annotations: Scenes, predictions: Scenes) -> FloatArray | None:
+    """(N, 2) size of each predicted image, 0 where it is unknown."""
+    if annotations.sizes is None:
+        return None
+    if not (annotations.named and predictions.named):
+        same = len(annotations) == len(predictions)
+        return annotations.sizes.astype(np.float64) if same else None
+    place = {name: row for row, name in enumerate(annotations.names.tolist())}
+    rows = [place.get(name, len(place)) for name in predictions.names.tolist()]
+    return np.append(annotations.sizes, [[0, 0]], axis=0)[rows].astype(np.float64)
