@@ -37,7 +37,7 @@ from diaghoi.data.scenes import Scenes, SceneSource
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.diagnosis.diagnose import diagnose
 from diaghoi.diagnosis.diagnosis import Diagnosis
-from diaghoi.diagnosis.plausibility import plausibility_warnings
+from diaghoi.diagnosis.plausibility import check_plausible
 from diaghoi.exceptions import InputError
 from diaghoi.formats import read_annotations
 from diaghoi.statistics.significance import compare_pair
@@ -80,6 +80,7 @@ def compare(
     resamples: options.Resamples = 1000,
     confidence: options.Confidence = 0.95,
     seed: options.Seed = 0,
+    force: options.Force = False,
     quiet: options.Quiet = False,
 ) -> None:
     """Compare detectors: mAP, errors and their costs, pairs, negatives, actions."""
@@ -102,7 +103,7 @@ def compare(
     outputs.check_files(written, [*files, *inputs, study.annotations, study.instances, study.ids])
     tests = significance_options(significance, resamples, confidence, seed)
     with progress(quiet) as bar:
-        comparison = _comparison(study, read, bar, written, tests)
+        comparison = _comparison(study, read, bar, written, tests, force=force)
     write_comparison(comparison, kind, out, json)
     show_comparison(comparison, kind, out, json, quiet)
 
@@ -141,6 +142,8 @@ def _comparison(
     bar: Progress,
     written: Sequence[Path | None],
     tests: SignificanceOptions | None,
+    *,
+    force: bool,
 ) -> Comparison:
     """Diagnose the models of a study, or read their saved results, and compare them."""
     truth: Scenes | None = None
@@ -154,7 +157,7 @@ def _comparison(
             predictions = study.open_predictions(model)
             if truth is None:
                 truth, located = _annotations(study, predictions.vocabulary, written)
-            diagnosis, result = _diagnosed(study, model, truth, predictions, bar)
+            diagnosis, result = _diagnosed(study, model, truth, predictions, bar, force=force)
             if tests is not None:
                 diagnoses.append(diagnosis)
             del predictions, diagnosis  # free the memory before the next file is read
@@ -189,14 +192,20 @@ def _annotations(
 
 
 def _diagnosed(
-    study: Study, model: Model, truth: Scenes, predictions: SceneSource, bar: Progress
+    study: Study,
+    model: Model,
+    truth: Scenes,
+    predictions: SceneSource,
+    bar: Progress,
+    *,
+    force: bool,
 ) -> tuple[Diagnosis, dict[str, Any]]:
     wanted, found = truth.vocabulary.name, predictions.vocabulary.name
     if wanted != found:
         raise InputError(f"{model.file}: is for {found}, but the annotations are for {wanted}")
     bar.start(f"matching {model.label}", total=len(truth))
     predictions = in_pixels(truth, named_alike(truth, predictions))
-    suspicions = plausibility_warnings(truth, predictions)
+    suspicions = check_plausible(truth, predictions, force=force)
     diagnosis = diagnose(
         truth, predictions, study.protocol, label=model.label, progress=bar.advance
     )

@@ -85,6 +85,7 @@ def gallery(
     instances: options.Instances = None,
     ids: options.Ids = None,
     image_id: options.ImageId = None,
+    force: options.Force = False,
     quiet: options.Quiet = False,
 ) -> None:
     """Draw the worst cases of each error on their pictures, with an explanation."""
@@ -105,6 +106,7 @@ def gallery(
         predictions=predictions,
         annotations=annotations,
         pairs=pairs,
+        force=force,
         reading={
             "dataset": dataset,
             "format": format,

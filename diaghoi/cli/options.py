@@ -192,6 +192,14 @@ WordNet = Annotated[
 Workers = Annotated[
     int | None, typer.Option(min=1, help="Processes on this machine [one per core].")
 ]
+Force = Annotated[
+    bool,
+    typer.Option(
+        "--force",
+        help="Evaluate predictions even if they look numbered or measured in another way.",
+        rich_help_panel=READING,
+    ),
+]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
 
 

@@ -17,7 +17,7 @@ from diaghoi.data.joining import named_alike
 from diaghoi.data.pixels import in_pixels
 from diaghoi.data.scenes import Scenes, SceneSource
 from diaghoi.data.vocabulary import Vocabulary
-from diaghoi.diagnosis.plausibility import plausibility_warnings
+from diaghoi.diagnosis.plausibility import check_plausible
 from diaghoi.exceptions import InputError
 from diaghoi.formats import open_annotations, open_both, recognise
 from diaghoi.formats.base import Reading, UnclearDataSetError
@@ -64,6 +64,8 @@ class InputFiles:
         given.
     reading : Reading
         How to read them; ``instances`` and ``ids`` are those of the annotations.
+    force : bool
+        Evaluate implausible predictions, too.
 
     Raises
     ------
@@ -75,6 +77,7 @@ class InputFiles:
     annotations: Path | None
     pairs: Path | None = None
     reading: Reading
+    force: bool = False
 
     def __post_init__(self) -> None:
         vocabulary_named(self.dataset or "hico-det")
@@ -144,7 +147,8 @@ class InputFiles:
         if np.array_equal(truth.names, found.names):
             found = found.with_names(truth.names)  # keep the names in memory only once
         files = [self.predictions, located.path, *([] if self.pairs is None else [self.pairs])]
-        return Inputs(truth, found, files, [*notes, *plausibility_warnings(truth, found)])
+        notes = [*check_plausible(truth, found, force=self.force), *notes]
+        return Inputs(truth, found, files, notes)
 
     def _predictions(self) -> tuple[SceneSource, SceneSource | None]:
         try:

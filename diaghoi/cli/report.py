@@ -205,6 +205,7 @@ def report(
     causes: Causes = False,
     calibration: Calibration = False,
     rosetta: Rosetta = False,
+    force: options.Force = False,
     quiet: options.Quiet = False,
 ) -> None:
     """Diagnose a detector: mAP, errors and what each error costs."""
@@ -212,6 +213,7 @@ def report(
         predictions=predictions,
         annotations=annotations,
         pairs=pairs,
+        force=force,
         reading={
             "dataset": dataset,
             "format": format,

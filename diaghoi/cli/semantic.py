@@ -122,6 +122,7 @@ def semantic(
     instances: options.Instances = None,
     ids: options.Ids = None,
     image_id: options.ImageId = None,
+    force: options.Force = False,
     quiet: options.Quiet = False,
 ) -> None:
     """Evaluate with credit for similar classes: soft mAP, mF1 and miss rates.
@@ -143,6 +144,7 @@ def semantic(
     reading = InputFiles(
         predictions=predictions,
         annotations=annotations,
+        force=force,
         reading={
             "dataset": dataset,
             "format": format,

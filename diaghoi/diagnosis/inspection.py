@@ -14,7 +14,7 @@ from diaghoi.data.vocabulary import v_coco_images
 from diaghoi.diagnosis.plausibility import (
     constant_score_warnings,
     one_based_warnings,
-    overlap_warnings,
+    overlap_doubts,
 )
 from diaghoi.exceptions import InputError, some_of
 
@@ -209,4 +209,5 @@ def _joint_warnings(scenes: Scenes, annotations: Scenes) -> list[str]:
         warnings += _outside(scenes, annotations.sizes)
     # Evenly over the file: its first images may be of one kind.
     some = np.unique(np.linspace(0, len(scenes) - 1, min(IMAGES, len(scenes))).astype(np.int64))
-    return warnings + overlap_warnings(annotations.take(some), scenes.take(some))
+    doubts = overlap_doubts(annotations.take(some), scenes.take(some))
+    return warnings + [doubt.text for doubt in doubts]

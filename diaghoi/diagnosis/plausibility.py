@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from diaghoi.data.scenes import Scenes, SceneSource
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.evaluation.matching import match
 from diaghoi.evaluation.overlap import box_overlap
+from diaghoi.exceptions import InputError
 
 # How well boxes must overlap to compare their categories, and their corners; how many it takes.
 CLOSE, VERY_CLOSE = 0.75, 0.9
@@ -31,8 +33,55 @@ SAMPLE, FEWEST, BOXES = 100, 20, 50_000
 NEIGHBOURS = 5
 
 
-def plausibility_warnings(annotations: SceneSource, predictions: SceneSource) -> list[str]:
-    """Warn of what makes all figures of a diagnosis meaningless, by a sample of the images.
+class Doubt(NamedTuple):
+    """Something that looks wrong with predictions.
+
+    Parameters
+    ----------
+    text : str
+        One sentence.
+    grave : bool
+        Whether no figure would mean anything, as the file was read.
+    """
+
+    text: str
+    grave: bool
+
+
+def check_plausible(
+    annotations: SceneSource, predictions: SceneSource, *, force: bool
+) -> list[str]:
+    """Refuse predictions that would make all figures of a diagnosis meaningless.
+
+    Parameters
+    ----------
+    annotations, predictions : Scenes or other source of scenes
+        As for :func:`doubts`.
+    force : bool
+        Refuse nothing.
+
+    Returns
+    -------
+    list of str
+        What else looks wrong, the gravest first.
+
+    Raises
+    ------
+    InputError
+        With what to do.
+    """
+    found = doubts(annotations, predictions)
+    grave = [doubt.text for doubt in found if doubt.grave]
+    if grave and not force:
+        raise InputError(
+            f"{predictions.source or 'predictions'}: {'; '.join(grave)}. --force evaluates them "
+            "as they are"
+        )
+    return [*grave, *(doubt.text for doubt in found if not doubt.grave)]
+
+
+def doubts(annotations: SceneSource, predictions: SceneSource) -> list[Doubt]:
+    """Find what makes figures of a diagnosis meaningless or wrong, by a sample of the images.
 
     Parameters
     ----------
@@ -41,9 +90,11 @@ def plausibility_warnings(annotations: SceneSource, predictions: SceneSource) ->
 
     Returns
     -------
-    list of str
-        One sentence each; empty where predictions look plausible.
+    list of Doubt
+        Empty where predictions look plausible.
     """
+    if not predictions.bounds["triplet"][-1]:
+        return [Doubt("there is no predicted triplet", True)]
     named = annotations.named and predictions.named
     if not named and len(annotations) != len(predictions):
         return []
@@ -58,9 +109,9 @@ def plausibility_warnings(annotations: SceneSource, predictions: SceneSource) ->
     sample = predictions.take(mine[chosen])
     # Scores that are all the same are the same in a sample.
     constant = constant_score_warnings(sample) and constant_score_warnings(predictions.load())
-    return (
-        overlap_warnings(annotations.take(theirs[chosen]), sample) or one_based_warnings(sample)
-    ) + constant
+    overlap = overlap_doubts(annotations.take(theirs[chosen]), sample)
+    minor = ([] if overlap else one_based_warnings(sample)) + constant
+    return [*overlap, *(Doubt(text, False) for text in minor)]
 
 
 def one_based_warnings(scenes: Scenes) -> list[str]:
@@ -86,8 +137,8 @@ def constant_score_warnings(scenes: Scenes) -> list[str]:
     ]
 
 
-def overlap_warnings(annotations: Scenes, predictions: Scenes) -> list[str]:
-    """Warn where predicted boxes miss the annotated ones, or are off by a pixel or a category.
+def overlap_doubts(annotations: Scenes, predictions: Scenes) -> list[Doubt]:
+    """Find predicted boxes that miss the annotated ones, or are off by a pixel or a category.
 
     Parameters
     ----------
@@ -96,8 +147,8 @@ def overlap_warnings(annotations: Scenes, predictions: Scenes) -> list[str]:
 
     Returns
     -------
-    list of str
-        At most one sentence.
+    list of Doubt
+        At most one.
     """
     predicted, annotated, value = _close_boxes(annotations, predictions)
     shares = [
@@ -105,7 +156,7 @@ def overlap_warnings(annotations: Scenes, predictions: Scenes) -> list[str]:
         for scenes, rows in ((annotations, annotated), (predictions, predicted))
     ]
     if max(shares) < LEAST_CLOSE:
-        return [_far(predictions, shares[0])]
+        return [Doubt(_far(predictions, shares[0]), True)]
     labels = annotations.box_label[annotated], predictions.box_label[predicted]
     very = value >= VERY_CLOSE
     corners = predictions.box_xyxy[predicted[very]] - annotations.box_xyxy[annotated[very]]
@@ -141,8 +192,8 @@ def _far(predictions: Scenes, share: float) -> str:
 
 def _other_categories(
     annotated: IntArray, predicted: IntArray, vocabulary: Vocabulary
-) -> list[str]:
-    """Warn where close boxes have other categories than the annotated ones; people aside."""
+) -> list[Doubt]:
+    """Find close boxes that have other categories than the annotated ones; people aside."""
     objects = (annotated != vocabulary.person) & (annotated >= 0) & (predicted >= 0)
     annotated, predicted = annotated[objects], predicted[objects]
     agreeing = annotated == predicted
@@ -151,15 +202,16 @@ def _other_categories(
     labels = len(vocabulary.objects)
     usual = int(np.bincount(annotated[~agreeing] * labels + predicted[~agreeing]).argmax())
     names = [vocabulary.objects[label] for label in divmod(usual, labels)]
-    return [
+    text = (
         f"only {int(agreeing.sum())} of {len(agreeing)} predicted objects that come close to an "
         f"annotated one have its category (most often '{names[0]}' is called '{names[1]}'): the "
         "categories may be numbered differently (--objects)"
-    ]
+    )
+    return [Doubt(text, True)]
 
 
-def _other_verbs(annotations: Scenes, predictions: Scenes) -> list[str]:
-    """Warn where the best verb of the pairs that were found is hardly ever an annotated one."""
+def _other_verbs(annotations: Scenes, predictions: Scenes) -> list[Doubt]:
+    """See where the best verb of the pairs that were found is hardly ever an annotated one."""
     if predictions.triplet_score is None or not len(predictions.triplet_pair):
         return []
     hits = match(annotations, predictions, annotations.vocabulary.protocol).hits
@@ -194,17 +246,19 @@ def _other_verbs(annotations: Scenes, predictions: Scenes) -> list[str]:
     what, shift = max(shifted, key=lambda each: shifted[each])
     if shifted[what, shift] > max(SHIFTED * own, AGREEING):
         named = "HOI classes" if what == "classes" else what
-        return [
+        text = (
             f"the best verb of {100 * own:.1f} % of the pairs that were found is annotated, but "
             f"that of {100 * shifted[what, shift]:.1f} % if {named} were one "
             f"{'higher' if shift > 0 else 'lower'}: they look numbered one too "
             f"{'low' if shift > 0 else 'high'} (--{what})"
-        ]
+        )
+        return [Doubt(text, True)]
     if own < SENSIBLE:
-        return [
+        text = (
             f"the best verb of only {100 * own:.1f} % of {len(found)} pairs that were found "
             "is annotated: the verbs may be numbered differently"
-        ]
+        )
+        return [Doubt(text, False)]
     return []
 
 
@@ -216,15 +270,16 @@ def _next_class(verb: IntArray, label: IntArray, shift: int, vocabulary: Vocabul
     return np.where(same, vocabulary.class_verb[other], -1)
 
 
-def _shift(difference: FloatArray) -> list[str]:
-    """Warn where boxes that overlap well are shifted by a pixel in all four coordinates."""
+def _shift(difference: FloatArray) -> list[Doubt]:
+    """Find out whether boxes that overlap well are shifted by a pixel in all four coordinates."""
     if len(difference) < ENOUGH:
         return []
     shift = np.median(difference, axis=0)
     for pixels, reading in ((1, "--origin 1"), (-1, "--origin 0")):
         if (np.abs(shift - pixels) < 0.3).all():
-            return [
+            text = (
                 f"boxes that overlap annotated ones well are shifted by {shift.round(2).tolist()} "
                 f"pixels (median): read them with {reading}"
-            ]
+            )
+            return [Doubt(text, False)]
     return []

@@ -17,7 +17,7 @@ from diaghoi.data.scenes import Scenes, SceneSource
 from diaghoi.data.splits import check_protocol
 from diaghoi.diagnosis.diagnose import diagnose_images
 from diaghoi.diagnosis.diagnosis import Diagnosis
-from diaghoi.diagnosis.plausibility import plausibility_warnings
+from diaghoi.diagnosis.plausibility import doubts
 from diaghoi.formats import open_predictions, read_annotations
 from diaghoi.formats.containers.locations import fetched, is_remote
 from diaghoi.formats.datasets import vocabulary
@@ -123,7 +123,7 @@ def _joined(job: Job) -> tuple[Scenes, SceneSource, Joined, tuple[str, ...]]:
         if is_remote(job.file):
             # The copy of the file is gone after this.
             predictions = replace(predictions.load(), source=job.file)
-    return *join(truth, predictions), tuple(plausibility_warnings(truth, predictions))
+    return *join(truth, predictions), tuple(doubt.text for doubt in doubts(truth, predictions))
 
 
 def diagnose_block(job: Job, number: int, of: int) -> Diagnosis:

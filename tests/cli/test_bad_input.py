@@ -428,8 +428,9 @@ def test_not_enough_memory(run, save, found, gt, monkeypatch) -> None:
 def report(run, save, gt, found):
     """Return a function that reports on changed predictions."""
 
-    def command() -> dict[str, Any]:
-        done = run("report", save("preds.pkl", found), "--annotations", gt, "--json", "-")
+    def command(*options: str) -> dict[str, Any]:
+        file = save("preds.pkl", found)
+        done = run("report", file, "--annotations", gt, "--json", "-", *options)
         assert done.code == 0, done.err
         return json.loads(done.out)
 
@@ -439,20 +440,23 @@ def report(run, save, gt, found):
 def test_no_predictions_at_all(report, run, found, gt) -> None:
     for image in found:
         image.update(predictions=[], hoi_prediction=[])
-    result = report()
+    result = report("--force")
     assert result["map"] == {"full": 0.0, "rare": None, "non_rare": 0.0}
     assert result["errors"] == dict.fromkeys(result["errors"], 0) | {"missed_gt": 2}
     assert result["pairs"]["recall"] == 0.0
     assert result["pairs"]["precision"] is None
     assert result["negatives"] == {"ap": None, "ap_published": None, "pairs": 0, "negatives": 0}
-    done = run("report", "preds.pkl", "--annotations", gt, "--out", "o")
+    refused = run("report", "preds.pkl", "--annotations", gt)
+    assert refused.code == 2
+    assert "there is no predicted triplet. --force evaluates them as they are" in refused.err
+    done = run("report", "preds.pkl", "--annotations", gt, "--out", "o", "--force")
     assert done.code == 0
     assert "mAP 0.00. There are no predictions of these classes" in done.out
 
 
 def test_an_empty_list_of_predictions(report, found) -> None:
     found.clear()
-    result = report()
+    result = report("--force")
     assert result["map"]["full"] == 0.0
     assert result["errors"]["missed_gt"] == 2
     assert any(

@@ -181,7 +181,7 @@ def test_a_described_class_in_a_page_is_words(run, alone, save, images) -> None:
     pair = {"subject_id": 0, "object_id": 1, "category_id": 0}
     truth = [{"filename": "one.jpg", "annotations": boxes, "hoi_annotation": [pair]}]
     found = [{"filename": "one.jpg", "predictions": boxes[:1] * 2, "hoi_prediction": []}]
-    words = ("--dataset", "own.toml", "--images", images, "--out", "cases.html")
+    words = ("--dataset", "own.toml", "--images", images, "--out", "cases.html", "--force")
     gt, preds = save("gt.pkl", truth), save("p.pkl", found)
     done = run("gallery", preds, "--annotations", gt, *words)
     assert (done.code, done.out[:22]) == (0, "cases.html: 1 case: hu")

@@ -10,7 +10,8 @@ import pytest
 from diaghoi import simulate
 from diaghoi.data.scenes import Scenes
 from diaghoi.data.vocabulary import object_numberings
-from diaghoi.diagnosis.plausibility import SAMPLE, plausibility_warnings
+from diaghoi.diagnosis.plausibility import SAMPLE, check_plausible, doubts
+from diaghoi.exceptions import InputError
 
 
 @pytest.fixture(scope="module")
@@ -31,17 +32,17 @@ def widths(found: Scenes) -> np.ndarray:
 
 
 def warned(truth: Scenes, found: Scenes) -> str:
-    (warning,) = plausibility_warnings(truth, found)
-    return warning
+    (doubt,) = doubts(truth, found)
+    return doubt.text
 
 
 def test_nothing_is_wrong_with_good_files(truth, found) -> None:
-    assert plausibility_warnings(truth, found) == []
+    assert doubts(truth, found) == []
 
 
 def test_images_are_joined_by_name(truth, found) -> None:
-    assert plausibility_warnings(truth, found.take(np.arange(len(found))[::-1])) == []
-    assert plausibility_warnings(truth, found.take(np.arange(0, len(found), 3))) == []
+    assert doubts(truth, found.take(np.arange(len(found))[::-1])) == []
+    assert doubts(truth, found.take(np.arange(0, len(found), 3))) == []
     swapped = replace(found, names=np.roll(found.names, 1))
     assert warned(truth, swapped).endswith(
         "are they x1, y1, x2, y2 in pixels of the original image, and of these images?"
@@ -50,12 +51,12 @@ def test_images_are_joined_by_name(truth, found) -> None:
 
 def test_images_without_names(truth, found) -> None:
     nameless = replace(found, names=np.full(len(found), ""))
-    assert plausibility_warnings(truth, nameless) == []
-    assert plausibility_warnings(truth, nameless.take(np.arange(5))) == []
+    assert doubts(truth, nameless) == []
+    assert doubts(truth, nameless.take(np.arange(5))) == []
 
 
 def test_no_image_in_common(truth, found) -> None:
-    assert plausibility_warnings(truth, replace(found, names=np.char.add(found.names, "x"))) == []
+    assert doubts(truth, replace(found, names=np.char.add(found.names, "x"))) == []
 
 
 def test_boxes_divided_by_the_image_size(truth, found) -> None:
@@ -106,11 +107,39 @@ def test_constant_scores(truth, found) -> None:
 def test_boxes_without_categories(truth, found) -> None:
     """As the role boxes of V-COCO."""
     label = np.where(found.box_label == 0, 0, -1)
-    assert plausibility_warnings(truth, replace(found, box_label=label)) == []
+    assert doubts(truth, replace(found, box_label=label)) == []
 
 
 def test_too_few_boxes_say_nothing(truth, found) -> None:
     divided = replace(found, box_xyxy=found.box_xyxy / 700)
-    assert plausibility_warnings(truth.take([0]), divided.take([0])) == []
+    assert doubts(truth.take([0]), divided.take([0])) == []
     empty = simulate.detect(truth.take([]), simulate.WEAK, np.random.default_rng(0))
-    assert plausibility_warnings(truth, empty) == []
+    assert doubts(truth, empty) == [("there is no predicted triplet", True)]
+
+
+def test_what_makes_figures_meaningless_is_refused_unless_forced(truth, found) -> None:
+    pixels = replace(found, box_xyxy=found.box_xyxy / 700, source="p.pkl")
+    with pytest.raises(InputError, match=r"^p\.pkl: 0\.0 % .* --force evaluates them as they are$"):
+        check_plausible(truth, pixels, force=False)
+    (note,) = check_plausible(truth, pixels, force=True)
+    assert note.endswith("so they look divided by the image size")
+    shifted = replace(found, box_xyxy=found.box_xyxy + 1)
+    assert "--origin 1" in check_plausible(truth, shifted, force=False)[0]
+
+
+@pytest.mark.parametrize("shift", [1, -1])
+def test_verbs_numbered_one_too_high_or_low(truth, found, shift: int) -> None:
+    verbs = np.clip(found.triplet_verb + shift, 0, len(truth.vocabulary.verbs) - 1)
+    message = warned(truth, replace(found, triplet_verb=verbs))
+    assert f"look numbered one too {'high' if shift > 0 else 'low'} (--verbs)" in message
+
+
+def test_classes_numbered_one_too_low(truth, found) -> None:
+    words = truth.vocabulary
+    hoi = np.maximum(found.triplet_class - 1, 0)
+    same = words.class_object[hoi] == words.class_object[found.triplet_class]
+    verbs = np.where(same, words.class_verb[hoi], found.triplet_verb)
+    message = warned(truth, replace(found, triplet_verb=verbs))
+    assert message.endswith(
+        "if HOI classes were one higher: they look numbered one too low (--classes)"
+    )

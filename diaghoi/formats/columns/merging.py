@@ -20,6 +20,8 @@ UNSCORED = (
 
 # The pair file of the same detector contains nearly all pairs of its triplets.
 _USUAL = 0.5
+# Pairs of triplets, none of which is listed if the file is of another detector.
+_MANY = 20
 
 
 def merge(triplets: Scenes, pairs: Scenes) -> Scenes:
@@ -89,11 +91,23 @@ def merge(triplets: Scenes, pairs: Scenes) -> Scenes:
 
 
 def _other_detector(triplets: Scenes, pairs: Scenes, row: IntArray) -> tuple[str, ...]:
-    """Note if most pairs of the triplets are not listed; ``row`` as in _from_triplets."""
+    """Note if most pairs of the triplets are not listed; ``row`` as in _from_triplets.
+
+    Raises
+    ------
+    InputError
+        If none of many are.
+    """
     listed = len(pairs.pair_human)
     if listed == 0:
         return (f"{pairs.source}: lists no pairs",)
     inside = (row < listed)[triplets.pair_object >= 0]
+    if len(inside) >= _MANY and not inside.any():
+        raise InputError(
+            f"{pairs.source}: none of the {len(inside):,} pairs of the triplets is listed: the "
+            "boxes are those of another detector, or counted in another way; give the pair file of "
+            "this one, or leave it out"
+        )
     if len(inside) == 0 or inside.mean() >= _USUAL:
         return ()
     return (
