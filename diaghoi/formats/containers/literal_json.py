@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -32,6 +33,7 @@ _NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 _STEP = np.zeros(256, np.int8)
 _STEP[list(b"[{")], _STEP[list(b"]}")] = 1, -1
 
+_FLOATS = re.compile(r"[-+0-9.e, \t\r\n]+")
 # Stands for "np.float32(" and the like while a text is rewritten.
 _OPEN = b"\x01"
 _SIZES = (16, 32, 64)
@@ -166,6 +168,38 @@ def _pieces(text: str) -> Iterator[str | None]:
             return
         yield text[start:stop]
         start = stop
+
+
+def flat_value(flat: str) -> Any:
+    """Decode a list, dict or tuple without others, quotation marks and backslashes.
+
+    Parameters
+    ----------
+    flat : str
+        From bracket to bracket; in a tuple only numbers.
+
+    Returns
+    -------
+    list, dict or None
+        A tuple as a list; None for text that is damaged or has words in it, and for most text
+        longer than ``MOST_DIGITS``.
+    """
+    items = flat[1:-1]
+    if flat[0] == "(":
+        items = items.rstrip().removesuffix(",")
+        flat = f"[{items}]"
+    # NumPy prints 1.0 as "1.", which JSON does not have.
+    if items.count(".") == items.count(",") + 1 and _FLOATS.fullmatch(items):
+        try:
+            return list(map(float, items.split(",")))
+        except ValueError:
+            return None
+    if len(flat) > MOST_DIGITS or any(word in flat for word in _FOREIGN):
+        return None
+    try:
+        return json.loads(flat.replace("'", '"'))
+    except ValueError:
+        return None
 
 
 def piece_as_json(piece: str) -> tuple[str, bytes] | None:

@@ -16,6 +16,7 @@ from diaghoi.formats.containers.literal_json import (
     DEEPEST,
     MOST_DIGITS,
     Weight,
+    flat_value,
     levels,
     piece_as_json,
 )
@@ -23,6 +24,9 @@ from diaghoi.formats.containers.literal_json import (
 # The parser takes some microseconds per value; a file of 9,658 images with an array per box has
 # four million.
 _MOST_VALUES = 6_000_000
+# Results have at least this many characters per value that is not decoded in C.
+_FREE_VALUES = 1 << 18
+_LEAST_CHARACTERS = 8
 _LONGEST_STRING = 1 << 20
 _LONGEST_PLAIN = 1 << 16
 _CREDIT = 1 << 24
@@ -41,9 +45,10 @@ _ESCAPE = re.compile(
     r"\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|([0-7]{1,3})|([\\'\"abfnrtv])|.?)"
 )
 _LETTERS = dict(zip("\\'\"abfnrtv", "\\'\"\a\b\f\n\r\t\v", strict=True))
-# A list or dict without others, which is JSON once it is rewritten.
-_FLAT = re.compile(r"\[[^\[\]{}()\"\\]*\]|\{[^\[\]{}()\"\\]*\}")
-_FLOATS = re.compile(r"[-+0-9.e, \t\r\n]+")
+# A list, dict or tuple of numbers without others, which is JSON once it is rewritten.
+_FLAT = re.compile(
+    r"\[[^\[\]{}()\"\\]*\]|\{[^\[\]{}()\"\\]*\}|\((?:[-+0-9.eE \t\r\n]+,[-+0-9.eE, \t\r\n]*)?\)"
+)
 _CLOSE = {"[": "]", "{": "}", "(": ")"}
 
 _CONSTANTS: dict[str, Any] = {"True": True, "False": False, "None": None}
@@ -135,10 +140,9 @@ class Parser:
     def count(self) -> None:
         """Count what takes time."""
         self.values += 1
-        if self.values > _MOST_VALUES:
-            self.fail(
-                f"more than {_MOST_VALUES:,} values that are damaged or not printed plainly", _SAVE
-            )
+        most = min(_MOST_VALUES, _FREE_VALUES + self.at // _LEAST_CHARACTERS)
+        if self.values > most:
+            self.fail(f"more than {most:,} values that are damaged or not printed plainly", _SAVE)
 
     def value(self) -> Any:
         """Read a value."""
@@ -238,7 +242,7 @@ class Parser:
     def container(self, opening: str) -> Any:
         """Read a list, a tuple or a dict."""
         self.enter()
-        value = None if opening == "(" else self.plain()
+        value = self.plain()
         if value is None:
             self.weight.add(opening != "{", opening == "{")
             self.at += 1
@@ -261,16 +265,13 @@ class Parser:
         flat = _FLAT.match(self.text, self.at, stop)
         if not flat:
             return None
-        items = flat.group()[1:-1]
-        # NumPy prints 1.0 as "1.", which JSON does not have.
-        if items.count(".") == items.count(",") + 1 and _FLOATS.fullmatch(items):
-            try:
-                value = list(map(float, items.split(",")))
-            except ValueError:
-                return None
-            self.at = flat.end()
-            return value
-        return self.decoded(flat.end())
+        value = flat_value(flat.group())
+        if value is None:
+            # Short ones are read by hand sooner than rewritten.
+            return self.decoded(flat.end()) if flat.end() - start > MOST_DIGITS else None
+        self.weight.add(type(value) is list, type(value) is dict)
+        self.at = flat.end()
+        return value
 
     def decoded(self, end: int) -> Any:
         """Read the text up to a place as JSON; None where it is not a whole value."""
