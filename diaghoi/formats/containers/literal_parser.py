@@ -26,7 +26,7 @@ from diaghoi.formats.containers.literal_json import (
 _MOST_VALUES = 6_000_000
 # Results have at least this many characters per value that is not decoded in C.
 _FREE_VALUES = 1 << 18
-_LEAST_CHARACTERS = 8
+_LEAST_CHARACTERS = 12
 _LONGEST_STRING = 1 << 20
 _LONGEST_PLAIN = 1 << 16
 _CREDIT = 1 << 24
