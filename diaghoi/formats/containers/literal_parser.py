@@ -15,6 +15,7 @@ from diaghoi.exceptions import InputError
 from diaghoi.formats.containers.literal_json import (
     DEEPEST,
     MOST_DIGITS,
+    Place,
     Weight,
     flat_value,
     levels,
@@ -82,6 +83,10 @@ def cut_off(text: str, file: str) -> InputError:
     )
 
 
+class _PassedError(Exception):
+    """The parser has passed the place where it was to stop."""
+
+
 class Parser:
     """Reads one value after the other, from left to right.
 
@@ -98,6 +103,7 @@ class Parser:
         self.at = self.level = self.values = 0
         self.weight = Weight(len(text), file)
         self.credit = _CREDIT
+        self.stop = len(text)
 
     def whole(self) -> Any:
         """Read the only value of the text.
@@ -108,10 +114,37 @@ class Parser:
             For text that is damaged, not plain data, or too much to be held.
         """
         value = self.value()
+        self.end()
+        return value
+
+    def end(self) -> None:
+        """Check that nothing follows."""
         self.next()
         if self.at < len(self.text):
             self.fail("more text follows after the value", "write one object")
-        return value
+
+    def check_from(self, place: Place, behind: int) -> None:
+        """Read from a place on, up to which the text is right, and not beyond another.
+
+        Raises
+        ------
+        InputError
+            If the text is damaged between them.
+        """
+        self.at, self.level, self.stop = place.text, len(place.within), behind
+        ahead = self.text[max(0, self.at - _EXCERPT) : self.at].rstrip()[-1:] == ":"
+        try:
+            if ahead or not place.text:
+                self.value()
+            for opening in reversed(place.within.decode()):
+                if ahead:
+                    self.separator(_CLOSE[opening])
+                self.rest(opening)
+                self.level -= 1
+                ahead = True
+            self.end()
+        except _PassedError:
+            return
 
     def fail(self, what: str, remedy: str = "copy or write it again") -> NoReturn:
         """Raise the error at the present place."""
@@ -139,6 +172,8 @@ class Parser:
 
     def count(self) -> None:
         """Count what takes time."""
+        if self.at > self.stop:
+            raise _PassedError
         self.values += 1
         most = min(_MOST_VALUES, _FREE_VALUES + self.at // _LEAST_CHARACTERS)
         if self.values > most:
@@ -246,10 +281,22 @@ class Parser:
         if value is None:
             self.weight.add(opening != "{", opening == "{")
             self.at += 1
-            value = self.pairs() if opening == "{" else self.items(_CLOSE[opening])
-            self.expect(_CLOSE[opening])
+            value = self.rest(opening)
         self.level -= 1
         return value
+
+    def rest(self, opening: str) -> Any:
+        """Read the rest of a list, a tuple or a dict, from a comma or its start to its end."""
+        value = self.pairs() if opening == "{" else self.items(_CLOSE[opening])
+        self.expect(_CLOSE[opening])
+        return value
+
+    def separator(self, close: str) -> None:
+        """Skip the comma after a value, which only the end may lack."""
+        if self.next() == ",":
+            self.at += 1
+        elif self.text[self.at : self.at + 1] != close:
+            self.fail(f"',' or {close!r} is missing")
 
     def plain(self) -> Any:
         """Read a list, a dict or a list of dicts the fast way; None where that is not possible."""
@@ -300,11 +347,8 @@ class Parser:
         items: list[Any] = []
         while self.next() != close:
             items.append(self.value())
-            if self.next() == ",":
-                self.at += 1
-            elif self.text[self.at : self.at + 1] != close:
-                self.fail(f"',' or {close!r} is missing")
-            elif close == ")" and len(items) == 1:
+            self.separator(close)
+            if close == ")" and len(items) == 1 and self.text[self.at - 1] != ",":
                 return items[0]  # (1) is a number, (1,) a tuple
         return items
 
@@ -318,10 +362,7 @@ class Parser:
             self.check_key(key)
             self.expect(":")
             found[key] = self.value()
-            if self.next() == ",":
-                self.at += 1
-            elif self.text[self.at : self.at + 1] != "}":
-                self.fail("',' or '}' is missing")
+            self.separator("}")
         return found
 
     def check_key(self, key: Any) -> None:

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from diaghoi.exceptions import LONGEST_MESSAGE, InputError
 from diaghoi.formats.containers import literal_json, literal_parser, literals
+from diaghoi.formats.containers.literal_parser import Parser
 from diaghoi.formats.containers.literals import load_literal
 
 NAN = math.nan
@@ -411,6 +412,35 @@ def test_values_that_are_parsed_one_by_one_are_limited(monkeypatch):
     )
     assert "more than 1,000" in refused("['" + "\\n" * 1200 + "', 1]")
     assert len(load(repr([{"a": [1, 2.5]}] * 4000))) == 4000
+
+
+DAMAGE = (
+    *(("}, {", "} {"), ("{}]}}", "{}}}"), ("'score': ", "score: "), ("': [", "' ["), (", '", " '")),
+    *(("0.5", "0.5.5"), ("0.5", "x"), ("12.25", "..."), ("12.25", "01")),
+    *((", 12.25]", "]]"), ("]", "}"), ("{", "["), ("'f'", "''f'"), ("}]", "}] 7"), (":", ",")),
+)
+
+
+@pytest.mark.parametrize(("old", "new"), DAMAGE)
+def test_damage_is_found_where_the_parser_finds_it(old, new, monkeypatch):
+    image = {"a, b": [{"bbox": [0.5, 12.25], "score": 1}], "c": {"d": {"e": [[], {}]}}, "f": "g, h"}
+    text = repr({"preds": [image] * 30, "gts": []})
+    places = [n for n in range(len(text)) if text.startswith(old, n)]
+    assert len(places) >= 29
+    monkeypatch.setattr(literal_json, "_PIECE", 130)
+    monkeypatch.setattr(literal_parser, "_EXCERPT", 20)
+    values = []
+    monkeypatch.setattr(
+        Parser, "count", lambda self, count=Parser.count: values.append(count(self))
+    )
+    for place in (*places[:8], *places[-8:]):
+        damaged = text[:place] + new + text[place + len(old) :]
+        values.clear()
+        found = refused(damaged)
+        # Only the piece with the damage is parsed.
+        assert len(values) < 60
+        expected = refused(damaged, carefully)
+        assert found.split(": ", 2)[1] == expected.split(": ", 2)[1]
 
 
 FLAT = (
