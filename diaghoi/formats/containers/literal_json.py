@@ -193,7 +193,7 @@ def _still_open(before: bytes, brackets: bytes) -> bytes:
     deep = np.cumsum(_STEP[kinds], dtype=np.int32)
     lowest = np.minimum.accumulate(deep[::-1])[::-1]
     own = kinds[(_STEP[kinds] > 0) & (deep == lowest)]
-    return before[: max(0, len(before) + min(0, int(lowest[0])))] + own.tobytes()
+    return before[: max(0, len(before) + min(0, int(lowest[0])))] + bytes(own)
 
 
 def levels(brackets: bytes) -> tuple[int, int]:
