@@ -173,6 +173,8 @@ def whole_as_json(text: str, file: str) -> Rewritten | None:
         if piece is None or found is None:
             return None
         rewritten, brackets = found
+        if not pieces and len(piece) < len(text) and _damaged(rewritten):
+            return None  # instead of rewriting all of it for nothing
         if len(place.within) + levels(brackets)[0] > DEEPEST:
             return None
         weight.add(brackets.count(b"["), brackets.count(b"{"))
@@ -183,6 +185,17 @@ def whole_as_json(text: str, file: str) -> Rewritten | None:
             within=_still_open(place.within, brackets),
         )
     return Rewritten(json="".join(pieces), places=places)
+
+
+def _damaged(start: str) -> bool:
+    """Whether JSON is malformed before it ends, too early."""
+    try:
+        json.loads(start)
+    except json.JSONDecodeError as error:
+        return error.pos < len(start.rstrip()) and not error.msg.startswith("Unterminated")
+    except (ValueError, RecursionError):
+        return True
+    return False
 
 
 def _still_open(before: bytes, brackets: bytes) -> bytes:

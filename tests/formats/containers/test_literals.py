@@ -443,6 +443,18 @@ def test_damage_is_found_where_the_parser_finds_it(old, new, monkeypatch):
         assert found.split(": ", 2)[1] == expected.split(": ", 2)[1]
 
 
+def test_text_that_starts_with_damage_is_not_rewritten(monkeypatch):
+    pieces = []
+    rewrite = literal_json.piece_as_json
+    monkeypatch.setattr(
+        literal_json, "piece_as_json", lambda piece: pieces.append(piece) or rewrite(piece)
+    )
+    for part in ("foo, ", "'a' 1, ", "1.5.5, "):
+        pieces.clear()
+        refused(f"[{part * 400_000}]")
+        assert len(pieces) == 1
+
+
 FLAT = (
     *("()", "( )", "(1,)", "(1 , 2 )", "(1., 2.,)", "(-1e5, +2)", "(1,,)", "(1, ,)", "(,1)", "(,)"),
     *("[1,]", "[1, ,]", "[+1, 2]", "[01]", "[1 2]", "[-0, -0.0]", "[1., 2]", "[1., 2., 3]", "[.5]"),
