@@ -79,7 +79,13 @@ def _dataset(content: Content) -> str | None:
 
 
 def _part(path: Path) -> Content:
-    return Content(path, "npz", members(path))
+    found = members(path)
+    if "diaghoi_format" not in found:
+        raise InputError(
+            f"{path}: diaghoi_format: is missing, so this is not a part of a run; take the file "
+            "out of the folder, or copy the folder again"
+        )
+    return Content(path, "npz", found)
 
 
 def _read_parts(content: Content, options: Options) -> Scenes:

@@ -200,50 +200,56 @@ def _asked(
 
 
 def literals(images: int) -> Counts:
-    """Write results as GEN-VLKT does, once with plain numbers and once with NumPy 2 scalars.
+    """Write results and annotations as GEN-VLKT does, with plain numbers and NumPy 2 scalars.
 
     Each file of one string has the same as a plain dict beside it.
     """
+    truth = simulate.annotations(images, np.random.default_rng(0))
+    found = simulate.detect(truth, simulate.ONE_STAGE, np.random.default_rng(1))
     for kind, item in (("plain", float), ("numpy2", np.float32)):
-        rng = np.random.default_rng(0)
         with (
             Path(f"{kind}.json").open("w") as text,
             Path(f"{kind}_dict.json").open("w") as plain,
             np.printoptions(legacy=False),
         ):
+            text.write('"')
             # Written image by image: all of them at once take gigabytes.
-            text.write("\"{'preds': [")
-            plain.write('{"preds": [')
-            for number in range(images):
-                comma = ", " if number else ""
-                value = _genvlkt_image(number, rng, item)
-                text.write(comma + json.dumps(str(value))[1:-1])
-                plain.write(comma + json.dumps(value, default=lambda each: float(str(each))))
-            text.write("], 'gts': []}\"")
-            plain.write('], "gts": []}')
-    return {"plain": 100 * images, "numpy2": 100 * images}
+            for part, scenes, end in (("{'preds': [", found, "], "), ("'gts': [", truth, "]}")):
+                text.write(part)
+                plain.write(part.replace("'", '"'))
+                for number in range(images):
+                    comma = ", " if number else ""
+                    value = _genvlkt_image(scenes.between(number, number + 1), item)
+                    text.write(comma + json.dumps(str(value))[1:-1])
+                    plain.write(comma + json.dumps(value, default=lambda each: float(str(each))))
+                text.write(end)
+                plain.write(end)
+            text.write('"')
+    return dict.fromkeys(("plain", "numpy2"), len(found.triplet_verb))
 
 
-def _genvlkt_image(
-    number: int, rng: np.random.Generator, item: Callable[[Any], Any]
-) -> dict[str, Any]:
-    """Draw 64 boxes and 100 triplets of an image."""
-    boxes = rng.uniform(0, 640, (64, 4)).astype(np.float32)
-    scores = np.sort(rng.random(100).astype(np.float32))[::-1]
-    rows = zip(*(rng.integers(0, most, 100).tolist() for most in (32, 32, 600)), strict=True)
-    return {
-        "filename": f"HICO_test2015_{number:08d}.jpg",
-        "predictions": [{"bbox": list(map(item, box))} for box in boxes],
-        "hoi_prediction": [
-            {
-                "subject_id": subject,
-                "object_id": 32 + thing,
-                "category_id": category,
-                "score": item(score),
-            }
-            for (subject, thing, category), score in zip(rows, scores, strict=True)
-        ],
-    }
+def _genvlkt_image(image: Scenes, item: Callable[[Any], Any]) -> dict[str, Any]:
+    """Return the predictions of an image, or its annotations where they have no scores."""
+    human, thing = (
+        each[image.triplet_pair].tolist() for each in (image.pair_human, image.pair_object)
+    )
+    classes = image.vocabulary.class_of[image.box_label[thing], image.triplet_verb].tolist()
+    boxes = [{"bbox": list(map(item, box))} for box in image.box_xyxy.astype(np.float32)]
+    rows = [
+        {"subject_id": subject, "object_id": other, "category_id": hoi}
+        for subject, other, hoi in zip(human, thing, classes, strict=True)
+    ]
+    if image.triplet_score is None:
+        labelled = [
+            box | {"category_id": label}
+            for box, label in zip(boxes, image.box_label.tolist(), strict=True)
+        ]
+        return {"filename": str(image.names[0]), "annotations": labelled, "hoi_annotation": rows}
+    scored = [
+        row | {"score": item(score)}
+        for row, score in zip(rows, image.triplet_score.astype(np.float32), strict=True)
+    ]
+    return {"filename": str(image.names[0]), "predictions": boxes, "hoi_prediction": scored}
 
 
 MAKERS: dict[str, Callable[[int], Counts]] = {

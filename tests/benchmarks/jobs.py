@@ -70,6 +70,11 @@ def _report(file: str, truth: str, *options: str) -> Command:
     return (*DIAGHOI, *words)
 
 
+def _alone(file: str) -> Command:
+    """Report on a file that holds its annotations."""
+    return (*DIAGHOI, "report", file, "--quiet", "--json", "out.json")
+
+
 def _beside(
     floor: str, command: Command, jobs: dict[str, Command], count: int = 0, **more: object
 ) -> Iterator[Job]:
@@ -195,7 +200,11 @@ def _literals(counts: Counts) -> Iterator[Job]:
         yield from _beside(
             f"json.load of the dict, {kind}",
             script(floors.TEXT_OF_JSON, f"{kind}_dict.json"),
-            {f"literals, {kind}": script(floors.LITERAL, f"{kind}.json")},
+            {
+                f"literals, {kind}": script(floors.LITERAL, f"{kind}.json"),
+                f"report from the dict, {kind}": _alone(f"{kind}_dict.json"),
+                f"report from literals, {kind}": _alone(f"{kind}.json"),
+            },
             counts[kind],
             most=3,
         )

@@ -187,6 +187,9 @@ def test_parts_of_other_files_are_refused(tmp_path: Path) -> None:
     other.write_bytes(other.read_bytes()[:-100])
     with pytest.raises(InputError, match=r"000002.npz: a cut off or damaged zip archive"):
         diaghoi.read_predictions(writer.parts)
+    np.savez(other, names=read.names)
+    with pytest.raises(InputError, match=r"000002.npz: diaghoi_format: is missing, so this is not"):
+        diaghoi.read_predictions(writer.parts)
     formats.write(other, read)
     assert len(diaghoi.read_predictions(writer.parts)) == 2
 

@@ -33,6 +33,27 @@ GEN_VLKT: dict[str, Any] = {
         }
     ],
 }
+# As an evaluation loop that keeps NumPy's scalars leaves it.
+GEN_VLKT_NUMPY: dict[str, Any] = {
+    "preds": [
+        GEN_VLKT["preds"][0]
+        | {
+            "predictions": [{"bbox": list(map(np.float32, box))} for box in (HUMAN, THING)],
+            "hoi_prediction": [
+                row | {"score": np.float32(row["score"])}
+                for row in GEN_VLKT["preds"][0]["hoi_prediction"]
+            ],
+        }
+    ],
+    "gts": [
+        GEN_VLKT["gts"][0]
+        | {
+            "annotations": [
+                {"bbox": np.array(box), "category_id": n} for n, box in enumerate((HUMAN, THING))
+            ]
+        }
+    ],
+}
 PPDM: list[Any] = [
     {
         "file_name": NAME,

@@ -149,6 +149,8 @@ WORDS: list[Any] = [
         "score": 0.5,
     },
 ]
+# A detector that lists interactions without scores.
+WORDS_ALONE = [{key: value for key, value in row.items() if key != "score"} for row in WORDS]
 RESULTS = [
     result(hold_agent=0.5, hold_obj=[1.0, 2, 3, 4, 0.5], ride_agent=0.25),
     result(image="COCO_val2014_000000000005.jpg", cut_instr=[0.0, 0, 0, 0, 0.5]),

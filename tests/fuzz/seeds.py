@@ -6,6 +6,7 @@ import io
 import json
 import pickle
 import warnings
+import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from random import Random
@@ -59,16 +60,17 @@ class Json:
 
 @dataclass(frozen=True)
 class Printed:
-    """A value as the text that Python prints, in a JSON string."""
+    """A value as the text that Python prints: in a JSON string, or ``bare``."""
 
     value: Any
+    bare: bool = False
 
     def spoilt(self, random: Random) -> bytes:
         """Write it with something wrong, in the value or in the text."""
         text = repr(spoilt_value(self.value, random, PLAIN))
         if random.randrange(_BYTES_IN) == 0:
             text = spoilt_text(text, random)
-        return json.dumps(text).encode()
+        return (text if self.bare else json.dumps(text)).encode("utf-8", "replace")
 
 
 @dataclass(frozen=True)
@@ -79,9 +81,24 @@ class Torch:
 
     def spoilt(self, random: Random) -> bytes:
         """Write it with something wrong."""
-        if random.randrange(_BYTES_IN) == 0:
+        how = random.randrange(_BYTES_IN)
+        if how == 0:
             return spoilt_bytes(torch_bytes(self.value), random)
+        if how == 1:
+            return _with_spoilt_pickle(torch_bytes(self.value), random)
         return torch_bytes(spoilt_value(self.value, random, PLAIN))
+
+
+def _with_spoilt_pickle(data: bytes, random: Random) -> bytes:
+    """Spoil the pickle in an archive, and nothing of the archive around it."""
+    stream = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(data)) as whole, zipfile.ZipFile(stream, "w") as archive:
+        for entry in whole.infolist():
+            content = whole.read(entry)
+            if entry.filename.endswith("data.pkl"):
+                content = spoilt_bytes(content, random)
+            archive.writestr(zipfile.ZipInfo(entry.filename), content)
+    return stream.getvalue()
 
 
 @dataclass(frozen=True)
@@ -93,14 +110,15 @@ class Arrays:
     def spoilt(self, random: Random) -> bytes:
         """Write them with something wrong."""
         if random.randrange(_BYTES_IN) == 0:
-            return spoilt_bytes(_archive(dict(self.value), compressed=False), random)
+            return spoilt_bytes(archive(dict(self.value), compressed=False), random)
         value = spoilt_value(dict(self.value), random, PLAIN[:40] + PICKLED)
         if not isinstance(value, dict):
             value = {"names": value}
-        return _archive(value, compressed=random.randrange(4) == 0)
+        return archive(value, compressed=random.randrange(4) == 0)
 
 
-def _archive(value: dict[Any, Any], *, compressed: bool) -> bytes:
+def archive(value: dict[Any, Any], *, compressed: bool = False) -> bytes:
+    """Write arrays by name."""
     stream = io.BytesIO()
     arrays = {}
     for key, each in value.items():
@@ -183,4 +201,4 @@ class Bytes:
         return spoilt_bytes(self.value, random)
 
 
-Seed = Pickled | Json | Arrays | Matlab | Text | Bytes
+Seed = Pickled | Json | Printed | Torch | Arrays | Matlab | Text | Bytes

@@ -30,6 +30,7 @@ from diaghoi.formats import read, write
 from diaghoi.formats.containers.literals import load_literal
 from diaghoi.formats.datasets import vocabulary
 from diaghoi.formats.pictures.files import read_picture
+from diaghoi.formats.reading import open_file
 from diaghoi.language.lexicon import load_lexicon
 from diaghoi.language.words import read_phrase
 from diaghoi.robustness.study import read_robustness_study
@@ -45,6 +46,7 @@ from fuzz.code_bases import (
     CONVERTED,
     DA_HOI,
     GEN_VLKT,
+    GEN_VLKT_NUMPY,
     HOI_R1,
     HOI_TRANSFORMER,
     HOIDET,
@@ -82,13 +84,25 @@ from fuzz.examples import (
     TERMS,
     V_COCO_PAIRS,
     WORDS,
+    WORDS_ALONE,
     columns,
     dense,
     instances,
     listed,
     objects,
 )
-from fuzz.seeds import Arrays, Bytes, Json, Matlab, Pickled, Printed, Seed, Text, Torch
+from fuzz.seeds import (
+    Arrays,
+    Bytes,
+    Json,
+    Matlab,
+    Pickled,
+    Printed,
+    Seed,
+    Text,
+    Torch,
+    archive,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -131,6 +145,14 @@ class Target:
 def check_scenes(path: Path, **options: Any) -> None:
     """Read a file; what it holds must be consistent, and come back from the package's own file."""
     _, scenes = read(path, **options)
+    _check_columns(scenes)
+    if path.suffix != ".npz" and not options and scenes.vocabulary.known:
+        again = path.with_name("again.npz")
+        write(again, scenes)
+        assert _same(scenes, read(again, dataset=scenes.vocabulary.name)[1])
+
+
+def _check_columns(scenes: Scenes) -> None:
     boxes, pairs = len(scenes.box_image), len(scenes.pair_human)
     assert len(scenes.names) == len(scenes)
     assert np.isfinite(scenes.box_xyxy).all()
@@ -144,10 +166,6 @@ def check_scenes(path: Path, **options: Any) -> None:
         assert ((places >= least) & (places < stop)).all()
     if scenes.triplet_score is not None:
         assert np.isfinite(scenes.triplet_score).all()
-    if path.suffix != ".npz" and not options and scenes.vocabulary.known:
-        again = path.with_name("again.npz")
-        write(again, scenes)
-        assert _same(scenes, read(again, dataset=scenes.vocabulary.name)[1])
 
 
 def _same(one: Scenes, other: Scenes) -> bool:
@@ -183,6 +201,18 @@ def _read_printed(path: Path) -> None:
     value = load_literal(text, str(path))
     with suppress(ValueError, SyntaxError):
         assert "(" in text or str(value) == str(ast.literal_eval(text))
+
+
+def _read_both(path: Path) -> None:
+    """Read predictions, and the annotations beside them as a report does."""
+    annotations = open_file(path).annotations
+    if annotations is not None:
+        _check_columns(annotations.load())
+    check_scenes(path)
+
+
+def _read_parts(path: Path) -> None:
+    check_scenes(path.parent, dataset="hico-det")
 
 
 def _read_vcoco(path: Path) -> None:
@@ -251,6 +281,9 @@ def _bytes(value: Any) -> bytes:
     return json.dumps(value).encode()
 
 
+_COLUMNS = _columnar("predictions")
+# Of the same detector, with other images.
+_FIRST_PART = archive(dict(_COLUMNS.value) | {"names": np.array(["a.jpg", "b.jpg"])})
 _V_COCO = {
     "vcoco_test.json": _bytes(actions()),
     "vcoco_test.ids": b"7\n5\n",
@@ -304,11 +337,14 @@ TARGETS: dict[str, Target] = {
         file="x.json",
         seeds=(
             Printed(GEN_VLKT),
+            Printed(GEN_VLKT_NUMPY),
+            Printed(GEN_VLKT_NUMPY, bare=True),
             Json(GEN_VLKT),
             Json(GEN_VLKT["preds"]),
             Pickled(GEN_VLKT),
         ),
-        read=check_scenes,
+        read=_read_both,
+        weight=2,
     ),
     "ppdm": Target(file="x.json", seeds=(Json(PPDM), Pickled(PPDM)), read=check_scenes),
     "hoi-transformer": Target(
@@ -318,12 +354,14 @@ TARGETS: dict[str, Target] = {
     ),
     "hoidet": Target(file="x.json", seeds=(Json(HOIDET), Pickled(HOIDET)), read=check_scenes),
     "cmd-se": Target(
-        file="x.pkl", seeds=(Pickled(CMD_SE), Pickled(CMD_SE["gts"])), read=check_scenes
+        file="x.pkl", seeds=(Pickled(CMD_SE), Pickled(CMD_SE["gts"])), read=_read_both
     ),
     "ican": Target(file="x.pkl", seeds=(Pickled(ICAN),), read=check_scenes),
     "hoi-r1": Target(file="x.json", seeds=(Json(HOI_R1),), read=check_scenes),
     "agent-hoi": Target(file="x.json", seeds=(Json(AGENT_HOI),), read=check_scenes),
-    "da-hoi": Target(file="x.pkl", seeds=(Pickled(DA_HOI), Torch(DA_HOI)), read=check_scenes),
+    "da-hoi": Target(
+        file="x.pkl", seeds=(Pickled(DA_HOI), Torch(DA_HOI)), read=check_scenes, weight=2
+    ),
     "hico-converted-mat": Target(
         file="detections_02.mat",
         seeds=(Matlab({"all_boxes": CONVERTED}),),
@@ -332,7 +370,9 @@ TARGETS: dict[str, Target] = {
         weight=0.05,
     ),
     "words": Target(
-        file="x.jsonl", seeds=(Json(WORDS, lines=True), Json(WORDS)), read=check_scenes
+        file="x.jsonl",
+        seeds=(Json(WORDS, lines=True), Json(WORDS), Json(WORDS_ALONE, lines=True)),
+        read=check_scenes,
     ),
     "v-coco-results": Target(
         file="x.pkl", seeds=(Pickled(RESULTS), Json(RESULTS)), read=check_scenes, weight=2
@@ -360,9 +400,16 @@ TARGETS: dict[str, Target] = {
     "image-labels": Target(file="anno.mat", seeds=(Matlab(LABELS),), read=read_labels, weight=0.5),
     "columnar": Target(
         file="x.npz",
-        seeds=(_columnar("predictions"), _columnar("annotations"), _columnar("results")),
+        seeds=(_COLUMNS, _columnar("annotations"), _columnar("results")),
         read=check_scenes,
         weight=2,
+    ),
+    "parts": Target(
+        file="000002.npz",
+        seeds=(_COLUMNS,),
+        read=_read_parts,
+        beside={"000001.npz": _FIRST_PART},
+        weight=0.5,
     ),
     "description": Target(
         file="x.toml", seeds=(Text(DESCRIPTION),), read=lambda path: vocabulary(str(path))

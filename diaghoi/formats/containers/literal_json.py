@@ -9,7 +9,11 @@ from __future__ import annotations
 
 import json
 import re
+import sys
+from bisect import bisect_right
 from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -32,6 +36,7 @@ _NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 _STEP = np.zeros(256, np.int8)
 _STEP[list(b"[{")], _STEP[list(b"]}")] = 1, -1
 
+_FLOATS = re.compile(r"[-+0-9.e, \t\r\n]+")
 # Stands for "np.float32(" and the like while a text is rewritten.
 _OPEN = b"\x01"
 _SIZES = (16, 32, 64)
@@ -97,7 +102,46 @@ class Weight:
             )
 
 
-def whole_as_json(text: str, file: str) -> str | None:
+@dataclass(frozen=True, kw_only=True)
+class Place:
+    """A place between two tokens of a text.
+
+    Parameters
+    ----------
+    json, text : int
+        Characters before it in the JSON and in the text.
+    within : bytes
+        The brackets and braces that are open there, outermost first.
+    """
+
+    json: int = 0
+    text: int = 0
+    within: bytes = b""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rewritten:
+    """A text as JSON.
+
+    Parameters
+    ----------
+    json : str
+        In ASCII.
+    places : list of Place
+        Some places in ascending order, the first of them the start.
+    """
+
+    json: str
+    places: list[Place]
+
+    def around(self, at: int) -> tuple[Place, int]:
+        """Return the place before a character of the JSON, and where the text goes on behind."""
+        number = bisect_right(self.places, at, key=lambda place: place.json) - 1
+        behind = self.places[number + 1 : number + 2]
+        return self.places[number], behind[0].text if behind else sys.maxsize
+
+
+def whole_as_json(text: str, file: str) -> Rewritten | None:
     """Rewrite a whole text as JSON.
 
     Parameters
@@ -109,9 +153,9 @@ def whole_as_json(text: str, file: str) -> str | None:
 
     Returns
     -------
-    str or None
-        In ASCII. JSON that is malformed where the text is, or means the same; None for text that
-        needs the parser: escapes, double quotes, tuples, arrays, deep nesting, and most damage.
+    Rewritten or None
+        JSON that is malformed where the text is, or means the same; None for text that needs the
+        parser: escapes, double quotes, tuples, arrays, deep nesting, and most damage.
         A string that is cut off by the end of the text becomes a single quotation mark.
 
     Raises
@@ -119,22 +163,50 @@ def whole_as_json(text: str, file: str) -> str | None:
     InputError
         For text that would need far more memory than its length.
     """
-    weight, level, pieces = Weight(len(text), file), 0, []
+    weight, pieces, place, places = Weight(len(text), file), [], Place(), []
     for piece in _pieces(text):
+        places.append(place)
         if piece == _CUT_OFF:
             pieces.append('"')
             break
         found = None if piece is None else piece_as_json(piece)
-        if found is None:
+        if piece is None or found is None:
             return None
         rewritten, brackets = found
-        highest, change = levels(brackets)
-        if level + highest > DEEPEST:
+        if not pieces and len(piece) < len(text) and _damaged(rewritten):
+            return None  # instead of rewriting all of it for nothing
+        if len(place.within) + levels(brackets)[0] > DEEPEST:
             return None
-        level += change
         weight.add(brackets.count(b"["), brackets.count(b"{"))
         pieces.append(rewritten)
-    return "".join(pieces)
+        place = Place(
+            json=place.json + len(rewritten),
+            text=place.text + len(piece),
+            within=_still_open(place.within, brackets),
+        )
+    return Rewritten(json="".join(pieces), places=places)
+
+
+def _damaged(start: str) -> bool:
+    """Whether JSON is malformed before it ends, too early."""
+    try:
+        json.loads(start)
+    except json.JSONDecodeError as error:
+        return error.pos < len(start.rstrip()) and not error.msg.startswith("Unterminated")
+    except (ValueError, RecursionError):
+        return True
+    return False
+
+
+def _still_open(before: bytes, brackets: bytes) -> bytes:
+    """Return what is open after some brackets and braces, of them and of those open before."""
+    if not brackets:
+        return before
+    kinds = np.frombuffer(brackets, np.uint8)
+    deep = np.cumsum(_STEP[kinds], dtype=np.int32)
+    lowest = np.minimum.accumulate(deep[::-1])[::-1]
+    own = kinds[(_STEP[kinds] > 0) & (deep == lowest)]
+    return before[: max(0, len(before) + min(0, int(lowest[0])))] + bytes(own)
 
 
 def levels(brackets: bytes) -> tuple[int, int]:
@@ -166,6 +238,38 @@ def _pieces(text: str) -> Iterator[str | None]:
             return
         yield text[start:stop]
         start = stop
+
+
+def flat_value(flat: str) -> Any:
+    """Decode a list, dict or tuple without others, quotation marks and backslashes.
+
+    Parameters
+    ----------
+    flat : str
+        From bracket to bracket; in a tuple only numbers.
+
+    Returns
+    -------
+    list, dict or None
+        A tuple as a list; None for text that is damaged or has words in it, and for most text
+        longer than ``MOST_DIGITS``.
+    """
+    items = flat[1:-1]
+    if flat[0] == "(":
+        items = items.rstrip().removesuffix(",")
+        flat = f"[{items}]"
+    # NumPy prints 1.0 as "1.", which JSON does not have.
+    if items.count(".") == items.count(",") + 1 and _FLOATS.fullmatch(items):
+        try:
+            return list(map(float, items.split(",")))
+        except ValueError:
+            return None
+    if len(flat) > MOST_DIGITS or any(word in flat for word in _FOREIGN):
+        return None
+    try:
+        return json.loads(flat.replace("'", '"'))
+    except ValueError:
+        return None
 
 
 def piece_as_json(piece: str) -> tuple[str, bytes] | None:

@@ -15,14 +15,35 @@ from diaghoi.exceptions import InputError
 from diaghoi.formats.containers.literal_json import (
     DEEPEST,
     MOST_DIGITS,
+    Place,
     Weight,
+    flat_value,
     levels,
     piece_as_json,
+)
+from diaghoi.formats.containers.literal_tokens import (
+    CLOSE,
+    CONSTANTS,
+    ENDS,
+    ESCAPE,
+    FACTORY,
+    FLAT,
+    KEYWORD,
+    LETTERS,
+    NAME,
+    NUMBER,
+    SCALARS,
+    SETS,
+    SPACE,
 )
 
 # The parser takes some microseconds per value; a file of 9,658 images with an array per box has
 # four million.
 _MOST_VALUES = 6_000_000
+# Results have at least this many characters per value that is not decoded in C.
+_FREE_VALUES = 1 << 18
+_LEAST_CHARACTERS = 12
+_LONGEST_TOKEN = 5000
 _LONGEST_STRING = 1 << 20
 _LONGEST_PLAIN = 1 << 16
 _CREDIT = 1 << 24
@@ -30,40 +51,6 @@ _CREDIT = 1 << 24
 _LARGEST_KEY = 1 << 60
 _EXCERPT = 40
 
-_SPACE = re.compile(r"[ \t\r\n]*")
-_NUMBER = re.compile(
-    r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?(?![\w.])", re.ASCII
-)
-_NAME = re.compile(r"[-+]?[A-Za-z_][\w.]*", re.ASCII)
-_LONGEST_TOKEN = 5000
-_ENDS = {quote: re.compile(rf"[{quote}\\\n\r\0]") for quote in "'\""}
-_ESCAPE = re.compile(
-    r"\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|([0-7]{1,3})|([\\'\"abfnrtv])|.?)"
-)
-_LETTERS = dict(zip("\\'\"abfnrtv", "\\'\"\a\b\f\n\r\t\v", strict=True))
-# A list or dict without others, which is JSON once it is rewritten.
-_FLAT = re.compile(r"\[[^\[\]{}()\"\\]*\]|\{[^\[\]{}()\"\\]*\}")
-_FLOATS = re.compile(r"[-+0-9.e, \t\r\n]+")
-_CLOSE = {"[": "]", "{": "}", "(": ")"}
-
-_CONSTANTS: dict[str, Any] = {"True": True, "False": False, "None": None}
-_CONSTANTS |= {f"{np}{name}": float(name) for np in ("", "np.") for name in ("nan", "inf")}
-_CONSTANTS |= {f"-{name}": -value for name, value in _CONSTANTS.items() if name[-3:] in "nan inf"}
-_CONSTANTS |= {"np.True_": True, "np.False_": False}
-_SCALARS = re.compile(
-    r"np\.(?:u?int(?:8|16|32|64|c|p)|u?longlong|float(?:16|32|64|96|128)|longdouble|bool_?|str_)"
-)
-_SETS = {"set", "frozenset"}
-_FACTORY = re.compile(
-    r"\s*(?:None|<class '[\w.]{1,100}'>|<[^<>]{0,200}(?:<\w{1,100}>[^<>]{0,200}){0,4}>)\s*,",
-    re.ASCII,
-)
-# What is printed behind the values of an array.
-_KEYWORD = re.compile(
-    r"\s*(dtype|device|shape|size|requires_grad|grad_fn|layout)="
-    r"(<[^<>]{1,200}>|'[^'\\\n]{0,100}'|\([0-9, ]{0,100}\)|[\w.]{1,100})",
-    re.ASCII,
-)
 _SAVE = "save plain lists and numbers: array.tolist(), float(score)"
 
 
@@ -75,6 +62,10 @@ def cut_off(text: str, file: str) -> InputError:
         f"{file}: the text of the Python object is cut off: it ends after {len(text):,} characters "
         f"with {text[-_EXCERPT:]!r}; copy or write it again"
     )
+
+
+class _PassedError(Exception):
+    """The parser has passed the place where it was to stop."""
 
 
 class Parser:
@@ -93,6 +84,7 @@ class Parser:
         self.at = self.level = self.values = 0
         self.weight = Weight(len(text), file)
         self.credit = _CREDIT
+        self.stop = len(text)
 
     def whole(self) -> Any:
         """Read the only value of the text.
@@ -103,10 +95,37 @@ class Parser:
             For text that is damaged, not plain data, or too much to be held.
         """
         value = self.value()
+        self.end()
+        return value
+
+    def end(self) -> None:
+        """Check that nothing follows."""
         self.next()
         if self.at < len(self.text):
             self.fail("more text follows after the value", "write one object")
-        return value
+
+    def check_from(self, place: Place, behind: int) -> None:
+        """Read from a place on, up to which the text is right, and not beyond another.
+
+        Raises
+        ------
+        InputError
+            If the text is damaged between them.
+        """
+        self.at, self.level, self.stop = place.text, len(place.within), behind
+        ahead = self.text[max(0, self.at - _EXCERPT) : self.at].rstrip()[-1:] == ":"
+        try:
+            if ahead or not place.text:
+                self.value()
+            for opening in reversed(place.within.decode()):
+                if ahead:
+                    self.separator(CLOSE[opening])
+                self.rest(opening)
+                self.level -= 1
+                ahead = True
+            self.end()
+        except _PassedError:
+            return
 
     def fail(self, what: str, remedy: str = "copy or write it again") -> NoReturn:
         """Raise the error at the present place."""
@@ -122,7 +141,7 @@ class Parser:
         """Skip white space, and return the next character; an empty string at the end."""
         character = self.text[self.at : self.at + 1]
         if character.isspace():
-            self.at = _SPACE.match(self.text, self.at).end()  # type: ignore[union-attr]
+            self.at = SPACE.match(self.text, self.at).end()  # type: ignore[union-attr]
             character = self.text[self.at : self.at + 1]
         return character
 
@@ -134,29 +153,30 @@ class Parser:
 
     def count(self) -> None:
         """Count what takes time."""
+        if self.at > self.stop:
+            raise _PassedError
         self.values += 1
-        if self.values > _MOST_VALUES:
-            self.fail(
-                f"more than {_MOST_VALUES:,} values that are damaged or not printed plainly", _SAVE
-            )
+        most = min(_MOST_VALUES, _FREE_VALUES + self.at // _LEAST_CHARACTERS)
+        if self.values > most:
+            self.fail(f"more than {most:,} values that are damaged or not printed plainly", _SAVE)
 
     def value(self) -> Any:
         """Read a value."""
         self.count()
         first = self.next()
-        if first in _CLOSE:
+        if first in CLOSE:
             return self.container(first)
-        if first in _ENDS:
+        if first in ENDS:
             return self.string(first)
         return self.token()
 
     def token(self) -> Any:
         """Read a number, a constant, or what looks like a call."""
         stop = self.at + _LONGEST_TOKEN
-        number = _NUMBER.match(self.text, self.at, stop)
+        number = NUMBER.match(self.text, self.at, stop)
         if number:
             return self.number(number.group())
-        name = _NAME.match(self.text, self.at, stop)
+        name = NAME.match(self.text, self.at, stop)
         if not name:
             if self.text.startswith("...", self.at):
                 self.fail(
@@ -166,7 +186,7 @@ class Parser:
             self.fail("a value is missing")
         word = name.group()
         after = self.text[name.end() : name.end() + 1]
-        if not after and word not in _CONSTANTS:
+        if not after and word not in CONSTANTS:
             raise cut_off(self.text, self.file)
         if after == "(":
             return self.call(word, name.end() + 1)
@@ -177,10 +197,10 @@ class Parser:
                 else f"{word!r:.60} is not a value",
                 "save plain strings",
             )
-        if word not in _CONSTANTS:
+        if word not in CONSTANTS:
             self.fail(f"the name {word!r:.60} is not a value", _SAVE)
         self.at = name.end()
-        return _CONSTANTS[word]
+        return CONSTANTS[word]
 
     def number(self, digits: str) -> int | float:
         """Convert a number, and skip it."""
@@ -204,7 +224,7 @@ class Parser:
         start = self.at
         place, stop = start + 1, start + _LONGEST_STRING
         while True:
-            end = _ENDS[quote].search(self.text, place, stop)
+            end = ENDS[quote].search(self.text, place, stop)
             if end is None:
                 if stop < len(self.text):
                     self.fail(f"a string of more than {_LONGEST_STRING:,} characters")
@@ -217,9 +237,9 @@ class Parser:
             self.fail("a string that does not end in its line")
         content = self.text[start + 1 : end.start()]
         if "\\" in content:
-            content = _ESCAPE.sub(self.escaped, content)
+            content = ESCAPE.sub(self.escaped, content)
         self.at = end.end()
-        if self.text[self.at : self.at + 1] in _ENDS:
+        if self.text[self.at : self.at + 1] in ENDS:
             self.fail("a string right after another")
         return content
 
@@ -230,7 +250,7 @@ class Parser:
         if octal:
             code = int(octal, 8)
         if letter:
-            return _LETTERS[letter]
+            return LETTERS[letter]
         if code is None or code > 0x10FFFF:
             self.fail(f"the escape {match.group()!r:.20} in a string")
         return chr(code)
@@ -238,14 +258,26 @@ class Parser:
     def container(self, opening: str) -> Any:
         """Read a list, a tuple or a dict."""
         self.enter()
-        value = None if opening == "(" else self.plain()
+        value = self.plain()
         if value is None:
             self.weight.add(opening != "{", opening == "{")
             self.at += 1
-            value = self.pairs() if opening == "{" else self.items(_CLOSE[opening])
-            self.expect(_CLOSE[opening])
+            value = self.rest(opening)
         self.level -= 1
         return value
+
+    def rest(self, opening: str) -> Any:
+        """Read the rest of a list, a tuple or a dict, from a comma or its start to its end."""
+        value = self.pairs() if opening == "{" else self.items(CLOSE[opening])
+        self.expect(CLOSE[opening])
+        return value
+
+    def separator(self, close: str) -> None:
+        """Skip the comma after a value, which only the end may lack."""
+        if self.next() == ",":
+            self.at += 1
+        elif self.text[self.at : self.at + 1] != close:
+            self.fail(f"',' or {close!r} is missing")
 
     def plain(self) -> Any:
         """Read a list, a dict or a list of dicts the fast way; None where that is not possible."""
@@ -258,19 +290,16 @@ class Parser:
                 return value
             # Each time, it may look far ahead for nothing.
             self.credit -= stop - start
-        flat = _FLAT.match(self.text, self.at, stop)
+        flat = FLAT.match(self.text, self.at, stop)
         if not flat:
             return None
-        items = flat.group()[1:-1]
-        # NumPy prints 1.0 as "1.", which JSON does not have.
-        if items.count(".") == items.count(",") + 1 and _FLOATS.fullmatch(items):
-            try:
-                value = list(map(float, items.split(",")))
-            except ValueError:
-                return None
-            self.at = flat.end()
-            return value
-        return self.decoded(flat.end())
+        value = flat_value(flat.group())
+        if value is None:
+            # Short ones are read by hand sooner than rewritten.
+            return self.decoded(flat.end()) if flat.end() - start > MOST_DIGITS else None
+        self.weight.add(type(value) is list, type(value) is dict)
+        self.at = flat.end()
+        return value
 
     def decoded(self, end: int) -> Any:
         """Read the text up to a place as JSON; None where it is not a whole value."""
@@ -299,11 +328,8 @@ class Parser:
         items: list[Any] = []
         while self.next() != close:
             items.append(self.value())
-            if self.next() == ",":
-                self.at += 1
-            elif self.text[self.at : self.at + 1] != close:
-                self.fail(f"',' or {close!r} is missing")
-            elif close == ")" and len(items) == 1:
+            self.separator(close)
+            if close == ")" and len(items) == 1 and self.text[self.at - 1] != ",":
                 return items[0]  # (1) is a number, (1,) a tuple
         return items
 
@@ -311,16 +337,13 @@ class Parser:
         """Read keys and values of a dict, up to its end."""
         found: dict[Any, Any] = {}
         while (first := self.next()) != "}":
-            key = self.string(first) if first in _ENDS else self.value()
+            key = self.string(first) if first in ENDS else self.value()
             if not found and self.next() in (",", "}"):
                 self.fail("a set instead of a dict or list", "save lists")
             self.check_key(key)
             self.expect(":")
             found[key] = self.value()
-            if self.next() == ",":
-                self.at += 1
-            elif self.text[self.at : self.at + 1] != "}":
-                self.fail("',' or '}' is missing")
+            self.separator("}")
         return found
 
     def check_key(self, key: Any) -> None:
@@ -331,10 +354,10 @@ class Parser:
     def call(self, name: str, inside: int) -> Any:
         """Read what is printed as a call of a type."""
         if name not in _CALLS:
-            if not _SCALARS.fullmatch(name):
+            if not SCALARS.fullmatch(name):
                 self.fail(
-                    "a set" if name in _SETS else f"{name!r:.60} is not a plain value",
-                    "save lists" if name in _SETS else _SAVE,
+                    "a set" if name in SETS else f"{name!r:.60} is not a plain value",
+                    "save lists" if name in SETS else _SAVE,
                 )
             self.at = inside
             value = self.scalar(name)
@@ -348,7 +371,7 @@ class Parser:
 
     def scalar(self, name: str) -> Any:
         """Read the value of a NumPy scalar."""
-        if self.next() in _ENDS and name in ("np.str_", "np.longdouble"):
+        if self.next() in ENDS and name in ("np.str_", "np.longdouble"):
             start = self.at
             value = self.string(self.text[start])
             if name == "np.str_":
@@ -358,14 +381,14 @@ class Parser:
             except ValueError:
                 self.at = start
                 self.fail("not a number", _SAVE)
-        number = _NUMBER.match(self.text, self.at, self.at + _LONGEST_TOKEN)
+        number = NUMBER.match(self.text, self.at, self.at + _LONGEST_TOKEN)
         if number:
             return self.number(number.group())
-        word = _NAME.match(self.text, self.at, self.at + _LONGEST_TOKEN)
-        if not word or _CONSTANTS.get(word.group()) is None:
+        word = NAME.match(self.text, self.at, self.at + _LONGEST_TOKEN)
+        if not word or CONSTANTS.get(word.group()) is None:
             self.fail(f"not the value of {name}", _SAVE)
         self.at = word.end()
-        return _CONSTANTS[word.group()]
+        return CONSTANTS[word.group()]
 
     def array(self) -> Any:
         """Read the values of an array or tensor."""
@@ -375,7 +398,7 @@ class Parser:
         while self.next() == ",":
             self.count()
             self.at += 1
-            keyword = _KEYWORD.match(self.text, self.at)
+            keyword = KEYWORD.match(self.text, self.at)
             if not keyword:
                 self.next()
                 self.fail("not what is printed behind the values of an array", _SAVE)
@@ -403,7 +426,7 @@ class Parser:
 
     def default(self) -> dict[Any, Any]:
         """Read the factory and the dict of a ``defaultdict``."""
-        factory = _FACTORY.match(self.text, self.at)
+        factory = FACTORY.match(self.text, self.at)
         if not factory:
             self.fail("not the factory of a defaultdict")
         self.at = factory.end()

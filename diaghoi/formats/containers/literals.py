@@ -52,14 +52,17 @@ def load_literal(text: str, file: str) -> Any:
             rewritten = whole_as_json(text, file)
             if rewritten is not None:
                 try:
-                    return json.loads(rewritten)
+                    return json.loads(rewritten.json)
                 except json.JSONDecodeError as error:
                     # The parser would come to the same place, but far later.
-                    if error.pos >= len(rewritten) or error.msg.startswith("Unterminated"):
+                    if error.pos >= len(rewritten.json) or error.msg.startswith("Unterminated"):
                         raise cut_off(text, file) from None
+                    place, behind = rewritten.around(error.pos)
+                    rewritten = None
+                    Parser(text, file).check_from(place, behind)
                 except ValueError:  # integers that are too long: the parser says where
                     pass
-            del rewritten
+            rewritten = None
             return Parser(text, file).whole()
     except (RecursionError, MemoryError) as error:
         what = " ".join(str(error).split()) or type(error).__name__

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from diaghoi.exceptions import LONGEST_MESSAGE, InputError
 from diaghoi.formats.containers import literal_json, literal_parser, literals
+from diaghoi.formats.containers.literal_parser import Parser
 from diaghoi.formats.containers.literals import load_literal
 
 NAN = math.nan
@@ -28,6 +29,7 @@ def carefully(text):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(literals, "whole_as_json", lambda text, file: None)
         patch.setattr(literal_parser, "piece_as_json", lambda piece: None)
+        patch.setattr(literal_parser, "flat_value", lambda flat: None)
         return load(text)
 
 
@@ -403,12 +405,84 @@ def test_strings_have_a_longest_length():
 
 def test_values_that_are_parsed_one_by_one_are_limited(monkeypatch):
     monkeypatch.setattr(literal_parser, "_MOST_VALUES", 1000)
-    assert len(load(repr([(1, 2)] * 300))) == 300
+    assert len(load(repr([(1, 2)] * 900))) == 900
+    assert len(load(repr([("a", (1, 2))] * 300))) == 300
     assert "more than 1,000 values that are damaged or not printed plainly" in refused(
-        repr([(1, 2)] * 400)
+        repr([("a", (1, 2))] * 400)
     )
     assert "more than 1,000" in refused("['" + "\\n" * 1200 + "', 1]")
     assert len(load(repr([{"a": [1, 2.5]}] * 4000))) == 4000
+
+
+DAMAGE = (
+    *(("}, {", "} {"), ("{}]}}", "{}}}"), ("'score': ", "score: "), ("': [", "' ["), (", '", " '")),
+    *(("0.5", "0.5.5"), ("0.5", "x"), ("12.25", "..."), ("12.25", "01")),
+    *((", 12.25]", "]]"), ("]", "}"), ("{", "["), ("'f'", "''f'"), ("}]", "}] 7"), (":", ",")),
+)
+
+
+@pytest.mark.parametrize(("old", "new"), DAMAGE)
+def test_damage_is_found_where_the_parser_finds_it(old, new, monkeypatch):
+    image = {"a, b": [{"bbox": [0.5, 12.25], "score": 1}], "c": {"d": {"e": [[], {}]}}, "f": "g, h"}
+    text = repr({"preds": [image] * 30, "gts": []})
+    places = [n for n in range(len(text)) if text.startswith(old, n)]
+    assert len(places) >= 29
+    monkeypatch.setattr(literal_json, "_PIECE", 130)
+    monkeypatch.setattr(literal_parser, "_EXCERPT", 20)
+    values = []
+    monkeypatch.setattr(
+        Parser, "count", lambda self, count=Parser.count: values.append(count(self))
+    )
+    for place in (*places[:8], *places[-8:]):
+        damaged = text[:place] + new + text[place + len(old) :]
+        values.clear()
+        found = refused(damaged)
+        # Only the piece with the damage is parsed.
+        assert len(values) < 60
+        expected = refused(damaged, carefully)
+        assert found.split(": ", 2)[1] == expected.split(": ", 2)[1]
+
+
+def test_text_that_starts_with_damage_is_not_rewritten(monkeypatch):
+    pieces = []
+    rewrite = literal_json.piece_as_json
+    monkeypatch.setattr(
+        literal_json, "piece_as_json", lambda piece: pieces.append(piece) or rewrite(piece)
+    )
+    for part in ("foo, ", "'a' 1, ", "1.5.5, "):
+        pieces.clear()
+        refused(f"[{part * 400_000}]")
+        assert len(pieces) == 1
+
+
+FLAT = (
+    *("()", "( )", "(1,)", "(1 , 2 )", "(1., 2.,)", "(-1e5, +2)", "(1,,)", "(1, ,)", "(,1)", "(,)"),
+    *("[1,]", "[1, ,]", "[+1, 2]", "[01]", "[1 2]", "[-0, -0.0]", "[1., 2]", "[1., 2., 3]", "[.5]"),
+    *("[true]", "[null, 1]", "[NaN]", "[1, Infinity]", "['true']", "[True, nan, -inf]", "[nap]"),
+    *("['a' 'b']", "['a''b']", "['a\tb']", "['é', 'ł']", "{'a': 1,}", "{1: 2}", "{'a', 'b'}"),
+    *("{'a': 01}", "{'a': None}", "{'a': 1, 'a': 2}", "{1.5: 2}", "{,}", "{'a' 1}", "[1e999]"),
+)
+
+
+@pytest.mark.parametrize("text", FLAT)
+def test_lists_without_others_are_read_alike_both_ways(text):
+    # The backslash keeps the whole text from being read at once.
+    for whole in (text, f"['\\n', {text}]", f"['\\n', [{text}, {text}]]"):
+        both = []
+        for read in (load, carefully):
+            try:
+                both.append(read(whole))
+            except InputError as error:
+                both.append(str(error))
+        assert same(*both)
+
+
+@pytest.mark.slow
+def test_text_that_is_dense_with_odd_values_is_given_up_early():
+    for part in ("(), ", "'a\\n', ", "[(1)], ", "[[], ()], "):
+        text = f"[{part * (20_000_000 // len(part))}]"
+        place = refused(text).removeprefix("file.json: character ").split(" ")[0]
+        assert int(place.replace(",", "")) < len(text) // 2
 
 
 @pytest.mark.slow
