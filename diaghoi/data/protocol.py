@@ -358,8 +358,8 @@ def protocol(name: str | Protocol, **changes: Any) -> Protocol:
     Raises
     ------
     InputError
-        For an unknown name or rare split, an IoU threshold outside (0, 1], or fewer than one
-        triplet per image.
+        For an unknown name or rare split, an IoU threshold outside (0, 1], less than nothing that
+        is added to the union, or fewer than one triplet per image.
     """
     if isinstance(name, str):
         if name not in PROTOCOLS:
@@ -377,6 +377,8 @@ def protocol(name: str | Protocol, **changes: Any) -> Protocol:
     _check_groups(chosen.groups)
     if not 0 < chosen.iou <= 1:
         raise InputError(f"the IoU threshold must lie in (0, 1], not {chosen.iou:g}")
+    if not 0 <= chosen.added_to_union < np.inf:
+        raise InputError(f"added_to_union must be 0 or more, not {chosen.added_to_union:g}")
     for key, of in (("top", "an image"), ("top_of_class", "a class")):
         number = getattr(chosen, key)
         if number is not None and number < 1:

@@ -165,13 +165,19 @@ BAD: dict[str, tuple[str, str]] = {
         "protocol = { iuo = 0.5 }",
         "protocol: iuo: unknown key (did you mean 'iou'?); known: classes, average_precision, "
         "class_without_true_positive, iou, strict, boxes, top, top_of_class, "
-        "images_without_predictions, images_without_annotations, levels_from",
+        "images_without_predictions, images_without_annotations, levels_from, claim, "
+        "class_without_annotation, added_to_union",
     ),
     "choice for other data sets": (
         'protocol = { pairing = "person" }',
         "protocol: pairing: unknown key; known: classes, average_precision, "
         "class_without_true_positive, iou, strict, boxes, top, top_of_class, "
-        "images_without_predictions, images_without_annotations, levels_from",
+        "images_without_predictions, images_without_annotations, levels_from, claim, "
+        "class_without_annotation, added_to_union",
+    ),
+    "a union that shrinks": (
+        "protocol = { added_to_union = -1.0 }",
+        "protocol: added_to_union must be 0 or more, not -1",
     ),
     "roles": (
         'protocol = { classes = "roles" }',

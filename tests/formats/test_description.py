@@ -157,6 +157,9 @@ OF_PROTOCOL: dict[str, tuple[str, Any]] = {
     "images_without_predictions": ('"passed over"', "passed over"),
     "images_without_annotations": ('"left out"', "left out"),
     "levels_from": ('"tenths"', "tenths"),
+    "claim": ('"first left"', "first left"),
+    "class_without_annotation": ('"zero"', "zero"),
+    "added_to_union": ("1e-6", 1e-6),
 }
 
 
