@@ -8,7 +8,7 @@ import numpy as np
 
 HUMAN, THING = [10.0, 20.0, 50.0, 80.0], [30.5, 40.0, 90.0, 95.0]
 NAME = "HICO_test2015_00000001.jpg"
-# ride bicycle, hold bicycle
+# Classes of one object.
 RIDE, HOLD = 156, 149
 
 GEN_VLKT: dict[str, Any] = {
