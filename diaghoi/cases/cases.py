@@ -10,7 +10,7 @@ import numpy as np
 from diaghoi.cases.matched_images import MatchedImages, NearestBox
 from diaghoi.cases.sentences import (
     closest_person,
-    joined_pair,
+    joined_pairs,
     sentence,
     sentence_of_missed,
     shown_score,
@@ -304,7 +304,7 @@ def _predicted_case(view: MatchedImages, ledger: Ledger, row: int) -> Case:
         annotated_human=_box(view.annotations, boxes[0]),
         annotated_object=_box(view.annotations, boxes[1]),
         sentence=sentence(view, triplet, label),
-        repair=_repair(view, ledger, row),
+        repair=_repair(view, ledger, row, triplet),
     )
 
 
@@ -349,8 +349,7 @@ def _boxes_near(view: MatchedImages, triplet: int) -> tuple[int, int]:
     if view.protocol.pairing == "person":
         near = closest_person(view, human), view.closest(obj)
     else:
-        pair = joined_pair(view, triplet)
-        if pair >= 0:
+        for pair in joined_pairs(view, triplet).tolist():
             return int(view.annotations.pair_human[pair]), int(view.annotations.pair_object[pair])
         near = view.closest(human), view.closest(obj)
     return _overlapping(near[0]), _overlapping(near[1])
@@ -360,7 +359,7 @@ def _overlapping(near: NearestBox) -> int:
     return near.box if near.iou > 0 else -1
 
 
-def _repair(view: MatchedImages, ledger: Ledger, row: int) -> str:
+def _repair(view: MatchedImages, ledger: Ledger, row: int, triplet: int) -> str:
     """Describe what the oracle of its error does with a prediction."""
     label, annotation = int(ledger.row_label[row]), int(ledger.row_annotation[row])
     if label == TRUE_POSITIVE:
@@ -369,6 +368,10 @@ def _repair(view: MatchedImages, ledger: Ledger, row: int) -> str:
         return "is removed"
     hoi = int(ledger.annotation_class[annotation])
     repaired = f"becomes a true positive of {view.annotations.vocabulary.class_name(hoi)}"
+    if LABELS[label] == "action" and view.protocol.pairing == "triplet":
+        meant = view.annotated(int(ledger.annotation_input[annotation]))
+        if view.annotations.triplet_pair[meant] not in joined_pairs(view, triplet):
+            repaired += ", of a pair that its boxes do not reach"
     superseded = ledger.row_score[ledger.true & (ledger.row_annotation == annotation)]
     if len(superseded):
         repaired += f", in place of the one with score {shown_score(superseded[0])}"

@@ -8,6 +8,7 @@ from collections.abc import Callable
 import numpy as np
 
 from diaghoi.cases.matched_images import MatchedImages, NearestBox
+from diaghoi.data.arrays.types import IntArray
 from diaghoi.data.iou import reaches
 from diaghoi.data.scenes import Scenes
 from diaghoi.data.splits import counted_classes
@@ -91,35 +92,39 @@ def _duplicate(view: MatchedImages, triplet: int) -> str:
 
 
 def _action(view: MatchedImages, triplet: int) -> str:
-    human, obj = view.boxes(view.predictions, triplet)
-    pair = joined_pair(view, triplet)
-    theirs = (
-        int(view.annotations.pair_human[pair]),
-        int(view.annotations.pair_object[pair]),
-    )
-    annotated = _verbs(view, view.annotations.triplet_pair == pair)
+    annotations, pairs = view.annotations, joined_pairs(view, triplet)
+    best = int(annotations.pair_human[pairs[0]]), int(annotations.pair_object[pairs[0]])
+    ious = _ious(view, view.boxes(view.predictions, triplet), best)
+    verb = _verb(view, triplet)
+    annotated = _verbs(view, np.isin(annotations.triplet_pair, pairs))
+    if len(pairs) == 1:
+        return (
+            f"the boxes are those of an annotated pair ({ious}), but '{verb}' is not annotated for "
+            f"it{annotated}"
+        )
     return (
-        f"the boxes are those of an annotated pair ({_ious(view, (human, obj), theirs)}), but "
-        f"'{_verb(view, triplet)}' is not annotated for it{annotated}"
+        f"the boxes reach {len(pairs)} annotated pairs (the best with {ious}), but '{verb}' is "
+        f"annotated for none of them{annotated}"
     )
 
 
-def joined_pair(view: MatchedImages, triplet: int) -> int:
-    """Find the annotated pair that a predicted triplet localises best, among those that count.
+def joined_pairs(view: MatchedImages, triplet: int) -> IntArray:
+    """Find the annotated pairs that a predicted triplet localises, among those that count.
+
+    HICO-DET annotates the boxes of one pair anew for every verb, so that these may be many.
 
     Returns
     -------
-    int
-        Row of the annotated pairs; -1 if it localises none.
+    (K,) int array
+        Rows of the annotated pairs, the best overlap first.
     """
     hits, annotations = view.matched.hits, view.annotations
     counted = np.append(counted_classes(view.protocol, annotations.vocabulary), False)
     pairs = annotations.triplet_pair[counted[annotations.triplet_class]]
     mine = hits.predicted == view.predictions.triplet_pair[triplet]
     mine &= np.isin(hits.annotated, pairs)
-    if not mine.any():
-        return -1
-    return int(hits.annotated[mine][np.argmax(hits.value[mine])])
+    best = np.argsort(-hits.value[mine], kind="stable")
+    return np.asarray(hits.annotated[mine][best])
 
 
 def _association(view: MatchedImages, triplet: int) -> str:
@@ -333,7 +338,7 @@ def _verbs(view: MatchedImages, of: np.ndarray[tuple[int], np.dtype[np.bool_]]) 
     of = of & counted[annotations.triplet_class]
     verbs = dict.fromkeys(annotations.triplet_verb[of].tolist())
     names = [repr(annotations.vocabulary.verbs[verb].replace("_", " ")) for verb in verbs]
-    return f", only {some_of(names)}" if names else ""
+    return f", only {some_of(names, len(names))}" if names else ""
 
 
 def _ious(view: MatchedImages, mine: tuple[int, int], theirs: tuple[int, int]) -> str:

@@ -181,6 +181,27 @@ def test_an_action_names_those_that_are_annotated() -> None:
     assert case.annotated == "ride bicycle"
 
 
+def test_an_action_names_those_of_all_pairs_that_its_boxes_reach() -> None:
+    """HICO-DET annotates the boxes of a pair anew for every verb."""
+    again = [(PERSON, (0.0, 1.0, 9.0, 19.0)), (BICYCLE, (10.0, 10.0, 28.0, 29.0))]
+    truth = [*TRUTH, (5, 6, HOLD), (5, 6, CARRY)]
+    case = only([(ANN, BICYCLE, ANNS, WASH, 0.5)], "action", boxes=[*BOXES, *again], truth=truth)
+    assert case.sentence == (
+        "The boxes reach 2 annotated pairs (the best with IoU 1.00 and 1.00), but 'wash' is "
+        "annotated for none of them, only 'ride', 'hold', 'carry'."
+    )
+    assert case.repair == "becomes a true positive of ride bicycle"
+
+
+def test_an_action_may_stand_for_a_pair_that_its_boxes_do_not_reach() -> None:
+    rows = [(ANN, BICYCLE, ANNS, RIDE, 0.9), (ANN, BICYCLE, ANNS, WASH, 0.8)]
+    case = only(rows, "action", truth=[*TRUTH, (0, 3, HOLD)])
+    assert case.sentence.endswith("'wash' is not annotated for it, only 'ride'.")
+    assert case.repair == (
+        "becomes a true positive of hold bicycle, of a pair that its boxes do not reach"
+    )
+
+
 def test_an_action_that_stands_for_nothing_shows_its_pair() -> None:
     rows = [(ANN, BICYCLE, ANNS, RIDE, 0.9), (ANN, BICYCLE, ANNS, WASH, 0.8)]
     # no_interaction is not among the classes of the protocol.
