@@ -104,6 +104,7 @@ def _too_few(comparisons: int, tests: SignificanceOptions) -> list[str]:
         return []
     return [
         f"{tests.resamples:,} exchanges are too few to tell models apart: corrected for "
-        f"{comparisons} comparisons, no p-value can be below {level:g}; give "
+        f"{comparisons} comparisons, no p-value can be below {level:g}, however large the "
+        "difference; give "
         f"--resamples {needed} or more"
     ]

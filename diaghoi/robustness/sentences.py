@@ -7,7 +7,7 @@ from diaghoi.oracles import ERRORS, ORACLES
 from diaghoi.robustness.corruptions.registry import CORRUPTIONS
 from diaghoi.robustness.profile import Profile
 from diaghoi.robustness.study import CLEAN, Condition
-from diaghoi.statistics.significance import Difference, shown_p
+from diaghoi.statistics.significance import Difference
 
 # ΔmAP, a fraction, below which an error is not said to grow.
 LEAST = 0.0005
@@ -82,5 +82,5 @@ def _points(value: float | None) -> str:
 def _certainty(profile: Profile, condition: Condition, path: str) -> str:
     """Say how sure a difference is, where it was tested."""
     tests: list[Difference] = profile.tests.get(condition, [])
-    p = next((each.p_holm for each in tests if each.path == path), None)
-    return "" if p is None else f" ({shown_p(p)})"
+    test = next((each for each in tests if each.path == path), None)
+    return "" if test is None else f" ({test.shown_p})"

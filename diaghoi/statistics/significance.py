@@ -60,6 +60,9 @@ class Difference:
         ``p`` corrected for the number of figures compared (Holm, 1979).
     sentence : str
         All of this as a sentence.
+    p_least : float
+        The smallest ``p`` that so many exchanges can give. A ``p`` as small is only a bound: no
+        exchange differed as much.
     """
 
     path: str
@@ -73,6 +76,12 @@ class Difference:
     p_bootstrap: float
     p_holm: float
     sentence: str
+    p_least: float = 0.0
+
+    @property
+    def shown_p(self) -> str:
+        """The corrected p-value for a sentence: at most so much, where no exchange differed so."""
+        return shown_p(self.p_holm, at_most=self.p <= self.p_least)
 
     def to_dict(self) -> dict[str, Any]:
         """All values as plain Python."""
@@ -321,6 +330,7 @@ def _difference(
         difference=difference,
         interval=(float(low), float(high)),
         p=float((1 + (np.abs(chance) >= least).sum()) / (1 + len(chance))),
+        p_least=1 / (1 + len(chance)),
         p_bootstrap=float((1 + (np.abs(away) >= least).sum()) / (1 + len(away))),
         p_holm=1.0,
         sentence="",
@@ -335,7 +345,7 @@ def _sentence(found: Difference, confidence: float) -> str:
     if found.p_holm >= level_of(confidence):
         return (
             f"{found.title}: {labels[0]} and {labels[1]} cannot be told apart: {points:+.1f}, "
-            f"{share} {low:+.1f} to {high:+.1f} ({shown_p(found.p_holm)}, corrected)"
+            f"{share} {low:+.1f} to {high:+.1f} ({found.shown_p}, corrected)"
         )
     if points < 0:
         # A bound beyond zero, where test and interval do not agree, keeps its sign.
@@ -343,7 +353,7 @@ def _sentence(found: Difference, confidence: float) -> str:
     return (
         f"{labels[1]}'s {found.title} is {'higher' if points > 0 else 'lower'} than that of "
         f"{labels[0]} by {abs(points):.1f}, {share} {low:.1f} to {high:.1f} "
-        f"({shown_p(found.p_holm)}, corrected)"
+        f"({found.shown_p}, corrected)"
     )
 
 
@@ -352,6 +362,8 @@ def level_of(confidence: float) -> float:
     return round(1 - confidence, 12)
 
 
-def shown_p(p: float) -> str:
-    """Show a p-value with as many digits as a reader needs."""
-    return f"p = {p:.3f}" if p >= 0.001 else "p < 0.001"
+def shown_p(p: float, *, at_most: bool = False) -> str:
+    """Show a p-value, or a bound of it, with as many digits as a reader needs."""
+    if p < 0.001:
+        return "p < 0.001"
+    return f"p {'≤' if at_most and p < 1 else '='} {p:.3f}"

@@ -94,7 +94,7 @@ def test_a_plain_sentence(pair: list[Diagnosis]) -> None:
     points, low, high = 100 * mean.difference, *(100 * bound for bound in mean.interval)
     assert mean.sentence == (
         f"B's mAP is higher than that of A by {points:.1f}, 95 % {low:.1f} to {high:.1f} "
-        f"({shown_p(mean.p_holm)}, corrected)"
+        f"({mean.shown_p}, corrected)"
     )
 
 
@@ -182,9 +182,27 @@ def test_holm_by_hand() -> None:
     assert holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
 
 
-@pytest.mark.parametrize(("p", "shown"), [(0.0009, "p < 0.001"), (0.0412, "p = 0.041")])
-def test_p_values_are_shown_short(p: float, shown: str) -> None:
+@pytest.mark.parametrize(
+    ("p", "shown", "bound"),
+    [
+        (0.0009, "p < 0.001", "p < 0.001"),
+        (0.0412, "p = 0.041", "p ≤ 0.041"),
+        (1.0, "p = 1.000", "p = 1.000"),
+    ],
+)
+def test_p_values_are_shown_short(p: float, shown: str, bound: str) -> None:
     assert shown_p(p) == shown
+    assert shown_p(p, at_most=True) == bound
+
+
+def test_the_smallest_p_value_is_told_as_a_bound() -> None:
+    """Of 19 exchanges none may differ as much: p is at most 1/20, and need not be so large."""
+    one, other = halves(40, 0, 0.5)
+    (far, *_) = compare_pair(one, other, 19)
+    assert far.p == far.p_least == 1 / 20
+    assert "(p ≤ " in far.sentence
+    (same, *_) = compare_pair(one, one, 19)
+    assert "(p = 1.000, corrected)" in same.sentence
 
 
 def test_what_cannot_be_compared(pair: list[Diagnosis]) -> None:
