@@ -84,11 +84,9 @@ def _found(view: MatchedImages, triplet: int) -> str:
 def _duplicate(view: MatchedImages, triplet: int) -> str:
     candidate = view.matched.candidates.claimed
     first = np.flatnonzero(view.matched.found & (candidate == candidate[triplet]))[0]
-    score = view.predictions.scores[first]
-    return (
-        f"a prediction that ranks higher (score {shown_score(score)}) has already found "
-        f"'{_class(view, triplet)}' for this pair"
-    )
+    rank = f"ranks higher (score {shown_score(view.predictions.scores[first])})"
+    rank = rank if view.predictions.ranked else "is listed before it"
+    return f"a prediction that {rank} has already found '{_class(view, triplet)}' for this pair"
 
 
 def _action(view: MatchedImages, triplet: int) -> str:

@@ -30,8 +30,7 @@ from diaghoi.comparison.comparison import Comparison
 from diaghoi.comparison.comparison import compare as compared
 from diaghoi.comparison.results import read_result
 from diaghoi.comparison.study import Model, Study, check_models, read_study
-from diaghoi.data.joining import named_alike
-from diaghoi.data.pixels import in_pixels
+from diaghoi.data.joining import alike
 from diaghoi.data.protocol import protocol as protocol_named
 from diaghoi.data.scenes import Scenes, SceneSource
 from diaghoi.data.vocabulary import Vocabulary
@@ -204,7 +203,7 @@ def _diagnosed(
     if wanted != found:
         raise InputError(f"{model.file}: is for {found}, but the annotations are for {wanted}")
     bar.start(f"matching {model.label}", total=len(truth))
-    predictions = in_pixels(truth, named_alike(truth, predictions))
+    predictions = alike(truth, predictions)
     suspicions = check_plausible(truth, predictions, force=force)
     diagnosis = diagnose(
         truth, predictions, study.protocol, label=model.label, progress=bar.advance

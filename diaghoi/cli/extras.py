@@ -8,7 +8,7 @@ from typing import Any, cast, get_args
 from diaghoi.cli.progress import Progress
 from diaghoi.cli.reading import Inputs
 from diaghoi.data.protocol import Protocol
-from diaghoi.data.scenes import Scenes
+from diaghoi.data.scenes import Scenes, SceneSource
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.diagnosis import rosetta
 from diaghoi.diagnosis.diagnose import diagnose
@@ -74,6 +74,30 @@ class Extras:
             check_threshold("--detection-threshold", score)
         if self.score_threshold is not None:
             check_threshold("--score-threshold", self.score_threshold)
+
+    def check_ranked(self, predictions: SceneSource, top: int | None) -> None:
+        """Refuse what asks for the best predictions of a detector that does not rank them.
+
+        Raises
+        ------
+        InputError
+            With the option.
+        """
+        if predictions.ranked or not predictions.scored:
+            return
+        asked = {
+            "--top": top is not None,
+            "--pair-nms": bool(self.pair_nms),
+            "--score-threshold": self.score_threshold is not None,
+            "--calibration": self.calibration,
+            "--rosetta": self.rosetta,
+        }
+        for option, given in asked.items():
+            if given:
+                raise InputError(
+                    f"{option}: the detector gives no scores, so that none of its predictions is "
+                    "better than another; leave it out"
+                )
 
     def families(self, vocabulary: Vocabulary) -> tuple[Protocol, ...]:
         """List the protocols whose mAP is wanted beside those of the diagnosis.
@@ -143,11 +167,6 @@ class Extras:
             ).to_dict()
 
     def _detections(self, diagnosis: Diagnosis, threshold: float) -> dict[str, Any]:
-        if diagnosis.answers is not None:
-            raise InputError(
-                "--score-threshold: the detector gives no scores, and the report has precision, "
-                "recall and F1 of all that it lists; leave it out"
-            )
         found, best = diagnosis.detections(threshold), diagnosis.best_threshold
         if best is not None:
             found["best"] = {"threshold": best} | diagnosis.detections(best)["full"]

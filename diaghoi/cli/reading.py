@@ -13,12 +13,11 @@ from diaghoi.cli.locate import LocatedFile, find_annotations, in_folder
 from diaghoi.cli.progress import Progress
 from diaghoi.comparison.results import refuse_result
 from diaghoi.data.differences import differences
-from diaghoi.data.joining import named_alike
-from diaghoi.data.pixels import in_pixels
+from diaghoi.data.joining import alike
 from diaghoi.data.scenes import Scenes, SceneSource
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.diagnosis.plausibility import check_plausible
-from diaghoi.exceptions import InputError
+from diaghoi.exceptions import InputError, number_of
 from diaghoi.formats import open_annotations, open_both, recognise
 from diaghoi.formats.base import Reading, UnclearDataSetError
 from diaghoi.formats.datasets import vocabulary as vocabulary_named
@@ -143,7 +142,7 @@ class InputFiles:
         notes = list(located.notes)
         if own is not None and truth is not own:
             notes += _differences(truth.load(), own.load())
-        found = in_pixels(truth, named_alike(truth, found))
+        found = alike(truth, found)
         if np.array_equal(truth.names, found.names):
             found = found.with_names(truth.names)  # keep the names in memory only once
         files = [self.predictions, located.path, *([] if self.pairs is None else [self.pairs])]
@@ -184,6 +183,7 @@ def _differences(given: Scenes, own: Scenes) -> list[str]:
         return []
     return [
         f"annotations: those given are used, not those in {own.source}, which differ: only given "
-        f"are {found.triplets:,} triplets and {found.images:,} images, only in the file "
-        f"{found.other_triplets:,} triplets and {found.other_images:,} images"
+        f"are {number_of('triplet', found.triplets)} and {number_of('image', found.images)}, only "
+        f"in the file {number_of('triplet', found.other_triplets)} and "
+        f"{number_of('image', found.other_images)}"
     ]

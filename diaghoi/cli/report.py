@@ -292,6 +292,7 @@ def _reported(
 ) -> tuple[dict[str, Any], list[str]]:
     """Read, diagnose, and write the files; return the result, and notes on figures."""
     read = reading.read(bar, files.check)
+    extras.check_ranked(read.predictions, choices.changes["top"])
     chosen = choices.made(read.vocabulary)
     labels, notes = _image_labels(image_labels, read.annotations, read.predictions)
     bar.start("matching", total=len(read.annotations))

@@ -45,7 +45,7 @@ def join(annotations: SceneSource, predictions: Source) -> tuple[SceneSource, So
     InputError
         Where no image is shared, or images without names differ in number.
     """
-    predictions = in_pixels(annotations, named_alike(annotations, predictions))
+    predictions = alike(annotations, predictions)
     if not (annotations.named and predictions.named):
         if len(annotations) != len(predictions):
             raise InputError(
@@ -83,11 +83,20 @@ def join(annotations: SceneSource, predictions: Source) -> tuple[SceneSource, So
     )
 
 
+def alike(annotations: SceneSource, predictions: Source) -> Source:
+    """Give predictions the names and the unit of the annotations.
+
+    See :func:`named_alike` and :func:`~diaghoi.data.pixels.in_pixels`.
+    """
+    return in_pixels(annotations, named_alike(annotations, predictions))
+
+
 def named_alike(annotations: SceneSource, predictions: Source) -> Source:
     """Rename predicted images that are named by the stem or the number of the annotated names.
 
     Code bases call ``HICO_test2015_00000683.jpg`` also ``HICO_test2015_00000683`` or 683. Nothing
-    is renamed if the files share a name, or if two images would get the same one.
+    is renamed if the files share a name, or if two images would get the same one; numbers count
+    only where the names of one file are nothing else, as other splits have the same numbers.
 
     Parameters
     ----------
@@ -104,7 +113,8 @@ def named_alike(annotations: SceneSource, predictions: Source) -> Source:
         return predictions
     if not set(mine).isdisjoint(theirs):
         return predictions
-    for short in (_stem, _number):
+    numbers = any(all(map(str.isdigit, map(_stem, names))) for names in (mine, theirs))
+    for short in (_stem, _number) if numbers else (_stem,):
         full = {short(name): name for name in theirs}
         names = [full.get(short(name), name) for name in mine]
         unique = len(full) == len(theirs) and len(set(names)) == len(names)
@@ -113,7 +123,7 @@ def named_alike(annotations: SceneSource, predictions: Source) -> Source:
     return predictions
 
 
-def _stem(name: str) -> str | None:
+def _stem(name: str) -> str:
     return PurePath(name).stem
 
 

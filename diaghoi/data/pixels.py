@@ -10,8 +10,9 @@ import numpy as np
 from diaghoi.data.arrays.types import FloatArray
 from diaghoi.data.scenes import Scenes, SceneSource, Source
 
-# Images that show whether boxes are fractions; how far a fraction may reach outside its image.
-_FIRST, _OUTSIDE = 50, 0.05
+# Images that show whether boxes are fractions; how far most fractions, and all, may reach outside
+# their image, and how many are most.
+_FIRST, _OUTSIDE, _FAR, _MOST = 50, 0.05, 1.0, 0.98
 
 
 def in_pixels(annotations: SceneSource, predictions: Source) -> Source:
@@ -26,14 +27,17 @@ def in_pixels(annotations: SceneSource, predictions: Source) -> Source:
     -------
     Scenes or other source of scenes
         The predictions, with a note where they were fractions; unchanged where they are in pixels,
-        or the annotations do not say how large the images are.
+        or the annotations do not say how large any of the images is.
     """
-    if not _fractions(predictions.between(0, _FIRST).box_xyxy):
+    some = predictions.between(0, _FIRST).box_xyxy
+    if len(some) and not _fractions(some):
         return predictions
     found = predictions.load()
     sizes = _sizes(annotations.load(), found) if _fractions(found.box_xyxy) else None
-    if sizes is None or not sizes[found.box_image].all():
+    if sizes is None or not sizes.any():
         return predictions
+    # Images of unknown size stay as they are.
+    sizes[~sizes.all(axis=1)] = 1
     note = f"{found.source}: boxes are fractions of the image; multiplied by its annotated size"
     scaled = found.box_xyxy * np.tile(sizes, 2)[found.box_image]
     return cast(Source, replace(found, box_xyxy=scaled, notes=(*found.notes, note)))

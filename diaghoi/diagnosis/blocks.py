@@ -165,9 +165,15 @@ class Block:
         if unread is None:
             return None
         sizes = self.predictions.sizes if sizes is None else sizes
-        outside = 0 if sizes is None else int(self.predictions.outside(sizes).sum())
-        answers, triplets, names = unread.sum(axis=0).tolist()
-        return Answers(answers, triplets, names, outside)
+        answers, triplets, names = unread[self.images_count].sum(axis=0).tolist()
+        counted = self.images_count[self.predictions.triplet_image]
+        return Answers(
+            unreadable=answers,
+            unreadable_triplets=triplets,
+            unknown_names=names,
+            no_class=int((counted & (self.predictions.triplet_class < 0)).sum()),
+            boxes_outside=0 if sizes is None else int(self.predictions.outside(sizes).sum()),
+        )
 
     @cached_property
     def _classes_count(self) -> BoolArray:

@@ -327,14 +327,16 @@ class Diagnosis:
     @property
     def notes(self) -> tuple[str, ...]:
         """What a reader of the figures has to know."""
-        unknown = {"annotated": self.unknown_annotated, "predicted": self.unknown_predicted}
+        unknown = {"annotated": self.unknown_annotated}
+        if self.answers is None:
+            unknown["predicted"] = self.unknown_predicted
         scored = {
             "negatives": self.negative_pairs.scored,
             "actions": self.ledger.scores_actions,
         }
         return (
             *self.reading_notes,
-            *answer_notes(self.answers, len(self.names)),
+            *answer_notes(self.answers, int(self.predicted.sum())),
             *image_notes(self.names, self.annotated, self.predicted, self.protocol),
             *class_notes(self.vocabulary, unknown),
             *source_notes(self.pair_source, scored),
@@ -366,10 +368,7 @@ class Diagnosis:
             the classes of the data set is wrong, too, and counts in ``full``.
         """
         counted = detections(self.ledger, threshold)
-        outside = 0
-        if self.answers is not None:
-            listed = self.answers.unreadable_triplets + self.answers.unknown_names
-            outside = listed + self.unknown_predicted
+        outside = 0 if self.answers is None else self.answers.outside_classes
         known = self.splits["full"] & (counted.predicted + counted.annotated > 0)
         return {
             "threshold": threshold,

@@ -20,6 +20,8 @@ from diaghoi.exceptions import InputError, some_of
 
 # What the number of pairs is called where a file does not list them.
 PAIRS_OF_TRIPLETS = "pairs of the triplets"
+# What counts of answers without scores are called: see diaghoi.data.scenes.UNREAD.
+_UNREAD = ("unreadable answers", "unreadable triplets", "triplets with unknown names")
 # Images whose boxes are compared with the annotated ones; more say the same, in much more memory.
 IMAGES = 2000
 
@@ -74,6 +76,8 @@ def _facts(scenes: Scenes) -> dict[str, Any]:
     if not only_pairs:
         facts["triplets"] = len(scenes.triplet_pair)
         facts["HOI classes"] = len(np.unique(scenes.triplet_class[scenes.triplet_class >= 0]))
+    if scenes.unread is not None:
+        facts |= dict(zip(_UNREAD, scenes.unread.sum(axis=0).tolist(), strict=True))
     for name, score in (
         ("triplet score", scenes.triplet_score if scenes.ranked else None),
         ("action score", scenes.triplet_action_score),
@@ -112,6 +116,8 @@ def _outside(scenes: Scenes, sizes: IntArray) -> list[str]:
 
 def _class_warnings(scenes: Scenes) -> list[str]:
     warnings = []
+    if not len(scenes.triplet_pair) and scenes.pair_score is None:
+        warnings.append("there are no triplets")
     vocabulary = scenes.vocabulary
     unknown = scenes.triplet_class < 0
     if unknown.any():
@@ -121,8 +127,8 @@ def _class_warnings(scenes: Scenes) -> list[str]:
         warnings.append(
             f"{int(unknown.sum())} of {len(unknown)} triplets have an object and a verb that form "
             f"no HOI class, the first is {vocabulary.verbs[scenes.triplet_verb[first]]} {named}; "
-            "they are left out of the evaluation; many of them hint at another numbering "
-            "(--objects)"
+            "they are left out of the evaluation"
+            + ("; many of them hint at another numbering (--objects)" if scenes.ranked else "")
         )
     subject = scenes.box_label[scenes.pair_human]
     if (subject != vocabulary.person).any():

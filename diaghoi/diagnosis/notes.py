@@ -11,7 +11,7 @@ from diaghoi.data.protocol import Protocol
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.evaluation.ledger import Benchmark
 from diaghoi.evaluation.listing import Answers
-from diaghoi.exceptions import some_of
+from diaghoi.exceptions import number_of, some_of
 
 ONLY_INTERACTIONS = "the annotations contain no triplets of `no_interaction`"
 """How the note begins that says which classes the official means run over.
@@ -69,24 +69,25 @@ def answer_notes(answers: Answers | None, images: int) -> list[str]:
     answers : Answers or None
         None for a detector with scores.
     images : int
-        Number of images.
+        Number of images with an answer.
     """
     if answers is None:
         return []
     notes = [
         "the detector gives no scores: all its predictions of a class share one rank in mAP and "
-        "in what errors cost"
+        "in what errors cost; wrong ones are assigned to annotations in the order of the list"
     ]
-    listed = answers.unreadable_triplets, answers.unknown_names
     if answers.unreadable:
         notes.append(
-            f"{answers.unreadable} of {images} answers could not be read: what is annotated in "
-            "these images is missed"
+            f"{answers.unreadable:,} of {number_of('answer', images)} could not be read: what is "
+            "annotated in these images is missed"
         )
-    if any(listed):
+    if answers.outside_classes:
         notes.append(
-            f"{listed[0]} triplets could not be read and {listed[1]} have names outside the data "
-            "set: they are in no class, and wrong in precision and F1 of all classes"
+            f"{number_of('listed triplet', answers.outside_classes)} of no HOI class "
+            f"({answers.unreadable_triplets:,} unreadable, {answers.unknown_names:,} with unknown "
+            f"names, {answers.no_class:,} that no class combines): wrong in precision and F1 of "
+            "all classes, and in no ranking"
         )
     if answers.boxes_outside:
         notes.append(

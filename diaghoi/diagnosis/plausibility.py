@@ -17,7 +17,7 @@ from diaghoi.evaluation.overlap import box_overlap
 from diaghoi.exceptions import InputError
 
 # How well boxes must overlap to compare their categories, and their corners; how many it takes.
-CLOSE, VERY_CLOSE = 0.75, 0.9
+LOOSE, CLOSE, VERY_CLOSE = 0.5, 0.75, 0.9
 ENOUGH = 20
 # Boxes are called far off where fewer than this share of those of either side are close to one of
 # the other: even a weak detector reaches half, swapped coordinates or images a tenth at most.
@@ -26,7 +26,9 @@ LEAST_CLOSE = 0.15
 AGREEING = 0.2
 # Verbs are said to be numbered differently where fewer than this share of the pairs that were found
 # have an annotated verb for their best one, or this many times as many would after a shift by one.
-SENSIBLE, SHIFTED = 0.04, 3
+SENSIBLE, SHIFTED = 0.04, 2
+# Share of the pairs whose subject is no person, in data sets where people alone act.
+NO_PEOPLE = 0.5
 # Images that show what is wrong with a whole file; fewer where they have very many boxes.
 SAMPLE, FEWEST, BOXES = 100, 20, 50_000
 # So many are neighbours in the file, which is quicker to read.
@@ -74,8 +76,8 @@ def check_plausible(
     grave = [doubt.text for doubt in found if doubt.grave]
     if grave and not force:
         raise InputError(
-            f"{predictions.source or 'predictions'}: {'; '.join(grave)}. --force evaluates them "
-            "as they are"
+            f"{predictions.source or 'predictions'}: {'; '.join(grave)}; --force goes on "
+            "nevertheless"
         )
     return [*grave, *(doubt.text for doubt in found if not doubt.grave)]
 
@@ -94,7 +96,9 @@ def doubts(annotations: SceneSource, predictions: SceneSource) -> list[Doubt]:
         Empty where predictions look plausible.
     """
     if not predictions.bounds["triplet"][-1]:
-        return [Doubt("there is no predicted triplet", True)]
+        # A detector without scores may list nothing; what could not be read of it is counted.
+        text = "holds no predicted triplet, so that there is nothing to evaluate"
+        return [Doubt(text, predictions.ranked)]
     named = annotations.named and predictions.named
     if not named and len(annotations) != len(predictions):
         return []
@@ -131,7 +135,7 @@ def constant_score_warnings(scenes: Scenes) -> list[str]:
         return []
     columns = (("triplet", scenes.triplet_score), ("action", scenes.triplet_action_score))
     return [
-        f"all {name} scores are {score[0]:g}: nothing can be ranked"
+        f"all {name} scores are {score[0]:g}: the order of the file ranks predictions"
         for name, score in columns
         if score is not None and len(score) > 1 and score.min() == score.max()
     ]
@@ -151,20 +155,45 @@ def overlap_doubts(annotations: Scenes, predictions: Scenes) -> list[Doubt]:
         At most one.
     """
     predicted, annotated, value = _close_boxes(annotations, predictions)
-    shares = [
-        len(np.unique(rows)) / len(scenes.box_label) if len(scenes.box_label) >= ENOUGH else 1.0
-        for scenes, rows in ((annotations, annotated), (predictions, predicted))
-    ]
-    if max(shares) < LEAST_CLOSE:
-        return [Doubt(_far(predictions, shares[0]), True)]
+
+    def shares(least: float) -> list[float]:
+        close = value >= least
+        return [
+            len(np.unique(rows[close])) / len(scenes.box_label)
+            if len(scenes.box_label) >= ENOUGH
+            else 1.0
+            for scenes, rows in ((annotations, annotated), (predictions, predicted))
+        ]
+
+    if max(shares(CLOSE)) < LEAST_CLOSE:
+        # A detector that localises badly has figures nevertheless.
+        return [Doubt(_far(predictions, shares(CLOSE)[0]), max(shares(LOOSE)) < LEAST_CLOSE)]
+    near = value >= CLOSE
+    predicted, annotated, value = predicted[near], annotated[near], value[near]
     labels = annotations.box_label[annotated], predictions.box_label[predicted]
     very = value >= VERY_CLOSE
     corners = predictions.box_xyxy[predicted[very]] - annotations.box_xyxy[annotated[very]]
     return (
         _other_categories(*labels, annotations.vocabulary)
+        or _no_people(annotations, predictions)
         or _shift(corners)
         or _other_verbs(annotations, predictions)
     )
+
+
+def _no_people(annotations: Scenes, predictions: Scenes) -> list[Doubt]:
+    """See whether most predicted subjects are no people, though all annotated ones are."""
+    person = annotations.vocabulary.person
+    mine, theirs = (
+        scenes.box_label[scenes.pair_human] != person for scenes in (annotations, predictions)
+    )
+    if mine.any() or len(theirs) < ENOUGH or theirs.mean() <= NO_PEOPLE:
+        return []
+    text = (
+        f"the subject of {int(theirs.sum())} of {len(theirs)} pairs is no person: exchange subject "
+        "and object, or give --objects"
+    )
+    return [Doubt(text, True)]
 
 
 def _close_boxes(annotations: Scenes, predictions: Scenes) -> tuple[IntArray, IntArray, FloatArray]:
@@ -175,7 +204,7 @@ def _close_boxes(annotations: Scenes, predictions: Scenes) -> tuple[IntArray, In
     )
     # All boxes have one category here, so that this compares all with all.
     boxes = box_overlap(annotations, predictions, HICO_DET)
-    close = np.flatnonzero(boxes.value >= CLOSE)
+    close = np.flatnonzero(boxes.value >= LOOSE)
     owner = np.repeat(np.arange(len(boxes.start)), boxes.count)
     return owner[close], boxes.annotated[close], boxes.value[close]
 
@@ -183,9 +212,10 @@ def _close_boxes(annotations: Scenes, predictions: Scenes) -> tuple[IntArray, In
 def _far(predictions: Scenes, share: float) -> str:
     largest = float(predictions.box_xyxy.max())
     what = (
-        f"no box reaches beyond {largest:.3g}, so they look divided by the image size"
+        f"no box reaches beyond {largest:.3g}, so they look divided by the image size: multiply "
+        "them, or give annotations that hold the sizes (instances_test2015.json, anno_bbox.mat)"
         if largest <= 2
-        else "are they x1, y1, x2, y2 in pixels of the original image, and of these images?"
+        else "give x1, y1, x2, y2 in pixels of the original image, and annotations of these images"
     )
     return f"{100 * share:.1f} % of the annotated boxes have a predicted box close to them: {what}"
 
@@ -250,7 +280,7 @@ def _other_verbs(annotations: Scenes, predictions: Scenes) -> list[Doubt]:
             f"the best verb of {100 * own:.1f} % of the pairs that were found is annotated, but "
             f"that of {100 * shifted[what, shift]:.1f} % if {named} were one "
             f"{'higher' if shift > 0 else 'lower'}: they look numbered one too "
-            f"{'low' if shift > 0 else 'high'} (--{what})"
+            f"{_repair_of(what, shift)}"
         )
         return [Doubt(text, True)]
     if own < SENSIBLE:
@@ -260,6 +290,13 @@ def _other_verbs(annotations: Scenes, predictions: Scenes) -> list[Doubt]:
         )
         return [Doubt(text, False)]
     return []
+
+
+def _repair_of(what: str, shift: int) -> str:
+    """Say what to do where numbers are one too low, for a positive shift, or one too high."""
+    if shift > 0:
+        return f"low: add 1 to each, or give --{what} 0 if they were read as counted from 1"
+    return f"high: give --{what} 1, or subtract 1 from each if they were read so"
 
 
 def _next_class(verb: IntArray, label: IntArray, shift: int, vocabulary: Vocabulary) -> IntArray:

@@ -17,8 +17,14 @@ from diaghoi.evaluation.means import Split, split_means
 
 
 def as_one_rank(protocol: Protocol, predictions: SceneSource) -> Protocol:
-    """Give the predictions of a class one rank where they have no scores."""
-    return protocol if predictions.ranked else replace(protocol, ranking="as one")
+    """Give the predictions of a class one rank where they have no scores.
+
+    Choices that go by rank are made without it: all predictions count, and each claims the
+    annotation that it overlaps most.
+    """
+    if predictions.ranked:
+        return protocol
+    return replace(protocol, ranking="as one", claim="best", top=None, top_of_class=None)
 
 
 def bounds(
@@ -27,7 +33,7 @@ def bounds(
     ledger: Ledger,
     benchmark: Benchmark,
     known_objects: BoolArray,
-) -> dict[str, dict[str, Split | None]]:
+) -> dict[str, dict[str, Split]]:
     """Give the highest and the lowest mAP over all ways to score what a detector lists.
 
     The parameters are those of :class:`~diaghoi.diagnosis.diagnosis.Diagnosis`, of a detector
@@ -37,8 +43,7 @@ def bounds(
     -------
     dict
         ``protocol``, and the settings of the benchmark in which all images count: ``default``, or
-        those of V-COCO. Each has ``best`` and ``worst`` with the splits; None under a protocol by
-        which the scores decide what a prediction claims.
+        those of V-COCO. Each has ``best`` and ``worst`` with the splits.
     """
     splits = split_classes(protocol, vocabulary)
     found = {"protocol": _both(ledger.evaluated, ledger.annotation_claims, protocol, splits)}
@@ -52,9 +57,7 @@ def bounds(
 
 def _both(
     evaluated: Evaluated, claims: IntArray, protocol: Protocol, splits: dict[str, BoolArray]
-) -> dict[str, Split | None]:
-    if protocol.claim != "best":
-        return dict.fromkeys(("best", "worst"))
+) -> dict[str, Split]:
     protocol = replace(protocol, ranking="by score")
     classes = len(next(iter(splits.values())))
     rankings = {"best": best_ranking(evaluated), "worst": worst_ranking(evaluated, claims)}

@@ -40,7 +40,10 @@ class Evaluated(NamedTuple):
         """
         if protocol.ranking == "by score":
             return self
-        order = np.lexsort((self.row_true, self.row_class))
+        return self.reordered(np.lexsort((self.row_true, self.row_class)))
+
+    def reordered(self, order: IntArray) -> Evaluated:
+        """Return the same with its rows in another order."""
         return self._replace(
             row_class=self.row_class[order],
             row_true=self.row_true[order],

@@ -30,6 +30,8 @@ class Answers(NamedTuple):
         Triplets that could not.
     unknown_names : int
         Triplets with an object or a verb that the data set does not have.
+    no_class : int
+        Triplets whose object and verb form no HOI class.
     boxes_outside : int
         Boxes that reach outside the picture, where its size is known; they are compared as they
         are.
@@ -38,7 +40,13 @@ class Answers(NamedTuple):
     unreadable: int
     unreadable_triplets: int
     unknown_names: int
+    no_class: int
     boxes_outside: int
+
+    @property
+    def outside_classes(self) -> int:
+        """Triplets that were listed and are of no class."""
+        return self.unreadable_triplets + self.unknown_names + self.no_class
 
     @classmethod
     def sum(cls, parts: Iterable[Answers | None]) -> Answers | None:
@@ -49,8 +57,7 @@ class Answers(NamedTuple):
 
 def best_ranking(evaluated: Evaluated) -> Evaluated:
     """Rank the true positives of each class first."""
-    order = np.lexsort((~evaluated.row_true, evaluated.row_class))
-    return _in_order(evaluated, order)
+    return evaluated.reordered(np.lexsort((~evaluated.row_true, evaluated.row_class)))
 
 
 def worst_ranking(evaluated: Evaluated, claims: IntArray) -> Evaluated:
@@ -87,12 +94,4 @@ def worst_ranking(evaluated: Evaluated, claims: IntArray) -> Evaluated:
     by_truth = np.lexsort((true, evaluated.row_class))
     order[~late] = by_truth[~true[by_truth]]
     order[late] = by_truth[true[by_truth]]
-    return _in_order(evaluated, order)
-
-
-def _in_order(evaluated: Evaluated, order: IntArray) -> Evaluated:
-    return evaluated._replace(
-        row_class=evaluated.row_class[order],
-        row_true=evaluated.row_true[order],
-        row_image=evaluated.row_image[order],
-    )
+    return evaluated.reordered(order)

@@ -81,7 +81,7 @@ def shares(content: Content, layout: ListLayout) -> Shares | None:
         index = triplets.integers("object_id")
         score = (
             check_scores(triplets.rows, triplets.numbers("score"), "score")
-            if layout.scored
+            if layout.scored and triplets.has("score")
             else None
         )
     except InputError:  # the reader says what is wrong

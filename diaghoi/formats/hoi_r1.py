@@ -21,6 +21,7 @@ import numpy as np
 
 from diaghoi.data.arrays.types import IntArray
 from diaghoi.data.scenes import UNREAD, Scenes
+from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.exceptions import InputError
 from diaghoi.formats.base import Format, Kind, Options
 from diaghoi.formats.columns.checks import Rows, check_amount, check_boxes, check_names, shown
@@ -34,8 +35,8 @@ _MARKS = " \t\n'\"[]"
 _NOTHING = re.compile(r"\[\s*\]")
 # Beyond it nothing is a coordinate.
 _FAR = 1e9
-# Columns of what is read: image, category, verb and two boxes.
-_COLUMNS = 3 + 2 * 4
+# Columns of what is read: image, number of the triplet in it, category, verb, and two boxes.
+_HUMAN_AT, _THING_AT, _COLUMNS = 4, 8, 12
 _ANSWER, _TRIPLETS, _NAMES = range(len(UNREAD))
 
 
@@ -62,13 +63,20 @@ def _read(content: Content, kind: Kind, options: Options) -> Scenes:
                 f"{content.file}: {key}: {len(part)} answers for {len(names)} images in "
                 f"{IMAGES_OF_ANSWERS!r}; give one for each"
             )
-    found = _Found(options, len(names))
+    found = _Found(options.vocabulary, len(names))
     for place, (answer, reply) in enumerate(zip(answers, replies, strict=True)):
         found.add(place, answer, reply)
     check_amount(content.file, _ANSWERS, len(found.rows), content.size)
     table = np.array(found.rows, dtype=np.float64).reshape(-1, _COLUMNS)
-    image, category, verb = (table[:, column].astype(np.int64) for column in range(3))
-    human, thing = (options.corners(table[:, first : first + 4]) for first in (3, 7))
+    human, thing = (
+        options.corners(table[:, first : first + 4]) for first in (_HUMAN_AT, _THING_AT)
+    )
+    right = (human[:, 2:] >= human[:, :2]).all(axis=1) & (thing[:, 2:] >= thing[:, :2]).all(axis=1)
+    # Once for all verbs of a triplet.
+    turned = np.unique(table[~right, :2], axis=0)[:, 0].astype(np.int64)
+    found.unread[:, _TRIPLETS] += np.bincount(turned, minlength=len(names))
+    human, thing = human[right], thing[right]
+    image, _, category, verb = table[right, :_HUMAN_AT].T.astype(np.int64)
     rows = Rows(content.file, names.tolist(), _ANSWERS, np.bincount(image, minlength=len(names)))
     origin = options.origin_or(0)
     return from_repeated(
@@ -108,27 +116,26 @@ class _Found:
 
     Parameters
     ----------
-    options : Options
-        The user's options.
+    vocabulary : Vocabulary
+        The data set.
     images : int
         Number of images.
 
     Attributes
     ----------
     rows : list of list
-        Image, category, verb and both boxes of each triplet.
+        Image, number in it, category, verb and both boxes of each verb of a triplet.
     unread : (images, 3) int array
         What could not be read.
     """
 
-    def __init__(self, options: Options, images: int) -> None:
+    def __init__(self, vocabulary: Vocabulary, images: int) -> None:
         self.rows: list[list[float]] = []
         self.unread: IntArray = np.zeros((images, len(UNREAD)), dtype=np.int64)
         self._objects, self._verbs = (
             {_plain(name): place for place, name in enumerate(names)}
-            for names in (options.vocabulary.objects, options.vocabulary.verbs)
+            for names in (vocabulary.objects, vocabulary.verbs)
         )
-        self._corners = options.boxes != "xywh"
 
     def add(self, image: int, answer: Any, reply: Any) -> None:
         """Read the answer to an image."""
@@ -136,8 +143,8 @@ class _Found:
         if not understood:
             self.unread[image, _ANSWER] = 1
             return
-        for triplet in answer:
-            human, thing = (self._box(triplet, key) for key in (_HUMAN, _OBJECT))
+        for number, triplet in enumerate(answer):
+            human, thing = (_box(triplet, key) for key in (_HUMAN, _OBJECT))
             names, verbs = (_words(triplet, key) for key in (_CATEGORY, _VERBS))
             if not (human and thing and names and verbs):
                 self.unread[image, _TRIPLETS] += 1
@@ -147,16 +154,15 @@ class _Found:
                 if category is None or verb is None:
                     self.unread[image, _NAMES] += 1
                 else:
-                    self.rows.append([image, category, verb, *human, *thing])
+                    self.rows.append([image, number, category, verb, *human, *thing])
 
-    def _box(self, triplet: Any, key: str) -> list[float] | None:
-        box = triplet.get(key) if isinstance(triplet, dict) else None
-        if not isinstance(box, list) or len(box) != 4:
-            return None
-        if not all(type(edge) in (int, float) and abs(edge) < _FAR for edge in box):
-            return None
-        turned = self._corners and (box[2] < box[0] or box[3] < box[1])
-        return None if turned else [float(edge) for edge in box]
+
+def _box(triplet: Any, key: str) -> list[float] | None:
+    box = triplet.get(key) if isinstance(triplet, dict) else None
+    if not isinstance(box, list) or len(box) != 4:
+        return None
+    numbers = all(type(edge) in (int, float) and abs(edge) < _FAR for edge in box)
+    return [float(edge) for edge in box] if numbers else None
 
 
 def _saw_nothing(reply: Any) -> bool:
@@ -174,7 +180,7 @@ def _words(triplet: Any, key: str) -> list[str]:
 
 
 def _plain(name: str) -> str:
-    return name.strip(_MARKS).replace("_", " ").lower()
+    return name.replace("_", " ").strip(_MARKS).lower()
 
 
 FORMAT = Format(

@@ -59,15 +59,17 @@ def _detections(found: Result, titles: Mapping[str, str]) -> Table:
     least = "" if threshold is None else f" with a score of at least {threshold:g}"
     caption = (
         f"{number_of('true positive', full['true_positive'])} among "
-        f"{number_of('prediction', full['predicted'])}{least}; {full['annotated']:,} annotated."
+        f"{number_of('prediction', full['predicted'])}{least}; {full['annotated']:,} annotated. "
+        "Pooled over classes"
     )
+    caption += "; Full counts listed triplets of no class, too." if threshold is None else "."
     if best is not None:
         caption += (
-            f"\nHighest F1, Full: {percent(best['f1'])} from a score of {best['threshold']:.4g} on "
+            f"\nHighest F1, Full: {percent(best['f1'])} from a score of {best['threshold']!r} on "
             f"(precision {percent(best['precision'])}, recall {percent(best['recall'])})."
         )
     return text_table(
-        "Triplets right in both boxes, %",
+        "Triplets right in class and boxes, %",
         list(titles.values()),
         [
             text_row(title, *(percent(found.get(split, {}).get(key)) for split in titles))
@@ -85,7 +87,7 @@ def _bounds(result: Result, titles: Mapping[str, str]) -> Table:
         name = result["protocol"]["name"] if setting == "protocol" else setting.replace("_", " ")
         start = "Protocol" if setting == "protocol" else "Official,"
         for key in ("worst", "best"):
-            scores = found[key] or {}
+            scores = found[key]
             if setting.startswith(("agent", "scenario")):
                 scores = {"full": scores.get("ap")}
             cells = (percent(scores.get(split)) for split in titles)

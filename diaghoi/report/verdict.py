@@ -51,10 +51,13 @@ def verdict(result: Mapping[str, Any]) -> str:
 def _in_any_ranking(result: Mapping[str, Any]) -> str:
     """Say what mAP the predictions of a detector without scores would have in any ranking."""
     bounds = result.get("unscored", {}).get("bounds", {}).get("protocol", {})
-    if bounds.get("worst") is None:
+    if not bounds or bounds["worst"]["full"] is None:
         return ""
     low, high = (100 * bounds[key]["full"] for key in ("worst", "best"))
-    return f" with all predictions of a class in one rank, {low:.2f} to {high:.2f} in any ranking"
+    return (
+        f" with all predictions of a class in one rank; {low:.2f} to {high:.2f} if scores ranked "
+        "them, duplicates last"
+    )
 
 
 def _words(name: str) -> str:

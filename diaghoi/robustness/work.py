@@ -11,7 +11,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from diaghoi.data.joining import Joined, join
+from diaghoi.data.joining import Joined, alike, join
 from diaghoi.data.protocol import protocol as protocol_named
 from diaghoi.data.scenes import Scenes, SceneSource
 from diaghoi.data.splits import check_protocol
@@ -123,6 +123,7 @@ def _joined(job: Job) -> tuple[Scenes, SceneSource, Joined, tuple[str, ...]]:
         if is_remote(job.file):
             # The copy of the file is gone after this.
             predictions = replace(predictions.load(), source=job.file)
+    predictions = alike(truth, predictions)
     return *join(truth, predictions), tuple(doubt.text for doubt in doubts(truth, predictions))
 
 

@@ -82,7 +82,7 @@ def evaluate(
     protocol = protocol_named(vocabulary.protocol if protocol is None else protocol)
     check_protocol(protocol, vocabulary)
     fitted = fit_to(predictions.vocabulary, vocabulary, verbs, objects, verb_senses, object_senses)
-    scored = scores and predictions.triplet_score is not None
+    scored = scores and predictions.ranked
     truth, found, joined = join(annotations, predictions)
     if scored:
         known, known_rows = known_words(found, vocabulary)

@@ -448,7 +448,9 @@ def test_no_predictions_at_all(report, run, found, gt) -> None:
     assert result["negatives"] == {"ap": None, "ap_published": None, "pairs": 0, "negatives": 0}
     refused = run("report", "preds.pkl", "--annotations", gt)
     assert refused.code == 2
-    assert "there is no predicted triplet. --force evaluates them as they are" in refused.err
+    assert (
+        "holds no predicted triplet, so that there is nothing to evaluate; --force" in refused.err
+    )
     done = run("report", "preds.pkl", "--annotations", gt, "--out", "o", "--force")
     assert done.code == 0
     assert "mAP 0.00. There are no predictions of these classes" in done.out

@@ -76,5 +76,5 @@ def test_those_given_count_and_differences_are_told(run, results: Path, alone: P
     (note,) = [note for note in other["notes"] if note.startswith("annotations: ")]
     assert note == (
         f"annotations: those given are used, not those in {results}, which differ: only given are "
-        "2 triplets and 1 images, only in the file 1 triplets and 0 images"
+        "2 triplets and 1 image, only in the file 1 triplet and 0 images"
     )

@@ -46,6 +46,7 @@ def test_images_are_found_by_stem_and_by_number(names: list[str]) -> None:
         (FULL, ["1", "01"]),  # two would have one name
         (["a_1.jpg", "b_1.jpg"], ["1"]),  # one would have two
         (["one.jpg"], ["two.jpg"]),
+        (FULL, ["HICO_train2015_00000001.jpg", "HICO_train2015_00000012.jpg"]),
     ],
 )
 def test_names_in_doubt_stay(annotated: list[str], predicted: list[str]) -> None:

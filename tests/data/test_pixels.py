@@ -54,16 +54,22 @@ def test_fractions_become_pixels_of_their_own_image() -> None:
     ("truth", "predictions"),
     [
         (replace(TRUTH, sizes=None), FRACTIONS),
-        (replace(TRUTH, sizes=np.array([WIDE, (0, 0)])), FRACTIONS),
+        (replace(TRUTH, sizes=np.array([(0, 0), (0, 0)])), FRACTIONS),
         (TRUTH, replace(FRACTIONS, box_xyxy=FRACTIONS.box_xyxy * 2)),
         (TRUTH, found({}, scored=True)),
     ],
-    ids=["no sizes", "a size unknown", "pixels", "nothing"],
+    ids=["no sizes", "sizes unknown", "pixels", "nothing"],
 )
 def test_others_stay_as_they_are(truth: Scenes, predictions: Scenes) -> None:
     _, joined, _ = join(truth, predictions)
     assert joined.box_xyxy.tolist() == predictions.box_xyxy.tolist()
     assert not joined.notes
+
+
+def test_one_image_without_annotations_does_not_keep_the_others() -> None:
+    more = found({"c.jpg": (1, 1), "a.jpg": (1, 1), "b.jpg": (1, 1)}, scored=True)
+    diagnosis = diagnose(TRUTH, more)
+    assert diagnosis.errors["true_positive"] == 2
 
 
 def test_images_without_names_are_joined_by_position() -> None:

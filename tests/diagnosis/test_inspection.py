@@ -89,7 +89,7 @@ def test_facts_of_triplets_with_listed_pairs() -> None:
 def test_no_images() -> None:
     empty = scenes([], scored=True)
     assert inspect(empty).facts["images"] == 0
-    assert inspect(empty).warnings == ()
+    assert inspect(empty).warnings == ("there are no triplets",)
 
 
 def test_boxes_outside_the_image() -> None:
@@ -135,8 +135,8 @@ def test_boxes_in_other_pixels(truth, found) -> None:
     halved = replace(found, box_xyxy=found.box_xyxy / 3 + 900, sizes=None)
     message = inspect(halved, replace(truth, sizes=None)).warnings[-1]
     assert message.endswith(
-        "% of the annotated boxes have a predicted box close to them: are they x1, y1, x2, y2 in "
-        "pixels of the original image, and of these images?"
+        "% of the annotated boxes have a predicted box close to them: give x1, y1, x2, y2 in "
+        "pixels of the original image, and annotations of these images"
     )
 
 
@@ -167,7 +167,10 @@ def test_scores() -> None:
         "calibration do not"
     )
     two = ((0, 1, RIDE, 0.5, 0.5), (0, 1, RIDE + 1, 0.5, 0.6))
-    assert "all triplet scores are 0.5: nothing can be ranked" in inspect(predicted(*two)).warnings
+    assert (
+        "all triplet scores are 0.5: the order of the file ranks predictions"
+        in inspect(predicted(*two)).warnings
+    )
     bare = replace(predicted(), triplet_action_score=None)
     assert warned(bare) == "no action scores: negatives and actions will be undefined"
 

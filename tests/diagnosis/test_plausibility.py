@@ -45,7 +45,7 @@ def test_images_are_joined_by_name(truth, found) -> None:
     assert doubts(truth, found.take(np.arange(0, len(found), 3))) == []
     swapped = replace(found, names=np.roll(found.names, 1))
     assert warned(truth, swapped).endswith(
-        "are they x1, y1, x2, y2 in pixels of the original image, and of these images?"
+        "give x1, y1, x2, y2 in pixels of the original image, and annotations of these images"
     )
 
 
@@ -63,12 +63,12 @@ def test_boxes_divided_by_the_image_size(truth, found) -> None:
     size = np.array([700.0, 700.0, 700.0, 700.0])
     message = warned(truth, replace(found, box_xyxy=found.box_xyxy / size))
     assert message.startswith("0.0 % of the annotated boxes have a predicted box close to them: no")
-    assert message.endswith(", so they look divided by the image size")
+    assert ", so they look divided by the image size: multiply them, or give" in message
 
 
 def test_boxes_in_other_pixels_or_orders(truth, found) -> None:
     for boxes in (found.box_xyxy / 2, widths(found), found.box_xyxy[:, [1, 0, 3, 2]]):
-        assert "are they x1, y1, x2, y2 in pixels" in warned(truth, replace(found, box_xyxy=boxes))
+        assert "give x1, y1, x2, y2 in pixels" in warned(truth, replace(found, box_xyxy=boxes))
 
 
 @pytest.mark.parametrize("people_too", [True, False])
@@ -101,7 +101,9 @@ def test_a_shift_by_one_pixel(truth) -> None:
 
 def test_constant_scores(truth, found) -> None:
     same = replace(found, triplet_score=np.full(len(found.triplet_pair), 0.5))
-    assert warned(truth, same) == "all triplet scores are 0.5: nothing can be ranked"
+    assert warned(truth, same) == (
+        "all triplet scores are 0.5: the order of the file ranks predictions"
+    )
 
 
 def test_boxes_without_categories(truth, found) -> None:
@@ -114,15 +116,17 @@ def test_too_few_boxes_say_nothing(truth, found) -> None:
     divided = replace(found, box_xyxy=found.box_xyxy / 700)
     assert doubts(truth.take([0]), divided.take([0])) == []
     empty = simulate.detect(truth.take([]), simulate.WEAK, np.random.default_rng(0))
-    assert doubts(truth, empty) == [("there is no predicted triplet", True)]
+    assert doubts(truth, empty) == [
+        ("holds no predicted triplet, so that there is nothing to evaluate", True)
+    ]
 
 
 def test_what_makes_figures_meaningless_is_refused_unless_forced(truth, found) -> None:
     pixels = replace(found, box_xyxy=found.box_xyxy / 700, source="p.pkl")
-    with pytest.raises(InputError, match=r"^p\.pkl: 0\.0 % .* --force evaluates them as they are$"):
+    with pytest.raises(InputError, match=r"^p\.pkl: 0\.0 % .*; --force goes on nevertheless$"):
         check_plausible(truth, pixels, force=False)
     (note,) = check_plausible(truth, pixels, force=True)
-    assert note.endswith("so they look divided by the image size")
+    assert "so they look divided by the image size" in note
     shifted = replace(found, box_xyxy=found.box_xyxy + 1)
     assert "--origin 1" in check_plausible(truth, shifted, force=False)[0]
 
@@ -131,7 +135,8 @@ def test_what_makes_figures_meaningless_is_refused_unless_forced(truth, found) -
 def test_verbs_numbered_one_too_high_or_low(truth, found, shift: int) -> None:
     verbs = np.clip(found.triplet_verb + shift, 0, len(truth.vocabulary.verbs) - 1)
     message = warned(truth, replace(found, triplet_verb=verbs))
-    assert f"look numbered one too {'high' if shift > 0 else 'low'} (--verbs)" in message
+    repair = "high: give --verbs 1, or" if shift > 0 else "low: add 1 to each, or give --verbs 0"
+    assert f"look numbered one too {repair}" in message
 
 
 def test_classes_numbered_one_too_low(truth, found) -> None:
@@ -140,6 +145,11 @@ def test_classes_numbered_one_too_low(truth, found) -> None:
     same = words.class_object[hoi] == words.class_object[found.triplet_class]
     verbs = np.where(same, words.class_verb[hoi], found.triplet_verb)
     message = warned(truth, replace(found, triplet_verb=verbs))
-    assert message.endswith(
-        "if HOI classes were one higher: they look numbered one too low (--classes)"
-    )
+    assert "if HOI classes were one higher: they look numbered one too low: add 1" in message
+
+
+def test_subjects_that_are_no_people(truth, found) -> None:
+    swapped = replace(found, pair_human=found.pair_object, pair_object=found.pair_human)
+    if (found.pair_object < 0).any():
+        return
+    assert "pairs is no person: exchange subject and object" in warned(truth, swapped)

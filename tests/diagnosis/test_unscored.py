@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from diaghoi import diagnose
+from diaghoi.data.protocol import protocol as protocol_named
 from diaghoi.data.scenes import Scenes
 from diaghoi.data.vocabulary import hico_det
 from diaghoi.diagnosis.diagnosis import Diagnosis
@@ -125,9 +126,13 @@ def test_what_cannot_be_read_is_wrong_in_all_classes_together() -> None:
         "unreadable": 0,
         "unreadable_triplets": 2,
         "unknown_names": 1,
+        "no_class": 0,
         "boxes_outside": 0,
     }
-    assert any("2 triplets could not be read and 1 have names" in each for each in figures["notes"])
+    assert any(
+        each.startswith("3 listed triplets of no HOI class (2 unreadable, 1 with unknown names")
+        for each in figures["notes"]
+    )
 
 
 def test_boxes_outside_the_picture_are_counted() -> None:
@@ -165,3 +170,29 @@ def test_no_test_between_detectors_with_and_without_scores() -> None:
     truth, found = scenes([(0, 0, 0.0)], scored=False), scenes([(0, 0, 0.0)], scored=True)
     with pytest.raises(InputError, match="gives no scores"):
         compare_pair(diagnose(truth, found), diagnose(truth, with_scores(found, [0.5])))
+
+
+@pytest.mark.parametrize("protocol", ["qahoi", "cmd-se"])
+def test_nothing_goes_by_the_order_of_the_list(protocol: str) -> None:
+    """Neither which annotation is claimed nor which predictions count."""
+    rows = [(0, 0, 10.0), (0, 0, 0.0), (1, 0, 0.0), (0, 1, 0.0)]
+    truth = scenes([(0, 0, 0.0), (0, 0, 10.0), (1, 1, 0.0)], scored=False)
+    one, other = (
+        diagnose(truth, scenes(listed, scored=True), protocol_named(protocol, top=1))
+        for listed in (rows, rows[::-1])
+    )
+    assert one.mean_ap == other.mean_ap
+    assert one.errors == other.errors
+    assert one.detections() == other.detections()
+    assert one.counts["predicted_triplets"] == 4
+    bounds = one.to_dict()["unscored"]["bounds"]["protocol"]
+    assert 0 < bounds["worst"]["full"] <= bounds["best"]["full"]
+
+
+def test_what_is_listed_of_images_that_do_not_count_does_not_count() -> None:
+    truth = scenes([(0, 0, 0.0)], scored=False)
+    found = scenes([(0, 0, 0.0)], scored=True)
+    elsewhere = replace(found, names=np.array(["2.jpg"]), unread=np.array([[1, 7, 7]]))
+    both = replace(Scenes.concatenate([found, elsewhere]), names=np.array(["1.jpg", "2.jpg"]))
+    assert diagnose(truth, both, "cdn").detections()["full"]["predicted"] == 1
+    assert diagnose(truth, both, "hico-det").detections()["full"]["predicted"] == 16

@@ -106,6 +106,16 @@ def test_answers_that_cannot_be_read_are_counted(tmp_path: Path) -> None:
     assert [row["answers"] for row in unread(read(tmp_path, value))] == [1, 0, 0, 1]
 
 
+def test_boxes_as_sizes_are_found_and_may_be_asked_for(tmp_path: Path) -> None:
+    sizes = {"human": [210, 20, 40, 60], "object": [130, 40, 60, 55]}
+    found = read(tmp_path, answers(*([triplet(verbs="ride", **sizes)] for _ in range(20))))
+    assert found.box_xyxy[:2].tolist() == [[210, 20, 250, 80], [130, 40, 190, 95]]
+    negative = triplet(verbs="ride, hold", **sizes | {"object": [130, 40, -60, 55]})
+    found = read(tmp_path, answers([triplet(**sizes), negative]), boxes="xywh")
+    assert names_of(found) == ["ride bicycle", "sit on bicycle"]
+    assert unread(found) == [{"answers": 0, "triplets": 1, "names": 0}]
+
+
 def test_it_is_recognised(tmp_path: Path) -> None:
     read(tmp_path, answers([triplet()], outputs=["..."]))
     found = recognise(tmp_path / "merged_output.json")
@@ -158,11 +168,11 @@ def test_the_report_of_a_language_model(tmp_path: Path) -> None:
     assert (full["precision"], full["recall"], full["f1"]) == (0.5, 0.5, 0.5)
     assert result["unscored"]["answers"]["unreadable"] == 1
     assert result["unscored"]["bounds"]["default"]["best"]["full"] == pytest.approx(6 / 11)
-    assert "Triplets right in both boxes, %" in done.out
+    assert "Triplets right in class and boxes, %" in done.out
     assert "Bounds of mAP without scores, %" in done.out
     assert "1 of 2 answers could not be read" in done.err
     assert refused.code == 2
-    assert "--score-threshold: the detector gives no scores" in refused.err
+    assert "--score-threshold: the detector gives no scores, so that none" in refused.err
 
 
 def test_lists_without_scores(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from diaghoi.data.arrays.scratch import StoredArray
 from diaghoi.data.arrays.types import IntArray, StrArray
 from diaghoi.data.scenes import OF_IMAGES, Scenes
 from diaghoi.data.vocabulary import Vocabulary
+from diaghoi.exceptions import InputError
 from diaghoi.formats.columns.checks import Rows, check_boxes, check_range, check_scores
 from diaghoi.formats.columns.numbering import check_numbers
 from diaghoi.formats.columns.triplet_numbers import TripletNumbers
@@ -209,6 +210,12 @@ class StoredScenes:
         )
         if self.origin:
             read["box_xyxy"] = xyxy
+        unread = read.get("unread", np.zeros(0))
+        if (unread < 0).any() or (unread > np.iinfo(np.int32).max).any():
+            raise InputError(
+                f"{self.source}: unread: holds numbers that are no counts; convert the original "
+                "file again"
+            )
         label = read["box_label"]
         known = label if vocabulary.agents is None else label[label != -1]
         if (known < 0).any() or (known >= len(vocabulary.objects)).any():
