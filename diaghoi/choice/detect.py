@@ -104,6 +104,11 @@ def detected_answers(
         Where the predictions have no scores, image names or object categories, share no image with
         the questions, or the questions lack the boxes that ``match`` needs.
     """
+    if predictions.unread is not None:
+        raise InputError(
+            f"{predictions.source or 'predictions'}: the detector gives no scores, so that none of "
+            "its triplets is better than another; give one with scores"
+        )
     selection = selection or Selection()
     match = match_of(questions, match)
     row = _rows(predictions, questions)
