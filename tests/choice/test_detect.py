@@ -151,6 +151,8 @@ def test_predictions_that_cannot_answer_are_refused() -> None:
         detected_answers(replace(found, names=np.array([""])), question())
     with pytest.raises(InputError, match=r"d\.pkl: the triplets have no scores"):
         detected_answers(replace(found, triplet_score=None), question())
+    with pytest.raises(InputError, match=r"d\.pkl: the detector gives no scores, so that none"):
+        detected_answers(replace(found, unread=np.zeros((1, 3), dtype=int)), question())
     nameless = replace(found, box_label=np.full_like(found.box_label, -1))
     with pytest.raises(InputError, match=r"d\.pkl: the predictions do not say what the objects"):
         detected_answers(nameless, question())
