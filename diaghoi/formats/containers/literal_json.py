@@ -23,8 +23,9 @@ from diaghoi.exceptions import InputError
 _PIECE = 1 << 18
 # Nesting that no file of results comes near, and far from the recursion limit of Python.
 DEEPEST = 100
-# int() refuses longer ones itself, but a process may have switched that off.
-MOST_DIGITS = 4300
+# More than any float has, and less than any limit of Python. int() takes time by the square of the
+# digits.
+MOST_DIGITS = 400
 # A text with more lists than this is a memory bomb: "[]," takes three bytes in the file, and an
 # empty list takes 56 in Python. A dict takes three times as much as a list.
 _BYTES_PER_LIST = 6
@@ -67,8 +68,8 @@ _SUSPECT = (b"N", b"ru", b"als", b"ull", b"nan", b"nf")
 _CUT_OFF = "'"
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _WIDE = re.compile(r"[^\x00-\x7f]+")
-# Of every hundredth character: a number of more than MOST_DIGITS digits has so many in a row.
-_EVERY = 100
+# Of every tenth character: a number of more than MOST_DIGITS digits has so many in a row.
+_EVERY = 10
 _LONG = re.compile(rb"[0-9]{%d}" % (MOST_DIGITS // _EVERY))
 
 

@@ -212,10 +212,7 @@ class Parser:
         elif plain[0] == "0" and plain.strip("0"):
             self.fail("an integer must not start with 0")
         else:
-            try:
-                value = int(digits)
-            except ValueError:  # a lower limit of this process
-                self.fail("an integer of too many digits")
+            value = int(digits)
         self.at += len(digits)
         return value
 

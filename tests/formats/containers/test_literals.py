@@ -379,21 +379,12 @@ def test_deep_text_is_refused_where_it_is_too_deep():
             assert "nested more than 100 levels deep" in refused(opening + text + close, read)
 
 
-@pytest.mark.parametrize("digits", [4301, 5000, 100_000])
+@pytest.mark.parametrize("digits", [401, 450, 5000, 100_000])
 def test_long_numbers_are_refused_also_without_a_limit_in_python(digits):
     limit = sys.get_int_max_str_digits()
     sys.set_int_max_str_digits(0)
     try:
-        assert "a number of more than 4,300 digits" in refused(f"[1, {'9' * digits}]")
-    finally:
-        sys.set_int_max_str_digits(limit)
-
-
-def test_a_lower_limit_of_python_is_no_surprise():
-    limit = sys.get_int_max_str_digits()
-    sys.set_int_max_str_digits(640)
-    try:
-        assert "too many digits" in refused(f"[1, {'9' * 700}]")
+        assert "a number of more than 400 digits" in refused(f"[1, {'9' * digits}]")
     finally:
         sys.set_int_max_str_digits(limit)
 
