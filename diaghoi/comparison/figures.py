@@ -49,7 +49,7 @@ def comparison_tables(models: Sequence[StudyModel], results: Sequence[Result]) -
     pairs = [split for split in splits if split != "harmonic"]
     contents = [
         *([_official(results)] if part(first, "official") else []),
-        _mean_ap(splits),
+        _mean_ap(splits, text(first, "protocol", "name")),
         *(_delta_map(results, split) for split in splits),
         _errors(results),
         _error_shares(results),
@@ -129,14 +129,14 @@ def _v_coco(result: Result) -> list[tuple[Column, Value]]:
     return columns
 
 
-def _mean_ap(splits: Sequence[str]) -> Contents:
+def _mean_ap(splits: Sequence[str], protocol: str) -> Contents:
     columns = [
         (_of_split(f"{key}.{split}", title, split, splits), _at(key, split))
         for key, title in (("map", "mAP"), ("max_recall", "Mean max recall"))
         for split in splits
     ]
     caption = "Mean over the classes of the protocol, of AP and of the highest recall."
-    return columns, {"key": "map", "title": "mAP, %", "caption": caption}
+    return columns, {"key": "map", "title": f"mAP under {protocol}, %", "caption": caption}
 
 
 def _delta_map(results: Sequence[Result], split: str) -> Contents:
@@ -219,8 +219,8 @@ def _pairs(results: Sequence[Result], splits: Sequence[str]) -> Contents:
     return columns, {
         "key": "pairs",
         "title": "Pairs, %",
-        "caption": "Recall and precision of predicted pairs, whatever they do. "
-        f"{_sources(results)}",
+        "caption": "Recall and precision of predicted pairs, whatever they do; mAP of the "
+        f"protocol. {_sources(results)}",
     }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -85,6 +85,34 @@ def official_figures(
             means["classes"] = _by_class(scores, setting.splits["ap"], vocabulary)
         figures[setting.name] = means
     return figures
+
+
+def headlines(official: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Name the official numbers that papers print first.
+
+    Parameters
+    ----------
+    official : mapping
+        As from :func:`official_figures`.
+
+    Returns
+    -------
+    list of dict
+        ``metric``, ``setting`` and ``value``, a fraction: the mAP over all classes of HICO-DET and
+        SWIG-HOI, the role AP of both scenarios of V-COCO, of all roles. Empty without a benchmark.
+    """
+    if "default" in official:
+        value = official["default"]["full"]
+        return [{"metric": "mAP", "setting": "Default, Full", "value": value}]
+    return [
+        {
+            "metric": "role AP",
+            "setting": f"{key.replace('_', ' ')}, {len(official[key]['classes'])} roles",
+            "value": official[key]["ap"],
+        }
+        for key in ("scenario_1", "scenario_2")
+        if key in official
+    ]
 
 
 class BenchmarkSetting(NamedTuple):

@@ -16,7 +16,7 @@ from diaghoi.data.arrays.types import BoolArray, StrArray
 from diaghoi.data.protocol import Protocol
 from diaghoi.data.splits import split_classes
 from diaghoi.data.vocabulary import Vocabulary
-from diaghoi.diagnosis.benchmark import KnownObjects, official_figures
+from diaghoi.diagnosis.benchmark import KnownObjects, headlines, official_figures
 from diaghoi.diagnosis.notes import (
     answer_notes,
     class_notes,
@@ -404,6 +404,7 @@ class Diagnosis:
             "diaghoi": __version__,
             "dataset": self.vocabulary.name,
             "label": self.label,
+            "headline": headlines(self.official),
             "protocol": {"name": self.protocol.name, "signature": self.protocol.signature},
             "counts": self.counts,
             "official": self.official,

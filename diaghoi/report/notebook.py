@@ -16,7 +16,7 @@ from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.oracles import Oracle
 from diaghoi.report.html.words import in_unicode
 from diaghoi.report.text import counts_line, heading, pairs_line, report_tables
-from diaghoi.report.verdict import verdict
+from diaghoi.report.verdict import headline, verdict
 
 TABLE = "border-collapse:collapse;margin:0.8em 0"
 HEAD = "text-align:{};vertical-align:bottom"
@@ -58,7 +58,7 @@ def diagnosis_html(result: Mapping[str, Any]) -> str:
     protocol, notes = result["protocol"], result["notes"]
     mean_ap, errors, parts = map(_table, report_tables(result))
     title = _escaped(f"{heading(result)} ({protocol['name']})")
-    lines = "<br>".join(map(_escaped, (verdict(result), counts_line(result))))
+    lines = "<br>".join(map(_escaped, (headline(result), verdict(result), counts_line(result))))
     pairs = f"{parts}<p>{_escaped(pairs_line(result))}</p>"
     number = f"{len(notes)} note{'s' if len(notes) > 1 else ''}"
     return (

@@ -16,7 +16,7 @@ from diaghoi.exceptions import number_of
 from diaghoi.oracles import ORACLES
 from diaghoi.report.extras import extra_tables
 from diaghoi.report.terminal import print_line, print_table, wrapped
-from diaghoi.report.verdict import verdict
+from diaghoi.report.verdict import headline, verdict
 
 # Letters that counts and means take at least, so that the splits of all tables line up.
 COUNT, SPLIT = 10, 9
@@ -39,6 +39,7 @@ def print_report(result: Result, console: Console | None = None, *, notes: bool 
     console = Console(highlight=False) if console is None else console
     protocol = result["protocol"]
     print_line(console, f"{heading(result)} ({protocol['name']})", style="bold")
+    print_line(console, headline(result))
     print_line(console, verdict(result))
     print_line(console, counts_line(result))
     for table in report_tables(result):

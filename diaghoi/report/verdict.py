@@ -1,10 +1,12 @@
-"""What a diagnosis comes to, in one sentence."""
+"""What a diagnosis comes to, in two sentences: the mAP to cite, and the error that costs most."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
+from diaghoi.comparison.results import only_interactions
+from diaghoi.diagnosis.benchmark import headlines
 from diaghoi.oracles import ORACLES, TOTALS
 
 WORDS = {
@@ -18,6 +20,31 @@ WORDS = {
 }
 
 
+def headline(result: Mapping[str, Any]) -> str:
+    """Give the numbers of the data set's own benchmark, and after them the mAP of the protocol.
+
+    Parameters
+    ----------
+    result : mapping
+        As from :meth:`diaghoi.Diagnosis.to_dict`.
+
+    Returns
+    -------
+    str
+        One sentence, in percent. It names the official numbers first, which papers print; ΔmAP is
+        measured on the last.
+    """
+    protocol = f"{_percent(result['map']['full'])} under {result['protocol']['name']}"
+    official = headlines(result["official"])
+    if not official:
+        return f"mAP {protocol}{_in_any_ranking(result, 'protocol')}."
+    classes = ", interactions" if only_interactions(result) else ""
+    named = [f"{_percent(each['value'])} ({each['setting']}{classes})" for each in official]
+    what = "" if official[0]["metric"] == "mAP" else "mAP "
+    ranking = _in_any_ranking(result, "default")
+    return f"Official {official[0]['metric']} {', '.join(named)}{ranking}; {what}{protocol}."
+
+
 def verdict(result: Mapping[str, Any]) -> str:
     """Say which error costs the detector most, with the numbers.
 
@@ -29,14 +56,13 @@ def verdict(result: Mapping[str, Any]) -> str:
     Returns
     -------
     str
-        One sentence, mAP in percent. Errors that tie go by the order of the oracles.
+        One sentence, mAP of the protocol in percent. Errors that tie go by the order of the
+        oracles.
     """
-    before = result["map"]["full"]
-    if before is None:
-        return "mAP is undefined: no class of the protocol is annotated."
-    start = f"mAP {100 * before:.2f}{_in_any_ranking(result)}."
+    if result["map"]["full"] is None:
+        return "No class of the protocol is annotated."
     if result["counts"]["predicted_triplets"] == 0:
-        return f"{start} There are no predictions of these classes: everything is missed."
+        return "There are no predictions of these classes: everything is missed."
     gains = {
         name: outcome["delta_map"]["full"]
         for name, outcome in result["oracles"].items()
@@ -44,19 +70,23 @@ def verdict(result: Mapping[str, Any]) -> str:
     }
     worst = max(gains, key=lambda name: gains[name], default=None)
     if worst is None or round(100 * gains[worst], 2) <= 0:
-        return f"{start} Repairing one kind of error alone would add nothing."
-    return f"{start} {_words(worst)} cost most: repaired, they would add {100 * gains[worst]:.2f}."
+        return "Repairing one kind of error alone would add nothing."
+    return f"{_words(worst)} cost most: repaired, they would add {100 * gains[worst]:.2f}."
 
 
-def _in_any_ranking(result: Mapping[str, Any]) -> str:
+def _percent(value: float | None) -> str:
+    return "undefined" if value is None else f"{100 * value:.2f}"
+
+
+def _in_any_ranking(result: Mapping[str, Any], setting: str) -> str:
     """Say what mAP the predictions of a detector without scores would have in any ranking."""
-    bounds = result.get("unscored", {}).get("bounds", {}).get("protocol", {})
+    bounds = result.get("unscored", {}).get("bounds", {}).get(setting, {})
     if not bounds or bounds["worst"]["full"] is None:
         return ""
-    low, high = (100 * bounds[key]["full"] for key in ("worst", "best"))
+    low, high = (_percent(bounds[key]["full"]) for key in ("worst", "best"))
     return (
-        f" with all predictions of a class in one rank; {low:.2f} to {high:.2f} if scores ranked "
-        "them, duplicates last"
+        f" with all predictions of a class in one rank, {low} to {high} if scores ranked them, "
+        "duplicates last"
     )
 
 

@@ -453,7 +453,10 @@ def test_no_predictions_at_all(report, run, found, gt) -> None:
     )
     done = run("report", "preds.pkl", "--annotations", gt, "--out", "o", "--force")
     assert done.code == 0
-    assert "mAP 0.00. There are no predictions of these classes" in done.out
+    assert (
+        "Official mAP 0.00 (Default, Full); 0.00 under hico-det-520.\nThere are no predictions"
+        in done.out
+    )
 
 
 def test_an_empty_list_of_predictions(report, found) -> None:

@@ -47,7 +47,11 @@ def test_saved_results_are_compared(run, put) -> None:
     done = run("compare", put("a.json"), put("b.json", map={"full": 0.6, "rare": None}))
     assert done.code == 0
     assert done.out.startswith("2 models on hico-det, 1,234 images, protocol hico-det-520\n")
-    line = next(line for line in done.out.split("\nmAP, %\n")[1].splitlines() if line[:2] == "b ")
+    line = next(
+        line
+        for line in done.out.split("\nmAP under hico-det-520, %\n")[1].splitlines()
+        if line[:2] == "b "
+    )
     assert line.split()[:3] == ["b", "60.00*", "–"]
     assert done.err == "Note: a note\n"
 

@@ -59,7 +59,7 @@ Difference: two-stage minus one-stage.
 def test_a_table_in_text() -> None:
     text = to_text(comparison("QPIC", "UPT", "SCG", stages="122", backbone="ResNet-50"))
     assert text.startswith(TEXT)
-    assert table_of(text, "mAP, %") == MAP
+    assert table_of(text, "mAP under hico-det-520, %") == MAP
     assert text.endswith(
         "\nProtocol hico-det-520: classes: no_interaction left out | AP: 11-point |\n"
         "  IoU >= 0.5 | rare: < 10 train instances\nNote: a note\n"
@@ -88,7 +88,7 @@ def test_every_figure_stands_in_text_of_any_width(width: int) -> None:
 
 def test_long_labels_are_broken_and_nothing_else() -> None:
     label = "A very long name of a detector with-no-blanks-in-its-last-word-at-all"
-    text = table_of(to_text(comparison(label, "short")), "mAP, %")
+    text = table_of(to_text(comparison(label, "short")), "mAP under hico-det-520, %")
     lines = [line.split("  ")[0] for line in text.splitlines()[3:]]
     broken = lines[: lines.index("short")]
     assert len(broken) > 2
@@ -142,7 +142,7 @@ def test_labels_are_no_markup() -> None:
 
 
 MARKDOWN = """\
-### mAP, %
+### mAP under hico-det-520, %
 
 | Stage | Model | mAP Full | mAP Rare | mAP Non-rare | Mean max recall Full \
 | Mean max recall Rare | Mean max recall Non-rare |

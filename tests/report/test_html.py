@@ -37,7 +37,7 @@ from diaghoi.report.html.sortable import (
 from diaghoi.report.html.words import MEANINGS, meaning_of
 from diaghoi.report.pages import check_installed
 from diaghoi.report.text import report_tables
-from diaghoi.report.verdict import verdict
+from diaghoi.report.verdict import headline, verdict
 
 pytest.importorskip("jinja2", reason="jinja2 (the extra html) is not installed")
 
@@ -130,7 +130,8 @@ def small(**more: Any) -> tuple[Diagnosis, tuple[Scenes, Scenes]]:
 
 
 def test_the_verdict_comes_first(page: Page, simulated) -> None:
-    assert verdict(simulated[0].to_dict()) in page.text[:300]
+    result = simulated[0].to_dict()
+    assert f"{headline(result)} {verdict(result)}" in page.text[:300]
     assert page.text.startswith("my model on hico-det: diaghoi Skip to the report")
 
 

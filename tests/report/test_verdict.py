@@ -1,17 +1,41 @@
-"""The sentence at the head of a report."""
+"""The two sentences at the head of a report."""
 
 from __future__ import annotations
 
 import pytest
 
+from diaghoi.diagnosis.notes import ONLY_INTERACTIONS
 from diaghoi.oracles import ORACLES, Oracle
-from diaghoi.report.verdict import TOTALS, WORDS, verdict
+from diaghoi.report.verdict import TOTALS, WORDS, headline, verdict
+
+
+def test_the_official_number_comes_first(result) -> None:
+    assert headline(result) == "Official mAP 31.00 (Default, Full); 56.75 under hico-det-520."
+    result["official"]["default"]["full"] = result["map"]["full"] = None
+    assert headline(result) == (
+        "Official mAP undefined (Default, Full); undefined under hico-det-520."
+    )
+    result["official"] = {
+        "agent": {"ap": 0.7, "classes": {}},
+        "scenario_1": {"ap": 0.5, "ap_without_point": 0.52, "classes": {"hit instr": 0.5}},
+        "scenario_2": {"ap": 0.6, "ap_without_point": 0.62, "classes": {}},
+    }
+    result["protocol"]["name"], result["map"] = "v-coco-s1", {"full": 0.5}
+    assert headline(result) == (
+        "Official role AP 50.00 (scenario 1, 1 roles), 60.00 (scenario 2, 0 roles); "
+        "mAP 50.00 under v-coco-s1."
+    )
+    result["official"] = {}
+    assert headline(result) == "mAP 50.00 under v-coco-s1."
+
+
+def test_numbers_of_interactions_alone_are_named(result) -> None:
+    result["notes"] = [f"{ONLY_INTERACTIONS}; more"]
+    assert headline(result).startswith("Official mAP 31.00 (Default, Full, interactions); ")
 
 
 def test_the_largest_gain_is_named(result) -> None:
-    assert verdict(result) == (
-        "mAP 56.75. Wrong actions cost most: repaired, they would add 11.68."
-    )
+    assert verdict(result) == "Wrong actions cost most: repaired, they would add 11.68."
 
 
 def test_totals_of_many_kinds_do_not_count(result) -> None:
@@ -22,26 +46,23 @@ def test_totals_of_many_kinds_do_not_count(result) -> None:
 def test_every_oracle_has_words() -> None:
     assert set(WORDS) | set(TOTALS) == set(ORACLES)
     for name in WORDS:
-        assert len(f"mAP 56.75. {WORDS[name]} cost most: repaired, they would add 11.68.") <= 80
+        assert len(f"{WORDS[name]} cost most: repaired, they would add 11.68.") <= 80
 
 
 def test_nothing_to_gain(result) -> None:
     for outcome in result["oracles"].values():
         outcome["delta_map"]["full"] = 0.00004
-    assert verdict(result) == "mAP 56.75. Repairing one kind of error alone would add nothing."
+    assert verdict(result) == "Repairing one kind of error alone would add nothing."
     for outcome in result["oracles"].values():
         outcome["delta_map"]["full"] = None
-    assert verdict(result) == "mAP 56.75. Repairing one kind of error alone would add nothing."
+    assert verdict(result) == "Repairing one kind of error alone would add nothing."
 
 
 def test_no_class_and_no_predictions(result) -> None:
     result["counts"]["predicted_triplets"] = 0
-    result["map"]["full"] = 0.0
-    assert verdict(result) == (
-        "mAP 0.00. There are no predictions of these classes: everything is missed."
-    )
+    assert verdict(result) == "There are no predictions of these classes: everything is missed."
     result["map"]["full"] = None
-    assert verdict(result) == "mAP is undefined: no class of the protocol is annotated."
+    assert verdict(result) == "No class of the protocol is annotated."
 
 
 def test_an_oracle_of_the_user(result, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -28,7 +28,7 @@ from diaghoi.report.html.words import FIGURES, TABLES, definition_of, meaning_of
 from diaghoi.report.pages import check_installed, template
 from diaghoi.report.semantic import semantic_tables, similarity_in_words, table_lines
 from diaghoi.report.text import counts_line, heading, pairs_line, report_tables, split_titles
-from diaghoi.report.verdict import verdict
+from diaghoi.report.verdict import headline, verdict
 
 FIRST_CASES = 4
 """Cases of each error that are shown at once; the others are a click away."""
@@ -130,7 +130,7 @@ def _content(
     tables = report_tables(result)
     return {
         "heading": heading(result),
-        "verdict": verdict(result),
+        "verdict": f"{headline(result)} {verdict(result)}",
         "counts": counts_line(result),
         "result": result,
         "notes": [_without_folders(note, files) for note in result["notes"]],
