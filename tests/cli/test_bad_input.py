@@ -454,7 +454,7 @@ def test_no_predictions_at_all(report, run, found, gt) -> None:
     done = run("report", "preds.pkl", "--annotations", gt, "--out", "o", "--force")
     assert done.code == 0
     assert (
-        "Official mAP 0.00 (Default, Full); 0.00 under hico-det-520.\nThere are no predictions"
+        "Official mAP 0.00 (Default, Full, interactions); 0.00 under hico-det-520.\nThere are no "
         in done.out
     )
 
