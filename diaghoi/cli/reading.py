@@ -150,12 +150,19 @@ class InputFiles:
         return Inputs(truth, found, files, notes)
 
     def _predictions(self) -> tuple[SceneSource, SceneSource | None]:
+        given = self.annotations
+        if given is not None and given.is_dir():
+            given = None
         try:
-            return self._opened(self.vocabulary if self.dataset else None)
+            found = self._opened(self.vocabulary if self.dataset else None)
         except UnclearDataSetError:
-            if self.annotations is None or self.annotations.is_dir():
+            if given is None:
                 raise
-            return self._opened(vocabulary_named(recognise(self.annotations).dataset))
+        else:
+            # An empty file names no data set.
+            if given is None or self.dataset or len(found[0].names):
+                return found
+        return self._opened(vocabulary_named(recognise(given).dataset))
 
     def _opened(self, dataset: Vocabulary | None) -> tuple[SceneSource, SceneSource | None]:
         own = self.reading.copy()

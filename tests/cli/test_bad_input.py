@@ -9,7 +9,11 @@ import pickle
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+
+from diaghoi import simulate
+from diaghoi.formats import write
 
 NAN, INF = float("nan"), float("inf")
 OLD = "an older output"
@@ -453,10 +457,7 @@ def test_no_predictions_at_all(report, run, found, gt) -> None:
     )
     done = run("report", "preds.pkl", "--annotations", gt, "--out", "o", "--force")
     assert done.code == 0
-    assert (
-        "Official mAP 0.00 (Default, Full, interactions); 0.00 under hico-det-520.\nThere are no "
-        in done.out
-    )
+    assert "; 0.00 under hico-det-520.\nThere are no predictions of these" in done.out
 
 
 def test_an_empty_list_of_predictions(report, found) -> None:
@@ -468,6 +469,15 @@ def test_an_empty_list_of_predictions(report, found) -> None:
         note.startswith("2 annotated images are not in the prediction file")
         for note in result["notes"]
     )
+
+
+def test_an_empty_list_takes_the_data_set_of_the_annotations(run, save, alone: Path) -> None:
+    file = save("preds.pkl", [])
+    write(alone / "gt.npz", simulate.v_coco_annotations(3, np.random.default_rng(0)))
+    refused = run("report", file, "--annotations", "gt.npz")
+    assert "preds.pkl: holds no predicted triplet" in refused.err
+    done = run("report", file, "--annotations", "gt.npz", "--force")
+    assert done.out.startswith("preds on v-coco (v-coco-s1)\n")
 
 
 def test_images_without_annotations(report, found) -> None:
