@@ -190,6 +190,11 @@ def matching(content: Content) -> tuple[Format, Kind]:
             f"{content.file}: holds HICO's image labels instead of boxes; give it with "
             "--image-labels, and anno_bbox.mat or instances_test2015.json with --annotations"
         )
+    if isinstance(content.value, dict) and {"images", "categories"} <= content.value.keys():
+        raise InputError(
+            f"{content.file}: holds boxes as COCO lists them, without interactions; if it belongs "
+            "to V-COCO, give it with --instances, and vcoco_test.json with --annotations"
+        )
     raise InputError(
         f"{content.file}: not a known format: {_outline(content)}; known formats: "
         f"{some_of(list(known_formats()), 8)}"

@@ -259,6 +259,15 @@ def test_wrong_format_for_the_option(saved, predictions):
     assert read_predictions(path, format="triplet-lists").names[0] == "one.jpg"
 
 
+def test_boxes_of_coco_as_annotations(tmp_path):
+    path = tmp_path / "instances_vcoco_all_2014.json"
+    path.write_text(json.dumps({"info": {}, "images": [], "annotations": [], "categories": []}))
+    for function in (read_annotations, recognise):
+        assert message(function, path).startswith(
+            f"{path}: holds boxes as COCO lists them, without interactions; if it belongs to V-COCO"
+        )
+
+
 def test_image_labels_as_annotations(tmp_path):
     path = tmp_path / "anno.mat"
     for key in ("anno_test", "anno_train"):
