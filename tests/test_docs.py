@@ -133,7 +133,7 @@ def test_a_new_error_fits_into_the_package(desk: Path, tmp_path: Path) -> None:
         env=os.environ | {"PYTHONPATH": str(folder), "COLUMNS": "80"},
         capture_output=True,
         encoding="utf-8",
-        timeout=120,
+        timeout=900,
         check=False,
     )
     assert done.returncode == 0, done.stderr

@@ -41,7 +41,7 @@ def test_example(name: str, tmp_path: Path) -> None:
         capture_output=True,
         encoding="utf-8",
         env=os.environ | {"PYTHONIOENCODING": "utf-8", "COLUMNS": "80"},
-        timeout=120,
+        timeout=900,
         check=False,
     )
     assert done.stderr == ""

@@ -77,7 +77,7 @@ def program() -> Callable[..., Outcome]:
             capture_output=True,
             encoding="utf-8",
             env=os.environ | environment,
-            timeout=120,
+            timeout=900,
             check=False,
         )
         return Outcome(done.returncode, done.stdout, done.stderr)

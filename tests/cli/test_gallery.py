@@ -512,7 +512,7 @@ def test_a_browser_shows_the_page(run, street, alone) -> None:
         ],
         check=True,
         capture_output=True,
-        timeout=60,
+        timeout=900,
     )
     with Image.open(picture) as shown:
         assert len(shown.convert("RGB").resize((80, 90)).getcolors(7200)) > 300

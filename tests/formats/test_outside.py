@@ -34,7 +34,7 @@ def run(site: Path, *words: object) -> subprocess.CompletedProcess[str]:
         [sys.executable, "-c", code, str(site), *map(str, words)],
         capture_output=True,
         encoding="utf-8",
-        timeout=120,
+        timeout=900,
         check=False,
     )
 

@@ -53,7 +53,7 @@ def test_the_text_of_the_reply_is_returned() -> None:
         error(502),
         {"drop": True},
         {"cut": 3},
-        {"wait": 2.0},
+        {"wait": 4.0},
         {"body": b"\xff"},
         {"body": b"[]"},
         {"body": gzip.compress(text("3")["body"]), "headers": {"Content-Encoding": "gzip"}},
@@ -64,7 +64,7 @@ def test_the_text_of_the_reply_is_returned() -> None:
 def test_what_passes_is_tried_again(trouble) -> None:
     model = Model(lambda a, b: 3, lambda words, number: trouble if number < 2 else None)
     with serving(model):
-        assert client(model.url, timeout=0.8).ask(QUESTION) == "3"
+        assert client(model.url, timeout=2.0 if "wait" in trouble else 60.0).ask(QUESTION) == "3"
     assert model.asked == {("a", "b"): 3}
 
 
@@ -141,12 +141,10 @@ def test_what_is_not_a_time_to_wait_is_passed_over(said: str) -> None:
 
 def test_a_stop_ends_pauses_and_nothing_more_is_sent() -> None:
     with serving(Model(lambda a, b: 3, lambda words, number: error(500))) as model:
-        asking = client(model.url, pause=60.0, tries=9)
+        asking = client(model.url, pause=900.0, tries=9)
         Timer(0.2, asking.stopped.set).start()
-        begun = time.monotonic()
         with pytest.raises(NoReply, match="stopped"):
             asking.ask(QUESTION)
-        assert time.monotonic() - begun < 10
     assert model.asked == {("a", "b"): 1}
 
 
@@ -328,7 +326,7 @@ def test_what_is_under_way_is_told_before_it_is_waited_for(stopping: bool) -> No
 
     def work(number: int) -> int:
         if number:
-            assert going.wait(9)
+            assert going.wait(900)
         return number
 
     def leaving(requests: int) -> None:

@@ -142,7 +142,6 @@ def test_it_opens_from_disk(page: webdriver.Chrome, file: Path, capsys) -> None:
     )
     with capsys.disabled():
         print(f"\n{file.stat().st_size / 1e6:.2f} MB opened in {seconds:.2f} s, loaded {ready:.2f}")
-    assert seconds < 10
     assert page.execute_script("return performance.getEntriesByType('resource').length") == 0
     assert rows(page, "classes") == f"Rows 1–50 of {CLASSES}"
     assert rows(page, "images") == f"Rows 1–50 of {IMAGES}"

@@ -170,7 +170,7 @@ def compiled(folder: Path, body: str) -> str:
         cwd=folder,
         capture_output=True,
         check=False,
-        timeout=120,
+        timeout=900,
     )
     assert done.returncode == 0, done.stdout.decode(errors="replace")[-2000:]
     return (folder / "paper.log").read_text(errors="replace")

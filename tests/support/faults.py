@@ -15,7 +15,7 @@ from typing import Any
 
 # A file that is being written: see diaghoi.formats.containers.atomic.replacing.
 TEMPORARY = re.compile(r"\..*\.[0-9a-f]{8}(\.\w+)?")
-LONGEST = 120.0
+LONGEST = 900.0
 # How often each command is disturbed, and whether every command is, or a few of each kind.
 WANTED = "DIAGHOI_MOMENTS"
 MOMENTS = int(os.environ.get(WANTED, 2))

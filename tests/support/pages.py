@@ -163,7 +163,7 @@ class Reader:
                 [sys.executable, *words[1:]],
                 capture_output=True,
                 encoding="utf-8",
-                timeout=120,
+                timeout=900,
                 check=False,
             )
             assert outcome.returncode == 0, f"{block.where}: {outcome.stdout}{outcome.stderr}"

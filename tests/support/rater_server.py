@@ -58,7 +58,13 @@ class Model:
     headers: list[dict[str, str]] = field(default_factory=list)
     under_way: int = 0
     most_under_way: int = 0
+    busy: int = 0
     lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def wait_until_idle(self) -> None:
+        """Wait until no request is being answered, as after a client was killed."""
+        while self.busy:
+            time.sleep(0.005)
 
     def reply(self, request: dict[str, Any], key: str | None) -> tuple[tuple[str, ...], Reply]:
         """Decide what to do with a request."""
@@ -82,10 +88,15 @@ def _handler(model: Model) -> type[BaseHTTPRequestHandler]:
         def do_POST(self) -> None:
             with model.lock:
                 model.under_way += 1
+                model.busy += 1
                 model.most_under_way = max(model.most_under_way, model.under_way)
             # The client may have been killed, or lost patience.
-            with contextlib.suppress(BrokenPipeError, ConnectionResetError):
-                self._answer()
+            try:
+                with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+                    self._answer()
+            finally:
+                with model.lock:
+                    model.busy -= 1
 
         def _answer(self) -> None:
             # A proxy is given the whole address.
