@@ -150,7 +150,8 @@ def check_names(file: str, names: Sequence[Any], field: str) -> StrArray:
             if name in seen:
                 raise InputError(
                     f"{file}: image {name!r}: {field}: used for two images, numbers {seen[name]} "
-                    f"and {row} (counted from 0); put all rows of an image together"
+                    f"and {row} (counted from 0); drop repeats, as those of a "
+                    "distributed sampler, or put all rows of an image together"
                 )
             seen[name] = row
     return names_array(file, names)
