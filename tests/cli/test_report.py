@@ -31,6 +31,7 @@ CONTRACT: dict[str, Any] = {
     "diaghoi": None,
     "dataset": None,
     "label": None,
+    "headline": None,
     "protocol": ["name", "signature"],
     "counts": ["images", "annotated_triplets", "predicted_triplets", "predicted_pairs"],
     "official": ["default", "known_object"],
@@ -74,6 +75,8 @@ def test_json_has_the_keys_of_the_contract_in_order(usual) -> None:
     for key, wanted in CONTRACT.items():
         if wanted is not None:
             assert list(result[key]) == wanted, key
+    official = result["official"]["default"]["full"]
+    assert result["headline"] == [{"metric": "mAP", "setting": "Default, Full", "value": official}]
     assert list(result["official"]["default"]) == SPLITS
     assert list(result["official"]["known_object"]) == [*SPLITS, "source"]
     for outcome in result["oracles"].values():

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from support import swig, v_coco
 from support.described import write_description
@@ -278,7 +278,35 @@ def test_triplet_lists_of_v_coco_hold_all_but_who_is_ignored(
     assert_stays((truth, problem[1]), read, paths)
 
 
+TIED = (
+    [
+        {
+            "people": [
+                {"box": (0, 0, 9, 9), "doing": {"stand": []}, "ignored": False},
+                {"box": (0, 0, 9, 20), "doing": {"hold": [0]}, "ignored": False},
+            ],
+            "things": [],
+        }
+    ],
+    [
+        [
+            {"box": (0, 0, 9, 9), "scores": {"stand agent": (None, 0.25)}},
+            {
+                "box": (0, 0, 9, 20),
+                "scores": {
+                    "hold agent": (None, 0.25),
+                    "hold obj": ((0, 5, 9, 14), 0.25),
+                    "stand agent": (None, 0.25),
+                    "cut obj": (None, 0.25),
+                },
+            },
+        ]
+    ],
+)
+
+
 @given(problem=some_annotated)
+@example(problem=(v_coco.annotations(TIED[0]), v_coco.predictions(TIED[1])))
 def test_dense_arrays_of_v_coco_list_their_pairs(
     problem: tuple[Scenes, Scenes], paths: Paths
 ) -> None:
@@ -286,8 +314,17 @@ def test_dense_arrays_of_v_coco_list_their_pairs(
     path = paths("dense.pkl")
     write_dense_arrays(path, found)
     read = read_predictions(path, dataset="v-coco")
-    # The score of a pair is the best of its roles, which it is for pairs of triplets too.
-    listed = replace(found, pair_score=_best_roles(found))
+    # The score of a pair is the best of its roles, which it is for pairs of triplets too. The
+    # arrays hold the triplets pair by pair and verb by verb, and equal scores keep that order.
+    order = np.lexsort((found.triplet_verb, found.triplet_pair))
+    listed = replace(
+        found,
+        pair_score=_best_roles(found),
+        **{
+            name: getattr(found, name)[order]
+            for name in ("triplet_pair", "triplet_verb", "triplet_score", "triplet_action_score")
+        },
+    )
     assert_stays((truth, listed), (truth, read), paths)
 
 
