@@ -276,10 +276,14 @@ def test_diag_hoi_counts_verbs_without_any_prediction_as_zero() -> None:
     assert published.actions["map"] == pytest.approx(1 / 2)
 
 
-def test_upt_wants_more_than_half_of_continuous_boxes() -> None:
-    boxes = [(PERSON, ANN), (BICYCLE, (0, 0, 20, 20))]
-    for right, label in ((10, "object_box"), (11, "true_positive")):
-        rows = [(ANN, BICYCLE, (0, 0, right, 20), RIDE, 0.9)]
+def test_upt_wants_more_than_half_of_the_pixels() -> None:
+    # Its code measures continuous boxes, and lowers the right and bottom edge of what it saves.
+    boxes = [(PERSON, (30, 0, 49, 19)), (BICYCLE, (0, 0, 19, 19))]
+    for right, label in ((9, "object_box"), (9.2, "true_positive")):
+        rows = [((30, 0, 30 + right, 19), BICYCLE, (0, 0, 19, 19), RIDE, 0.9)]
+        diagnosis = diagnosed(rows, boxes, [(0, 1, RIDE)], "upt")
+        assert labels(diagnosis) == [label.replace("object", "human")]
+        rows = [((30, 0, 49, 19), BICYCLE, (0, 0, right, 19), RIDE, 0.9)]
         diagnosis = diagnosed(rows, boxes, [(0, 1, RIDE)], "upt")
         assert labels(diagnosis) == [label]
 

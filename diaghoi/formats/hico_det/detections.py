@@ -1,12 +1,14 @@
 """The result files of the official HICO-DET evaluator: ``detections_01.mat`` to ``_80.mat``.
 
-The number in the name is the object in COCO order counted from one (01 person, 02 bicycle): the
-evaluator looks the object up in COCO's list, and UPT names its files by the keys of its
-``coco80tohico80.json``. Each file has ``all_boxes``, a cell array of (HOI classes of the object,
-in official order) x (images of the official test list) with (n, 9) arrays: human x1, y1, x2, y2,
-object x1, y1, x2, y2, score. Boxes are counted from zero (the evaluator adds 1 before it compares
-them). The files have no image names: images are joined by position. There is no score of the verb
-alone. Boxes with the same coordinates and category in one image are one box.
+The number in the name is the object counted from one: in COCO order (01 person, 02 bicycle) as the
+evaluator looks it up and SCG writes it, or in HICO's alphabetical order as UPT and PViC write it.
+The number of HOI classes of each file shows which.
+
+Each file has ``all_boxes``, a cell array of (HOI classes of the object, in official order) x
+(images of the official test list) with (n, 9) arrays: human x1, y1, x2, y2, object x1, y1, x2, y2,
+score. Boxes are counted from zero (the evaluator adds 1 before it compares them). The files have no
+image names: images are joined by position. There is no score of the verb alone. Boxes with the same
+coordinates and category in one image are one box.
 
 A box may end one pixel before it begins: UPT subtracts 1 from the right and bottom edge, even of
 boxes narrower than a pixel.
@@ -138,12 +140,12 @@ def _numbering(
         name: next((n for n, count in rows.items() if count != expected[table[n]]), None)
         for name, table in orders.items()
     }
-    name = given or "coco80"
+    fits = next((name for name, misfit in wrong.items() if misfit is None), None)
+    name = given or fits or "coco80"
     bad = wrong[name]
     if bad is None:
         return orders[name]
-    other = next((n for n, misfit in wrong.items() if misfit is None), None)
-    hint = f"; the files fit {other}: give --objects {other}" if other else ""
+    hint = f"; the files fit {fits}: give --objects {fits}" if fits else ""
     object_name = vocabulary.objects[orders[name][bad]]
     raise InputError(
         f"{folder}: detections_{bad:02d}.mat: all_boxes: has {rows[bad]} rows, but "

@@ -111,8 +111,8 @@ def test_files_in_another_order(tmp_path):
         change(tmp_path, number, cells)
     misfit = r"detections_02\.mat: all_boxes: has 10 rows, but 'bicycle' has 14 HOI classes"
     with pytest.raises(InputError, match=f"{misfit}; the files fit hico80: give --objects hico80"):
-        read_predictions(tmp_path)
-    scenes = read_predictions(tmp_path, objects="hico80")
-    assert scenes.box_label.tolist() == [0, 1]
+        read_predictions(tmp_path, objects="coco80")
+    for given in ({}, {"objects": "hico80"}):
+        assert read_predictions(tmp_path, **given).box_label.tolist() == [0, 1]
     with pytest.raises(InputError, match="--objects coco91: these files are numbered as coco80 or"):
         read_predictions(tmp_path, objects="coco91")
