@@ -337,11 +337,21 @@ class Diagnosis:
         return (
             *self.reading_notes,
             *answer_notes(self.answers, int(self.predicted.sum())),
-            *image_notes(self.names, self.annotated, self.predicted, self.protocol),
+            *image_notes(self.names, self.annotated, self.predicted, self._empty, self.protocol),
             *class_notes(self.vocabulary, unknown),
             *source_notes(self.pair_source, scored),
             *no_interaction_notes(self.vocabulary, self.benchmark),
         )
+
+    @property
+    def _empty(self) -> BoolArray:
+        """(N,) whether triplets are annotated, but none is predicted, in an image of both files."""
+        empty = self.predicted & np.isin(
+            np.arange(len(self.names)), self.benchmark.annotation_image
+        )
+        for _, part in self.benchmark.parts():
+            empty[part.row_image] = False
+        return empty
 
     @property
     def best_threshold(self) -> float | None:

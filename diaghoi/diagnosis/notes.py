@@ -22,9 +22,13 @@ are; :func:`diaghoi.comparison.results.only_interactions` alone looks for them.
 
 
 def image_notes(
-    names: StrArray, annotated: BoolArray, predicted: BoolArray, protocol: Protocol
+    names: StrArray,
+    annotated: BoolArray,
+    predicted: BoolArray,
+    empty: BoolArray,
+    protocol: Protocol,
 ) -> list[str]:
-    """Name the images that are in one file alone.
+    """Name the images that are in one file alone, or without what the other has for them.
 
     Parameters
     ----------
@@ -32,6 +36,8 @@ def image_notes(
         Images.
     annotated, predicted : (N,) bool array
         Whether each image is in the annotation file and in the prediction file.
+    empty : (N,) bool array
+        Whether triplets are annotated and none is predicted in each image of the prediction file.
     protocol : Protocol
         What becomes of the predictions of images that are not annotated.
     """
@@ -41,6 +47,12 @@ def image_notes(
         notes.append(
             f"{len(unpredicted)} annotated images are not in the prediction file; their "
             f"annotations count as not found: {some_of(unpredicted)}"
+        )
+    left_empty = names[empty].tolist()
+    if left_empty:
+        notes.append(
+            f"{number_of('image', len(left_empty))} of the prediction file without any triplet, "
+            f"though triplets are annotated there, which count as not found: {some_of(left_empty)}"
         )
     unannotated = names[predicted & ~annotated].tolist()
     if unannotated:

@@ -49,6 +49,26 @@ def test_missing_images_are_named_up_to_five() -> None:
     )
 
 
+def test_images_left_empty_are_named() -> None:
+    truth = annotated("0.jpg", "1.jpg", "2.jpg")
+    found = scenes(
+        [
+            image("0.jpg", BOXES, [(0, 1, RIDE, 0.5, 0.5)]),
+            image("1.jpg", BOXES, []),
+            image("2.jpg", [], []),
+            image("3.jpg", [], []),
+        ],
+        scored=True,
+    )
+    notes = diagnose(truth, found).notes
+    assert notes[0] == (
+        "2 images of the prediction file without any triplet, though triplets are annotated there, "
+        "which count as not found: 1.jpg, 2.jpg"
+    )
+    whole = diagnose(truth.take([0]), found.take([0])) + diagnose(truth.take([1]), found.take([1]))
+    assert whole.notes[0].startswith("1 image of the prediction file without any triplet")
+
+
 def test_triplets_that_are_no_class() -> None:
     notes = diagnose(
         annotated("a", verbs=(RIDE, EAT)), predicted("a", verbs=(RIDE, EAT, EAT))
