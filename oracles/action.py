@@ -4,7 +4,7 @@ from diaghoi.evaluation.ledger import Ledger
 from diaghoi.oracles.oracle import convert, oracle
 
 
-@oracle("Action")
+@oracle("Action", sorts_again=True)
 def action(ledger: Ledger) -> Ledger:
     """Correct the action of assigned predictions.
 

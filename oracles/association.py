@@ -4,7 +4,7 @@ from diaghoi.evaluation.ledger import Ledger
 from diaghoi.oracles.oracle import convert, oracle
 
 
-@oracle("Association")
+@oracle("Association", sorts_again=True)
 def association(ledger: Ledger) -> Ledger:
     """Correct the pair and the action of assigned predictions.
 

@@ -4,7 +4,7 @@ from diaghoi.evaluation.ledger import Ledger
 from diaghoi.oracles.oracle import convert, oracle
 
 
-@oracle("Human box")
+@oracle("Human box", sorts_again=True)
 def human_box(ledger: Ledger) -> Ledger:
     """Correct the human box and the action of assigned predictions.
 

@@ -4,7 +4,7 @@ from diaghoi.evaluation.ledger import Ledger
 from diaghoi.oracles.oracle import convert, oracle
 
 
-@oracle("Object box")
+@oracle("Object box", sorts_again=True)
 def object_box(ledger: Ledger) -> Ledger:
     """Correct the object box and the action of assigned predictions.
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from diaghoi.data.protocol import Protocol
 from diaghoi.evaluation.errors import LABELS, TRUE_POSITIVE
 from diaghoi.evaluation.ledger import Ledger
 
@@ -29,19 +30,28 @@ class Oracle:
         :meth:`diaghoi.evaluation.ledger.Ledger.repairable_parts`), so that what becomes of a
         prediction may depend on those of its class and of its annotated triplet, and on all
         annotated triplets.
+    sorts_again : bool
+        Whether the published code sorts each image again after this repair, which decides between
+        equal scores (:attr:`diaghoi.Protocol.repaired_ties`).
     """
 
     name: str
     title: str
     definition: str
     repair: Callable[[Ledger], Ledger]
+    sorts_again: bool = False
 
-    def __call__(self, ledger: Ledger) -> Ledger:
-        """Return the repaired ledger."""
-        return self.repair(ledger)
+    def __call__(self, ledger: Ledger, protocol: Protocol | None = None) -> Ledger:
+        """Return the repaired ledger, with equal scores in the order that a protocol wants."""
+        repaired = self.repair(ledger)
+        if protocol is None or protocol.repaired_ties == "input" or not self.sorts_again:
+            return repaired
+        return repaired.ties_turned_round(ledger)
 
 
-def oracle(title: str) -> Callable[[Callable[[Ledger], Ledger]], Oracle]:
+def oracle(
+    title: str, *, sorts_again: bool = False
+) -> Callable[[Callable[[Ledger], Ledger]], Oracle]:
     """Make an oracle of a function; its docstring is the definition that users see."""
 
     def make(repair: Callable[[Ledger], Ledger]) -> Oracle:
@@ -50,6 +60,7 @@ def oracle(title: str) -> Callable[[Callable[[Ledger], Ledger]], Oracle]:
             title=title,
             definition=inspect.getdoc(repair) or "",
             repair=repair,
+            sorts_again=sorts_again,
         )
 
     return make

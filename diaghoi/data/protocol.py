@@ -111,6 +111,13 @@ class Protocol:
     ranking : {"by score", "as one"}
         "as one" is for detectors without scores: all the predictions of a class share one rank, as
         no threshold can part them. The precision-recall curve of a class is a single point.
+    repaired_ties : {"input", "turned round"}
+        The order of equal scores of an image where errors are repaired. "turned round" is what the
+        published Diag-HOI code does with a stable sort: repaired triplets come first, that of the
+        last annotated triplet before the others, and the rest is in the reverse order of the input.
+    action_ties : {"input", "triplet score"}
+        The order of equal action scores of an image: that of the input, or that of the scores of
+        the triplets, as in the published Diag-HOI code with a stable sort.
     images_without_predictions : {"counted", "passed over"}
         "passed over" is what the published Diag-HOI code does: annotated triplets of images without
         any predicted triplet stay in the number of positives under every oracle and are not missed.
@@ -142,6 +149,8 @@ class Protocol:
     top: int | None = None
     top_of_class: int | None = None
     ranking: Literal["by score", "as one"] = "by score"
+    repaired_ties: Literal["input", "turned round"] = "input"
+    action_ties: Literal["input", "triplet score"] = "input"
     images_without_predictions: Literal["counted", "passed over"] = "counted"
     images_without_annotations: Literal["counted", "left out"] = "counted"
     levels_from: Literal["zero", "both ends", "tenths"] = "zero"
@@ -193,6 +202,10 @@ class Protocol:
             choices[GROUPS] = groups
         if self.levels_from != "zero":
             choices[LEVELS] = self.levels_from.replace("both", "from both")
+        if self.repaired_ties != "input":
+            choices["equal scores of repaired images"] = self.repaired_ties
+        if self.action_ties != "input":
+            choices["equal action scores"] = f"by {self.action_ties}"
         if self.single_precision_recall:
             choices[PAIR_RECALL] = "32 bits"
         return choices
@@ -289,6 +302,8 @@ PROTOCOLS = {
             name="diag-hoi",
             classes="interactions",
             class_without_true_positive="left out",
+            repaired_ties="turned round",
+            action_ties="triplet score",
             images_without_predictions="passed over",
             single_precision_recall=True,
         ),

@@ -192,7 +192,7 @@ class Diagnosis:
 
         def repaired(task: tuple[Oracle, Ledger]) -> ClassScores:
             repair, part = task
-            return repair(part).scores(self.protocol)
+            return repair(part, self.protocol).scores(self.protocol)
 
         scores: dict[str, list[tuple[range, ClassScores]]] = {name: [] for name in ORACLES}
         with threads() as pool:
@@ -266,7 +266,9 @@ class Diagnosis:
     @property
     def action_rankings(self) -> dict[str, Evaluated]:
         """Predictions on localised pairs, ranked verb by verb, by split of the HOI classes."""
-        return action_rankings(self.ledger, self.vocabulary, self.splits)
+        return action_rankings(
+            self.ledger, self.vocabulary, self.splits, ties=self.protocol.action_ties
+        )
 
     @cached_property
     def split_verb_scores(self) -> dict[str, ClassScores]:
@@ -276,7 +278,9 @@ class Diagnosis:
         scores: dict[str, list[tuple[range, ClassScores]]] = {split: [] for split in self.splits}
         rows = np.bincount(verb, np.diff(self.ledger.bounds), verbs).astype(np.int64)
         for run in batches(np.append(0, np.cumsum(rows)), PART):
-            rankings = action_rankings(self.ledger, self.vocabulary, self.splits, run)
+            rankings = action_rankings(
+                self.ledger, self.vocabulary, self.splits, run, self.protocol.action_ties
+            )
             for split, ranked in rankings.items():
                 scores[split].append((run, class_scores(ranked, verbs, protocol)))
         return {split: ClassScores.concatenate(parts) for split, parts in scores.items()}

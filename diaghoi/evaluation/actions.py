@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Literal
 
 import numpy as np
 
@@ -19,6 +20,7 @@ def action_rankings(
     vocabulary: Vocabulary,
     splits: Mapping[str, BoolArray],
     verbs: range | None = None,
+    ties: Literal["input", "triplet score"] = "input",
 ) -> dict[str, Evaluated]:
     """Rank the predictions whose pair is localised by verb and action score, by split.
 
@@ -38,6 +40,8 @@ def action_rankings(
         (C,) mask of the HOI classes of each split.
     verbs : range, optional
         Rank predictions of these verbs alone; by default of all.
+    ties : {"input", "triplet score"}
+        The order of equal action scores of an image; see :class:`diaghoi.Protocol`.
 
     Returns
     -------
@@ -49,8 +53,10 @@ def action_rankings(
         (vocabulary.class_verb >= verbs.start) & (vocabulary.class_verb < verbs.stop)
     )
     rows = ledger.labelled(classes, (TRUE_POSITIVE, ACTION, DUPLICATE))
-    # Equal action scores keep the order of the input, not that of the triplet scores.
-    by_input = np.argsort(rows.row_input)
+    if ties == "triplet score":
+        by_input = np.lexsort((rows.row_input, -rows.row_score, rows.row_image))
+    else:
+        by_input = np.argsort(rows.row_input)
     verb = vocabulary.class_verb[rows.row_class]
     order = by_input[ranking(verb[by_input], rows.row_action_score[by_input])]
     hoi, image, true = rows.row_class[order], rows.row_image[order], rows.true[order]

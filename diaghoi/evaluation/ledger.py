@@ -382,6 +382,30 @@ class Ledger(Ranked):
             edited[name][at] = values[by_place]
         return replace(self, **edited)
 
+    def ties_turned_round(self, before: Self) -> Self:
+        """Order equal scores of an image as the published Diag-HOI code does after a repair.
+
+        It appends the repaired triplets to their image, in the order of the annotations, sorts the
+        image in rising order and reverses it: the last one appended comes first.
+
+        Parameters
+        ----------
+        before : Ledger
+            The same before the repair.
+        """
+        new = np.ones(len(self.row_class) + 1, dtype=bool)
+        new[1:-1] = False
+        for column in (self.row_class, self.row_score, self.row_image):
+            new[1:-1] |= column[1:] != column[:-1]
+        tied = np.flatnonzero(~(new[1:] & new[:-1]))
+        group = np.cumsum(new[:-1])[tied]
+        wrong = before.row_input[~before.true]
+        repaired = self.true[tied] & np.isin(self.row_input[tied], wrong)
+        place = np.where(repaired, self.row_annotation[tied], self.row_input[tied])
+        rows = np.arange(len(self.row_class))
+        rows[tied] = tied[np.lexsort((-place, ~repaired, group))]
+        return replace(self, **self._rows_at(rows))
+
 
 def _dense(places: IntArray) -> IntArray:
     """Give distinct places new numbers from zero, in the same order."""

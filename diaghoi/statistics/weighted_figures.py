@@ -58,7 +58,7 @@ class MeanPrecisions:
         """Prepare a ledger of some images, and what some of the oracles make of it."""
         rankings = {}
         for name in ("", *oracles):
-            repaired = ORACLES[name](ledger) if name else ledger
+            repaired = ORACLES[name](ledger, protocol) if name else ledger
             ranked = repaired.evaluated.ranked_by(protocol)
             rankings[name] = WeightedRanking.of(ranked, ledger.classes, images)
         return cls(rankings=rankings, protocol=protocol, splits=splits)

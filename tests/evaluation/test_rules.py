@@ -276,6 +276,32 @@ def test_diag_hoi_counts_verbs_without_any_prediction_as_zero() -> None:
     assert published.actions["map"] == pytest.approx(1 / 2)
 
 
+def test_diag_hoi_turns_equal_scores_round_where_it_repairs() -> None:
+    # As the published script does with a stable sort: it sorts an image in rising order, the
+    # repaired triplets behind the others, and reverses it.
+    wrong = (FAR, BICYCLE, FAR, RIDE, 0.5)
+    of_ann = [(0, 2, RIDE)]
+    repaired = [wrong, (FAR, BICYCLE, ANNS, RIDE, 0.5)]
+    untouched = [(ANN, BICYCLE, ANNS, RIDE, 0.5), wrong]
+    for name, first, second in (("hico-det-520", 1 / 2, 1.0), ("diag-hoi", 1.0, 1 / 2)):
+        oracles = diagnosed(repaired, truth=of_ann, name=name).oracles
+        assert oracles["human_box"]["map"]["full"] == pytest.approx(first)
+        oracles = diagnosed(untouched, truth=of_ann, name=name).oracles
+        assert oracles["human_box"]["map"]["full"] == pytest.approx(second)
+        # The other repairs leave the order alone.
+        assert oracles["duplicate"]["map"]["full"] == pytest.approx(1.0)
+
+
+def test_diag_hoi_ranks_equal_action_scores_by_the_triplet_scores() -> None:
+    annotations = scenes([image("a.jpg", BOXES, [(0, 2, RIDE), (1, 3, HOLD)])], scored=False)
+    found = [(1, 3, RIDE, 0.3, 0.5), (0, 2, RIDE, 0.9, 0.5)]
+    predictions = scenes([image("a.jpg", BOXES, found)], scored=True)
+    for name, expected in (("hico-det-520", 1 / 2), ("diag-hoi", 1.0)):
+        actions = diagnose(annotations, predictions, name).actions
+        # Nothing names the other verb, which counts 0 under both.
+        assert actions["map"] == pytest.approx(expected / 2)
+
+
 def test_upt_wants_more_than_half_of_the_pixels() -> None:
     # Its code measures continuous boxes, and lowers the right and bottom edge of what it saves.
     boxes = [(PERSON, (30, 0, 49, 19)), (BICYCLE, (0, 0, 19, 19))]

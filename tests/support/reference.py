@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -279,8 +280,11 @@ def unrepaired(story: Story) -> Any:
     return repair(story.rows, story.annotated, ())
 
 
-def repair(rows: Any, annotated: Any, errors: Any) -> Any:
-    """Ranked list and positives once some of the seven errors are repaired, all at once."""
+def repair(rows: Any, annotated: Any, errors: Any, *, turned_round: bool = False) -> Any:
+    """Ranked list and positives once some of the seven errors are repaired, all at once.
+
+    ``turned_round``: each image is sorted in rising order, repaired triplets last, and reversed.
+    """
     kept, added = [row for row in rows if row["label"] not in errors], []
     positives: dict[Any, int] = defaultdict(int)
     for a in annotated:
@@ -297,12 +301,23 @@ def repair(rows: Any, annotated: Any, errors: Any) -> Any:
         place.setdefault(id(row), len(place))
     ledger = [(place[id(r)], r["class"], r["score"], r["label"] == "true_positive") for r in kept]
     ledger += [(place[id(r)], c, r["score"], True) for r, c in added]
+    if turned_round:
+        images = [r["image"] for r in kept] + [r["image"] for r, _ in added]
+        by_image = sorted(zip(images, ledger, strict=True), key=lambda pair: pair[0])
+        ledger = []
+        for _, members in groupby(by_image, key=lambda pair: pair[0]):
+            rising = sorted((row for _, row in members), key=lambda row: row[2])
+            ledger += rising[::-1]
+        return [row[1:] for row in ledger], positives
     return [row[1:] for row in sorted(ledger)], positives
 
 
-def repaired(rows: Any, annotated: Any) -> dict[str, Any]:
+def repaired(rows: Any, annotated: Any, *, turned_round: bool = False) -> dict[str, Any]:
     """Ranked list and positives after each oracle."""
-    outcome = {error: repair(rows, annotated, (error,)) for error in ERRORS}
+    outcome = {
+        error: repair(rows, annotated, (error,), turned_round=turned_round and error in CONVERTED)
+        for error in ERRORS
+    }
     base, positives = repair(rows, annotated, ())
     hits: dict[Any, int] = defaultdict(int)
     for a in annotated:

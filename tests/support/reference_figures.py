@@ -35,7 +35,9 @@ def figures(story: Story) -> dict[str, Any]:
     labels["missed_gt"] = sum(a["missed"] for a in story.annotated)
     result = {"errors": dict(labels), "oracles": {}}
     result["map"], result["max_recall"] = means(*unrepaired(story), story.protocol, story.splits)
-    for name, (ledger, left) in repaired(story.rows, story.annotated).items():
+    for name, (ledger, left) in repaired(
+        story.rows, story.annotated, turned_round=story.protocol.repaired_ties == "turned round"
+    ).items():
         mean_ap, recall = means(ledger, left, story.protocol, story.splits)
         result["oracles"][name] = {"map": mean_ap, "max_recall": recall}
     result["pairs"] = pairs(story)
@@ -78,9 +80,10 @@ def negatives(story: Story) -> dict[str, Any]:
 def actions(story: Story, split: str) -> dict[str, float | None]:
     """Action mAP and mean max recall on localised pairs, in a split of the HOI classes."""
     members = story.splits[split]
+    by_score = story.protocol.action_ties == "triplet score"  # as the rows of an image are
     ledger = [
         (row["verb"], row["action_score"], row["label"] == "true_positive")
-        for row in sorted(story.rows, key=lambda row: row["input"])
+        for row in (story.rows if by_score else sorted(story.rows, key=lambda row: row["input"]))
         if row["label"] in ("true_positive", "action", "duplicate") and row["class"] in members
     ]
     positives = defaultdict(int)
