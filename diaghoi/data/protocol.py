@@ -82,8 +82,9 @@ class Protocol:
         published Diag-HOI code does: the class does not count when it has rows in the ranked list;
         when it has none it counts 0 in the full mean and is left out of rare and non-rare.
     class_without_annotation : {"left out", "zero"}
-        What a class counts that has no annotations in these images. "zero" is what CMD-SE's code
-        does: it divides by the number of all its classes.
+        What a class counts that has no annotations in these images, or is left without any where
+        missed triplets are repaired. "zero" is what CMD-SE's code does, which divides by the number
+        of all its classes, and the published Diag-HOI code on V-COCO.
     claim : {"best", "first left"}
         With pairing by triplet, which of the annotations that both boxes reach a prediction claims:
         the one that they overlap most, whether another prediction has found it or not (the official
@@ -327,6 +328,7 @@ PROTOCOLS = {
         Protocol(name="qahoi", classes="all", claim="first left", strict=True, added_to_union=1e-6),
         V_COCO_1,
         V_COCO_2,
+        replace(V_COCO_1, name="v-coco-diag-hoi", class_without_annotation="zero"),
         SWIG_HOI,
         HOI_A,
     )

@@ -32,6 +32,22 @@ def test_both_scenarios_and_point_stand_in_every_result() -> None:
     assert result["oracles"]["action"]["delta_map"].keys() == {"full"}
 
 
+def test_classes_left_without_annotations_drop_out_of_the_mean_or_count_nothing() -> None:
+    # One class is found, and nothing attempts the other; the published script counts that one 0
+    # when it is repaired, and all classes that are not annotated as well.
+    people = [
+        {"box": (0, 0, 9, 9), "doing": {"hold": [-1]}, "ignored": False},
+        {"box": (50, 0, 59, 9), "doing": {"carry": [-1]}, "ignored": False},
+    ]
+    found = [[{"box": (0, 0, 9, 9), "scores": {"hold obj": (None, 0.9)}}]]
+    truth = v_coco.annotations([{"people": people, "things": []}])
+    for name, before, repaired in (("v-coco-s1", 1 / 2, 1.0), ("v-coco-diag-hoi", 1 / 25, 1 / 25)):
+        diagnosis = diagnose_images(truth, v_coco.predictions(found), protocol(name))
+        assert diagnosis.mean_ap["full"] == pytest.approx(before)
+        for oracle in ("missed_gt", "false_negative"):
+            assert diagnosis.oracles[oracle]["map"]["full"] == pytest.approx(repaired)
+
+
 @given(v_coco.problems())
 def test_pairs_and_negatives_are_those_of_a_person_and_a_box_in_both_scenarios(
     problem: tuple[list[Any], list[Any]],
