@@ -36,7 +36,7 @@ from diaghoi.evaluation.means import Split, split_means
 from diaghoi.evaluation.negatives import Negatives, negative_scores
 from diaghoi.evaluation.pairs import ImagePairs, PairCounts, pair_scores
 from diaghoi.exceptions import InputError, some_of
-from diaghoi.oracles import ORACLES, Oracle
+from diaghoi.oracles import LOCALISED, ORACLES, Oracle
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -189,29 +189,45 @@ class Diagnosis:
     @cached_property
     def repaired_scores(self) -> dict[str, ClassScores]:
         """AP and max recall of each HOI class after each oracle."""
+        return {name: self._repaired[oracle.name] for name, oracle in ORACLES.items()}
+
+    @cached_property
+    def _repaired(self) -> dict[str, ClassScores]:
+        """AP and max recall of each HOI class after each oracle, and by the other readings."""
+        oracles = (*ORACLES.values(), *LOCALISED.values())
 
         def repaired(task: tuple[Oracle, Ledger]) -> ClassScores:
             repair, part = task
             return repair(part, self.protocol).scores(self.protocol)
 
-        scores: dict[str, list[tuple[range, ClassScores]]] = {name: [] for name in ORACLES}
+        scores: dict[str, list[tuple[range, ClassScores]]] = {each.name: [] for each in oracles}
         with threads() as pool:
             # The oracles of one part share its rows, so only one part is in memory at a time.
             for classes, part in self.ledger.repairable_parts():
-                found = pool.map(repaired, [(oracle, part) for oracle in ORACLES.values()])
-                for name, each in zip(ORACLES, found, strict=True):
-                    scores[name].append((classes, each))
+                found = pool.map(repaired, [(oracle, part) for oracle in oracles])
+                for oracle, each in zip(oracles, found, strict=True):
+                    scores[oracle.name].append((classes, each))
         return {name: ClassScores.concatenate(parts) for name, parts in scores.items()}
 
     @cached_property
     def oracles(self) -> dict[str, dict[str, Split]]:
         """For each oracle ``map``, ``delta_map`` (signed) and ``max_recall`` of each split."""
-        outcome = {}
-        for name, scores in self.repaired_scores.items():
-            mean_ap, max_recall = self._means(scores)
-            delta = {split: _difference(mean_ap[split], self.mean_ap[split]) for split in mean_ap}
-            outcome[name] = {"map": mean_ap, "delta_map": delta, "max_recall": max_recall}
-        return outcome
+        return {name: self._outcome(scores) for name, scores in self.repaired_scores.items()}
+
+    @cached_property
+    def localised(self) -> dict[str, dict[str, Split]]:
+        """The same of ``action`` and ``missed_gt`` where pairs that nothing localises are missed.
+
+        See :mod:`diaghoi.oracles.localised`.
+        """
+        return {
+            name: self._outcome(self._repaired[oracle.name]) for name, oracle in LOCALISED.items()
+        }
+
+    def _outcome(self, scores: ClassScores) -> dict[str, Split]:
+        mean_ap, max_recall = self._means(scores)
+        delta = {split: _difference(mean_ap[split], self.mean_ap[split]) for split in mean_ap}
+        return {"map": mean_ap, "delta_map": delta, "max_recall": max_recall}
 
     @cached_property
     def errors(self) -> dict[str, int]:
@@ -426,6 +442,7 @@ class Diagnosis:
             "max_recall": self.max_recall,
             "errors": self.errors,
             "oracles": self.oracles,
+            "localised": self.localised,
             "pairs": self.pairs,
             "negatives": self.negatives,
             "actions": self.actions,

@@ -13,7 +13,7 @@ from diaghoi.data.protocol import phrases_of
 from diaghoi.data.table import Row, Table, percent, shown, text_row, text_table
 from diaghoi.evaluation.means import TITLES
 from diaghoi.exceptions import number_of
-from diaghoi.oracles import ORACLES
+from diaghoi.oracles import LOCALISED, ORACLES
 from diaghoi.report.extras import extra_tables
 from diaghoi.report.terminal import print_line, print_table, wrapped
 from diaghoi.report.verdict import headline, verdict
@@ -127,6 +127,8 @@ def _errors(result: Result) -> Table:
     found = _count(result, "true_positive")
     groups = [[text_row("True positive", *found, *blank, key="true_positive")]]
     caption = "Share of the predictions; of the annotations for missed and false negative."
+    if "localised" in result:
+        caption += "\nFound, lost pairs: triplets of pairs that nothing localises are missed."
     for name, outcome in result["oracles"].items():
         if name == "false_positive":
             if "ignored" in result["errors"]:
@@ -139,6 +141,11 @@ def _errors(result: Result) -> Table:
         title = ORACLES[name].title if name in ORACLES else name
         delta = (percent(outcome["delta_map"][split], signed=True) for split in splits)
         groups[-1].append(text_row(title, *_count(result, name), *delta, key=name))
+        if name in result.get("localised", {}):
+            other = result["localised"][name]["delta_map"]
+            delta = (percent(other[split], signed=True) for split in splits)
+            title = LOCALISED[name].title
+            groups[-1].append(text_row(title, "", "", *delta, indented=True))
     return text_table(
         "Errors",
         ["Count", "Share, %", *(f"ΔmAP\n{title}" for title in splits.values())],

@@ -56,7 +56,8 @@ def verdict(result: Mapping[str, Any]) -> str:
     Returns
     -------
     str
-        One sentence, mAP of the protocol in percent. Errors that tie go by the order of the
+        One sentence, mAP of the protocol in percent. A triplet whose pair nothing localises counts
+        as missed (:mod:`diaghoi.oracles.localised`). Errors that tie go by the order of the
         oracles.
     """
     if result["map"]["full"] is None:
@@ -65,7 +66,7 @@ def verdict(result: Mapping[str, Any]) -> str:
         return "There are no predictions of these classes: everything is missed."
     gains = {
         name: outcome["delta_map"]["full"]
-        for name, outcome in result["oracles"].items()
+        for name, outcome in (result["oracles"] | result.get("localised", {})).items()
         if name not in TOTALS and outcome["delta_map"]["full"] is not None
     }
     worst = max(gains, key=lambda name: gains[name], default=None)

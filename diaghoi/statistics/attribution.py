@@ -23,9 +23,12 @@ from diaghoi.evaluation.average_precision import class_scores
 from diaghoi.evaluation.ledger import Ledger
 from diaghoi.evaluation.means import split_means
 from diaghoi.exceptions import InputError, close_matches
-from diaghoi.oracles import ERRORS, ORACLES
+from diaghoi.oracles import ERRORS, LOCALISED, ORACLES
 
 Coalition = frozenset[str]
+# A triplet whose pair nothing localises is missed, not a wrong action: costs that add up should say
+# where they come from.
+REPAIRS = ORACLES | LOCALISED
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,7 +73,7 @@ def repaired(ledger: Ledger, errors: Iterable[str]) -> Ledger:
                 f"error '{name}': cannot be combined with others{close_matches(name, ERRORS)}; "
                 f"give some of {', '.join(ERRORS)}"
             )
-        ledger = ORACLES[name](ledger)
+        ledger = REPAIRS[name](ledger)
     return ledger
 
 
@@ -145,5 +148,5 @@ def _coalitions(
         yield done, ledger
         return
     error, *rest = left
-    yield from _coalitions(ORACLES[error](ledger), done | {error}, rest)
+    yield from _coalitions(REPAIRS[error](ledger), done | {error}, rest)
     yield from _coalitions(ledger, done, rest)

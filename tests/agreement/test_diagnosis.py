@@ -84,6 +84,9 @@ def test_every_figure_is_that_of_the_loops(problem: Problem, chosen: Protocol) -
     for name in ORACLES:
         for key in ("map", "max_recall"):
             assert result.oracles[name][key] == close(expected["oracles"][name][key]), (name, key)
+    for name, outcome in result.localised.items():
+        for key in ("map", "max_recall"):
+            assert outcome[key] == close(expected["localised"][name][key]), (name, key)
     assert result.negatives == close(expected["negatives"])
     splits = {"full": result.actions} | {
         name: result.actions[name] for name in result.splits if name != "full"

@@ -39,6 +39,7 @@ CONTRACT: dict[str, Any] = {
     "max_recall": SPLITS,
     "errors": ["true_positive", *ORACLES[:7]],
     "oracles": ORACLES,
+    "localised": ["action", "missed_gt"],
     "pairs": [
         *("recall", "precision", "per_image", "source", "human_recall", "object_recall"),
         *("rare", "non_rare"),

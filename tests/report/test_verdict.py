@@ -38,6 +38,15 @@ def test_the_largest_gain_is_named(result) -> None:
     assert verdict(result) == "Wrong actions cost most: repaired, they would add 11.68."
 
 
+def test_triplets_of_pairs_that_nothing_localises_are_missed(result) -> None:
+    """Where pairs were dropped, wrong actions on other pairs of the person are assigned to them."""
+    result["localised"] = {
+        "action": {"delta_map": {"full": 0.02}},
+        "missed_gt": {"delta_map": {"full": 0.15}},
+    }
+    assert verdict(result) == "Missed triplets cost most: repaired, they would add 15.00."
+
+
 def test_totals_of_many_kinds_do_not_count(result) -> None:
     result["oracles"]["false_positive"]["delta_map"]["full"] = 0.9
     assert "Wrong actions" in verdict(result)

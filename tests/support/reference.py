@@ -19,6 +19,7 @@ from diaghoi.data.scenes import Scenes
 from diaghoi.data.splits import split_classes
 
 CONVERTED = ("human_box", "object_box", "association", "action")
+BOXES = CONVERTED[:3]
 REMOVED = ("both_boxes", "duplicate")
 ERRORS = (*CONVERTED, *REMOVED, "missed_gt")
 LEVELS: dict[str, list[float] | None] = {
@@ -280,18 +281,29 @@ def unrepaired(story: Story) -> Any:
     return repair(story.rows, story.annotated, ())
 
 
-def repair(rows: Any, annotated: Any, errors: Any, *, turned_round: bool = False) -> Any:
+def repair(
+    rows: Any,
+    annotated: Any,
+    errors: Any,
+    *,
+    turned_round: bool = False,
+    localised: bool = False,
+) -> Any:
     """Ranked list and positives once some of the seven errors are repaired, all at once.
 
+    ``localised``: a triplet whose pair nothing localises is missed, and never a wrong action.
     ``turned_round``: each image is sorted in rising order, repaired triplets last, and reversed.
     """
     kept, added = [row for row in rows if row["label"] not in errors], []
     positives: dict[Any, int] = defaultdict(int)
     for a in annotated:
         positives[a["class"]] += 1
-        if "missed_gt" in errors:
-            positives[a["class"]] -= a["missed"]
         label = None if a["row"] is None else a["row"]["label"]
+        lost = localised and not a["reachable"]
+        if lost and label not in BOXES:
+            label = None
+        if "missed_gt" in errors:
+            positives[a["class"]] -= a["missed"] or (lost and a["examined"] and label is None)
         if label in CONVERTED and label in errors:
             added.append((a["row"], a["class"]))
             kept = [row for row in kept if row is not a["tp"]]

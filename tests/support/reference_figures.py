@@ -40,6 +40,18 @@ def figures(story: Story) -> dict[str, Any]:
     ).items():
         mean_ap, recall = means(ledger, left, story.protocol, story.splits)
         result["oracles"][name] = {"map": mean_ap, "max_recall": recall}
+    result["localised"] = {}
+    turned = story.protocol.repaired_ties == "turned round"
+    for name in ("action", "missed_gt"):
+        ledger, left = repair(
+            story.rows,
+            story.annotated,
+            (name,),
+            turned_round=turned and name == "action",
+            localised=True,
+        )
+        mean_ap, recall = means(ledger, left, story.protocol, story.splits)
+        result["localised"][name] = {"map": mean_ap, "max_recall": recall}
     result["pairs"] = pairs(story)
     result["negatives"] = negatives(story)
     result["actions"] = {split: actions(story, split) for split in story.splits}
@@ -133,7 +145,7 @@ def shapley(story: Story, split: str) -> dict[str, float] | None:
     worth: dict[frozenset[str], Any] = {}
     for number in range(2 ** len(ERRORS)):
         chosen = frozenset(error for bit, error in enumerate(ERRORS) if number >> bit & 1)
-        ledger, positives = repair(story.rows, story.annotated, chosen)
+        ledger, positives = repair(story.rows, story.annotated, chosen, localised=True)
         worth[chosen] = means(ledger, positives, story.protocol, members)[0][split]
     if None in worth.values():
         return None
