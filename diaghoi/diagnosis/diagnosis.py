@@ -35,6 +35,7 @@ from diaghoi.evaluation.listing import Answers
 from diaghoi.evaluation.means import Split, split_means
 from diaghoi.evaluation.negatives import Negatives, negative_scores
 from diaghoi.evaluation.pairs import ImagePairs, PairCounts, pair_scores
+from diaghoi.evaluation.score_quality import best_order_scores, outranked
 from diaghoi.exceptions import InputError, some_of
 from diaghoi.oracles import LOCALISED, ORACLES, Oracle
 
@@ -224,6 +225,23 @@ class Diagnosis:
             name: self._outcome(self._repaired[oracle.name]) for name, oracle in LOCALISED.items()
         }
 
+    @cached_property
+    def ranking(self) -> dict[str, Any]:
+        """How well the scores rank, see :mod:`diaghoi.evaluation.score_quality`.
+
+        ``map_best_order``: mAP of each split if the true positives of each class were ranked before
+        all other predictions; ``outranked``: the share of wrong predictions below a right one.
+        """
+        return {
+            "map_best_order": self._means(self.best_order_scores)[0],
+            "outranked": outranked(self.ledger),
+        }
+
+    @cached_property
+    def best_order_scores(self) -> ClassScores:
+        """AP of each HOI class if its true positives were ranked before all other predictions."""
+        return best_order_scores(self.ledger, self.protocol)
+
     def _outcome(self, scores: ClassScores) -> dict[str, Split]:
         mean_ap, max_recall = self._means(scores)
         delta = {split: _difference(mean_ap[split], self.mean_ap[split]) for split in mean_ap}
@@ -326,7 +344,12 @@ class Diagnosis:
     def classes(self) -> Columns:
         """Table per HOI class: see :func:`diaghoi.diagnosis.tables.class_table`."""
         return class_table(
-            self.vocabulary, self.ledger, self.splits, self.class_scores, self.repaired_scores
+            self.vocabulary,
+            self.ledger,
+            self.splits,
+            self.class_scores,
+            self.best_order_scores,
+            self.repaired_scores,
         )
 
     @cached_property
@@ -443,6 +466,7 @@ class Diagnosis:
             "errors": self.errors,
             "oracles": self.oracles,
             "localised": self.localised,
+            **({"ranking": self.ranking} if self.answers is None else {}),
             "pairs": self.pairs,
             "negatives": self.negatives,
             "actions": self.actions,

@@ -22,6 +22,7 @@ def class_table(
     ledger: Ledger,
     splits: Mapping[str, BoolArray],
     scores: ClassScores,
+    best_order: ClassScores,
     repaired: Mapping[str, ClassScores],
 ) -> Columns:
     """Everything that is known of each HOI class that the protocol counts.
@@ -36,6 +37,8 @@ def class_table(
         The groups of classes that are reported, ``full`` among them.
     scores : ClassScores
         Of each class.
+    best_order : ClassScores
+        Of each class if its true positives were ranked first.
     repaired : mapping of ClassScores
         Of each class after each oracle.
 
@@ -45,8 +48,8 @@ def class_table(
         ``class`` (official number, from one, under every protocol), ``name``, ``verb``, ``object``,
         ``splits`` (the groups of classes that it belongs to by their keys in results, such as
         ``rare``, with "; " between them), ``annotated`` and ``predicted`` (triplets), ``ap``,
-        ``max_recall`` (fractions, NaN without annotations), one count per error label and
-        ``missed_gt``, and ``delta_<oracle>`` (change of AP, signed, NaN without annotations before
+        ``max_recall`` and ``ap_best_order`` (fractions, NaN without annotations), one count per
+        error label and ``missed_gt``, and ``delta_<oracle>`` (change of AP, signed, NaN without annotations before
         or after the oracle).
     """
     counted = np.flatnonzero(splits["full"])
@@ -60,6 +63,7 @@ def class_table(
         "predicted": np.bincount(ledger.row_class, minlength=len(vocabulary))[counted],
         "ap": scores.average_precision[counted],
         "max_recall": scores.max_recall[counted],
+        "ap_best_order": best_order.average_precision[counted],
     }
     counts = _error_counts(ledger, ledger.row_class, ledger.annotation_class, len(vocabulary))
     table |= {name: count[counted] for name, count in counts.items()}

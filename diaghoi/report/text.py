@@ -90,6 +90,10 @@ def _mean_ap(result: Result) -> Table:
     rows = [row(name, scores, indented=inside) for name, scores, inside in _official(result)]
     rows.append(row(f"Protocol {result['protocol']['name']}", result["map"]))
     rows.append(row("mean of the highest recalls", result["max_recall"], indented=True))
+    if "ranking" in result:
+        rows.append(
+            row("in the best order of the rows", result["ranking"]["map_best_order"], indented=True)
+        )
     known_object = result["official"].get("known_object")
     return text_table(
         "mAP, %",

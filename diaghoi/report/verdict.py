@@ -19,6 +19,12 @@ WORDS = {
     "missed_gt": "Missed triplets",
 }
 
+BOX_ERRORS = ("human_box", "object_box", "both_boxes")
+# Detectors rank a true positive above 80 to 99 % of the wrong predictions of its class.
+TELLING, AGAINST = 0.6, 0.4
+# True positives and errors it takes to say anything of their order.
+ENOUGH = 20
+
 
 def headline(result: Mapping[str, Any]) -> str:
     """Give the numbers of the data set's own benchmark, and after them the mAP of the protocol.
@@ -60,6 +66,7 @@ def verdict(result: Mapping[str, Any]) -> str:
         as missed (:mod:`diaghoi.oracles.localised`). Errors that tie go by the order of the
         oracles.
     """
+    ranking = _ranking_fault(result)
     if result["map"]["full"] is None:
         return "No class of the protocol is annotated."
     if result["counts"]["predicted_triplets"] == 0:
@@ -71,8 +78,31 @@ def verdict(result: Mapping[str, Any]) -> str:
     }
     worst = max(gains, key=lambda name: gains[name], default=None)
     if worst is None or round(100 * gains[worst], 2) <= 0:
-        return "Repairing one kind of error alone would add nothing."
-    return f"{_words(worst)} cost most: repaired, they would add {100 * gains[worst]:.2f}."
+        return f"{ranking}Repairing one kind of error alone would add nothing."
+    return f"{ranking}{_words(worst)} cost most: repaired, they would add {100 * gains[worst]:.2f}."
+
+
+def _ranking_fault(result: Mapping[str, Any]) -> str:
+    """Say where scores do not rank, before an error is blamed for it; empty where they do."""
+    ranking, errors = result.get("ranking"), result["errors"]
+    if ranking is None or errors["true_positive"] < ENOUGH or result["map"]["full"] is None:
+        return ""
+    for kinds, name in (
+        ((*BOX_ERRORS, "association", "action"), "predictions"),
+        (BOX_ERRORS, "boxes"),
+        (("action",), "actions"),
+    ):
+        count = sum(errors[kind] for kind in kinds)
+        shares = [errors[kind] * (ranking["outranked"][kind] or 0.0) for kind in kinds]
+        below = sum(shares) / max(count, 1)
+        if count >= ENOUGH and below < TELLING:
+            against = f"rank wrong {name} above right ones"
+            how = against if below < AGAINST else f"hardly tell right {name} from wrong ones"
+            return (
+                f"The scores {how}: a right one outranks {100 * below:.0f} % of the wrong "
+                "ones of its class (50 % is chance). "
+            )
+    return ""
 
 
 def _percent(value: float | None) -> str:

@@ -47,6 +47,33 @@ def test_triplets_of_pairs_that_nothing_localises_are_missed(result) -> None:
     assert verdict(result) == "Missed triplets cost most: repaired, they would add 15.00."
 
 
+@pytest.mark.parametrize(
+    ("shares", "sentence"),
+    [
+        (
+            (0.1, 0.2, 0.3),
+            "The scores rank wrong predictions above right ones: a right one outranks ",
+        ),
+        ((0.5, 0.5, 0.5), "The scores hardly tell right predictions from wrong ones: "),
+        (
+            (0.5, 0.9, 0.9),
+            "The scores hardly tell right boxes from wrong ones: a right one outranks ",
+        ),
+        ((0.9, 0.9, 0.5), "The scores hardly tell right actions from wrong ones: a right one "),
+        ((0.9, 0.8, 0.7), ""),
+    ],
+)
+def test_scores_that_do_not_rank_come_before_errors(result, shares, sentence: str) -> None:
+    boxes, association, action = shares
+    result["errors"] |= {"true_positive": 20, "human_box": 300, "association": 300, "action": 300}
+    names = dict.fromkeys(("human_box", "object_box", "both_boxes"), boxes)
+    below = names | {"all": 0.5, "association": association, "action": action}
+    result["ranking"] = {"outranked": below}
+    assert verdict(result).startswith(sentence or "Wrong actions cost most")
+    result["errors"]["true_positive"] = 19
+    assert verdict(result).startswith("Wrong actions cost most")
+
+
 def test_totals_of_many_kinds_do_not_count(result) -> None:
     result["oracles"]["false_positive"]["delta_map"]["full"] = 0.9
     assert "Wrong actions" in verdict(result)
