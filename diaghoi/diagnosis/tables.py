@@ -49,7 +49,8 @@ def class_table(
         ``splits`` (the groups of classes that it belongs to by their keys in results, such as
         ``rare``, with "; " between them), ``annotated`` and ``predicted`` (triplets), ``ap``,
         ``max_recall`` and ``ap_best_order`` (fractions, NaN without annotations), one count per
-        error label and ``missed_gt``, and ``delta_<oracle>`` (change of AP, signed, NaN without annotations before
+        error label and ``missed_gt``, and ``delta_<oracle>`` (change of AP, signed, NaN without
+        annotations before
         or after the oracle).
     """
     counted = np.flatnonzero(splits["full"])
