@@ -223,19 +223,20 @@ def _causes(diagnosis: Diagnosis, row_cause: npt.NDArray[np.int8]) -> Causes:
     place[kept] = np.arange(len(kept))
     names = tuple(name for n, name in enumerate(CAUSES) if n in kept)
     row_cause = place[row_cause]
-    delta_map = {
-        name: _delta_map(diagnosis, diagnosis.ledger.rows(row_cause != n))
+    deltas = {
+        name: delta_map(diagnosis, diagnosis.ledger.rows(row_cause != n))
         for n, name in enumerate(names)
     }
     return Causes(
         names=names,
         row_cause=row_cause,
         row_label=diagnosis.ledger.row_label,
-        delta_map=delta_map,
+        delta_map=deltas,
     )
 
 
-def _delta_map(diagnosis: Diagnosis, ledger: Ledger) -> Split:
+def delta_map(diagnosis: Diagnosis, ledger: Ledger) -> Split:
+    """Difference that another ledger of a diagnosis makes to mAP, by split."""
     scores = ledger.scores(diagnosis.protocol)
     after, _ = split_means(scores, diagnosis.protocol, diagnosis.splits)
     delta: Split = {}

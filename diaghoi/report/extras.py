@@ -12,7 +12,7 @@ from diaghoi.cases.causes import CAUSES
 from diaghoi.data.table import UNDEFINED, Row, Table, Unit, percent, shown, text_row, text_table
 from diaghoi.diagnosis.rosetta import FAMILIES, differences
 from diaghoi.exceptions import number_of
-from diaghoi.oracles import ERRORS, ORACLES
+from diaghoi.oracles import ERRORS, ORACLES, error_title
 
 Result = Mapping[str, Any]
 # Part of a result, key in it, heading in two lines, and unit.
@@ -207,21 +207,51 @@ def _attribution(result: Result) -> Table:
 
 
 def _causes(result: Result, titles: Mapping[str, str]) -> Table:
-    rows = [
-        text_row(
-            CAUSES[name].title if name in CAUSES else name,
-            shown(cause["count"], "count"),
-            percent(cause["share"]),
-            *(shown(cause["delta_map"].get(split), "points") for split in titles),
-        )
-        for name, cause in result["annotation_causes"].items()
-    ]
+    def row(name: str, cause: Mapping[str, Any], bound: str) -> Row:
+        title = CAUSES[name].title if name in CAUSES else name
+        deltas = (shown(cause["delta_map"].get(split), "points") for split in titles)
+        share = percent(cause["share"])
+        return text_row(title, shown(cause["count"], "count"), f"{bound} {share}", *deltas)
+
+    found = result["annotation_causes"]
+    rows = [row(name, found[name], "≥") for name in found if name == "model"]
+    rows += [row(name, found[name], "≤") for name in found if name != "model"]
+    groups = [rows]
+    caption = "What looks like a fault of the annotations need not be one: ≤ and ≥ are bounds."
+    if "missed_twins" in result:
+        groups.append([row("Missed, found as its twin", result["missed_twins"], "≤")])
+        caption += "\nTwins: of one class, with both boxes drawn twice; share of the annotated."
     heads = ("Count", "Share, %", *(f"ΔmAP\n{title}" for title in titles.values()))
-    return text_table("False positives by likely cause", heads, rows)
+    return text_table("False positives by likely cause", heads, *groups, caption=caption)
 
 
 def _calibration(result: Result) -> Table:
     found = result["calibration"]
     names = {"ece": "Expected calibration error", "mce": "Largest in a bin", "brier": "Brier score"}
     rows = [text_row(title, percent(found[key])) for key, title in names.items() if key in found]
-    return text_table("Calibration of triplet scores, %", ("All",), rows)
+    return text_table("Calibration of triplet scores, %", ("All",), [*_direction(found), *rows])
+
+
+def _direction(calibration: Mapping[str, Any]) -> list[Row]:
+    """Say whether scores are too high or too low on average, and which predictions make them so."""
+    labels, count = calibration.get("errors", {}), calibration.get("count", 0)
+    if not labels or not count:
+        return []
+    surplus = {
+        name: label["count"] * (label["mean_score"] or 0.0) / count
+        for name, label in labels.items()
+    }
+    right = labels["true_positive"]["count"] / count
+    mean = sum(surplus.values())
+    surplus["true_positive"] -= right
+    way = "high: over-confident" if mean >= right else "low: under-confident"
+    largest = sorted(surplus, key=lambda name: -abs(surplus[name]))
+    return [
+        text_row("Mean score", percent(mean)),
+        text_row("Share of true positives", percent(right)),
+        text_row(f"Scores too {way}", percent(mean - right, signed=True)),
+        *(
+            text_row(error_title(name), percent(surplus[name], signed=True), indented=True)
+            for name in largest
+        ),
+    ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -108,8 +109,16 @@ def test_causes_and_calibration(report) -> None:
     )
     assert sum(cause["count"] for cause in causes.values()) == false
     assert "False positives by likely cause" in text
+    assert result["missed_twins"].keys() == {"count", "share", "delta_map"}
+    assert re.search(r"\nModel +[\d,]+ +≥ [\d.]+ ", text)
+    assert re.search(r"\nOther verb +[\d,]+ +≤ [\d.]+ ", text)
+    assert re.search(r"\nMissed, found as its twin +[\d,]+ +≤ [\d.]+ ", text)
     assert 0 < result["calibration"]["ece"] < 1
     assert "Expected calibration error" in text
+    rows = text.split("\nScores too high: over-confident ")[1].splitlines()
+    gap, *parts = (float(line.split()[-1].replace("−", "-")) for line in rows[:8])
+    assert gap == pytest.approx(sum(parts), abs=0.04)
+    assert parts == sorted(parts, key=lambda part: -abs(part))
 
 
 def test_the_evaluators_of_code_bases(report) -> None:

@@ -1,0 +1,85 @@
+"""Annotated triplets that are missed because the annotators drew their boxes twice.
+
+A detector that gives each person and object one box finds one of two annotated triplets that are
+the same up to the way their boxes were drawn. The other counts as not found, whatever the detector
+does; no false positive shows it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from diaghoi.cases.annotation_faults import NEAR_DUPLICATE_IOU
+from diaghoi.cases.cases import check_single
+from diaghoi.cases.causes import delta_map
+from diaghoi.data.arrays.division import ratio
+from diaghoi.data.arrays.ragged import expand, marked, runs
+from diaghoi.data.arrays.types import BoolArray, IntArray
+from diaghoi.data.iou import box_iou
+from diaghoi.data.joining import join
+from diaghoi.data.scenes import Scenes
+from diaghoi.diagnosis.diagnosis import Diagnosis
+
+
+def missed_twins(diagnosis: Diagnosis, annotations: Scenes, predictions: Scenes) -> dict[str, Any]:
+    """Count the triplets that are not found and whose twin is, and what they cost.
+
+    A twin is a triplet of the same image and class, both of whose boxes overlap those of this one
+    by more than :data:`~diaghoi.cases.annotation_faults.NEAR_DUPLICATE_IOU`.
+
+    Parameters
+    ----------
+    diagnosis : Diagnosis
+        Of these annotations and predictions; not a sum, because sums do not keep boxes.
+    annotations, predictions : Scenes
+        What was diagnosed.
+
+    Returns
+    -------
+    dict
+        ``count``, ``share`` (of the annotated triplets) and ``delta_map`` (signed, by split): mAP
+        without these triplets among the positives minus mAP.
+
+    Raises
+    ------
+    InputError
+        If the diagnosis is a sum, or not that of these annotations and predictions.
+    """
+    annotations, predictions, _ = join(annotations, predictions)
+    check_single(diagnosis, annotations, predictions)
+    ledger = diagnosis.ledger
+    found = marked(ledger.annotation_input[ledger.found], len(annotations.triplet_pair))
+    counts = marked(ledger.annotation_input[ledger.annotation_counts], len(found))
+    twins = _with_twin(annotations, counts & ~found, found, diagnosis.protocol.margin)
+    twins = twins[ledger.annotation_input]
+    after = replace(ledger, annotation_counts=ledger.annotation_counts & ~twins)
+    return {
+        "count": int(twins.sum()),
+        "share": ratio(int(twins.sum()), int(ledger.annotation_counts.sum())),
+        "delta_map": delta_map(diagnosis, after),
+    }
+
+
+def _with_twin(scenes: Scenes, rows: BoolArray, others: BoolArray, margin: float) -> BoolArray:
+    """(T,) which of some triplets have a twin among others."""
+    classes = np.int64(len(scenes.vocabulary))
+    key = scenes.triplet_image * classes + scenes.triplet_class
+    mine, theirs = np.flatnonzero(rows), np.flatnonzero(others)
+    theirs = theirs[np.argsort(key[theirs], kind="stable")]
+    owner, position = expand(*runs(key[theirs], key[mine]))
+    first, second = mine[owner], theirs[position]
+    pair = scenes.triplet_pair
+    same = np.ones(len(first), dtype=bool)
+    for column in (scenes.pair_human, scenes.pair_object):
+        same &= _same_box(scenes, column[pair[first]], column[pair[second]], margin)
+    return marked(first[same], len(rows))
+
+
+def _same_box(scenes: Scenes, one: IntArray, other: IntArray, margin: float) -> BoolArray:
+    """Whether two boxes are one thing; a role without a box is like another without."""
+    overlap = box_iou(scenes.box_xyxy[one], scenes.box_xyxy[other], margin)
+    boxes = (one >= 0) & (other >= 0)
+    return np.where(boxes, overlap > NEAR_DUPLICATE_IOU, one == other)
