@@ -145,11 +145,13 @@ class Extras:
             result["attribution"] = (figures.pop("full") or {}) | figures
         if self.causes:
             from diaghoi.cases.causes import annotation_causes
+            from diaghoi.cases.taken_objects import taken_objects
             from diaghoi.cases.twins import missed_twins
 
             bar.start("looking for causes")
             result["annotation_causes"] = annotation_causes(diagnosis, *read.scenes).to_dict()
             result["missed_twins"] = missed_twins(diagnosis, *read.scenes)
+            result["taken_objects"] = taken_objects(diagnosis, *read.scenes)
         if self.calibration:
             from diaghoi.statistics.calibration import measure_calibration
 

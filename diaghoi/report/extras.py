@@ -48,6 +48,8 @@ def extra_tables(result: Result, titles: Mapping[str, str]) -> Iterator[Table]:
         yield _attribution(result)
     if "annotation_causes" in result:
         yield _causes(result, titles)
+        if result.get("taken_objects"):
+            yield _taken_objects(result, titles)
     if "calibration" in result:
         yield _calibration(result)
 
@@ -223,6 +225,19 @@ def _causes(result: Result, titles: Mapping[str, str]) -> Table:
         caption += "\nTwins: of one class, with both boxes drawn twice; share of the annotated."
     heads = ("Count", "Share, %", *(f"ΔmAP\n{title}" for title in titles.values()))
     return text_table("False positives by likely cause", heads, *groups, caption=caption)
+
+
+def _taken_objects(result: Result, titles: Mapping[str, str]) -> Table:
+    rows = [
+        text_row(
+            f"{each['annotated']} taken for {each['predicted']}",
+            shown(each["count"], "count"),
+            *(shown(each["delta_map"].get(split), "points") for split in titles),
+        )
+        for each in result["taken_objects"]
+    ]
+    heads = ("Count", *(f"ΔmAP\n{title}" for title in titles.values()))
+    return text_table("Objects taken for others", heads, rows)
 
 
 def _calibration(result: Result) -> Table:
