@@ -12,6 +12,7 @@ from diaghoi.data.arrays.types import FloatArray, IntArray
 from diaghoi.data.protocol import HICO_DET
 from diaghoi.data.scenes import Scenes, SceneSource
 from diaghoi.data.vocabulary import Vocabulary
+from diaghoi.diagnosis.box_bias import box_bias
 from diaghoi.evaluation.matching import match
 from diaghoi.evaluation.overlap import box_overlap
 from diaghoi.exceptions import InputError
@@ -113,8 +114,12 @@ def doubts(annotations: SceneSource, predictions: SceneSource) -> list[Doubt]:
     sample = predictions.take(mine[chosen])
     # Scores that are all the same are the same in a sample.
     constant = constant_score_warnings(sample) and constant_score_warnings(predictions.load())
-    overlap = overlap_doubts(annotations.take(theirs[chosen]), sample)
-    minor = ([] if overlap else one_based_warnings(sample)) + constant
+    truth = annotations.take(theirs[chosen])
+    overlap = overlap_doubts(truth, sample)
+    minor = [] if overlap else one_based_warnings(sample)
+    if not any(doubt.grave for doubt in overlap):
+        minor += box_bias(truth, sample)
+    minor += constant
     return [*overlap, *(Doubt(text, False) for text in minor)]
 
 

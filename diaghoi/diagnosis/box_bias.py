@@ -1,0 +1,92 @@
+"""Boxes that are all too large, too small or off to one side: a fault of their making."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from diaghoi.data.arrays.ragged import first_of_run
+from diaghoi.data.arrays.types import FloatArray, IntArray
+from diaghoi.data.protocol import HICO_DET
+from diaghoi.data.scenes import Scenes
+from diaghoi.evaluation.overlap import box_overlap
+
+# Boxes that overlap so much are of the same thing; fewer say nothing.
+SAME, ENOUGH = 0.15, 50
+# Medians this far from none are named, where they are also this many standard errors away.
+SHARE, ERRORS = 0.1, 6
+# Width, height and centre, in these two directions.
+WORDS = (
+    ("wider", "narrower"),
+    ("taller", "shorter"),
+    ("of their width too far right", "of their width too far left"),
+    ("of their height too far down", "of their height too far up"),
+)
+
+
+def box_bias(annotations: Scenes, predictions: Scenes) -> list[str]:
+    """Find systematic differences between predicted boxes and the annotated ones under them.
+
+    Each annotated box is compared with the predicted box that overlaps it most, whatever the
+    category of objects, by the median over all boxes of people, and over all others.
+
+    Parameters
+    ----------
+    annotations, predictions : Scenes
+        With the same images.
+
+    Returns
+    -------
+    list of str
+        A sentence for people and one for objects, where width, height or centre is off by a tenth
+        or more.
+    """
+    mine, theirs = _partners(annotations, predictions)
+    true, found = annotations.box_xyxy[mine], predictions.box_xyxy[theirs]
+    size = true[:, 2:] - true[:, :2] + 1
+    scale = np.log((found[:, 2:] - found[:, :2] + 1) / size)
+    shift = (found[:, 2:] + found[:, :2] - true[:, 2:] - true[:, :2]) / (2 * size)
+    off = np.column_stack([scale, shift])
+    person = annotations.box_label[mine] == annotations.vocabulary.person
+    sentences = []
+    for name, members in (("human", person), ("object", ~person)):
+        said = _in_words(off[members])
+        if said:
+            sentences.append(
+                f"{name} boxes are {' and '.join(said)} compared with the annotated ones (medians "
+                f"of {int(members.sum())}): check how they are scaled to the original image"
+            )
+    return sentences
+
+
+def _partners(annotations: Scenes, predictions: Scenes) -> tuple[IntArray, IntArray]:
+    """Find annotated boxes, and the predicted box that overlaps each of them most."""
+    person = annotations.vocabulary.person
+    # People are compared with people, and objects with objects of any category.
+    annotations, predictions = (
+        replace(scenes, box_label=(scenes.box_label == person).astype(scenes.box_label.dtype))
+        for scenes in (annotations, predictions)
+    )
+    boxes = box_overlap(annotations, predictions, HICO_DET)
+    owner = np.repeat(np.arange(len(boxes.start)), boxes.count)
+    same = np.flatnonzero(boxes.value >= SAME)
+    order = same[np.lexsort((-boxes.value[same], boxes.annotated[same]))]
+    best = order[first_of_run(boxes.annotated[order])]
+    return boxes.annotated[best], owner[best]
+
+
+def _in_words(off: FloatArray) -> list[str]:
+    """Say how boxes are off, from (N, 4) logarithms of their scale and shares of their size."""
+    if len(off) < ENOUGH:
+        return []
+    median = np.median(off, axis=0)
+    # Of a median, by the median deviation of a normal distribution.
+    error = 1.858 * np.median(np.abs(off - median), axis=0) / np.sqrt(len(off))
+    share = np.append(np.exp(median[:2]) - 1, median[2:])
+    certain = (np.abs(share) >= SHARE) & (np.abs(median) >= ERRORS * error)
+    return [
+        f"{100 * abs(share[n]):.0f} % {words[int(share[n] < 0)]}"
+        for n, words in enumerate(WORDS)
+        if certain[n]
+    ]
