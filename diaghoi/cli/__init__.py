@@ -13,7 +13,7 @@ from diaghoi.cli.stopping import WORDS, stoppable
 from diaghoi.exceptions import InputError
 
 # ASCII replacements of the other characters in reports, for terminals and log files without them.
-PLAIN = {"Δ": "d", "−": "-", "–": "-", "…": "."}
+PLAIN = {"Δ": "d", "−": "-", "–": "-", "…": ".", "≤": "<=", "≥": ">="}
 NO_ROOM = (errno.ENOSPC, errno.EFBIG)
 
 

@@ -48,7 +48,7 @@ def test_the_installed_script() -> None:
 def test_report_as_a_program(program, data, tmp_path: Path) -> None:
     done = program("report", data.predictions, "--annotations", data.annotations, "--out", tmp_path)
     assert done.code == 0
-    assert done.out.startswith("preds on hico-det (hico-det-520)\nmAP ")
+    assert done.out.startswith("preds on hico-det (hico-det-520)\nOfficial mAP ")
     assert done.err == "Note: no pair file: the predicted pairs are those of the triplets\n"
     assert max(map(len, done.out.splitlines())) <= 80
     assert {path.name for path in tmp_path.iterdir()} >= {"preds.txt", "preds.json", "preds.pdf"}
@@ -63,11 +63,12 @@ def test_an_error_as_a_program(program, data) -> None:
 @pytest.mark.slow
 def test_a_log_file_without_unicode(program, data) -> None:
     """Windows and bare containers write logs in encodings that have no Greek letters."""
-    words = ("report", data.predictions, "--annotations", data.annotations)
+    words = ("report", data.predictions, "--annotations", data.annotations, "--causes")
     plain = program(*words, PYTHONIOENCODING="ascii")
     assert plain.code == 0
     assert plain.out.isascii()
     assert "dmAP" in plain.out
+    assert ">=" in plain.out
     assert "?" not in plain.out
 
 
