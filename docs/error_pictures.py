@@ -23,7 +23,7 @@ import diaghoi
 from diaghoi import plots
 from diaghoi.cases.cases import Case, worst_cases
 from diaghoi.data.vocabulary import hico_det
-from diaghoi.plots.picture import card
+from diaghoi.plots.figures.picture import card
 
 Box = tuple[float, float, float, float]
 

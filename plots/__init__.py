@@ -6,8 +6,8 @@ and :func:`figure_of` draws one of them.
 
 from diaghoi.plots.captions import caption
 from diaghoi.plots.collection import Collection, collect
-from diaghoi.plots.delta_bars import delta_map, delta_map_table
 from diaghoi.plots.figure import FigureKind, ModelData, NotApplicable, Source, figure_of
+from diaghoi.plots.figures.delta_bars import delta_map, delta_map_table
 from diaghoi.plots.registry import FIGURES
 from diaghoi.plots.style import COLOURS, DOUBLE_COLUMN, SINGLE_COLUMN, paper, save
 

@@ -1,8 +1,8 @@
 """Kinds of figures: computing the data of each model, and drawing all models together.
 
-Each module of this package draws one kind of figure. It has a function ``NAME_table`` that computes
-the data without drawing, a function ``NAME(..., ax=None)`` that draws into one axes, and a
-:class:`FigureKind` that describes the figure of a whole study; the registry
+Each module of :mod:`diaghoi.plots.figures` draws one kind of figure. It has a function
+``NAME_table`` that computes the data without drawing, a function ``NAME(..., ax=None)`` that draws
+into one axes, and a :class:`FigureKind` that describes the figure of a whole study; the registry
 :data:`diaghoi.plots.FIGURES` names them all. Drawing never saves or shows.
 """
 

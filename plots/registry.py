@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from diaghoi.plots.action_ap import ACTION_AP
-from diaghoi.plots.calibration import CALIBRATION
-from diaghoi.plots.causes import ANNOTATION_CAUSES
-from diaghoi.plots.class_ap import CLASS_AP
-from diaghoi.plots.confusions import CONFUSIONS
-from diaghoi.plots.delta_panels import DELTA_MAP, DELTA_MAP_BACKBONE, DELTA_MAP_SPLITS
-from diaghoi.plots.error_profile import ERROR_PROFILE_OBJECT, ERROR_PROFILE_VERB
-from diaghoi.plots.error_shares import ERROR_SHARES
 from diaghoi.plots.figure import FigureKind
-from diaghoi.plots.negatives_curve import NEGATIVES_CURVE
-from diaghoi.plots.oracle_curve import ORACLE_CURVE
-from diaghoi.plots.pair_recall import PAIR_RECALL
-from diaghoi.plots.waterfall import WATERFALL
+from diaghoi.plots.figures.action_ap import ACTION_AP
+from diaghoi.plots.figures.calibration import CALIBRATION
+from diaghoi.plots.figures.causes import ANNOTATION_CAUSES
+from diaghoi.plots.figures.class_ap import CLASS_AP
+from diaghoi.plots.figures.confusions import CONFUSIONS
+from diaghoi.plots.figures.delta_panels import DELTA_MAP, DELTA_MAP_BACKBONE, DELTA_MAP_SPLITS
+from diaghoi.plots.figures.error_profile import ERROR_PROFILE_OBJECT, ERROR_PROFILE_VERB
+from diaghoi.plots.figures.error_shares import ERROR_SHARES
+from diaghoi.plots.figures.negatives_curve import NEGATIVES_CURVE
+from diaghoi.plots.figures.oracle_curve import ORACLE_CURVE
+from diaghoi.plots.figures.pair_recall import PAIR_RECALL
+from diaghoi.plots.figures.waterfall import WATERFALL
 
 FIGURES: dict[str, FigureKind] = {
     kind.name: kind

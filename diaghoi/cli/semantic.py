@@ -293,7 +293,7 @@ def _write_page(
 def _draw(path: Path, result: dict[str, Any]) -> None:
     """Draw the confusions that cost most one paper column wide."""
     from diaghoi import plots
-    from diaghoi.plots.confusions import CONFUSIONS
+    from diaghoi.plots.figures.confusions import CONFUSIONS
 
     try:
         data = CONFUSIONS.data(plots.Source(result=result))

@@ -162,7 +162,7 @@ def write_folder(
     InputError
         Where the files cannot be written.
     """
-    from diaghoi.plots.picture import card, case_title
+    from diaghoi.plots.figures.picture import card, case_title
     from diaghoi.plots.style import paper, save
 
     try:

@@ -99,7 +99,7 @@ def write_page(
 
 
 def _drawn(case: Case, picture: Picture) -> GalleryPicture:
-    from diaghoi.plots.picture import card
+    from diaghoi.plots.figures.picture import card
     from diaghoi.plots.style import SINGLE_COLUMN
 
     figure = card(case, picture.image, missing=words_for(picture), words=False)

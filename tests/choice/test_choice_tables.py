@@ -13,8 +13,8 @@ from diaghoi.choice import ChoiceEvaluation, evaluate_answers
 from diaghoi.choice.intervals import choice_bootstrap, compare_choices
 from diaghoi.choice.positions import position_bias
 from diaghoi.choice.tables import compare_choices_table
-from diaghoi.plots.choice_positions import choice_positions, choice_positions_table
-from diaghoi.plots.choice_scores import choice_scores, choice_scores_table
+from diaghoi.plots.figures.choice_positions import choice_positions, choice_positions_table
+from diaghoi.plots.figures.choice_scores import choice_scores, choice_scores_table
 from diaghoi.report.comparison import to_text
 from diaghoi.report.latex import to_latex
 from diaghoi.report.markdown import to_markdown

@@ -396,7 +396,7 @@ def test_a_page_that_cannot_be_finished_is_not_left(run, files, alone, monkeypat
     def fail(*_: object, **__: object) -> None:
         raise MemoryError
 
-    monkeypatch.setattr("diaghoi.plots.picture.card", fail)
+    monkeypatch.setattr("diaghoi.plots.figures.picture.card", fail)
     (alone / "cases.html").write_text("old")
     assert show(run, files, "--out", "cases.html").code == 2
     assert (alone / "cases.html").read_text() == "old"

@@ -12,7 +12,7 @@ from support.figures import SIZES, complaints
 from support.scenes import BICYCLE, CAR, HOLD, PERSON, RIDE, WASH, image, scenes
 
 from diaghoi import InputError, diagnose, plots
-from diaghoi.plots.action_ap import (
+from diaghoi.plots.figures.action_ap import (
     ACTION_AP,
     ActionAP,
     action_ap,

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from diaghoi.plots.agreement import (
+from diaghoi.plots.figures.agreement import (
     agreement_figure,
     kappa_matrix,
     score_distribution,

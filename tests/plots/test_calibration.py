@@ -11,8 +11,8 @@ from support.figures import SIZES
 from support.scenes import BICYCLE, HOLD, PERSON, RIDE, image, scenes
 
 from diaghoi import InputError, diagnose, plots
-from diaghoi.plots.calibration import CALIBRATION, FEW, calibration, calibration_table
 from diaghoi.plots.figure import ModelData, NotApplicable, Source, figure_of
+from diaghoi.plots.figures.calibration import CALIBRATION, FEW, calibration, calibration_table
 from diaghoi.statistics.calibration import measure_calibration
 
 

@@ -10,8 +10,8 @@ from support.scenes import BICYCLE, HOLD, PERSON, RIDE, image, scenes
 
 from diaghoi import InputError, diagnose, plots
 from diaghoi.cases.causes import CAUSES
-from diaghoi.plots.causes import ANNOTATION_CAUSES, CauseShare, causes, causes_table
 from diaghoi.plots.figure import ModelData, NotApplicable, Source, figure_of
+from diaghoi.plots.figures.causes import ANNOTATION_CAUSES, CauseShare, causes, causes_table
 
 SHARES = {
     "near_duplicate_annotation": 0.001,

@@ -9,7 +9,7 @@ from support.figures import complaints
 from diaghoi import plots
 from diaghoi.exceptions import InputError
 from diaghoi.plots import DOUBLE_COLUMN, SINGLE_COLUMN, NotApplicable, Source, figure_of
-from diaghoi.plots.confusions import CONFUSIONS, SHOWN, confusions, confusions_table
+from diaghoi.plots.figures.confusions import CONFUSIONS, SHOWN, confusions, confusions_table
 
 FOUND = [
     {"predicted": "ride", "annotated": "sit on", "similarity": 0.4, "count": 3, "delta_map": 0.006},

@@ -14,7 +14,7 @@ from diaghoi import plots, simulate
 from diaghoi.diagnosis.diagnose import diagnose
 from diaghoi.exceptions import InputError
 from diaghoi.oracles import ORACLES
-from diaghoi.plots.delta_bars import DeltaBar
+from diaghoi.plots.figures.delta_bars import DeltaBar
 from diaghoi.plots.style import colour
 
 DELTAS = dict(zip(ORACLES, (0.01, 0.03, -0.002, 0.08, 0.05, 0.1, 0.006, 0.32, 0.1), strict=True))

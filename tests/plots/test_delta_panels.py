@@ -14,7 +14,7 @@ from diaghoi.plots import (
     NotApplicable,
     figure_of,
 )
-from diaghoi.plots.delta_panels import backbone_groups
+from diaghoi.plots.figures.delta_panels import backbone_groups
 
 
 def result(splits=("full", "rare", "non_rare"), **deltas):

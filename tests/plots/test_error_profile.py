@@ -15,7 +15,7 @@ from diaghoi.plots import (
     NotApplicable,
     figure_of,
 )
-from diaghoi.plots.error_profile import (
+from diaghoi.plots.figures.error_profile import (
     ErrorProfile,
     error_profile,
     error_profile_table,

@@ -18,7 +18,7 @@ from diaghoi.plots import (
     Source,
     figure_of,
 )
-from diaghoi.plots.error_shares import ErrorShares, _edges, error_shares, error_shares_table
+from diaghoi.plots.figures.error_shares import ErrorShares, _edges, error_shares, error_shares_table
 
 
 def shares_by_hand(ledger, edges):

@@ -15,7 +15,7 @@ from support.scenes import BICYCLE, EAT, HOLD, PERSON, RIDE, image, scenes
 
 from diaghoi import ORACLES, Diagnosis, diagnose, plots
 from diaghoi.diagnosis.curves import Curve
-from diaghoi.plots.oracle_curve import (
+from diaghoi.plots.figures.oracle_curve import (
     ORACLE_CURVE,
     ClassCurves,
     RepairedCurve,

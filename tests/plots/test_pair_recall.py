@@ -12,7 +12,7 @@ from support.scenes import BICYCLE, PERSON, RIDE, image, scenes
 
 from diaghoi import InputError, diagnose, plots, protocol
 from diaghoi.diagnosis.curves import DETECTION_THRESHOLDS, NMS_OVERLAPS
-from diaghoi.plots.pair_recall import PAIR_RECALL, KeptPairs, pair_recall, pair_recall_table
+from diaghoi.plots.figures.pair_recall import PAIR_RECALL, KeptPairs, pair_recall, pair_recall_table
 
 ROWS = [
     KeptPairs("best", None, 60.0, 80.0),

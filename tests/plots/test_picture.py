@@ -15,8 +15,8 @@ from matplotlib.figure import Figure
 
 from diaghoi.cases.cases import ERRORS, Case
 from diaghoi.plots import SINGLE_COLUMN
+from diaghoi.plots.figures.picture import DASHES, card, case_title, picture
 from diaghoi.plots.frame import PictureFrame, frame_of
-from diaghoi.plots.picture import DASHES, card, case_title, picture
 from diaghoi.plots.style import colour
 from diaghoi.plots.tags import BoxTags, ink_on
 

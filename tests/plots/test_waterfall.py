@@ -9,7 +9,7 @@ from support.figures import complaints
 from diaghoi import diagnose, plots, simulate
 from diaghoi.oracles import ERRORS
 from diaghoi.plots.figure import ModelData, NotApplicable, Source
-from diaghoi.plots.waterfall import WATERFALL, waterfall, waterfall_table
+from diaghoi.plots.figures.waterfall import WATERFALL, waterfall, waterfall_table
 from diaghoi.statistics.attribution import attribute
 
 COSTS = dict(zip(ERRORS, (0.1, 0.2, -0.05, 0.0, 0.3, 0.05, 0.1), strict=True))

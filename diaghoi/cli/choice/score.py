@@ -317,14 +317,14 @@ def _write(
 
 
 def _draw_positions(result: Mapping[str, Any], path: Path) -> None:
-    from diaghoi.plots.choice_positions import choice_positions
+    from diaghoi.plots.figures.choice_positions import choice_positions
 
     caption = f"{result['label']} on {result['dataset']}: picks by position"
     _save(choice_positions(result), path, caption)
 
 
 def _draw_scores(evaluations: Sequence[ChoiceEvaluation], path: Path) -> None:
-    from diaghoi.plots.choice_scores import choice_scores
+    from diaghoi.plots.figures.choice_scores import choice_scores
 
     names = ", ".join(evaluation.answers.label for evaluation in evaluations)
     ax = choice_scores([evaluation.to_dict() for evaluation in evaluations])

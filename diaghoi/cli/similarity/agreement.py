@@ -67,7 +67,7 @@ def agreement(
     )
     result = found.to_dict() | {"confidence": confidence, "seed": seed}
     if figure is not None:
-        from diaghoi.plots.agreement import agreement_figure
+        from diaghoi.plots.figures.agreement import agreement_figure
         from diaghoi.plots.style import save
 
         save(agreement_figure(result), figure, caption=f"Agreement of people in {result['source']}")

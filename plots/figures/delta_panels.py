@@ -16,8 +16,8 @@ from matplotlib.figure import Figure
 from diaghoi.comparison.study import STAGES
 from diaghoi.oracles import ERRORS, ORACLES, TOTALS
 from diaghoi.plots.bar_legend import bar_legend
-from diaghoi.plots.delta_bars import INCHES_FOR_FLAT_LABELS, delta_map_table, draw_bars
 from diaghoi.plots.figure import FigureKind, ModelData, NotApplicable, Source, shown_names
+from diaghoi.plots.figures.delta_bars import INCHES_FOR_FLAT_LABELS, delta_map_table, draw_bars
 from diaghoi.plots.labels import inches_of, model_names, split_title
 
 # Inches:
