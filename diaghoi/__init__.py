@@ -5,10 +5,14 @@
 >>> predictions = diaghoi.read_predictions("preds.pkl", pairs="pairs.pkl")  # doctest: +SKIP
 >>> diagnosis = diaghoi.diagnose(annotations, predictions)  # doctest: +SKIP
 >>> diagnosis.mean_ap["full"], diagnosis.errors["association"]  # doctest: +SKIP
+>>> diagnosis.plot("waterfall")  # doctest: +SKIP
 """
 
 import sys as _sys
+from importlib import import_module as _import_module
 from pathlib import Path as _Path
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+from typing import Any as _Any
 
 # In a source tree, the oracles and the plots stand beside the package.
 if not (_Path(__file__).parent / "oracles").is_dir():
@@ -20,6 +24,7 @@ from diaghoi.data.scenes import Scenes
 from diaghoi.diagnosis.accumulator import Accumulator
 from diaghoi.diagnosis.diagnose import diagnose
 from diaghoi.diagnosis.diagnosis import Diagnosis
+from diaghoi.diagnosis.methods import WORK as _WORK
 from diaghoi.exceptions import InputError
 from diaghoi.formats import (
     open_annotations,
@@ -30,6 +35,10 @@ from diaghoi.formats import (
 from diaghoi.formats.hico_det.image_labels import read_image_labels
 from diaghoi.formats.prediction_writer import PredictionWriter
 from diaghoi.oracles import ORACLES, Oracle
+
+if _TYPE_CHECKING:
+    from diaghoi import plots, simulate
+    from diaghoi.comparison.comparison import compare
 
 __all__ = [
     "ORACLES",
@@ -42,14 +51,55 @@ __all__ = [
     "Protocol",
     "Scenes",
     "__version__",
+    "compare",
     "diagnose",
     "open_annotations",
     "open_predictions",
+    "plots",
     "protocol",
     "read_annotations",
     "read_image_labels",
     "read_predictions",
+    "simulate",
 ]
+
+# Imported when they are first used: Matplotlib alone takes longer than all the rest.
+_LATER = {
+    "compare": "diaghoi.comparison.comparison:compare",
+    "plots": "diaghoi.plots",
+    "simulate": "diaghoi.simulate",
+}
+# What the methods of a diagnosis do in rooms above it.
+_METHODS = {
+    "save": "diaghoi.diagnosis.saved:save",
+    "load": "diaghoi.diagnosis.saved:load",
+    "bootstrap": "diaghoi.statistics.bootstrap:bootstrap",
+    "plot": "diaghoi.plots.registry:plot",
+}
+
+
+def _found(place: str) -> _Any:
+    module, _, name = place.partition(":")
+    found = _import_module(module)
+    return getattr(found, name) if name else found
+
+
+def __getattr__(name: str) -> _Any:
+    if name not in _LATER:
+        raise AttributeError(f"module 'diaghoi' has no attribute '{name}'")
+    return _found(_LATER[name])
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
+_WORK.update(
+    {
+        name: lambda *given, _place=place, **settings: _found(_place)(*given, **settings)
+        for name, place in _METHODS.items()
+    }
+)
 
 # The classes know nothing of their presentation, so a notebook learns how to show them here.
 if (_shell := getattr(_sys.modules.get("IPython"), "get_ipython", lambda: None)()) is not None:

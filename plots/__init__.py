@@ -1,4 +1,7 @@
-"""Figures of the diagnosis: each takes results, returns matplotlib axes and saves nothing.
+"""Figures: functions that take diagnoses or results, return matplotlib axes and save nothing.
+
+>>> from diaghoi import plots
+>>> plots.delta_map([one, two])  # doctest: +SKIP
 
 :data:`FIGURES` names the figures of a study of several models; :func:`collect` computes their data
 and :func:`figure_of` draws one of them.
@@ -7,8 +10,23 @@ and :func:`figure_of` draws one of them.
 from diaghoi.plots.captions import caption
 from diaghoi.plots.collection import Collection, collect
 from diaghoi.plots.figure import FigureKind, ModelData, NotApplicable, Source, figure_of
-from diaghoi.plots.figures.delta_bars import delta_map, delta_map_table
-from diaghoi.plots.registry import FIGURES
+from diaghoi.plots.figures.delta_bars import delta_map_table
+from diaghoi.plots.figures.picture import card, picture
+from diaghoi.plots.registry import (
+    FIGURES,
+    action_ap,
+    annotation_causes,
+    calibration,
+    class_ap,
+    confusions,
+    delta_map,
+    error_profile,
+    error_shares,
+    negatives_curve,
+    oracle_curve,
+    pair_recall,
+    waterfall,
+)
 from diaghoi.plots.style import COLOURS, DOUBLE_COLUMN, SINGLE_COLUMN, paper, save
 
 __all__ = [
@@ -21,11 +39,28 @@ __all__ = [
     "ModelData",
     "NotApplicable",
     "Source",
+    "action_ap",
+    "annotation_causes",
+    "calibration",
     "caption",
+    "card",
+    "class_ap",
     "collect",
+    "confusions",
     "delta_map",
     "delta_map_table",
+    "error_profile",
+    "error_shares",
     "figure_of",
+    "negatives_curve",
+    "oracle_curve",
+    "pair_recall",
     "paper",
+    "picture",
     "save",
+    "waterfall",
 ]
+
+
+def __dir__() -> list[str]:
+    return list(__all__)

@@ -15,7 +15,14 @@ from diaghoi.data.scenes import Scenes
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.diagnosis.diagnose import diagnose
 from diaghoi.plots.captions import protocol_of
-from diaghoi.plots.figure import FigureKind, ModelData, NotApplicable, Source, diagnosis_of
+from diaghoi.plots.figure import (
+    FigureKind,
+    ModelData,
+    NotApplicable,
+    Source,
+    diagnosis_of,
+    source_of,
+)
 from diaghoi.plots.labels import model_names
 
 # What comparisons and captions need of a result; the rest is freed.
@@ -139,13 +146,7 @@ class _Reader:
         predictions = self.study.open_predictions(model).load()
         annotations = self._annotations(predictions.vocabulary)
         diagnosis = diagnose(annotations, predictions, self.study.protocol, label=model.label)
-        return Source(
-            result=diagnosis.to_dict(),
-            diagnosis=diagnosis,
-            annotations=annotations,
-            predictions=predictions,
-            hoi=self._hoi(diagnosis.vocabulary),
-        )
+        return source_of(diagnosis, self._hoi(diagnosis.vocabulary))
 
     def _annotations(self, vocabulary: Vocabulary) -> Scenes:
         if self.annotations is None:

@@ -15,18 +15,24 @@ from typing import Any, Literal
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-from diaghoi.data.scenes import Scenes
+from diaghoi.comparison.results import VERSION
 from diaghoi.diagnosis.diagnosis import Diagnosis
+from diaghoi.exceptions import InputError
+from diaghoi.plots.captions import protocol_of
+from diaghoi.plots.labels import model_names
 from diaghoi.plots.style import paper
 
+Model = Diagnosis | Mapping[str, Any]
+"""A detector to draw: its diagnosis, or its result as from :meth:`diaghoi.Diagnosis.to_dict`."""
+Models = Model | Sequence[Model]
 FOOT = 0.1  # inches below a figure for the name of the protocol
 FOOT_SIZE = 5.5  # points
 
 
-class NotApplicable(Exception):  # noqa: N818 - it is an answer, not an error
+class NotApplicable(InputError):  # noqa: N818 - in a study it is an answer, not an error
     """A figure that cannot be made from the available data; the message gives the reason.
 
-    Raised by ``data`` it leaves out one model, raised by ``draw`` the whole figure.
+    In a study, raised by ``data`` it leaves out one model, raised by ``draw`` the whole figure.
     """
 
 
@@ -40,16 +46,12 @@ class Source:
         As from :meth:`diaghoi.Diagnosis.to_dict`, or read from a file.
     diagnosis : Diagnosis or None
         None for a saved result.
-    annotations, predictions : Scenes or None
-        The scenes that were diagnosed; None without a diagnosis.
     hoi : int or None
         HOI class to show, counted from zero; None leaves the choice to the figure.
     """
 
     result: Mapping[str, Any]
     diagnosis: Diagnosis | None = None
-    annotations: Scenes | None = None
-    predictions: Scenes | None = None
     hoi: int | None = None
 
 
@@ -111,6 +113,79 @@ class FigureKind:
     height: float = 2.4
 
 
+def source_of(model: Model, hoi: int | None = None) -> Source:
+    """Return what is known about a detector."""
+    if isinstance(model, Diagnosis):
+        return Source(result=model.to_dict(), diagnosis=model, hoi=hoi)
+    return Source(result=model, hoi=hoi)
+
+
+def is_model(given: Any) -> bool:
+    """Whether something is a diagnosis or a result, and not data of a figure."""
+    result = isinstance(given, Mapping) and isinstance(given.get(VERSION), str)
+    return result or isinstance(given, Diagnosis)
+
+
+def data_of(kind: FigureKind, given: Any) -> Any:
+    """Return the data of one detector for a figure.
+
+    Parameters
+    ----------
+    kind : FigureKind
+        The figure.
+    given : Diagnosis, mapping or object
+        The detector, or the data themselves.
+
+    Raises
+    ------
+    NotApplicable
+        If the figure cannot show this detector.
+    """
+    return kind.data(source_of(given)) if is_model(given) else given
+
+
+def sources_of(given: Models) -> list[Source]:
+    """Return what is known about one or more detectors."""
+    models = [given] if isinstance(given, Diagnosis | Mapping) else given
+    return [source_of(model) for model in models]
+
+
+def models_for(kind: FigureKind, given: Models) -> list[ModelData]:
+    """Return one or more detectors with their data for a figure, named by their labels."""
+    sources = sources_of(given)
+    names = model_names(source.result.get("label") for source in sources)
+    found = []
+    for name, source in zip(names, sources, strict=True):
+        try:
+            data = kind.data(source)
+        except NotApplicable as reason:
+            raise NotApplicable(f"{kind.name} of {name}: {reason}") from None
+        protocol = protocol_of(source.result, "name")
+        found.append(ModelData(label=name, data=data, protocol=protocol))
+    return found
+
+
+def tables_for(kind: FigureKind, given: Any) -> Mapping[str, Any]:
+    """Return the data of one or more detectors for a figure by name.
+
+    Parameters
+    ----------
+    kind : FigureKind
+        The figure.
+    given : Diagnosis, mapping, or sequence of these
+        The detectors; or the data of each by its label, which is returned as it is.
+
+    Raises
+    ------
+    NotApplicable
+        If the figure cannot show one of them.
+    """
+    if isinstance(given, Mapping) and not is_model(given):
+        return given
+    models = models_for(kind, given)
+    return tables_of(models) if models else {}
+
+
 def shown_names(models: Sequence[ModelData]) -> list[str]:
     """Return the names of the models of a figure, with their protocols if these differ."""
     if len({model.protocol for model in models}) == 1:
@@ -123,15 +198,15 @@ def tables_of(models: Sequence[ModelData]) -> dict[str, Any]:
     return dict(zip(shown_names(models), [model.data for model in models], strict=True))
 
 
-def figure_of(kind: FigureKind, models: Sequence[ModelData], width: float) -> Figure:
+def figure_of(kind: FigureKind, models: Sequence[ModelData | Model], width: float) -> Figure:
     """Draw one kind of figure of some models.
 
     Parameters
     ----------
     kind : FigureKind
         Which figure.
-    models : sequence of ModelData
-        With the data of this kind.
+    models : sequence of ModelData, Diagnosis or mapping
+        The models, with the data of this kind; or their diagnoses or results.
     width : float
         In inches; see :data:`diaghoi.plots.SINGLE_COLUMN` and :data:`diaghoi.plots.DOUBLE_COLUMN`.
 
@@ -145,10 +220,12 @@ def figure_of(kind: FigureKind, models: Sequence[ModelData], width: float) -> Fi
     NotApplicable
         If the models allow no such figure.
     """
+    ready = [model for model in models if isinstance(model, ModelData)]
+    shown = ready or models_for(kind, [m for m in models if not isinstance(m, ModelData)])
     with paper():
         figure = Figure(figsize=(width, kind.height), layout="constrained")
-        kind.draw(figure, models)
-        protocols = {model.protocol for model in models}
+        kind.draw(figure, shown)
+        protocols = {model.protocol for model in shown}
         if len(protocols) == 1 and protocols != {""}:
             _sign(figure, f"Protocol {protocols.pop()}")
     return figure

@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
+from matplotlib.axes import Axes
+
+from diaghoi.diagnosis.diagnosis import Diagnosis
+from diaghoi.exceptions import InputError, close_matches
 from diaghoi.plots.figure import FigureKind
-from diaghoi.plots.figures.action_ap import ACTION_AP
-from diaghoi.plots.figures.calibration import CALIBRATION
-from diaghoi.plots.figures.causes import ANNOTATION_CAUSES
-from diaghoi.plots.figures.class_ap import CLASS_AP
-from diaghoi.plots.figures.confusions import CONFUSIONS
+from diaghoi.plots.figures.action_ap import ACTION_AP, action_ap
+from diaghoi.plots.figures.calibration import CALIBRATION, calibration
+from diaghoi.plots.figures.causes import ANNOTATION_CAUSES, annotation_causes
+from diaghoi.plots.figures.class_ap import CLASS_AP, class_ap
+from diaghoi.plots.figures.confusions import CONFUSIONS, confusions
+from diaghoi.plots.figures.delta_bars import delta_map
 from diaghoi.plots.figures.delta_panels import DELTA_MAP, DELTA_MAP_BACKBONE, DELTA_MAP_SPLITS
-from diaghoi.plots.figures.error_profile import ERROR_PROFILE_OBJECT, ERROR_PROFILE_VERB
-from diaghoi.plots.figures.error_shares import ERROR_SHARES
-from diaghoi.plots.figures.negatives_curve import NEGATIVES_CURVE
-from diaghoi.plots.figures.oracle_curve import ORACLE_CURVE
-from diaghoi.plots.figures.pair_recall import PAIR_RECALL
-from diaghoi.plots.figures.waterfall import WATERFALL
+from diaghoi.plots.figures.error_profile import (
+    ERROR_PROFILE_OBJECT,
+    ERROR_PROFILE_VERB,
+    error_profile,
+)
+from diaghoi.plots.figures.error_shares import ERROR_SHARES, error_shares
+from diaghoi.plots.figures.negatives_curve import NEGATIVES_CURVE, negatives_curve
+from diaghoi.plots.figures.oracle_curve import ORACLE_CURVE, oracle_curve
+from diaghoi.plots.figures.pair_recall import PAIR_RECALL, pair_recall
+from diaghoi.plots.figures.waterfall import WATERFALL, waterfall
 
 FIGURES: dict[str, FigureKind] = {
     kind.name: kind
@@ -37,3 +49,38 @@ FIGURES: dict[str, FigureKind] = {
     )
 }
 """In the order in which they are drawn."""
+
+FUNCTIONS: dict[str, Callable[..., Axes]] = {
+    function.__name__: function
+    for function in (
+        delta_map,
+        waterfall,
+        error_shares,
+        error_profile,
+        pair_recall,
+        negatives_curve,
+        action_ap,
+        class_ap,
+        oracle_curve,
+        annotation_causes,
+        calibration,
+        confusions,
+    )
+}
+"""What draws into one axes, by name."""
+
+
+def plot(diagnosis: Diagnosis, figure: str, ax: Axes | None = None, **settings: Any) -> Axes:
+    """Draw a figure of one detector; see :meth:`diaghoi.Diagnosis.plot`.
+
+    Raises
+    ------
+    InputError
+        For an unknown figure, or one that the diagnosis does not allow.
+    """
+    if figure not in FUNCTIONS:
+        raise InputError(
+            f"figure: '{figure}' is not known{close_matches(figure, FUNCTIONS)}; give one of "
+            f"{', '.join(FUNCTIONS)}"
+        )
+    return FUNCTIONS[figure](diagnosis, ax, **settings)

@@ -158,7 +158,8 @@ def _comparison(
                 truth, located = _annotations(study, predictions.vocabulary, written)
             diagnosis, result = _diagnosed(study, model, truth, predictions, bar, force=force)
             if tests is not None:
-                diagnoses.append(diagnosis)
+                # Without the boxes, as all diagnoses are in memory together.
+                diagnoses.append(replace(diagnosis, scenes=()))
             del predictions, diagnosis  # free the memory before the next file is read
         elif tests is not None:
             raise InputError(

@@ -81,11 +81,9 @@ def draw_all(result: dict[str, Any], path: Path) -> list[str]:
     """Draw the figures of a report, two paper columns wide; return notes on them."""
     notes = draw([result], path)
     if result.get("attribution", {}).get("map") is not None:
-        from diaghoi.plots.figures.waterfall import waterfall
+        from diaghoi import plots
 
-        notes += _drawn(
-            attribution_figure(path), [result], lambda ax: waterfall(result["attribution"], ax)
-        )
+        notes += _drawn(attribution_figure(path), [result], lambda ax: plots.waterfall(result, ax))
     return notes
 
 

@@ -7,7 +7,7 @@ choices, so that two numbers are only compared when they mean the same.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args, get_type_hints
 
 import numpy as np
 
@@ -403,6 +403,35 @@ def protocol(name: str | Protocol, **changes: Any) -> Protocol:
         if number is not None and number < 1:
             raise InputError(f"the number of triplets {of} ({key}) must be 1 or more: {number}")
     return chosen
+
+
+def choice_problem(key: str, value: Any, allowed: tuple[Any, ...] | None = None) -> str:
+    """Compare a value from a file with the type that :class:`Protocol` declares for a choice.
+
+    Parameters
+    ----------
+    key : str
+        A field of :class:`Protocol`, not ``groups``.
+    value : object
+        What the file says.
+    allowed : tuple, optional
+        The values allowed, where fewer than the type has.
+
+    Returns
+    -------
+    str
+        What is wrong and what to give, empty if the value fits.
+    """
+    declared = get_type_hints(Protocol)[key]
+    allowed = allowed or get_args(declared)
+    kinds = tuple(kind for kind in (allowed or (declared,)) if isinstance(kind, type))
+    if kinds:
+        wanted = " or ".join(kind.__name__ for kind in kinds if kind is not type(None))
+        right = type(value) in kinds or (float in kinds and type(value) is int)
+    else:
+        wanted = " or ".join(map(repr, allowed))
+        right = value in allowed
+    return "" if right else f"is {value!r:.60}; give {wanted}"
 
 
 def _check_groups(groups: tuple[Group, ...]) -> None:

@@ -110,6 +110,7 @@ def diagnose_images(
 
     The parameters are those of :func:`diagnose`.
     """
+    given = annotations, predictions
     annotations, predictions, joined = join(annotations, predictions)
     cuts = [top for top in (protocol.top, predictions.top) if top is not None]
     protocol = as_one_rank(replace(protocol, top=min(cuts, default=None)), predictions)
@@ -137,4 +138,5 @@ def diagnose_images(
         unknown_predicted=evidence.unknown_predicted,
         answers=evidence.answers,
         reading_notes=tuple(dict.fromkeys(annotations.notes + predictions.notes)),
+        scenes=(given,),
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -14,9 +15,11 @@ from diaghoi.data.arrays.ragged import batches
 from diaghoi.data.arrays.threads import threads
 from diaghoi.data.arrays.types import BoolArray, StrArray
 from diaghoi.data.protocol import Protocol
+from diaghoi.data.scenes import SceneSource
 from diaghoi.data.splits import split_classes
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.diagnosis.benchmark import KnownObjects, headlines, official_figures
+from diaghoi.diagnosis.methods import DiagnosisMethods
 from diaghoi.diagnosis.notes import (
     answer_notes,
     class_notes,
@@ -41,7 +44,7 @@ from diaghoi.oracles import LOCALISED, ORACLES, Oracle
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Diagnosis:
+class Diagnosis(DiagnosisMethods):
     """What is wrong with a detector, and what each error costs.
 
     Diagnoses of disjoint images under one protocol add up: ``a + b`` is exactly the diagnosis of
@@ -81,6 +84,9 @@ class Diagnosis:
         For a detector without scores, what of its answers cannot be evaluated as it is.
     reading_notes : tuple of str
         From the readers.
+    scenes : tuple of (SceneSource, SceneSource)
+        The annotations and predictions that were diagnosed, one pair for each part of a sum: what
+        is saved, and what some figures need. Empty where they were not kept.
     """
 
     vocabulary: Vocabulary
@@ -101,6 +107,7 @@ class Diagnosis:
     unknown_predicted: int
     answers: Answers | None
     reading_notes: tuple[str, ...]
+    scenes: tuple[tuple[SceneSource, SceneSource], ...] = ()
 
     def __repr__(self) -> str:
         name = f" of {self.label}" if self.label else ""
@@ -165,6 +172,7 @@ class Diagnosis:
             annotated=np.concatenate([p.annotated for p in parts]),
             predicted=np.concatenate([p.predicted for p in parts]),
             known_objects=np.concatenate([p.known_objects for p in parts]),
+            scenes=tuple(chain(*(p.scenes for p in parts))) if all(p.scenes for p in parts) else (),
         )
 
     @cached_property

@@ -91,7 +91,7 @@ def _part(path: Path) -> Content:
 def _read_parts(content: Content, options: Options) -> Scenes:
     """Read the parts of a file into memory."""
     file = content.file
-    read = [_read_file(_part(path), options).load() for path in in_order(file, content.value)]
+    read = [stored_scenes(_part(path), options).load() for path in in_order(file, content.value)]
     scenes = joined(read)
     check_names(file, scenes.names.tolist(), "names")
     note = f"{file}: {len(read)} parts with {len(scenes)} images of a run that did not end"
@@ -101,11 +101,25 @@ def _read_parts(content: Content, options: Options) -> Scenes:
 def _read(content: Content, kind: Kind, options: Options) -> SceneSource:
     if content.container == "parts":
         return _read_parts(content, options)
-    return _read_file(content, options)
+    return stored_scenes(content, options)
 
 
-def _read_file(content: Content, options: Options) -> StoredScenes:
-    """Check that all columns are there; their values are checked as they are read."""
+def stored_scenes(content: Content, options: Options) -> StoredScenes:
+    """Open the scenes in the arrays of an ``.npz`` file.
+
+    Parameters
+    ----------
+    content : Content
+        The arrays by name, as :func:`arrays_of` gives them.
+    options : Options
+        How to read them.
+
+    Raises
+    ------
+    InputError
+        Where a column is missing or of the wrong shape or data set. Values are checked as they are
+        read.
+    """
     file, found = content.file, content.value
     version = found["diaghoi_format"].read()
     if version.shape != () or version.dtype.kind not in "iu" or int(version) != VERSION:
@@ -197,6 +211,12 @@ def write(path: str | os.PathLike[str], scenes: Scenes) -> None:
     InputError
         If the file cannot be written.
     """
+    with replacing(path) as temporary, temporary.open("wb") as stream:
+        np.savez(stream, allow_pickle=False, **arrays_of(scenes))
+
+
+def arrays_of(scenes: Scenes) -> dict[str, Array]:
+    """Return the arrays of a file of scenes by name; :func:`stored_scenes` reads them back."""
     arrays: dict[str, Array] = {
         "diaghoi_format": np.array(VERSION),
         "vocabulary": np.array(scenes.vocabulary.name),
@@ -208,8 +228,7 @@ def write(path: str | os.PathLike[str], scenes: Scenes) -> None:
         column = getattr(scenes, key)
         if column is not None:
             arrays[key] = _small(column)
-    with replacing(path) as temporary, temporary.open("wb") as stream:
-        np.savez(stream, allow_pickle=False, **arrays)
+    return arrays
 
 
 def _small(column: Array) -> Array:

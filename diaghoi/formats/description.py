@@ -7,17 +7,17 @@ complete file. Paths are relative to the description.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
-from typing import Any, Literal, get_args, get_type_hints
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from diaghoi.data.arrays.types import BoolArray
 from diaghoi.data.groups import find_class
-from diaghoi.data.protocol import PROTOCOLS, Protocol
+from diaghoi.data.protocol import PROTOCOLS, Protocol, choice_problem
 from diaghoi.data.protocol import protocol as protocol_named
 from diaghoi.data.splits import check_protocol
 from diaghoi.data.vocabulary import MOST_CLASSES, VOCABULARIES, Conventions, Vocabulary
@@ -273,7 +273,11 @@ class _Description:
         if isinstance(given, dict):
             check_keys(f"{self.path}: protocol", given, CHOICES)
             for key, value in given.items():
-                self.check_choice(key, value)
+                # The other classes need roles, or a list of evaluated ones, which descriptions
+                # lack.
+                allowed = ("all", "interactions") if key == "classes" else None
+                if problem := choice_problem(key, value, allowed):
+                    raise self.error(f"protocol.{key}", problem)
             usual = "interactions" if no_interaction else "all"
             choices: dict[str, Any] = {"name": name, "classes": usual} | given
             given = Protocol(**choices)
@@ -281,24 +285,3 @@ class _Description:
             return replace(protocol_named(given), rare="described")
         except InputError as error:
             raise self.error("protocol", str(error)) from None
-
-    def check_choice(self, key: str, value: Any) -> None:
-        """Check a value by the type that the protocol declares for it."""
-        # The other values need roles, or a list of evaluated classes, which descriptions lack.
-        declared = Literal["all", "interactions"] if key == "classes" else _declared()[key]
-        allowed = get_args(declared)
-        kinds = tuple(kind for kind in (allowed or (declared,)) if isinstance(kind, type))
-        if kinds:
-            wanted = " or ".join(kind.__name__ for kind in kinds if kind is not type(None))
-            right = type(value) in kinds or (float in kinds and type(value) is int)
-        else:
-            wanted = " or ".join(map(repr, allowed))
-            right = value in allowed
-        if not right:
-            raise self.error(f"protocol.{key}", f"is {value!r:.60}; give {wanted}")
-
-
-def _declared() -> dict[str, Any]:
-    """Types of the choices of a protocol."""
-    types = get_type_hints(Protocol, localns={"Vocabulary": Vocabulary})
-    return {field.name: types[field.name] for field in fields(Protocol)}

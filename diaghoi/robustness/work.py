@@ -155,6 +155,7 @@ def diagnose_block(job: Job, number: int, of: int) -> Diagnosis:
         annotated=joined.annotated[first:stop],
         predicted=joined.predicted[first:stop],
         reading_notes=(*warnings, *block.reading_notes),
+        scenes=(),  # what other processes need of a block is only what adds up
     )
 
 

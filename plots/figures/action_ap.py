@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -11,7 +11,15 @@ from matplotlib.figure import Figure
 
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.exceptions import InputError
-from diaghoi.plots.figure import FigureKind, ModelData, NotApplicable, diagnosis_of, shown_names
+from diaghoi.plots.figure import (
+    FigureKind,
+    ModelData,
+    Models,
+    NotApplicable,
+    diagnosis_of,
+    shown_names,
+    tables_for,
+)
 from diaghoi.plots.legend import legend_above, model_lines
 from diaghoi.plots.panels import check_models, one_panel
 from diaghoi.plots.style import model_style, paper
@@ -60,9 +68,7 @@ def action_ap_table(diagnosis: Diagnosis) -> list[ActionAP]:
     ]
 
 
-def action_ap(
-    models: Mapping[str, Sequence[ActionAP]], ax: Axes | None = None, verbs: int = VERBS
-) -> Axes:
+def action_ap(diagnoses: Models, ax: Axes | None = None, verbs: int = VERBS) -> Axes:
     """Draw the action AP of each verb, one row per verb and one dot per model.
 
     It shows the verbs with the most annotated triplets, sorted by their mean AP over the models,
@@ -70,8 +76,8 @@ def action_ap(
 
     Parameters
     ----------
-    models : mapping
-        The :func:`action_ap_table` of each model, by its label.
+    diagnoses : Diagnosis or sequence of Diagnosis
+        One or more detectors; or the :func:`action_ap_table` of each by its label.
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default a new figure of the width of one column.
     verbs : int
@@ -87,6 +93,7 @@ def action_ap(
     InputError
         If there is no model, or ``verbs`` is below 1.
     """
+    models = tables_for(ACTION_AP, diagnoses)
     check_models(models)
     if verbs < 1:
         raise InputError(f"verbs: {verbs} cannot be shown; give 1 or more")

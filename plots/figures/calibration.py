@@ -14,7 +14,15 @@ from matplotlib.ticker import EngFormatter, LogLocator, NullLocator
 
 from diaghoi.data.arrays.types import FloatArray
 from diaghoi.exceptions import InputError
-from diaghoi.plots.figure import FigureKind, ModelData, NotApplicable, Source, tables_of
+from diaghoi.plots.figure import (
+    FigureKind,
+    ModelData,
+    Models,
+    NotApplicable,
+    Source,
+    tables_for,
+    tables_of,
+)
 from diaghoi.plots.legend import MARK, legend_above, model_lines
 from diaghoi.plots.panels import check_models
 from diaghoi.plots.style import SINGLE_COLUMN, model_style, paper
@@ -83,6 +91,8 @@ def calibration_table(result: Mapping[str, Any]) -> Reliability:
             precisions=np.array([each["precision"] for each in bins], dtype=np.float64),
             ece=float(found["ece"]),
         )
+    except NotApplicable:
+        raise
     except (KeyError, IndexError, TypeError, ValueError) as error:
         raise InputError(
             f"{result.get('label') or 'result'}: 'calibration' cannot be drawn "
@@ -90,9 +100,7 @@ def calibration_table(result: Mapping[str, Any]) -> Reliability:
         ) from error
 
 
-def calibration(
-    models: Mapping[str, Reliability], ax: Axes | None = None, histogram: Axes | None = None
-) -> Axes:
+def calibration(diagnoses: Models, ax: Axes | None = None, histogram: Axes | None = None) -> Axes:
     """Draw the share of true positives against the score, one line per model.
 
     A calibrated detector follows the dotted diagonal; below it the detector is overconfident. The
@@ -100,8 +108,9 @@ def calibration(
 
     Parameters
     ----------
-    models : mapping
-        The :func:`calibration_table` of each model, by its label.
+    diagnoses : Diagnosis, mapping, or sequence of these
+        One or more detectors, or their results with this part; or the :func:`calibration_table` of
+        each by its label.
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default a new figure of the width of one column, with the number of
         predictions in each bin below.
@@ -118,6 +127,7 @@ def calibration(
     InputError
         If there is no model.
     """
+    models = tables_for(CALIBRATION, diagnoses)
     check_models(models)
     with paper():
         target: Axes | Figure | None = ax

@@ -8,10 +8,20 @@ from typing import Any, NamedTuple
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from diaghoi.cases.causes import CAUSES, annotation_causes
+from diaghoi.cases import causes as cases
+from diaghoi.cases.causes import CAUSES
+from diaghoi.diagnosis.saved import as_one, scenes_of
 from diaghoi.exceptions import InputError
 from diaghoi.plots.bar_legend import EDGE, GREY, bar_legend, hatch, paleness
-from diaghoi.plots.figure import FigureKind, ModelData, NotApplicable, Source, shown_names
+from diaghoi.plots.figure import (
+    FigureKind,
+    ModelData,
+    Models,
+    NotApplicable,
+    Source,
+    shown_names,
+    tables_for,
+)
 from diaghoi.plots.labels import points
 from diaghoi.plots.panels import check_models, one_panel
 from diaghoi.plots.style import lighter, paper
@@ -45,7 +55,7 @@ class CauseShare(NamedTuple):
 
 
 def causes_table(result: Mapping[str, Any], split: str = "full") -> list[CauseShare]:
-    """Extract the data of :func:`causes` from a result, in the order of precedence.
+    """Extract the data of :func:`annotation_causes` from a result, in the order of precedence.
 
     The cause ``model``, which is the rest, is left out.
 
@@ -86,19 +96,18 @@ def causes_table(result: Mapping[str, Any], split: str = "full") -> list[CauseSh
     return rows
 
 
-def causes(
-    models: Mapping[str, Sequence[CauseShare]], of: str = "share", ax: Axes | None = None
-) -> Axes:
+def annotation_causes(diagnoses: Models, ax: Axes | None = None, of: str = "share") -> Axes:
     """Draw the share of each cause among false positives, or their cost in mAP.
 
     Parameters
     ----------
-    models : mapping
-        The :func:`causes_table` of each model, by its label.
-    of : {"share", "delta"}
-        What the bars show.
+    diagnoses : Diagnosis, mapping, or sequence of these
+        One or more detectors, or their results with this part; or the :func:`causes_table` of each
+        by its label.
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default a new figure of the width of one column.
+    of : {"share", "delta"}
+        What the bars show.
 
     Returns
     -------
@@ -110,6 +119,7 @@ def causes(
     InputError
         If there is no model, or bars cannot show this.
     """
+    models = tables_for(ANNOTATION_CAUSES, diagnoses)
     check_models(models)
     if of not in PANELS:
         raise InputError(f"of: '{of}' is not known; give one of {', '.join(PANELS)}")
@@ -176,10 +186,10 @@ def _bars(ax: Axes, tables: Sequence[Sequence[CauseShare]], of: str) -> None:
 
 
 def _data(source: Source) -> list[CauseShare]:
-    diagnosis, annotations, predictions = source.diagnosis, source.annotations, source.predictions
-    if diagnosis is None or annotations is None or predictions is None:
+    if source.diagnosis is None or not source.diagnosis.scenes:
         return causes_table(source.result)
-    found = annotation_causes(diagnosis, annotations, predictions)
+    diagnosis = as_one(source.diagnosis)
+    found = cases.annotation_causes(diagnosis, *scenes_of(diagnosis))
     return causes_table({"annotation_causes": found.to_dict()})
 
 

@@ -17,9 +17,11 @@ from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.exceptions import InputError
 from diaghoi.plots.figure import (
     FigureKind,
+    Model,
     ModelData,
     NotApplicable,
     Source,
+    data_of,
     diagnosis_of,
     shown_names,
 )
@@ -108,13 +110,13 @@ def running_median(rows: Sequence[ClassAP]) -> tuple[FloatArray, FloatArray]:
     return known, height
 
 
-def class_ap(table: Sequence[ClassAP], ax: Axes | None = None) -> Axes:
+def class_ap(diagnosis: Model | Sequence[ClassAP], ax: Axes | None = None) -> Axes:
     """Draw the AP of each class against its number of annotated triplets, with a running median.
 
     Parameters
     ----------
-    table : sequence of ClassAP
-        From :func:`class_ap_table`.
+    diagnosis : Diagnosis
+        The detector, or its :func:`class_ap_table`.
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default a new figure of the width of one column.
 
@@ -128,8 +130,9 @@ def class_ap(table: Sequence[ClassAP], ax: Axes | None = None) -> Axes:
     InputError
         If there is no class.
     """
+    table = data_of(CLASS_AP, diagnosis)
     if not table:
-        raise InputError("table: there is nothing to draw; give at least one class")
+        raise InputError("diagnosis: there is nothing to draw; give at least one class")
     with paper():
         ax, target = one_panel(ax, HEIGHT)
         styles = _styles([table])

@@ -15,9 +15,11 @@ from diaghoi.evaluation.errors import ACTION
 from diaghoi.exceptions import InputError
 from diaghoi.plots.figure import (
     FigureKind,
+    Model,
     ModelData,
     NotApplicable,
     Source,
+    data_of,
     diagnosis_of,
     shown_names,
 )
@@ -92,13 +94,13 @@ def confusions_table(found: Sequence[Mapping[str, Any]]) -> list[ConfusionCost]:
         ) from error
 
 
-def confusions(costs: Sequence[ConfusionCost], ax: Axes | None = None) -> Axes:
+def confusions(diagnosis: Model | Sequence[ConfusionCost], ax: Axes | None = None) -> Axes:
     """Draw what the confusions of verbs cost, the most costly at the top.
 
     Parameters
     ----------
-    costs : sequence of ConfusionCost
-        As from :func:`confusions_table`.
+    diagnosis : Diagnosis or mapping
+        The detector, the result of its semantic evaluation, or a :func:`confusions_table`.
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default a new figure of the width of one column.
 
@@ -113,8 +115,9 @@ def confusions(costs: Sequence[ConfusionCost], ax: Axes | None = None) -> Axes:
     InputError
         If there is nothing to draw.
     """
+    costs = data_of(CONFUSIONS, diagnosis)
     if not costs:
-        raise InputError("costs: there is no confusion to draw")
+        raise InputError("diagnosis: there is no confusion to draw")
     with paper():
         ax, target = one_panel(ax, HEIGHT)
         _bars(ax, costs)

@@ -13,6 +13,7 @@ from diaghoi.exceptions import InputError, close_matches
 from diaghoi.oracles import ORACLES, TOTALS, error_title
 from diaghoi.plots.bar_legend import EDGE, bar_legend, hatch, paleness
 from diaghoi.plots.captions import protocol_of
+from diaghoi.plots.figure import Models, sources_of
 from diaghoi.plots.labels import (
     MINUS,
     fitted,
@@ -50,7 +51,7 @@ class DeltaBar(NamedTuple):
 
 
 def delta_map_table(
-    results: Sequence[Mapping[str, Any]],
+    diagnoses: Models,
     split: str = "full",
     oracles: Sequence[str] | None = None,
 ) -> list[DeltaBar]:
@@ -58,9 +59,10 @@ def delta_map_table(
 
     Parameters
     ----------
-    results : sequence of mapping
-        Diagnoses as :meth:`diaghoi.Diagnosis.to_dict` gives them, or read from JSON files. Of each,
-        ``label`` and ``oracles`` are used; a model without a label is called by its number.
+    diagnoses : Diagnosis, mapping, or sequence of these
+        One or more detectors: their diagnoses, or results as :meth:`diaghoi.Diagnosis.to_dict`
+        gives them, of which ``label`` and ``oracles`` are used. A model without a label is called
+        by its number.
     split : str
         Which mean over classes, of those that the results have: ``full``; ``rare`` and
         ``non_rare`` on HICO-DET, other ones on other data sets.
@@ -77,8 +79,9 @@ def delta_map_table(
     InputError
         If there is no result, one has no oracles, or a split or oracle is not known.
     """
+    results = [source.result for source in sources_of(diagnoses)]
     if not results:
-        raise InputError("results: there is nothing to draw; give at least one diagnosis")
+        raise InputError("diagnoses: there is nothing to draw; give at least one diagnosis")
     models = model_names(result.get("label") for result in results)
     found = [_oracles_of(model, result) for model, result in zip(models, results, strict=True)]
     names = _order(found) if oracles is None else list(oracles)
@@ -90,7 +93,7 @@ def delta_map_table(
 
 
 def delta_map(
-    results: Sequence[Mapping[str, Any]],
+    diagnoses: Models,
     ax: Axes | None = None,
     split: str = "full",
     oracles: Sequence[str] | None = None,
@@ -103,7 +106,7 @@ def delta_map(
 
     Parameters
     ----------
-    results, split, oracles
+    diagnoses, split, oracles
         See :func:`delta_map_table`.
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default a new figure of the width of two columns.
@@ -118,6 +121,7 @@ def delta_map(
     InputError
         As :func:`delta_map_table`.
     """
+    results = [source.result for source in sources_of(diagnoses)]
     rows = delta_map_table(results, split, oracles)
     models = list(dict.fromkeys(row.model for row in rows))
     names = list(dict.fromkeys(row.oracle for row in rows))

@@ -18,7 +18,15 @@ from diaghoi.data.arrays.types import FloatArray
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.evaluation.errors import LABELS
 from diaghoi.oracles import error_title
-from diaghoi.plots.figure import FigureKind, ModelData, NotApplicable, diagnosis_of, shown_names
+from diaghoi.plots.figure import (
+    FigureKind,
+    Model,
+    ModelData,
+    NotApplicable,
+    diagnosis_of,
+    shown_names,
+    source_of,
+)
 from diaghoi.plots.labels import MINUS, fitted, text_width
 from diaghoi.plots.panels import one_panel, set_title
 from diaghoi.plots.style import colour, paper
@@ -93,11 +101,12 @@ def error_profile_table(
 
 
 def error_profile(
-    table: ErrorProfile,
+    diagnosis: Model | ErrorProfile,
     ax: Axes | None = None,
     *,
+    by: Literal["verb", "object"] = "verb",
     names: Sequence[str] | None = None,
-    minus: ErrorProfile | None = None,
+    minus: Model | ErrorProfile | None = None,
     written: bool = True,
     most: float | None = None,
 ) -> Axes:
@@ -105,14 +114,16 @@ def error_profile(
 
     Parameters
     ----------
-    table : ErrorProfile
-        From :func:`error_profile_table`.
+    diagnosis : Diagnosis
+        The detector, or its :func:`error_profile_table`.
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default a new figure of the width of one column.
+    by : {"verb", "object"}
+        What the rows are, of a diagnosis.
     names : sequence of str, optional
         The rows; by default the 25 with the most annotated triplets.
-    minus : ErrorProfile, optional
-        Another model: the heatmap shows the difference to it, in percent points.
+    minus : Diagnosis, optional
+        Another detector, or its table: the heatmap shows the difference to it, in percent points.
     written : bool
         Whether the shares are written into the cells.
     most : float, optional
@@ -125,10 +136,11 @@ def error_profile(
     """
     import seaborn
 
+    table = _profile(diagnosis, by)
     names = most_annotated([table], MOST) if names is None else names
     shares = 100 * _rows(table, names)
     if minus is not None:
-        shares = shares - 100 * _rows(minus, names)
+        shares = shares - 100 * _rows(_profile(minus, by), names)
     if most is None:
         most = float(np.nanmax(np.abs(shares), initial=1.0))
     with paper():
@@ -154,6 +166,12 @@ def error_profile(
         for text in ax.texts:
             text.set_in_layout(False)  # hundreds of numbers inside the axes would slow the layout
     return ax
+
+
+def _profile(given: Model | ErrorProfile, by: Literal["verb", "object"]) -> ErrorProfile:
+    if isinstance(given, ErrorProfile):
+        return given
+    return error_profile_table(diagnosis_of(source_of(given)), by)
 
 
 def most_annotated(tables: Sequence[ErrorProfile], most: int) -> list[str]:

@@ -18,7 +18,15 @@ from diaghoi.data.arrays.types import FloatArray
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.evaluation.errors import LABELS
 from diaghoi.oracles import error_title
-from diaghoi.plots.figure import FigureKind, ModelData, NotApplicable, diagnosis_of, shown_names
+from diaghoi.plots.figure import (
+    FigureKind,
+    Model,
+    ModelData,
+    NotApplicable,
+    data_of,
+    diagnosis_of,
+    shown_names,
+)
 from diaghoi.plots.labels import inches_of
 from diaghoi.plots.legend import legend_above
 from diaghoi.plots.panels import one_panel, panel_grid
@@ -88,13 +96,13 @@ def error_shares_table(diagnosis: Diagnosis) -> ErrorShares:
     )
 
 
-def error_shares(table: ErrorShares, ax: Axes | None = None) -> Axes:
+def error_shares(diagnosis: Model | ErrorShares, ax: Axes | None = None) -> Axes:
     """Draw the shares of one model as stacked steps over the rank.
 
     Parameters
     ----------
-    table : ErrorShares
-        From :func:`error_shares_table`.
+    diagnosis : Diagnosis
+        The detector, or its :func:`error_shares_table`.
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default a new figure of the width of one column.
 
@@ -104,6 +112,7 @@ def error_shares(table: ErrorShares, ax: Axes | None = None) -> Axes:
         True positives are at the bottom, the errors above them in the order of the oracles. A
         dashed line marks the number of annotated triplets. Nothing is shown or saved.
     """
+    table = data_of(ERROR_SHARES, diagnosis)
     with paper():
         ax, target = one_panel(ax, HEIGHT)
         _fill(ax, table)

@@ -12,7 +12,15 @@ from matplotlib.figure import Figure
 from diaghoi.diagnosis.curves import Curve
 from diaghoi.diagnosis.curves import negatives_curve as curve_of
 from diaghoi.diagnosis.diagnosis import Diagnosis
-from diaghoi.plots.figure import FigureKind, ModelData, NotApplicable, diagnosis_of, tables_of
+from diaghoi.plots.figure import (
+    FigureKind,
+    ModelData,
+    Models,
+    NotApplicable,
+    diagnosis_of,
+    tables_for,
+    tables_of,
+)
 from diaghoi.plots.labels import fitted, inches_of, text_width
 from diaghoi.plots.legend import MARK, legend_above, model_lines
 from diaghoi.plots.panels import check_models, one_panel
@@ -58,7 +66,7 @@ def negatives_curve_table(diagnosis: Diagnosis) -> NegativesCurve:
     )
 
 
-def negatives_curve(models: Mapping[str, NegativesCurve], ax: Axes | None = None) -> Axes:
+def negatives_curve(diagnoses: Models, ax: Axes | None = None) -> Axes:
     """Draw precision against recall of rejecting pairs that do not interact, one line per model.
 
     The legend gives average precision and the share of such pairs. That share is the precision of
@@ -67,8 +75,8 @@ def negatives_curve(models: Mapping[str, NegativesCurve], ax: Axes | None = None
 
     Parameters
     ----------
-    models : mapping
-        The :func:`negatives_curve_table` of each model, by its label.
+    diagnoses : Diagnosis or sequence of Diagnosis
+        One or more detectors; or the :func:`negatives_curve_table` of each by its label.
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default a new figure of the width of one column.
 
@@ -82,6 +90,7 @@ def negatives_curve(models: Mapping[str, NegativesCurve], ax: Axes | None = None
     InputError
         If there is no model.
     """
+    models = tables_for(NEGATIVES_CURVE, diagnoses)
     check_models(models)
     with paper():
         ax, target = one_panel(ax, HEIGHT)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,16 +11,20 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from diaghoi.data.groups import find_class
 from diaghoi.diagnosis.curves import Curve, class_curve
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.oracles import ORACLES, TOTALS
 from diaghoi.plots.figure import (
     FigureKind,
+    Model,
     ModelData,
     NotApplicable,
     Source,
     diagnosis_of,
+    is_model,
     shown_names,
+    source_of,
 )
 from diaghoi.plots.labels import MINUS
 from diaghoi.plots.legend import MARK, legend_above
@@ -140,7 +145,9 @@ def most_costly(tables: Sequence[dict[int, ClassCurves]]) -> int:
     return max(shared, key=lambda hoi: sum(table[hoi].gain for table in tables))
 
 
-def oracle_curve(table: ClassCurves, ax: Axes | None = None) -> Axes:
+def oracle_curve(
+    diagnosis: Model | ClassCurves, ax: Axes | None = None, hoi: str | int | None = None
+) -> Axes:
     """Draw precision against recall of one HOI class before and after each oracle.
 
     Lines that an oracle does not change are hidden by the black one. The lines are envelopes, the
@@ -149,16 +156,20 @@ def oracle_curve(table: ClassCurves, ax: Axes | None = None) -> Axes:
 
     Parameters
     ----------
-    table : ClassCurves
-        Of one class and model, from :func:`oracle_curve_table`.
+    diagnosis : Diagnosis
+        The detector; or one class of its :func:`oracle_curve_table`.
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default a new figure of the width of one column.
+    hoi : str or int, optional
+        The class by its name (``ride bicycle``) or number, from 1; by default the one whose errors
+        cost most.
 
     Returns
     -------
     matplotlib.axes.Axes
         Nothing is shown or saved; see :func:`diaghoi.plots.save`.
     """
+    table = _class_of(diagnosis, hoi) if is_model(diagnosis) else diagnosis
     with paper():
         ax, target = one_panel(ax, HEIGHT)
         _lines(ax, table)
@@ -166,6 +177,14 @@ def oracle_curve(table: ClassCurves, ax: Axes | None = None) -> Axes:
         ax.set_ylabel(LABELS[1])
         legend_above(target, _handles(table), _head(table), mark=MARK)
     return ax
+
+
+def _class_of(model: Any, hoi: str | int | None) -> ClassCurves:
+    """Compute the curves of one class, by default of the most costly one."""
+    source = source_of(model)
+    words = diagnosis_of(source).vocabulary
+    tables = _data(replace(source, hoi=None if hoi is None else find_class("hoi", hoi, words)))
+    return tables[most_costly([tables])]
 
 
 def _lines(ax: Axes, shown: ClassCurves) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from matplotlib.axes import Axes
@@ -13,14 +13,17 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 from diaghoi.data.protocol import Protocol
 from diaghoi.data.scenes import Scenes
 from diaghoi.diagnosis.curves import DETECTION_THRESHOLDS, NMS_OVERLAPS, pair_sweeps
+from diaghoi.diagnosis.saved import scenes_of
 from diaghoi.exceptions import InputError, close_matches
 from diaghoi.plots.figure import (
     FigureKind,
     ModelData,
+    Models,
     NotApplicable,
     Source,
     diagnosis_of,
     shown_names,
+    tables_for,
 )
 from diaghoi.plots.legend import MARK, legend_above, model_lines
 from diaghoi.plots.panels import check_models, one_panel, panel_grid
@@ -92,19 +95,17 @@ def pair_recall_table(
     return rows
 
 
-def pair_recall(
-    models: Mapping[str, Sequence[KeptPairs]], sweep: str = "best", ax: Axes | None = None
-) -> Axes:
+def pair_recall(diagnoses: Models, ax: Axes | None = None, sweep: str = "best") -> Axes:
     """Draw pair recall against the number of pairs that are kept, one line per model.
 
     Parameters
     ----------
-    models : mapping
-        The :func:`pair_recall_table` of each model, by its label.
-    sweep : {"best", "detection", "nms"}
-        How pairs are dropped.
+    diagnoses : Diagnosis or sequence of Diagnosis
+        One or more detectors; or the :func:`pair_recall_table` of each by its label.
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default a new figure of the width of one column.
+    sweep : {"best", "detection", "nms"}
+        How pairs are dropped.
 
     Returns
     -------
@@ -116,6 +117,7 @@ def pair_recall(
     InputError
         If there is no model or the sweep is not known.
     """
+    models = tables_for(PAIR_RECALL, diagnoses)
     check_models(models)
     if sweep not in SWEEPS:
         raise InputError(
@@ -189,9 +191,9 @@ def _draw(figure: Figure, models: Sequence[ModelData]) -> None:
 
 def _data(source: Source) -> list[KeptPairs]:
     diagnosis = diagnosis_of(source)
-    if source.annotations is None or source.predictions is None:
+    if not diagnosis.scenes:
         raise NotApplicable("it needs the predictions themselves")
-    return pair_recall_table(source.annotations, source.predictions, diagnosis.protocol)
+    return pair_recall_table(*scenes_of(diagnosis), diagnosis.protocol)
 
 
 PAIR_RECALL = FigureKind(

@@ -11,9 +11,11 @@ from matplotlib.figure import Figure
 from diaghoi.oracles import ERRORS, error_title
 from diaghoi.plots.figure import (
     FigureKind,
+    Model,
     ModelData,
     NotApplicable,
     Source,
+    data_of,
     diagnosis_of,
     shown_names,
 )
@@ -69,13 +71,13 @@ def waterfall_table(attribution: Mapping[str, Any]) -> list[WaterfallBar]:
     return [*steps, WaterfallBar("map_repaired", 0.0, end, end)]
 
 
-def waterfall(attribution: Mapping[str, Any], ax: Axes | None = None) -> Axes:
+def waterfall(diagnosis: Model, ax: Axes | None = None) -> Axes:
     """Draw the cost of each error, one after the other, from mAP to mAP without errors.
 
     Parameters
     ----------
-    attribution : mapping
-        As for :func:`waterfall_table`.
+    diagnosis : Diagnosis or mapping
+        The detector, a result with its ``attribution``, or what :func:`waterfall_table` takes.
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default a new figure of the width of one column.
 
@@ -86,7 +88,7 @@ def waterfall(attribution: Mapping[str, Any], ax: Axes | None = None) -> Axes:
     """
     with paper():
         ax, _ = one_panel(ax, HEIGHT)
-        _bars(ax, waterfall_table(attribution))
+        _bars(ax, waterfall_table(data_of(WATERFALL, diagnosis)))
         ax.set_xlabel(SCALE)
     return ax
 

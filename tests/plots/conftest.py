@@ -8,6 +8,7 @@ import pytest
 from diaghoi import simulate
 from diaghoi.diagnosis.diagnose import diagnose
 from diaghoi.plots import FigureKind, ModelData, Source
+from diaghoi.plots.figure import source_of
 
 
 @pytest.fixture(scope="session")
@@ -22,15 +23,7 @@ def sources() -> list[Source]:
     found = []
     for label, detector in detectors.items():
         predictions = simulate.detect(truth, detector, np.random.default_rng(1))
-        diagnosis = diagnose(truth, predictions, label=label)
-        found.append(
-            Source(
-                result=diagnosis.to_dict(),
-                diagnosis=diagnosis,
-                annotations=truth,
-                predictions=predictions,
-            )
-        )
+        found.append(source_of(diagnose(truth, predictions, label=label)))
     return found
 
 

@@ -10,8 +10,13 @@ from support.scenes import BICYCLE, HOLD, PERSON, RIDE, image, scenes
 
 from diaghoi import InputError, diagnose, plots
 from diaghoi.cases.causes import CAUSES
-from diaghoi.plots.figure import ModelData, NotApplicable, Source, figure_of
-from diaghoi.plots.figures.causes import ANNOTATION_CAUSES, CauseShare, causes, causes_table
+from diaghoi.plots.figure import ModelData, NotApplicable, Source, figure_of, source_of
+from diaghoi.plots.figures.causes import (
+    ANNOTATION_CAUSES,
+    CauseShare,
+    annotation_causes,
+    causes_table,
+)
 
 SHARES = {
     "near_duplicate_annotation": 0.001,
@@ -58,9 +63,9 @@ def test_the_data_of_a_diagnosis() -> None:
     boxes = [(PERSON, (0, 0, 9, 19)), (BICYCLE, (10, 10, 29, 29))]
     truth = scenes([image("a.jpg", boxes, [(0, 1, RIDE)])], scored=False)
     found = scenes([image("a.jpg", boxes, [(0, 1, HOLD, 0.3), (0, 1, RIDE, 0.2)])], scored=True)
-    diagnosis = diagnose(truth, found)
-    source = Source(result={}, diagnosis=diagnosis, annotations=truth, predictions=found)
-    shares = {row.cause: row.share for row in ANNOTATION_CAUSES.data(source)}
+    shares = {
+        row.cause: row.share for row in ANNOTATION_CAUSES.data(source_of(diagnose(truth, found)))
+    }
     assert shares == dict.fromkeys(shares, 0) | {"other_verb": 100}
 
 
@@ -82,7 +87,7 @@ def test_a_broken_result(broken: Any) -> None:
 
 def test_bars_stand_in_order_and_causes_of_nothing_are_left_out() -> None:
     models = {"a": causes_table(result()), "b": causes_table(result(0.5))}
-    ax = causes(models)
+    ax = annotation_causes(models)
     assert bars(ax) == [0.1, 1, 25, 2, 0.05, 0.5, 12.5, 1]
     assert [label.get_text() for label in ax.get_yticklabels()] == [
         CAUSES[name].title
@@ -101,12 +106,12 @@ def test_bars_stand_in_order_and_causes_of_nothing_are_left_out() -> None:
 
 
 def test_undefined_differences_have_no_bar() -> None:
-    ax = causes({"a": causes_table(result())}, "delta")
+    ax = annotation_causes({"a": causes_table(result())}, of="delta")
     assert bars(ax) == [0.01, 2.5, 0.2]
 
 
 def test_negative_differences_hang_to_the_left_and_carry_their_figure_on_the_right() -> None:
-    ax = causes({"a": causes_table(result(), "rare")}, "delta")
+    ax = annotation_causes({"a": causes_table(result(), "rare")}, of="delta")
     assert bars(ax) == [-0.1, -1, -25, -2]
     assert ax.texts[2].get_text() == "−25.0"
     assert ax.texts[2].xy[0] == 0
@@ -114,14 +119,14 @@ def test_negative_differences_hang_to_the_left_and_carry_their_figure_on_the_rig
 
 def test_what_cannot_be_drawn() -> None:
     with pytest.raises(InputError, match="nothing to draw"):
-        causes({})
+        annotation_causes({})
     with pytest.raises(InputError, match="of: 'shares' is not known; give one of share, delta"):
-        causes({"a": causes_table(result())}, "shares")
+        annotation_causes({"a": causes_table(result())}, of="shares")
 
 
 def test_one_axes() -> None:
     given = Figure(layout="constrained").add_subplot()
-    assert causes({"a": causes_table(result())}, "share", given) is given
+    assert annotation_causes({"a": causes_table(result())}, given) is given
 
 
 @pytest.mark.slow

@@ -149,7 +149,7 @@ def test_no_figure_without_annotations_that_count(sources: list[plots.Source]) -
 
 
 def test_bad_input(sources: list[plots.Source]) -> None:
-    with pytest.raises(InputError, match="table: there is nothing to draw; give at least"):
+    with pytest.raises(InputError, match="diagnosis: there is nothing to draw; give at least"):
         class_ap([])
     with pytest.raises(plots.NotApplicable, match="a saved result is not enough"):
         CLASS_AP.data(plots.Source(result=sources[0].result))

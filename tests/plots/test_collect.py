@@ -17,9 +17,9 @@ from diaghoi.plots import (
     FIGURES,
     FigureKind,
     NotApplicable,
-    Source,
     collect,
 )
+from diaghoi.plots.figure import source_of
 from diaghoi.report.json import write_json
 
 
@@ -49,9 +49,9 @@ def study(folder, *files, **more):
 
 
 def test_predictions_are_diagnosed(folder):
-    mine = kind(lambda source: (source.diagnosis.label, len(source.predictions), source.hoi))
+    mine = kind(lambda source: (source.diagnosis.label, len(source.diagnosis.scenes), source.hoi))
     found = collect(study(folder, "one.npz", "two.npz"), [mine])
-    assert [model.data for model in found.models["mine"]] == [("m0", 12, None), ("m1", 12, None)]
+    assert [model.data for model in found.models["mine"]] == [("m0", 1, None), ("m1", 1, None)]
     assert [model.label for model in found.models["mine"]] == ["m0", "m1"]
     assert found.models["mine"][0].protocol == "hico-det-520"
     assert found.left_out == {"mine": {}}
@@ -178,9 +178,7 @@ def test_no_figure_keeps_the_diagnosis(name):
     truth = simulate.annotations(30, np.random.default_rng(0))
     found = simulate.detect(truth, simulate.TWO_STAGE, np.random.default_rng(1))
     diagnosis = diagnose(truth, found)
-    source = Source(
-        result=diagnosis.to_dict(), diagnosis=diagnosis, annotations=truth, predictions=found
-    )
+    source = source_of(diagnosis)
     references = [weakref.ref(diagnosis), weakref.ref(found)]
     data = FIGURES[name].data(source)
     del diagnosis, found, source

@@ -261,7 +261,7 @@ def test_everything_lies_inside_the_paper(width, models):
 @pytest.mark.parametrize(
     ("results", "options", "message"),
     [
-        ([], {}, "results: there is nothing to draw; give at least one diagnosis"),
+        ([], {}, "diagnoses: there is nothing to draw; give at least one diagnosis"),
         (
             [result()],
             {"split": "non-rare"},

@@ -13,6 +13,7 @@ from support.scenes import image, scenes
 
 from diaghoi import diagnose, plots, simulate
 from diaghoi.formats.datasets import vocabulary
+from diaghoi.plots.figure import source_of
 
 DESCRIPTION = """
 name = "zoo"
@@ -39,10 +40,7 @@ def zoo(folder: Path) -> plots.Source:
 
 
 def source(truth: Any, found: Any) -> plots.Source:
-    diagnosis = diagnose(truth, found, label="a")
-    return plots.Source(
-        result=diagnosis.to_dict(), diagnosis=diagnosis, annotations=truth, predictions=found
-    )
+    return source_of(diagnose(truth, found, label="a"))
 
 
 def figure(name: str, *sources: plots.Source) -> Any:

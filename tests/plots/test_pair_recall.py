@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from support.scenes import BICYCLE, PERSON, RIDE, image, scenes
 
 from diaghoi import InputError, diagnose, plots, protocol
 from diaghoi.diagnosis.curves import DETECTION_THRESHOLDS, NMS_OVERLAPS
+from diaghoi.plots.figure import source_of
 from diaghoi.plots.figures.pair_recall import PAIR_RECALL, KeptPairs, pair_recall, pair_recall_table
 
 ROWS = [
@@ -78,7 +80,7 @@ def test_no_table_without_pairs() -> None:
 
 
 def test_lines_hold_the_points_of_a_sweep() -> None:
-    ax = pair_recall({"a": ROWS, "b": ROWS[:3]}, "nms")
+    ax = pair_recall({"a": ROWS, "b": ROWS[:3]}, sweep="nms")
     assert points(ax) == [[(60, 80), (20, 70)], []]
     assert ax.get_xscale() == "log"
     assert ax.get_xlabel() == "Pairs per image"
@@ -93,7 +95,7 @@ def test_a_large_mark_stands_at_all_pairs() -> None:
 
 
 def test_legend_names_models_and_sweep() -> None:
-    legend = pair_recall({"a": ROWS, "b": ROWS}, "nms").figure.legends[0]
+    legend = pair_recall({"a": ROWS, "b": ROWS}, sweep="nms").figure.legends[0]
     assert [text.get_text() for text in legend.get_texts()] == ["a", "b", "large marks: all pairs"]
     assert legend.get_title().get_text() == "Pair NMS at overlap 0.9–0.3"
 
@@ -144,16 +146,17 @@ def test_sweeps_that_no_model_has_take_no_panel() -> None:
 def test_a_saved_result_is_not_enough(sources: list[plots.Source]) -> None:
     with pytest.raises(plots.NotApplicable, match="a saved result is not enough"):
         PAIR_RECALL.data(plots.Source(result=sources[2].result))
-    source = sources[2]
+    diagnosis = sources[2].diagnosis
+    assert diagnosis is not None
     with pytest.raises(plots.NotApplicable, match="it needs the predictions themselves"):
-        PAIR_RECALL.data(plots.Source(result=source.result, diagnosis=source.diagnosis))
+        pair_recall(replace(diagnosis, scenes=()))
 
 
 def test_bad_input() -> None:
     with pytest.raises(InputError, match="models: there is nothing to draw; give at least one"):
         pair_recall({})
     with pytest.raises(InputError) as caught:
-        pair_recall({"a": ROWS}, "mns")
+        pair_recall({"a": ROWS}, sweep="mns")
     assert str(caught.value) == (
         "sweep: 'mns' is not known (did you mean 'nms'?); give one of best, detection, nms"
     )
@@ -161,16 +164,8 @@ def test_bad_input() -> None:
 
 def test_the_protocol_is_that_of_the_diagnosis(sources: list[plots.Source]) -> None:
     source = sources[0]
-    assert source.annotations is not None
-    assert source.predictions is not None
-    strict = diagnose(source.annotations, source.predictions, protocol("hico-det-520", iou=0.75))
-    rows = PAIR_RECALL.data(
-        plots.Source(
-            result=strict.to_dict(),
-            diagnosis=strict,
-            annotations=source.annotations,
-            predictions=source.predictions,
-        )
-    )
+    assert source.diagnosis is not None
+    strict = diagnose(*source.diagnosis.scenes[0], protocol("hico-det-520", iou=0.75))
+    rows = PAIR_RECALL.data(source_of(strict))
     assert rows[0].recall == 100 * strict.pairs["recall"]
     assert rows[0].recall < PAIR_RECALL.data(source)[0].recall

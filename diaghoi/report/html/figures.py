@@ -73,7 +73,7 @@ def drawings(source: Source, label: str) -> list[Drawing]:
 
 
 def _drawn(kind: FigureKind, source: Source, label: str) -> str | None:
-    if kind.needs == "diagnoses" and source.predictions is None:
+    if kind.needs == "diagnoses" and source.diagnosis is None:
         return None
     figure = Figure(figsize=(DOUBLE_COLUMN, kind.height), layout="constrained")
     stream = io.StringIO()

@@ -123,10 +123,7 @@ def _content(
     from diaghoi.plots.style import COLOURS
     from diaghoi.report.html.figures import SEMANTIC, drawings
 
-    annotations, predictions = scenes or (None, None)
-    source = Source(
-        result=result, diagnosis=diagnosis, annotations=annotations, predictions=predictions
-    )
+    source = Source(result=result, diagnosis=None if scenes is None else diagnosis)
     tables = report_tables(result)
     return {
         "heading": heading(result),

@@ -1,0 +1,252 @@
+"""A diagnosis in a file: what was diagnosed and how, from which loading diagnoses again.
+
+The file is an ``.npz`` without pickles. ``diaghoi_diagnosis`` holds the version of the layout,
+``annotations.*`` and ``predictions.*`` the columns of both sides as in
+:mod:`diaghoi.formats.columnar`, with the same images in the same order; ``annotated`` and
+``predicted`` say which of them each side really had. ``settings`` is a JSON text: label, protocols,
+notes, and where Known Object comes from; ``known_objects`` is there if from image labels.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import zipfile
+from collections.abc import Mapping
+from dataclasses import asdict, fields, replace
+from typing import Any
+
+import numpy as np
+
+from diaghoi.data.arrays.types import Array, BoolArray
+from diaghoi.data.joining import join
+from diaghoi.data.protocol import Group, Protocol, choice_problem
+from diaghoi.data.protocol import protocol as checked_protocol
+from diaghoi.data.scenes import Scenes
+from diaghoi.data.splits import check_protocol
+from diaghoi.data.vocabulary import VOCABULARIES, Vocabulary
+from diaghoi.diagnosis.diagnose import diagnose_images
+from diaghoi.diagnosis.diagnosis import Diagnosis
+from diaghoi.exceptions import InputError
+from diaghoi.formats.base import Options
+from diaghoi.formats.columnar import arrays_of, stored_scenes
+from diaghoi.formats.containers.atomic import replacing
+from diaghoi.formats.containers.content import Content
+from diaghoi.formats.containers.content import load as load_content
+from diaghoi.formats.datasets import vocabulary
+from diaghoi.formats.parts import joined
+
+VERSION = 1
+KEY = "diaghoi_diagnosis"
+LABELLED = "image labels"
+_SIDES = ("annotations", "predictions")
+_SETTINGS = {"label": str, "protocol": dict, "also": list, "known_object": str, "notes": list}
+
+
+def save(diagnosis: Diagnosis, path: str | os.PathLike[str]) -> None:
+    """Write a diagnosis to a file; see :meth:`diaghoi.Diagnosis.save`.
+
+    Raises
+    ------
+    InputError
+        Where the diagnosis does not hold its scenes, or the file cannot be written.
+    """
+    own = len(diagnosis.vocabulary.benchmarks)
+    settings = {
+        "label": diagnosis.label,
+        "protocol": asdict(diagnosis.protocol),
+        "also": [asdict(each) for each in diagnosis.benchmark.protocols[own:]],
+        "known_object": diagnosis.known_object_source,
+        "notes": list(diagnosis.reading_notes),
+    }
+    arrays: dict[str, Array] = {
+        KEY: np.array(VERSION),
+        "settings": np.array(json.dumps(settings)),
+        "annotated": diagnosis.annotated,
+        "predicted": diagnosis.predicted,
+    }
+    if diagnosis.known_object_source == LABELLED:
+        arrays["known_objects"] = diagnosis.known_objects
+    for side, scenes in zip(_SIDES, scenes_of(diagnosis), strict=True):
+        arrays |= {f"{side}.{name}": array for name, array in arrays_of(scenes).items()}
+    with replacing(path) as temporary, temporary.open("wb") as stream:
+        np.savez(stream, allow_pickle=False, **arrays)
+
+
+def load(path: str | os.PathLike[str], dataset: str | Vocabulary | None = None) -> Diagnosis:
+    """Read a diagnosis from a file; see :meth:`diaghoi.Diagnosis.load`.
+
+    Raises
+    ------
+    InputError
+        For a file that :func:`save` did not write, one that is damaged, or an unknown data set.
+    """
+    content = load_content(path)
+    if content.container != "npz" or KEY not in content.value:
+        raise InputError(f"{path}: is not a saved diagnosis; give a file of Diagnosis.save")
+    found = content.value
+    version = found[KEY].read()
+    if version.shape != () or version.dtype.kind not in "iu" or int(version) != VERSION:
+        raise InputError(
+            f"{path}: {KEY}: is {str(version)!r:.40}, and this release reads {VERSION}; save the "
+            "diagnosis again"
+        )
+    settings = _settings(content)
+    words = _vocabulary(content, dataset)
+    annotations, predictions = (_side(content, side, words) for side in _SIDES)
+    protocol, *also = (
+        _protocol(content, each, words) for each in (settings["protocol"], *settings["also"])
+    )
+    if annotations.names.tolist() != predictions.names.tolist() or not predictions.scored:
+        raise _damaged(path, "names", "annotations and predictions do not belong together")
+    diagnosis = diagnose_images(
+        annotations, predictions, protocol, label=settings["label"], also=also
+    )
+    images, objects = len(annotations), len(words.objects)
+    labelled = settings["known_object"] == LABELLED
+    return replace(
+        diagnosis,
+        annotated=_mask(content, "annotated", (images,)),
+        predicted=_mask(content, "predicted", (images,)),
+        known_objects=_mask(content, "known_objects", (images, objects))
+        if labelled
+        else diagnosis.known_objects,
+        known_object_source=LABELLED if labelled else diagnosis.known_object_source,
+        reading_notes=tuple(map(str, settings["notes"])),
+    )
+
+
+def is_saved(path: str | os.PathLike[str]) -> bool:
+    """Whether a file is a saved diagnosis, as far as its table of contents shows."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return f"{KEY}.npy" in archive.namelist()
+    except (OSError, zipfile.BadZipFile):
+        return False
+
+
+def scenes_of(diagnosis: Diagnosis) -> tuple[Scenes, Scenes]:
+    """Return what was diagnosed, with the images of the diagnosis in their order.
+
+    Returns
+    -------
+    annotations, predictions : Scenes
+        Those of all parts of a sum, one after the other.
+
+    Raises
+    ------
+    InputError
+        Where the diagnosis does not hold them.
+    """
+    if not diagnosis.scenes:
+        raise InputError(
+            "the diagnosis does not hold the annotations and predictions that it was made of; make "
+            "it with diaghoi.diagnose or an Accumulator"
+        )
+    parts = [join(*scenes)[:2] for scenes in diagnosis.scenes]
+    if len(parts) == 1:
+        annotations, predictions = parts[0]
+        return annotations.load(), predictions.load()
+    annotated = [part.load() for part, _ in parts]
+    if any(part.box_ignored is not None for part in annotated):
+        # Batches in which nobody is ignored do not say so.
+        annotated = [
+            replace(part, box_ignored=np.zeros(len(part.box_label), dtype=bool))
+            if part.box_ignored is None
+            else part
+            for part in annotated
+        ]
+    return joined(annotated), joined([part.load() for _, part in parts])
+
+
+def as_one(diagnosis: Diagnosis) -> Diagnosis:
+    """Turn a sum into the diagnosis of all its scenes at once, whose rows are rows of them."""
+    if len(diagnosis.scenes) == 1:
+        return diagnosis
+    return diagnose_images(*scenes_of(diagnosis), diagnosis.protocol, label=diagnosis.label)
+
+
+def _damaged(path: Any, key: str, problem: str) -> InputError:
+    return InputError(f"{path}: {key}: {problem}; the file is damaged: save the diagnosis again")
+
+
+def _member(content: Content, key: str) -> Array:
+    if key not in content.value:
+        raise _damaged(content.path, key, "is missing")
+    array: Array = content.value[key].read()
+    return array
+
+
+def _settings(content: Content) -> dict[str, Any]:
+    try:
+        settings = json.loads(str(_member(content, "settings")))
+    except (ValueError, RecursionError):
+        settings = None
+    if not isinstance(settings, dict):
+        raise _damaged(content.path, "settings", "is not a JSON object")
+    for key, kind in _SETTINGS.items():
+        if not isinstance(settings.get(key), kind):
+            raise _damaged(content.path, f"settings.{key}", f"is {settings.get(key)!r:.60}")
+    return settings
+
+
+def _vocabulary(content: Content, given: str | Vocabulary | None) -> Vocabulary:
+    if given is not None:
+        return vocabulary(given) if isinstance(given, str) else given
+    name = str(_member(content, "annotations.vocabulary"))
+    if name not in VOCABULARIES:
+        raise InputError(
+            f"{content.path}: is for the data set {name!r:.40}, which is not known; give its "
+            "description with --dataset FILE.toml"
+        )
+    return vocabulary(name)
+
+
+def _side(content: Content, side: str, words: Vocabulary) -> Scenes:
+    """Read annotations or predictions."""
+    prefix = f"{side}."
+    columns = {
+        name.removeprefix(prefix): member
+        for name, member in content.value.items()
+        if name.startswith(prefix)
+    }
+    if "diaghoi_format" not in columns:
+        raise _damaged(content.path, side, "are missing")
+    stored = stored_scenes(replace(content, value=columns), Options(vocabulary=words))
+    return stored.load()
+
+
+def _mask(content: Content, key: str, shape: tuple[int, ...]) -> BoolArray:
+    mask = _member(content, key)
+    if mask.dtype != bool or mask.shape != shape:
+        raise _damaged(
+            content.path, key, f"has shape {mask.shape} and type {mask.dtype}, not {shape} of bool"
+        )
+    return mask
+
+
+def _protocol(content: Content, given: Any, words: Vocabulary) -> Protocol:
+    """Make a protocol of its choices."""
+    where = f"{content.path}: settings.protocol"
+    known = {field.name for field in fields(Protocol)}
+    if not isinstance(given, Mapping) or given.keys() != known:
+        raise _damaged(content.path, "settings.protocol", "has other choices than this release")
+    choices = dict(given)
+    groups = choices.pop("groups")
+    for key, value in choices.items():
+        if problem := choice_problem(key, value):
+            raise InputError(f"{where}.{key}: {problem}")
+    try:
+        choices["groups"] = tuple(
+            Group(str(name), tuple(map(int, classes))) for name, classes in groups
+        )
+    except (TypeError, ValueError):
+        raise _damaged(content.path, "settings.protocol.groups", f"is {groups!r:.60}") from None
+    if not all(0 <= hoi < len(words) for group in choices["groups"] for hoi in group.classes):
+        raise _damaged(content.path, "settings.protocol.groups", "name classes that do not exist")
+    try:
+        protocol = checked_protocol(Protocol(**choices))
+        check_protocol(protocol, words)
+    except InputError as error:
+        raise InputError(f"{where}: {error}") from None
+    return protocol
