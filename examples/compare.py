@@ -50,7 +50,7 @@ def main() -> None:
         models = models or make_models(Path(folder))
         results = [json.loads(model.file.read_text("utf-8")) for model in models]
 
-    comparison = compare(models, results)
+    comparison = compare(*results, models=models)
     print_comparison(comparison, Console(highlight=False))
 
     output = Path(__file__).parent / "output"

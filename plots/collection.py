@@ -14,6 +14,7 @@ from diaghoi.data.groups import find_class
 from diaghoi.data.scenes import Scenes
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.diagnosis.diagnose import diagnose
+from diaghoi.diagnosis.saved import is_saved, load
 from diaghoi.plots.captions import protocol_of
 from diaghoi.plots.figure import (
     FigureKind,
@@ -132,14 +133,18 @@ class _Reader:
     ) -> None:
         self.study, self.hoi, self.locate = study, hoi, locate
         self.annotations: Scenes | None = None
+        self.found = False  # whether the class was looked up
 
     @property
     def notes(self) -> tuple[str, ...]:
-        if self.hoi is None or self.annotations is not None:
+        if self.hoi is None or self.found:
             return ()
         return (f"class '{self.hoi}': not used; saved results show no single class",)
 
     def source(self, model: Model) -> Source:
+        if is_saved(model.file):
+            diagnosis = replace(load(model.file, self.study.vocabulary), label=model.label)
+            return source_of(diagnosis, self._hoi(diagnosis.vocabulary))
         saved = read_result(model.file)
         if saved is not None:
             return Source(result=saved | {"label": model.label})
@@ -159,4 +164,5 @@ class _Reader:
     def _hoi(self, vocabulary: Vocabulary) -> int | None:
         if self.hoi is None:
             return None
+        self.found = True
         return find_class("class", int(self.hoi) if self.hoi.isdecimal() else self.hoi, vocabulary)

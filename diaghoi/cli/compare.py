@@ -46,7 +46,8 @@ Reader = Callable[[Path], dict[str, Any] | None]
 Files = Annotated[
     list[Path],
     typer.Argument(
-        help="Prediction files or results of 'report --json', or one .toml file that lists them.",
+        help="Predictions, saved diagnoses or results of 'report --json', or one .toml file that "
+        "lists them.",
         readable=False,
     ),
 ]
@@ -85,8 +86,13 @@ def compare(
     """Compare detectors: mAP, errors and their costs, pairs, negatives, actions."""
     kind = table_format(format, out)
     lists = {"--labels": labels, "--stage": stage, "--backbone": backbone, "--pairs": pairs}
-    read = cache(read_result)
+
+    @cache
+    def read(path: Path) -> dict[str, Any] | None:
+        return read_result(path, dataset)
+
     study = _study(files, lists, read)
+    dataset = study.dataset if dataset is None else dataset
     overrides: dict[str, Any] = {
         "annotations": annotations,
         "instances": instances,
@@ -169,7 +175,7 @@ def _comparison(
         else:
             _check_saved(study, model, result)
         results.append(result)
-    comparison = compared(study.models, results)
+    comparison = compared(*results, models=study.models)
     if tests is not None:
         comparison = with_tests(comparison, diagnoses, compare_pair, tests, bar)
     return replace(comparison, notes=(*located, *comparison.notes))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,6 +13,7 @@ from diaghoi.comparison.results import Result, figure, text
 from diaghoi.comparison.study import StudyModel, check_models
 from diaghoi.comparison.tables import means_of, stages
 from diaghoi.data.table import Cell, Row, Table
+from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.exceptions import InputError, number_of
 from diaghoi.statistics.significance import Difference
 
@@ -52,6 +53,10 @@ class Comparison:
     caveats: tuple[str, ...]
     notes: tuple[str, ...]
     differences: tuple[Difference, ...] = ()
+
+    def __repr__(self) -> str:
+        labels = ", ".join(model.label for model in self.models)
+        return f"<Comparison of {labels} on {self.subject}>"
 
     @property
     def subject(self) -> str:
@@ -163,33 +168,49 @@ class Comparison:
         }
 
 
-def compare(models: Sequence[StudyModel], results: Sequence[Result]) -> Comparison:
+def compare(
+    *detectors: Diagnosis | Result, models: Sequence[StudyModel] | None = None
+) -> Comparison:
     """Set the results of some detectors side by side.
 
     Parameters
     ----------
-    models : sequence of StudyModel
-        Their labels, stages and backbones.
-    results : sequence of mapping
-        What :meth:`diaghoi.Diagnosis.to_dict` gives for each, or a file of ``diaghoi report
-        --json`` holds. The labels are those of ``models``.
+    *detectors : Diagnosis or mapping
+        The diagnosis of each; or its result, as :meth:`diaghoi.Diagnosis.to_dict` gives it or a
+        file of ``diaghoi report --json`` holds it.
+    models : sequence of StudyModel, optional
+        Their labels, stages and backbones; by default the labels are those of the detectors.
 
     Returns
     -------
     Comparison
-        Its tables have the models as rows, one-stage detectors first where stages are given. Group
-        means stand below groups of several models; they are undefined where the figure of a model
-        is.
+        What ``diaghoi compare`` shows. Its tables have the models as rows, one-stage detectors
+        first where stages are given. Group means are below groups of several models; they are
+        undefined where the figure of a model is. :mod:`diaghoi.report.comparison` prints it.
 
     Raises
     ------
     InputError
-        Where there is no model, labels stand there twice, data sets or protocols differ, or a
-        result cannot be used.
+        Where there is no model, labels appear twice, data sets or protocols differ, or a result
+        cannot be used.
     """
-    if not models:
+    if not detectors:
         raise InputError("there is no model to compare; give at least one result")
+    results: list[Result] = []
+    for each in detectors:
+        if not isinstance(each, Diagnosis | Mapping):
+            raise InputError(
+                f"a detector to compare is a {type(each).__name__}; give diagnoses or results"
+            )
+        results.append(each.to_dict() if isinstance(each, Diagnosis) else each)
+    if models is None:
+        labels = [str(result.get("label") or "") for result in results]
+        models = [
+            StudyModel(label=label or f"model {number}") for number, label in enumerate(labels, 1)
+        ]
     models = check_models(models)
+    if len(models) != len(results):
+        raise InputError(f"models: {len(models)} are given for {len(results)} detectors")
     results = [
         {**result, "label": model.label} for model, result in zip(models, results, strict=True)
     ]

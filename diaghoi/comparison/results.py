@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from diaghoi.diagnosis.notes import ONLY_INTERACTIONS
+from diaghoi.diagnosis.saved import is_saved, load
 from diaghoi.exceptions import InputError
 
 Result = Mapping[str, Any]
@@ -18,19 +19,23 @@ REPORT = frozenset({"oracles", "map", "errors"})
 """Keys of a report."""
 
 
-def read_result(path: str | PathLike[str]) -> dict[str, Any] | None:
+def read_result(path: str | PathLike[str], dataset: str | None = None) -> dict[str, Any] | None:
     """Read a saved result; None for a file, or a folder, that holds something else.
 
     Parameters
     ----------
     path : path
-        What ``diaghoi report --json`` wrote, or any other file.
+        What ``diaghoi report --json`` or :meth:`diaghoi.Diagnosis.save` wrote, or any other file.
+    dataset : str, optional
+        The description of the data set of a saved diagnosis, unless the package knows it.
 
     Raises
     ------
     InputError
-        Where the file cannot be opened.
+        Where the file cannot be opened, or a saved diagnosis cannot be used.
     """
+    if is_saved(path):
+        return load(path, dataset).to_dict()
     value = _saved(path)
     return value if value.keys() >= REPORT else None
 
@@ -48,10 +53,15 @@ def refuse_result(path: str | PathLike[str], what: str) -> None:
     Raises
     ------
     InputError
-        Where any command of diaghoi wrote it with ``--json``.
+        Where any command of diaghoi wrote it with ``--json``, or it is a saved diagnosis.
     """
     if not Path(path).is_file():
         return
+    if is_saved(path):
+        raise InputError(
+            f"{path}: is a saved diagnosis; give {what} themselves, or look at saved diagnoses "
+            "with 'diaghoi compare' and 'diaghoi figures'"
+        ) from None
     value = _saved(path)
     if VERSION in value:
         written, more = "diaghoi, as --json writes them", ""

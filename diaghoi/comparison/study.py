@@ -7,7 +7,7 @@ A study is written down in a TOML file, so that it can be repeated with one comm
 
     [[model]]
     label = "QPIC"
-    file = "qpic.npz"        # predictions, or a result of `diaghoi report --json`
+    file = "qpic.npz"        # predictions, a saved diagnosis, or a result of `report --json`
     pairs = "qpic_pairs.pkl" # optional
     stage = "one"            # optional: one or two
     backbone = "ResNet-50"   # optional
@@ -66,7 +66,7 @@ class Model(StudyModel):
     Parameters
     ----------
     file : pathlib.Path
-        Predictions, or a saved result in JSON.
+        Predictions, a saved diagnosis, or a saved result in JSON.
     pairs : pathlib.Path or None
         The pairs that it lists apart.
     """
@@ -269,8 +269,7 @@ def check_models(models: Sequence[_Detector]) -> tuple[_Detector, ...]:
     for model in models:
         if labels.count(model.label) > 1:
             raise InputError(
-                f"label '{model.label}': used for two models; give each its own, with --labels or "
-                "in the study"
+                f"label '{model.label}': used for two models; give each a label of its own"
             )
         if model.stage not in ("", *STAGES):
             raise InputError(

@@ -112,7 +112,7 @@ def test_labels_are_those_of_the_results_or_of_the_files(run, put, detectors: Pa
 def test_labels_twice_need_labels(run, put) -> None:
     done = run("compare", put("a.json"), put("b.json", label="a"))
     assert (done.code, done.out) == (2, "")
-    assert "label 'a': used for two models; give each its own, with --labels" in done.err
+    assert "label 'a': used for two models; give each a label of its own" in done.err
 
 
 def study(folder: Path, detectors: Path, more: str = "") -> Path:

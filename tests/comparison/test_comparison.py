@@ -53,7 +53,7 @@ def of_values(path: str, *values: Any, stages: str = "") -> Comparison:
     letters = [stages[n] if stages else "" for n in range(len(values))]
     words = {"1": "one", "2": "two", "": "", "-": ""}
     models = [model(chr(97 + n), words[letter]) for n, letter in enumerate(letters)]
-    return compare(models, [put(example(), path, value) for value in values])
+    return compare(*[put(example(), path, value) for value in values], models=models)
 
 
 def table(comparison: Comparison, key: str) -> Table:
@@ -65,7 +65,7 @@ def best(comparison: Comparison, key: str, column: str) -> list[str]:
 
 
 def test_topics_of_hico_det() -> None:
-    comparison = compare([model("a")], [example()])
+    comparison = compare(example(), models=[model("a")])
     assert [each.key for each in comparison.tables] == HICO
     keys = {each.key: [column.key for column in each.columns] for each in comparison.tables}
     splits = ("full", "rare", "non_rare")
@@ -85,7 +85,7 @@ def test_topics_of_hico_det() -> None:
 
 
 def test_values_are_those_of_the_results() -> None:
-    tables = compare([model("a")], [example()]).to_dict()["tables"]
+    tables = compare(example(), models=[model("a")]).to_dict()["tables"]
     values = {key: part["models"]["a"] for key, part in tables.items()}
     assert values["official"]["known_object.full"] == 0.35
     assert values["map"] == {
@@ -229,7 +229,7 @@ def test_v_coco_has_agents_and_two_scenarios() -> None:
     annotations = simulate.v_coco_annotations(20, rng)
     found = simulate.v_coco_detect(annotations, rng)
     result = diaghoi.diagnose(annotations, found).to_dict()
-    comparison = compare([model("a")], [result])
+    comparison = compare(result, models=[model("a")])
     titles = [(column.group, column.title) for column in table(comparison, "official").columns]
     assert titles == [
         ("", "Agent"),
@@ -251,7 +251,7 @@ def test_v_coco_has_agents_and_two_scenarios() -> None:
 
 
 def test_a_data_set_without_a_benchmark_has_no_official_table() -> None:
-    comparison = compare([model("a")], [example() | {"official": {}}])
+    comparison = compare(example() | {"official": {}}, models=[model("a")])
     assert [each.key for each in comparison.tables] == HICO[1:]
 
 
@@ -262,7 +262,7 @@ def test_own_groups_have_columns() -> None:
     chosen = protocol("hico-det", groups=groups)
     found = simulate.detect(annotations, simulate.ONE_STAGE, rng)
     result = diaghoi.diagnose(annotations, found, chosen).to_dict()
-    comparison = compare([model("a")], [result])
+    comparison = compare(result, models=[model("a")])
     titles = [column.title for column in table(comparison, "map").columns[:6]]
     assert titles == ["Full", "Rare", "Non-rare", "Unseen", "Seen", "Harmonic"]
     values = comparison.to_dict()["tables"]["negatives_actions"]["models"]["a"]
@@ -273,7 +273,7 @@ def test_own_groups_have_columns() -> None:
 def test_the_oracles_of_a_user_have_columns() -> None:
     result = example()
     result["oracles"]["small_objects"] = result["oracles"]["action"]
-    comparison = compare([model("a"), model("b")], [example(), result])
+    comparison = compare(example(), result, models=[model("a"), model("b")])
     column = table(comparison, "delta_map_full").columns[-1]
     assert (column.key, column.title) == ("small_objects", "Small objects")
     values = comparison.to_dict()["tables"]["delta_map_full"]["models"]
@@ -285,14 +285,14 @@ def test_other_data_sets_do_not_compare() -> None:
     with pytest.raises(
         InputError, match="data sets do not compare: 'a' is on hico-det, 'b' on zoo"
     ):
-        compare([model("a"), model("b")], [example(), other])
+        compare(example(), other, models=[model("a"), model("b")])
 
 
 def test_other_protocols_do_not_compare_and_the_choices_are_named() -> None:
     signature = "classes: no_interaction left out | AP: area | IoU >= 0.7"
     other = example() | {"protocol": {"name": "mine", "signature": signature}}
     with pytest.raises(InputError) as caught:
-        compare([model("a"), model("b")], [example(), other])
+        compare(example(), other, models=[model("a"), model("b")])
     assert str(caught.value) == (
         "results under different protocols do not compare: 'a' has protocol hico-det-520 | AP: "
         "11-point | IoU >= 0.5 | rare: < 10 train instances, 'b' has protocol mine | AP: area | "
@@ -303,7 +303,7 @@ def test_other_protocols_do_not_compare_and_the_choices_are_named() -> None:
 def test_a_choice_that_one_lacks() -> None:
     more = put(example(), "protocol.signature", example()["protocol"]["signature"] + " | groups: x")
     with pytest.raises(InputError, match=r"'a' has none of that, 'b' has groups: x;"):
-        compare([model("a"), model("b")], [example(), more])
+        compare(example(), more, models=[model("a"), model("b")])
 
 
 @pytest.mark.parametrize(
@@ -331,9 +331,9 @@ def test_a_choice_that_one_lacks() -> None:
 )
 def test_what_may_differ_is_a_caveat(path: str, value: Any, caveat: str) -> None:
     results = [example(), put(example(), path, value), example()]
-    comparison = compare([model("a"), model("b"), model("c")], results)
+    comparison = compare(*results, models=[model("a"), model("b"), model("c")])
     assert caveat in comparison.caveats
-    assert compare([model("a")], results[1:2]).caveats == ()
+    assert compare(*results[1:2], models=[model("a")]).caveats == ()
     if path == "counts.images":
         assert comparison.images is None
         assert comparison.subject == "hico-det, protocol hico-det-520"
@@ -341,14 +341,14 @@ def test_what_may_differ_is_a_caveat(path: str, value: Any, caveat: str) -> None
 
 def test_interactions_alone_are_named_in_the_title() -> None:
     result = example() | {"notes": [f"{ONLY_INTERACTIONS}: x"]}
-    official = table(compare([model("a")], [result]), "official")
+    official = table(compare(result, models=[model("a")]), "official")
     assert official.title == "Official mAP of the interactions, %"
 
 
 def test_notes_say_whose_they_are() -> None:
     first = example() | {"notes": ["both", "mine", "mine"]}
     second = example() | {"notes": ["yours", "both"]}
-    comparison = compare([model("a"), model("b")], [first, second])
+    comparison = compare(first, second, models=[model("a"), model("b")])
     assert comparison.notes == ("both", "a: mine", "b: yours")
 
 
@@ -357,25 +357,25 @@ def test_where_pairs_come_from_is_told() -> None:
     models = [model("a"), model("b"), model("c")]
     assert (
         "Pairs: as listed by the detectors."
-        in table(compare(models[:1], results[:1]), "pairs").caption
+        in table(compare(*results[:1], models=models[:1]), "pairs").caption
     )
-    caption = table(compare(models, results), "pairs").caption
+    caption = table(compare(*results, models=models), "pairs").caption
     assert "Pairs: as listed by a, c; those of the triplets of b." in caption
 
 
 def test_labels_are_those_of_the_models() -> None:
-    comparison = compare([model("a"), model("b")], [example("x"), example("x")])
+    comparison = compare(example("x"), example("x"), models=[model("a"), model("b")])
     assert [row.title for row in table(comparison, "map").rows] == ["a", "b"]
 
 
 def test_labels_twice_are_refused() -> None:
-    with pytest.raises(InputError, match=r"label 'a': used for two models; .* --labels"):
-        compare([model("a"), model("a")], [example(), example()])
+    with pytest.raises(InputError, match=r"label 'a': used for two models; give each a label of"):
+        compare(example(), example(), models=[model("a"), model("a")])
 
 
 def test_there_must_be_a_model() -> None:
     with pytest.raises(InputError, match="no model to compare"):
-        compare([], [])
+        compare()
 
 
 @pytest.mark.parametrize(
@@ -406,7 +406,7 @@ def test_there_must_be_a_model() -> None:
 )
 def test_results_that_cannot_be_used_are_named(path: str, value: Any, message: str) -> None:
     with pytest.raises(InputError) as caught:
-        compare([model("good"), model("odd")], [example(), put(example(), path, value)])
+        compare(example(), put(example(), path, value), models=[model("good"), model("odd")])
     assert str(caught.value).startswith("result of 'odd': ")
     assert message in str(caught.value)
     assert "write it again with 'diaghoi report --json'" in str(caught.value)
@@ -416,7 +416,7 @@ def test_figures_that_are_not_there_are_undefined() -> None:
     """Results that were saved before a figure was added."""
     result = example()
     del result["actions"]["rare"], result["negatives"]["ap"], result["notes"]
-    comparison = compare([model("a"), model("b")], [example(), result])
+    comparison = compare(example(), result, models=[model("a"), model("b")])
     values = comparison.to_dict()["tables"]["negatives_actions"]["models"]["b"]
     assert values["actions.rare.map"] is None
     assert values["negatives.ap"] is None

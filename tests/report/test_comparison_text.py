@@ -30,7 +30,7 @@ def comparison(*labels: str, stages: str = "", backbone: str = "", **changes: An
         result = example() | changes
         result["map"] = {"full": 0.3 + number / 100, "rare": None, "non_rare": 0.2}
         results.append(result)
-    return compare(models, results)
+    return compare(*results, models=models)
 
 
 def table_of(text: str, title: str) -> str:
@@ -126,7 +126,7 @@ def test_caveats_stand_on_top() -> None:
     models = [Model(label=label, file=Path("x")) for label in ("a", "b")]
     results = [example(), example()]
     results[1]["counts"] = results[1]["counts"] | {"images": 7}
-    found = compare(models, results)
+    found = compare(*results, models=models)
     caveat = "images differ (a: 1,234; b: 7)"
     assert to_text(found).splitlines()[:2] == [
         "2 models on hico-det, protocol hico-det-520",
@@ -204,7 +204,7 @@ def test_csv_has_one_row_for_each_figure() -> None:
 def test_csv_keeps_all_digits() -> None:
     result = example()
     result["map"]["full"] = 0.1 + 0.2
-    text = to_csv(compare([Model(label="a", file=Path("x"))], [result]))
+    text = to_csv(compare(result, models=[Model(label="a", file=Path("x"))]))
     assert "map,a,,,map.full,0.30000000000000004\r\n" in text
 
 

@@ -37,7 +37,7 @@ def comparison(*labels: str, stages: str = "", backbone: str = "", **changes: An
         result = example() | changes
         result["map"] = {"full": 0.3 + number / 100, "rare": None, "non_rare": 0.2}
         results.append(result)
-    return compare(models, results)
+    return compare(*results, models=models)
 
 
 def table_of(text: str, label: str) -> str:
@@ -120,7 +120,7 @@ def test_labels_of_tables_are_safe() -> None:
         part[name] = 0.1
     for outcome in result["oracles"].values():
         outcome["delta_map"][name] = 0.1
-    text = to_latex(compare([Model(label="a", file=Path("x"))], [result]))
+    text = to_latex(compare(result, models=[Model(label="a", file=Path("x"))]))
     labels = re.findall(r"\\label{(.*)}", text)
     assert "tab:diaghoi-delta-map-my-group-x-" in labels
     assert len(set(labels)) == len(labels) == 10
@@ -130,7 +130,7 @@ def test_caveats_stand_in_every_caption() -> None:
     models = [Model(label=label, file=Path("x")) for label in ("a_1", "b")]
     results = [example(), example()]
     results[1]["counts"] = results[1]["counts"] | {"images": 7}
-    text = to_latex(compare(models, results))
+    text = to_latex(compare(*results, models=models))
     captions = re.findall(r"\\caption{(.*)}\n", text)
     caveat = r"Caution: images differ (a\_1: 1,234; b: 7)."
     assert len(captions) == 9
@@ -198,7 +198,7 @@ def test_the_widest_tables_fit(tmp_path: Path) -> None:
         Model(label="A detector of which the name is long", file=Path("x"), backbone=b)
         for b in ("A backbone with a long name too",)
     ]
-    (tmp_path / "tables.tex").write_text(to_latex(compare(models, [result])))
+    (tmp_path / "tables.tex").write_text(to_latex(compare(result, models=models)))
     assert "Overfull" not in compiled(tmp_path, r"\input{tables.tex}")
 
 
