@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 
 
 class InputError(ValueError):
@@ -16,11 +18,29 @@ class InputError(ValueError):
     Parameters
     ----------
     message : str
-        The text.
+        The text. It calls parameters by their options, ``--image-id``; where no command runs, it
+        becomes ```image_id```, the name of the parameter.
     """
 
     def __init__(self, message: str) -> None:
+        if not _commands:
+            message = _OPTION.sub(lambda found: f"`{found[1].replace('-', '_')}`", message)
         super().__init__(short(printable(message), LONGEST_MESSAGE))
+
+
+# An option in a message; results in JSON are written by commands alone, so that --json stays.
+_OPTION = re.compile(r"(?<![^\s(])--(?!json\b)([a-z][a-z-]*)")
+_commands: list[None] = []
+
+
+@contextmanager
+def speaking_of_options() -> Iterator[None]:
+    """Let messages speak of command-line options, while a command runs."""
+    _commands.append(None)
+    try:
+        yield
+    finally:
+        _commands.pop()
 
 
 # Most characters shown of a message, and of a name within it.

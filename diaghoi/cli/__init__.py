@@ -10,7 +10,7 @@ import sys
 
 from diaghoi.cli.commands import app
 from diaghoi.cli.stopping import WORDS, stoppable
-from diaghoi.exceptions import InputError
+from diaghoi.exceptions import InputError, speaking_of_options
 
 # ASCII replacements of the other characters in reports, for terminals and log files without them.
 PLAIN = {"Δ": "d", "−": "-", "–": "-", "…": ".", "≤": "<=", "≥": ">="}
@@ -29,7 +29,7 @@ def main() -> None:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="diaghoi-plain")
     code, message = 0, ""
-    with stoppable() as stopped:
+    with speaking_of_options(), stoppable() as stopped:
         code, message = _run()
     if stopped:
         code, message = 128 + stopped[0], f"{WORDS[stopped[0]]}; nothing is half-written"

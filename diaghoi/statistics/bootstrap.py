@@ -162,7 +162,7 @@ def bootstrap_of(
     """
     check_settings(images, resamples, confidence)
     if method not in get_args(Method):
-        raise InputError(f"--interval {method}: give one of {', '.join(get_args(Method))}")
+        raise InputError(f"intervals '{method}': give one of {', '.join(get_args(Method))}")
     drawn = resampled(figures, draws(images, resamples, seed), progress)
     tail = (1 - confidence) / 2
     quantiles = dict.fromkeys(drawn, np.array([tail, 1 - tail]))
@@ -204,7 +204,7 @@ def check_settings(images: int, resamples: int, confidence: float) -> None:
     if images < 2:
         raise InputError(f"intervals need at least two images to draw from, found {images}")
     if resamples < 2:
-        raise InputError(f"--bootstrap {resamples}: give at least two resamples, usually 1000")
+        raise InputError(f"{resamples} resamples: give at least two, usually 1000")
     if not 0 < confidence < 1:
         raise InputError(f"--confidence {confidence:g}: must lie between 0 and 1")
 

@@ -156,11 +156,11 @@ def test_predictions_that_cannot_answer_are_refused() -> None:
     nameless = replace(found, box_label=np.full_like(found.box_label, -1))
     with pytest.raises(InputError, match=r"d\.pkl: the predictions do not say what the objects"):
         detected_answers(nameless, question())
-    with pytest.raises(InputError, match=r"QA_0 has no box of the person; .* --match scene"):
+    with pytest.raises(InputError, match=r"QA_0 has no box of the person; .* `match` scene"):
         detected_answers(found, question(human=None), match="person")
-    with pytest.raises(InputError, match=r"QA_0 has no boxes of person and object; .* --match per"):
+    with pytest.raises(InputError, match=r"QA_0 has no boxes of person and object; .* `match` per"):
         detected_answers(found, question(object=None), match="pair")
-    with pytest.raises(InputError, match=r"--match persn \(did you mean 'person'\?\)"):
+    with pytest.raises(InputError, match=r"`match` persn \(did you mean 'person'\?\)"):
         detected_answers(found, question(), match="persn")  # type: ignore[arg-type]
 
 

@@ -187,7 +187,7 @@ BAD = {
     "table of another kind": (("--class-table", "c.xlsx"), "tables are written as .csv or .json"),
     "sorting nothing": (("--sort", "ap"), "--sort: applies to --class-table and"),
     "page without its ending": (("--html", "c.txt"), "--html c.txt: give a file that ends with"),
-    "one resample": (("--bootstrap", "1"), "--bootstrap 1: give at least two resamples"),
+    "one resample": (("--bootstrap", "1"), "1 resamples: give at least two"),
     "confidence": (("--bootstrap", "9", "--confidence", "95"), "must lie between 0 and 1"),
     "interval": (("--bootstrap", "9", "--interval", "t"), "give one of centred, percentile, bca"),
     "interval without resamples": (("--interval", "bcaa"), "did you mean 'bca'?"),

@@ -100,7 +100,7 @@ def test_bad_files(tmp_path: Path, content: Any, message: str) -> None:
 
 
 def test_unknown_splits_and_files(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"'RFUC' .did you mean 'RF-UC'.*--groups FILE"):
+    with pytest.raises(InputError, match=r"'RFUC' .did you mean 'RF-UC'.*`groups` FILE"):
         zero_shot("RFUC", WORDS)
     with pytest.raises(InputError, match="known for v-coco: none"):
         zero_shot("UO", v_coco())

@@ -123,7 +123,7 @@ def test_too_few_boxes_say_nothing(truth, found) -> None:
 
 def test_what_makes_figures_meaningless_is_refused_unless_forced(truth, found) -> None:
     pixels = replace(found, box_xyxy=found.box_xyxy / 700, source="p.pkl")
-    with pytest.raises(InputError, match=r"^p\.pkl: 0\.0 % .*; --force goes on nevertheless$"):
+    with pytest.raises(InputError, match=r"^p\.pkl: 0\.0 % .*; `force` goes on nevertheless$"):
         check_plausible(truth, pixels, force=False)
     (note,) = check_plausible(truth, pixels, force=True)
     assert "so they look divided by the image size" in note

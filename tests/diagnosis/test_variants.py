@@ -211,7 +211,7 @@ def test_unknown_scores_stay() -> None:
 
 def test_without_any_score_a_threshold_is_refused() -> None:
     found = replace(one_image(*TWO), source="preds.pkl")
-    with pytest.raises(InputError, match=r"preds.pkl: no detection scores .* \(--pairs\)"):
+    with pytest.raises(InputError, match=r"preds.pkl: no detection scores .* \(`pairs`\)"):
         detection_threshold(found, 0.5)
 
 

@@ -64,7 +64,7 @@ BAD = {
     "unknown object": (
         box(1, category_id=80),
         "predictions[1].category_id: unknown object category 80; hico-det objects are numbered 0 "
-        "to 79 as coco80; if the file numbers them differently, give --objects",
+        "to 79 as coco80; if the file numbers them differently, give `objects`",
     ),
     "negative object": (box(1, category_id=-1), "unknown object category -1"),
     "object in halves": (box(1, category_id=1.5), "category_id: 1.5 is not a whole number"),
@@ -246,7 +246,7 @@ def test_wrong_format_for_the_option(saved, predictions):
     path = saved(predictions)
     assert message(read_predictions, path, format="dense-arrays") == (
         f"{path}: is not in the format dense-arrays; it looks like triplet-lists (predictions); "
-        "leave --format out"
+        "leave `format` out"
     )
     text = message(read_predictions, path, format="triplet-list")
     assert text.startswith("unknown format 'triplet-list' (did you mean 'triplet-lists'")
@@ -275,7 +275,7 @@ def test_image_labels_as_annotations(tmp_path):
         for function in (read_annotations, recognise):
             assert message(function, path) == (
                 f"{path}: holds HICO's image labels instead of boxes; give it with "
-                "--image-labels, and anno_bbox.mat or instances_test2015.json with --annotations"
+                "`image_labels`, and anno_bbox.mat or instances_test2015.json with `annotations`"
             )
 
 
@@ -298,7 +298,7 @@ def test_wrong_kind(saved, predictions, annotations, pair_file):
     pairs = saved(pair_file, "q")
     assert message(read_predictions, truth) == (
         f"{truth}: holds annotations (triplet-lists), but predicted triplets are needed here; "
-        "give it as --annotations"
+        "give it as `annotations`"
     )
     assert message(read_annotations, preds) == (
         f"{preds}: holds predictions (triplet-lists), but annotations are needed here; give it as "
@@ -306,7 +306,7 @@ def test_wrong_kind(saved, predictions, annotations, pair_file):
     )
     assert message(read_predictions, pairs) == (
         f"{pairs}: holds pairs (pair-lists), but predicted triplets are needed here; give it with "
-        "--pairs, beside the file with the triplets"
+        "`pairs`, beside the file with the triplets"
     )
     assert "but scored pairs are needed here" in message(read_predictions, preds, pairs=preds)
 
@@ -318,10 +318,10 @@ def test_annotations_without_images(saved):
 
 def test_options(saved, predictions):
     path = saved(predictions)
-    assert message(read, path, origin=2) == "--origin 2: boxes are counted from 0 or from 1"
-    assert message(read, path, top=0).startswith("--top 0: the number of triplets")
+    assert message(read, path, origin=2) == "`origin` 2: boxes are counted from 0 or from 1"
+    assert message(read, path, top=0).startswith("`top` 0: the number of triplets")
     assert message(read, path, dataset="hico").startswith("unknown data set 'hico' (did you mean")
-    assert message(read, path, objects="coco").startswith("unknown object numbering 'coco' for --o")
+    assert message(read, path, objects="coco").startswith("unknown object numbering 'coco' for `ob")
 
 
 @pytest.mark.parametrize("key", ["subject_id", "object_id", "category_id"])

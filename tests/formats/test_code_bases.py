@@ -83,7 +83,7 @@ def test_annotations_of_ppdm(folder, truth, expected) -> None:
 @pytest.mark.parametrize("name", FILES)
 def test_each_family_is_recognised(name, folder) -> None:
     if "by_image" in name:
-        with pytest.raises(diaghoi.InputError, match="--dataset hico-det or --dataset swig-hoi"):
+        with pytest.raises(diaghoi.InputError, match="`dataset` hico-det or `dataset` swig-hoi"):
             recognise(folder / name)
         return
     assert recognise(folder / name).format == FILES[name]

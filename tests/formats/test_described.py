@@ -149,7 +149,7 @@ def test_numbers_that_files_do_not_have(describe: Describe, tmp_path: Path) -> N
         f"{path}: image 'a.jpg': hoi_annotation[0].category_id: unknown verb 4; verbs of zoo are "
         "numbered 1 to 6"
     )
-    with pytest.raises(InputError, match="unknown object numbering 'coco80' for --objects; known"):
+    with pytest.raises(InputError, match="unknown object numbering 'coco80' for `objects`; known"):
         read_annotations(path, dataset=str(describe(NUMBERS)), objects="coco80")
 
 
@@ -259,7 +259,7 @@ def test_converted_files_belong_to_their_description(describe: Describe, tmp_pat
         read_predictions(path)
     assert str(error.value) == (
         f"{path}: is for the data set 'zoo', which is not known; known: hico-det, v-coco, "
-        "swig-hoi, hoi-a; give the description of any other with --dataset FILE.toml"
+        "swig-hoi, hoi-a; give the description of any other with `dataset` FILE.toml"
     )
     # The numbers in files have no say in what was converted, other names and classes have.
     numbers = describe("numbers = { objects = 7, verbs = 7 }\nboxes = { origin = 1 }")

@@ -235,7 +235,7 @@ def test_what_may_be_of_either_is_refused(save: Save, run: Any) -> None:
         )
         with pytest.raises(InputError) as error:
             read_annotations(path)
-        assert str(error.value) == problem
+        assert str(error.value) == problem.replace("--dataset", "`dataset`")
         assert read_annotations(path, dataset="hoi-a").vocabulary is WORDS
         found = save(predicted(truth), "found.json")
         done = run("report", found, "--annotations", path)

@@ -70,7 +70,7 @@ def test_a_torn_last_line_is_asked_again(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"no store" * 100, "starts with b'no store.*holds no answers; give another --store"),
+        (b"no store" * 100, "starts with b'no store.*holds no answers; give another `store`"),
         (b'{"image": "a.jpg", "model": "m", "reply": "A"}\n', "line 1: .* not a line of answers"),
         (b'{"model": "m", "question": "q", "score": "3"}\n', "question 'q' has the score '3'"),
     ],
@@ -87,5 +87,5 @@ def test_other_files_are_refused_left_alone_and_closed(
 
 
 def test_what_cannot_be_written_fails_at_once(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"cannot be written .*give another --store"):
+    with pytest.raises(InputError, match=r"cannot be written .*give another `store`"):
         AnswerStore(tmp_path / "no" / "a.jsonl")

@@ -15,9 +15,9 @@ def test_a_folder_holds_within_its_context(tmp_path: Path) -> None:
     with using_wordnet(None):
         assert load_lexicon() is usual
     with using_wordnet(tmp_path):
-        with pytest.raises(InputError, match="--wordnet needs WordNet's dict folder"):
+        with pytest.raises(InputError, match="`wordnet` needs WordNet's dict folder"):
             load_lexicon()
-        with using_wordnet(None), pytest.raises(InputError, match="--wordnet"):
+        with using_wordnet(None), pytest.raises(InputError, match="`wordnet`"):
             load_lexicon()
     assert load_lexicon() is usual
 

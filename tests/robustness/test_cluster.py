@@ -117,7 +117,7 @@ def test_a_scheduler_that_does_not_answer(address: str, monkeypatch) -> None:
     from diaghoi.robustness import cluster
 
     monkeypatch.setattr(cluster, "PATIENCE", 0.5)
-    with pytest.raises(InputError, match=rf"--scheduler {address}: cannot be reached \(.*give an"):
+    with pytest.raises(InputError, match=rf"`scheduler` {address}: cannot be reached \(.*give an"):
         cluster.DaskEngine(address)
 
 

@@ -270,7 +270,7 @@ class TestGoingOn:
 
     def test_refuses_another_seed(self, images: Path, tmp_path: Path) -> None:
         corrupt_folder(images, tmp_path / "out", ["occlusion"], [1], seed=3)
-        with pytest.raises(InputError, match="was made with seed 3; give --seed 3, or another"):
+        with pytest.raises(InputError, match="was made with seed 3; give `seed` 3, or another"):
             corrupt_folder(images, tmp_path / "out", ["occlusion"], [2])
 
     def test_refuses_other_strengths(self, images: Path, tmp_path: Path, monkeypatch) -> None:

@@ -342,13 +342,13 @@ def test_any_score_of_the_report_is_a_metric(written: Path) -> None:
 @pytest.mark.parametrize(
     ("metric", "message"),
     [
-        ("map.ful", "--metric map.ful: not in the report (did you mean 'map.full'"),
+        ("map.ful", "`metric` map.ful: not in the report (did you mean 'map.full'"),
         ("soft_map", "and soft_map and mf1 of a study with similarities"),
-        ("errors.action", "--metric errors.action: is not a score where higher is better"),
+        ("errors.action", "`metric` errors.action: is not a score where higher is better"),
         ("oracles.action.delta_map.full", "is not a score"),
         ("pairs.per_image", "is not a score"),
         ("negatives.pairs", "is not a score"),
-        ("map", "--metric map: not in the report"),
+        ("map", "`metric` map: not in the report"),
     ],
 )
 def test_what_is_no_metric(metric: str, message: str) -> None:
@@ -358,7 +358,7 @@ def test_what_is_no_metric(metric: str, message: str) -> None:
 
 
 def test_an_unknown_metric_is_refused(written: Path) -> None:
-    with pytest.raises(InputError, match=r"--metric mAP: not in the report"):
+    with pytest.raises(InputError, match=r"`metric` mAP: not in the report"):
         evaluated(written, metric="mAP")
 
 

@@ -144,7 +144,7 @@ def test_large_tables_are_kept_by_their_similar_pairs(save, monkeypatch):
         ("a,b,score\nride,hold,-1\n", "'ride' and 'hold', column 'score': -1 is outside 0 to 1"),
         (
             "a,b,score\nride,hold,7\n",
-            "the highest score is 7; give the end of the scale with --scale",
+            "the highest score is 7; give the end of the scale with `scale`",
         ),
         ("a,b,one,one\nride,hold,1,1\n", "two columns are called 'one'"),
         ("a,b,\nride,hold,1\n", "column 3 has no name"),
@@ -372,7 +372,7 @@ def test_interactions_need_both_tables(save):
     found = rater_subsets(judged, verbs, objects)
     assert found.agreement.tolist() == [pytest.approx(1 - 0.25 / 2)]
     assert found.missing == ("swim",)
-    with pytest.raises(InputError, match="give the table of objects with --objects"):
+    with pytest.raises(InputError, match="give the table of objects with `objects`"):
         rater_subsets(judged, verbs)
     other = read_ratings(save("a,b,y\ncar,bus,2\n", "objects.csv"))
     with pytest.raises(InputError, match="give tables by the same raters"):
@@ -396,7 +396,7 @@ def test_the_user_study_of_shoe_is_read(shared):
         ("a,b\nx,y\n", "no column of scores after b"),
         ("a,b,anna\nx,y,z\n", "line 2, column 'anna': 'z' is not a number"),
         ("a,b,anna\nx,y,\n", "line 2: nobody gave a score"),
-        ("a,b,anna\nx,y,9\n", "scores from 9 to 9; give the end of the scale with --human-scale"),
+        ("a,b,anna\nx,y,9\n", "scores from 9 to 9; give the end of the scale with `human_scale`"),
         ("a,b,anna\n\n\nx,y,z\n", "line 4, column 'anna': 'z' is not a number"),
         ("a,b,anna\nx,y,nan\n", "line 2, column 'anna': 'nan' is not a number"),
         ("a,b,anna\nx,y,1,0\n", "line 2: 4 columns where the first line has 3"),

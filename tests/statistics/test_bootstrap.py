@@ -194,10 +194,10 @@ def test_intervals_cover_the_expected_figure() -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"resamples": 1}, "--bootstrap 1: give at least two resamples"),
-        ({"confidence": 1.0}, "--confidence 1: must lie between 0 and 1"),
-        ({"confidence": 0.0}, "--confidence 0: must lie between 0 and 1"),
-        ({"method": "normal"}, "--interval normal: give one of centred, percentile, bca"),
+        ({"resamples": 1}, "1 resamples: give at least two"),
+        ({"confidence": 1.0}, "`confidence` 1: must lie between 0 and 1"),
+        ({"confidence": 0.0}, "`confidence` 0: must lie between 0 and 1"),
+        ({"method": "normal"}, "intervals 'normal': give one of centred, percentile, bca"),
     ],
 )
 def test_bad_settings(diagnosis: Diagnosis, changes: dict, message: str) -> None:

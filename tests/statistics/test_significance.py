@@ -216,7 +216,7 @@ def test_what_cannot_be_compared(pair: list[Diagnosis]) -> None:
         compare_pair(first, replace(second, names=names))
     with pytest.raises(InputError, match="'unseen' is not a split; known: full, rare, non_rare"):
         compare_pair(first, second, split="unseen")
-    with pytest.raises(InputError, match="--bootstrap 1: give at least two"):
+    with pytest.raises(InputError, match="1 resamples: give at least two"):
         compare_pair(first, second, 1)
     less = replace(second.ledger, annotation_class=second.ledger.annotation_class[:-1])
     with pytest.raises(InputError, match="different annotations"):

@@ -108,7 +108,7 @@ def test_targets_without_candidates_are_not_asked_about() -> None:
 
 
 def test_no_judge_is_refused() -> None:
-    with pytest.raises(InputError, match="at least one --judge"):
+    with pytest.raises(InputError, match="at least one `judge`"):
         screen([CUP], [])
 
 
@@ -297,7 +297,7 @@ def test_judges_are_told_apart_by_their_text(tmp_path: Path, monkeypatch) -> Non
     ("texts", "problem"),
     [
         (["time-sensitve"], "no such file .did you mean 'time-sensitive'"),
-        (["time-sensitive"] * 2, "--judge time-sensitive: is named twice"),
+        (["time-sensitive"] * 2, "`judge` time-sensitive: is named twice"),
         (["similarity:t.csv,1.5"], "the threshold must be above 0 and at most 1"),
     ],
 )
@@ -307,7 +307,7 @@ def test_other_judges_are_refused(texts: list[str], problem: str) -> None:
 
 
 def test_one_model_is_one_judge_and_one_key_goes_to_one_server(monkeypatch) -> None:
-    with pytest.raises(InputError, match="--judge: m is named twice"):
+    with pytest.raises(InputError, match="`judge`: m is named twice"):
         read_models(["http://x/v1,m", "http://y/v1,m"])
     monkeypatch.setenv("DIAGHOI_API_KEY", "secret-secret-secret")
     with pytest.raises(InputError, match="would go to x and y; name the variable of each model"):

@@ -196,7 +196,7 @@ BAD: list[tuple[list[str], str]] = [
         "--resamples 1: give at least two resamples",
     ),
     (["score", "{asked}", "{answers}", "--figure", "f.xyz"], "f.xyz: cannot be drawn"),
-    (["score", "{asked}", "{answers}", "--bootstrap", "1"], "--bootstrap 1: give at least two"),
+    (["score", "{asked}", "{answers}", "--bootstrap", "1"], "1 resamples: give at least two"),
     (["score", "{asked}", "{answers}", "--dataset", "hico"], "did you mean 'hico-det'"),
     (["detect", "{asked}", "{answers}"], "model.jsonl"),
     (["detect", "{asked}", "{predictions}", "--match", "pair"], "has no boxes of person and obj"),

@@ -82,14 +82,14 @@ def test_options(tmp_path):
     ids = tmp_path / "a" / "far" / "vcoco_test.ids"
     with pytest.raises(InputError, match=r"instances_vcoco_all_2014\.json belongs to this file"):
         read_annotations(path)
-    with pytest.raises(InputError, match=r"vcoco_test\.ids belongs .* give it with --ids"):
+    with pytest.raises(InputError, match=r"vcoco_test\.ids belongs .* give it with `ids`"):
         read_annotations(path, instances=instances)
     assert len(read_annotations(path, instances=str(instances), ids=ids)) == 2
     with pytest.raises(InputError, match="No such file or directory; check the path"):
         read_annotations(path, instances=instances, ids=tmp_path / "no.ids")
     other = tmp_path / "x.npz"
     write(other, read_annotations(path, instances=instances, ids=ids))
-    with pytest.raises(InputError, match="--ids is for V-COCO annotations, official layout, but"):
+    with pytest.raises(InputError, match="`ids` is for V-COCO annotations, official layout, but"):
         read_annotations(other, ids=ids)
 
 
@@ -109,7 +109,7 @@ def test_data_set_is_the_one_given(tmp_path):
         read_annotations(path, dataset="hico-det")
     assert str(error.value) == (
         f"{path}: is for v-coco (v-coco), and hico-det is expected here; give a file for hico-det, "
-        "or the --dataset of this one"
+        "or the `dataset` of this one"
     )
 
 

@@ -269,15 +269,15 @@ def test_the_image_of_a_single_file(saved):
         read_predictions(path)
     assert str(error.value) == (
         f"{path}: the dicts have no 'image_id', as QPIC writes them for a single image; say which "
-        "image it is with --image-id"
+        "image it is with `image_id`"
     )
     for given_id in (7, "7", "COCO_val2014_000000000007.jpg"):
         assert read_predictions(path, image_id=given_id).names.tolist() == ["7"]
     with pytest.raises(InputError, match="'cat' is not the number of a COCO image"):
         read_predictions(path, image_id="cat")
-    with pytest.raises(InputError, match=r"name their images \(the first is 7\); leave --image-id"):
+    with pytest.raises(InputError, match=r"name their images \(the first is 7\); leave `image_id`"):
         read_predictions(saved([vcoco.result()]), image_id=7)
-    with pytest.raises(InputError, match="--image-id is for V-COCO predictions, official layout"):
+    with pytest.raises(InputError, match="`image_id` is for V-COCO predictions, official layout"):
         read_predictions(saved([]), image_id=7)
 
 
