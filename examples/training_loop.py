@@ -3,7 +3,7 @@
     python examples/training_loop.py
 
 ``Accumulator.update`` takes the arrays or tensors of a batch (tensors are detached and moved to the
-CPU). It keeps only what the diagnosis needs, and no boxes.
+CPU). ``Accumulator.log_to`` diagnoses and logs to TensorBoard or Weights & Biases.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def main() -> None:
             accumulator.update(names, predicted, annotated)
         diagnosis = accumulator.compute()
 
-        # In your own tracker: log(diagnosis.mean_ap["full"], diagnosis.to_dict(), ...)
+        # With a tracker: diagnosis = accumulator.log_to(SummaryWriter("runs/mine"), step=epoch)
         gains = [
             100 * (diagnosis.oracles[name]["delta_map"]["full"] or 0.0)
             for name in ("association", "action", "duplicate")

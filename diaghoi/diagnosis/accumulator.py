@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from diaghoi.data.protocol import Protocol
@@ -18,8 +18,8 @@ from diaghoi.formats.hico_det.image_labels import ImageLabels
 class Accumulator:
     """Collect predictions and annotations batch by batch, and diagnose them all.
 
-    Each batch is matched when it comes; only ledgers are kept, not boxes. The outcome is exactly
-    that of :func:`diaghoi.diagnose` on all images at once.
+    Each batch is matched when it comes. The outcome is exactly that of :func:`diaghoi.diagnose` on
+    all images at once. The batches are kept, so that it can be saved and all figures be drawn.
 
     Parameters
     ----------
@@ -150,8 +150,63 @@ class Accumulator:
             )
         return Diagnosis.sum(self._parts)
 
+    def log_to(self, writer: Any, step: int | None = None, prefix: str = "diaghoi/") -> Diagnosis:
+        """Diagnose all images so far, and log the main numbers to a tracker.
+
+        Parameters
+        ----------
+        writer : object
+            Has ``add_scalar(name, value, step)``, like a ``SummaryWriter`` of TensorBoard, or
+            ``log(values, step=step)``, like a run of Weights & Biases.
+        step : int, optional
+            The epoch or step.
+        prefix : str
+            Begins each name.
+
+        Returns
+        -------
+        Diagnosis
+            As of :meth:`compute`. Of it are logged, as fractions: ``official/SETTING/SPLIT`` and
+            ``map/SPLIT``, the mAP of the benchmark and of the protocol, ``delta_map/ORACLE``,
+            ``pairs/recall`` and ``actions/map``; those that are undefined are left out.
+
+        Raises
+        ------
+        InputError
+            For another writer, and as :meth:`compute`.
+        """
+        if not (hasattr(writer, "add_scalar") or hasattr(writer, "log")):
+            raise InputError(
+                f"writer: a {type(writer).__name__} has neither add_scalar nor log; give a "
+                "SummaryWriter of TensorBoard or a run of Weights & Biases"
+            )
+        diagnosis = self.compute()
+        values = {f"{prefix}{name}": value for name, value in _scalars(diagnosis)}
+        if hasattr(writer, "add_scalar"):
+            for name, value in values.items():
+                writer.add_scalar(name, value, step)
+        else:
+            writer.log(values, step=step)
+        return diagnosis
+
     def reset(self) -> None:
         """Forget all images."""
         self._parts.clear()
         self._annotated = False
         self._batches.reset()
+
+
+def _scalars(diagnosis: Diagnosis) -> Iterator[tuple[str, float]]:
+    """Give the main numbers of a diagnosis that are defined, by name."""
+    oracles = {name: found["delta_map"]["full"] for name, found in diagnosis.oracles.items()}
+    groups = {f"official/{setting}": found for setting, found in diagnosis.official.items()} | {
+        "map": diagnosis.mean_ap,
+        "delta_map": oracles,
+        "pairs": {"recall": diagnosis.pairs["recall"]},
+        "actions": {"map": diagnosis.actions["map"]},
+    }
+    for group, values in groups.items():
+        for name, value in values.items():
+            # The benchmark also says where its setting comes from, and gives the AP of each class.
+            if isinstance(value, float):
+                yield f"{group}/{name}", value

@@ -178,8 +178,9 @@ def _member(content: Content, key: str) -> Array:
 
 
 def _settings(content: Content) -> dict[str, Any]:
+    text = str(_member(content, "settings"))
     try:
-        settings = json.loads(str(_member(content, "settings")))
+        settings = json.loads(text)
     except (ValueError, RecursionError):
         settings = None
     if not isinstance(settings, dict):

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from support.results import example
 
-from diaghoi import simulate
+from diaghoi import diagnose, read_annotations, read_predictions, simulate
 from diaghoi.formats import write
 
 Save = Callable[..., Path]
@@ -69,6 +69,21 @@ def test_predictions_are_diagnosed_as_by_report(run, detectors: Path) -> None:
         assert mine["negatives_actions"]["actions.map"] == result["actions"]["map"]
         for oracle, outcome in result["oracles"].items():
             assert mine["delta_map_rare"][oracle] == outcome["delta_map"]["rare"]
+
+
+def test_saved_diagnoses_are_compared_as_their_predictions(run, detectors, alone) -> None:
+    truth = read_annotations(detectors / "gt.npz")
+    diagnosis = diagnose(truth, read_predictions(detectors / "one.npz"), label="one")
+    diagnosis.save("saved.npz")
+    words = ("--annotations", detectors / "gt.npz", "--json", "-")
+    one, two = (detectors / f"{name}.npz" for name in ("one", "two"))
+    fresh, saved = (
+        json.loads(run("compare", file, two, *words).out) for file in (one, "saved.npz")
+    )
+    assert saved["tables"] == fresh["tables"]
+    done = run("report", "saved.npz", "--annotations", detectors / "gt.npz")
+    assert done.code == 2
+    assert "saved.npz: is a saved diagnosis; give the predictions themselves, or look" in done.err
 
 
 def test_predictions_and_results_mix(run, detectors: Path, alone: Path) -> None:

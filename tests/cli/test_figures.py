@@ -28,7 +28,9 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, detector in (("one", simulate.ONE_STAGE), ("two", simulate.TWO_STAGE)):
         found = simulate.detect(truth, detector, np.random.default_rng(1))
         write(folder / f"{name}.npz", found)
-    write_json(folder / "two.json", diagnose(truth, found).to_dict() | {"notes": []})
+    diagnosis = diagnose(truth, found)
+    write_json(folder / "two.json", diagnosis.to_dict() | {"notes": []})
+    diagnosis.save(folder / "two_saved.npz")
     return folder
 
 
@@ -82,6 +84,16 @@ def test_saved_results_serve_the_figures_that_they_can(run, study, alone) -> Non
     assert done.code == 0
     assert len(done.out.splitlines()) == 2
     assert "Note: error_shares: without m1: a saved result is not enough for it; " in done.err
+
+
+def test_saved_diagnoses_are_drawn_without_annotations(run, study, alone) -> None:
+    saved = study("two_saved.npz", annotations=False)
+    words = ("--out", "x", "--only", f"{QUICK},pair_recall,oracle_curve", "--class", "ride bicycle")
+    done = run("figures", saved, *words, "--format", "svg")
+    assert (done.code, done.err) == (0, "")
+    assert len(list((alone / "x").iterdir())) == 4
+    assert "ride bicycle" in (alone / "x" / "oracle_curve.svg").read_text()
+    assert "m0 on hico-det" in (alone / "x" / "delta_map.svg").read_text()
 
 
 def test_figures_that_do_not_apply_are_noted(run, study, alone) -> None:

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from support import v_coco
 
 import diaghoi
-from diaghoi import Accumulator, Diagnosis, InputError, Scenes, simulate
+from diaghoi import Accumulator, Diagnosis, InputError, Scenes, plots, simulate
 from diaghoi.formats import write_dense_arrays, write_triplet_lists
 from diaghoi.formats.hico_det.image_labels import ImageLabels
 
@@ -399,3 +399,70 @@ def test_bad_choices() -> None:
         Accumulator("x")
     with pytest.raises(InputError, match="unknown data set 'x'"):
         Accumulator(dataset="x")
+
+
+class Run:
+    """A run of Weights & Biases, as far as it is used."""
+
+    def __init__(self) -> None:
+        self.logged: list[tuple[dict[str, float], int | None]] = []
+
+    def log(self, data: dict[str, Any], step: int | None = None) -> None:
+        self.logged.append((data, step))
+
+
+@pytest.fixture
+def filled(batches) -> Accumulator:
+    """Give an accumulator with all batches."""
+    accumulator = Accumulator(label="model")
+    for batch in batches:
+        accumulator.update(*batch)
+    return accumulator
+
+
+def main_numbers(diagnosis: Diagnosis) -> dict[str, float]:
+    oracles = diagnosis.oracles.items()
+    found = {f"delta_map/{name}": each["delta_map"]["full"] for name, each in oracles}
+    found |= {f"map/{split}": value for split, value in diagnosis.mean_ap.items()}
+    for setting, means in diagnosis.official.items():
+        found |= {f"official/{setting}/{k}": v for k, v in means.items() if k != "source"}
+    found |= {"pairs/recall": diagnosis.pairs["recall"], "actions/map": diagnosis.actions["map"]}
+    return {f"diaghoi/{name}": value for name, value in found.items() if value is not None}
+
+
+def test_the_main_numbers_are_logged_to_weights_and_biases(filled: Accumulator) -> None:
+    run = Run()
+    diagnosis = filled.log_to(run, step=3)
+    assert run.logged == [(main_numbers(diagnosis), 3)]
+    assert diagnosis.to_dict() == filled.compute().to_dict()
+    assert {"diaghoi/official/default/full", "diaghoi/map/non_rare"} <= run.logged[0][0].keys()
+
+
+def test_the_main_numbers_are_logged_to_tensorboard(filled: Accumulator, tmp_path: Path) -> None:
+    tensorboard = pytest.importorskip("tensorboardX")
+    from tensorboardX.proto.event_pb2 import Event
+
+    with tensorboard.SummaryWriter(str(tmp_path)) as writer:
+        diagnosis = filled.log_to(writer, step=7)
+    (file,) = tmp_path.iterdir()
+    data, logged = file.read_bytes(), {}
+    while data:  # TFRecords: length, checksum, event, checksum
+        length = int.from_bytes(data[:8], "little")
+        event = Event.FromString(data[12 : 12 + length])
+        logged |= {each.tag: (each.simple_value, event.step) for each in event.summary.value}
+        data = data[16 + length :]
+    wanted = main_numbers(diagnosis)
+    assert logged == {name: (pytest.approx(value, rel=1e-6), 7) for name, value in wanted.items()}
+
+
+def test_other_writers_are_refused(filled: Accumulator) -> None:
+    with pytest.raises(InputError, match="writer: a dict has neither add_scalar nor log; give a"):
+        filled.log_to({})
+
+
+def test_what_was_accumulated_is_saved_with_all_its_batches(filled, tmp_path: Path) -> None:
+    diagnosis = filled.compute()
+    diagnosis.save(tmp_path / "d.npz")
+    assert Diagnosis.load(tmp_path / "d.npz").to_dict() == diagnosis.to_dict()
+    assert plots.annotation_causes(diagnosis) is not None
+    assert plots.pair_recall(diagnosis) is not None
