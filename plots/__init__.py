@@ -10,23 +10,20 @@ and :func:`figure_of` draws one of them.
 from diaghoi.plots.captions import caption
 from diaghoi.plots.collection import Collection, collect
 from diaghoi.plots.figure import FigureKind, ModelData, NotApplicable, Source, figure_of
-from diaghoi.plots.figures.delta_bars import delta_map_table
+from diaghoi.plots.figures.action_ap import action_ap
+from diaghoi.plots.figures.calibration import calibration
+from diaghoi.plots.figures.causes import annotation_causes
+from diaghoi.plots.figures.class_ap import class_ap
+from diaghoi.plots.figures.confusions import confusions
+from diaghoi.plots.figures.delta_bars import delta_map, delta_map_table
+from diaghoi.plots.figures.error_profile import error_profile
+from diaghoi.plots.figures.error_shares import error_shares
+from diaghoi.plots.figures.negatives_curve import negatives_curve
+from diaghoi.plots.figures.oracle_curve import oracle_curve
+from diaghoi.plots.figures.pair_recall import pair_recall
 from diaghoi.plots.figures.picture import card, picture
-from diaghoi.plots.registry import (
-    FIGURES,
-    action_ap,
-    annotation_causes,
-    calibration,
-    class_ap,
-    confusions,
-    delta_map,
-    error_profile,
-    error_shares,
-    negatives_curve,
-    oracle_curve,
-    pair_recall,
-    waterfall,
-)
+from diaghoi.plots.figures.waterfall import waterfall
+from diaghoi.plots.registry import FIGURES
 from diaghoi.plots.style import COLOURS, DOUBLE_COLUMN, SINGLE_COLUMN, paper, save
 
 __all__ = [

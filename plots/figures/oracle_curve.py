@@ -22,7 +22,6 @@ from diaghoi.plots.figure import (
     NotApplicable,
     Source,
     diagnosis_of,
-    is_model,
     shown_names,
     source_of,
 )
@@ -169,7 +168,7 @@ def oracle_curve(
     matplotlib.axes.Axes
         Nothing is shown or saved; see :func:`diaghoi.plots.save`.
     """
-    table = _class_of(diagnosis, hoi) if is_model(diagnosis) else diagnosis
+    table = diagnosis if isinstance(diagnosis, ClassCurves) else _class_of(diagnosis, hoi)
     with paper():
         ax, target = one_panel(ax, HEIGHT)
         _lines(ax, table)
@@ -179,7 +178,7 @@ def oracle_curve(
     return ax
 
 
-def _class_of(model: Any, hoi: str | int | None) -> ClassCurves:
+def _class_of(model: Model, hoi: str | int | None) -> ClassCurves:
     """Compute the curves of one class, by default of the most costly one."""
     source = source_of(model)
     words = diagnosis_of(source).vocabulary
