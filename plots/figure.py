@@ -258,5 +258,7 @@ def diagnosis_of(source: Source) -> Diagnosis:
         For a saved result.
     """
     if source.diagnosis is None:
-        raise NotApplicable("a saved result is not enough for it; give the predictions")
+        raise NotApplicable(
+            "a saved result is not enough for it; give the predictions or a saved diagnosis"
+        )
     return source.diagnosis

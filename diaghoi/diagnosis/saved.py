@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import json
 import os
-import zipfile
 from collections.abc import Mapping
 from dataclasses import asdict, fields, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -30,6 +30,7 @@ from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.exceptions import InputError
 from diaghoi.formats.base import Options
 from diaghoi.formats.columnar import arrays_of, stored_scenes
+from diaghoi.formats.containers.archive import entries
 from diaghoi.formats.containers.atomic import replacing
 from diaghoi.formats.containers.content import Content
 from diaghoi.formats.containers.content import load as load_content
@@ -119,9 +120,8 @@ def load(path: str | os.PathLike[str], dataset: str | Vocabulary | None = None) 
 def is_saved(path: str | os.PathLike[str]) -> bool:
     """Whether a file is a saved diagnosis, as far as its table of contents shows."""
     try:
-        with zipfile.ZipFile(path) as archive:
-            return f"{KEY}.npy" in archive.namelist()
-    except (OSError, zipfile.BadZipFile):
+        return any(entry.filename == f"{KEY}.npy" for entry in entries(Path(path)))
+    except InputError:  # not even an archive
         return False
 
 
