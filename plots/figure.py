@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from os import PathLike
 from typing import Any, Literal
 
 from matplotlib.figure import Figure
@@ -114,9 +115,19 @@ class FigureKind:
 
 
 def source_of(model: Model, hoi: int | None = None) -> Source:
-    """Return what is known about a detector."""
+    """Return what is known about a detector.
+
+    Raises
+    ------
+    InputError
+        For anything that is neither a diagnosis nor a result.
+    """
     if isinstance(model, Diagnosis):
         return Source(result=model.to_dict(), diagnosis=model, hoi=hoi)
+    if not isinstance(model, Mapping):
+        raise InputError(
+            f"a detector to draw is a {type(model).__name__}; give its diagnosis or its result"
+        )
     return Source(result=model, hoi=hoi)
 
 
@@ -141,12 +152,15 @@ def data_of(kind: FigureKind, given: Any) -> Any:
     NotApplicable
         If the figure cannot show this detector.
     """
-    return kind.data(source_of(given)) if is_model(given) else given
+    several = isinstance(given, Sequence) and any(is_model(each) for each in given)
+    wanted = is_model(given) or several or isinstance(given, str | PathLike)
+    return kind.data(source_of(given)) if wanted else given
 
 
 def sources_of(given: Models) -> list[Source]:
     """Return what is known about one or more detectors."""
-    models = [given] if isinstance(given, Diagnosis | Mapping) else given
+    several = isinstance(given, Sequence) and not isinstance(given, str)
+    models = given if several else [given]
     return [source_of(model) for model in models]
 
 

@@ -86,6 +86,15 @@ def test_results_are_drawn_or_say_what_is_missing(diagnoses: list[Diagnosis], na
         draw(result)
 
 
+@pytest.mark.parametrize("name", DRAWING)
+def test_what_is_no_detector_is_refused(diagnoses: list[Diagnosis], name: str) -> None:
+    with pytest.raises(InputError, match="a detector to draw is a str; give its diagnosis or its"):
+        getattr(plots, name)("one.json")
+    if name in ("waterfall", "error_shares", "error_profile", "class_ap", "oracle_curve"):
+        with pytest.raises(InputError, match="a detector to draw is a list; give its diagnosis"):
+            getattr(plots, name)(diagnoses)
+
+
 def test_a_figure_can_be_chosen(diagnoses: list[Diagnosis]) -> None:
     one, two = diagnoses
     rows = [text.get_text() for text in one.plot("error_profile", by="object").get_yticklabels()]
