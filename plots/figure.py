@@ -157,11 +157,11 @@ def data_of(kind: FigureKind, given: Any) -> Any:
     return kind.data(source_of(given)) if wanted else given
 
 
-def sources_of(given: Models) -> list[Source]:
+def sources_of(given: Any) -> list[Source]:
     """Return what is known about one or more detectors."""
-    several = isinstance(given, Sequence) and not isinstance(given, str)
-    models = given if several else [given]
-    return [source_of(model) for model in models]
+    if isinstance(given, Sequence) and not isinstance(given, str):
+        return [source_of(model) for model in given]
+    return [source_of(given)]
 
 
 def models_for(kind: FigureKind, given: Models) -> list[ModelData]:
