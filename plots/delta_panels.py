@@ -55,10 +55,11 @@ class PanelRow(NamedTuple):
     results: Sequence[Mapping[str, Any]]
 
 
-def draw_rows(figure: Figure, rows: Sequence[PanelRow]) -> None:
+def draw_rows(figure: Figure, rows: Sequence[PanelRow], left_out: str = "") -> None:
     """Draw rows of two panels each, single errors and totals; each column shares one scale.
 
-    There is one legend if all rows show the same models, and otherwise one per row.
+    There is one legend if all rows show the same models, and otherwise one per row. A note below
+    says what is left out.
 
     Raises
     ------
@@ -94,7 +95,8 @@ def draw_rows(figure: Figure, rows: Sequence[PanelRow]) -> None:
     if rows[0].title and not own_keys:
         around += TITLE * len(rows)
     figure.set_figheight(sum(heights) + around + GAP * len(lines))
-    add_note(figure, intervals_note([result for row in rows for result in row.results]))
+    intervals = intervals_note([result for row in rows for result in row.results])
+    add_note(figure, f"{intervals} {left_out}".strip())
 
 
 def _key(ax: Axes, names: Sequence[str], title: str, figure: Figure) -> float:
@@ -147,15 +149,18 @@ def _draw_full(figure: Figure, models: Sequence[ModelData]) -> None:
 
 
 def _draw_splits(figure: Figure, models: Sequence[ModelData]) -> None:
-    each = [set(_splits_of(model.data)) for model in models]
-    shared = [
+    each = [_splits_of(model.data) for model in models]
+    known = [
         split
-        for split in _splits_of(models[0].data)
-        if split not in ("full", HARMONIC) and all(split in splits for splits in each)
+        for split in dict.fromkeys(split for splits in each for split in splits)
+        if split not in ("full", HARMONIC)
     ]
+    shared = [split for split in known if all(split in splits for splits in each)]
     if not shared:
         raise NotApplicable("the models share no groups of classes, such as rare ones")
-    draw_rows(figure, _rows_of(models, shared))
+    others = [split_title(split).lower() for split in known if split not in shared]
+    left_out = f"Not all models have {', '.join(others)}." if others else ""
+    draw_rows(figure, _rows_of(models, shared), left_out)
 
 
 def _splits_of(result: Mapping[str, Any]) -> list[str]:
@@ -167,16 +172,17 @@ def _splits_of(result: Mapping[str, Any]) -> list[str]:
 
 
 def _draw_backbones(figure: Figure, models: Sequence[ModelData]) -> None:
-    rows = [
-        PanelRow(title, "full", names, _results(members))
-        for title, names, members in backbone_groups(models)
-    ]
+    groups = backbone_groups(models)
+    rows = [PanelRow(title, "full", names, _results(members)) for title, names, members in groups]
     if not rows:
         raise NotApplicable(
             "it shows models of one name or one stage with different backbones, and the study has "
             "none: give backbone, and label or stage"
         )
-    draw_rows(figure, rows)
+    shown = {model.label for _, _, members in groups for model in members}
+    others = [model.label for model in models if model.label not in shown]
+    left_out = f"Without another backbone to compare: {', '.join(others)}." if others else ""
+    draw_rows(figure, rows, left_out)
 
 
 def backbone_groups(

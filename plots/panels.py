@@ -87,18 +87,28 @@ def add_note(target: Axes | Figure, text: str) -> None:
     Parameters
     ----------
     target : Axes or Figure
-        A new figure, which grows by the lines of the note, or given axes, whose x-axis it joins.
+        A new figure, which grows by the lines of the note, or given axes: below the label of their
+        x-axis.
     text : str
         The note; empty for none.
     """
     if not text:
         return
-    if isinstance(target, Axes):
-        size = float(target.xaxis.label.get_fontsize())
-        label = [target.get_xlabel()] if target.get_xlabel() else []
-        target.set_xlabel("\n".join([*label, *wrapped(text, inches_of(target), size)]))
-        return
     lines = wrapped(text, inches_of(target), NOTE_SIZE)
+    style: dict[str, Any] = {"fontsize": NOTE_SIZE, "color": "0.25", "parse_math": False}
+    if isinstance(target, Axes):
+        target.annotate(
+            "\n".join(lines),
+            (0.5, 0),
+            xycoords=target.xaxis.label,
+            xytext=(0, -2),
+            textcoords="offset points",
+            ha="center",
+            va="top",
+            annotation_clip=False,
+            **style,
+        )
+        return
     room = NOTE_LINE * len(lines) + 0.04
     target.set_figheight(target.get_figheight() + room)
     reserve_below(target, FOOT + room)
@@ -107,9 +117,7 @@ def add_note(target: Axes | Figure, text: str) -> None:
         (FOOT + 0.02) / target.get_figheight(),
         "\n".join(lines),
         va="bottom",
-        fontsize=NOTE_SIZE,
-        color="0.25",
-        parse_math=False,
+        **style,
     )
 
 
