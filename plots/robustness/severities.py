@@ -136,7 +136,7 @@ def _lines(ax: Axes, tables: Sequence[Sequence[SeverityScore]]) -> None:
             )
     for block in range(1, len(names)):
         ax.axvline(block * room - 0.5, color="0.7", linewidth=0.6)
-    ax.set_xticks(np.arange(room * len(names)), severities * len(names))
+    ax.set_xticks(np.arange(room * len(names)), [str(s) for s in severities] * len(names))
     centres = np.arange(len(names)) * room + (room - 1) / 2
     ax.set_xticks(centres, _names(names, inches_of(ax) / len(names)), minor=True)
     ax.tick_params(axis="x", which="minor", length=0, pad=BELOW, labelsize=NAME_SIZE)
