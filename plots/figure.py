@@ -245,12 +245,17 @@ def figure_of(kind: FigureKind, models: Sequence[ModelData | Model], width: floa
     return figure
 
 
-def _sign(figure: Figure, text: str) -> None:
-    """Write a text at the bottom of a figure."""
-    height = FOOT / figure.get_figheight()
+def reserve_below(figure: Figure, inches: float) -> None:
+    """Keep the axes of a figure out of its lowest inches, or of more if more are reserved."""
     engine = figure.get_layout_engine()
     if isinstance(engine, ConstrainedLayoutEngine):
+        height = max(inches / figure.get_figheight(), engine.get()["rect"][1])
         engine.set(rect=(0, height, 1, 1 - height))
+
+
+def _sign(figure: Figure, text: str) -> None:
+    """Write a text at the bottom of a figure."""
+    reserve_below(figure, FOOT)
     figure.text(
         0.995,
         0.02 / figure.get_figheight(),

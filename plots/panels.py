@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from math import ceil
 from typing import Any
 
@@ -10,13 +11,15 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from diaghoi.exceptions import InputError
-from diaghoi.plots.labels import fitted, text_width
+from diaghoi.plots.figure import FOOT, reserve_below
+from diaghoi.plots.labels import fitted, inches_of, text_width, wrapped
 from diaghoi.plots.style import SINGLE_COLUMN
 
 NARROWEST = 1.5  # inches: least width of a panel, with its share of the scale
 MOST_COLUMNS = 4
 TITLE_SIZE, SMALL_TITLE_SIZE = 7.0, 6.0  # points
 LABEL_SIZE = 8.0
+NOTE_SIZE, NOTE_LINE = 6.0, 0.1  # points; inches
 SCALE, GAP = 0.45, 0.12  # inches: left of the first panel, and between panels
 
 
@@ -56,9 +59,66 @@ def one_panel(ax: Axes | None, height: float) -> tuple[Axes, Axes | Figure]:
         What the legend goes above: a new figure, which can grow, or the given axes.
     """
     if ax is not None:
-        return ax, ax
+        return prepared(ax), ax
     figure = Figure(figsize=(SINGLE_COLUMN, height), layout="constrained")
     return figure.add_subplot(), figure
+
+
+def prepared(ax: Axes) -> Axes:
+    """Prepare axes that the caller made, perhaps outside of the style of these figures.
+
+    Grids lie below bars, and a figure without a layout gets one that leaves room for names at the
+    sides and legends above.
+    """
+    ax.set_axisbelow(True)
+    figure = ax.get_figure(root=True)
+    if figure is not None and figure.get_layout_engine() is None:
+        # Matplotlib refuses where the figure already has a colour bar.
+        with suppress(RuntimeError):
+            figure.set_layout_engine("constrained")
+    return ax
+
+
+def add_note(target: Axes | Figure, text: str) -> None:
+    """Write what a reader must know to read a figure below it, in small type.
+
+    The last step of drawing: the figure must not change its height any more.
+
+    Parameters
+    ----------
+    target : Axes or Figure
+        A new figure, which grows by the lines of the note, or given axes: below the label of their
+        x-axis.
+    text : str
+        The note; empty for none.
+    """
+    if not text:
+        return
+    lines = wrapped(text, inches_of(target), NOTE_SIZE)
+    style: dict[str, Any] = {"fontsize": NOTE_SIZE, "color": "0.25", "parse_math": False}
+    if isinstance(target, Axes):
+        target.annotate(
+            "\n".join(lines),
+            (0.5, 0),
+            xycoords=target.xaxis.label,
+            xytext=(0, -2),
+            textcoords="offset points",
+            ha="center",
+            va="top",
+            annotation_clip=False,
+            **style,
+        )
+        return
+    room = NOTE_LINE * len(lines) + 0.04
+    target.set_figheight(target.get_figheight() + room)
+    reserve_below(target, FOOT + room)
+    target.text(
+        0.01,
+        (FOOT + 0.02) / target.get_figheight(),
+        "\n".join(lines),
+        va="bottom",
+        **style,
+    )
 
 
 def panel_grid(

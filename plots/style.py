@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
@@ -13,6 +13,7 @@ import matplotlib as mpl
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
+from diaghoi.data.arrays.types import FloatArray
 from diaghoi.exceptions import InputError, close_matches
 from diaghoi.formats.containers.atomic import replacing
 
@@ -39,6 +40,8 @@ COLOURS = {
 people with the common kinds of colour blindness can tell apart; neighbours differ in lightness),
 and dark grey for what is right."""
 OTHER_COLOUR = "#777777"
+Colour = Sequence[float] | FloatArray
+"""Red, green and blue in [0, 1]; an opacity after them is left out."""
 HATCHES = {"object_box": "....", "association": "////", "duplicate": "\\\\\\\\"}
 """White hatches of dark colours, to distinguish adjacent areas of errors in grey print."""
 # Five colours and four dashes: their combinations repeat only after twenty models.
@@ -93,6 +96,26 @@ def lighter(rgb: tuple[float, float, float], amount: float) -> tuple[float, floa
     """Mix a colour with white: 0 leaves it as it is, 1 gives white."""
     red, green, blue = (part + (1.0 - part) * amount for part in rgb)
     return red, green, blue
+
+
+def contrast(first: Colour, second: Colour) -> float:
+    """Return the contrast ratio of two colours, from 1 to 21 (WCAG 2.1); text needs 4.5."""
+    brighter, darker = sorted((_luminance(first), _luminance(second)), reverse=True)
+    return (brighter + 0.05) / (darker + 0.05)
+
+
+def ink_on(ground: Colour) -> tuple[float, float, float]:
+    """Return black or white, whichever has the greater contrast to a background: at least 4.58."""
+    black, white = (0.0, 0.0, 0.0), (1.0, 1.0, 1.0)
+    return max(black, white, key=lambda ink: contrast(ink, ground))
+
+
+def _luminance(rgb: Colour) -> float:
+    """Return the relative luminance of an sRGB colour as WCAG 2.1 defines it."""
+    red, green, blue = (
+        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in rgb[:3]
+    )
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
 def model_style(number: int) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from matplotlib.colors import to_rgb
 from diaghoi.cases.cases import Box
 from diaghoi.plots.frame import PictureFrame
 from diaghoi.plots.labels import fitted, text_width
+from diaghoi.plots.style import ink_on
 
 Colour = tuple[float, float, float]
 
@@ -121,13 +122,6 @@ class BoxTags:
 def _meet(first: Sequence[float], second: Sequence[float]) -> bool:
     across = first[0] < second[2] and second[0] < first[2]
     return across and first[1] < second[3] and second[1] < first[3]
-
-
-def ink_on(ground: Colour) -> Colour:
-    """Return near-black or white, whichever is easier to read on a background."""
-    # The weights are those of luma (ITU-R BT.601).
-    red, green, blue = ground
-    return DARK if 0.299 * red + 0.587 * green + 0.114 * blue > 0.55 else WHITE
 
 
 def in_a_line(text: str) -> str:

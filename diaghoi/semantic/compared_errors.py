@@ -14,15 +14,13 @@ from functools import cached_property
 import numpy as np
 
 from diaghoi.cases.similarities import NEAR, PLAUSIBLE
-from diaghoi.data.arrays.ragged import expand, first_of_run, runs
+from diaghoi.data.arrays.ragged import first_of_run
 from diaghoi.data.arrays.types import BoolArray, FloatArray, IntArray
 from diaghoi.data.scenes import Scenes
-from diaghoi.data.splits import counted_classes
 from diaghoi.diagnosis.diagnosis import Diagnosis
-from diaghoi.evaluation.candidates import closest_person
 from diaghoi.evaluation.errors import LABELS
-from diaghoi.evaluation.overlap import box_overlap
 from diaghoi.semantic.evaluation import SemanticEvaluation
+from diaghoi.semantic.places import at_both_boxes, of_the_person
 
 AT_BOTH_BOXES = "other classes that are annotated at both boxes"
 OF_THE_PERSON = "other actions of the annotated person"
@@ -99,8 +97,11 @@ def compare_errors(
     verb, object_ = _labels(found, triplet, evaluation.compares_objects)
 
     by_person = error == "action" and evaluation.protocol.pairing == "person"
-    annotated_there = _of_the_person if by_person else _at_both_boxes
-    owner, annotated = annotated_there(evaluation, triplet)
+    if by_person:
+        owner, annotated = of_the_person(truth, found, triplet, evaluation.protocol)
+    else:
+        theta, margin = evaluation.measure.theta, evaluation.protocol.margin
+        owner, annotated = at_both_boxes(evaluation.annotated, found, triplet, theta, margin)
     other_verb, other_object = _labels(truth, annotated, evaluation.compares_objects)
     differs = (other_verb != verb[owner]) | (other_object != object_[owner])
     owner, annotated, other_verb, other_object = (
@@ -130,28 +131,3 @@ def _labels(scenes: Scenes, triplet: IntArray, objects: bool) -> tuple[IntArray,
     """Verb and object of some triplets; objects -1 where they are not compared."""
     label = scenes.pair_label[scenes.triplet_pair[triplet]]
     return scenes.triplet_verb[triplet], label if objects else np.full_like(label, -1)
-
-
-def _at_both_boxes(evaluation: SemanticEvaluation, triplet: IntArray) -> tuple[IntArray, IntArray]:
-    """List the annotated triplets whose boxes are both found, by position in ``triplet``."""
-    candidates = evaluation.candidates
-    truth, found = evaluation.annotated, evaluation.predicted
-    place = np.full(len(found.scenes.triplet_pair), -1, dtype=np.int64)
-    place[triplet] = np.arange(len(triplet))
-    owner = place[found.rows[candidates.prediction]]
-    annotated = truth.rows[np.repeat(np.arange(len(candidates.count)), candidates.count)]
-    return owner[owner >= 0], annotated[owner >= 0]
-
-
-def _of_the_person(evaluation: SemanticEvaluation, triplet: IntArray) -> tuple[IntArray, IntArray]:
-    """List the triplets of the annotated person that is found, by position in ``triplet``."""
-    truth, found = evaluation.annotated.scenes, evaluation.predicted.scenes
-    person, _ = closest_person(truth, box_overlap(truth, found, evaluation.protocol))
-    counted = counted_classes(evaluation.protocol, truth.vocabulary)[truth.triplet_class]
-    actor = truth.pair_human[truth.triplet_pair]
-    by_actor = np.flatnonzero(counted)
-    by_actor = by_actor[np.argsort(actor[by_actor], kind="stable")]
-    owner, place = expand(
-        *runs(actor[by_actor], person[found.pair_human[found.triplet_pair[triplet]]])
-    )
-    return owner, by_actor[place]

@@ -1,16 +1,34 @@
-"""Verbs or objects that are confused, and what each confusion costs."""
+"""Verbs or objects that are confused, and what each confusion costs.
+
+A confusion is a word that is predicted where another one is annotated: at both boxes of the
+prediction or, where predictions are matched by the person (V-COCO), for the annotated person. Of
+several annotated words, the one that the prediction is assigned to counts, else the first in the
+annotations. Tables of similarity take no part, so that a confusion costs the same everywhere.
+
+The assigned triplet alone would not do: a prediction may be assigned to what its person does with
+another object.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
+from diaghoi.data.arrays.ragged import first_of_run
 from diaghoi.data.arrays.types import IntArray
+from diaghoi.data.joining import join
+from diaghoi.data.scenes import Scenes
+from diaghoi.diagnosis.diagnosis import Diagnosis
+from diaghoi.evaluation.errors import LABELS
 from diaghoi.semantic.partial_oracle import PartialOracle
+from diaghoi.semantic.places import at_both_boxes, of_the_person
+from diaghoi.semantic.triplets import EvaluatedTriplets, select_triplets
 
 CONSIDERED = 100
 """Confusions whose cost is computed: those with the highest sum of scores, which can cost most."""
+Error = Literal["action", "object_box"]
 
 
 @dataclass(frozen=True)
@@ -33,32 +51,99 @@ class Confusion:
     delta_map: float | None
 
 
-def costliest_confusions(
-    oracle: PartialOracle,
-    rows: IntArray,
-    predicted: IntArray,
-    annotated: IntArray,
+def verb_confusions(
+    diagnosis: Diagnosis, annotations: Scenes, predictions: Scenes
 ) -> list[Confusion]:
-    """Find the most costly confusions of two words.
+    """Find the most costly confusions of verbs.
 
     Parameters
     ----------
-    oracle : PartialOracle
-        The oracle of the error.
-    rows : (E,) int array
-        Rows of the ledger with the error.
-    predicted, annotated : (E,) int array
-        The predicted and the annotated word of each row; -1 for none. Rows with equal words or
-        without one do not count.
+    diagnosis : Diagnosis
+        The detector.
+    annotations, predictions : Scenes
+        The scenes that were diagnosed.
 
     Returns
     -------
     list of Confusion
         The most costly first.
     """
+    truth, found, _ = join(annotations, predictions)
+    annotated, _ = select_triplets(truth, found, diagnosis.protocol)
+    return costliest_confusions(diagnosis, "action", annotated, found)
+
+
+def costliest_confusions(
+    diagnosis: Diagnosis,
+    error: Error,
+    annotated: EvaluatedTriplets,
+    found: Scenes,
+    diagnosed: IntArray | None = None,
+) -> list[Confusion]:
+    """Find the most costly confusions of two words.
+
+    Parameters
+    ----------
+    diagnosis : Diagnosis
+        The detector.
+    error : {"action", "object_box"}
+        Confusions of verbs among action errors, or of objects among object errors.
+    annotated : EvaluatedTriplets
+        The annotated triplets.
+    found : Scenes
+        The predictions, of the same images.
+    diagnosed : (T,) int array, optional
+        The triplets of ``found`` that were diagnosed; by default all.
+
+    Returns
+    -------
+    list of Confusion
+        The most costly first.
+    """
+    ledger = diagnosis.ledger
+    rows = np.flatnonzero(ledger.row_label == LABELS.index(error))
+    triplet = ledger.row_input[rows]
+    if diagnosed is not None:
+        triplet = diagnosed[triplet]
+    owner, there = _annotated_there(diagnosis, error, annotated, found, triplet)
+    predicted = _words(found, triplet, error)[owner]
+    meant = _words(annotated.scenes, there, error)
+    confused = (predicted != meant) & (predicted >= 0) & (meant >= 0)
+    owner, there, predicted, meant = (
+        column[confused] for column in (owner, there, predicted, meant)
+    )
+    assigned = np.append(ledger.annotation_input, -1)[ledger.row_annotation[rows]]
+    order = np.lexsort((there, there != assigned[owner], owner))
+    first = order[first_of_run(owner[order])]
+    oracle = PartialOracle(diagnosis=diagnosis, error=error)
+    return _costs(oracle, rows[owner[first]], predicted[first], meant[first])
+
+
+def _annotated_there(
+    diagnosis: Diagnosis,
+    error: Error,
+    annotated: EvaluatedTriplets,
+    found: Scenes,
+    triplet: IntArray,
+) -> tuple[IntArray, IntArray]:
+    protocol = diagnosis.protocol
+    if error == "action" and protocol.pairing == "person":
+        return of_the_person(annotated.scenes, found, triplet, protocol)
+    return at_both_boxes(annotated, found, triplet, protocol.iou, protocol.margin)
+
+
+def _words(scenes: Scenes, triplet: IntArray, error: Error) -> IntArray:
+    """(N,) verb of each triplet, or its object for object errors."""
+    if error == "action":
+        return scenes.triplet_verb[triplet].astype(np.int64)
+    return scenes.pair_label[scenes.triplet_pair[triplet]].astype(np.int64)
+
+
+def _costs(
+    oracle: PartialOracle, rows: IntArray, predicted: IntArray, annotated: IntArray
+) -> list[Confusion]:
+    """Compute what the confusions cost, each row of the ledger having one."""
     ledger = oracle.diagnosis.ledger
-    confused = (predicted != annotated) & (annotated >= 0) & (predicted >= 0)
-    rows, predicted, annotated = rows[confused], predicted[confused], annotated[confused]
     if not len(rows):
         return []
     size = np.int64(max(predicted.max(), annotated.max()) + 1)

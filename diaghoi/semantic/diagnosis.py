@@ -18,9 +18,10 @@ from diaghoi.data.arrays.types import BoolArray
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.exceptions import InputError
 from diaghoi.semantic.compared_errors import ComparedErrors, compare_errors
-from diaghoi.semantic.confusions import Confusion, costliest_confusions
+from diaghoi.semantic.confusions import Error, costliest_confusions
 from diaghoi.semantic.evaluation import SemanticEvaluation
 from diaghoi.semantic.partial_oracle import PartialOracle
+from diaghoi.semantic.tables.similarity import Similarity
 from diaghoi.semantic.triplets import class_names
 from diaghoi.statistics.attribution import shapley
 
@@ -119,32 +120,30 @@ class SemanticDiagnosis:
 
     def verb_confusions(self) -> list[dict[str, Any]]:
         """Confusions of verbs, the most costly first."""
-        found = self.errors["action"]
-        oracle = PartialOracle(diagnosis=self.diagnosis, error="action")
-        return self._named(
-            costliest_confusions(oracle, found.rows, found.verb, found.annotated_verb),
-            self._verbs,
-            self.evaluation.verbs.similarity,
-        )
+        return self._confusions("action", self._verbs, self.evaluation.verbs.similarity)
 
     def object_confusions(self) -> list[dict[str, Any]]:
         """Confusions of objects, the most costly first."""
         if "object_box" not in self.errors:
             return []
-        found = self.errors["object_box"]
-        oracle = PartialOracle(diagnosis=self.diagnosis, error="object_box")
-        return self._named(
-            costliest_confusions(oracle, found.rows, found.object, found.annotated_object),
-            self.diagnosis.vocabulary.objects,
-            self.evaluation.objects.similarity,
-        )
+        objects = self.diagnosis.vocabulary.objects
+        return self._confusions("object_box", objects, self.evaluation.objects.similarity)
 
     @property
     def _verbs(self) -> tuple[str, ...]:
         return self.diagnosis.vocabulary.verbs
 
-    @staticmethod
-    def _named(found: list[Confusion], names: tuple[str, ...], table: Any) -> list[dict[str, Any]]:
+    def _confusions(
+        self, error: Error, names: tuple[str, ...], table: Similarity
+    ) -> list[dict[str, Any]]:
+        evaluation = self.evaluation
+        found = costliest_confusions(
+            self.diagnosis,
+            error,
+            evaluation.annotated,
+            evaluation.predicted.scenes,
+            evaluation.diagnosed_rows,
+        )
         predicted = np.array([each.predicted for each in found], dtype=np.int64)
         annotated = np.array([each.annotated for each in found], dtype=np.int64)
         return [

@@ -17,10 +17,10 @@ import numpy as np
 from diaghoi.data.arrays.ragged import expand, first_of_run, runs
 from diaghoi.data.arrays.threads import threads
 from diaghoi.data.arrays.types import BoolArray, FloatArray, IntArray
-from diaghoi.data.iou import box_iou
 from diaghoi.data.protocol import Protocol
 from diaghoi.evaluation.assignment import choose_in_turn
 from diaghoi.semantic.measure import Measure
+from diaghoi.semantic.places import overlapping
 from diaghoi.semantic.tables.similarity import Similarity
 from diaghoi.semantic.triplets import EvaluatedTriplets
 
@@ -189,9 +189,15 @@ def _block(
     """Candidates and nearest triplets of some images; indices are those among all images."""
     mine = slice(*np.searchsorted(annotated.image, images).tolist())
     theirs = slice(*np.searchsorted(predicted.image, images).tolist())
-    triplet, candidate = _overlapping(
-        annotated, predicted, mine, theirs, tables.measure.theta, protocol
+    triplet, candidate = overlapping(
+        annotated.scenes,
+        annotated.pair[mine],
+        predicted.scenes,
+        predicted.pair[theirs],
+        tables.measure.theta,
+        protocol.margin,
     )
+    triplet, candidate = triplet + mine.start, candidate + theirs.start
     sigma = tables.sigma(
         annotated.verb[triplet],
         annotated.object[triplet],
@@ -205,34 +211,6 @@ def _block(
     count = np.bincount(triplet - mine.start, minlength=mine.stop - mine.start)
     nearest, closeness = _nearest(annotated, predicted, mine, theirs, tables)
     return count, candidate[order], sigma[order], nearest, closeness
-
-
-def _overlapping(
-    annotated: EvaluatedTriplets,
-    predicted: EvaluatedTriplets,
-    mine: slice,
-    theirs: slice,
-    theta: float,
-    protocol: Protocol,
-) -> tuple[IntArray, IntArray]:
-    """List annotated and predicted triplets of an image whose boxes both reach the IoU theta."""
-    # Boxes are compared once per pair of pairs: many triplets share a pair.
-    truth_pairs, truth_row = np.unique(annotated.pair[mine], return_inverse=True)
-    found_pairs, found_row = np.unique(predicted.pair[theirs], return_inverse=True)
-    truth, found = annotated.scenes, predicted.scenes
-    start, count = runs(truth.pair_image[truth_pairs], found.pair_image[found_pairs])
-    owner, position = expand(start, count)
-    for role in ("pair_human", "pair_object"):
-        one = found.box_xyxy[getattr(found, role)[found_pairs[owner]]]
-        other = truth.box_xyxy[getattr(truth, role)[truth_pairs[position]]]
-        reached = box_iou(one, other, protocol.margin) >= theta
-        owner, position = owner[reached], position[reached]
-    # From pairs to the triplets of both pairs.
-    by_found = np.argsort(found_row, kind="stable")
-    by_truth = np.argsort(truth_row, kind="stable")
-    hit, candidate = expand(*runs(found_row[by_found], owner))
-    again, triplet = expand(*runs(truth_row[by_truth], position[hit]))
-    return by_truth[triplet] + mine.start, by_found[candidate[again]] + theirs.start
 
 
 def _nearest(

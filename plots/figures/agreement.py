@@ -13,7 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from diaghoi.plots.panels import one_panel
-from diaghoi.plots.style import DOUBLE_COLUMN, model_style, paper
+from diaghoi.plots.style import DOUBLE_COLUMN, ink_on, model_style, paper
 
 HEIGHT = 2.0  # inches
 WIDTH = 0.8  # of all bars of one score; neighbouring scores are 1 apart
@@ -80,11 +80,11 @@ def kappa_matrix(result: Result, *, ax: Axes | None = None) -> Axes:
         values[a, b] = values[b, a] = np.nan if pair["value"] is None else pair["value"]
     with paper():
         ax, _ = one_panel(ax, HEIGHT)
-        ax.imshow(values, cmap="Blues", vmin=0, vmax=1)
+        cells = ax.imshow(values, cmap="Blues", vmin=0, vmax=1)
         for (row, column), value in np.ndenumerate(values):
             text = "–" if np.isnan(value) else f"{value:.2f}"
-            colour = "white" if value > 0.6 else "black"  # "Blues" is dark above 0.6
-            ax.text(column, row, text, ha="center", va="center", color=colour, fontsize=6)
+            ink = "black" if np.isnan(value) else ink_on(cells.to_rgba(value))
+            ax.text(column, row, text, ha="center", va="center", color=ink, fontsize=6)
         ax.set_xticks(range(len(names)), names)
         ax.set_yticks(range(len(names)), names)
         ax.set_title("Quadratic weighted kappa")

@@ -24,7 +24,7 @@ from diaghoi.plots.figure import (
     tables_of,
 )
 from diaghoi.plots.legend import MARK, legend_above, model_lines
-from diaghoi.plots.panels import check_models
+from diaghoi.plots.panels import add_note, check_models, prepared
 from diaghoi.plots.style import SINGLE_COLUMN, model_style, paper
 from diaghoi.statistics.calibration import measure_calibration
 
@@ -34,6 +34,9 @@ LABELS = ("Triplet score (%)", "True positives (%)", "Predictions")
 # Bins of fewer predictions get hollow marks: at 100 predictions the standard error of a precision
 # of one half is 5 percent points.
 FEW = 100
+# A share of fewer predictions says nothing: one prediction is 0 or 100 %.
+LEAST = 10
+LEFT_OUT = f"Bins of fewer than {LEAST} predictions are not drawn"
 THOUSANDS = EngFormatter(sep="")  # 10, 1k, 100k
 CALIBRATED: dict[str, Any] = {"color": "0.5", "linewidth": 0.7, "linestyle": (0, (1, 1.5))}
 
@@ -103,6 +106,7 @@ def calibration_table(result: Mapping[str, Any]) -> Reliability:
 def calibration(diagnoses: Models, ax: Axes | None = None, histogram: Axes | None = None) -> Axes:
     """Draw the share of true positives against the score, one line per model.
 
+    Bins of fewer than ten predictions are left out, and those of fewer than a hundred are hollow.
     A calibrated detector follows the dotted diagonal; below it the detector is overconfident. The
     legend gives the expected calibration error in percent points.
 
@@ -129,14 +133,31 @@ def calibration(diagnoses: Models, ax: Axes | None = None, histogram: Axes | Non
     """
     models = tables_for(CALIBRATION, diagnoses)
     check_models(models)
+    tables = list(models.values())
     with paper():
-        target: Axes | Figure | None = ax
         if ax is None:
-            target = Figure(figsize=(SINGLE_COLUMN, HEIGHT), layout="constrained")
-            ax, histogram = _panels(target)
-        _diagram(ax, histogram, list(models.values()))
-        legend_above(target or ax, _handles(models), mark=MARK)
+            figure = Figure(figsize=(SINGLE_COLUMN, HEIGHT), layout="constrained")
+            ax, histogram = _panels(figure)
+            _figure(figure, ax, histogram, models)
+            return ax
+        _diagram(prepared(ax), histogram and prepared(histogram), tables)
+        legend_above(ax, _handles(models), mark=MARK)
+        add_note(histogram or ax, _note(tables))
     return ax
+
+
+def _figure(
+    figure: Figure, ax: Axes, histogram: Axes | None, models: Mapping[str, Reliability]
+) -> None:
+    tables = list(models.values())
+    _diagram(ax, histogram, tables)
+    legend_above(figure, _handles(models), mark=MARK)
+    add_note(figure, _note(tables))
+
+
+def _note(tables: Sequence[Reliability]) -> str:
+    counts = np.concatenate([table.counts for table in tables])
+    return f"{LEFT_OUT}." if ((counts > 0) & (counts < LEAST)).any() else ""
 
 
 def _panels(figure: Figure) -> tuple[Axes, Axes]:
@@ -154,13 +175,14 @@ def _diagram(ax: Axes, histogram: Axes | None, tables: Sequence[Reliability]) ->
 
 
 def _lines(ax: Axes, tables: Sequence[Reliability]) -> None:
+    drawn = [table.counts >= LEAST for table in tables]
     highest = 100 * max(
-        float(np.nanmax([table.edges[1:][table.counts > 0].max(), np.nanmax(table.precisions)]))
-        for table in tables
+        max(table.edges[1:][table.counts > 0].max(), table.precisions[shown].max(initial=0))
+        for table, shown in zip(tables, drawn, strict=True)
     )
     ax.plot([0, highest], [0, highest], **CALIBRATED)
-    for number, table in enumerate(tables):
-        filled, style = table.counts > 0, model_style(number)
+    for number, (table, filled) in enumerate(zip(tables, drawn, strict=True)):
+        style = model_style(number)
         score, precision = 100 * table.scores[filled], 100 * table.precisions[filled]
         ax.plot(score, precision, **(style | {"marker": ""}), clip_on=False, zorder=3)
         few = table.counts[filled] < FEW
@@ -203,7 +225,7 @@ def _steps(ax: Axes, tables: Sequence[Reliability]) -> None:
 def _handles(models: Mapping[str, Reliability]) -> list[Line2D]:
     lines = model_lines([f"{label}: ECE {100 * t.ece:.1f}" for label, t in models.items()])
     lines.append(Line2D([], [], label="calibrated", **CALIBRATED))
-    if any(((table.counts > 0) & (table.counts < FEW)).any() for table in models.values()):
+    if any(((table.counts >= LEAST) & (table.counts < FEW)).any() for table in models.values()):
         few = Line2D([], [], color="0.3", marker="o", markersize=3.0, markerfacecolor="white")
         few.set(linestyle="", label=f"bin of fewer than {FEW}")
         lines.append(few)
@@ -217,9 +239,7 @@ def _data(source: Source) -> Reliability:
 
 
 def _draw(figure: Figure, models: Sequence[ModelData]) -> None:
-    tables = tables_of(models)
-    _diagram(*_panels(figure), list(tables.values()))
-    legend_above(figure, _handles(tables), mark=MARK)
+    _figure(figure, *_panels(figure), tables_of(models))
 
 
 CALIBRATION = FigureKind(

@@ -29,7 +29,7 @@ from diaghoi.plots.style import lighter, paper
 # Inches:
 BAR, BETWEEN = 0.105, 0.09  # height of a bar, and gap between causes
 THINNEST = 0.085  # bars from this height on have a number at their end, in 6 pt type
-FRAME = 0.55  # legend above and x-axis below the bars
+FRAME = 0.75  # legend above; x-axis and protocol below the bars
 MOST_BARS = 4.6  # height of all bars; those of many models become thinner
 NUMBER_SIZE, NAME_SIZE = 6.0, 7.0  # points
 NUMBERED = "bars of each cause from top to bottom"  # order of more than four models
@@ -170,7 +170,7 @@ def _bars(ax: Axes, tables: Sequence[Sequence[CauseShare]], of: str) -> None:
                 ax.annotate(
                     points(value),
                     (max(value, 0), place),
-                    xytext=(1.5, -0.3),
+                    xytext=(2.0, -0.3),
                     textcoords="offset points",
                     va="center_baseline",
                     fontsize=NUMBER_SIZE,

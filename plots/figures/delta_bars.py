@@ -1,4 +1,4 @@
-"""Cost of each error: bars of ΔmAP per oracle, for one or more detectors."""
+"""Cost of each error: ΔmAP per oracle, as bars for up to four detectors and as dots for more."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from typing import Any, NamedTuple
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.legend import Legend
 from matplotlib.ticker import MaxNLocator
 
 from diaghoi.exceptions import InputError, close_matches
 from diaghoi.oracles import ORACLES, TOTALS, error_title
-from diaghoi.plots.bar_legend import EDGE, bar_legend, hatch, paleness
+from diaghoi.plots.bar_legend import EDGE, HATCHES, bar_legend, hatch, paleness
 from diaghoi.plots.captions import protocol_of
 from diaghoi.plots.figure import Models, sources_of
 from diaghoi.plots.labels import (
@@ -23,7 +24,9 @@ from diaghoi.plots.labels import (
     split_title,
     text_width,
 )
-from diaghoi.plots.style import DOUBLE_COLUMN, colour, lighter, paper
+from diaghoi.plots.legend import legend_above, model_lines
+from diaghoi.plots.panels import add_note, prepared
+from diaghoi.plots.style import DOUBLE_COLUMN, colour, lighter, model_style, paper
 
 HEIGHT = 2.4  # inches: height of a new figure
 GROUP = 0.84  # width of the bars of one error, as a share of the distance between errors
@@ -33,7 +36,7 @@ INCHES_FOR_TURNED_NUMBERS = 0.105  # width of a bar from which a vertical 6 pt n
 
 
 class DeltaBar(NamedTuple):
-    """One bar of the figure.
+    """One bar or dot of the figure.
 
     Parameters
     ----------
@@ -43,11 +46,14 @@ class DeltaBar(NamedTuple):
         Name of the oracle.
     delta : float or None
         mAP with the error repaired minus mAP, in percent points; None if it is undefined.
+    interval : tuple of float or None
+        Bootstrap interval of it, in percent points; None where the result has none.
     """
 
     model: str
     oracle: str
     delta: float | None
+    interval: tuple[float, float] | None = None
 
 
 def delta_map_table(
@@ -61,8 +67,8 @@ def delta_map_table(
     ----------
     diagnoses : Diagnosis, mapping, or sequence of these
         One or more detectors: their diagnoses, or results as :meth:`diaghoi.Diagnosis.to_dict`
-        gives them, of which ``label`` and ``oracles`` are used. A model without a label is called
-        by its number.
+        gives them, of which ``label``, ``oracles`` and ``intervals`` are used. A model without a
+        label is called by its number.
     split : str
         Which mean over classes, of those that the results have: ``full``; ``rare`` and
         ``non_rare`` on HICO-DET, other ones on other data sets.
@@ -86,8 +92,8 @@ def delta_map_table(
     found = [_oracles_of(model, result) for model, result in zip(models, results, strict=True)]
     names = _order(found) if oracles is None else list(oracles)
     return [
-        DeltaBar(model, name, _delta(model, outcome, name, split))
-        for model, outcome in zip(models, found, strict=True)
+        DeltaBar(model, name, _delta(model, outcome, name, split), _interval(result, name, split))
+        for model, outcome, result in zip(models, found, results, strict=True)
         for name in names
     ]
 
@@ -98,11 +104,12 @@ def delta_map(
     split: str = "full",
     oracles: Sequence[str] | None = None,
 ) -> Axes:
-    """Draw the cost of each error: one group of bars per error, one bar per model.
+    """Draw the cost of each error: one group per error, in it one bar or dot per model.
 
-    Colour encodes the error; lightness, and a hatch for up to four models, the model. Bars of
-    negative differences point down; undefined ones are left out. Labels of the models and the
-    protocol are above the bars.
+    Up to four models are bars, whose colour encodes the error and whose lightness and hatch encode
+    the model; more are dots. Bars of negative differences point down; undefined ones are left out.
+    Lines show bootstrap intervals where the results have them. Labels of the models and the
+    protocol are above.
 
     Parameters
     ----------
@@ -127,25 +134,30 @@ def delta_map(
     names = list(dict.fromkeys(row.oracle for row in rows))
     with paper():
         if ax is None:
-            ax = Figure(figsize=(DOUBLE_COLUMN, HEIGHT), layout="constrained").add_subplot()
-        draw_bars(ax, rows)
+            figure = Figure(figsize=(DOUBLE_COLUMN, HEIGHT), layout="constrained")
+            target: Axes | Figure = figure
+            ax = figure.add_subplot()
+        else:
+            target = prepared(ax)
+        draw_costs(ax, rows)
         if names[-2:] == list(TOTALS) and len(names) > len(TOTALS):
             ax.axvline(len(names) - len(TOTALS) - 0.5, color="0.6", linewidth=0.6, linestyle=":")
         of_split = "" if split == "full" else f", {split_title(split).lower()}"
         ax.set_ylabel(f"ΔmAP (points{of_split})")
         _head(ax, models, results)
+        add_note(target, intervals_note(results))
     return ax
 
 
-def draw_bars(ax: Axes, rows: Sequence[DeltaBar], room: float | None = None) -> None:
-    """Draw the bars, the names of the errors below them and the line at zero; nothing else.
+def draw_costs(ax: Axes, rows: Sequence[DeltaBar], room: float | None = None) -> None:
+    """Draw bars or dots, the names of the errors below and the line at zero; nothing else.
 
     Parameters
     ----------
     ax : matplotlib.axes.Axes
         Where to draw.
     rows : sequence of DeltaBar
-        One bar each.
+        One bar or dot each.
     room : float, optional
         Width of each error in inches, to which numbers and names are fitted; by default that of the
         axes before layout.
@@ -153,12 +165,38 @@ def draw_bars(ax: Axes, rows: Sequence[DeltaBar], room: float | None = None) -> 
     models = list(dict.fromkeys(row.model for row in rows))
     names = list(dict.fromkeys(row.oracle for row in rows))
     room = inches_of(ax) / max(len(names), 1) if room is None else room
-    _bars(ax, rows, models, names, room)
+    draw = _bars if len(models) <= len(HATCHES) else _dots
+    draw(ax, rows, models, names, room)
     _label_errors(ax, names, room)
     ax.axhline(0, color="black", linewidth=0.6, zorder=3, clip_on=False)
     ax.spines["bottom"].set_visible(False)
     ax.yaxis.grid(True, color="0.88", linewidth=0.5)
     ax.yaxis.set_major_locator(MaxNLocator(nbins=5, steps=[1, 2, 5, 10]))
+
+
+def cost_legend(
+    target: Axes | Figure, models: Sequence[str], title: str = "", inches: float | None = None
+) -> Legend:
+    """Explain the bars or dots of :func:`draw_costs`; see :func:`bar_legend`."""
+    if len(models) <= len(HATCHES):
+        return bar_legend(target, models, title, inches)
+    marks = model_lines(models, linestyle="")
+    return legend_above(target, marks, title, mark=1.0, inches=inches)
+
+
+def intervals_note(results: Sequence[Mapping[str, Any]]) -> str:
+    """Say what the lines at bars and dots are; empty where no result has intervals."""
+    settings = [result["bootstrap"] for result in results if result.get("intervals")]
+    levels = sorted({float(each["confidence"]) for each in settings})
+    if not levels:
+        return ""
+    note = f"Lines: {' and '.join(f'{100 * level:g} %' for level in levels)} bootstrap intervals"
+    return f"{note}." if len(settings) == len(results) else f"{note}, where a result has them."
+
+
+def _interval(result: Mapping[str, Any], oracle: str, split: str) -> tuple[float, float] | None:
+    bounds = (result.get("intervals") or {}).get(f"oracles.{oracle}.delta_map.{split}")
+    return None if bounds is None else (100 * float(bounds[0]), 100 * float(bounds[1]))
 
 
 def _oracles_of(model: str, result: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -213,7 +251,9 @@ def _bars(
     turned = not flat and room * width >= INCHES_FOR_TURNED_NUMBERS
     for row, delta, number in drawn:
         model = models.index(row.model)
-        place = names.index(row.oracle) + (model - (len(models) - 1) / 2) * width
+        place = _place(row, models, names)
+        low, high = row.interval or (delta, delta)
+        _interval_line(ax, place, row)
         (bar,) = ax.bar(
             place,
             delta,
@@ -229,7 +269,7 @@ def _bars(
             above = number[0] != MINUS
             ax.annotate(
                 number,
-                (place, delta),
+                (place, max(delta, high) if above else min(delta, low)),
                 xytext=(0, 1.5 if above else -1.5),
                 textcoords="offset points",
                 ha="center",
@@ -238,6 +278,37 @@ def _bars(
                 rotation=0 if flat else 90,
             )
     ax.margins(x=0.01, y=0.18 if turned else 0.08)
+
+
+def _dots(
+    ax: Axes, rows: Sequence[DeltaBar], models: Sequence[str], names: Sequence[str], room: float
+) -> None:
+    size = min(4.0, 72 * room * GROUP / len(models))
+    for row in rows:
+        if row.delta is None:
+            continue
+        place, style = _place(row, models, names), model_style(models.index(row.model))
+        _interval_line(ax, place, row, style["color"])
+        (dot,) = ax.plot(place, row.delta, **(style | {"linestyle": ""}), markersize=size)
+        dot.set(gid=f"{row.oracle}/{row.model}", markeredgewidth=0, zorder=4)
+    for number in range(1, len(names)):
+        ax.axvline(number - 0.5, color="0.88", linewidth=0.5, zorder=0.5)
+    ax.margins(y=0.08)
+
+
+def _place(row: DeltaBar, models: Sequence[str], names: Sequence[str]) -> float:
+    """Return where the bar or dot is on the x-axis."""
+    beside = models.index(row.model) - (len(models) - 1) / 2
+    return names.index(row.oracle) + beside * GROUP / len(models)
+
+
+def _interval_line(ax: Axes, place: float, row: DeltaBar, colour: str = "0.15") -> None:
+    if row.interval is not None:
+        ends: dict[str, Any] = {"marker": "_", "markersize": 2.5, "markeredgewidth": 0.6}
+        (line,) = ax.plot(
+            [place] * 2, row.interval, color=colour, linewidth=0.6, zorder=3.5, **ends
+        )
+        line.set_gid(f"interval/{row.oracle}/{row.model}")
 
 
 def _label_errors(ax: Axes, names: Sequence[str], room: float) -> None:
@@ -261,9 +332,9 @@ def _head(ax: Axes, models: Sequence[str], results: Sequence[Mapping[str, Any]])
     protocols = [protocol_of(result, "name") for result in results]
     if len(set(protocols)) > 1:
         models = [f"{model} ({name})" for model, name in zip(models, protocols, strict=True)]
-        bar_legend(ax, models)
+        cost_legend(ax, models)
     elif len(models) > 1:
-        bar_legend(ax, models, f"Protocol {protocols[0]}" if protocols[0] else "")
+        cost_legend(ax, models, f"Protocol {protocols[0]}" if protocols[0] else "")
     else:
         size = 7.0
         title = f"Protocol {protocols[0]}" if protocols[0] else ""

@@ -1,4 +1,4 @@
-"""Cost of each error in a study of several models: bars of ΔmAP in panels, for a paper.
+"""Cost of each error in a study of several models: ΔmAP in panels, for a paper.
 
 Single errors and the two totals, false positives and false negatives, are in separate panels with
 separate scales, because the totals dwarf the errors that they are made of.
@@ -15,10 +15,16 @@ from matplotlib.figure import Figure
 
 from diaghoi.comparison.study import STAGES
 from diaghoi.oracles import ERRORS, ORACLES, TOTALS
-from diaghoi.plots.bar_legend import bar_legend
 from diaghoi.plots.figure import FigureKind, ModelData, NotApplicable, Source, shown_names
-from diaghoi.plots.figures.delta_bars import INCHES_FOR_FLAT_LABELS, delta_map_table, draw_bars
+from diaghoi.plots.figures.delta_bars import (
+    INCHES_FOR_FLAT_LABELS,
+    cost_legend,
+    delta_map_table,
+    draw_costs,
+    intervals_note,
+)
 from diaghoi.plots.labels import inches_of, model_names, split_title
+from diaghoi.plots.panels import add_note
 
 # Inches:
 ROOM_OF_SCALES = 1.0  # both y-axes with their labels, and the gap between the panels
@@ -49,10 +55,11 @@ class PanelRow(NamedTuple):
     results: Sequence[Mapping[str, Any]]
 
 
-def draw_rows(figure: Figure, rows: Sequence[PanelRow]) -> None:
+def draw_rows(figure: Figure, rows: Sequence[PanelRow], left_out: str = "") -> None:
     """Draw rows of two panels each, single errors and totals; each column shares one scale.
 
-    There is one legend if all rows show the same models, and otherwise one per row.
+    There is one legend if all rows show the same models, and otherwise one per row. A note below
+    says what is left out.
 
     Raises
     ------
@@ -79,7 +86,7 @@ def draw_rows(figure: Figure, rows: Sequence[PanelRow]) -> None:
         panels.append([figure.add_subplot(grid[line, n], sharey=above[n]) for n in range(2)])
         heights.append(PANEL)
         _row(panels[-1], row, room, titled=not own_keys)
-    if not any(ax.patches for both in panels for ax in both):
+    if not any(bar.get_gid() for both in panels for ax in both for bar in (*ax.patches, *ax.lines)):
         raise NotApplicable("the results hold no figures for it")
     for ax in (ax for both in panels[:-1] for ax in both):
         ax.tick_params(labelbottom=False)
@@ -88,12 +95,14 @@ def draw_rows(figure: Figure, rows: Sequence[PanelRow]) -> None:
     if rows[0].title and not own_keys:
         around += TITLE * len(rows)
     figure.set_figheight(sum(heights) + around + GAP * len(lines))
+    intervals = intervals_note([result for row in rows for result in row.results])
+    add_note(figure, f"{intervals} {left_out}".strip())
 
 
 def _key(ax: Axes, names: Sequence[str], title: str, figure: Figure) -> float:
     """Put the legend of bars into separate axes; return its height in inches."""
     ax.set_axis_off()
-    legend = bar_legend(ax, names, title, inches_of(figure) - SCALE)
+    legend = cost_legend(ax, names, title, inches_of(figure) - SCALE)
     legend.set_loc("upper left")
     # The row of the grid has exactly the height of the legend: constrained layout need not help.
     legend.set_in_layout(False)
@@ -103,7 +112,7 @@ def _key(ax: Axes, names: Sequence[str], title: str, figure: Figure) -> float:
 def _row(panels: Sequence[Axes], row: PanelRow, room: float, titled: bool) -> None:
     """Draw the two panels of a row, with ``room`` inches per error."""
     for ax, names in zip(panels, (ERRORS, TOTALS), strict=True):
-        draw_bars(ax, delta_map_table(row.results, row.split, names), room)
+        draw_costs(ax, delta_map_table(row.results, row.split, names), room)
     panels[0].set_ylabel("ΔmAP (points)")
     # Totals have a separate scale, on the right, because they are larger than single errors.
     panels[1].yaxis.set_label_position("right")
@@ -121,7 +130,7 @@ def _labels(row: PanelRow) -> list[str]:
 
 def _result(source: Source) -> dict[str, Any]:
     """Keep what the panels show of a result."""
-    return {"oracles": source.result.get("oracles")}
+    return {key: source.result.get(key) for key in ("oracles", "intervals", "bootstrap")}
 
 
 def _results(models: Sequence[ModelData]) -> list[dict[str, Any]]:
@@ -140,15 +149,18 @@ def _draw_full(figure: Figure, models: Sequence[ModelData]) -> None:
 
 
 def _draw_splits(figure: Figure, models: Sequence[ModelData]) -> None:
-    each = [set(_splits_of(model.data)) for model in models]
-    shared = [
+    each = [_splits_of(model.data) for model in models]
+    known = [
         split
-        for split in _splits_of(models[0].data)
-        if split not in ("full", HARMONIC) and all(split in splits for splits in each)
+        for split in dict.fromkeys(split for splits in each for split in splits)
+        if split not in ("full", HARMONIC)
     ]
+    shared = [split for split in known if all(split in splits for splits in each)]
     if not shared:
         raise NotApplicable("the models share no groups of classes, such as rare ones")
-    draw_rows(figure, _rows_of(models, shared))
+    others = [split_title(split).lower() for split in known if split not in shared]
+    left_out = f"Not all models have {', '.join(others)}." if others else ""
+    draw_rows(figure, _rows_of(models, shared), left_out)
 
 
 def _splits_of(result: Mapping[str, Any]) -> list[str]:
@@ -160,16 +172,17 @@ def _splits_of(result: Mapping[str, Any]) -> list[str]:
 
 
 def _draw_backbones(figure: Figure, models: Sequence[ModelData]) -> None:
-    rows = [
-        PanelRow(title, "full", names, _results(members))
-        for title, names, members in backbone_groups(models)
-    ]
+    groups = backbone_groups(models)
+    rows = [PanelRow(title, "full", names, _results(members)) for title, names, members in groups]
     if not rows:
         raise NotApplicable(
             "it shows models of one name or one stage with different backbones, and the study has "
             "none: give backbone, and label or stage"
         )
-    draw_rows(figure, rows)
+    shown = {model.label for _, _, members in groups for model in members}
+    others = [model.label for model in models if model.label not in shown]
+    left_out = f"Without another backbone to compare: {', '.join(others)}." if others else ""
+    draw_rows(figure, rows, left_out)
 
 
 def backbone_groups(

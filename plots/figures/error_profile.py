@@ -29,7 +29,7 @@ from diaghoi.plots.figure import (
 )
 from diaghoi.plots.labels import MINUS, fitted, text_width
 from diaghoi.plots.panels import one_panel, set_title
-from diaghoi.plots.style import colour, paper
+from diaghoi.plots.style import colour, ink_on, paper
 
 MOST = 25  # rows, by default
 ENOUGH = 12  # rows that a page needs before numbers are written into the cells
@@ -82,13 +82,18 @@ def error_profile_table(
     Raises
     ------
     NotApplicable
-        If the classes of the data set have no verb or object.
+        If the classes of the data set are actions with roles, as in V-COCO. They name no object,
+        and predictions give every person every action, so that the errors of all verbs are the
+        same but for the few that are right.
     """
     vocabulary, ledger = diagnosis.vocabulary, diagnosis.ledger
+    if (vocabulary.class_object < 0).any():
+        reason = "every person is predicted with every verb, so that all verbs have the same errors"
+        if by == "object":
+            reason = "its classes do not name objects"
+        raise NotApplicable(f"{vocabulary.name}: {reason}")
     group_of = vocabulary.class_verb if by == "verb" else vocabulary.class_object
     names = vocabulary.verbs if by == "verb" else vocabulary.objects
-    if (group_of < 0).any():
-        raise NotApplicable(f"the classes of {vocabulary.name} name no {by}")
     annotated = np.bincount(group_of, weights=ledger.positives, minlength=len(names))
     cell = group_of[ledger.row_class].astype(np.int64) * len(LABELS) + ledger.row_label
     counts = np.bincount(cell, minlength=len(names) * len(LABELS)).reshape(-1, len(LABELS))
@@ -163,8 +168,11 @@ def error_profile(
         ax.tick_params(axis="y", rotation=0)
         ax.tick_params(axis="x", rotation=90, pad=4)
         _swatches(ax, len(names))
+        cells = ax.collections[0].to_rgba(shares)
         for text in ax.texts:
             text.set_in_layout(False)  # hundreds of numbers inside the axes would slow the layout
+            column, row = (int(place) for place in text.get_position())
+            text.set_color(ink_on(cells[row, column]))
     return ax
 
 

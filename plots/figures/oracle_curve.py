@@ -27,7 +27,7 @@ from diaghoi.plots.figure import (
 )
 from diaghoi.plots.labels import MINUS
 from diaghoi.plots.legend import MARK, legend_above
-from diaghoi.plots.panels import one_panel, panel_grid
+from diaghoi.plots.panels import add_note, one_panel, panel_grid
 from diaghoi.plots.style import colour, paper
 
 HEIGHT = 2.1  # inches
@@ -233,6 +233,13 @@ def _head(shown: ClassCurves) -> str:
     return f"{shown.name} ({shown.annotated:,} annotated)"
 
 
+def _why(shown: Sequence[ClassCurves]) -> str:
+    """Say why the class is shown that nobody asked for."""
+    frequent = all(each.annotated >= LEAST for each in shown)
+    among = f", of those with at least {LEAST} annotated triplets" if frequent else ""
+    return f"“{shown[0].name}” is the class whose errors cost most{among}."
+
+
 def _draw(figure: Figure, models: Sequence[ModelData]) -> None:
     hoi = most_costly([model.data for model in models])
     shown = [model.data[hoi] for model in models]
@@ -240,6 +247,8 @@ def _draw(figure: Figure, models: Sequence[ModelData]) -> None:
     for ax, one in zip(panels, shown, strict=True):
         _lines(ax, one)
     legend_above(figure, _handles(shown[0], gains=len(models) == 1), _head(shown[0]), mark=MARK)
+    if any(len(model.data) > 1 for model in models):
+        add_note(figure, _why(shown))
 
 
 def _data(source: Source) -> dict[int, ClassCurves]:

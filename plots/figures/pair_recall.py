@@ -26,7 +26,7 @@ from diaghoi.plots.figure import (
     tables_for,
 )
 from diaghoi.plots.legend import MARK, legend_above, model_lines
-from diaghoi.plots.panels import check_models, one_panel, panel_grid
+from diaghoi.plots.panels import add_note, check_models, one_panel, panel_grid
 from diaghoi.plots.style import model_style, paper
 
 HEIGHT = 2.0  # inches
@@ -41,6 +41,11 @@ LONG_TITLES = {
     "detection": f"Detection threshold {THRESHOLDS}",
     "nms": f"Pair NMS at overlap {OVERLAPS}",
 }
+REASONS = {
+    "best": "the images{} have too few pairs",
+    "detection": "the predictions{} have no detection scores",
+}
+"""Why a sweep is left out."""
 FEWEST = 0.9  # pairs per image, below which lines are cut, because recall is near zero anyway
 STEPS = ((1, 3), (1, 2, 5), (1, 2, 3, 5, 7))  # ticks per decade, from coarse to fine
 FEWEST_TICKS = 3
@@ -187,6 +192,22 @@ def _draw(figure: Figure, models: Sequence[ModelData]) -> None:
     for ax, sweep in zip(panels, sweeps, strict=True):
         _lines(ax, tables, sweep)
     legend_above(figure, _handles(shown_names(models)), mark=MARK)
+    add_note(figure, _lacking(models))
+
+
+def _lacking(models: Sequence[ModelData]) -> str:
+    """Say which panels or lines are left out, and why."""
+    sentences = []
+    for sweep, reason in REASONS.items():
+        without = [
+            name
+            for name, model in zip(shown_names(models), models, strict=True)
+            if not any(row.sweep == sweep for row in model.data)
+        ]
+        if without:
+            whom = "" if len(without) == len(models) else f" of {', '.join(without)}"
+            sentences.append(f"{LONG_TITLES[sweep]}: not drawn, {reason.format(whom)}.")
+    return " ".join(sentences)
 
 
 def _data(source: Source) -> list[KeptPairs]:

@@ -15,8 +15,8 @@ from diaghoi.cases.sentences import shown_score
 from diaghoi.oracles import error_title
 from diaghoi.plots.frame import Image, PictureFrame, frame_of
 from diaghoi.plots.labels import fitted, text_width, wrapped
-from diaghoi.plots.style import SINGLE_COLUMN, colour, paper
-from diaghoi.plots.tags import DARK, HINTED, WHITE, BoxTags, Colour, in_a_line, ink_on, short
+from diaghoi.plots.style import SINGLE_COLUMN, colour, ink_on, paper
+from diaghoi.plots.tags import DARK, HINTED, WHITE, BoxTags, Colour, in_a_line, short
 
 TALLEST = 1.25  # greatest height of a picture over the column width; taller ones become narrower
 LEADING = 1.3  # distance of text lines, in font sizes

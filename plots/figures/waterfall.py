@@ -1,4 +1,4 @@
-"""Waterfall from mAP to mAP without errors: additive costs of the errors."""
+"""Waterfall from mAP to mAP with all errors repaired: additive costs of the errors."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from diaghoi.plots.figure import (
     shown_names,
 )
 from diaghoi.plots.labels import points
-from diaghoi.plots.panels import one_panel, panel_grid
+from diaghoi.plots.panels import add_note, one_panel, panel_grid
 from diaghoi.plots.style import colour, paper
 from diaghoi.statistics.attribution import attribute
 
@@ -29,7 +29,12 @@ NARROWEST = 1.7  # inches: least width of a panel
 THICKNESS = 0.72  # height of a bar, as a share of the distance between bars
 ROOM = 112  # percent: end of the x-axis, with room for the numbers of bars that end at 100
 SCALE = "mAP (%)"
-ENDS = {"map": "mAP", "map_repaired": "Without errors"}
+ENDS = {"map": "mAP", "map_repaired": "All repaired"}
+PERFECT = 99.95  # percent: mAP from which "100.0" is written
+SHORT_OF_100 = (
+    "All repaired stays below 100 where annotated triplets are attempted only by predictions that "
+    "repairs remove, such as duplicates."
+)
 
 
 class WaterfallBar(NamedTuple):
@@ -72,7 +77,7 @@ def waterfall_table(attribution: Mapping[str, Any]) -> list[WaterfallBar]:
 
 
 def waterfall(diagnosis: Model, ax: Axes | None = None) -> Axes:
-    """Draw the cost of each error, one after the other, from mAP to mAP without errors.
+    """Draw the cost of each error, one after the other, from mAP to mAP with all repaired.
 
     Parameters
     ----------
@@ -87,9 +92,11 @@ def waterfall(diagnosis: Model, ax: Axes | None = None) -> Axes:
         Nothing is shown or saved; see :func:`diaghoi.plots.save`.
     """
     with paper():
-        ax, _ = one_panel(ax, HEIGHT)
-        _bars(ax, waterfall_table(data_of(WATERFALL, diagnosis)))
+        ax, target = one_panel(ax, HEIGHT)
+        attribution = data_of(WATERFALL, diagnosis)
+        _bars(ax, waterfall_table(attribution))
         ax.set_xlabel(SCALE)
+        add_note(target, _note([attribution]))
     return ax
 
 
@@ -131,6 +138,12 @@ def _draw(figure: Figure, models: Sequence[ModelData]) -> None:
     panels = panel_grid(figure, names, (SCALE, ""), HEIGHT, NARROWEST)
     for panel, model in zip(panels, models, strict=True):
         _bars(panel, waterfall_table(model.data))
+    add_note(figure, _note([model.data for model in models]))
+
+
+def _note(attributions: Sequence[Mapping[str, Any]]) -> str:
+    short = any(100 * each["map_repaired"] < PERFECT for each in attributions)
+    return SHORT_OF_100 if short else ""
 
 
 def _data(source: Source) -> Mapping[str, Any]:

@@ -16,7 +16,7 @@ from diaghoi.oracles import error_title
 from diaghoi.plots.figure import FigureKind, ModelData, NotApplicable, shown_names
 from diaghoi.plots.labels import MINUS, inches_of
 from diaghoi.plots.panels import one_panel, set_title
-from diaghoi.plots.style import paper
+from diaghoi.plots.style import ink_on, paper
 
 # Inches:
 ROW, FRAME = 0.14, 0.45  # height of a row, and of title and labels of a panel
@@ -119,12 +119,12 @@ def _fill(ax: Axes, table: ErrorGrowth, largest: float, cell: float) -> AxesImag
     for spine in ax.spines.values():
         spine.set_visible(False)
     if cell >= CELL:
-        _write(ax, table, largest)
+        _write(ax, table, image)
     return image
 
 
-def _write(ax: Axes, table: ErrorGrowth, largest: float) -> None:
-    """Write the numbers into the cells, white on dark cells."""
+def _write(ax: Axes, table: ErrorGrowth, cells: AxesImage) -> None:
+    """Write the numbers into the cells."""
     for (row, column), value in np.ndenumerate(table.growth):
         if not np.isnan(value):
             ax.text(
@@ -135,7 +135,7 @@ def _write(ax: Axes, table: ErrorGrowth, largest: float) -> None:
                 ha="center",
                 va="center",
                 fontsize=NUMBER_SIZE,
-                color="white" if abs(value) > 0.6 * largest else "black",
+                color=ink_on(cells.to_rgba(value)),
             )
 
 

@@ -12,6 +12,7 @@ from matplotlib.lines import Line2D
 
 from diaghoi.exceptions import InputError
 from diaghoi.plots.legend import legend_above, model_lines
+from diaghoi.plots.panels import prepared
 from diaghoi.plots.style import SINGLE_COLUMN, model_style
 
 NAME_SIZE, SCALE_SIZE = 6.5, 5.5  # points
@@ -38,7 +39,7 @@ def polar_axes(ax: Axes | None) -> tuple[Any, Axes | Figure]:
         return figure.add_subplot(projection="polar"), figure
     if ax.name != "polar":
         raise InputError("ax: is not polar; make it with add_subplot(projection='polar')")
-    return ax, ax
+    return prepared(ax), ax
 
 
 def radar(

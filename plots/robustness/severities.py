@@ -1,21 +1,30 @@
-"""Radar chart of scores by severity, for the corruptions that cost most."""
+"""Scores over the severity of the corruptions that cost most.
+
+The data are those of figure 2 (b) of the RoHOI paper, which is a radar chart. Severities are
+ordered, and in a circle the strongest one of a corruption would join the weakest one of the next.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from diaghoi.plots.figure import FigureKind, ModelData, NotApplicable, tables_of
-from diaghoi.plots.panels import check_models
-from diaghoi.plots.robustness.polar import HEIGHT, polar_axes, radar, radar_legend
-from diaghoi.plots.style import paper
+from diaghoi.plots.labels import inches_of, text_width
+from diaghoi.plots.legend import MARK, legend_above, model_lines
+from diaghoi.plots.panels import check_models, one_panel
+from diaghoi.plots.style import model_style, paper
 
+HEIGHT = 2.2  # inches
 SHOWN = 3  # corruptions
-FEWEST = 3  # directions of a radar chart
-TITLE = "Score by severity, %"
+SCORE, SEVERITY = "Score (%)", "Severity (0: clean)"
+NAME_SIZE = 7.0  # points
+BELOW = 13.0  # points: from the axis to the names of corruptions, below the severities
 
 
 class SeverityScore(NamedTuple):
@@ -25,8 +34,10 @@ class SeverityScore(NamedTuple):
     ----------
     corruption : str
         Name in the registry.
-    name : str
-        Abbreviation and severity, like ``MB L3``.
+    abbreviation : str
+        Its abbreviation.
+    severity : int
+        The severity; 0 for clean pictures.
     score : float or None
         In percent.
     drop : float or None
@@ -34,7 +45,8 @@ class SeverityScore(NamedTuple):
     """
 
     corruption: str
-    name: str
+    abbreviation: str
+    severity: int
     score: float | None
     drop: float | None
 
@@ -51,23 +63,24 @@ def robustness_severities_table(model: Mapping[str, Any]) -> list[SeverityScore]
     Raises
     ------
     NotApplicable
-        For too few severities and corruptions, or without a drop from a clean score.
+        For a single severity, or without a drop from a clean score.
     """
     cells = {(cell["corruption"], cell["severity"]): cell["score"] for cell in model["cells"]}
     rows = []
     for each in model["corruptions"]:
-        for severity in model["severities"]:
-            score = cells.get((each["name"], severity))
+        for severity in (0, *model["severities"]):
+            score = cells.get((each["name"], severity)) if severity else model["clean"]
             rows.append(
                 SeverityScore(
                     each["name"],
-                    f"{each['abbreviation']} L{severity}",
+                    each["abbreviation"],
+                    severity,
                     None if score is None else 100 * score,
                     model["drops"][each["name"]],
                 )
             )
-    if len(model["severities"]) < 2 or len(rows) < FEWEST:
-        raise NotApplicable("it needs several severities and three conditions")
+    if len(model["severities"]) < 2:
+        raise NotApplicable("it needs several severities")
     if all(row.drop is None for row in rows):
         raise NotApplicable("without a score on clean pictures none can be said to cost most")
     return rows
@@ -83,12 +96,13 @@ def robustness_severities(
     models : mapping
         The :func:`robustness_severities_table` of each model, by its label.
     ax : matplotlib.axes.Axes, optional
-        Polar axes; by default in a new figure of the width of one column.
+        Where to draw; by default a new figure of the width of one column.
 
     Returns
     -------
     matplotlib.axes.Axes
-        Nothing is shown or saved; see :func:`diaghoi.plots.save`.
+        One line per model and corruption, from clean pictures to the strongest corruption. Nothing
+        is shown or saved; see :func:`diaghoi.plots.save`.
 
     Raises
     ------
@@ -97,19 +111,48 @@ def robustness_severities(
     """
     check_models(models)
     with paper():
-        ax, target = polar_axes(ax)
-        _radar(ax, target, models)
+        ax, target = one_panel(ax, HEIGHT)
+        _lines(ax, list(models.values()))
+        legend_above(target, model_lines(list(models)), mark=MARK)
     return ax
 
 
-def _radar(ax: Any, target: Axes | Figure, models: Mapping[str, Sequence[SeverityScore]]) -> None:
-    chosen = _most_costly(list(models.values()))
-    shown = {
-        label: [row for row in table if row.corruption in chosen] for label, table in models.items()
-    }
-    values = {label: [row.score for row in rows] for label, rows in shown.items()}
-    radar(ax, [row.name for row in next(iter(shown.values()))], values)
-    radar_legend(target, list(models), TITLE)
+def _lines(ax: Axes, tables: Sequence[Sequence[SeverityScore]]) -> None:
+    """Draw the corruptions side by side, all over the same severities."""
+    chosen = _most_costly(tables)
+    severities = sorted({row.severity for row in tables[0]})
+    names = {row.corruption: row.abbreviation for row in tables[0] if row.corruption in chosen}
+    room = len(severities)  # a corruption takes its severities and half a step at both sides
+    for number, table in enumerate(tables):
+        for block, corruption in enumerate(names):
+            scores = [row.score for row in table if row.corruption == corruption]
+            ax.plot(
+                block * room + np.arange(room),
+                [np.nan if score is None else score for score in scores],
+                **model_style(number),
+                linewidth=1.0,
+                markersize=2.5,
+                clip_on=False,
+            )
+    for block in range(1, len(names)):
+        ax.axvline(block * room - 0.5, color="0.7", linewidth=0.6)
+    ax.set_xticks(np.arange(room * len(names)), [str(s) for s in severities] * len(names))
+    centres = np.arange(len(names)) * room + (room - 1) / 2
+    ax.set_xticks(centres, _names(names, inches_of(ax) / len(names)), minor=True)
+    ax.tick_params(axis="x", which="minor", length=0, pad=BELOW, labelsize=NAME_SIZE)
+    ax.set_xlim(-0.5, room * len(names) - 0.5)
+    ax.set_ylim(bottom=0)
+    ax.yaxis.set_major_locator(MaxNLocator(nbins=5, steps=[1, 2, 5, 10]))
+    ax.yaxis.grid(True, color="0.9", linewidth=0.5)
+    ax.set_xlabel(SEVERITY)
+    ax.set_ylabel(SCORE)
+
+
+def _names(names: Mapping[str, str], room: float) -> list[str]:
+    """Return the names of corruptions, or the abbreviations where one does not fit."""
+    full = [name.replace("_", " ") for name in names]
+    fits = all(text_width(name, NAME_SIZE) <= 0.95 * room for name in full)
+    return full if fits else list(names.values())
 
 
 def _most_costly(tables: Sequence[Sequence[SeverityScore]]) -> set[str]:
@@ -126,7 +169,9 @@ def _most_costly(tables: Sequence[Sequence[SeverityScore]]) -> set[str]:
 
 
 def _draw(figure: Figure, models: Sequence[ModelData]) -> None:
-    _radar(figure.add_subplot(projection="polar"), figure, tables_of(models))
+    tables = tables_of(models)
+    _lines(figure.add_subplot(), list(tables.values()))
+    legend_above(figure, model_lines(list(tables)), mark=MARK)
 
 
 ROBUSTNESS_SEVERITIES = FigureKind(

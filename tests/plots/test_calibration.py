@@ -7,12 +7,19 @@ from typing import Any
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 from support.figures import SIZES
 from support.scenes import BICYCLE, HOLD, PERSON, RIDE, image, scenes
 
 from diaghoi import InputError, diagnose, plots
 from diaghoi.plots.figure import ModelData, NotApplicable, Source, figure_of
-from diaghoi.plots.figures.calibration import CALIBRATION, FEW, calibration, calibration_table
+from diaghoi.plots.figures.calibration import (
+    CALIBRATION,
+    FEW,
+    LEAST,
+    calibration,
+    calibration_table,
+)
 from diaghoi.statistics.calibration import measure_calibration
 
 
@@ -99,6 +106,29 @@ def test_bins_of_few_predictions_have_hollow_marks_and_the_legend_says_so() -> N
     assert legend(ax.figure) == ["a: ECE 25.0", "calibrated", f"bin of fewer than {FEW}"]
     many = calibration({"a": calibration_table(result(counts=(1000, 0, FEW)))})
     assert legend(many.figure) == ["a: ECE 25.0", "calibrated"]
+
+
+def test_bins_of_very_few_predictions_are_not_drawn_and_a_note_says_so() -> None:
+    """The share of a single prediction is 0 or 100 %."""
+    table = calibration_table(result(counts=(1000, 0, LEAST - 1)))
+    ax = calibration({"a": table})
+    (line,) = lines(ax)
+    np.testing.assert_allclose(line.get_xydata(), [[20, 20]])
+    _, histogram = ax.figure.axes
+    assert histogram.patches[0].get_data()[0][2] == LEAST - 1
+    own = Figure().add_subplot()
+    calibration({"a": table}, own)
+    study = figure_of(CALIBRATION, [ModelData(label="a", data=table)], plots.SINGLE_COLUMN)
+    for figure in (ax.figure, own.figure, study):
+        shown = " ".join(text.get_text() for text in figure.findobj(Text)).replace("\n", " ")
+        assert f"Bins of fewer than {LEAST} predictions are not drawn." in shown
+    enough = calibration({"a": calibration_table(result())}).figure
+    assert not enough.texts
+
+
+def test_a_diagram_of_nothing_but_very_few() -> None:
+    ax = calibration({"a": calibration_table(result(counts=(1, 0, 2)))})
+    assert [len(line.get_xdata()) for line in lines(ax)] == [0]
 
 
 def test_the_histogram_shows_counts_with_gaps() -> None:

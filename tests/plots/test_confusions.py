@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
+from matplotlib.figure import Figure
 from matplotlib.text import Text
 from support.figures import complaints
+from support.scenes import BICYCLE, HOLD, PERSON, RIDE, WASH, image, scenes
+from support.semantic import identity
 
-from diaghoi import plots
+from diaghoi import diagnose, plots
+from diaghoi.diagnosis.saved import scenes_of
 from diaghoi.exceptions import InputError
 from diaghoi.plots import DOUBLE_COLUMN, SINGLE_COLUMN, NotApplicable, Source, figure_of
 from diaghoi.plots.figures.confusions import CONFUSIONS, SHOWN, confusions, confusions_table
+from diaghoi.semantic import Similarity, evaluate
+from diaghoi.semantic.diagnosis import semantic_diagnosis
 
 FOUND = [
     {"predicted": "ride", "annotated": "sit on", "similarity": 0.4, "count": 3, "delta_map": 0.006},
@@ -42,9 +49,50 @@ def test_bars_stand_from_the_most_costly_down():
         pytest.approx(each) for each in (0.6, 0.2, -0.1)
     ]
     assert ax.get_ylim()[0] > ax.get_ylim()[1]
-    assert {"0.40", "0.90", "0.00", "near", "plausible", "not similar"} <= set(words(ax.figure))
+    # The numbers at the ends are those of the x-axis; similarity is the shade alone.
+    shown = set(words(ax.figure))
+    assert {"0.60", "0.20", "−0.10"} <= shown
+    assert not {"0.40", "0.90", "0.00"} & shown
+    assert {"Similarity of the two verbs", "0.5 or more", "below 0.5", "0"} <= shown
     # Three shades for three kinds.
     assert len({bar.get_facecolor() for bar in ax.patches[:3]}) == 3
+
+
+def test_the_arrow_is_explained(models_of):
+    alone = confusions(confusions_table(FOUND)).figure
+    study = figure_of(CONFUSIONS, models_of(CONFUSIONS, 3), DOUBLE_COLUMN)
+    own = Figure().add_subplot()
+    confusions(confusions_table(FOUND), own)
+    for figure in (alone, study, own.figure):
+        text = " ".join(words(figure)).replace("\n", " ")
+        assert "Predicted → annotated verb of the same pair" in text
+
+
+def test_a_confusion_costs_the_same_here_and_in_the_semantic_evaluation(sources):
+    source = sources[0]
+    vocabulary = source.diagnosis.vocabulary
+    # Whatever the table of similarity says.
+    values = np.eye(len(vocabulary.verbs)) * 0.5 + 0.5
+    verbs = Similarity(names=vocabulary.verbs, values=values, name="alike")
+    tables = verbs, identity(vocabulary.objects)
+    evaluation = evaluate(*scenes_of(source.diagnosis), *tables)
+    meaning = semantic_diagnosis(evaluation).to_dict()
+    here = [tuple(cost)[:3] for cost in CONFUSIONS.data(source)]
+    there = [tuple(cost)[:3] for cost in CONFUSIONS.data(Source(result={"diagnosis": meaning}))]
+    assert here == there
+
+
+def test_a_confusion_is_between_verbs_of_the_same_boxes():
+    """The assigned triplet may be what the person does with another object."""
+    boxes = [(PERSON, (0, 0, 9, 9)), (BICYCLE, (10, 0, 19, 9)), (BICYCLE, (50, 50, 69, 69))]
+    truth = scenes([image("a.jpg", boxes, [(0, 2, WASH), (0, 1, RIDE)])], scored=False)
+    found = scenes([image("a.jpg", boxes[:2], [(0, 1, HOLD, 0.9, 0.9)])], scored=True)
+    diagnosis = diagnose(truth, found)
+    (assigned,) = diagnosis.ledger.row_annotation
+    assert truth.triplet_verb[diagnosis.ledger.annotation_input[assigned]] == WASH
+    source = Source(result=diagnosis.to_dict(), diagnosis=diagnosis)
+    (cost,) = CONFUSIONS.data(source)
+    assert (cost.predicted, cost.annotated) == ("hold", "ride")
 
 
 def test_a_saved_result_with_its_diagnosis_is_enough():

@@ -16,6 +16,7 @@ from diaghoi.exceptions import InputError
 from diaghoi.oracles import ORACLES
 from diaghoi.plots.figures.delta_bars import DeltaBar
 from diaghoi.plots.style import colour
+from diaghoi.statistics.bootstrap import bootstrap
 
 DELTAS = dict(zip(ORACLES, (0.01, 0.03, -0.002, 0.08, 0.05, 0.1, 0.006, 0.32, 0.1), strict=True))
 
@@ -151,14 +152,14 @@ def test_colour_tells_the_error():
         assert to_rgb(bar.get_facecolor()) == pytest.approx(colour(bar.get_gid().split("/")[0]))
 
 
-@pytest.mark.parametrize("models", [2, 3, 4, 5, 12])
-def test_models_can_be_told_apart_without_colour(models):
+@pytest.mark.parametrize("models", [2, 3, 4])
+def test_bars_of_models_differ_without_colour(models):
     ax = plots.delta_map([result(f"m{n}") for n in range(models)])
     of_action = [bar for bar in ax.patches if bar.get_gid().startswith("action/")]
     brightness = [sum(to_rgb(bar.get_facecolor())) for bar in of_action]
     assert all(np.diff(brightness) > 0)
     hatches = {bar.get_hatch() for bar in of_action}
-    assert len(hatches) == (models if models <= 4 else 1)
+    assert len(hatches) == models
     centres = [bar.get_x() + bar.get_width() / 2 for bar in of_action]
     assert all(np.diff(centres) > 0)
     assert np.mean(centres) == pytest.approx(list(ORACLES).index("action"))
@@ -222,10 +223,65 @@ def test_caption():
     assert plots.caption([result("")]) == "model 1."
 
 
-def test_many_models_are_numbered():
-    legend = plots.delta_map([result(f"m{n}") for n in range(5)]).get_legend()
-    assert legend.get_texts()[4].get_text() == "5 m4"
-    assert "left to right" in legend.get_title().get_text()
+@pytest.mark.parametrize("models", [5, 12])
+def test_more_than_four_models_are_dots(models):
+    ax = drawn(plots.delta_map([result(f"m{n}", action=0.01 * n) for n in range(models)]))
+    assert not ax.patches
+    dots = [line for line in ax.lines if str(line.get_gid()).startswith("action/")]
+    assert [dot.get_ydata()[0] for dot in dots] == pytest.approx(range(models))
+    places = [dot.get_xdata()[0] for dot in dots]
+    assert all(np.diff(places) > 0)
+    assert np.mean(places) == pytest.approx(list(ORACLES).index("action"))
+    assert len({dot.get_marker() for dot in dots}) == models
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == [
+        f"m{n}" for n in range(models)
+    ]
+
+
+def certain(label="a", confidence=0.95):
+    """A result with an interval of the action errors alone."""
+    path = "oracles.action.delta_map.full"
+    return result(label) | {
+        "intervals": {path: [0.03, 0.09], "oracles.duplicate.delta_map.full": None},
+        "bootstrap": {"confidence": confidence},
+    }
+
+
+@pytest.mark.parametrize("models", [1, 4, 5])
+def test_intervals_are_lines(models):
+    ax = drawn(plots.delta_map([certain(f"m{n}") for n in range(models)]))
+    lines = {
+        line.get_gid(): line.get_ydata()
+        for line in ax.lines
+        if str(line.get_gid()).startswith("interval/")
+    }
+    assert list(lines) == [f"interval/action/m{n}" for n in range(models)]
+    assert lines["interval/action/m0"] == pytest.approx([3, 9])
+    assert [text.get_text() for text in ax.figure.texts] == ["Lines: 95 % bootstrap intervals."]
+
+
+def test_numbers_are_above_the_intervals():
+    ax = plots.delta_map([certain()])
+    (number,) = (text for text in ax.texts if text.get_text() == "5.0")
+    assert number.xy[1] == pytest.approx(9)
+
+
+def test_results_with_and_without_intervals():
+    both = plots.delta_map([certain(), result("b"), certain("c", 0.9)])
+    assert both.figure.texts[0].get_text() == (
+        "Lines: 90 % and 95 % bootstrap intervals, where a result has them."
+    )
+    assert not plots.delta_map([result()]).figure.texts
+
+
+def test_intervals_of_a_bootstrap_are_found():
+    scenes = simulate.annotations(20, np.random.default_rng(0))
+    found = simulate.detect(scenes, simulate.TWO_STAGE, np.random.default_rng(1))
+    diagnosis = diagnose(scenes, found, label="a")
+    written = diagnosis.to_dict() | bootstrap(diagnosis, 100).to_dict()
+    action = next(r for r in plots.delta_map_table([written], "rare") if r.oracle == "action")
+    low, high = written["intervals"]["oracles.action.delta_map.rare"]
+    assert action.interval == pytest.approx((100 * low, 100 * high))
 
 
 def test_figures_are_written_where_there_is_room():

@@ -171,6 +171,22 @@ def test_one_row_a_family_each_with_its_legend():
     assert complaints(figure) == []
 
 
+def test_models_and_splits_that_are_left_out_are_named():
+    models = [
+        model("UPT R50", backbone="R50"),
+        model("UPT R101", backbone="R101"),
+        model("QPIC", result(("full", "unseen", "rare"))),
+    ]
+    for name, note in (
+        ("delta_map_backbone", "Without another backbone to compare: QPIC."),
+        ("delta_map_rare", "Not all models have non-rare classes, unseen classes."),
+        ("delta_map", None),
+    ):
+        figure = figure_of(FIGURES[name], models, SINGLE_COLUMN)
+        assert complaints(figure) == []
+        assert [text.get_text().replace("\n", " ") for text in figure.texts] == [note][: bool(note)]
+
+
 @pytest.mark.parametrize("backbones", [("", ""), ("R50", ""), ("R50", "R50")])
 def test_one_backbone_is_no_comparison(backbones):
     models = [model(f"m{n}", backbone=backbone) for n, backbone in enumerate(backbones)]

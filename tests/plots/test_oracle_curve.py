@@ -204,6 +204,17 @@ def test_all_models_show_the_same_class() -> None:
     assert [ax.get_title("left") for ax in figure.axes] == ["a", "b"]
 
 
+def test_it_says_why_the_class_is_shown() -> None:
+    chosen = [plots.ModelData(label="a", data={1: curves(action=5.0), 2: curves(action=1.0)})]
+    asked = [plots.ModelData(label="a", data={1: curves(action=5.0)})]
+    figure = plots.figure_of(ORACLE_CURVE, chosen, plots.DOUBLE_COLUMN)
+    assert [text.get_text() for text in figure.texts] == [
+        "“ride bicycle” is the class whose errors cost most, of those with at least 20 annotated "
+        "triplets."
+    ]
+    assert not plots.figure_of(ORACLE_CURVE, asked, plots.DOUBLE_COLUMN).texts
+
+
 def test_a_saved_result_is_not_enough(sources: list[plots.Source]) -> None:
     with pytest.raises(plots.NotApplicable, match="a saved result is not enough"):
         ORACLE_CURVE.data(plots.Source(result=sources[0].result))

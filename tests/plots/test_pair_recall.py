@@ -138,6 +138,19 @@ def test_sweeps_that_no_model_has_take_no_panel() -> None:
     figure = plots.figure_of(PAIR_RECALL, data, plots.DOUBLE_COLUMN)
     titles = [ax.get_title("left") for ax in figure.axes]
     assert titles == ["Best pairs of each image", "Pair NMS at overlap 0.9–0.3"]
+    (note,) = (text.get_text() for text in figure.texts)
+    assert note == (
+        "Detection threshold 0.05–0.9: not drawn, the predictions have no detection scores."
+    )
+
+
+def test_models_without_a_sweep_are_named() -> None:
+    detected = [*ROWS, KeptPairs("detection", None, 60.0, 80.0)]
+    data = [plots.ModelData(label="a", data=detected), plots.ModelData(label="b", data=ROWS)]
+    figure = plots.figure_of(PAIR_RECALL, data, plots.DOUBLE_COLUMN)
+    assert len(figure.axes) == 3
+    (note,) = (text.get_text() for text in figure.texts)
+    assert note.endswith("not drawn, the predictions of b have no detection scores.")
 
 
 # Bad input

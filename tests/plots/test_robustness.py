@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
 from support.figures import complaints
+from support.robustness_results import SEVERITIES, model_of, study
 
 from diaghoi.exceptions import InputError
 from diaghoi.oracles import ERRORS
@@ -18,77 +17,7 @@ from diaghoi.plots.robustness.errors import robustness_errors, robustness_errors
 from diaghoi.plots.robustness.figures import ROBUSTNESS_FIGURES, models_of
 from diaghoi.plots.robustness.groups import robustness_groups, robustness_groups_table
 from diaghoi.plots.robustness.severities import robustness_severities, robustness_severities_table
-from diaghoi.robustness.corruptions.registry import CORRUPTIONS, GROUPS
-
-SEVERITIES = (1, 2, 3, 4, 5)
-
-
-def study(models: int = 2, corruptions: int = 20, label: str = "Model") -> dict[str, Any]:
-    """A result in which corruption c costs c % of the clean score at severity 1, and so on."""
-    names = list(CORRUPTIONS)[:corruptions]
-    groups = dict.fromkeys(CORRUPTIONS[name].group for name in names)
-    return {
-        "protocol": {"name": "hico-det-520"},
-        "corruptions": [
-            {
-                "name": name,
-                "abbreviation": CORRUPTIONS[name].abbreviation,
-                "group": GROUPS[CORRUPTIONS[name].group].label,
-            }
-            for name in names
-        ],
-        "severities": list(SEVERITIES),
-        "models": [
-            {
-                "label": f"{label} {number}",
-                "stage": "one",
-                "backbone": None,
-                "clean": 0.4,
-                "indices": {"groups": {name: {"mri": 0.3 - 0.01 * number} for name in groups}},
-                "drops": {name: 0.01 * (place + number) for place, name in enumerate(names)},
-                "growth": {
-                    error: {
-                        name: 0.01 * (row - 3) * place / len(names)
-                        for place, name in enumerate(names)
-                    }
-                    for row, error in enumerate(ERRORS)
-                },
-                "cells": [
-                    cell(None, 0, number),
-                    *(cell(name, each, number) for name in names for each in SEVERITIES),
-                ],
-            }
-            for number in range(models)
-        ],
-    }
-
-
-def cell(name: str | None, severity: int, model: int) -> dict[str, Any]:
-    """One condition, in which the errors grow by one point a severity."""
-    place = 0 if name is None else list(CORRUPTIONS).index(name)
-    costs = {
-        error: 0.01 * (row + severity + model) + 0.001 * place for row, error in enumerate(ERRORS)
-    }
-    shares = {error: 2 * cost for error, cost in costs.items()}
-    told = {"delta_map": costs, "shares": shares}
-    return {
-        "corruption": name,
-        "severity": severity,
-        "score": 0.4 - 0.01 * severity,
-        **told,
-        "intervals": {
-            quantity: {error: [value - 0.02, value + 0.03] for error, value in values.items()}
-            for quantity, values in told.items()
-        },
-    }
-
-
-def model_of(told: dict[str, Any], number: int = 0) -> dict[str, Any]:
-    return {
-        **told["models"][number],
-        "corruptions": told["corruptions"],
-        "severities": told["severities"],
-    }
+from diaghoi.robustness.corruptions.registry import GROUPS
 
 
 @pytest.mark.slow
@@ -138,11 +67,18 @@ def test_groups_stand_beside_clean_pictures() -> None:
 
 def test_severities_of_the_corruptions_that_cost_most() -> None:
     rows = robustness_severities_table(model_of(study()))
-    assert len(rows) == 100
-    ax = robustness_severities({"A": rows})
+    assert len(rows) == 120
+    ax = robustness_severities({"A": rows, "B": rows})
+    # Severities are ordered: lines, which do not join one corruption with the next.
+    assert ax.name == "rectilinear"
     labels = [text.get_text() for text in ax.get_xticklabels()]
-    assert labels == [f"{name} L{each}" for name in ("PD", "PIX", "ZB") for each in SEVERITIES]
-    assert ax.lines[0].get_ydata()[:5] == pytest.approx([39, 38, 37, 36, 35])
+    assert labels == ["0", "1", "2", "3", "4", "5"] * 3
+    names = [text.get_text() for text in ax.get_xticklabels(minor=True)]
+    assert names == ["PD", "PIX", "ZB"]
+    lines = [line for line in ax.lines if len(line.get_xdata()) == 6]
+    assert len(lines) == 2 * 3
+    assert lines[0].get_ydata() == pytest.approx([40, 39, 38, 37, 36, 35])
+    assert [line.get_xdata()[0] for line in lines[:3]] == [0, 6, 12]
 
 
 def test_errors_by_corruption_in_points() -> None:
@@ -280,13 +216,14 @@ def test_corruptions_without_a_drop_are_not_the_most_costly() -> None:
     model = model_of(study(1, corruptions=5))
     model["drops"] = dict(zip(model["drops"], (-0.1, -0.2, None, -0.3, -0.4), strict=True))
     ax = robustness_severities({"A": robustness_severities_table(model)})
-    names = {text.get_text().split()[0] for text in ax.get_xticklabels()}
-    assert names == {"MB", "DB", "GB"}
+    names = {text.get_text() for text in ax.get_xticklabels(minor=True)}
+    assert names == {"motion blur", "defocus blur", "glass blur"}
 
 
 def test_scores_of_zero_are_drawn_without_a_warning() -> None:
     model = model_of(study(1))
     for each in model["cells"]:
         each["score"] = 0.0
+    model["clean"] = 0.0
     ax = robustness_severities({"A": robustness_severities_table(model)})
-    assert ax.get_ylim() == (0, 1.05)
+    assert ax.get_ylim()[0] == 0

@@ -37,6 +37,17 @@ def test_it_draws_a_bar_for_each_step() -> None:
     assert ax.get_xlabel() == "mAP (%)"
 
 
+def test_it_says_why_repairing_everything_is_not_enough() -> None:
+    perfect = ATTRIBUTION | {"missed_gt": 0.2, "total": 0.8, "map_repaired": 1.0}
+    for attribution, explained in ((ATTRIBUTION, True), (perfect, False)):
+        ax = waterfall(attribution)
+        assert ax.get_yticklabels()[-1].get_text() == "All repaired"
+        model = ModelData(label="a", data=attribution)
+        for figure in (ax.figure, plots.figure_of(WATERFALL, [model], plots.SINGLE_COLUMN)):
+            text = " ".join(text.get_text() for text in figure.texts).replace("\n", " ")
+            assert ("attempted only by predictions that repairs remove" in text) == explained
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("width", [plots.SINGLE_COLUMN, plots.DOUBLE_COLUMN])
 @pytest.mark.parametrize("models", [1, 2, 3, 12])

@@ -7,7 +7,10 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 import pytest
+from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.cm import ScalarMappable
+from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
@@ -49,6 +52,31 @@ def complaints(figure: Figure) -> list[str]:
         if text.get_fontsize() < SMALLEST_TYPE:
             found.append(f"'{text.get_text()}' is {text.get_fontsize():g} points small")
     return found
+
+
+def faint(ax: Axes, cells: ScalarMappable, values: Corners) -> list[str]:
+    """List the numbers in the cells of a heat map whose contrast ratio by WCAG 2.1 is below 4.5.
+
+    ``values`` are those of the cells, row by row; NaN stays white.
+    """
+    grounds = cells.to_rgba(values)
+    found = []
+    for text in ax.texts:
+        # Cells reach from n to n + 1 in a mesh, and from n - 0.5 to n + 0.5 in an image.
+        column, row = np.floor(np.add(text.get_position(), 0.5 if ax.images else 0)).astype(int)
+        *ground, alpha = grounds[row, column]
+        blended = alpha * np.array(ground) + 1 - alpha
+        lights = sorted(
+            _relative_luminance(np.array(c)) for c in (blended, to_rgb(text.get_color()))
+        )
+        if (lights[1] + 0.05) / (lights[0] + 0.05) < 4.5:
+            found.append(f"{text.get_text()} at row {row}, column {column}")
+    return found
+
+
+def _relative_luminance(rgb: Corners) -> float:
+    linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+    return float(linear @ (0.2126, 0.7152, 0.0722))
 
 
 def _texts(figure: Figure) -> list[Text]:

@@ -46,8 +46,8 @@ FIGURES: Mapping[str, str] = {
     "have most annotated triplets.",
     "class_ap": "Each dot is an HOI class; the line is the median of classes with about as many "
     "annotated triplets.",
-    "confusions": "Predicted → annotated verb: what repairing this confusion alone adds to mAP. "
-    "The number at the end of a bar is the similarity of the two verbs.",
+    "confusions": "Predicted → annotated verb of the same pair: what repairing this confusion "
+    "alone adds to mAP. Paler bars are confusions of similar verbs.",
 }
 """What each figure shows, by its name in the registry."""
 
