@@ -9,9 +9,12 @@ when a figure changes, and look at what changed.
 from __future__ import annotations
 
 import re
+import shutil
+import subprocess
 import sys
 from itertools import chain
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from error_pictures import draw_errors
 from example_figures import draw_answers, draw_robustness, draw_study
@@ -30,8 +33,8 @@ PIXELS = (
     "robustness_errors",
     "robustness_shares",
 )
-SCREENSHOT = "page"
-"""Of a report as a page (CONTRIBUTING.md says how it is taken): the one picture not drawn here."""
+SCREENSHOT, WINDOW = "page", (1000, 820)
+"""The top of a report as a page, in pixels; it takes chromium."""
 DPI, NARROWEST = 125, 600  # what PNGs are reduced to, and the least width of one in pixels
 ENLARGED = 1.4
 """Screens are read from further away than paper."""
@@ -43,9 +46,10 @@ def draw(folder: Path) -> None:
     for name, figure in chain(draw_errors(), draw_study(), draw_robustness()):
         plots.save(figure, folder / f"{name}.{'png' if name in PIXELS else 'svg'}")
     draw_answers(folder)
+    if (browser := shutil.which("chromium")) is not None:
+        _photograph(folder / f"{SCREENSHOT}.png", browser)
     for path in folder.glob("*.png"):
-        if path.stem != SCREENSHOT:
-            _shrink(path)
+        _shrink(path, 1.0 if path.stem == SCREENSHOT else DPI / PAPER["savefig.dpi"])
     for path in folder.glob("*.svg"):
         path.write_text(compact(path.read_text(encoding="utf-8")), encoding="utf-8")
 
@@ -65,10 +69,26 @@ def compact(svg: str) -> str:
     return re.sub(r"\s*\n\s*", "\n", svg)
 
 
-def _shrink(path: Path) -> None:
+def _photograph(path: Path, browser: str) -> None:
+    """Take a picture of the page of a report in the demo."""
+    with TemporaryDirectory() as temporary:
+        page = Path(temporary, "page.html")
+        for command in (
+            "demo --out demo --quiet",
+            f"report demo/one_stage.npz --annotations demo/annotations.npz --html {page} --quiet",
+        ):
+            words = [sys.executable, "-m", "diaghoi", *command.split()]
+            subprocess.run(words, cwd=temporary, check=True)
+        size = ",".join(map(str, WINDOW))
+        flags = ("--headless", "--no-sandbox", "--hide-scrollbars", f"--window-size={size}")
+        words = [browser, *flags, f"--screenshot={path.resolve()}", page.as_uri()]
+        subprocess.run(words, capture_output=True, check=True)
+
+
+def _shrink(path: Path, scale: float) -> None:
     """Reduce a PNG to few pixels and colours."""
     with Image.open(path) as drawn:
-        width = max(round(drawn.width * DPI / PAPER["savefig.dpi"]), NARROWEST)
+        width = max(round(drawn.width * scale), NARROWEST)
         height = round(drawn.height * width / drawn.width)
         small = drawn.convert("RGB").resize((width, height), Image.Resampling.LANCZOS)
     small.quantize(48).save(path, optimize=True)

@@ -288,8 +288,7 @@ def test_the_manual_shows_every_picture_and_no_other() -> None:
     kept = {path.name for path in PICTURES.iterdir()}
     shown = {name for page in MANUAL.values() for name in re.findall(r"pictures/([\w.]+)\)", page)}
     assert shown == kept
-    large = {path.name for path in PICTURES.iterdir() if path.stat().st_size > LARGE}
-    assert large == {"page.png"}
+    assert [path.name for path in PICTURES.iterdir() if path.stat().st_size > LARGE] == []
 
 
 def words_in(svg: Path) -> list[str]:
@@ -304,7 +303,7 @@ def test_pictures_show_what_the_package_draws(
     monkeypatch.syspath_prepend(str(DOCS))
     drawing("pictures").draw(tmp_path)
     kept = {path.name for path in PICTURES.iterdir()}
-    assert {path.name for path in tmp_path.iterdir()} == kept - {"page.png"}
+    assert kept - {path.name for path in tmp_path.iterdir()} <= {"page.png"}  # needs chromium
     old = [
         path.name
         for path in tmp_path.glob("*.svg")
