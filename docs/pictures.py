@@ -56,6 +56,7 @@ def draw(folder: Path) -> None:
 
 def compact(svg: str) -> str:
     """Shorten what matplotlib writes: two decimals are enough, and so are three fonts."""
+    svg = svg[svg.index("<svg ") :]
     svg = re.sub(r"<(metadata)>.*?</\1>|<!--.*?-->", "", svg, flags=re.DOTALL)
     svg = re.sub(
         r'(<svg [^>]*width=")([\d.]+)(pt" height=")([\d.]+)',
@@ -65,8 +66,13 @@ def compact(svg: str) -> str:
         svg,
     )
     svg = re.sub(r"'DejaVu Sans'[^;\"]*sans-serif", "'DejaVu Sans', Verdana, sans-serif", svg)
-    svg = re.sub(r"-?\d+\.\d+", lambda found: f"{float(found[0]):.2f}".rstrip("0").rstrip("."), svg)
+    # Within tags alone: what is written in a figure stays.
+    svg = re.sub(r"<[^>]*>", lambda tag: re.sub(r"-?\d+\.\d+", _rounded, tag[0]), svg)
     return re.sub(r"\s*\n\s*", "\n", svg)
+
+
+def _rounded(number: re.Match[str]) -> str:
+    return f"{float(number[0]):.2f}".rstrip("0").rstrip(".")
 
 
 def _photograph(path: Path, browser: str) -> None:
@@ -91,7 +97,7 @@ def _shrink(path: Path, scale: float) -> None:
         width = max(round(drawn.width * scale), NARROWEST)
         height = round(drawn.height * width / drawn.width)
         small = drawn.convert("RGB").resize((width, height), Image.Resampling.LANCZOS)
-    small.quantize(48).save(path, optimize=True)
+    small.quantize(64).save(path, optimize=True)
 
 
 if __name__ == "__main__":

@@ -80,7 +80,7 @@ def draw_rows(figure: Figure, rows: Sequence[PanelRow]) -> None:
         heights.append(PANEL)
         _row(panels[-1], row, room, titled=not own_keys)
     if not any(ax.patches for both in panels for ax in both):
-        raise NotApplicable("the results hold no figures for it")
+        raise NotApplicable("the results have no numbers for it")
     for ax in (ax for both in panels[:-1] for ax in both):
         ax.tick_params(labelbottom=False)
     grid.set_height_ratios(heights)
