@@ -97,7 +97,8 @@ def _shrink(path: Path, scale: float) -> None:
         width = max(round(drawn.width * scale), NARROWEST)
         height = round(drawn.height * width / drawn.width)
         small = drawn.convert("RGB").resize((width, height), Image.Resampling.LANCZOS)
-    small.quantize(64).save(path, optimize=True)
+    # By coverage: a colour of few dots is kept as well.
+    small.quantize(64, Image.Quantize.MAXCOVERAGE).save(path, optimize=True)
 
 
 if __name__ == "__main__":

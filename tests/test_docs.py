@@ -182,6 +182,14 @@ def test_make_targets_and_extras_exist() -> None:
             assert set(wanted.split(",")) <= extras, f"{page.name}: {wanted}"
 
 
+@pytest.mark.skipif(shutil.which("make") is None, reason="make is not on this machine")
+def test_the_demo_installs_no_more_than_it_needs(tmp_path: Path) -> None:
+    asked = ["make", "--dry-run", "demo", f"VENV={tmp_path / 'none'}"]
+    told = subprocess.run(asked, cwd=ROOT, capture_output=True, encoding="utf-8", check=True).stdout
+    assert re.findall(r"pip install .*--editable (.*)", told) == ["."]
+    assert "Installing diaghoi into" in told
+
+
 def commands(of: Any, *words: str) -> Iterator[tuple[str, Any]]:
     """Give all commands with the words that call them."""
     for name, inner in of.commands.items():
