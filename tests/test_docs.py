@@ -254,6 +254,15 @@ def test_every_command_is_told_of() -> None:
     assert set(untold) == {"diaghoi config show", "diaghoi config unset"}
 
 
+def test_the_messages_that_are_explained_exist() -> None:
+    code = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "diaghoi").rglob("*.py"))
+    said = re.sub(r'"\n\s*f?"', "", code).replace("{dataset}", "hico-det")
+    told = re.findall(r"(?:^\| |, or |\) )\*([^*]+)\*", MANUAL["troubleshooting"], re.MULTILINE)
+    assert len(told) > 6
+    of_the_shell = "diaghoi: command not found"
+    assert [each for each in told if each not in said] == [of_the_shell]
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_links_lead_somewhere(page: Path) -> None:
     links = re.findall(r"\]\((?!https?:|#)([^)#]+)", page.read_text(encoding="utf-8"))
