@@ -1,4 +1,4 @@
-# `make demo` and `make test` work on a fresh machine: they create .venv and install what they need.
+# Every target works on a fresh machine: it creates .venv and installs what it needs, and no more.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -8,29 +8,44 @@ COUNT ?= 100000
 SEED ?= 0
 READER ?= triplet-lists
 
-.PHONY: demo test test-all lint types agreement faults golden fuzz fuzz-guided bench docs wheel clean
+.PHONY: demo test test-all lint types agreement faults golden fuzz fuzz-guided bench pictures docs \
+	wheel clean
 
+# A tool of each set of packages stands for the set.
 $(BIN)/diaghoi: pyproject.toml
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --editable '.[dev]'
-	touch $@
+	@echo "Installing diaghoi into $(VENV): NumPy, SciPy and Matplotlib take a minute or two"
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+$(BIN)/pytest: $(BIN)/diaghoi
+	@echo "Installing what tests and checks need into $(VENV)"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@
+
+$(BIN)/sphinx-build: $(BIN)/pytest
+	@echo "Installing what the site needs into $(VENV)"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
+	@touch $@
 
 demo: $(BIN)/diaghoi
-	$(BIN)/diaghoi demo --out $(OUT)
+	@echo "Simulating 500 images and two detectors, and reporting on both"
+	@$(BIN)/diaghoi demo --out $(OUT)
+	@echo "The command is in $(BIN); to call it by its name: . $(BIN)/activate"
 
 # Every rule, format, command and message, in minutes; with ARGS=--cov also which lines they reach,
 # which takes half as long again.
-test: $(BIN)/diaghoi
+test: $(BIN)/pytest
 	$(BIN)/python -m pytest -n auto -m "not slow" $(ARGS)
 
 # What `make test` leaves: processes, browsers, LaTeX, clusters, large inputs, the manual, all results
 # as kept; and properties once more, on many examples.
-test-all: $(BIN)/diaghoi
+test-all: $(BIN)/pytest
 	$(BIN)/python -m pytest -n auto -m "slow or property" --hypothesis-profile=many
 
 # The oracles and the plots become subpackages only when installed, so imports and types are checked
 # there. The folders are there to notice files that are gone.
-build/plain: $(BIN)/diaghoi $(shell find diaghoi oracles plots -not -path '*__pycache__*')
+build/plain: $(BIN)/pytest $(shell find diaghoi oracles plots -not -path '*__pycache__*')
 	rm -rf $@ build/lib build/bdist.*
 	$(BIN)/python -m pip install --quiet --no-deps --target $@ .
 	touch $@
@@ -44,21 +59,21 @@ types: build/plain
 	cd build/plain && ../../$(BIN)/mypy --config-file ../../pyproject.toml -p diaghoi
 
 # A thousand random cases of each kind against slow, obvious references; minutes, not seconds.
-agreement: $(BIN)/diaghoi
+agreement: $(BIN)/pytest
 	DIAGHOI_CASES=1000 $(BIN)/python -m pytest -n auto tests/agreement
 
 # Every command ended and disturbed at forty moments instead of two.
-faults: $(BIN)/diaghoi
+faults: $(BIN)/pytest
 	DIAGHOI_MOMENTS=40 $(BIN)/python -m pytest -n auto tests/faults
 
-bench: $(BIN)/diaghoi
+bench: $(BIN)/pytest
 	$(BIN)/python tests/benchmarks/bench.py
 
-# The site in build/docs; a warning is an error, and nothing is fetched.
-$(BIN)/sphinx-build: $(BIN)/diaghoi
-	$(BIN)/python -m pip install --quiet --editable '.[docs]'
-	touch $@
+# The pictures of README and manual, which are kept in docs/pictures. Run it when a figure changes.
+pictures: $(BIN)/pytest
+	$(BIN)/python docs/pictures.py docs/pictures
 
+# The site in build/docs; a warning is an error, and nothing is fetched.
 docs: $(BIN)/sphinx-build
 	rm -rf build/docs
 	$(BIN)/sphinx-build --fail-on-warning --keep-going --fresh-env --quiet -b html docs build/docs
@@ -74,16 +89,16 @@ wheel:
 
 # All JSON results of the demo and the conformance cases, byte for byte as kept in tests/golden/kept;
 # with ARGS=--write they are kept anew, where a change of figures is meant.
-golden: $(BIN)/diaghoi
+golden: $(BIN)/pytest
 	PYTHONPATH=tests $(BIN)/python -m golden $(ARGS)
 
 # Spoilt files of every format; those that end in more than a message are kept in build/fuzz.
-fuzz: $(BIN)/diaghoi
+fuzz: $(BIN)/pytest
 	PYTHONPATH=tests $(BIN)/python -m fuzz --count $(COUNT) --seed $(SEED) --out build/fuzz
 
 # The same led by coverage, where atheris is installed.
-fuzz-guided: $(BIN)/diaghoi
+fuzz-guided: $(BIN)/pytest
 	PYTHONPATH=tests $(BIN)/python -m fuzz.guided $(READER)
 
 clean:
-	rm -rf $(VENV) build demo docs/drawn .pytest_cache .mypy_cache .ruff_cache .coverage
+	rm -rf $(VENV) build demo docs/generated .pytest_cache .mypy_cache .ruff_cache .coverage

@@ -1,5 +1,7 @@
 """How Sphinx builds the site; ``make docs`` does it."""
 
+import re
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -7,13 +9,16 @@ from typing import Any
 import diaghoi
 
 HERE = Path(__file__).parent
+CITED = (HERE.parent / "CITATION.cff").read_text(encoding="utf-8")
+(REPOSITORY,) = re.findall(r"^repository-code: (\S+)$", CITED, re.MULTILINE)
 
 project = "diaghoi"
 author = "The diaghoi developers"
 project_copyright = author
 release = version = diaghoi.__version__
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_copybutton"]
+copybutton_prompt_text = "$ "
 myst_enable_extensions = ["colon_fence"]
 myst_heading_anchors = 3
 # No inventories of other projects: the site builds without a network.
@@ -29,6 +34,12 @@ napoleon_use_rtype = False
 
 html_theme = "furo"
 html_title = "diaghoi"
+html_theme_options = {
+    "source_repository": REPOSITORY,
+    "source_branch": "main",
+    "source_directory": "docs/",
+    "top_of_page_buttons": ["edit"],
+}
 html_show_sphinx = False
 html_copy_source = False
 html_static_path = ["site.css"]
@@ -36,16 +47,17 @@ html_css_files = ["site.css"]
 exclude_patterns = ["README.md"]
 
 
-def draw(app: Any) -> None:
-    """Draw the pictures anew, so that they show what the code does."""
-    sys.path.insert(0, str(HERE))
-    from error_pictures import draw_errors
-    from example_figures import draw_examples
-
-    draw_errors(HERE / "drawn")
-    draw_examples(HERE / "drawn")
+def list_commands(app: Any) -> None:
+    """Write the page of all commands and options, from the code."""
+    page = HERE / "generated" / "commands.md"
+    page.parent.mkdir(exist_ok=True)
+    words = ["diaghoi.cli.commands", "utils", "docs", "--name", "diaghoi", "--title", "Commands"]
+    command = [sys.executable, "-m", "typer", *words]
+    text = subprocess.run(command, capture_output=True, encoding="utf-8", check=True).stdout
+    # The lists of commands repeat, cut short, what stands below each heading.
+    page.write_text(re.sub(r"\*\*Commands\*\*:\n\n(?:\* .*\n)+\n", "", text), encoding="utf-8")
 
 
 def setup(app: Any) -> None:
     """Register what runs before the pages are read."""
-    app.connect("builder-inited", draw)
+    app.connect("builder-inited", list_commands)

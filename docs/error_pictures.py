@@ -1,7 +1,5 @@
 """One drawn picture for each error, made by the package itself.
 
-    python docs/error_pictures.py FOLDER
-
 One image holds two annotated triplets: a person who rides a bicycle, and one who holds another.
 For each error there is a prediction that makes it. The diagnosis has to give it exactly that label,
 or nothing is drawn; so the pages of errors cannot say anything else than the code does.
@@ -10,17 +8,17 @@ or nothing is drawn; so the pages of errors cannot say anything else than the co
 from __future__ import annotations
 
 import json
-import sys
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from matplotlib.patches import Circle
 
 import diaghoi
-from diaghoi import plots
 from diaghoi.cases.cases import Case, worst_cases
 from diaghoi.data.vocabulary import hico_det
 from diaghoi.plots.figures.picture import card
@@ -170,20 +168,9 @@ def _draw_lines(ax: Axes, lines: list[list[tuple[float, float]]], width: float) 
         )  # fmt: skip
 
 
-def draw_errors(folder: Path) -> None:
-    """Write ``ERROR.svg`` for every error into a folder.
-
-    Parameters
-    ----------
-    folder : pathlib.Path
-        Made where it is missing.
-    """
-    folder.mkdir(parents=True, exist_ok=True)
+def draw_errors() -> Iterator[tuple[str, Figure]]:
+    """Draw a picture of every error."""
     for error in MADE:
         figure = card(case_of(error), width=WIDTH)
         _draw_scene(figure.axes[0])
-        plots.save(figure, folder / f"{error}.svg", caption=error)
-
-
-if __name__ == "__main__":
-    draw_errors(Path(sys.argv[1]))
+        yield error, figure

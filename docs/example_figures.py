@@ -1,58 +1,137 @@
-"""The figures that the site shows, of two simulated detectors.
+"""The figures that the manual shows, of simulated detectors.
 
-python docs/example_figures.py FOLDER
+Every kind of figure that the package draws is here once, in the width of one column or of two. The
+names are those of :data:`diaghoi.plots.FIGURES` and its siblings.
 """
 
 from __future__ import annotations
 
+import json
+import subprocess
 import sys
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
+from matplotlib.figure import Figure
 
 from diaghoi import plots, simulate
 from diaghoi.comparison.study import Model, Study
 from diaghoi.formats import write
+from diaghoi.plots.robustness.figures import ROBUSTNESS_FIGURES, models_of
+from diaghoi.robustness.corruptions.registry import CORRUPTIONS
+from diaghoi.robustness.engine import LocalEngine
+from diaghoi.robustness.evaluation import evaluate_study
+from diaghoi.robustness.simulated import under_corruption
+from diaghoi.robustness.study import read_robustness_study
 
-IMAGES = 600
-DETECTORS = {"one": simulate.ONE_STAGE, "two": simulate.TWO_STAGE}
-WIDTHS = {
-    "delta_map": plots.SINGLE_COLUMN,
-    "error_shares": plots.SINGLE_COLUMN,
-    "waterfall": plots.DOUBLE_COLUMN,
-    "calibration": plots.DOUBLE_COLUMN,
-}
+IMAGES, CORRUPTED, QUESTIONS, RATED = 600, 60, 120, 80
+SEVERITIES = (1, 3, 5)
+MODELS = (
+    ("one-stage", "one", "ResNet-50", simulate.ONE_STAGE),
+    ("two-stage", "two", "ResNet-50", simulate.TWO_STAGE),
+    ("one-stage", "one", "ResNet-101", replace(simulate.ONE_STAGE, confused_verbs=0.1)),
+)
+"""The third is shown only where backbones are compared."""
+NARROW = ("delta_map", "error_shares", "negatives_curve", "pair_recall", "calibration")
+SINGLE = ("error_profile_verb", "error_profile_object")
+"""Shown of one model, or the pictures would be large."""
+HOI = "ride bicycle"
+CHOICE = ("choice_scores.svg", "choice_positions.svg", "agreement.png")
+ROBUSTNESS = """\
+annotations = "annotations.npz"
+severities = [1, 3, 5]
+[[model]]
+label = "one-stage"
+stage = "one"
+clean = "one.npz"
+files = "one_{corruption}_{severity}.npz"
+[[model]]
+label = "two-stage"
+stage = "two"
+clean = "two.npz"
+files = "two_{corruption}_{severity}.npz"
+"""
 
 
-def _study(folder: Path) -> Study:
+def draw_study() -> Iterator[tuple[str, Figure]]:
+    """Draw the figures of a study."""
     rng = np.random.default_rng(0)
     annotations = simulate.annotations(IMAGES, rng)
-    write(folder / "annotations.npz", annotations)
-    models = []
-    for stage, detector in DETECTORS.items():
-        file = folder / f"{stage}.npz"
-        write(file, simulate.detect(annotations, detector, rng))
-        models.append(Model(label=f"{stage}-stage", file=file, stage=stage))
-    return Study(models=tuple(models), annotations=folder / "annotations.npz")
-
-
-def draw_examples(folder: Path) -> None:
-    """Write ``NAME.svg`` for some figures of :data:`diaghoi.plots.FIGURES` into a folder.
-
-    Parameters
-    ----------
-    folder : pathlib.Path
-        Made where it is missing.
-    """
-    folder.mkdir(parents=True, exist_ok=True)
-    kinds = [plots.FIGURES[name] for name in WIDTHS]
     with TemporaryDirectory() as temporary:
-        collection = plots.collect(_study(Path(temporary)), kinds)
-    for kind in kinds:
-        figure = plots.figure_of(kind, collection.models[kind.name], WIDTHS[kind.name])
-        plots.save(figure, folder / f"{kind.name}.svg", caption=kind.title)
+        folder = Path(temporary)
+        write(folder / "annotations.npz", annotations)
+        models = []
+        for number, (label, stage, backbone, detector) in enumerate(MODELS):
+            file = folder / f"{number}.npz"
+            write(file, simulate.detect(annotations, detector, rng))
+            models.append(Model(label=label, file=file, stage=stage, backbone=backbone))
+        study = Study(models=tuple(models), annotations=folder / "annotations.npz")
+        collection = plots.collect(study, list(plots.FIGURES.values()), hoi=HOI)
+    for name, kind in plots.FIGURES.items():
+        shown = collection.models[name]
+        if name != "delta_map_backbone":
+            shown = shown[: 1 if name in SINGLE else 2]
+        width = plots.SINGLE_COLUMN if name in NARROW else plots.DOUBLE_COLUMN
+        yield name, plots.figure_of(kind, shown, width)
 
 
-if __name__ == "__main__":
-    draw_examples(Path(sys.argv[1]))
+def draw_robustness() -> Iterator[tuple[str, Figure]]:
+    """Draw the figures of detectors under corruption."""
+    annotations = simulate.annotations(CORRUPTED, np.random.default_rng(0))
+    with TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        write(folder / "annotations.npz", annotations)
+        for _, stage, _, detector in MODELS[:2]:
+            found = simulate.detect(annotations, detector, np.random.default_rng(0))
+            write(folder / f"{stage}.npz", found)
+            for name in CORRUPTIONS:
+                for severity in SEVERITIES:
+                    worse = under_corruption(detector, name, severity)
+                    found = simulate.detect(annotations, worse, np.random.default_rng(severity))
+                    write(folder / f"{stage}_{name}_{severity}.npz", found)
+        (folder / "study.toml").write_text(ROBUSTNESS, encoding="utf-8")
+        with LocalEngine(1) as engine:
+            result = evaluate_study(read_robustness_study(folder / "study.toml"), engine).to_dict()
+    for name, kind in ROBUSTNESS_FIGURES.items():
+        yield name, plots.figure_of(kind, models_of(kind, result), plots.DOUBLE_COLUMN)
+
+
+def draw_answers(folder: Path) -> None:
+    """Draw the figures of multiple choice, and of people who rate, with the commands for them."""
+    options = [f"{verb} a/an bicycle" for verb in ("ride", "hold", "wash", "inspect")]
+    names = [f"HICO_test2015_{number:08}.jpg" for number in range(1, QUESTIONS + 1)]
+    question = {"gt_choices": options[:1], "wrong_choices": options[1:]}
+    rng = np.random.default_rng(0)
+    with TemporaryDirectory() as temporary:
+        desk = Path(temporary)
+        (desk / "questions.json").write_text(json.dumps(dict.fromkeys(names, question)))
+        for model, luck in (("model-a", 0.7), ("model-b", 0.5)):
+            lines = []
+            for name in names:
+                shown = rng.permutation(options).tolist()
+                right = rng.random() < luck
+                place = (
+                    shown.index(options[0]) if right else int(rng.choice(4, p=[0.5, 0.2, 0.2, 0.1]))
+                )
+                line = {"image": name, "question": "QA_0", "options": shown, "reply": "ABCD"[place]}
+                lines.append(json.dumps(line))
+            (desk / f"{model}.jsonl").write_text("\n".join(lines))
+        rated = np.clip(
+            np.round(rng.uniform(0, 4, (RATED, 1)) + rng.normal(0, 0.6, (RATED, 3))), 0, 4
+        )
+        rows = [
+            f"{n},{','.join(map(str, row))}" for n, row in enumerate(rated.astype(int).tolist())
+        ]
+        (desk / "ratings.csv").write_text("\n".join(["item,ann,bob,eve", *rows]))
+        for command in (
+            f"choice compare questions.json model-a.jsonl model-b.jsonl --figure {CHOICE[0]}",
+            f"choice score questions.json model-b.jsonl --figure {CHOICE[1]}",
+            f"similarity agreement ratings.csv --figure {CHOICE[2]}",
+        ):
+            words = [sys.executable, "-m", "diaghoi", *command.split(), "--quiet"]
+            subprocess.run(words, cwd=desk, check=True)
+        for name in CHOICE:
+            (folder / name).write_bytes((desk / name).read_bytes())

@@ -17,11 +17,12 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 from unittest.mock import patch
+from xml.etree import ElementTree
 
 import pytest
 from support.commands import built, call
 from support.desk import lay_out
-from support.pages import BUILT, CLUSTER, PAGES, ROOT, RUN, Reader, blocks, patched
+from support.pages import BUILT, CITED, CLUSTER, PAGES, ROOT, RUN, SHOWN, Reader, blocks, patched
 from support.rater_server import Model, Reply, serving, text
 
 import diaghoi
@@ -29,12 +30,16 @@ from diaghoi.data.protocol import PROTOCOLS
 from diaghoi.formats import FORMATS
 from diaghoi.oracles import ERRORS
 from diaghoi.plots import FIGURES
+from diaghoi.plots.robustness.figures import ROBUSTNESS_FIGURES
 from diaghoi.robustness.corruptions.registry import CORRUPTIONS
 
 pytestmark = pytest.mark.skipif(
     not (ROOT / "docs").is_dir(), reason="the manual is not installed with the package"
 )
 DOCS = ROOT / "docs"
+PICTURES = DOCS / "pictures"
+LARGE = 45_000  # bytes of a picture
+DUMPERS = sorted((ROOT / "examples" / "dumpers").glob("*.py"))
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
 
 
@@ -144,7 +149,7 @@ def test_a_new_error_fits_into_the_package(desk: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_blocks_are_of_a_kind_that_runs_or_is_built(page: Path) -> None:
     for block in blocks(page):
-        assert block.language in RUN or block.language.startswith(BUILT), (
+        assert block.language in (*RUN, *SHOWN) or block.language.startswith(BUILT), (
             f"{block.where}: nobody runs {block.language!r}"
         )
         if block.language in ("toml", "json"):
@@ -152,7 +157,12 @@ def test_blocks_are_of_a_kind_that_runs_or_is_built(page: Path) -> None:
 
 
 def test_few_blocks_are_not_run() -> None:
-    still = [block for page in PAGES for block in blocks(page) if not block.runs]
+    still = [
+        block
+        for page in PAGES
+        for block in blocks(page)
+        if not block.runs and block.language not in SHOWN
+    ]
     assert [block.page.name for block in still] == ["robustness.md", "robustness.md"]
     marks = sum(page.read_text(encoding="utf-8").count(CLUSTER) for page in PAGES)
     assert marks == len(still)
@@ -172,6 +182,14 @@ def test_make_targets_and_extras_exist() -> None:
             assert set(wanted.split(",")) <= extras, f"{page.name}: {wanted}"
 
 
+@pytest.mark.skipif(shutil.which("make") is None, reason="make is not on this machine")
+def test_the_demo_installs_no_more_than_it_needs(tmp_path: Path) -> None:
+    asked = ["make", "--dry-run", "demo", f"VENV={tmp_path / 'none'}"]
+    told = subprocess.run(asked, cwd=ROOT, capture_output=True, encoding="utf-8", check=True).stdout
+    assert re.findall(r"pip install .*--editable (.*)", told) == ["."]
+    assert "Installing diaghoi into" in told
+
+
 def commands(of: Any, *words: str) -> Iterator[tuple[str, Any]]:
     """Give all commands with the words that call them."""
     for name, inner in of.commands.items():
@@ -188,7 +206,11 @@ COMMANDS = dict(commands(built(), "diaghoi"))
 def test_options_that_a_page_names_exist(page: Path) -> None:
     known = {"--help", "--version", "--strict"}  # the last is mypy's
     known |= {option for each in COMMANDS.values() for one in each.params for option in one.opts}
-    assert set(OPTION.findall(page.read_text(encoding="utf-8"))) <= known
+    told = page.read_text(encoding="utf-8")
+    for block in blocks(page):
+        if block.language in SHOWN:
+            known |= set(OPTION.findall(block.text))
+    assert set(OPTION.findall(told)) <= known
 
 
 def test_commands_have_the_options_that_they_are_shown_with() -> None:
@@ -214,9 +236,11 @@ MANUAL = {page.stem: page.read_text(encoding="utf-8") for page in PAGES}
     ("page", "names"),
     [
         ("formats", [f"\n## {name}\n" for name in FORMATS]),
-        ("errors", [f"drawn/{name}.svg" for name in ERRORS]),
+        ("errors", [f"pictures/{name}.svg" for name in ERRORS]),
         ("protocols", [f"`{name}`" for name in PROTOCOLS]),
-        ("compare", [f"`{name}`" for name in FIGURES]),
+        ("figures", [f"\n`{name}`: " for name in (*FIGURES, *ROBUSTNESS_FIGURES)]),
+        ("figures", [f"--only {name}" for name in FIGURES]),
+        ("recipes", [f"dumpers/{path.name}" for path in DUMPERS]),
         ("robustness", [f"`{name}`" for name in CORRUPTIONS]),
     ],
 )
@@ -230,10 +254,34 @@ def test_every_command_is_told_of() -> None:
     assert set(untold) == {"diaghoi config show", "diaghoi config unset"}
 
 
-def test_links_of_the_front_page_lead_somewhere() -> None:
-    links = re.findall(r"\]\((?!https?:)([^)]+)\)", MANUAL["README"])
-    assert links
-    assert [link for link in links if not (ROOT / link).is_file()] == []
+def test_the_messages_that_are_explained_exist() -> None:
+    code = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "diaghoi").rglob("*.py"))
+    said = re.sub(r'"\n\s*f?"', "", code).replace("{dataset}", "hico-det")
+    told = re.findall(r"(?:^\| |, or |\) )\*([^*]+)\*", MANUAL["troubleshooting"], re.MULTILINE)
+    assert len(told) > 6
+    of_the_shell = "diaghoi: command not found"
+    assert [each for each in told if each not in said] == [of_the_shell]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_links_lead_somewhere(page: Path) -> None:
+    links = re.findall(r"\]\((?!https?:|#)([^)#]+)", page.read_text(encoding="utf-8"))
+    assert [link for link in links if not (page.parent / link).exists()] == []
+
+
+def test_what_is_cited_is_in_the_citation_file() -> None:
+    cited = CITED.read_text(encoding="utf-8").replace('"', "")
+    (software, *papers), *_ = entries = [
+        re.findall(r"^  title = \{(.*)\},$", block.text, re.MULTILINE)
+        for block in blocks(DOCS / "cite.md")
+    ]
+    titles = [title for each in entries for title in each]
+    assert [title for title in titles if re.sub("[{}]", "", title) not in cited] == []
+    assert len(titles) == len(re.findall(r"^ *(?:- )?(?:type.*\n *)?title:", cited, re.MULTILINE))
+    assert software.startswith("diaghoi: ")
+    assert papers
+    assert f"version: {diaghoi.__version__}" in cited
+    assert f"version = {{{diaghoi.__version__}}}" in MANUAL["cite"]
 
 
 def drawing(name: str) -> ModuleType:
@@ -246,21 +294,61 @@ def drawing(name: str) -> ModuleType:
     return module
 
 
-def test_the_picture_of_an_error_shows_that_error(tmp_path: Path) -> None:
+def test_the_picture_of_an_error_shows_that_error() -> None:
     pictures = drawing("error_pictures")
     assert tuple(pictures.MADE) == ERRORS
-    pictures.draw_errors(tmp_path)
-    assert {path.name for path in tmp_path.iterdir()} == {f"{name}.svg" for name in ERRORS}
-    assert "Both boxes are right" in (tmp_path / "association.svg").read_text(encoding="utf-8")
     pictures.MADE["action"] = pictures.FOUND
     with pytest.raises(RuntimeError, match="the picture of action shows"):
         pictures.case_of("action")
 
 
-def test_the_manual_shows_no_figure_that_is_not_drawn() -> None:
-    drawn = {*ERRORS, *drawing("example_figures").WIDTHS}
-    shown = {name for page in MANUAL.values() for name in re.findall(r"drawn/(\w+)\.svg", page)}
-    assert shown == drawn
+def test_the_manual_shows_every_picture_and_no_other() -> None:
+    kept = {path.name for path in PICTURES.iterdir()}
+    shown = {name for page in MANUAL.values() for name in re.findall(r"pictures/([\w.]+)\)", page)}
+    assert shown == kept
+    assert [path.name for path in PICTURES.iterdir() if path.stat().st_size > LARGE] == []
+
+
+def words_in(svg: Path) -> list[str]:
+    """List the words of a drawing, which has to be well-formed."""
+    texts = ElementTree.parse(svg).iter("{http://www.w3.org/2000/svg}text")
+    return [each.text or "" for each in texts]
+
+
+def test_drawings_have_words() -> None:
+    assert all(words_in(path) for path in PICTURES.glob("*.svg"))
+
+
+@pytest.mark.slow
+def test_pictures_show_what_the_package_draws(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(str(DOCS))
+    drawing("pictures").draw(tmp_path)
+    kept = {path.name for path in PICTURES.iterdir()}
+    assert kept - {path.name for path in tmp_path.iterdir()} <= {"page.png"}  # needs chromium
+    old = [
+        path.name
+        for path in tmp_path.glob("*.svg")
+        if words_in(path) != words_in(PICTURES / path.name)
+    ]
+    assert old == [], "run make pictures, and look at what changed"
+
+
+@pytest.mark.slow
+def test_the_tutorial_runs(tmp_path: Path) -> None:
+    """From the first cell to the last, and no output is kept in the repository."""
+    nbformat = pytest.importorskip("nbformat", reason="nbformat (the extra test) is not installed")
+    client = pytest.importorskip("nbclient", reason="nbclient (the extra test) is not installed")
+    pytest.importorskip("ipykernel", reason="ipykernel (the extra test) is not installed")
+    notebook = nbformat.read(ROOT / "examples" / "tutorial.ipynb", as_version=4)
+    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    assert all(not cell.outputs and cell.execution_count is None for cell in code)
+    run = client.NotebookClient(notebook, timeout=300, resources={"metadata": {"path": tmp_path}})
+    run.execute()
+    said = "".join(output.get("text", "") for output in code[-1].outputs)
+    assert "points of mAP (Default, Full)" in said
+    assert re.search(r"p [<=≤] 0\.\d", said)
 
 
 def test_a_diff_that_fits_nothing_is_an_error(tmp_path: Path) -> None:

@@ -168,7 +168,7 @@ Label = Annotated[
 ClassTable = Annotated[
     Path | None,
     typer.Option(
-        help="Write the figures of each HOI class to this .csv or .json file.",
+        help="Write the numbers of each HOI class to this .csv or .json file.",
         readable=False,
         rich_help_panel=FILES,
     ),

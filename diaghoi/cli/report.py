@@ -87,7 +87,7 @@ Html = Annotated[
 ImageTable = Annotated[
     Path | None,
     typer.Option(
-        help="Write the figures of each image to this .csv or .json file.",
+        help="Write the numbers of each image to this .csv or .json file.",
         readable=False,
         rich_help_panel=options.FILES,
     ),

@@ -141,8 +141,8 @@ def _check_failed(found: Robustness) -> None:
             [why if run.file in why else f"{run.file}: {why}" for run, why in found.failed]
         )
         raise InputError(
-            f"{number_of('file', len(found.failed))} could not be used: {names}; the figures are "
-            "without them"
+            f"{number_of('file', len(found.failed))} could not be used: {names}; the numbers do "
+            "not include them"
         )
 
 

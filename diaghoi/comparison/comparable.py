@@ -48,7 +48,7 @@ def check_comparable(results: Sequence[Result]) -> tuple[str, ...]:
     asked: dict[str, Callable[[Result], str]] = {
         "images": lambda result: _number(result, "images"),
         "annotated triplets": lambda result: _number(result, "annotated_triplets"),
-        "triplets of an image": lambda result: _choice(result, CUT, AS_GIVEN),
+        "triplets per image": lambda result: _choice(result, CUT, AS_GIVEN),
         RANKING: lambda result: _choice(result, RANKING, BY_SCORE),
         "images of Known Object": _known_object,
         "classes of the official means": lambda result: (

@@ -189,7 +189,7 @@ class Protocol:
             choices["class without annotation"] = self.class_without_annotation
         if self.classes != "roles" and self.rare != "described":
             choices["rare"] = f"< 10 {self.rare} instances"
-        choices[CUT] = AS_GIVEN if self.top is None else f"top {self.top} an image"
+        choices[CUT] = AS_GIVEN if self.top is None else f"top {self.top} per image"
         if self.ranking == "as one":
             choices[RANKING] = AS_ONE
         if self.top_of_class:
@@ -198,7 +198,7 @@ class Protocol:
         if self.images_without_annotations == "left out":
             choices["images without annotations"] = "left out"
         if self.considered:
-            choices["assigned"] = f"{self.considered} best of an image"
+            choices["assigned"] = f"{self.considered} best per image"
         if groups:
             choices[GROUPS] = groups
         if self.levels_from != "zero":
@@ -398,7 +398,7 @@ def protocol(name: str | Protocol, **changes: Any) -> Protocol:
         raise InputError(f"the IoU threshold must lie in (0, 1], not {chosen.iou:g}")
     if not 0 <= chosen.added_to_union < np.inf:
         raise InputError(f"added_to_union must be 0 or more, not {chosen.added_to_union:g}")
-    for key, of in (("top", "an image"), ("top_of_class", "a class")):
+    for key, of in (("top", "per image"), ("top_of_class", "per class")):
         number = getattr(chosen, key)
         if number is not None and number < 1:
             raise InputError(f"the number of triplets {of} ({key}) must be 1 or more: {number}")

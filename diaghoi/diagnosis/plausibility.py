@@ -195,8 +195,8 @@ def _no_people(annotations: Scenes, predictions: Scenes) -> list[Doubt]:
     if mine.any() or len(theirs) < ENOUGH or theirs.mean() <= NO_PEOPLE:
         return []
     text = (
-        f"the subject of {int(theirs.sum())} of {len(theirs)} pairs is no person: exchange subject "
-        "and object, or give --objects"
+        f"the subject of {int(theirs.sum())} of {len(theirs)} pairs is not a person: exchange "
+        "subject and object, or give --objects"
     )
     return [Doubt(text, True)]
 

@@ -284,4 +284,4 @@ def _check_values(reading: Reading) -> None:
         raise InputError(f"--boxes {boxes!r:.40}: give {' or '.join(BOX_LAYOUTS)}")
     top = reading.get("top")
     if top is not None and top < 1:
-        raise InputError(f"--top {top}: the number of triplets of an image must be at least 1")
+        raise InputError(f"--top {top}: the number of triplets per image must be at least 1")

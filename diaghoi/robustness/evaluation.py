@@ -23,7 +23,7 @@ from diaghoi.robustness.sweep import Outcomes, sweep
 from diaghoi.robustness.tables import robustness_tables
 
 TESTS = (
-    "p-values are corrected for the figures of one corruption (Holm), not for the number of "
+    "p-values are corrected for the numbers of one corruption (Holm), not for the number of "
     "corruptions: of 20 without effect, chance lets one show p < 0.05"
 )
 SCALE = "CRI: sigma by scores in percent, natural logarithm"

@@ -87,7 +87,7 @@ def draw_rows(figure: Figure, rows: Sequence[PanelRow], left_out: str = "") -> N
         heights.append(PANEL)
         _row(panels[-1], row, room, titled=not own_keys)
     if not any(bar.get_gid() for both in panels for ax in both for bar in (*ax.patches, *ax.lines)):
-        raise NotApplicable("the results hold no figures for it")
+        raise NotApplicable("the results have no numbers for it")
     for ax in (ax for both in panels[:-1] for ax in both):
         ax.tick_params(labelbottom=False)
     grid.set_height_ratios(heights)

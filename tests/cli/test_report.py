@@ -238,7 +238,7 @@ def test_options_show_in_the_signature(report) -> None:
     signature = report("--iou", 0.75, "--rare", "test", "--top", 10)["protocol"]["signature"]
     assert "IoU >= 0.75, inclusive boxes" in signature
     assert "rare: < 10 test instances" in signature
-    assert "triplets: top 10 an image" in signature
+    assert "triplets: top 10 per image" in signature
 
 
 def test_options_do_what_they_say(report, usual) -> None:

@@ -314,8 +314,8 @@ def test_a_choice_that_one_lacks() -> None:
         ("counts.images", None, "images differ (a, c: 1,234; b: unknown)"),
         (
             "protocol.signature",
-            example()["protocol"]["signature"] + " | triplets: top 100 an image",
-            "triplets of an image differ (a, c: as given; b: top 100 an image)",
+            example()["protocol"]["signature"] + " | triplets: top 100 per image",
+            "triplets per image differ (a, c: as given; b: top 100 per image)",
         ),
         (
             "official.known_object.source",

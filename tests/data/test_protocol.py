@@ -20,7 +20,7 @@ def test_a_changed_protocol_shows_it_in_its_signature() -> None:
     standard = protocol("hico-det-520")
     changed = protocol("hico-det-520", iou=0.75, top=50, rare="test")
     assert changed.name == standard.name
-    for words in ("IoU >= 0.75", "top 50 an image", "rare: < 10 test instances"):
+    for words in ("IoU >= 0.75", "top 50 per image", "rare: < 10 test instances"):
         assert words in changed.signature
         assert words not in standard.signature
     assert protocol(changed) == changed

@@ -152,4 +152,4 @@ def test_subjects_that_are_no_people(truth, found) -> None:
     swapped = replace(found, pair_human=found.pair_object, pair_object=found.pair_human)
     if (found.pair_object < 0).any():
         return
-    assert "pairs is no person: exchange subject and object" in warned(truth, swapped)
+    assert "pairs is not a person: exchange subject and object" in warned(truth, swapped)

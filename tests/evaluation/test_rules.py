@@ -229,9 +229,9 @@ def test_top_counts_the_best_of_each_image_but_the_official_figures_take_all() -
 def test_a_cut_that_the_reader_made_shows_in_the_signature() -> None:
     annotations = scenes([image("a.jpg", BOXES, TRUTH)], scored=False)
     predictions = scenes([image("a.jpg", [], [])], scored=True, top=100)
-    assert "top 100 an image" in diagnose(annotations, predictions).protocol.signature
+    assert "top 100 per image" in diagnose(annotations, predictions).protocol.signature
     stricter = diagnose(annotations, predictions, protocol("hico-det", top=20))
-    assert "top 20 an image" in stricter.protocol.signature
+    assert "top 20 per image" in stricter.protocol.signature
 
 
 def test_missing_action_scores_leave_negatives_and_actions_undefined() -> None:

@@ -203,7 +203,7 @@ BAD: dict[str, tuple[str, str]] = {
     "true is no top": ("protocol = { top = true }", "protocol.top: is True; give int"),
     "top of nothing": (
         "protocol = { top = 0 }",
-        "protocol: the number of triplets an image (top) must be 1 or more: 0",
+        "protocol: the number of triplets per image (top) must be 1 or more: 0",
     ),
     "strict": ("protocol = { strict = 1 }", "protocol.strict: is 1; give bool"),
 }

@@ -95,7 +95,7 @@ def test_without_shared_groups_there_is_no_such_figure(other):
 
 def test_undefined_everywhere():
     nothing = result(**dict.fromkeys(ORACLES))
-    with pytest.raises(NotApplicable, match="hold no figures"):
+    with pytest.raises(NotApplicable, match="have no numbers"):
         figure_of(FIGURES["delta_map"], [model("a", nothing)], DOUBLE_COLUMN)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 from PIL import Image
+from scipy.io import savemat
 
 import diaghoi
 from diaghoi import simulate
@@ -45,6 +46,7 @@ def lay_out(folder: Path) -> None:
     _pictures(folder / "images" / "test2015", truth)
     _v_coco(folder)
     _swig(folder)
+    _code_bases(folder, truth, one)
     _hoi_a(folder)
     _office(folder)
     _words(folder, truth)
@@ -108,7 +110,37 @@ def _pictures(folder: Path, truth: Scenes) -> None:
 def _v_coco(folder: Path) -> None:
     vcoco.write_annotations(folder)
     rows = [vcoco.result(hold_agent=0.9, hold_obj=[1, 2, 10, 10, 0.8])]
-    (folder / "vcoco_preds.pkl").write_bytes(pickle.dumps(rows))
+    (folder / "vcoco_cache").mkdir()
+    for name in ("vcoco_preds.pkl", "vcoco.pickle", "vcoco_cache/cache.pkl"):
+        (folder / name).write_bytes(pickle.dumps(rows))
+
+
+def _code_bases(folder: Path, truth: Scenes, found: Scenes) -> None:
+    """Write what evaluations of code bases leave: CDN's JSON, UPT's folder, PPDM's annotations."""
+    words = hico_det()
+    preds, gts = (pickle.loads(_pickled(folder, scenes)) for scenes in (found, truth))
+    (folder / "results.json").write_text(json.dumps(str({"preds": preds, "gts": gts})))
+    write_triplet_lists(folder / "test_hico.json", truth)
+    (folder / "matlab").mkdir()
+    pair, score = found.triplet_pair, found.scores[:, None]
+    boxes = (found.box_xyxy[of[pair]] for of in (found.pair_human, found.pair_object))
+    rows = np.hstack([*boxes, score])
+    for number in range(len(words.objects)):
+        classes = np.flatnonzero(words.class_object == number)
+        cells = np.empty((len(classes), len(found)), dtype=object)
+        for place, image in np.ndindex(*cells.shape):
+            chosen = (found.triplet_class == classes[place]) & (found.triplet_image == image)
+            cells[place, image] = rows[chosen]
+        savemat(folder / "matlab" / f"detections_{number + 1:02}.mat", {"all_boxes": cells})
+    # Without pairs of its own: GEN-VLKT's are in another file.
+    write(folder / "gen_vlkt.npz", diaghoi.read_predictions(folder / "preds.pkl"))
+
+
+def _pickled(folder: Path, scenes: Scenes) -> bytes:
+    write_triplet_lists(folder / "listed.pkl", scenes)
+    content = (folder / "listed.pkl").read_bytes()
+    (folder / "listed.pkl").unlink()
+    return content
 
 
 def _swig(folder: Path) -> None:

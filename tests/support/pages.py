@@ -12,18 +12,27 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
+PAGES = (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md")))
 CLUSTER = "<!-- needs a cluster -->"
 """Stands above blocks that are looked at but not run."""
 RUN = ("console", "python", "toml", "json", "text", "diff")  # text without a name is shown, not run
 # What Sphinx does with its own blocks shows when the site is built.
-BUILT = ("{figure}", "{toctree}", "{include}", "{eval-rst}")
-# To begin with an environment of one's own; tests are in one.
-OUTSIDE = ("python3 -m venv .venv", ". .venv/bin/activate")
+BUILT = ("{toctree}", "{include}", "{eval-rst}")
+# For other places: the repositories of code bases, and papers.
+SHOWN = ("bash", "bibtex")
+CITED = ROOT / "CITATION.cff"
+REPOSITORY = CITED.is_file() and re.findall(r"^repository-code: (\S+)$", CITED.read_text(), re.M)[0]
+# To begin with a clone and an environment of one's own; tests are in one.
+OUTSIDE = (
+    f"git clone {REPOSITORY}",
+    "cd diaghoi",
+    "python3 -m venv .venv",
+    ". .venv/bin/activate",
+)
 # What takes long, and shows the same when there is less of it.
 LESS = {
     "demo": ("--images", "20"),
-    "--bootstrap": ("--bootstrap", "20"),
+    "--bootstrap": ("--bootstrap", "100"),  # the fewest that are taken
     "--resamples": ("--resamples", "20"),
 }
 SERVER = re.compile(r"http://localhost:\d+/v1")
@@ -91,7 +100,7 @@ def blocks(page: Path) -> Iterator[Block]:
         elif language in ("python", "toml") and (named := _NAMED.fullmatch(inside[0])):
             name = named[1]
         text = "\n".join(inside) + "\n"
-        runs = not (first and lines[first - 1] == CLUSTER)
+        runs = language not in SHOWN and not (first and lines[first - 1] == CLUSTER)
         yield Block(page, first + 1, language, name, text, runs)
         number = end + 1
 

@@ -39,7 +39,7 @@ Figure = Annotated[
 ]
 ScoreFigure = Annotated[
     Path | None,
-    typer.Option(help="Draw the figures of all models to this .pdf, .png or .svg.", readable=False),
+    typer.Option(help="Draw the scores of all models to this .pdf, .png or .svg.", readable=False),
 ]
 Top = Annotated[
     int | None,

@@ -328,7 +328,7 @@ def _draw_scores(evaluations: Sequence[ChoiceEvaluation], path: Path) -> None:
 
     names = ", ".join(evaluation.answers.label for evaluation in evaluations)
     ax = choice_scores([evaluation.to_dict() for evaluation in evaluations])
-    _save(ax, path, f"{names}: multiple-choice figures")
+    _save(ax, path, f"{names}: multiple-choice scores")
 
 
 def _save(ax: Axes, path: Path, caption: str) -> None:

@@ -1,0 +1,105 @@
+"""Draw the pictures of README and manual, which are kept in ``docs/pictures``.
+
+    python docs/pictures.py docs/pictures
+
+They are kept so that they show wherever the Markdown is read. ``make pictures`` runs this; do so
+when a figure changes, and look at what changed.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from itertools import chain
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from error_pictures import draw_errors
+from example_figures import draw_answers, draw_robustness, draw_study
+from PIL import Image
+
+from diaghoi import plots
+from diaghoi.plots.style import PAPER
+
+# So many cells, dots or hatches that they would be large as SVG.
+PIXELS = (
+    "class_ap",
+    "error_profile_object",
+    "error_profile_verb",
+    "error_shares",
+    "robustness_costs",
+    "robustness_errors",
+    "robustness_shares",
+)
+SCREENSHOT, WINDOW = "page", (1000, 820)
+"""The top of a report as a page, in pixels; it takes chromium."""
+DPI, NARROWEST = 125, 600  # what PNGs are reduced to, and the least width of one in pixels
+ENLARGED = 1.4
+"""Screens are read from further away than paper."""
+
+
+def draw(folder: Path) -> None:
+    """Write all pictures into a folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, figure in chain(draw_errors(), draw_study(), draw_robustness()):
+        plots.save(figure, folder / f"{name}.{'png' if name in PIXELS else 'svg'}")
+    draw_answers(folder)
+    if (browser := shutil.which("chromium")) is not None:
+        _photograph(folder / f"{SCREENSHOT}.png", browser)
+    for path in folder.glob("*.png"):
+        _shrink(path, 1.0 if path.stem == SCREENSHOT else DPI / PAPER["savefig.dpi"])
+    for path in folder.glob("*.svg"):
+        path.write_text(compact(path.read_text(encoding="utf-8")), encoding="utf-8")
+
+
+def compact(svg: str) -> str:
+    """Shorten what matplotlib writes: two decimals are enough, and so are three fonts."""
+    svg = svg[svg.index("<svg ") :]
+    svg = re.sub(r"<(metadata)>.*?</\1>|<!--.*?-->", "", svg, flags=re.DOTALL)
+    svg = re.sub(
+        r'(<svg [^>]*width=")([\d.]+)(pt" height=")([\d.]+)',
+        lambda found: (
+            f"{found[1]}{float(found[2]) * ENLARGED}{found[3]}{float(found[4]) * ENLARGED}"
+        ),
+        svg,
+    )
+    svg = re.sub(r"'DejaVu Sans'[^;\"]*sans-serif", "'DejaVu Sans', Verdana, sans-serif", svg)
+    # Within tags alone: what is written in a figure stays.
+    svg = re.sub(r"<[^>]*>", lambda tag: re.sub(r"-?\d+\.\d+", _rounded, tag[0]), svg)
+    return re.sub(r"\s*\n\s*", "\n", svg)
+
+
+def _rounded(number: re.Match[str]) -> str:
+    return f"{float(number[0]):.2f}".rstrip("0").rstrip(".")
+
+
+def _photograph(path: Path, browser: str) -> None:
+    """Take a picture of the page of a report in the demo."""
+    with TemporaryDirectory() as temporary:
+        page = Path(temporary, "page.html")
+        for command in (
+            "demo --out demo --quiet",
+            f"report demo/one_stage.npz --annotations demo/annotations.npz --html {page} --quiet",
+        ):
+            words = [sys.executable, "-m", "diaghoi", *command.split()]
+            subprocess.run(words, cwd=temporary, check=True)
+        size = ",".join(map(str, WINDOW))
+        flags = ("--headless", "--no-sandbox", "--hide-scrollbars", f"--window-size={size}")
+        words = [browser, *flags, f"--screenshot={path.resolve()}", page.as_uri()]
+        subprocess.run(words, capture_output=True, check=True)
+
+
+def _shrink(path: Path, scale: float) -> None:
+    """Reduce a PNG to few pixels and colours."""
+    with Image.open(path) as drawn:
+        width = max(round(drawn.width * scale), NARROWEST)
+        height = round(drawn.height * width / drawn.width)
+        small = drawn.convert("RGB").resize((width, height), Image.Resampling.LANCZOS)
+    # By coverage: a colour of few dots is kept as well.
+    small.quantize(64, Image.Quantize.MAXCOVERAGE).save(path, optimize=True)
+
+
+if __name__ == "__main__":
+    draw(Path(sys.argv[1]))
