@@ -9,12 +9,12 @@ from __future__ import annotations
 import re
 import textwrap
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from diaghoi._version import __version__
 from diaghoi.comparison.comparison import Comparison
-from diaghoi.data.table import Cell, Column, Row, Table
+from diaghoi.data.table import Column, Row, Table
 from diaghoi.report.layout import column_blocks, group_runs, widened
 
 # Width of one column of the paper and of both, in points.
@@ -45,9 +45,9 @@ class Type(NamedTuple):
 
 LARGE, SMALL = Type(r"\footnotesize", 4.3, 4.0), Type(r"\scriptsize", 4.0, 2.5)
 # Of tables for one column whatever is in them; the smaller one where names cannot be broken enough.
-NARROW = Type(r"\footnotesize", 4.3, 2.0), Type(r"\scriptsize", 3.8, 1.5)
-# Widths of a digit, of a bold digit, and of the point between digits, in letters.
-DIGIT, BOLD_DIGIT, POINT = 1.0, 1.14, 0.6
+NARROW = Type(r"\footnotesize", 4.3, 2.0), Type(r"\scriptsize", 4.0, 1.5)
+# Widths of wide letters and capitals, of bold digits, and of points, over that of a digit.
+WIDE, BOLD, POINT = 1.5, 1.14, 0.6
 
 
 class PaperLayout(NamedTuple):
@@ -89,13 +89,14 @@ def escaped(text: str) -> str:
 
 def _table(table: Table, comparison: Comparison) -> str:
     titles = zip(table.heads, *(row.titles for row in table.rows), strict=True)
-    names = [max(map(len, column)) for column in titles]
+    measure: Callable[[str], float] = _width if table.narrow else len
+    names = [max(map(measure, column)) for column in titles]
     letters = widened(table.columns, [_letters(table, n) for n in range(len(table.columns))], 2)
     if table.narrow:
         layout, longest = _narrow_layout(table)
     else:
         longest = LONGEST_LABEL
-        layout = _layout(table.columns, letters, [min(name, LONGEST_LABEL) for name in names])
+        layout = _layout(table.columns, letters, [min(name, longest) for name in names])
     broken = f"p{{{longest * layout.type.letter:.0f}pt}}"
     kinds = ["l" if name <= longest else broken for name in names]
     tabulars = [_tabular(table, block, letters, kinds) for block in layout.blocks]
@@ -131,26 +132,31 @@ def _letters(table: Table, place: int) -> int:
 
 
 def _narrow_layout(table: Table) -> tuple[PaperLayout, float]:
-    """Set all figures in one column, and return the letters that are left to the names of rows."""
-    whole = max(len(part) for row in table.rows for part in PARTS.split(row.title))
+    """Set all figures in one column, and return the digits that are left to the names of rows."""
+    whole = max(_width(part) for row in table.rows for part in PARTS.split(row.title))
     for type_ in NARROW:
         room = COLUMN_WIDTH - type_.gap
         for place, column in enumerate(table.columns):
-            figures = [_width(row.cells[place]) for row in table.rows]
-            room -= type_.letter * max(len(column.title), *figures) + 2 * type_.gap
+            cells = [row.cells[place] for row in table.rows]
+            figures = [_width(cell.shown) * (BOLD if cell.best else 1) for cell in cells]
+            room -= type_.letter * max(_width(column.title), *figures) + 2 * type_.gap
         if whole * type_.letter <= room:
             break
     layout = PaperLayout("table", type_, [list(range(len(table.columns)))])
     return layout, room / type_.letter
 
 
-def _width(cell: Cell) -> float:
-    """Width of a figure in letters."""
-    points = cell.shown.count(".")
-    return (len(cell.shown) - points) * (BOLD_DIGIT if cell.best else DIGIT) + points * POINT
+def _width(text: str) -> float:
+    """Width of a text in digits."""
+    return sum(
+        WIDE if letter.isupper() or letter in "mw" else POINT if letter in ".,il" else 1
+        for letter in text
+    )
 
 
-def _layout(columns: Sequence[Column], letters: Sequence[int], names: Sequence[int]) -> PaperLayout:
+def _layout(
+    columns: Sequence[Column], letters: Sequence[int], names: Sequence[float]
+) -> PaperLayout:
     """Choose where a table fits: in one column of the paper, in both, or in both and broken."""
     layouts = []
     for environment, type_, width in (
