@@ -461,9 +461,10 @@ def test_boxes_are_drawn_at_the_scale_of_the_image() -> None:
     drawn = sketch(case())
     assert (drawn.width, drawn.height) == (WIDTH, HEIGHT)  # half of 480 x 360
     assert drawn.framed
-    assert drawn.predicted.boxes == ((0, 0, 48, 24), (120, 60, 120, 120))
-    assert drawn.predicted.line == (24, 12, 180, 120)
-    assert drawn.annotated.boxes[0] == (0, 0, 24, 24)
+    # The middle of the first pixel is half a pixel from the edge.
+    assert drawn.predicted.boxes == ((0.2, 0.2, 48, 24), (120.2, 60.2, 120, 120))
+    assert drawn.predicted.line == pytest.approx((24.2, 12.2, 180.2, 120.2), abs=0.01)
+    assert drawn.annotated.boxes[0] == (0.2, 0.2, 24, 24)
 
 
 @pytest.mark.parametrize("size", [(1000, 10), (10, 1000)])
