@@ -10,8 +10,8 @@ from diaghoi.exceptions import some_of
 from diaghoi.formats.pictures.folder import DAMAGED, MISSING, RESHAPED, UNSAFE, Picture, Pictures
 from diaghoi.report.pages import jpeg_url
 
-WIDTH = 640
-"""Width in pixels of the widest picture of a page."""
+PIXELS, INCHES = 640, 3.25
+"""Width of the widest picture of a page in pixels, and in inches, by which letters are drawn."""
 QUALITY = 82
 # What an empty frame says; notes and page tell the whole.
 EMPTY = {MISSING: "no picture", UNSAFE: "no picture", DAMAGED: "picture damaged"}
@@ -46,10 +46,14 @@ class CasePictures:
     ----------
     pictures : Pictures
         The pictures of the images.
+    pixels, inches : float
+        Width of drawings. The fewer inches, the larger are letters and lines.
     """
 
-    def __init__(self, pictures: Pictures) -> None:
-        self.pictures = pictures
+    def __init__(
+        self, pictures: Pictures, *, pixels: float = PIXELS, inches: float = INCHES
+    ) -> None:
+        self.pictures, self.inches, self.dots = pictures, inches, pixels / inches
         self._found: dict[str, Picture] = {}
 
     def read(self, case: Case) -> Picture:
@@ -61,14 +65,14 @@ class CasePictures:
         """Draw a case over its picture, as a JPEG that a page holds."""
         from diaghoi.plots.frame import enlargement
         from diaghoi.plots.picture import card, enlarged_words
-        from diaghoi.plots.style import SINGLE_COLUMN
 
         picture = self.read(case)
-        figure = card(case, picture.image, missing=words_for(picture), words=False)
-        dots = WIDTH / SINGLE_COLUMN
+        figure = card(
+            case, picture.image, missing=words_for(picture), width=self.inches, words=False
+        )
         stream = BytesIO()
-        figure.savefig(stream, format="jpeg", dpi=dots, pil_kwargs={"quality": QUALITY})
-        width, height = (int(side * dots) for side in figure.get_size_inches())
+        figure.savefig(stream, format="jpeg", dpi=self.dots, pil_kwargs={"quality": QUALITY})
+        width, height = (int(side * self.dots) for side in figure.get_size_inches())
         what = "missed" if case.name is None else "predicted"
         line = case.image
         if picture.problem:

@@ -35,7 +35,7 @@ from diaghoi.report.verdict import headline, verdict
 FIRST_CASES = 4
 """Cases of each error that are shown at once; the others are a click away."""
 MOST_CASES, MOST_PICTURED = 24, 12
-"""Cases of each error by default, without and with pictures, of which each takes 0.1 MB."""
+"""Cases of each error by default, without and with pictures, of which each takes some 50 kB."""
 
 
 class DrawnCase(NamedTuple):
@@ -129,7 +129,7 @@ def write_html(
     """
     check_installed()
     result = diagnosis.to_dict() if result is None else result
-    drawn = None if pictures is None else CasePictures(pictures)
+    drawn = None if pictures is None else CasePictures(pictures, pixels=480, inches=2.2)
     if top is None:
         top = MOST_CASES if drawn is None else MOST_PICTURED
     cases: dict[str, list[DrawnCase]] = {}
