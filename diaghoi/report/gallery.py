@@ -17,6 +17,7 @@ from diaghoi.exceptions import InputError
 from diaghoi.formats.containers.atomic import replacing
 from diaghoi.formats.pictures.folder import Pictures
 from diaghoi.report.case_pictures import CasePictures, words_for
+from diaghoi.report.html.words import order_of_cases
 from diaghoi.report.json import write_json
 from diaghoi.report.spreadsheet import CsvValue, csv_text
 
@@ -54,6 +55,8 @@ class Gallery:
         The detector, the data set, and the protocol with its choices.
     categories_count : bool
         Whether boxes are compared with boxes of their own category alone.
+    order : str
+        Which cases come first, a sentence.
     hoi : str
         The HOI class that all cases are of; empty for any.
     kinds : tuple of str
@@ -69,6 +72,7 @@ class Gallery:
     protocol: str
     signature: str
     categories_count: bool
+    order: str
     hoi: str
     sections: tuple[ErrorCases, ...]
     kinds: tuple[str, ...] = ()
@@ -112,6 +116,7 @@ def gallery_of(
         protocol=diagnosis.protocol.name,
         signature=diagnosis.protocol.signature,
         categories_count=diagnosis.protocol.categories_count,
+        order=order_of_cases(diagnosis),
         hoi="" if hoi is None else diagnosis.vocabulary.class_name(hoi),
         kinds=tuple(kinds),
         similarities=similarities,

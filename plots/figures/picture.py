@@ -177,7 +177,7 @@ def _lines(case: Case, width: float, enlarged: float) -> Iterator[_Line]:
         for line in wrapped(in_a_line(words), width, TEXT_SIZE):
             yield _Line(line)
     legend = "Dashes: annotation."
-    if case.score is not None:
+    if case.name is not None:
         legend = f"Solid: prediction. {legend}"
     legend = f"{legend} {enlarged_words(enlarged)}".rstrip()
     room = width - text_width(f"{legend}  ", SMALL)
@@ -186,7 +186,8 @@ def _lines(case: Case, width: float, enlarged: float) -> Iterator[_Line]:
 
 def case_title(case: Case) -> str:
     """Return the predicted class with its score, or the missed class: ``ride bicycle 0.84``."""
-    return str(case.annotated) if case.score is None else f"{case.name} {shown_score(case.score)}"
+    name = case.name or str(case.annotated)
+    return name if case.score is None else f"{name} {shown_score(case.score)}"
 
 
 def enlarged_words(enlarged: float) -> str:
@@ -216,7 +217,7 @@ def _predicted(case: Case) -> _Triplet:
     return _Triplet(
         boxes=tuple(box for box in (case.human, case.object) if box is not None),
         joined=True,
-        tag="" if case.score is None else case_title(case),
+        tag="" if case.name is None else case_title(case),
         line=colour(case.error),
         # Light lines need a dark casing, dark lines a light one.
         casing=ink_on(colour(case.error)),

@@ -419,6 +419,7 @@ def test_a_folder_that_cannot_be_made_is_told(images: Path) -> None:
         protocol="",
         signature="",
         categories_count=True,
+        order="",
         hoi="",
         sections=(),
     )

@@ -26,7 +26,7 @@ from diaghoi.report.case_pictures import CasePicture, CasePictures
 from diaghoi.report.extras import extra_tables
 from diaghoi.report.html.sketches import Sketch, sketch
 from diaghoi.report.html.sortable import sortable_classes, sortable_images
-from diaghoi.report.html.words import FIGURES, TABLES, definition_of, meaning_of
+from diaghoi.report.html.words import FIGURES, TABLES, definition_of, meaning_of, order_of_cases
 from diaghoi.report.pages import check_installed, template
 from diaghoi.report.semantic import semantic_tables, similarity_in_words, table_lines
 from diaghoi.report.text import counts_line, heading, pairs_line, report_tables, split_titles
@@ -195,6 +195,7 @@ def _content(
         "filters": [(error, error_title(error)) for error in ERRORS],
         "drawn": scenes is not None,
         "first": FIRST_CASES,
+        "order": order_of_cases(diagnosis),
         "shown_score": shown_score,
         "classes": sortable_classes(diagnosis),
         "plain": ("name", "annotated", "ap", "max_recall", "costliest", "cost"),
