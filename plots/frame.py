@@ -118,10 +118,12 @@ def _part(whole: PictureFrame, box: Box, room: float) -> PictureFrame:
     factor = room / max(_span(whole, box), room / MOST)
     if factor < ENLARGED:
         return whole
-    sides = (whole.right - whole.left) / factor, (whole.bottom - whole.top) / factor
-    starts = []
-    for side, first, last, low, high in zip(
-        sides, whole[:2], whole[2:], box[:2], box[2:], strict=True
-    ):
-        starts.append(min(max((low + high - side) / 2, first), last - side))
-    return PictureFrame(*starts, starts[0] + sides[0], starts[1] + sides[1])
+    width, height = (whole.right - whole.left) / factor, (whole.bottom - whole.top) / factor
+    left = _start((box[0] + box[2]) / 2, width, whole.left, whole.right)
+    top = _start((box[1] + box[3]) / 2, height, whole.top, whole.bottom)
+    return PictureFrame(left, top, left + width, top + height)
+
+
+def _start(centre: float, side: float, first: float, last: float) -> float:
+    """Begin a side at its centre, or as near to it as the image allows."""
+    return min(max(centre - side / 2, first), last - side)

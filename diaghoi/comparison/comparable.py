@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from diaghoi.comparison.results import Result, figure, notes_of, only_interactions, part, text
 from diaghoi.data.protocol import AS_GIVEN, BY_SCORE, CUT, RANKING, SEPARATOR, choices_of
@@ -93,7 +94,7 @@ def shared_signature(results: Sequence[Result]) -> str:
     names = dict.fromkeys(name for signature in signatures for name in choices_of(signature))
     phrases = []
     for name in names:
-        owners = _owners(results, lambda result, name=name: _choice(result, name))
+        owners = _owners(results, partial(_choice, choice=name))
         values = [
             f"{value} ({some_of(labels)})" if len(owners) > 1 else value
             for value, labels in owners.items()

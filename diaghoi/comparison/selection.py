@@ -81,10 +81,11 @@ def chosen(comparison: Comparison, names: Iterable[str]) -> Comparison:
 def _of_name(name: str, headings: Mapping[str, str]) -> Collection[str]:
     """Find the keys of the tables that a name means."""
     spelt = _spelt(name)
-    for fits in (lambda text: text == spelt, lambda text: text.startswith(f"{spelt} ")):
-        found = [key for key, head in headings.items() if fits(_spelt(key)) or fits(_spelt(head))]
-        if found:
-            return found
+    names = {key: (_spelt(key), _spelt(heading)) for key, heading in headings.items()}
+    exact = [key for key, each in names.items() if spelt in each]
+    begun = [k for k, each in names.items() if any(n.startswith(f"{spelt} ") for n in each)]
+    if exact or begun:
+        return exact or begun
     raise InputError(
         f"--only '{name}': there is no such table{close_matches(name, _all(headings))}; give some "
         f"of {', '.join(headings.values())}"

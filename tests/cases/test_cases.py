@@ -293,7 +293,7 @@ def test_cases_of_a_detector_without_scores_have_none() -> None:
     """Its file has no scores; those that fill the table must not be shown."""
     boxes = [(PERSON, ANN), (BICYCLE, ANNS), (BICYCLE, FAR)]
     annotations = scenes([image("a.jpg", boxes[:2], [(0, 1, RIDE)])], scored=False)
-    triplets = [(0, 1, RIDE, 1.0), (0, 2, RIDE, 1.0)]
+    triplets = [(0, 2, RIDE, 1.0), (0, 1, RIDE, 1.0)]
     predictions = scenes([image("a.jpg", boxes, triplets)], scored=True)
     predictions = replace(predictions, unread=np.zeros((1, 3), dtype=np.int64))
     diagnosis = diagnose(annotations, predictions)
