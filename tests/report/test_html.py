@@ -565,6 +565,17 @@ def test_a_figure_keeps_to_itself() -> None:
     assert element.startswith("<svg viewBox")
 
 
+def test_ids_made_of_positions_are_numbered() -> None:
+    """The last bits of a layout, and so these ids, differ from one run to the next."""
+    elements = []
+    for clip, marker in (("p617cfc4e0d", "m0123456789"), ("p40d5ab88dd", "mabcdef0123")):
+        svg = SVG.replace("p2", clip).replace("m1", marker)
+        elements.append(as_element(svg, "costs"))
+    assert elements[0] == elements[1]
+    assert 'href="#costs-m0"' in elements[0]
+    assert 'clip-path="url(#costs-p1)"' in elements[0]
+
+
 def test_greys_of_a_figure_follow_the_page_and_colours_stay() -> None:
     svg = """<svg xmlns="http://www.w3.org/2000/svg"><defs>
     <pattern id="h"><path style="stroke: #ffffff"/></pattern></defs>

@@ -21,6 +21,8 @@ SHOWN = ("delta_map", "error_shares", "class_ap", "error_profile_verb")
 """Figures of the page, of those in the registry."""
 SEMANTIC = ("confusions",)
 """Those that stand where the report holds a semantic evaluation."""
+# Ids that matplotlib makes of positions, of which the layout does not fix the last bits.
+HASHED = re.compile(r'(?<=[#"])([a-z])[0-9a-f]{10}(?=[)"])')
 REFERENCES = ("href", "{http://www.w3.org/1999/xlink}href")
 # matplotlib writes its name, the date and its format beside each picture.
 NO_METADATA = dict.fromkeys(("Creator", "Date", "Format", "Type"))
@@ -116,7 +118,7 @@ def as_element(svg: str, name: str) -> str:
     name : str
         Begins all its ids.
     """
-    root = ElementTree.fromstring(NOT_XML.sub("?", svg))
+    root = ElementTree.fromstring(_numbered(NOT_XML.sub("?", svg)))
     for parent in list(root.iter()):
         for child in list(parent):
             if child.tag.endswith("}metadata") or child.tag.endswith("}style"):
@@ -142,6 +144,12 @@ def as_element(svg: str, name: str) -> str:
         root.attrib.pop(key, None)
     root.set("style", f"{JOINS};{_turning('fill: #000000')}")
     return ElementTree.tostring(root, encoding="unicode")
+
+
+def _numbered(svg: str) -> str:
+    """Give ids that are made of positions numbers, so that equal figures are equal files."""
+    numbers: dict[str, int] = {}
+    return HASHED.sub(lambda found: f"{found[1]}{numbers.setdefault(found[0], len(numbers))}", svg)
 
 
 def dark_colours(elements: Iterable[str]) -> dict[str, str]:
