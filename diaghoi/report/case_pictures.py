@@ -63,8 +63,8 @@ class CasePictures:
 
     def draw(self, case: Case) -> CasePicture:
         """Draw a case over its picture, as a JPEG that a page holds."""
+        from diaghoi.plots.figures.picture import card, enlarged_words
         from diaghoi.plots.frame import enlargement
-        from diaghoi.plots.picture import card, enlarged_words
 
         picture = self.read(case)
         figure = card(

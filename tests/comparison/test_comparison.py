@@ -429,12 +429,12 @@ def test_choices_that_differ_name_their_models() -> None:
     signature = results[0]["protocol"]["signature"]
     top = f"{signature} | triplets: top 100 an image"
     results[1]["protocol"] = results[1]["protocol"] | {"signature": top}
-    found = compare([model("a"), model("b"), model("c")], results)
+    found = compare(*results, models=[model("a"), model("b"), model("c")])
     assert found.signature == f"{signature} | triplets: as given (a, c); top 100 an image (b)"
     ranked = f"{top} | predictions of a class: all of one rank"
     results[2]["protocol"] = results[2]["protocol"] | {"signature": ranked}
-    assert compare([model("a"), model("b"), model("c")], results).signature == (
+    assert compare(*results, models=[model("a"), model("b"), model("c")]).signature == (
         f"{signature} | triplets: as given (a); top 100 an image (b, c) | "
         "predictions of a class: ranked by score (a, b); all of one rank (c)"
     )
-    assert compare([model("a"), model("b")], results[:1] * 2).signature == signature
+    assert compare(results[0], results[0], models=[model("a"), model("b")]).signature == signature

@@ -20,7 +20,7 @@ from diaghoi.statistics.significance import Difference
 def of(*changes: dict[str, Any]) -> Comparison:
     """Compare models a, b ... with some parts of their results changed."""
     models = [Model(label=chr(97 + n), file=Path("x"), stage="one") for n in range(len(changes))]
-    return compare(models, [copy.deepcopy(example()) | each for each in changes])
+    return compare(*(copy.deepcopy(example()) | each for each in changes), models=models)
 
 
 @pytest.mark.parametrize(

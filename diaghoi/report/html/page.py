@@ -149,7 +149,7 @@ def write_html(
 
 
 def _drawn(case: Case, pictures: CasePictures | None) -> DrawnCase:
-    from diaghoi.plots.picture import enlarged_words
+    from diaghoi.plots.figures.picture import enlarged_words
 
     if pictures is not None:
         picture = pictures.draw(case)
