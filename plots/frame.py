@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -12,6 +13,11 @@ from diaghoi.cases.cases import Box, Case
 Image = npt.NDArray[np.uint8]
 
 UNKNOWN = 0.1  # margin around the boxes of an image of unknown size, as a share of their extent
+# A picture shows a part of an image where that makes its boxes at least this many times as large:
+ENLARGED, MOST = 2.0, 8.0  # and at most so many times
+ROOM = 0.5  # the share of the picture that all boxes may then span
+NOTHING = (-0.5, -0.5, 639.5, 479.5)  # of a case without boxes, in an image of unknown size
+TINY, TINY_ROOM = 1 / 16, 0.25  # the same of a pair that is tiny although its annotation is not
 
 
 class PictureFrame(NamedTuple):
@@ -40,8 +46,8 @@ class PictureFrame(NamedTuple):
         return float(across[0]), float(down[0]), float(across[1]), float(down[1])
 
 
-def frame_of(case: Case, image: Image | None = None) -> PictureFrame:
-    """Return the frame of a case: the image, or all boxes with a margin if its size is unknown.
+def whole_of(case: Case, image: Image | None = None) -> PictureFrame | None:
+    """Return the frame of the whole image of a case; None if its size is unknown.
 
     Parameters
     ----------
@@ -53,12 +59,71 @@ def frame_of(case: Case, image: Image | None = None) -> PictureFrame:
     size = case.size
     if size is None and image is not None:
         size = (image.shape[1], image.shape[0])
-    if size is not None:
-        return PictureFrame(-0.5, -0.5, size[0] - 0.5, size[1] - 0.5)
-    boxes = (case.human, case.object, case.annotated_human, case.annotated_object)
-    corners = np.array([box for box in boxes if box is not None]).reshape(-1, 2)
-    first, last = corners.min(axis=0), corners.max(axis=0)
-    around = max(1.0, UNKNOWN * float((last - first).max()))
-    left, top = (first - around).tolist()
-    right, bottom = (last + around).tolist()
-    return PictureFrame(left, top, right, bottom)
+    return None if size is None else PictureFrame(-0.5, -0.5, size[0] - 0.5, size[1] - 0.5)
+
+
+def frame_of(case: Case, image: Image | None = None) -> PictureFrame:
+    """Return the frame of a case: the image, or the part with the boxes if these are small.
+
+    A part has the shape of the image. If the size of the image is unknown, the frame is that of all
+    boxes, with a margin.
+
+    Parameters
+    ----------
+    case, image
+        As for :func:`whole_of`.
+    """
+    whole = whole_of(case, image)
+    predicted = _usable(case.human, case.object)
+    annotated = _usable(case.annotated_human, case.annotated_object)
+    boxes = [*predicted, *annotated]
+    if not boxes:
+        return whole or PictureFrame(*NOTHING)
+    if whole is None:
+        left, top, right, bottom = _around(boxes)
+        margin = max(1.0, UNKNOWN * max(right - left, bottom - top))
+        return PictureFrame(left - margin, top - margin, right + margin, bottom + margin)
+    part = _part(whole, _around(boxes), ROOM)
+    pair = _around(predicted or annotated)
+    if part == whole and _span(whole, pair) <= TINY:
+        return _part(whole, pair, TINY_ROOM)
+    return part
+
+
+def enlargement(case: Case, image: Image | None = None) -> float:
+    """Return how many times as large as the whole image would show it a picture shows a case."""
+    whole, frame = whole_of(case, image), frame_of(case, image)
+    return 1.0 if whole is None else (whole.right - whole.left) / (frame.right - frame.left)
+
+
+def _usable(*boxes: Box | None) -> list[Box]:
+    return [box for box in boxes if box is not None and np.isfinite(box).all()]
+
+
+def _around(boxes: Sequence[Box]) -> Box:
+    corners = np.array(boxes).reshape(-1, 2)
+    left, top = corners.min(axis=0).tolist()
+    right, bottom = corners.max(axis=0).tolist()
+    return left, top, right, bottom
+
+
+def _span(whole: PictureFrame, box: Box) -> float:
+    """Return the greater of the shares of width and height of an image that a box spans."""
+    across = (box[2] - box[0]) / (whole.right - whole.left)
+    return max(across, (box[3] - box[1]) / (whole.bottom - whole.top))
+
+
+def _part(whole: PictureFrame, box: Box, room: float) -> PictureFrame:
+    """Return the part of an image of which a box spans a share, or the image if that is more."""
+    factor = room / max(_span(whole, box), room / MOST)
+    if factor < ENLARGED:
+        return whole
+    width, height = (whole.right - whole.left) / factor, (whole.bottom - whole.top) / factor
+    left = _start((box[0] + box[2]) / 2, width, whole.left, whole.right)
+    top = _start((box[1] + box[3]) / 2, height, whole.top, whole.bottom)
+    return PictureFrame(left, top, left + width, top + height)
+
+
+def _start(centre: float, side: float, first: float, last: float) -> float:
+    """Begin a side at its centre, or as near to it as the image allows."""
+    return min(max(centre - side / 2, first), last - side)

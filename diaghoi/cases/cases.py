@@ -53,7 +53,8 @@ class Case:
     name : str or None
         Predicted HOI class; None for a missed triplet.
     score : float or None
-        Ranking score of the prediction; None for a missed triplet.
+        Ranking score of the prediction; None for a missed triplet, and for the predictions of a
+        detector without scores.
     human, object : tuple of four floats, or None
         Predicted boxes; None for a missed triplet, and for a role without a box (V-COCO).
     annotated : str or None
@@ -297,7 +298,7 @@ def _predicted_case(view: MatchedImages, ledger: Ledger, row: int) -> Case:
         image=str(view.predictions.names[view.predictions.triplet_image[triplet]]),
         size=_size(view, int(view.predictions.triplet_image[triplet])),
         name=view.predictions.vocabulary.class_name(int(ledger.row_class[row])),
-        score=float(ledger.row_score[row]),
+        score=float(ledger.row_score[row]) if view.predictions.ranked else None,
         human=_box(view.predictions, human),
         object=_box(view.predictions, obj),
         annotated=annotated,
@@ -374,7 +375,9 @@ def _repair(view: MatchedImages, ledger: Ledger, row: int, triplet: int) -> str:
             repaired += ", of a pair that its boxes do not reach"
     superseded = ledger.row_score[ledger.true & (ledger.row_annotation == annotation)]
     if len(superseded):
-        repaired += f", in place of the one with score {shown_score(superseded[0])}"
+        repaired += ", in place of the one "
+        ranked = view.predictions.ranked
+        repaired += f"with score {shown_score(superseded[0])}" if ranked else "that found it"
     return repaired
 
 

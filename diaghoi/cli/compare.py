@@ -12,8 +12,11 @@ import typer
 
 from diaghoi.cli import options, outputs
 from diaghoi.cli.comparison_tables import (
+    Compact,
     Format,
+    Only,
     Out,
+    selection,
     show_comparison,
     table_format,
     write_comparison,
@@ -73,6 +76,8 @@ def compare(
     protocol: options.ProtocolName = None,
     instances: options.Instances = None,
     ids: options.Ids = None,
+    only: Only = None,
+    compact: Compact = False,
     format: Format = None,
     out: Out = None,
     json: options.Json = None,
@@ -85,6 +90,7 @@ def compare(
 ) -> None:
     """Compare detectors: mAP, errors and their costs, pairs, negatives, actions."""
     kind = table_format(format, out)
+    selected = selection(only, compact)
     lists = {"--labels": labels, "--stage": stage, "--backbone": backbone, "--pairs": pairs}
 
     @cache
@@ -109,8 +115,9 @@ def compare(
     tests = significance_options(significance, resamples, confidence, seed)
     with progress(quiet) as bar:
         comparison = _comparison(study, read, bar, written, tests, force=force)
-    write_comparison(comparison, kind, out, json)
-    show_comparison(comparison, kind, out, json, quiet)
+    selected.of(comparison)  # refuses unknown tables before anything is written
+    write_comparison(comparison, kind, out, json, selected)
+    show_comparison(comparison, kind, out, json, quiet, selected)
 
 
 def _study(files: Sequence[Path], lists: Mapping[str, str | None], read: Reader) -> Study:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import typer
 
 from diaghoi.cli import options, outputs
 from diaghoi.cli.present import print_notes
 from diaghoi.comparison.comparison import Comparison
+from diaghoi.comparison.selection import check_table_names, chosen
+from diaghoi.comparison.selection import compact as compact_table
 from diaghoi.exceptions import InputError, close_matches
 from diaghoi.formats.containers.atomic import replacing
 from diaghoi.report.json import to_json, write_json
@@ -37,6 +40,57 @@ Out = Annotated[
     ),
 ]
 
+Only = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="TABLE",
+        help="Only this table, by its heading (pairs, 'dmap (rare)'); repeatable, or separated by "
+        "commas. JSON holds all.",
+        rich_help_panel=options.FILES,
+    ),
+]
+Compact = Annotated[
+    bool,
+    typer.Option(
+        "--compact",
+        help="One table for a column of a paper: mAP and ΔmAP of each error. JSON holds all.",
+        rich_help_panel=options.FILES,
+    ),
+]
+
+
+class Selection(NamedTuple):
+    """Which tables of a comparison are printed: some, one compact table, or all."""
+
+    only: list[str]
+    compact: bool
+
+    def of(self, comparison: Comparison) -> Comparison:
+        """Select the tables of a comparison."""
+        if self.compact:
+            return compact_table(comparison)
+        return chosen(comparison, self.only) if self.only else comparison
+
+
+ALL = Selection([], compact=False)
+
+
+def selection(only: list[str] | None, compact: bool) -> Selection:
+    """Collect which tables are printed.
+
+    Raises
+    ------
+    InputError
+        For a table that no comparison has, and tables beside the compact one.
+    """
+    # Headings may be given as they are printed, with the unit behind a comma.
+    given = [re.sub(r",\s*(%|percentage points)", "", each) for each in only or ()]
+    names = [part.strip() for each in given for part in each.split(",")]
+    if only is not None and compact:
+        raise InputError("--only and --compact: give only one of them")
+    check_table_names(names)
+    return Selection(names, compact)
+
 
 def table_format(format: str | None, out: Path | None) -> str:
     """Choose how the tables are written: one of :data:`FORMATS`.
@@ -61,8 +115,8 @@ def table_format(format: str | None, out: Path | None) -> str:
     return format
 
 
-def written_tables(comparison: Comparison, kind: str) -> str:
-    """Write the tables of a comparison in one of :data:`FORMATS`."""
+def written_tables(comparison: Comparison, kind: str, selected: Selection = ALL) -> str:
+    """Write tables of a comparison in one of :data:`FORMATS`; JSON holds them all."""
     if kind == "json":
         return to_json(comparison.to_dict()) + "\n"
     from diaghoi.report.comparison import to_text
@@ -73,11 +127,15 @@ def written_tables(comparison: Comparison, kind: str) -> str:
         "latex": to_latex,
         "csv": to_csv,
     }
-    return writers[kind](comparison)
+    return writers[kind](selected.of(comparison))
 
 
 def write_comparison(
-    comparison: Comparison, kind: str, out: Path | None, json: Path | None
+    comparison: Comparison,
+    kind: str,
+    out: Path | None,
+    json: Path | None,
+    selected: Selection = ALL,
 ) -> None:
     """Write the files that are asked for."""
     if json not in (None, outputs.STDOUT):
@@ -85,24 +143,28 @@ def write_comparison(
     if out not in (None, outputs.STDOUT):
         with replacing(out) as temporary:
             # Names need not be Unicode.
-            temporary.write_bytes(
-                written_tables(comparison, kind).encode("utf-8", errors="replace")
-            )
+            text = written_tables(comparison, kind, selected)
+            temporary.write_bytes(text.encode("utf-8", errors="replace"))
 
 
 def show_comparison(
-    comparison: Comparison, kind: str, out: Path | None, json: Path | None, quiet: bool
+    comparison: Comparison,
+    kind: str,
+    out: Path | None,
+    json: Path | None,
+    quiet: bool,
+    selected: Selection = ALL,
 ) -> None:
     """Print the tables, unless they are in a file, and what a reader has to know."""
     if json == outputs.STDOUT:
         typer.echo(to_json(comparison.to_dict()))
     elif out in (None, outputs.STDOUT):
         if kind != "text":
-            typer.echo(written_tables(comparison, kind), nl=False)
+            typer.echo(written_tables(comparison, kind, selected), nl=False)
         elif not quiet:
             from diaghoi.report.comparison import print_comparison
 
-            print_comparison(comparison, notes=False)
+            print_comparison(selected.of(comparison), notes=False)
     if quiet:
         return
     print_notes([*comparison.caveats, *comparison.notes])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple
@@ -12,7 +11,7 @@ import typer
 from diaghoi.cases.cases import ERRORS, PER_IMAGE
 from diaghoi.cases.similarities import COMPARED, KINDS
 from diaghoi.cli import options, outputs
-from diaghoi.cli.present import lacks_letters, print_notes
+from diaghoi.cli.present import noting_letters, print_notes
 from diaghoi.cli.progress import Progress, progress
 from diaghoi.cli.reading import InputFiles
 from diaghoi.cli.report_files import PAGES
@@ -197,13 +196,8 @@ def _draw(out: Path, chosen: Gallery, pictures: Pictures, bar: Progress) -> list
     from diaghoi.report.gallery import write_folder
     from diaghoi.report.gallery_page import write_page
 
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        write = write_page if _is_page(out) else write_folder
-        notes = write(out, chosen, pictures, progress=bar.advance)
-    if lacks_letters(caught):
-        notes.append("the font has not all letters of the names; boxes stand for them")
-    return notes
+    write = write_page if _is_page(out) else write_folder
+    return noting_letters(lambda: write(out, chosen, pictures, progress=bar.advance))
 
 
 def _counts(chosen: Gallery) -> str:

@@ -112,6 +112,16 @@ def _drawn(
     return [f"{path}: the font has not all letters of the label; boxes stand for them"]
 
 
+def noting_letters(draw: Callable[[], list[str]]) -> list[str]:
+    """Draw cases on pictures; return the notes, with one on letters missing in the font."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        notes = draw()
+    if lacks_letters(caught):
+        notes.append("the font has not all letters of the names; boxes stand for them")
+    return notes
+
+
 def lacks_letters(caught: Iterable[warnings.WarningMessage]) -> bool:
     """Whether Matplotlib warned about letters missing in the font."""
     return any("missing from font" in str(each.message) for each in caught)

@@ -84,6 +84,14 @@ Html = Annotated[
         rich_help_panel=options.FILES,
     ),
 ]
+PageImages = Annotated[
+    Path | None,
+    typer.Option(
+        help="Folder with the pictures, to draw the worst cases of --html on.",
+        readable=False,
+        rich_help_panel=options.FILES,
+    ),
+]
 ImageTable = Annotated[
     Path | None,
     typer.Option(
@@ -191,6 +199,7 @@ def report(
     groups: Groups = None,
     image_labels: Labels = None,
     html: Html = None,
+    images: PageImages = None,
     class_table: options.ClassTable = None,
     image_table: ImageTable = None,
     sort: Sort = None,
@@ -234,6 +243,7 @@ def report(
         figure=figure,
         out=out,
         html=html,
+        images=images,
         class_table=class_table,
         image_table=image_table,
         sort=sort,
@@ -309,7 +319,7 @@ def _reported(
     result = diagnosed.to_dict()
     result["notes"] = [*read.notes, *notes, *result["notes"]]
     extras.add(result, diagnosed, read, labels, bar)
-    bar.start("writing")
+    bar.start("writing" if files.images is None else "drawing the worst cases")
     return result, files.write(result, diagnosed, read)
 
 

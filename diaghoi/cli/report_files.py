@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from diaghoi.cli import outputs
-from diaghoi.cli.present import attribution_figure, draw_all, write_text
+from diaghoi.cli.present import attribution_figure, draw_all, noting_letters, write_text
 from diaghoi.cli.reading import Inputs
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.diagnosis.tables import Columns
 from diaghoi.exceptions import InputError, close_matches
+from diaghoi.formats.pictures.folder import Pictures
 from diaghoi.report.json import write_json
 
 PAGES = (".html", ".htm")
@@ -43,6 +44,8 @@ class ReportFiles:
         Name of the detector, and of the files in the folder.
     json, figure, html, class_table, image_table : pathlib.Path or None
         Single files.
+    images : pathlib.Path or None
+        A folder of pictures to draw the cases of the page on.
     out : pathlib.Path or None
         A folder for text, JSON and figure.
     sort : str or None
@@ -54,6 +57,7 @@ class ReportFiles:
     figure: Path | None
     out: Path | None
     html: Path | None
+    images: Path | None
     class_table: Path | None
     image_table: Path | None
     sort: str | None
@@ -96,6 +100,12 @@ class ReportFiles:
             check_suffix(self.figure)
         if self.html is not None:
             check_page(self.html)
+        if self.images is not None:
+            if self.html is None:
+                raise InputError(
+                    "--images: draws the cases of a page on their pictures; add --html"
+                )
+            Pictures(self.images)
         for path in self.tables:
             from diaghoi.report.columns import check_table_file
 
@@ -127,9 +137,7 @@ class ReportFiles:
         if self.figure is not None:
             notes += draw_all(result, self.figure)
         if self.html is not None:
-            from diaghoi.report.html import write_html
-
-            write_html(self.html, diagnosis, read.scenes, result=result, files=read.files)
+            notes += self._write_page(self.html, result, diagnosis, read)
         if self.in_folder is not None:
             text, json, figure = self.in_folder
             text.parent.mkdir(parents=True, exist_ok=True)
@@ -137,6 +145,18 @@ class ReportFiles:
             write_json(json, result)
             notes += draw_all(result, figure)
         return notes
+
+    def _write_page(
+        self, path: Path, result: dict[str, Any], diagnosis: Diagnosis, read: Inputs
+    ) -> list[str]:
+        from diaghoi.report.html import write_html
+
+        pictures = None if self.images is None else Pictures(self.images)
+        return noting_letters(
+            lambda: write_html(
+                path, diagnosis, read.scenes, result=result, files=read.files, pictures=pictures
+            )
+        )
 
     def _tables_of(self, diagnosis: Diagnosis) -> list[tuple[Path, Columns]]:
         # Computing a table is expensive: make only those to be written.

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -38,6 +38,10 @@ Metric = Annotated[
     ),
 ]
 Errors = Annotated[bool, typer.Option("--errors", help="Show how much each error grows.")]
+Verbose = Annotated[
+    bool,
+    typer.Option("--verbose", help="Print all tables, and a sentence on each corruption."),
+]
 Figures = Annotated[
     Path | None, typer.Option(help="Draw the figures into this folder.", readable=False)
 ]
@@ -75,6 +79,7 @@ def robustness(
     json: options.Json = None,
     figures: Figures = None,
     errors: Errors = False,
+    verbose: Verbose = False,
     bootstrap: options.Bootstrap = None,
     significance: Significance = False,
     resamples: options.Resamples = 1000,
@@ -124,7 +129,7 @@ def robustness(
         with replacing(out) as temporary:
             text = _text(found, kind, errors)
             temporary.write_bytes(text.encode("utf-8", errors="replace"))
-    _show(found, kind, errors, out, json, quiet)
+    _show(found, kind, errors, out, json, quiet, verbose=verbose)
     if figures is not None:
         # Last, so that a failure to draw loses none of the results.
         with progress(quiet) as bar:
@@ -216,24 +221,29 @@ def _draw(found: Robustness, folder: Path, bar: Progress) -> list[str]:
 
 
 def _text(found: Robustness, kind: str, errors: bool) -> str:
-    """Write tables, sentences and notes in one of the formats."""
+    """Write all tables, sentences and notes in one of the formats."""
     if kind == "json":
         return to_json(found.to_dict()) + "\n"
-    comparison = found.comparison(errors=errors)
-    sentences = (f"{label}: {line}" for label, line in _sentences(found))
-    return written_tables(replace(comparison, notes=(*sentences, *comparison.notes)), kind)
-
-
-def _sentences(found: Robustness) -> Iterator[tuple[str, str]]:
     from diaghoi.robustness.sentences import sentences
 
-    for profile in found.profiles:
-        for line in sentences(profile).values():
-            yield profile.model.label, line
+    comparison = found.comparison(errors=errors)
+    lines = (
+        f"{profile.model.label}: {line}"
+        for profile in found.profiles
+        for line in sentences(profile).values()
+    )
+    return written_tables(replace(comparison, notes=(*lines, *comparison.notes)), kind)
 
 
 def _show(
-    found: Robustness, kind: str, errors: bool, out: Path | None, json: Path | None, quiet: bool
+    found: Robustness,
+    kind: str,
+    errors: bool,
+    out: Path | None,
+    json: Path | None,
+    quiet: bool,
+    *,
+    verbose: bool,
 ) -> None:
     """Print tables and sentences, unless they are in a file, and what a reader has to know."""
     if json == outputs.STDOUT:
@@ -242,23 +252,44 @@ def _show(
         if kind != "text":
             typer.echo(_text(found, kind, errors), nl=False)
         elif not quiet:
-            _print(found, errors)
+            _print(found, errors, verbose)
     if not quiet:
         print_notes([*found.caveats, *found.notes])
 
 
-def _print(found: Robustness, errors: bool) -> None:
+def _print(found: Robustness, errors: bool, verbose: bool) -> None:
+    """Print the first table and the worst corruptions, or everything."""
     from rich.console import Console
 
     from diaghoi.report.comparison import print_comparison
     from diaghoi.report.terminal import print_line
+    from diaghoi.robustness.sentences import sentences, worst
 
     console = Console(highlight=False)
-    print_comparison(found.comparison(errors=errors), console, notes=False)
-    shown: Any = None
-    for label, line in _sentences(found):
+    comparison = found.comparison(errors=errors)
+    every = [
+        (profile.model.label, line)
+        for profile in found.profiles
+        for line in sentences(profile).values()
+    ]
+    lines = every if verbose else worst(found.profiles)
+    tables = comparison.tables
+    if not verbose:
+        growth = (table for table in tables if table.key.startswith("growth_"))
+        comparison = replace(comparison, tables=(tables[0], *growth))
+    print_comparison(comparison, console, notes=False)
+    shown = ""
+    for label, line in lines:
         if label != shown:
             console.print()
-            print_line(console, label, style="bold")
+            print_line(console, f"{label}, mAP under {comparison.protocol}", style="bold")
             shown = label
         print_line(console, line)
+    left = len(tables) - len(comparison.tables)
+    if left or len(lines) < len(every):
+        console.print()
+        print_line(
+            console,
+            f"The corruptions that cost most mAP, {len(lines)} of {len(every)}; --verbose prints "
+            f"all, and {number_of('further table', left)}. --json and --out hold them too.",
+        )

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from diaghoi.comparison.results import Result, figure, notes_of, only_interactions, part, text
 from diaghoi.data.protocol import AS_GIVEN, BY_SCORE, CUT, RANKING, SEPARATOR, choices_of
-from diaghoi.exceptions import InputError
+from diaghoi.exceptions import InputError, some_of
+
+# What a signature that leaves out a choice means.
+UNSAID = {CUT: AS_GIVEN, RANKING: BY_SCORE}
 
 
 def check_comparable(results: Sequence[Result]) -> tuple[str, ...]:
@@ -48,8 +52,8 @@ def check_comparable(results: Sequence[Result]) -> tuple[str, ...]:
     asked: dict[str, Callable[[Result], str]] = {
         "images": lambda result: _number(result, "images"),
         "annotated triplets": lambda result: _number(result, "annotated_triplets"),
-        "triplets per image": lambda result: _choice(result, CUT, AS_GIVEN),
-        RANKING: lambda result: _choice(result, RANKING, BY_SCORE),
+        "triplets per image": lambda result: _choice(result, CUT),
+        RANKING: lambda result: _choice(result, RANKING),
         "images of Known Object": _known_object,
         "classes of the official means": lambda result: (
             "interactions" if only_interactions(result) else "all"
@@ -71,6 +75,34 @@ def shared_notes(results: Sequence[Result]) -> tuple[str, ...]:
     )
 
 
+def shared_signature(results: Sequence[Result]) -> str:
+    """Join the choices of the protocol; where the results differ, each names the models it is for.
+
+    Parameters
+    ----------
+    results : sequence of mapping
+        As from :meth:`diaghoi.Diagnosis.to_dict`, each with a label of its own.
+
+    Returns
+    -------
+    str
+        The signature of all results where it is the same.
+    """
+    signatures = dict.fromkeys(text(result, "protocol", "signature") for result in results)
+    if len(signatures) == 1:
+        return next(iter(signatures))
+    names = dict.fromkeys(name for signature in signatures for name in choices_of(signature))
+    phrases = []
+    for name in names:
+        owners = _owners(results, partial(_choice, choice=name))
+        values = [
+            f"{value} ({some_of(labels)})" if len(owners) > 1 else value
+            for value, labels in owners.items()
+        ]
+        phrases.append(": ".join(filter(None, (name, "; ".join(values)))))
+    return SEPARATOR.join(phrases)
+
+
 def _choices(result: Result) -> list[str]:
     """List the name and the choices of a protocol, without those that the detector decides."""
     choices = choices_of(text(result, "protocol", "signature"))
@@ -90,8 +122,9 @@ def _number(result: Result, key: str) -> str:
     return "unknown" if number is None else f"{number:,}"
 
 
-def _choice(result: Result, choice: str, usual: str) -> str:
-    return choices_of(text(result, "protocol", "signature")).get(choice, usual)
+def _choice(result: Result, choice: str) -> str:
+    choices = choices_of(text(result, "protocol", "signature"))
+    return choices.get(choice, UNSAID.get(choice, ""))
 
 
 def _known_object(result: Result) -> str:
@@ -103,10 +136,16 @@ def _known_object(result: Result) -> str:
 
 def _difference(what: str, results: Sequence[Result], ask: Callable[[Result], str]) -> str:
     """Say in what some results differ; empty where they do not."""
-    answers: dict[str, list[str]] = {}
-    for result in results:
-        answers.setdefault(ask(result), []).append(str(result.get("label")))
+    answers = _owners(results, ask)
     if len(answers) == 1:
         return ""
     by_label = "; ".join(f"{', '.join(labels)}: {answer}" for answer, labels in answers.items())
     return f"{what} differ ({by_label})"
+
+
+def _owners(results: Sequence[Result], ask: Callable[[Result], str]) -> dict[str, list[str]]:
+    """List the labels of the results that give each answer."""
+    owners: dict[str, list[str]] = {}
+    for result in results:
+        owners.setdefault(ask(result), []).append(str(result.get("label")))
+    return owners

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from diaghoi._version import __version__
-from diaghoi.comparison.comparable import check_comparable, shared_notes
+from diaghoi.comparison.comparable import check_comparable, shared_notes, shared_signature
 from diaghoi.comparison.figures import comparison_tables
 from diaghoi.comparison.results import Result, figure, text
 from diaghoi.comparison.study import StudyModel, check_models
@@ -29,7 +29,8 @@ class Comparison:
     dataset : str
         Name of the data set.
     protocol, signature : str
-        Name of the protocol and its choices.
+        Name of the protocol and its choices; a choice that the detectors decide, such as how many
+        triplets of an image are taken, says of which models it holds where they differ.
     images : int or None
         Number of images; None where it is not the same for all.
     models : tuple of StudyModel
@@ -42,6 +43,8 @@ class Comparison:
         What a reader of the single results has to know.
     differences : tuple of Difference
         Tests of models against the first, where they were asked for.
+    mark : str
+        What the mark of figures that differ means, a sentence; empty without tests.
     """
 
     dataset: str
@@ -53,6 +56,7 @@ class Comparison:
     caveats: tuple[str, ...]
     notes: tuple[str, ...]
     differences: tuple[Difference, ...] = ()
+    mark: str = ""
 
     def __repr__(self) -> str:
         labels = ", ".join(model.label for model in self.models)
@@ -125,12 +129,12 @@ class Comparison:
             (_place(each.path), each.labels[1]) for each in differences if each.p_holm < level
         }
         others = sorted({each.labels[0] for each in differences})
-        explanation = (
-            f" {DIFFERS}: differs from {', '.join(others)} (p < {level:g}, corrected for "
+        mark = (
+            f"{DIFFERS}: differs from {', '.join(others)} (p < {level:g}, corrected for "
             f"{len(differences)} comparisons)."
         )
-        tables = tuple(_marked(table, marked, explanation) for table in self.tables)
-        return replace(self, tables=tables, differences=tuple(differences))
+        tables = tuple(_marked(table, marked, mark) for table in self.tables)
+        return replace(self, tables=tables, differences=tuple(differences), mark=mark)
 
     def _table(self, table: Table) -> dict[str, Any]:
         keys = [column.key for column in table.columns]
@@ -221,7 +225,7 @@ def compare(
     return Comparison(
         dataset=text(first, "dataset"),
         protocol=text(first, "protocol", "name"),
-        signature=text(first, "protocol", "signature"),
+        signature=shared_signature(results),
         images=None if number is None else int(number),
         models=models,
         tables=comparison_tables(models, results),
@@ -257,4 +261,4 @@ def _marked(table: Table, marked: set[tuple[tuple[str, str], str]], explanation:
     row_groups = tuple(
         replace(group, rows=tuple(map(row_of, group.rows))) for group in table.row_groups
     )
-    return replace(table, row_groups=row_groups, caption=table.caption + explanation)
+    return replace(table, row_groups=row_groups, caption=f"{table.caption} {explanation}")

@@ -16,6 +16,16 @@ from diaghoi.oracles import ORACLES, TOTALS, error_title
 Value = Callable[[Result], float | None]
 # The columns of a table, each with where its figure is in a result, and the texts of the table.
 Contents = tuple[Sequence[tuple[Column, Value]], dict[str, str]]
+HEADINGS = {
+    "official": "Official mAP",
+    "map": "mAP",
+    "delta_map": "ΔmAP",
+    "errors": "Number of errors",
+    "error_shares": "Share of errors",
+    "pairs": "Pairs",
+    "negatives_actions": "Negatives and actions",
+}
+"""How the titles of the tables begin, by how their keys begin."""
 # What every result has.
 PARTS = ("official", "map", "max_recall", "oracles", "errors", "pairs", "negatives", "actions")
 
@@ -109,7 +119,11 @@ def _official(results: Sequence[Result]) -> Contents:
         if len(sources) == 1:
             caption += f" Known Object: by {sources.pop()}."
     of = " of the interactions" if all(map(only_interactions, results)) else ""
-    return columns, {"key": "official", "title": f"Official mAP{of}, %", "caption": caption}
+    return columns, {
+        "key": "official",
+        "title": f"{HEADINGS['official']}{of}, %",
+        "caption": caption,
+    }
 
 
 def _v_coco(result: Result) -> list[tuple[Column, Value]]:
@@ -136,7 +150,11 @@ def _mean_ap(splits: Sequence[str], protocol: str) -> Contents:
         for split in splits
     ]
     caption = "Mean over the classes of the protocol, of AP and of the highest recall."
-    return columns, {"key": "map", "title": f"mAP under {protocol}, %", "caption": caption}
+    return columns, {
+        "key": "map",
+        "title": f"{HEADINGS['map']} under {protocol}, %",
+        "caption": caption,
+    }
 
 
 def _delta_map(results: Sequence[Result], split: str) -> Contents:
@@ -150,7 +168,7 @@ def _delta_map(results: Sequence[Result], split: str) -> Contents:
     classes = "" if split == "full" else f" ({split_title(split)})"
     return columns, {
         "key": f"delta_map_{split}",
-        "title": f"ΔmAP{classes}, percentage points",
+        "title": f"{HEADINGS['delta_map']}{classes}, percentage points",
         "caption": "What mAP gains when all errors of one kind are repaired: what they cost.",
         "best": "smallest of its column: the error costs least",
     }
@@ -172,7 +190,7 @@ def _errors(results: Sequence[Result]) -> Contents:
     caption = "Predicted triplets; annotated ones for missed and false negative."
     if "ignored" in names:
         caption += " Ignored: of people without annotated actions, not among the predictions."
-    return columns, {"key": "errors", "title": "Number of errors", "caption": caption}
+    return columns, {"key": "errors", "title": HEADINGS["errors"], "caption": caption}
 
 
 def _error_shares(results: Sequence[Result]) -> Contents:
@@ -183,7 +201,7 @@ def _error_shares(results: Sequence[Result]) -> Contents:
     ]
     return columns, {
         "key": "error_shares",
-        "title": "Share of errors, %",
+        "title": f"{HEADINGS['error_shares']}, %",
         "caption": "Of the predicted triplets; of the annotated ones for missed and false "
         "negative.",
     }
@@ -218,7 +236,7 @@ def _pairs(results: Sequence[Result], splits: Sequence[str]) -> Contents:
     columns.append((Column(key="map", title="mAP", better="higher"), _at("map", "full")))
     return columns, {
         "key": "pairs",
-        "title": "Pairs, %",
+        "title": f"{HEADINGS['pairs']}, %",
         "caption": "Recall and precision of predicted pairs, whatever they do; mAP of the "
         f"protocol. {_sources(results)}",
     }
@@ -251,7 +269,7 @@ def _negatives_actions(splits: Sequence[str]) -> Contents:
         columns.append((column, _at(*keys)))
     return columns, {
         "key": "negatives_actions",
-        "title": "Negatives and actions, %",
+        "title": f"{HEADINGS['negatives_actions']}, %",
         "caption": "AP of rejecting pairs that do not interact (as published: at most 91.82); "
         "action mAP on localised pairs.",
     }

@@ -144,6 +144,8 @@ class Table:
         What a reader has to know; one line for each remark.
     best : str
         What the best figure of a column is, in words.
+    narrow : bool
+        Whether LaTeX sets the table for one column of a paper, however long the names of its rows.
     """
 
     key: str = ""
@@ -154,6 +156,7 @@ class Table:
     grouping: str = ""
     caption: str = ""
     best: str = ""
+    narrow: bool = False
 
     @property
     def rows(self) -> tuple[Row, ...]:

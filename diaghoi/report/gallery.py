@@ -13,16 +13,16 @@ from diaghoi.cases.cases import Case, rows_with, worst_cases
 from diaghoi.cases.similarities import Similarities
 from diaghoi.data.scenes import Scenes
 from diaghoi.diagnosis.diagnosis import Diagnosis
-from diaghoi.exceptions import InputError, some_of
+from diaghoi.exceptions import InputError
 from diaghoi.formats.containers.atomic import replacing
-from diaghoi.formats.pictures.folder import DAMAGED, MISSING, RESHAPED, UNSAFE, Picture, Pictures
+from diaghoi.formats.pictures.folder import Pictures
+from diaghoi.report.case_pictures import CasePictures, words_for
+from diaghoi.report.html.words import order_of_cases
 from diaghoi.report.json import write_json
 from diaghoi.report.spreadsheet import CsvValue, csv_text
 
 INDEX = "index"
 CORNERS = ("left", "top", "right", "bottom")
-# What an empty frame says; notes and page tell the whole.
-EMPTY = {MISSING: "no picture", UNSAFE: "no picture", DAMAGED: "picture damaged"}
 BOXES = ("human", "object", "annotated_human", "annotated_object")
 
 
@@ -55,6 +55,8 @@ class Gallery:
         The detector, the data set, and the protocol with its choices.
     categories_count : bool
         Whether boxes are compared with boxes of their own category alone.
+    order : str
+        Which cases come first, a sentence.
     hoi : str
         The HOI class that all cases are of; empty for any.
     kinds : tuple of str
@@ -70,6 +72,7 @@ class Gallery:
     protocol: str
     signature: str
     categories_count: bool
+    order: str
     hoi: str
     sections: tuple[ErrorCases, ...]
     kinds: tuple[str, ...] = ()
@@ -113,6 +116,7 @@ def gallery_of(
         protocol=diagnosis.protocol.name,
         signature=diagnosis.protocol.signature,
         categories_count=diagnosis.protocol.categories_count,
+        order=order_of_cases(diagnosis),
         hoi="" if hoi is None else diagnosis.vocabulary.class_name(hoi),
         kinds=tuple(kinds),
         similarities=similarities,
@@ -170,10 +174,10 @@ def write_folder(
     except OSError as error:
         raise InputError(f"{folder}: cannot be made: {error.strerror or error}") from None
     rows: list[dict[str, Any]] = []
-    found: dict[str, Picture] = {}
+    drawn = CasePictures(pictures)
     for section in gallery.sections:
         for rank, case in enumerate(section.cases, start=1):
-            picture = found[case.image] = pictures.read(case.image, case.size)
+            picture = drawn.read(case)
             name = f"{case.error.replace('_', '-')}-{rank:03d}{_slug(case.image)}.png"
             with paper():
                 save(
@@ -185,44 +189,7 @@ def write_folder(
             if progress is not None:
                 progress(1)
     _write_index(folder, gallery, rows)
-    return picture_notes(found, pictures.folder)
-
-
-def words_for(picture: Picture) -> str:
-    """Say on an empty frame why it is empty, in few words that hide little of the boxes."""
-    return EMPTY[picture.problem] if picture.image is None else ""
-
-
-def picture_notes(found: dict[str, Picture], folder: Path) -> list[str]:
-    """Tell which pictures are not as they should be.
-
-    Parameters
-    ----------
-    found : dict of Picture
-        By the name of the image.
-    folder : pathlib.Path
-        Where they were looked for.
-    """
-    by_problem: dict[str, list[str]] = {}
-    for name, picture in found.items():
-        by_problem.setdefault(picture.problem, []).append(name)
-    notes = []
-    if MISSING in by_problem:
-        missing = by_problem[MISSING]
-        notes.append(
-            f"{len(missing)} of {len(found)} pictures are not in {folder}"
-            f"{'' if len(missing) < len(found) else ' (is it the right folder?)'}; their boxes are "
-            f"drawn in empty frames: {some_of([name or 'no name' for name in missing])}"
-        )
-    if UNSAFE in by_problem:
-        notes.append(
-            f"names that lead out of {folder} are not looked for: {some_of(by_problem[UNSAFE])}"
-        )
-    for problem in (DAMAGED, RESHAPED):
-        names = by_problem.get(problem, [])
-        problems = [f"{name} {found[name].reason}" for name in names]
-        notes += [some_of(problems)] if problems else []
-    return notes
+    return drawn.notes
 
 
 def _slug(image: str) -> str:

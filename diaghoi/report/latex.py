@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import textwrap
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from diaghoi._version import __version__
@@ -31,6 +31,10 @@ WRITTEN = str.maketrans(
 )
 
 
+# Where names of rows may be broken, before and after they are written for LaTeX.
+PARTS, BREAKS = re.compile(r"(?<=[-_/.\s])"), re.compile(r"\\_|[-/.]")
+
+
 class Type(NamedTuple):
     """A size of type: its command, points of a letter, and room on each side of a column."""
 
@@ -40,6 +44,10 @@ class Type(NamedTuple):
 
 
 LARGE, SMALL = Type(r"\footnotesize", 4.3, 4.0), Type(r"\scriptsize", 4.0, 2.5)
+# Of tables for one column whatever is in them; the smaller one where names cannot be broken enough.
+NARROW = Type(r"\footnotesize", 4.3, 2.0), Type(r"\scriptsize", 4.0, 1.5)
+# Widths of wide letters and capitals, of bold digits, and of points, over that of a digit.
+WIDE, BOLD, POINT = 1.5, 1.14, 0.6
 
 
 class PaperLayout(NamedTuple):
@@ -81,11 +89,16 @@ def escaped(text: str) -> str:
 
 def _table(table: Table, comparison: Comparison) -> str:
     titles = zip(table.heads, *(row.titles for row in table.rows), strict=True)
-    names = [max(map(len, column)) for column in titles]
+    measure: Callable[[str], float] = _width if table.narrow else len
+    names = [max(map(measure, column)) for column in titles]
     letters = widened(table.columns, [_letters(table, n) for n in range(len(table.columns))], 2)
-    layout = _layout(table.columns, letters, [min(name, LONGEST_LABEL) for name in names])
-    broken = f"p{{{LONGEST_LABEL * layout.type.letter:.0f}pt}}"
-    kinds = ["l" if name <= LONGEST_LABEL else broken for name in names]
+    if table.narrow:
+        layout, longest = _narrow_layout(table)
+    else:
+        longest = LONGEST_LABEL
+        layout = _layout(table.columns, letters, [min(name, longest) for name in names])
+    broken = f"p{{{longest * layout.type.letter:.0f}pt}}"
+    kinds = ["l" if name <= longest else broken for name in names]
     tabulars = [_tabular(table, block, letters, kinds) for block in layout.blocks]
     return "\n".join(
         (
@@ -118,7 +131,32 @@ def _letters(table: Table, place: int) -> int:
     return max(map(len, (*figures, *column.title.split())))
 
 
-def _layout(columns: Sequence[Column], letters: Sequence[int], names: Sequence[int]) -> PaperLayout:
+def _narrow_layout(table: Table) -> tuple[PaperLayout, float]:
+    """Set all figures in one column, and return the digits that are left to the names of rows."""
+    whole = max(_width(part) for row in table.rows for part in PARTS.split(row.title))
+    for type_ in NARROW:
+        room = COLUMN_WIDTH - type_.gap
+        for place, column in enumerate(table.columns):
+            cells = [row.cells[place] for row in table.rows]
+            figures = [_width(cell.shown) * (BOLD if cell.best else 1) for cell in cells]
+            room -= type_.letter * max(_width(column.title), *figures) + 2 * type_.gap
+        if whole * type_.letter <= room:
+            break
+    layout = PaperLayout("table", type_, [list(range(len(table.columns)))])
+    return layout, room / type_.letter
+
+
+def _width(text: str) -> float:
+    """Width of a text in digits."""
+    return sum(
+        WIDE if letter.isupper() or letter in "mw" else POINT if letter in ".,il" else 1
+        for letter in text
+    )
+
+
+def _layout(
+    columns: Sequence[Column], letters: Sequence[int], names: Sequence[float]
+) -> PaperLayout:
     """Choose where a table fits: in one column of the paper, in both, or in both and broken."""
     layouts = []
     for environment, type_, width in (
@@ -185,7 +223,10 @@ def _row(row: Row, block: Sequence[int], kinds: Sequence[str]) -> str:
     cells = []
     for kind, text in zip(kinds, row.titles, strict=True):
         title = escaped(text)
-        cells.append(rf"\raggedright {title}" if kind.startswith("p") else title)
+        if kind.startswith("p"):
+            # Names of files have no blanks to break at.
+            title = r"\raggedright " + BREAKS.sub(r"\g<0>\\allowbreak{}", title)
+        cells.append(title)
     if row.kind != "entry":
         cells[0] = rf"\emph{{{cells[0]}}}"
     elif cells[0].startswith(("[", "*")):

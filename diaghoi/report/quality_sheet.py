@@ -20,7 +20,7 @@ from diaghoi.data.arrays.seeding import seeded
 from diaghoi.exceptions import some_of
 from diaghoi.formats.containers.atomic import replacing
 from diaghoi.formats.pictures.folder import Pictures
-from diaghoi.report.gallery_page import QUALITY
+from diaghoi.report.case_pictures import QUALITY
 from diaghoi.report.pages import jpeg_url, template
 
 LONGEST = 640

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from diaghoi._version import __version__
-from diaghoi.comparison.comparable import check_comparable
+from diaghoi.comparison.comparable import check_comparable, shared_signature
 from diaghoi.comparison.comparison import Comparison
 from diaghoi.comparison.results import Result, figure, notes_of, text
 from diaghoi.exceptions import some_of
@@ -64,17 +64,17 @@ class Robustness:
         errors : bool
             With a table for each error: by how much each corruption makes it cost more.
         """
-        result = self._first
-        images = {
-            figure(each, "counts", "images")
+        results = [
+            {**result, "label": f"{profile.model.label}, {condition.title}"}
             for profile in self.profiles
-            for each in profile.results.values()
-        }
+            for condition, result in profile.results.items()
+        ]
+        images = {figure(each, "counts", "images") for each in results}
         number = images.pop() if len(images) == 1 else None
         return Comparison(
-            dataset=text(result, "dataset"),
-            protocol=text(result, "protocol", "name"),
-            signature=text(result, "protocol", "signature"),
+            dataset=text(results[0], "dataset"),
+            protocol=text(results[0], "protocol", "name"),
+            signature=shared_signature(results),
             images=None if number is None else int(number),
             models=tuple(profile.model for profile in self.profiles),
             tables=robustness_tables(self.profiles, self.metric, errors=errors),
@@ -127,10 +127,6 @@ class Robustness:
             "failed": [_named(run) | {"error": why} for run, why in self.failed],
             **{key: compared[key] for key in ("tables", "caveats", "notes")},
         }
-
-    @property
-    def _first(self) -> Result:
-        return next(result for profile in self.profiles for result in profile.results.values())
 
 
 def evaluate_study(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from diaghoi.comparison.results import figure
 from diaghoi.oracles import ERRORS, ORACLES
 from diaghoi.robustness.corruptions.registry import CORRUPTIONS
@@ -34,6 +36,40 @@ def sentences(profile: Profile) -> dict[str, str]:
         for name, condition in found.items()
         if condition is not None
     }
+
+
+def worst(profiles: Sequence[Profile], most: int = 5) -> list[tuple[str, str]]:
+    """Choose the sentences on the corruptions that cost most mAP, as many of each detector.
+
+    Parameters
+    ----------
+    profiles : sequence of Profile
+        One a detector.
+    most : int
+        How many sentences at most.
+
+    Returns
+    -------
+    list of (str, str)
+        Label and sentence, detector by detector, the greatest fall of each first.
+    """
+    ranked = []
+    for number, profile in enumerate(profiles):
+        found = sentences(profile)
+        ordered = sorted(found, key=lambda name: _change(profile, name))
+        ranked += [(place, number, found[name]) for place, name in enumerate(ordered)]
+    chosen = sorted(sorted(ranked)[:most], key=lambda each: each[1])
+    return [(profiles[number].model.label, sentence) for _, number, sentence in chosen]
+
+
+def _change(profile: Profile, corruption: str) -> float:
+    """Change of mAP at the highest severity that there is, a fraction; 0 where undefined."""
+    condition = profile.strongest(corruption)
+    here, clean = (
+        None if each is None else figure(profile.results[each], "map", "full")
+        for each in (condition, CLEAN)
+    )
+    return 0.0 if here is None or clean is None else here - clean
 
 
 def _sentence(profile: Profile, condition: Condition) -> str:

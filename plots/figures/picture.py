@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from diaghoi.cases.cases import Box, Case
 from diaghoi.cases.sentences import shown_score
 from diaghoi.oracles import error_title
-from diaghoi.plots.frame import Image, PictureFrame, frame_of
+from diaghoi.plots.frame import ENLARGED, Image, PictureFrame, enlargement, frame_of, whole_of
 from diaghoi.plots.labels import fitted, text_width, wrapped
 from diaghoi.plots.style import SINGLE_COLUMN, colour, ink_on, paper
 from diaghoi.plots.tags import DARK, HINTED, WHITE, BoxTags, Colour, in_a_line, short
@@ -49,6 +49,8 @@ def picture(
 
     The prediction has solid lines in the colour of its error, the annotation black and white
     dashes.
+    Small boxes are shown enlarged, in a part of the picture; see
+    :func:`diaghoi.plots.frame.enlargement`.
     A line joins the centres of two boxes that form a pair, from a dot in the person to a square
     in the object.
 
@@ -69,6 +71,7 @@ def picture(
         Nothing is shown or saved; see :func:`diaghoi.plots.save`.
     """
     frame = frame_of(case, image)
+    whole = whole_of(case, image) or frame
     with paper():
         if ax is None:
             ax = Figure(figsize=_inches(frame, SINGLE_COLUMN)).add_axes((0, 0, 1, 1))
@@ -81,11 +84,11 @@ def picture(
         if image is None:
             _draw_empty(ax, frame)
         else:
-            extent = (frame.left, frame.right, frame.bottom, frame.top)
+            extent = (whole.left, whole.right, whole.bottom, whole.top)
             ax.imshow(image, extent=extent, interpolation="antialiased")
         annotated, predicted = _annotated(case), _predicted(case)
         for triplet in (annotated, predicted):
-            _draw_triplet(ax, triplet, frame, point)
+            _draw_triplet(ax, triplet, whole, point)
         objects = [box for each in (annotated, predicted) for box in each.boxes[1:]]
         # The tag of the prediction is placed first: it matters more when room is short.
         for triplet in (predicted, annotated):
@@ -135,7 +138,7 @@ def card(
             figure = Figure(figsize=(wide, tall))
             picture(case, image, figure.add_axes((0, 0, 1, 1)), missing=missing)
             return figure
-        lines = list(_lines(case, width))
+        lines = list(_lines(case, width, enlargement(case, image)))
         whole = tall + (3.0 + LEADING * sum(line.size for line in lines)) / 72
         figure = Figure(figsize=(width, whole))
         place = ((width - wide) / 2 / width, 1 - tall / whole, wide / width, tall / whole)
@@ -165,7 +168,7 @@ class _Line(NamedTuple):
     ink: str = "black"
 
 
-def _lines(case: Case, width: float) -> Iterator[_Line]:
+def _lines(case: Case, width: float, enlarged: float) -> Iterator[_Line]:
     """Break the description of a case into lines."""
     width = (width - 2 * EDGE / 72) / HINTED
     title = f"{error_title(case.error)}: {case_title(case)}"
@@ -174,15 +177,22 @@ def _lines(case: Case, width: float) -> Iterator[_Line]:
         for line in wrapped(in_a_line(words), width, TEXT_SIZE):
             yield _Line(line)
     legend = "Dashes: annotation."
-    if case.score is not None:
+    if case.name is not None:
         legend = f"Solid: prediction. {legend}"
+    legend = f"{legend} {enlarged_words(enlarged)}".rstrip()
     room = width - text_width(f"{legend}  ", SMALL)
     yield _Line(f"{legend}  {fitted(short(case.image), room, SMALL)}", size=SMALL, ink="0.35")
 
 
 def case_title(case: Case) -> str:
     """Return the predicted class with its score, or the missed class: ``ride bicycle 0.84``."""
-    return str(case.annotated) if case.score is None else f"{case.name} {shown_score(case.score)}"
+    name = case.name or str(case.annotated)
+    return name if case.score is None else f"{name} {shown_score(case.score)}"
+
+
+def enlarged_words(enlarged: float) -> str:
+    """Say that a picture shows a part of the image; nothing where it shows all of it."""
+    return f"Enlarged {enlarged:.1f} times." if enlarged >= ENLARGED else ""
 
 
 def _inches(frame: PictureFrame, width: float) -> tuple[float, float]:
@@ -207,7 +217,7 @@ def _predicted(case: Case) -> _Triplet:
     return _Triplet(
         boxes=tuple(box for box in (case.human, case.object) if box is not None),
         joined=True,
-        tag="" if case.score is None else case_title(case),
+        tag="" if case.name is None else case_title(case),
         line=colour(case.error),
         # Light lines need a dark casing, dark lines a light one.
         casing=ink_on(colour(case.error)),
@@ -238,10 +248,10 @@ def _level_edges(triplet: _Triplet) -> Iterator[Box]:
         yield left, bottom, right, bottom
 
 
-def _draw_triplet(ax: Axes, triplet: _Triplet, frame: PictureFrame, point: float) -> None:
+def _draw_triplet(ax: Axes, triplet: _Triplet, whole: PictureFrame, point: float) -> None:
     """Draw two boxes and the line that joins their centres."""
     for box in triplet.boxes:
-        left, top, right, bottom = frame.inside(box, (LINE / 2 + CASING) * point)
+        left, top, right, bottom = whole.inside(box, (LINE / 2 + CASING) * point)
         _draw_line(ax, triplet, (left, right, right, left, left), (top, top, bottom, bottom, top))
     if len(triplet.boxes) < 2 or not triplet.joined:
         return

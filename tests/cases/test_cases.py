@@ -289,6 +289,20 @@ def test_equal_scores_keep_the_order_of_the_input() -> None:
     assert [case.name for case in cases(rows, "both_boxes")] == ["wash car", "ride bicycle"]
 
 
+def test_cases_of_a_detector_without_scores_have_none() -> None:
+    """Its file has no scores; those that fill the table must not be shown."""
+    boxes = [(PERSON, ANN), (BICYCLE, ANNS), (BICYCLE, FAR)]
+    annotations = scenes([image("a.jpg", boxes[:2], [(0, 1, RIDE)])], scored=False)
+    triplets = [(0, 2, RIDE, 1.0), (0, 1, RIDE, 1.0)]
+    predictions = scenes([image("a.jpg", boxes, triplets)], scored=True)
+    predictions = replace(predictions, unread=np.zeros((1, 3), dtype=np.int64))
+    diagnosis = diagnose(annotations, predictions)
+    (case,) = worst_cases(diagnosis, annotations, predictions, "object_box")
+    assert (case.name, case.score) == ("ride bicycle", None)
+    assert "score" not in f"{case.sentence} {case.repair}"
+    assert case.repair.endswith("in place of the one that found it")
+
+
 def test_missed_triplets_of_the_best_classes_come_first() -> None:
     boxes = [(PERSON, ANN), (BICYCLE, ANNS)]
     annotated = [

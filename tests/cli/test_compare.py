@@ -205,6 +205,46 @@ def test_the_ending_of_the_file_tells_its_format(run, put, alone, name: str, sta
     assert (alone / name).read_text("utf-8").startswith(start)
 
 
+def headings(text: str) -> list[str]:
+    return [line for line in text.splitlines() if line.startswith("### ")]
+
+
+def test_tables_are_chosen_by_their_headings(run, put, alone: Path) -> None:
+    chosen = ("--only", "Official mAP, %, pairs", "--only", "dmap (rare)")
+    done = run("compare", put("a.json"), *chosen, "--format", "markdown")
+    assert headings(done.out) == [
+        *("### Official mAP, %", "### ΔmAP (Rare), percentage points", "### Pairs, %")
+    ]
+    text = run("compare", put("a.json"), *chosen).out
+    assert "\nPairs, %\n" in text
+    assert "Share of errors" not in text
+    # JSON holds all, and files what the screen shows.
+    run("compare", put("a.json"), *chosen, "--json", "t.json", "--out", "t.md")
+    assert len(json.loads((alone / "t.json").read_text("utf-8"))["tables"]) == 9
+    assert headings((alone / "t.md").read_text("utf-8")) == headings(done.out)
+
+
+@pytest.mark.parametrize("format", ["text", "markdown", "latex", "csv"])
+def test_one_compact_table(run, put, format: str) -> None:
+    done = run("compare", put("a.json"), put("b.json"), "--compact", "--format", format)
+    assert done.code == 0
+    assert "Negatives" not in done.out
+    if format == "csv":
+        assert len(done.out.splitlines()) == 1 + 2 * 8
+    else:
+        assert "mAP: official mAP, Default, Full." in done.out
+    if format == "text":
+        rows = [line.split() for line in done.out.splitlines()]
+        assert ["a", "31.00*", "−0.12*", "0.00*", "0.00*", "5.00*"] in [row[:6] for row in rows]
+
+
+def test_closing_lines_name_the_models_that_they_hold_for(run, put) -> None:
+    signature = example()["protocol"]["signature"]
+    cut = {"name": "hico-det-520", "signature": f"{signature} | triplets: top 100 an image"}
+    done = run("compare", put("a.json"), put("b.json", protocol=cut), "--only", "map")
+    assert "triplets: as given (a); top 100 an image (b)\n" in done.out
+
+
 def test_out_and_json_together(run, put, alone: Path) -> None:
     done = run("compare", put("a.json"), "--out", "t.csv", "--json", "t.json")
     assert (done.code, done.out) == (0, "")
@@ -287,6 +327,9 @@ SIGNATURE = {"name": "hico-det-520", "signature": "AP: area"}
         (("a.json", "--out", "t.tex", "--json", "t.tex"), "t.tex: would be written twice"),
         (("study.toml", "a.json"), "study.toml: give a study alone; list the other files in it"),
         (("study.toml", "--labels", "x"), "--labels: study.toml sets this for each model; change"),
+        (("none.json", "--only", "pears"), "--only 'pears': there is no such table (did you mean"),
+        (("a.json", "--only", "dmap (unseen)"), "give some of Official mAP, mAP under hico-det-52"),
+        (("a.json", "--only", "map", "--compact"), "--only and --compact: give only one of them"),
         (("none.toml",), "none.toml: No such file or directory"),
     ],
 )

@@ -19,7 +19,8 @@ from PIL import Image
 from diaghoi.cases.cases import ERRORS
 from diaghoi.exceptions import InputError
 from diaghoi.formats.pictures.folder import Picture, Pictures
-from diaghoi.report.gallery import Gallery, words_for, write_folder
+from diaghoi.report.case_pictures import words_for
+from diaghoi.report.gallery import Gallery, write_folder
 
 NAMES = ("one.jpg", "two.jpg")
 FAR = [400.0, 300.0, 450.0, 350.0]
@@ -418,6 +419,7 @@ def test_a_folder_that_cannot_be_made_is_told(images: Path) -> None:
         protocol="",
         signature="",
         categories_count=True,
+        order="",
         hoi="",
         sections=(),
     )

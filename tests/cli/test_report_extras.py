@@ -8,6 +8,7 @@ import re
 from pathlib import Path
 
 import pytest
+from PIL import Image
 
 from diaghoi.diagnosis.rosetta import FAMILIES
 from diaghoi.oracles import ERRORS
@@ -35,6 +36,17 @@ def test_a_page(report) -> None:
     page = Path("page.html").read_text()
     assert page.lower().startswith("<!doctype html>")
     assert "Duplicate" in page
+
+
+@pytest.mark.slow
+def test_a_page_with_pictures(report) -> None:
+    pytest.importorskip("jinja2")
+    Path("images").mkdir()
+    Image.new("RGB", (640, 480), (90, 120, 150)).save("images/demo_000001.jpg")
+    _, _, notes = report("--html", "page.html", "--images", "images")
+    page = Path("page.html").read_text()
+    assert '<img src="data:image/jpeg;base64,' in page
+    assert "Note: 11 of 12 pictures are not in images; their boxes are drawn in empty" in notes
 
 
 def test_tables_of_classes_and_images(report) -> None:
@@ -186,6 +198,11 @@ def test_nothing_more_is_said_without_being_asked(report) -> None:
 BAD = {
     "table of another kind": (("--class-table", "c.xlsx"), "tables are written as .csv or .json"),
     "sorting nothing": (("--sort", "ap"), "--sort: applies to --class-table and"),
+    "pictures without a page": (("--images", "."), "--images: draws the cases of a page on their"),
+    "no folder of pictures": (
+        ("--html", "p.html", "--images", "no"),
+        "no: no such folder; give the",
+    ),
     "page without its ending": (("--html", "c.txt"), "--html c.txt: give a file that ends with"),
     "one resample": (("--bootstrap", "1"), "1 resamples: give at least two"),
     "confidence": (("--bootstrap", "9", "--confidence", "95"), "must lie between 0 and 1"),

@@ -421,3 +421,20 @@ def test_figures_that_are_not_there_are_undefined() -> None:
     assert values["actions.rare.map"] is None
     assert values["negatives.ap"] is None
     assert values["actions.map"] == 0.46
+
+
+def test_choices_that_differ_name_their_models() -> None:
+    """The closing lines of a comparison hold for all models, or say for which they do."""
+    results = [example() for _ in range(3)]
+    signature = results[0]["protocol"]["signature"]
+    top = f"{signature} | triplets: top 100 an image"
+    results[1]["protocol"] = results[1]["protocol"] | {"signature": top}
+    found = compare(*results, models=[model("a"), model("b"), model("c")])
+    assert found.signature == f"{signature} | triplets: as given (a, c); top 100 an image (b)"
+    ranked = f"{top} | predictions of a class: all of one rank"
+    results[2]["protocol"] = results[2]["protocol"] | {"signature": ranked}
+    assert compare(*results, models=[model("a"), model("b"), model("c")]).signature == (
+        f"{signature} | triplets: as given (a); top 100 an image (b, c) | "
+        "predictions of a class: ranked by score (a, b); all of one rank (c)"
+    )
+    assert compare(results[0], results[0], models=[model("a"), model("b")]).signature == signature

@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 from diaghoi.cases.cases import ERRORS, Case
 from diaghoi.plots import SINGLE_COLUMN
 from diaghoi.plots.figures.picture import DASHES, card, case_title, picture
-from diaghoi.plots.frame import PictureFrame, frame_of
+from diaghoi.plots.frame import PictureFrame, enlargement, frame_of
 from diaghoi.plots.style import colour, ink_on
 from diaghoi.plots.tags import BoxTags
 
@@ -134,6 +134,61 @@ def test_frames_of_images_of_unknown_size() -> None:
     left, top, right, bottom = frame_of(case)
     # A tenth of the larger side around all boxes.
     assert (left, top, right, bottom) == (50 - 57, 58 - 57, 620 + 57, 470 + 57)
+
+
+def small(x: float = 300.0, y: float = 200.0, side: float = 16.0, **more):
+    """A case of a pair that spans 30 x 20 pixels of 640 x 480."""
+    boxes = {"human": (x, y, x + side, y + 20), "object": (x + 20, y, x + 30, y + 10)}
+    boxes |= {f"annotated_{name}": box for name, box in boxes.items()}
+    return replace(CASE, **(boxes | more))
+
+
+def test_small_pairs_are_shown_enlarged() -> None:
+    frame = frame_of(small())
+    assert (frame.right - frame.left, frame.bottom - frame.top) == (80, 60)
+    assert frame.left < 300 < 330 < frame.right
+    assert frame.ratio == 480 / 640
+    assert enlargement(small()) == 8
+    assert enlargement(CASE) == 1
+    ax = picture(small(), IMAGE)
+    assert ax.get_xlim() == (frame.left, frame.right)
+    assert ax.images[0].get_extent() == [-0.5, 639.5, 479.5, -0.5]
+    words = [text.get_text() for text in card(small(), IMAGE).texts]
+    assert any("Enlarged 8.0 times." in text for text in words)
+    assert not any("Enlarged" in text.get_text() for text in card(CASE, IMAGE).texts)
+
+
+@pytest.mark.parametrize("corner", [(0.0, 0.0), (605.0, 455.0)])
+def test_enlarged_parts_stay_in_the_image(corner: tuple[float, float]) -> None:
+    frame = frame_of(small(*corner))
+    assert frame.left >= -0.5
+    assert frame.top >= -0.5
+    assert frame.right <= 639.5
+    assert frame.bottom <= 479.5
+
+
+def test_a_part_holds_the_annotation_unless_the_pair_is_tiny() -> None:
+    near = small(annotated_object=(400.0, 200.0, 420.0, 220.0))
+    assert frame_of(near).right > 420
+    assert enlargement(near) == pytest.approx(0.5 / (120 / 640))
+    far = small(annotated_object=(20.0, 20.0, 500.0, 400.0))
+    assert enlargement(far) == pytest.approx(0.25 / (30 / 640))
+    ax = picture(far, IMAGE)
+    # The edges of the annotated box stay where they are, beyond the part that is shown.
+    assert [20, 20] in [corners[0] for corners in lines(ax, "white", "--")]
+    assert enlargement(small(side=200.0)) == 1
+
+
+def test_without_its_size_an_image_is_not_enlarged() -> None:
+    assert enlargement(small(size=None)) == 1
+    assert enlargement(small(size=None), IMAGE) == 8
+
+
+def test_a_prediction_without_a_score_is_a_prediction() -> None:
+    unscored = replace(CASE, score=None)
+    assert case_title(unscored) == "ride bicycle"
+    assert words(picture(unscored, IMAGE)) == ["ride bicycle", "hold bicycle"]
+    assert any("Solid: prediction." in text.get_text() for text in card(unscored, IMAGE).texts)
 
 
 def test_an_empty_frame_says_what_is_missing_where_it_hides_no_level_edge() -> None:

@@ -9,11 +9,13 @@ import re
 import sys
 from dataclasses import replace
 from html.parser import HTMLParser
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from PIL import Image
 from support import v_coco
 from support.described import write_description
 from support.scenes import BICYCLE, CAR, HOLD, PERSON, RIDE, image, scenes
@@ -24,9 +26,10 @@ from diaghoi.data.protocol import Group, protocol
 from diaghoi.data.scenes import Scenes
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.evaluation.errors import LABELS
+from diaghoi.formats.pictures.folder import Pictures
 from diaghoi.oracles import ORACLES, Oracle
 from diaghoi.report.html import write_html
-from diaghoi.report.html.figures import SHOWN, as_element
+from diaghoi.report.html.figures import SHOWN, as_element, dark_colours
 from diaghoi.report.html.sketches import HEIGHT, WIDTH, sketch
 from diaghoi.report.html.sortable import (
     SortableColumn,
@@ -461,9 +464,10 @@ def test_boxes_are_drawn_at_the_scale_of_the_image() -> None:
     drawn = sketch(case())
     assert (drawn.width, drawn.height) == (WIDTH, HEIGHT)  # half of 480 x 360
     assert drawn.framed
-    assert drawn.predicted.boxes == ((0, 0, 48, 24), (120, 60, 120, 120))
-    assert drawn.predicted.line == (24, 12, 180, 120)
-    assert drawn.annotated.boxes[0] == (0, 0, 24, 24)
+    # The middle of the first pixel is half a pixel from the edge.
+    assert drawn.predicted.boxes == ((0.2, 0.2, 48, 24), (120.2, 60.2, 120, 120))
+    assert drawn.predicted.line == pytest.approx((24.2, 12.2, 180.2, 120.2), abs=0.01)
+    assert drawn.annotated.boxes[0] == (0.2, 0.2, 24, 24)
 
 
 @pytest.mark.parametrize("size", [(1000, 10), (10, 1000)])
@@ -494,6 +498,15 @@ def test_a_missed_triplet_has_letters_at_its_annotated_boxes() -> None:
     drawn = sketch(case(error="missed_gt", name=None, score=None, human=None, object=None))
     assert drawn.predicted.boxes == ()
     assert [letter for *_, letter in drawn.letters] == ["H", "O"]
+
+
+def test_a_small_pair_is_drawn_enlarged() -> None:
+    human, thing = (100.0, 100.0, 108.0, 120.0), (110.0, 110.0, 118.0, 118.0)
+    drawn = sketch(case(human=human, object=thing, annotated_human=human, annotated_object=thing))
+    assert drawn.enlarged == 8
+    assert (drawn.width, drawn.height) == (WIDTH, HEIGHT)
+    assert drawn.predicted.boxes[0][2:] == (8 * 8 * WIDTH / 480, 20 * 8 * WIDTH / 480)
+    assert sketch(case()).enlarged == 1
 
 
 def test_a_role_without_a_box_has_no_line() -> None:
@@ -550,6 +563,91 @@ def test_a_figure_keeps_to_itself() -> None:
     for word in ("metadata", "text/css", "xmlns", "xlink", "ns0", 'width="9pt"'):
         assert word not in element
     assert element.startswith("<svg viewBox")
+
+
+def test_ids_made_of_positions_are_numbered() -> None:
+    """The last bits of a layout, and so these ids, differ from one run to the next."""
+    elements = []
+    for clip, marker in (("p617cfc4e0d", "m0123456789"), ("p40d5ab88dd", "mabcdef0123")):
+        svg = SVG.replace("p2", clip).replace("m1", marker)
+        elements.append(as_element(svg, "costs"))
+    assert elements[0] == elements[1]
+    assert 'href="#costs-m0"' in elements[0]
+    assert 'clip-path="url(#costs-p1)"' in elements[0]
+
+
+def test_greys_of_a_figure_follow_the_page_and_colours_stay() -> None:
+    svg = """<svg xmlns="http://www.w3.org/2000/svg"><defs>
+    <pattern id="h"><path style="stroke: #ffffff"/></pattern></defs>
+    <path style="fill: #ffffff; stroke: #e0e0e0"/><path style="fill: #88ccee; stroke: #000000"/>
+    <path style="fill: #004488"/>
+    <text style="font-size: 7px">axis</text><text style="fill: #595959">grey</text>
+    <text style="fill: #ffffff">in a dark cell</text>
+    <text style="fill: #262626">in a light one</text>
+    </svg>"""
+    element = as_element(svg, "costs")
+    assert 'style="fill: var(--ffffff, #ffffff); stroke: var(--e0e0e0, #e0e0e0)"' in element
+    assert "fill: #88ccee; stroke: var(--000000, #000000)" in element
+    assert 'style="fill: var(--595959, #595959)">grey' in element
+    # Words without a colour of their own have that of the whole figure.
+    assert re.match(r"<svg [^>]*;fill: var\(--000000, #000000\)", element)
+    for kept in (
+        'style="stroke: #ffffff"',
+        'style="fill: #ffffff">in a',
+        'style="fill: #262626">in a',
+    ):
+        assert kept in element
+    colours = dark_colours([element])
+    assert set(colours) == {"--000000", "--004488", "--595959", "--e0e0e0", "--ffffff"}
+    assert (colours["--000000"], colours["--ffffff"]) == ("#e7e9ee", "#15171b")
+
+
+def test_dark_figures_have_the_colours_of_the_page(page: Page, tmp_path: Path) -> None:
+    style = (resources.files("diaghoi.report") / "page.css").read_text(encoding="utf-8")
+    dark = style[style.index("prefers-color-scheme: dark") :]
+    colours = dark_colours(["var(--000000,) var(--ffffff,)"])
+    assert f"--ink: {colours['--000000']};" in dark
+    assert f"--ground: {colours['--ffffff']};" in dark
+
+
+def test_figures_stand_above_the_tables(page: Page) -> None:
+    sections = [found["id"] for tag, found in page.elements if tag == "section"]
+    assert sections[:3] == ["figures", "summary", "errors"]
+
+
+@pytest.mark.usefixtures("bare")
+def test_cases_are_drawn_on_their_pictures(tmp_path: Path) -> None:
+    diagnosis, both = small()
+    sized = tuple(replace(each, sizes=np.array([[64, 48]])) for each in both)
+    (tmp_path / "images").mkdir()
+    Image.new("RGB", (64, 48), (90, 120, 150)).save(tmp_path / "images" / "a.jpg")
+    pictures = Pictures(tmp_path / "images")
+    notes = write_html(tmp_path / "r.html", diagnosis, (sized[0], sized[1]), pictures=pictures)
+    assert notes == []
+    page = read(tmp_path / "r.html")
+    images = [found for tag, found in page.elements if tag == "img"]
+    assert [each["alt"] for each in images] == [
+        *("predicted hold bicycle in a.jpg", "predicted ride bicycle in a.jpg")
+    ]
+    assert all((each["src"] or "").startswith("data:image/jpeg;base64,") for each in images)
+    policy = next(found["content"] for tag, found in page.elements if "http-equiv" in found)
+    assert "; img-src data:; script-src 'sha256-" in (policy or "")
+    (tmp_path / "images" / "a.jpg").unlink()
+    notes = write_html(tmp_path / "r.html", diagnosis, (sized[0], sized[1]), pictures=pictures)
+    assert "1 of 1 pictures are not in" in notes[0]
+    assert f"a.jpg: not in {tmp_path / 'images'}" in read(tmp_path / "r.html").text
+
+
+@pytest.mark.usefixtures("bare")
+def test_the_page_of_a_detector_without_scores_shows_none(tmp_path: Path) -> None:
+    _, (annotations, predictions) = small()
+    predictions = replace(predictions, unread=np.zeros((1, 3), dtype=np.int64))
+    diagnosis = diagnose(annotations, predictions)
+    write_html(tmp_path / "r.html", diagnosis, (annotations, predictions))
+    page = read(tmp_path / "r.html")
+    assert "score" not in page.values("class")
+    assert "the predictions, which have no scores, are in the order of their list" in page.text
+    assert "highest scores" not in page.text
 
 
 def test_the_page_has_the_costs_as_a_figure(page: Page) -> None:

@@ -371,8 +371,39 @@ def test_dark_is_dark(page: webdriver.Chrome) -> None:
     assert grounds["dark"] < 0.1
 
 
+WIDER_THAN_ITS_ROOM = """
+return [...document.querySelectorAll("#main *")]
+  .filter((each) => !each.closest("svg") && each.clientWidth)
+  .filter((each) => each.scrollWidth > each.clientWidth + 1)
+  .map((each) => `${each.tagName} ${each.className}`)
+"""
+
+
+def test_nothing_is_cut_off_on_a_phone(page: webdriver.Chrome) -> None:
+    resize(page, 420)
+    assert page.execute_script(WIDER_THAN_ITS_ROOM) == []
+    assert page.execute_script("return document.documentElement.scrollWidth") <= 420
+    choose(page, "duplicate")
+    assert page.execute_script(WIDER_THAN_ITS_ROOM) == []
+
+
+def test_figures_are_dark_on_dark_pages(page: webdriver.Chrome) -> None:
+    """The words of the axes have the colour of other words, and errors their own."""
+    ink = "return getComputedStyle(document.querySelector('#figure-delta_map').parentElement"
+    ink += ".querySelector(arguments[0])).fill"
+    found = {}
+    for scheme in ("light", "dark"):
+        feature: dict[str, Any] = {"name": "prefers-color-scheme", "value": scheme}
+        page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [feature]})
+        found[scheme] = luminance(page.execute_script(ink, "text"))
+        assert page.execute_script(ink, "[style*='#ddcc77']") == "rgb(221, 204, 119)"
+    page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+    assert found["light"] < 0.05
+    assert found["dark"] > 0.7
+
+
 @pytest.mark.parametrize("width", [320, 480, 1280])
-def test_only_tables_and_figures_scroll_sideways(page: webdriver.Chrome, width: int) -> None:
+def test_the_page_does_not_scroll_sideways(page: webdriver.Chrome, width: int) -> None:
     resize(page, width)
     assert page.execute_script("return document.documentElement.scrollWidth") <= width
 

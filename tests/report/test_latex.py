@@ -12,6 +12,7 @@ import pytest
 from support.results import example
 
 from diaghoi.comparison.comparison import Comparison, compare
+from diaghoi.comparison.selection import compact
 from diaghoi.comparison.study import Model
 from diaghoi.oracles import ORACLES
 from diaghoi.report.latex import escaped, to_latex
@@ -200,6 +201,32 @@ def test_the_widest_tables_fit(tmp_path: Path) -> None:
     ]
     (tmp_path / "tables.tex").write_text(to_latex(compare(result, models=models)))
     assert "Overfull" not in compiled(tmp_path, r"\input{tables.tex}")
+
+
+LABELS = [
+    ["QPIC", "UPT-R50", "GEN-VLKT", "two_stage"],
+    ["A detector of which the name is long", "upt_resnet50_hico_finetuned_v2", NASTY],
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("labels", LABELS)
+@pytest.mark.parametrize("loss", [0.0312, 0.1789])
+def test_the_compact_table_fits_one_column(tmp_path: Path, labels: list[str], loss: float) -> None:
+    result = example()["oracles"]
+    oracles = {name: each | {"delta_map": {"full": loss}} for name, each in result.items()}
+    text = to_latex(compact(comparison(*labels, backbone="R50", oracles=oracles)))
+    assert r"\begin{table}[t]" in text
+    (tmp_path / "tables.tex").write_text(text, encoding="utf-8")
+    assert "Overfull" not in compiled(tmp_path, r"\input{tables.tex}")
+
+
+def test_the_compact_table_in_latex() -> None:
+    text = to_latex(compact(comparison("QPIC", "UPT", stages="12", backbone="R50")))
+    assert text.count(r"\begin{tabular}") == 1
+    assert r"\footnotesize" in text
+    assert "\nModel & mAP & Hum & Obj & Both & Asc & Act & Dup & Miss \\\\\n" in text
+    assert "\nUPT & \\textbf{31.00} & \\textbf{$-$0.12} & " in text
 
 
 def test_each_table_stands_alone(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from diaghoi._version import __version__
-from diaghoi.cases.cases import ERRORS, worst_cases
+from diaghoi.cases.cases import ERRORS, Case, worst_cases
 from diaghoi.cases.sentences import shown_score
 from diaghoi.cases.similarities import Similarities
 from diaghoi.data.protocol import phrases_of
@@ -20,11 +20,13 @@ from diaghoi.data.scenes import Scenes
 from diaghoi.data.table import Table
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.formats.containers.atomic import replacing
+from diaghoi.formats.pictures.folder import Pictures
 from diaghoi.oracles import error_title
+from diaghoi.report.case_pictures import CasePicture, CasePictures
 from diaghoi.report.extras import extra_tables
 from diaghoi.report.html.sketches import Sketch, sketch
 from diaghoi.report.html.sortable import sortable_classes, sortable_images
-from diaghoi.report.html.words import FIGURES, TABLES, definition_of, meaning_of
+from diaghoi.report.html.words import FIGURES, TABLES, definition_of, meaning_of, order_of_cases
 from diaghoi.report.pages import check_installed, template
 from diaghoi.report.semantic import semantic_tables, similarity_in_words, table_lines
 from diaghoi.report.text import counts_line, heading, pairs_line, report_tables, split_titles
@@ -32,7 +34,29 @@ from diaghoi.report.verdict import headline, verdict
 
 FIRST_CASES = 4
 """Cases of each error that are shown at once; the others are a click away."""
-MOST_CASES = 24
+MOST_CASES, MOST_PICTURED = 24, 12
+"""Cases of each error by default, without and with pictures, of which each takes some 50 kB."""
+
+
+class DrawnCase(NamedTuple):
+    """A case and its drawing.
+
+    Parameters
+    ----------
+    case : Case
+        What is drawn.
+    sketch : Sketch or None
+        Its boxes in an empty frame, without pictures.
+    picture : CasePicture or None
+        Its boxes on their picture.
+    line : str
+        The image, and how much it is enlarged.
+    """
+
+    case: Case
+    sketch: Sketch | None
+    picture: CasePicture | None
+    line: str
 
 
 class ErrorPart(NamedTuple):
@@ -46,7 +70,7 @@ class ErrorPart(NamedTuple):
         Its name, what the error is, and what the oracle repairs.
     figures : tuple of (str, str)
         Count, share and ΔmAP, each with its name.
-    cases : tuple of Sketch
+    cases : tuple of DrawnCase
         The worst first.
     """
 
@@ -55,7 +79,7 @@ class ErrorPart(NamedTuple):
     meaning: str
     definition: str
     figures: tuple[tuple[str, str], ...]
-    cases: tuple[Sketch, ...]
+    cases: tuple[DrawnCase, ...]
 
 
 def write_html(
@@ -65,9 +89,10 @@ def write_html(
     *,
     result: Mapping[str, Any] | None = None,
     files: Sequence[str | PathLike[str]] = (),
-    top: int = MOST_CASES,
+    top: int | None = None,
     similarities: Similarities | None = None,
-) -> None:
+    pictures: Pictures | None = None,
+) -> list[str]:
     """Write the report of a detector as one page that opens from disk.
 
     Parameters
@@ -84,10 +109,17 @@ def write_html(
         ``diaghoi report`` adds, or the result of a semantic evaluation as ``semantic``.
     files : sequence of path
         What was read; the page tells their names, without folders.
-    top : int
-        Cases of each error.
+    top : int, optional
+        Cases of each error; by default 24, and 12 with pictures.
     similarities : Similarities, optional
         How similar action and object errors are to what is annotated, for their drawings.
+    pictures : Pictures, optional
+        The pictures of the images, to draw the cases on.
+
+    Returns
+    -------
+    list of str
+        Notes on the pictures.
 
     Raises
     ------
@@ -97,18 +129,34 @@ def write_html(
     """
     check_installed()
     result = diagnosis.to_dict() if result is None else result
-    cases: dict[str, list[Sketch]] = {}
+    drawn = None if pictures is None else CasePictures(pictures, pixels=480, inches=2.2)
+    if top is None:
+        top = MOST_CASES if drawn is None else MOST_PICTURED
+    cases: dict[str, list[DrawnCase]] = {}
     if scenes is not None:
         for error in ERRORS:
             found = worst_cases(diagnosis, *scenes, error, top=top, similarities=similarities)
-            cases[error] = [sketch(case) for case in found]
+            cases[error] = [_drawn(case, drawn) for case in found]
     content = _content(diagnosis, scenes, result, files, cases)
+    content["pictured"] = drawn is not None
     if similarities is not None:
         content["compared"] = similarity_in_words(similarities)
     page = _render(content)
     with replacing(path) as temporary:
         # Names of files need not be Unicode, and figures may quote them.
         temporary.write_bytes(page.encode("utf-8", errors="replace"))
+    return [] if drawn is None else drawn.notes
+
+
+def _drawn(case: Case, pictures: CasePictures | None) -> DrawnCase:
+    from diaghoi.plots.figures.picture import enlarged_words
+
+    if pictures is not None:
+        picture = pictures.draw(case)
+        return DrawnCase(case, None, picture, picture.line)
+    boxes = sketch(case)
+    line = ". ".join(filter(None, (case.image, enlarged_words(boxes.enlarged))))
+    return DrawnCase(case, boxes, None, line)
 
 
 def _content(
@@ -116,15 +164,16 @@ def _content(
     scenes: tuple[Scenes, Scenes] | None,
     result: Mapping[str, Any],
     files: Sequence[str | PathLike[str]],
-    cases: Mapping[str, list[Sketch]],
+    cases: Mapping[str, list[DrawnCase]],
 ) -> dict[str, Any]:
     """Collect what the template shows."""
     from diaghoi.plots.figure import Source
     from diaghoi.plots.style import COLOURS
-    from diaghoi.report.html.figures import SEMANTIC, drawings
+    from diaghoi.report.html.figures import SEMANTIC, dark_colours, drawings
 
     source = Source(result=result, diagnosis=None if scenes is None else diagnosis)
     tables = report_tables(result)
+    figures = drawings(source, str(result["label"] or "Predictions"))
     return {
         "heading": heading(result),
         "verdict": f"{headline(result)} {verdict(result)}",
@@ -138,13 +187,15 @@ def _content(
         "meaning": semantic_tables(result["semantic"]) if "semantic" in result else [],
         "meaning_lines": _meaning_lines(result),
         "compared": "",
-        "drawings": drawings(source, str(result["label"] or "Predictions")),
+        "drawings": figures,
+        "dark_colours": dark_colours(figure.svg for figure in figures),
         "words_of_figures": FIGURES,
         "semantic_figures": SEMANTIC,
         "sections": list(_sections(diagnosis, result, tables[1], cases)),
         "filters": [(error, error_title(error)) for error in ERRORS],
         "drawn": scenes is not None,
         "first": FIRST_CASES,
+        "order": order_of_cases(diagnosis),
         "shown_score": shown_score,
         "classes": sortable_classes(diagnosis),
         "plain": ("name", "annotated", "ap", "max_recall", "costliest", "cost"),
@@ -175,7 +226,7 @@ def _sections(
     diagnosis: Diagnosis,
     result: Mapping[str, Any],
     errors: Table,
-    cases: Mapping[str, list[Sketch]],
+    cases: Mapping[str, list[DrawnCase]],
 ) -> Iterator[ErrorPart]:
     categories_count = diagnosis.protocol.categories_count
     cells_of = {row.key: [cell.shown for cell in row.cells] for row in errors.rows}

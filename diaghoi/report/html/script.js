@@ -153,10 +153,11 @@
       const columns = this.visible();
       const rows = this.rows.slice(start, start + count);
       const made = rows.map((row) => {
-        const cells = columns.map(({ kind, values }) => {
+        const cells = columns.map(({ kind, title, values }) => {
           const cell = document.createElement(kind === "name" ? "th" : "td");
           if (kind === "name") cell.scope = "row";
           if (isWords(kind)) cell.className = "words";
+          cell.dataset.title = title; // shown where rows are too narrow for headings
           cell.textContent = shown(values[row], kind);
           return cell;
         });

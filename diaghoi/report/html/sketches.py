@@ -7,11 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from diaghoi.cases.cases import Box, Case
+from diaghoi.plots.frame import enlargement, frame_of
 
 WIDTH, HEIGHT = 240.0, 180.0
 """Room of a drawing in its own units, which are about pixels of the page."""
-MARGIN = 0.06
-"""Room around boxes of an image of unknown size, as a share of what they span."""
 LETTER = 12.0
 """Height of a letter at a box."""
 
@@ -46,7 +45,9 @@ class Sketch:
     width, height : float
         Size of the drawing.
     framed : bool
-        Whether it is that of the image, rather than that of the boxes.
+        Whether it is that of the image or a part, rather than that of the boxes.
+    enlarged : float
+        How many times as large as in the whole image boxes are drawn.
     predicted, annotated : Outline
         The boxes in the units of the drawing.
     letters : tuple
@@ -57,6 +58,7 @@ class Sketch:
     width: float
     height: float
     framed: bool
+    enlarged: float
     predicted: Outline
     annotated: Outline
     letters: tuple[Letter, ...]
@@ -66,7 +68,7 @@ def sketch(case: Case) -> Sketch:
     """Draw a case. Letters stand at the predicted boxes, or at those of a missed triplet."""
     predicted = [_usable(case.human), _usable(case.object)]
     annotated = [_usable(case.annotated_human), _usable(case.annotated_object)]
-    left, top, right, bottom = _frame(case, [*predicted, *annotated])
+    left, top, right, bottom = frame_of(case)
     scale = min(WIDTH / (right - left), HEIGHT / (bottom - top))
 
     def placed(box: Box | None) -> Line | None:
@@ -85,6 +87,7 @@ def sketch(case: Case) -> Sketch:
         width=width,
         height=height,
         framed=case.size is not None,
+        enlarged=enlargement(case),
         predicted=_outline(found, joined=True),
         annotated=_outline(meant, joined=belong),
         letters=_letters(found if any(found) else meant, width, height),
@@ -96,18 +99,6 @@ def _usable(box: Box | None) -> Box | None:
     if box is None or not all(map(math.isfinite, box)):
         return None
     return min(box[0], box[2]), min(box[1], box[3]), max(box[0], box[2]), max(box[1], box[3])
-
-
-def _frame(case: Case, boxes: Sequence[Box | None]) -> Box:
-    if case.size is not None:
-        return 0.0, 0.0, float(case.size[0]), float(case.size[1])
-    drawn = [box for box in boxes if box is not None]
-    if not drawn:
-        return 0.0, 0.0, WIDTH, HEIGHT
-    left, top = (min(box[side] for box in drawn) for side in (0, 1))
-    right, bottom = (max(box[side] for box in drawn) for side in (2, 3))
-    around = MARGIN * max(right - left, bottom - top, 1.0)
-    return left - around, top - around, right + around, bottom + around
 
 
 def _outline(boxes: Sequence[Line | None], *, joined: bool) -> Outline:

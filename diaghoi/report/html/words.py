@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.oracles import ORACLES
 
 MEANINGS: Mapping[str, str] = {
@@ -64,6 +65,17 @@ def meaning_of(error: str, *, categories_count: bool) -> str:
     """
     category = " of its category" if categories_count else ""
     return MEANINGS.get(error, "").format(category=category)
+
+
+def order_of_cases(diagnosis: Diagnosis) -> str:
+    """Say which cases of an error are shown first."""
+    wrong = "the predictions with the highest scores come first"
+    if diagnosis.answers is not None:
+        wrong = "the predictions, which have no scores, are in the order of their list"
+    return (
+        f"Of each error, {wrong}; missed triplets are those of the classes with the highest AP. "
+        "Of one image there are two cases at most."
+    )
 
 
 def definition_of(oracle: str) -> str:

@@ -1,0 +1,117 @@
+"""Cases drawn on the pictures of a folder, for galleries and for the page of a report."""
+
+from __future__ import annotations
+
+from io import BytesIO
+from typing import NamedTuple
+
+from diaghoi.cases.cases import Case
+from diaghoi.exceptions import some_of
+from diaghoi.formats.pictures.folder import DAMAGED, MISSING, RESHAPED, UNSAFE, Picture, Pictures
+from diaghoi.report.pages import jpeg_url
+
+PIXELS, INCHES = 640, 3.25
+"""Width of the widest picture of a page in pixels, and in inches, by which letters are drawn."""
+QUALITY = 82
+# What an empty frame says; notes and page tell the whole.
+EMPTY = {MISSING: "no picture", UNSAFE: "no picture", DAMAGED: "picture damaged"}
+
+
+class CasePicture(NamedTuple):
+    """A case drawn over its picture, for a page.
+
+    Parameters
+    ----------
+    url : str
+        The drawing itself, as an address.
+    width, height : int
+        Of the drawing in pixels.
+    alt : str
+        What it shows, for those who do not see it.
+    line : str
+        Name of the image, what is wrong with its picture, and how much it is enlarged.
+    """
+
+    url: str
+    width: int
+    height: int
+    alt: str
+    line: str
+
+
+class CasePictures:
+    """The pictures of cases; it remembers which are not as they should be.
+
+    Parameters
+    ----------
+    pictures : Pictures
+        The pictures of the images.
+    pixels, inches : float
+        Width of drawings. The fewer inches, the larger are letters and lines.
+    """
+
+    def __init__(
+        self, pictures: Pictures, *, pixels: float = PIXELS, inches: float = INCHES
+    ) -> None:
+        self.pictures, self.inches, self.dots = pictures, inches, pixels / inches
+        self._found: dict[str, Picture] = {}
+
+    def read(self, case: Case) -> Picture:
+        """Read the picture of a case."""
+        picture = self._found[case.image] = self.pictures.read(case.image, case.size)
+        return picture
+
+    def draw(self, case: Case) -> CasePicture:
+        """Draw a case over its picture, as a JPEG that a page holds."""
+        from diaghoi.plots.figures.picture import card, enlarged_words
+        from diaghoi.plots.frame import enlargement
+
+        picture = self.read(case)
+        figure = card(
+            case, picture.image, missing=words_for(picture), width=self.inches, words=False
+        )
+        stream = BytesIO()
+        figure.savefig(stream, format="jpeg", dpi=self.dots, pil_kwargs={"quality": QUALITY})
+        width, height = (int(side * self.dots) for side in figure.get_size_inches())
+        what = "missed" if case.name is None else "predicted"
+        line = case.image
+        if picture.problem:
+            line = f"{case.image or 'no name'}: {picture.reason}"
+        enlarged = enlarged_words(enlargement(case, picture.image))
+        return CasePicture(
+            url=jpeg_url(stream.getvalue()),
+            width=width,
+            height=height,
+            alt=f"{what} {case.name or case.annotated} in {case.image}",
+            line=". ".join(filter(None, (line, enlarged))),
+        )
+
+    @property
+    def notes(self) -> list[str]:
+        """Say which pictures are not as they should be."""
+        folder, found = self.pictures.folder, self._found
+        by_problem: dict[str, list[str]] = {}
+        for name, picture in found.items():
+            by_problem.setdefault(picture.problem, []).append(name)
+        notes = []
+        if MISSING in by_problem:
+            missing = by_problem[MISSING]
+            notes.append(
+                f"{len(missing)} of {len(found)} pictures are not in {folder}"
+                f"{'' if len(missing) < len(found) else ' (is it the right folder?)'}; their boxes "
+                f"are drawn in empty frames: {some_of([name or 'no name' for name in missing])}"
+            )
+        if UNSAFE in by_problem:
+            notes.append(
+                f"names that lead out of {folder} are not looked for: {some_of(by_problem[UNSAFE])}"
+            )
+        for problem in (DAMAGED, RESHAPED):
+            names = by_problem.get(problem, [])
+            problems = [f"{name} {found[name].reason}" for name in names]
+            notes += [some_of(problems)] if problems else []
+        return notes
+
+
+def words_for(picture: Picture) -> str:
+    """Say on an empty frame why it is empty, in few words that hide little of the boxes."""
+    return EMPTY[picture.problem] if picture.image is None else ""

@@ -1,0 +1,131 @@
+"""Less than a whole comparison: chosen tables, and the compact one."""
+
+from __future__ import annotations
+
+import copy
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.results import example
+
+from diaghoi import InputError
+from diaghoi.comparison.comparison import Comparison, compare
+from diaghoi.comparison.selection import check_table_names, chosen, compact
+from diaghoi.comparison.study import Model
+from diaghoi.oracles import ERRORS, ORACLES, Oracle
+from diaghoi.statistics.significance import Difference
+
+
+def of(*changes: dict[str, Any]) -> Comparison:
+    """Compare models a, b ... with some parts of their results changed."""
+    models = [Model(label=chr(97 + n), file=Path("x"), stage="one") for n in range(len(changes))]
+    return compare(*(copy.deepcopy(example()) | each for each in changes), models=models)
+
+
+@pytest.mark.parametrize(
+    ("names", "keys"),
+    [
+        (["Pairs"], ["pairs"]),
+        (["pairs", "official mAP"], ["official", "pairs"]),
+        (["official"], ["official"]),
+        (["mAP"], ["map"]),
+        (["mAP under hico-det-520"], ["map"]),
+        (["ΔmAP"], ["delta_map_full"]),
+        (["dmap"], ["delta_map_full"]),
+        (["dmap (rare)", "ΔmAP (Non-rare)"], ["delta_map_rare", "delta_map_non_rare"]),
+        (["delta_map_rare"], ["delta_map_rare"]),
+        (["Share of errors"], ["error_shares"]),
+        (["number"], ["errors"]),
+        (["NEGATIVES"], ["negatives_actions"]),
+    ],
+)
+def test_tables_are_chosen_by_their_headings(names: list[str], keys: list[str]) -> None:
+    check_table_names(names)
+    assert [table.key for table in chosen(of({}), names).tables] == keys
+
+
+@pytest.mark.parametrize("heading", [table.title for table in of({}).tables])
+def test_every_heading_is_a_name(heading: str) -> None:
+    name = heading.rpartition(", ")[0] or heading
+    check_table_names([name])
+    assert [table.title for table in chosen(of({}), [name]).tables] == [heading]
+
+
+@pytest.mark.parametrize("name", ["officil map", "", "robustness", "mAPs", "(Rare)"])
+def test_other_names_are_refused_before_anything_is_read(name: str) -> None:
+    with pytest.raises(InputError, match="there is no such table") as error:
+        check_table_names(["pairs", name])
+    assert "give some of Official mAP, mAP, ΔmAP, Number of errors" in str(error.value)
+
+
+def test_tables_of_other_splits_are_refused_when_the_splits_are_known() -> None:
+    check_table_names(["dmap (unseen)"])
+    with pytest.raises(InputError, match=r"give some of .*, ΔmAP \(Non-rare\), "):
+        chosen(of({}), ["dmap (unseen)"])
+
+
+def test_the_compact_table_has_the_official_map_and_the_costs_of_each_error() -> None:
+    better = example()["official"] | {"default": {"full": 0.5, "rare": None, "non_rare": 0.5}}
+    found = compact(of({}, {"official": better}))
+    (table,) = found.tables
+    assert [column.key for column in table.columns] == ["default.full", *ERRORS]
+    rows = [[row.title, *(cell.shown for cell in row.cells)] for row in table.rows]
+    assert rows == [
+        ["a", "31.00", "−0.12", "0.00", "0.00", "5.00", "11.68", "0.00", "0.00"],
+        ["b", "50.00", "−0.12", "0.00", "0.00", "5.00", "11.68", "0.00", "0.00"],
+    ]
+    assert [row.cells[0].best for row in table.rows] == [False, True]
+    assert table.caption.startswith("mAP: official mAP, Default, Full. ΔmAP: gain of the mAP of ")
+    assert "protocol hico-det-520" in table.caption
+    assert "Asc: association" in table.caption
+
+
+def test_the_compact_table_of_v_coco_has_its_role_ap() -> None:
+    scenarios = {
+        f"scenario_{n}": {
+            "ap": 0.6 + n / 100,
+            "ap_without_point": 0.7,
+            "classes": {"hit": {}, "point": {}},
+        }
+        for n in (1, 2)
+    }
+    (table,) = compact(of({"official": {"agent": {"ap": 0.9}} | scenarios})).tables
+    heads = [(column.group, column.title) for column in table.columns[:3]]
+    assert heads == [("Role AP", "S1"), ("Role AP", "S2"), ("ΔmAP", "Hum")]
+    assert [cell.shown for cell in table.rows[0].cells[:2]] == ["61.00", "62.00"]
+
+
+def test_without_a_benchmark_it_has_the_map_of_the_protocol() -> None:
+    (table,) = compact(of({"official": {}})).tables
+    assert (table.columns[0].title, table.rows[0].cells[0].shown) == ("mAP", "56.75")
+    assert table.caption.startswith("mAP: of protocol hico-det-520.")
+
+
+def test_an_oracle_of_the_user_has_a_column(monkeypatch: pytest.MonkeyPatch) -> None:
+    own = Oracle(name="tiny", title="Tiny", definition="Repair tiny.", repair=lambda x: x)
+    monkeypatch.setitem(ORACLES, own.name, own)
+    oracles = example()["oracles"] | {"tiny": example()["oracles"]["action"]}
+    (table,) = compact(of({"oracles": oracles})).tables
+    assert [table.columns[-1].title, table.rows[0].cells[-1].shown] == ["Tiny", "11.68"]
+
+
+def test_marks_of_differences_are_kept_and_explained() -> None:
+    found = of({}, {})
+    difference = Difference(
+        path="oracles.action.delta_map.full",
+        title="ΔmAP of Action",
+        labels=("a", "b"),
+        first=0.1,
+        second=0.2,
+        difference=0.1,
+        interval=(0.05, 0.15),
+        p=0.001,
+        p_bootstrap=0.001,
+        p_holm=0.001,
+        sentence="They differ.",
+    )
+    (table,) = compact(found.with_differences([difference])).tables
+    marks = [[cell.mark for cell in row.cells] for row in table.rows]
+    assert [row.count("†") for row in marks] == [0, 1]
+    assert "†: differs from a (p < 0.05, corrected for 1 comparisons)." in table.caption
