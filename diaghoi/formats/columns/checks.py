@@ -7,7 +7,7 @@ image, the field and the value.
 from __future__ import annotations
 
 import reprlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -144,17 +144,24 @@ def check_names(file: str, names: Sequence[Any], field: str) -> StrArray:
             f"{file}: image {bad} (counted from 0): {field}: {shown(names[bad])} is not the name "
             "of an image; give the file name as a string"
         )
-    if len(set(names)) < len(names):
-        seen: dict[str, int] = {}
-        for row, name in enumerate(names):
-            if name in seen:
-                raise InputError(
-                    f"{file}: image {name!r}: {field}: used for two images, numbers {seen[name]} "
-                    f"and {row} (counted from 0); drop repeats, as those of a "
-                    "distributed sampler, or put all rows of an image together"
-                )
-            seen[name] = row
+    row = first_repeated(names)
+    if row >= 0:
+        raise InputError(
+            f"{file}: image {names[row]!r}: {field}: used for two images, numbers "
+            f"{names.index(names[row])} and {row} (counted from 0); drop repeats, as those of a "
+            "distributed sampler, or put all rows of an image together"
+        )
     return names_array(file, names)
+
+
+def first_repeated(names: Sequence[Hashable]) -> int:
+    """Return the first place whose name appears before it, -1 if all names are different."""
+    seen: set[Hashable] = set()
+    for place, name in enumerate(names if len(set(names)) < len(names) else ()):
+        if name in seen:
+            return place
+        seen.add(name)
+    return -1
 
 
 def names_array(file: str, names: Sequence[str]) -> StrArray:

@@ -267,7 +267,7 @@ def _rows(
 ) -> IntArray:
     """Find the boxes of annotation ids, which must belong to the image; -1 for the id 0."""
     rows = boxes.rows(annotation)
-    unknown = np.array([n != 0 and n not in boxes.known for n in annotation.tolist()], dtype=bool)
+    unknown = (annotation != 0) & ~np.isin(annotation, boxes.known)
     elsewhere = (rows >= 0) & (np.append(ids[boxes.image], -1)[rows] != image)
     for wrong, problem in (
         (unknown, f"is not in {boxes.file}; give the instances that belong to the file"),
