@@ -12,7 +12,7 @@ import numpy as np
 from diaghoi.data.arrays.types import FloatArray, IntArray
 from diaghoi.data.vocabulary import object_numberings
 from diaghoi.exceptions import InputError
-from diaghoi.formats.columns.checks import EXACT, shown, whole_number
+from diaghoi.formats.columns.checks import EXACT, LARGEST, shown, whole_number
 from diaghoi.formats.containers.content import load
 
 
@@ -183,19 +183,20 @@ def _numbers(file: str, rows: list[dict[str, Any]]) -> FloatArray:
         boxes = [row["bbox"] for row in rows]
         if set(map(len, boxes)) <= {4}:
             flat = np.fromiter(chain.from_iterable(boxes), dtype=np.float64, count=4 * len(boxes))
-            if np.isfinite(flat).all():
+            if (np.abs(flat) <= LARGEST).all():
                 return flat.reshape(-1, 4)
     except (KeyError, TypeError, ValueError, OverflowError):
         pass
     for row in rows:
         box: Any = row.get("bbox")
         try:
-            if len(box) == 4 and np.isfinite(np.fromiter(box, dtype=np.float64, count=4)).all():
+            numbers = np.fromiter(box, dtype=np.float64, count=4)
+            if len(box) == 4 and (np.abs(numbers) <= LARGEST).all():
                 continue
         except (TypeError, ValueError, OverflowError):
             pass
         raise InputError(
-            f"{_where(file, row)}: bbox: {shown(box)} is not four finite numbers (x, y, width, "
+            f"{_where(file, row)}: bbox: {shown(box)} is not four numbers of pixels (x, y, width, "
             "height)"
         )
     raise InputError(f"{file}: bbox: boxes are not four numbers (x, y, width, height)")

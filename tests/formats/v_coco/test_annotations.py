@@ -202,6 +202,7 @@ BAD_INSTANCES = {
     "category": (box(0, category_id=12), "annotation 70: category_id: 12 is not a COCO category"),
     "box of three": (box(1, bbox=[1, 2, 3]), "image 7: annotation 71: bbox: [1, 2, 3] is not four"),
     "NaN": (box(1, bbox=[1, 2, 3, float("nan")]), "annotation 71: bbox: [1, 2, 3, nan] is not fou"),
+    "beyond float32": (box(1, bbox=[1e308, 2, 1e308, 3]), "[1e+308, 2, 1e+308, 3] is not four num"),
     "no box": (lambda c: c["annotations"][1].pop("bbox"), "annotation 71: bbox: None is not four"),
 }
 

@@ -318,6 +318,8 @@ BAD = {
                         "hold_obj: the box [nan, 6.0, 7.0, 8.0] is not finite; only a role box"),
     "role infinite": (change(read_obj=[1, 6, float("inf"), 8, 0.5]),
                       "read_obj: the box [1.0, 6.0, inf, 8.0] is not finite"),
+    "role beyond float32": (change(read_obj=[1, 6, 1e200, 8, 0.5]),
+                            "read_obj: the box [1.0, 6.0, 1e+200, 8.0] is larger than any image"),
     "role turned": (change(cut_instr=[1, 6, 3, 2, 0.5]),
                     "cut_instr: the box [1.0, 6.0, 3.0, 2.0] ends before it begins; boxes are"),
     "role score infinite": (change(cut_instr=[1, 1, 3, 2, -float("inf")]),
