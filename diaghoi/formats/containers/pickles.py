@@ -114,7 +114,7 @@ def load_pickle(stream: BinaryIO, file: str, beside: Beside | None = None) -> An
     # Extension codes resolved earlier in this process would bypass ``find_class``.
     copyreg.clear_extension_cache()
     try:
-        check_opcodes(stream)
+        check_opcodes(stream, file)
         with collector_off():
             return _Restricted(stream, file, beside).load()
     except InputError:
