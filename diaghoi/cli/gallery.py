@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Callable, Collection
 from pathlib import Path
@@ -296,5 +297,5 @@ def _check_out(out: Path, inputs: list[Path | None], images: Path) -> None:
     if out.suffix.lower() in OTHERS:
         raise InputError(f"{out}: is neither a folder nor a page; give a folder or FILE.html")
     outputs.check_folder(out)
-    if out.resolve() == images.resolve():
+    if os.path.realpath(out) == os.path.realpath(images):
         raise InputError(f"{out}: is the folder of the input pictures; give another folder")

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from diaghoi.data.arrays.types import BoolArray
+from diaghoi.data.files import ordinary
 from diaghoi.data.groups import find_class
 from diaghoi.data.protocol import PROTOCOLS, Protocol, choice_problem
 from diaghoi.data.protocol import protocol as protocol_named
@@ -191,7 +192,7 @@ class _Description:
 
     def matrix(self, path: Path, shape: tuple[int, int]) -> Pairs:
         try:
-            with path.open("rb") as stream:
+            with ordinary(path).open("rb") as stream:
                 matrix = np.lib.format.read_array(stream, allow_pickle=False)
         except OSError as error:
             raise self.error("classes", f"{path}: {error.strerror or error}") from None

@@ -201,27 +201,34 @@ class Opened(NamedTuple):
         Its predictions, pairs or annotations.
     annotations : Scenes or another source of them, or None
         The annotations that it holds beside predictions.
+    cut : bool
+        Whether only the first images were read.
     """
 
     recognised: Recognised
     scenes: SceneSource
     annotations: SceneSource | None
+    cut: bool
 
 
-def open_file(path: _Path, *, annotated: bool = True, **reading: Unpack[Reading]) -> Opened:
+def open_file(
+    path: _Path, *, annotated: bool = True, most: int | None = None, **reading: Unpack[Reading]
+) -> Opened:
     """Open a file of any kind, with the annotations that it holds beside predictions.
 
-    Parameters and errors are those of :func:`read`; ``annotated`` is that of :func:`open_both`.
+    Parameters and errors are those of :func:`read`; ``annotated`` is that of :func:`open_both`,
+    ``most`` that of :func:`diaghoi.formats.containers.content.load`.
     """
     with collector_off():
-        content = load(path)
+        content = load(path, most=most)
         found, scenes = _open(content.predictions, reading)
         annotations = None
         if annotated and content.annotations is not None:
             also: Reading = {"dataset": scenes.vocabulary, "origin": reading.get("origin")}
             annotations = _annotations(*_open(content.annotations, also))
+        cut = content.cut
         del content  # free millions of small objects before the next file is read
-    return Opened(found, scenes, annotations)
+    return Opened(found, scenes, annotations, cut)
 
 
 def _with_pairs(scenes: SceneSource, pairs: _Path | None, reading: Reading) -> SceneSource:

@@ -139,6 +139,19 @@ def check_opcodes(stream: BinaryIO, file: str) -> None:
     stream.seek(start)
 
 
+def first_opcodes(stream: BinaryIO, most: int) -> int:
+    """Return the length of the first opcodes of a pickle: at least ``most`` bytes, whole frames.
+
+    0 if the pickle ends before. The stream is rewound to its start.
+    """
+    start = stream.tell()
+    scan = _Scan(stream, len)
+    while (more := scan.place < max(most, scan.frame)) and scan.step():
+        pass
+    stream.seek(start)
+    return 0 if more else scan.place
+
+
 def _allocated_at_most(run: bytes) -> int:
     """Memory that plain opcodes take, as if each byte of their arguments were one, too."""
     return int(_ALLOCATED[np.frombuffer(run, dtype=np.uint8)].sum())
@@ -177,20 +190,31 @@ class _Scan:
 
     def harmless(self) -> bool:
         """Check announced sizes; return whether all tuples are harmless."""
-        while self._ahead(AHEAD) and self.memory <= self.most:
-            run = self._run()
-            if run is not None:
-                self.memory += self.allocated(run.group())
-                self.begin, self.run, self.at = self.run, self.at, run.end()
-                continue
-            code = self.data[self.at : self.at + 1]
-            if code in _TUPLES or code == b"t":
-                if not self._harmless_tuple(code):
-                    self.plain = _ANY  # the pickle must be followed step by step
-                self._pass(1)
-            elif not self._passed(code):
-                break  # the end, or not a pickle
+        while self.memory <= self.most and self.step():
+            pass
         return self.plain is _PLAIN
+
+    @property
+    def place(self) -> int:
+        """Offset of the next opcode in the pickle."""
+        return self.passed + self.at
+
+    def step(self) -> bool:
+        """Pass over some opcodes; return False at the end, and where there is no pickle."""
+        if not self._ahead(AHEAD):
+            return False
+        run = self._run()
+        if run is not None:
+            self.memory += self.allocated(run.group())
+            self.begin, self.run, self.at = self.run, self.at, run.end()
+            return True
+        code = self.data[self.at : self.at + 1]
+        if code in _TUPLES or code == b"t":
+            if not self._harmless_tuple(code):
+                self.plain = _ANY  # the pickle must be followed step by step
+            self._pass(1)
+            return True
+        return self._passed(code)
 
     def _run(self) -> re.Match[bytes] | None:
         """Match plain opcodes up to the end of the frame, None if there are none."""

@@ -17,6 +17,7 @@ import numpy as np
 
 from diaghoi.data.arrays.distinct import distinct
 from diaghoi.data.arrays.types import BoolArray, IntArray
+from diaghoi.data.files import ordinary
 from diaghoi.data.scenes import Scenes
 from diaghoi.exceptions import InputError, close_matches, some_of
 from diaghoi.formats.base import Format, Kind, Options
@@ -137,7 +138,7 @@ def _lost(path: Path, name: str, folders: tuple[str, ...], option: str) -> Input
 def _split(path: str | os.PathLike[str]) -> IntArray:
     """Read the image ids of a split, one per line."""
     try:
-        words = Path(path).read_text(encoding="utf-8", errors="replace").split()
+        words = ordinary(path).read_text(encoding="utf-8", errors="replace").split()
     except OSError as error:
         raise InputError(f"{path}: {error.strerror or error}; check the path") from error
     bad = next((word for word in words if not (word.isascii() and word.isdigit())), None)
