@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Collection
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
@@ -15,7 +16,7 @@ from diaghoi.cases.similarities import COMPARED, KINDS
 from diaghoi.cli import options, outputs
 from diaghoi.cli.present import lacks_letters, print_notes
 from diaghoi.cli.progress import Progress, progress
-from diaghoi.cli.reading import InputFiles
+from diaghoi.cli.reading import InputFiles, check_choice
 from diaghoi.cli.report_files import PAGES
 from diaghoi.cli.similarity import options as similar
 from diaghoi.data.groups import find_class
@@ -124,7 +125,10 @@ def gallery(
     kinds = _kinds(kind)
     wanted = _Wanted(_errors(error, kinds), kinds, hoi, top, protocol, tables)
     protocol_named(protocol or reading.vocabulary.protocol)
+    if hoi is not None:
+        check_choice(partial(_class, hoi), reading.vocabulary if reading.dataset else None)
     _check_out(out, [*reading.inputs, *wanted.inputs], images)
+    outputs.check_inputs([*reading.inputs, *wanted.inputs])
     pictures = Pictures(images)
     with progress(quiet) as bar:
         chosen, notes = _choose(

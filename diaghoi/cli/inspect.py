@@ -16,11 +16,12 @@ from diaghoi.data.scenes import Scenes, SceneSource
 from diaghoi.diagnosis import inspection
 from diaghoi.exceptions import printable
 from diaghoi.formats import open_file, read_annotations, read_predictions
+from diaghoi.formats.containers.content import FIRST
 from diaghoi.report.json import to_json, write_json
 
-# Larger files are sampled: bytes of pickles and JSON that are read; rows of files of the package,
-# and the images that are read of those, in runs of neighbours.
-MOST, ROWS, IMAGES, RUN = 1 << 25, 2_000_000, 2000, 100
+# Rows from which on files of the package are sampled, and the images that are read of these, in
+# runs of neighbours.
+ROWS, IMAGES, RUN = 2_000_000, 2000, 100
 
 
 def inspect(
@@ -48,9 +49,7 @@ def inspect(
     quiet: options.Quiet = False,
 ) -> None:
     """Identify a file, and report what looks wrong with it."""
-    inputs = [file, annotations, pairs, instances, ids]
-    outputs.check_files([json], inputs)
-    outputs.check_inputs(inputs)
+    outputs.check_files([json], [file, annotations, pairs, instances, ids])
     reading: dict[str, Any] = {
         "dataset": dataset,
         "format": format,
@@ -65,7 +64,7 @@ def inspect(
     with progress(quiet) as bar:
         bar.start(f"reading {file}")
         own = beside if annotations is None and pairs is None else {}
-        most = None if pairs is not None else MOST
+        most = None if pairs is not None else FIRST
         recognised, source, held, cut = open_file(file, most=most, **own, **reading)
         scenes, sample = _sampled(file, source, cut)
         if pairs is not None:

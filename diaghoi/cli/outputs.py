@@ -20,6 +20,19 @@ def is_name(name: str) -> bool:
 
 
 def check_files(files: Iterable[Path | None], inputs: Iterable[Path | None]) -> None:
+    """Refuse files that cannot be written or read: :func:`check_outputs`, :func:`check_inputs`.
+
+    Raises
+    ------
+    InputError
+        With what is wrong.
+    """
+    inputs = list(inputs)
+    check_outputs(files, inputs)
+    check_inputs(inputs)
+
+
+def check_outputs(files: Iterable[Path | None], inputs: Iterable[Path | None]) -> None:
     """Refuse output files that cannot be written, or that are also read.
 
     Temporary files that killed runs left behind are removed.

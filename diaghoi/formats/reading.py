@@ -13,7 +13,7 @@ from diaghoi.formats.columns.merging import merge
 from diaghoi.formats.containers.content import Content, load
 from diaghoi.formats.containers.pickles import collector_off
 from diaghoi.formats.datasets import vocabulary
-from diaghoi.formats.registry import described, forced, matching, vocabulary_of
+from diaghoi.formats.registry import check_format, described, forced, matching, vocabulary_of
 from diaghoi.formats.v_coco import annotations as vcoco_annotations
 from diaghoi.formats.v_coco import results as vcoco_results
 
@@ -51,7 +51,6 @@ def read(path: _Path, **reading: Unpack[Reading]) -> tuple[Recognised, Scenes]:
 
 def _open(content: Content, reading: Reading) -> tuple[Recognised, SceneSource]:
     """Read what was loaded, but leave in the file what can be read on demand."""
-    _check_values(reading)
     dataset, format = reading.get("dataset"), reading.get("format")
     given = vocabulary(dataset) if isinstance(dataset, str) else dataset
     chosen, kind = matching(content) if format is None else forced(content, format)
@@ -107,6 +106,7 @@ def open_annotations(path: _Path, **reading: Unpack[Reading]) -> SceneSource:
     Parameters and errors are those of :func:`read_annotations`; errors in the values of a file may
     be raised later, when they are read.
     """
+    check_reading(reading)
     with collector_off():
         content = load(path)
         found, scenes = _open(content.annotations or content, reading)
@@ -219,6 +219,7 @@ def open_file(
     Parameters and errors are those of :func:`read`; ``annotated`` is that of :func:`open_both`,
     ``most`` that of :func:`diaghoi.formats.containers.content.load`.
     """
+    check_reading(reading)
     with collector_off():
         content = load(path, most=most)
         found, scenes = _open(content.predictions, reading)
@@ -277,8 +278,19 @@ def _check_options(content: Content, chosen: Format, options: Options) -> None:
             )
 
 
-def _check_values(reading: Reading) -> None:
-    """Refuse values that no format has."""
+def check_reading(reading: Reading) -> None:
+    """Refuse unknown names, and values that no format has, before a file is read.
+
+    Raises
+    ------
+    InputError
+        With the option.
+    """
+    dataset, format = reading.get("dataset"), reading.get("format")
+    if isinstance(dataset, str):
+        vocabulary(dataset)
+    if format is not None:
+        check_format(format)
     for option, first, what in (
         ("--origin", reading.get("origin"), "boxes"),
         ("--verbs", reading.get("verbs"), "verbs"),

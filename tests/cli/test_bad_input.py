@@ -152,7 +152,7 @@ def test_bad_files(refuse, gt, alone: Path, case: str) -> None:
         (("folder",), "folder: "),
         (("preds.pkl", "--annotations", "nowhere.json"), "nowhere.json: No such file or directory"),
         (("preds.pkl", "--pairs", "nowhere.pkl"), "nowhere.pkl: No such file or directory"),
-        (("preds.pkl", "--image-labels", "nowhere.mat"), "nowhere.mat: no such file"),
+        (("preds.pkl", "--image-labels", "nowhere.mat"), "nowhere.mat: No such file or directory"),
         (
             ("preds.pkl", "--image-labels", "preds.pkl"),
             "preds.pkl: holds predictions (triplet-lists), not image labels; these are in HICO's "

@@ -70,7 +70,7 @@ def test_inspect_reads_the_first_images_of_a_large_file(
         lines = map(json.dumps, many)
         file.write_text(json.dumps(many) if kind == "json" else "\n".join(lines))
     size = file.stat().st_size
-    monkeypatch.setattr("diaghoi.cli.inspect.MOST", size // 2)
+    monkeypatch.setattr("diaghoi.cli.inspect.FIRST", size // 2)
     (annotations := Path("gt.pkl")).write_bytes(
         pickle.dumps([truth[1] | {"filename": f"{n}.jpg"} for n in range(2500)])
     )
@@ -91,7 +91,7 @@ def test_inspect_reads_the_first_images_of_a_large_file(
 def test_inspect_reads_all_of_a_large_file_that_has_no_first_images(
     run, found, truth, monkeypatch
 ) -> None:
-    monkeypatch.setattr("diaghoi.cli.inspect.MOST", 100)
+    monkeypatch.setattr("diaghoi.cli.inspect.FIRST", 100)
     Path("few.pkl").write_bytes(pickle.dumps(found))
     Path("more.json").write_text(json.dumps({"preds": found, "gts": truth}))
     for file in ("few.pkl", "more.json"):

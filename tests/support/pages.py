@@ -23,7 +23,7 @@ OUTSIDE = ("python3 -m venv .venv", ". .venv/bin/activate")
 # What takes long, and shows the same when there is less of it.
 LESS = {
     "demo": ("--images", "20"),
-    "--bootstrap": ("--bootstrap", "20"),
+    "--bootstrap": ("--bootstrap", "100"),
     "--resamples": ("--resamples", "20"),
 }
 SERVER = re.compile(r"http://localhost:\d+/v1")

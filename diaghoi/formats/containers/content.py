@@ -25,6 +25,8 @@ Container = Literal["pickle", "json", "torch", "npz", "mat", "folder", "parts"]
 # Those whose value is plain Python: lists, dicts, numbers, strings and arrays.
 _PLAIN = ("pickle", "json", "torch")
 
+# Bytes of a large file that show what it is: a thousand images or more.
+FIRST = 1 << 25
 # A number of rows that is acceptable in a file of any size.
 SMALL = 1 << 20
 # A JSON text with more lists than this is a memory bomb: "[]," takes three bytes in the file, and
