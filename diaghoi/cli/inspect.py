@@ -84,7 +84,7 @@ def inspect(
         "container": recognised.container,
         "numbering": dict(recognised.numbering),
         "annotations": held is not None,
-        "sample": sample,
+        **({} if sample is None else {"sample": sample}),
         "facts": found.facts,
         "notes": list(scenes.notes),
         "warnings": list(found.warnings),
@@ -130,7 +130,7 @@ def _print_sample(sample: dict[str, Any]) -> None:
 def _print(result: dict[str, Any], alone: bool) -> None:
     typer.echo(f"{result['file']}: {result['kind']}")
     typer.echo(f"  {result['title']} ({result['format']}, {result['container']})")
-    if result["sample"] is not None:
+    if "sample" in result:
         _print_sample(result["sample"])
     facts = {name: _shown(value) for name, value in result["facts"].items()}
     facts |= {f"{name} read as": value for name, value in result["numbering"].items()}
@@ -147,7 +147,7 @@ def _print(result: dict[str, Any], alone: bool) -> None:
         typer.echo(f"Warning: {warning}")
     if not result["warnings"]:
         inside = " in the file itself" if alone else ""
-        inside = inside if result["sample"] is None else " in these images"
+        inside = " in these images" if "sample" in result else inside
         more = "; --annotations compares it with its annotations" if alone else ""
         typer.echo(f"Nothing looks wrong{inside}{more}.")
 
