@@ -7,9 +7,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from diaghoi.data.scenes import Scenes, SceneSource
+from diaghoi.data.vocabulary import VOCABULARIES, object_numberings
 from diaghoi.exceptions import InputError
 from diaghoi.formats.base import BOX_LAYOUTS, Format, Kind, Options, Reading, Recognised
 from diaghoi.formats.columns.merging import merge
+from diaghoi.formats.columns.numbering import check_numbering, numberings
 from diaghoi.formats.containers.content import Content, load
 from diaghoi.formats.containers.pickles import collector_off
 from diaghoi.formats.datasets import vocabulary
@@ -287,8 +289,11 @@ def check_reading(reading: Reading) -> None:
         With the option.
     """
     dataset, format = reading.get("dataset"), reading.get("format")
-    if isinstance(dataset, str):
-        vocabulary(dataset)
+    given = vocabulary(dataset) if isinstance(dataset, str) else dataset
+    objects = reading.get("objects")
+    if objects is not None:
+        of_any = (*object_numberings(), *VOCABULARIES)
+        check_numbering(objects, of_any if given is None else tuple(numberings(given)))
     if format is not None:
         check_format(format)
     for option, first, what in (
