@@ -262,7 +262,8 @@ def check_annotations(
     known = map(vocabulary_named, VOCABULARIES) if vocabulary is None else [vocabulary]
     if any(map(is_found, known)):
         return
-    opened = open_file(predictions, most=FIRST, **{**reading, "dataset": vocabulary})
+    reading["dataset"] = vocabulary
+    opened = open_file(predictions, most=FIRST, **reading)
     if opened.annotations is None:
         find(opened.scenes.vocabulary)
 
