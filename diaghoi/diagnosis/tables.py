@@ -17,7 +17,8 @@ from diaghoi.oracles import ORACLES
 
 Columns = dict[str, Array]
 CLASS_COLUMNS = (
-    *("class", "name", "verb", "object", "splits", "annotated", "predicted", "ap", "max_recall"),
+    *("class", "name", "verb", "object", "splits", "annotated", "predicted"),
+    *("ap", "max_recall", "ap_best_order"),
     *(*LABELS, "missed_gt"),
     *(f"delta_{name}" for name in ORACLES),
 )
