@@ -13,12 +13,12 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from diaghoi.choice.option_texts import same_text
 from diaghoi.choice.questions import FIRST, MOST_OPTIONS, Question, Questions
 from diaghoi.choice.replies import UNREAD, read_reply
+from diaghoi.data.files import ordinary
 from diaghoi.exceptions import InputError, close_matches, some_of
 from diaghoi.formats.columns.checks import shown
 from diaghoi.formats.containers.content import Content, load
@@ -104,7 +104,7 @@ def load_answers(path: str | PathLike[str]) -> Content | None:
         Where the file cannot be opened, or is damaged JSON.
     """
     try:
-        with Path(path).open("rb") as stream:
+        with ordinary(path).open("rb") as stream:
             # Pickles and archives can be large, and are never answers.
             text = stream.read(64).removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in (b"[", b"{")
     except IsADirectoryError:

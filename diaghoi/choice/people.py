@@ -19,6 +19,7 @@ import numpy as np
 from diaghoi.choice.joining import by_name, check_named
 from diaghoi.choice.questions import Questions
 from diaghoi.data.arrays.types import BoolArray, FloatArray
+from diaghoi.data.files import ordinary
 from diaghoi.data.iou import box_iou
 from diaghoi.data.scenes import Scenes
 from diaghoi.data.vocabulary import Vocabulary
@@ -93,7 +94,7 @@ def _known_vocabulary(questions: Questions) -> Vocabulary | None:
 def _listed(path: Path) -> dict[str, bool] | None:
     """Read a list of images; None for a file that may be annotations."""
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        text = ordinary(path).read_text(encoding="utf-8-sig")
     except UnicodeDecodeError:
         return None
     except OSError as error:

@@ -23,6 +23,7 @@ from diaghoi.cli.comparison_tables import (
 )
 from diaghoi.cli.locate import find_annotations, in_folder
 from diaghoi.cli.progress import Progress, progress
+from diaghoi.cli.reading import check_annotations
 from diaghoi.cli.significance import (
     Significance,
     SignificanceOptions,
@@ -92,6 +93,8 @@ def compare(
     kind = table_format(format, out)
     selected = selection(only, compact)
     lists = {"--labels": labels, "--stage": stage, "--backbone": backbone, "--pairs": pairs}
+    written = [out, json]
+    outputs.check_files(written, files)
 
     @cache
     def read(path: Path) -> dict[str, Any] | None:
@@ -110,9 +113,9 @@ def compare(
     if study.protocol is not None:
         protocol_named(study.protocol)
     inputs = [path for model in study.models for path in (model.file, model.pairs)]
-    written = [out, json]
-    outputs.check_files(written, [*files, *inputs, study.annotations, study.instances, study.ids])
-    tests = significance_options(significance, resamples, confidence, seed)
+    outputs.check_files(written, [*inputs, study.annotations, study.instances, study.ids])
+    tests = significance_options(significance, resamples, confidence, seed, len(study.models))
+    _check_models(study, read, tests)
     with progress(quiet) as bar:
         comparison = _comparison(study, read, bar, written, tests, force=force)
     selected.of(comparison)  # refuses unknown tables before anything is written
@@ -148,6 +151,24 @@ def _study(files: Sequence[Path], lists: Mapping[str, str | None], read: Reader)
     return Study(models=check_models(models))
 
 
+def _check_models(study: Study, read: Reader, tests: SignificanceOptions | None) -> None:
+    """Refuse what is wrong with single models before any predictions are read."""
+    predicted = None
+    for model in study.models:
+        result = read(model.file)
+        if result is None:
+            predicted = predicted or model.file
+        elif tests is not None:
+            raise InputError(
+                f"{model.file}: is a saved result, but --significance tests predictions image by "
+                "image; give the prediction file"
+            )
+        else:
+            _check_saved(study, model, result)
+    if predicted is not None:
+        check_annotations(study.annotations, study.vocabulary, predicted)
+
+
 def _comparison(
     study: Study,
     read: Reader,
@@ -174,13 +195,6 @@ def _comparison(
                 # Without the boxes, as all diagnoses are in memory together.
                 diagnoses.append(replace(diagnosis, scenes=()))
             del predictions, diagnosis  # free the memory before the next file is read
-        elif tests is not None:
-            raise InputError(
-                f"{model.file}: is a saved result, but --significance tests predictions image by "
-                "image; give the prediction file"
-            )
-        else:
-            _check_saved(study, model, result)
         results.append(result)
     comparison = compared(*results, models=study.models)
     if tests is not None:

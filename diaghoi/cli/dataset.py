@@ -39,7 +39,8 @@ def check(
 
     By default these are the annotations that the description names.
     """
-    outputs.check_files([json], [Path(file), annotations])
+    outputs.check_outputs([json], [Path(file)])  # which may be the name of a data set
+    outputs.check_files([json], [annotations])
     vocabulary = vocabulary_named(file)
     result = _understood(vocabulary)
     path = annotations or vocabulary.annotations

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, cast, get_args
 
 from diaghoi.cli.progress import Progress
-from diaghoi.cli.reading import Inputs
+from diaghoi.cli.reading import InputFiles, Inputs
 from diaghoi.data.protocol import Protocol
 from diaghoi.data.scenes import Scenes, SceneSource
 from diaghoi.data.vocabulary import Vocabulary
@@ -52,8 +52,13 @@ class Extras:
     calibration: bool
     rosetta: bool
 
-    def check(self) -> None:
+    def check(self, reading: InputFiles) -> None:
         """Refuse invalid settings before anything is read.
+
+        Parameters
+        ----------
+        reading : InputFiles
+            What is read.
 
         Raises
         ------
@@ -68,6 +73,8 @@ class Extras:
             )
         # The number of images is only known after reading.
         check_settings(MANY, MANY if self.resamples is None else self.resamples, self.confidence)
+        if reading.dataset is not None:
+            self.families(reading.vocabulary)
         for iou in self.pair_nms:
             check_overlap("--pair-nms", iou)
         for score in self.thresholds:

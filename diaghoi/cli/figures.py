@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Collection
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,7 +14,11 @@ from diaghoi.cli import options, outputs
 from diaghoi.cli.locate import find_annotations
 from diaghoi.cli.present import lacks_letters, print_notes
 from diaghoi.cli.progress import Progress, progress
+from diaghoi.cli.reading import check_annotations, check_choice
+from diaghoi.comparison.results import read_result
 from diaghoi.comparison.study import Study, read_study
+from diaghoi.data.groups import find_class
+from diaghoi.data.protocol import protocol as protocol_named
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.exceptions import InputError, close_matches, some_of
 
@@ -56,9 +61,12 @@ def figures(
     (column,) = _names("--column", column, COLUMNS, most=1)
     width = plots.SINGLE_COLUMN if column == "single" else plots.DOUBLE_COLUMN
     described = read_study(study)
+    if described.protocol is not None:
+        protocol_named(described.protocol)
     files = {name: [out / f"{name}.{kind}" for kind in formats] for name in chosen}
     _check(files, out, study, described)
     notes: list[str] = []
+    predicted = [model for model in described.models if read_result(model.file) is None]
 
     def locate(vocabulary: Vocabulary) -> Path:
         try:
@@ -70,6 +78,12 @@ def figures(
         notes.extend(found.notes)
         return found.path
 
+    if predicted:
+        given, known = described.annotations, described.vocabulary
+        check_annotations(given, known, predicted[0].file, locate)
+        if hoi is not None:
+            number = int(hoi) if hoi.isdecimal() else hoi
+            check_choice(partial(find_class, "class", number), known)
     with progress(quiet) as bar:
         collection = plots.collect(
             described,
@@ -114,12 +128,11 @@ def _check(files: dict[str, list[Path]], out: Path, study: Path, described: Stud
     if out.suffix.lower().lstrip(".") in FORMATS:
         raise InputError(f"--out {out}: give a folder; the figures get names of their own in it")
     outputs.check_folder(out)
-    if not out.exists():
-        return
     inputs: list[Path | None] = [study, described.annotations, described.instances, described.ids]
     for model in described.models:
         inputs += [model.file, model.pairs]
-    outputs.check_files([path for paths in files.values() for path in paths], inputs)
+    written = [path for paths in files.values() for path in paths] if out.exists() else []
+    outputs.check_files(written, inputs)
 
 
 def _draw(

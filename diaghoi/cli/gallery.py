@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
@@ -13,7 +14,7 @@ from diaghoi.cases.similarities import COMPARED, KINDS
 from diaghoi.cli import options, outputs
 from diaghoi.cli.present import noting_letters, print_notes
 from diaghoi.cli.progress import Progress, progress
-from diaghoi.cli.reading import InputFiles
+from diaghoi.cli.reading import InputFiles, check_choice
 from diaghoi.cli.report_files import PAGES
 from diaghoi.cli.similarity import options as similar
 from diaghoi.data.groups import find_class
@@ -122,7 +123,10 @@ def gallery(
     kinds = _kinds(kind)
     wanted = _Wanted(_errors(error, kinds), kinds, hoi, top, protocol, tables)
     protocol_named(protocol or reading.vocabulary.protocol)
+    if hoi is not None:
+        check_choice(partial(_class, hoi), reading.vocabulary if reading.dataset else None)
     _check_out(out, [*reading.inputs, *wanted.inputs], images)
+    outputs.check_inputs([*reading.inputs, *wanted.inputs])
     pictures = Pictures(images)
     with progress(quiet) as bar:
         chosen, notes = _choose(
@@ -290,5 +294,5 @@ def _check_out(out: Path, inputs: list[Path | None], images: Path) -> None:
     if out.suffix.lower() in OTHERS:
         raise InputError(f"{out}: is neither a folder nor a page; give a folder or FILE.html")
     outputs.check_folder(out)
-    if out.resolve() == images.resolve():
+    if os.path.realpath(out) == os.path.realpath(images):
         raise InputError(f"{out}: is the folder of the input pictures; give another folder")

@@ -6,19 +6,22 @@ from pathlib import Path
 from shlex import quote
 from typing import Annotated, Any
 
+import numpy as np
 import typer
 
 from diaghoi.cli import options, outputs
 from diaghoi.cli.locate import in_folder
 from diaghoi.cli.progress import progress
+from diaghoi.data.scenes import Scenes, SceneSource
 from diaghoi.diagnosis import inspection
 from diaghoi.exceptions import printable
 from diaghoi.formats import open_file, read_annotations, read_predictions
+from diaghoi.formats.containers.content import FIRST
 from diaghoi.report.json import to_json, write_json
 
-NOTHING_ALONE = (
-    "Nothing looks wrong in the file itself; --annotations compares it with its annotations."
-)
+# Rows from which on files of the package are sampled, and the images that are read of these, in
+# runs of neighbours.
+ROWS, IMAGES, RUN = 2_000_000, 2000, 100
 
 
 def inspect(
@@ -61,8 +64,9 @@ def inspect(
     with progress(quiet) as bar:
         bar.start(f"reading {file}")
         own = beside if annotations is None and pairs is None else {}
-        recognised, source, held = open_file(file, **own, **reading)
-        scenes = source.load()
+        most = None if pairs is not None else FIRST
+        recognised, source, held, cut = open_file(file, most=most, **own, **reading)
+        scenes, sample = _sampled(file, source, cut)
         if pairs is not None:
             scenes = read_predictions(file, pairs=pairs, **reading)
         truth = None if held is None else held.load()
@@ -70,7 +74,7 @@ def inspect(
             annotations = in_folder(annotations, scenes.vocabulary).path
             outputs.check_files([json], [annotations])
             truth = read_annotations(annotations, dataset=scenes.vocabulary, **beside)
-        found = inspection.inspect(scenes, truth)
+        found = inspection.inspect(scenes, truth, whole=sample is None)
     alone = truth is None and recognised.kind != "annotations"
     result = {
         "file": str(file),
@@ -80,6 +84,7 @@ def inspect(
         "container": recognised.container,
         "numbering": dict(recognised.numbering),
         "annotations": held is not None,
+        **({} if sample is None else {"sample": sample}),
         "facts": found.facts,
         "notes": list(scenes.notes),
         "warnings": list(found.warnings),
@@ -87,15 +92,46 @@ def inspect(
     if json == outputs.STDOUT:
         typer.echo(to_json(result))
     elif not quiet:
-        _print(result, NOTHING_ALONE if alone else "Nothing looks wrong.")
+        _print(result, alone)
         _print_next(result, annotations, pairs)
     if json not in (None, outputs.STDOUT):
         write_json(json, result)
 
 
-def _print(result: dict[str, Any], nothing: str) -> None:
+def _sampled(file: Path, source: SceneSource, cut: bool) -> tuple[Scenes, dict[str, Any] | None]:
+    """Return the images to inspect, and where these are not all: which they are, and of what."""
+    if cut:
+        scenes = source.load()
+        return scenes, {"images": len(scenes), "which": "first", "bytes": file.stat().st_size}
+    rows = {} if isinstance(source, Scenes) else {n: int(b[-1]) for n, b in source.bounds.items()}
+    if sum(rows.values()) <= ROWS or len(source) <= IMAGES:
+        return source.load(), None
+    starts = np.linspace(0, len(source) - RUN, IMAGES // RUN).astype(np.int64)
+    scenes = source.take(np.unique(starts[:, None] + np.arange(RUN)))
+    whole = {"images": len(source), "boxes": rows["box"], "triplets": rows["triplet"]}
+    return scenes, {"images": len(scenes), "which": "spread", "of": whole}
+
+
+def _print_sample(sample: dict[str, Any]) -> None:
+    """Say which images were read: all that follows is about them alone."""
+    if sample["which"] == "first":
+        typer.echo(
+            f"  The file has {sample['bytes'] / 1e6:,.0f} MB: only its first {sample['images']:,} "
+            "images are read, and all below is about these."
+        )
+        return
+    of = ", ".join(f"{value:,} {name}" for name, value in sample["of"].items())
+    typer.echo(
+        f"  The file has {of}: only {sample['images']:,} images spread over it are read, and all "
+        "below is about these."
+    )
+
+
+def _print(result: dict[str, Any], alone: bool) -> None:
     typer.echo(f"{result['file']}: {result['kind']}")
     typer.echo(f"  {result['title']} ({result['format']}, {result['container']})")
+    if "sample" in result:
+        _print_sample(result["sample"])
     facts = {name: _shown(value) for name, value in result["facts"].items()}
     facts |= {f"{name} read as": value for name, value in result["numbering"].items()}
     if result["annotations"]:
@@ -110,7 +146,10 @@ def _print(result: dict[str, Any], nothing: str) -> None:
     for warning in result["warnings"]:
         typer.echo(f"Warning: {warning}")
     if not result["warnings"]:
-        typer.echo(nothing)
+        inside = " in the file itself" if alone else ""
+        inside = " in these images" if "sample" in result else inside
+        more = "; --annotations compares it with its annotations" if alone else ""
+        typer.echo(f"Nothing looks wrong{inside}{more}.")
 
 
 def _print_next(result: dict[str, Any], annotations: Path | None, pairs: Path | None) -> None:

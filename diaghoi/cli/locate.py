@@ -117,6 +117,15 @@ def find_annotations(vocabulary: Vocabulary) -> LocatedFile:
     )
 
 
+def is_found(vocabulary: Vocabulary) -> bool:
+    """Whether the annotation file of a data set can be found."""
+    try:
+        find_annotations(vocabulary)
+    except InputError:
+        return False
+    return True
+
+
 def _places(dataset: str) -> Iterator[tuple[str, str | None, list[Path]]]:
     """Give each place to search: its name, the user's value there, and the paths to try."""
     variable = os.environ.get(VARIABLE)

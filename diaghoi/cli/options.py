@@ -11,6 +11,7 @@ from diaghoi.data.protocol import PROTOCOLS
 from diaghoi.data.vocabulary import VOCABULARIES
 from diaghoi.exceptions import InputError, number_of
 
+LEAST_RESAMPLES = 100
 # Headings of options in the help of commands that have many.
 READING, COUNTS, SURE = "Input files", "Evaluation", "Uncertainty"
 MEANING = "Semantic similarity"
@@ -173,9 +174,28 @@ ClassTable = Annotated[
         rich_help_panel=FILES,
     ),
 ]
+
+
+def _check_resamples(resamples: int | None) -> int | None:
+    """Return the resamples of ``--bootstrap``; the ends of intervals of fewer are chance.
+
+    Raises
+    ------
+    InputError
+        For fewer than :data:`LEAST_RESAMPLES`.
+    """
+    if resamples is not None and resamples < LEAST_RESAMPLES:
+        raise InputError(
+            f"--bootstrap {resamples}: too few for intervals; give at least {LEAST_RESAMPLES} "
+            "resamples, usually 1000"
+        )
+    return resamples
+
+
 Bootstrap = Annotated[
     int | None,
     typer.Option(
+        callback=_check_resamples,
         metavar="N",
         help="Compute confidence intervals from N resamples of the images.",
         rich_help_panel=SURE,

@@ -1,13 +1,15 @@
-"""Check the output files before the work begins."""
+"""Check the paths of a command before the work begins."""
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Iterable
 from pathlib import Path
 
+from diaghoi.data.files import ordinary
 from diaghoi.exceptions import InputError
-from diaghoi.formats.containers.atomic import leftovers_of, remove_leftovers
+from diaghoi.formats.containers.atomic import check_link, leftovers_of, remove_leftovers
 
 STDOUT = Path("-")
 
@@ -18,6 +20,19 @@ def is_name(name: str) -> bool:
 
 
 def check_files(files: Iterable[Path | None], inputs: Iterable[Path | None]) -> None:
+    """Refuse files that cannot be written or read: :func:`check_outputs`, :func:`check_inputs`.
+
+    Raises
+    ------
+    InputError
+        With what is wrong.
+    """
+    inputs = list(inputs)
+    check_outputs(files, inputs)
+    check_inputs(inputs)
+
+
+def check_outputs(files: Iterable[Path | None], inputs: Iterable[Path | None]) -> None:
     """Refuse output files that cannot be written, or that are also read.
 
     Temporary files that killed runs left behind are removed.
@@ -34,34 +49,55 @@ def check_files(files: Iterable[Path | None], inputs: Iterable[Path | None]) -> 
     InputError
         For a file in a folder that does not exist, a folder, a device, or one of the inputs.
     """
-    read = {path.resolve() for path in inputs if path is not None}
-    written: set[Path] = set()
+    read = {os.path.realpath(path) for path in inputs if path is not None}
+    written: set[str] = set()
     for path in files:
         if path is None or path == STDOUT:
             continue
-        if path.resolve() in read:
+        target = os.path.realpath(path)
+        if target in read:
             raise InputError(f"{path}: would overwrite an input file; give another name")
-        if path.resolve() in written:
+        if target in written:
             raise InputError(f"{path}: would be written twice; give two names")
-        written.add(path.resolve())
+        written.add(target)
+        check_link(path)
         if path.is_dir():
             raise InputError(f"{path}: cannot be written: it is a folder; give the name of a file")
         if path.exists() and not path.is_file():
             raise InputError(
                 f"{path}: cannot be written: it is not an ordinary file; for stdout give --json -"
             )
-        if not path.parent.is_dir():
-            if path.parent.exists():
+        folder = Path(target).parent if path.is_symlink() else path.parent
+        if not folder.is_dir():
+            if folder.exists():
                 raise InputError(
-                    f"{path}: cannot be written: {path.parent} is a file, not a folder; give "
-                    "another path"
+                    f"{path}: cannot be written: {folder} is a file, not a folder; give another "
+                    "path"
                 )
             raise InputError(
-                f"{path}: cannot be written: the folder {path.parent} does not exist; create it "
-                "first"
+                f"{path}: cannot be written: the folder {folder} does not exist; create it first"
             )
-        _check_writable(path, path.parent)
+        _check_writable(path, folder)
         remove_leftovers(leftovers_of(path))
+
+
+def check_inputs(files: Iterable[Path | None]) -> None:
+    """Refuse input files that cannot be read, before others are.
+
+    Raises
+    ------
+    InputError
+        For a file that does not exist, may not be read, or is a pipe or a device.
+    """
+    for path in files:
+        if path is None:
+            continue
+        try:
+            ordinary(path)
+            if not os.access(path, os.R_OK):
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        except OSError as error:
+            raise InputError(f"{path}: {error.strerror or error}; check the path") from None
 
 
 def check_folder(folder: Path | None) -> None:
@@ -74,9 +110,12 @@ def check_folder(folder: Path | None) -> None:
     """
     if folder is None:
         return
-    existing = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+    check_link(folder)
+    parts = (folder, *folder.absolute().parents)
+    existing = next(path for path in parts if os.path.lexists(path))
     if not existing.is_dir():
-        raise InputError(f"{folder}: cannot be the output folder: {existing} is a file")
+        what = "a file" if existing.exists() else "a symbolic link to nothing"
+        raise InputError(f"{folder}: cannot be the output folder: {existing} is {what}")
     _check_writable(folder, existing)
 
 

@@ -5,22 +5,27 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from diaghoi.cli.locate import LocatedFile, find_annotations, in_folder
+from diaghoi.cli.locate import LocatedFile, find_annotations, in_folder, is_found
+from diaghoi.cli.outputs import check_inputs
 from diaghoi.cli.progress import Progress
 from diaghoi.comparison.results import refuse_result
 from diaghoi.data.differences import differences
 from diaghoi.data.joining import alike
 from diaghoi.data.scenes import Scenes, SceneSource
-from diaghoi.data.vocabulary import Vocabulary
+from diaghoi.data.vocabulary import VOCABULARIES, Vocabulary
 from diaghoi.diagnosis.plausibility import check_plausible
 from diaghoi.exceptions import InputError, number_of
-from diaghoi.formats import open_annotations, open_both, recognise
+from diaghoi.formats import open_annotations, open_both, open_file, recognise
 from diaghoi.formats.base import Reading, UnclearDataSetError
+from diaghoi.formats.containers.content import FIRST
 from diaghoi.formats.datasets import vocabulary as vocabulary_named
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 
 class Inputs(NamedTuple):
@@ -125,6 +130,7 @@ class InputFiles:
             If they cannot be read or found.
         """
         bar.start("reading predictions")
+        self._check()
         found, own = self._predictions()
         vocabulary = found.vocabulary
         if self.annotations is not None:
@@ -149,6 +155,19 @@ class InputFiles:
         notes = [*check_plausible(truth, found, force=self.force), *notes]
         return Inputs(truth, found, files, notes)
 
+    def _check(self) -> None:
+        """Refuse missing files before any is read."""
+        check_inputs(self.inputs)
+        given = self.vocabulary if self.dataset else None
+        check_annotations(self.annotations, given, self.predictions, **self._of_predictions)
+
+    @property
+    def _of_predictions(self) -> Reading:
+        """How to read the predictions: without the files of the annotations."""
+        own = self.reading.copy()
+        own["instances"], own["ids"] = None, None
+        return own
+
     def _predictions(self) -> tuple[SceneSource, SceneSource | None]:
         given = self.annotations
         if given is not None and given.is_dir():
@@ -165,8 +184,8 @@ class InputFiles:
         return self._opened(vocabulary_named(recognise(given).dataset))
 
     def _opened(self, dataset: Vocabulary | None) -> tuple[SceneSource, SceneSource | None]:
-        own = self.reading.copy()
-        own["dataset"], own["instances"], own["ids"] = dataset, None, None
+        own = self._of_predictions
+        own["dataset"] = dataset
         try:
             return open_both(self.predictions, pairs=self.pairs, **own)
         except InputError:
@@ -181,6 +200,72 @@ class InputFiles:
         except InputError:
             refuse_result(path, "the annotations")
             raise
+
+
+def check_choice(choice: Callable[[Vocabulary], object], vocabulary: Vocabulary | None) -> None:
+    """Refuse a choice that suits no data set before files show which it is.
+
+    Parameters
+    ----------
+    choice : callable
+        ``data set -> anything``; raises :class:`InputError` for one that it does not suit.
+    vocabulary : Vocabulary or None
+        The data set, if it is known.
+
+    Raises
+    ------
+    InputError
+        Of the first data set.
+    """
+    first = None
+    for each in map(vocabulary_named, VOCABULARIES) if vocabulary is None else [vocabulary]:
+        try:
+            choice(each)
+            return
+        except InputError as error:
+            first = first or error
+    if first is not None:
+        raise first
+
+
+def check_annotations(
+    path: Path | None,
+    vocabulary: Vocabulary | None,
+    predictions: Path,
+    find: Callable[[Vocabulary], object] = find_annotations,
+    **reading: Unpack[Reading],
+) -> None:
+    """Refuse annotations that cannot be found before all predictions are read.
+
+    Parameters
+    ----------
+    path : pathlib.Path or None
+        Those given.
+    vocabulary : Vocabulary or None
+        The data set, if it is given.
+    predictions : pathlib.Path
+        Their first images show the data set, and whether the file holds its annotations.
+    find : callable
+        Finds the annotations of a data set, or says that there are none.
+    **reading
+        How to read them.
+
+    Raises
+    ------
+    InputError
+        Of ``find``, for a folder without annotations, and for unreadable predictions.
+    """
+    if path is not None:
+        if vocabulary is not None:
+            in_folder(path, vocabulary)
+        return
+    known = map(vocabulary_named, VOCABULARIES) if vocabulary is None else [vocabulary]
+    if any(map(is_found, known)):
+        return
+    reading["dataset"] = vocabulary
+    opened = open_file(predictions, most=FIRST, **reading)
+    if opened.annotations is None:
+        find(opened.scenes.vocabulary)
 
 
 def _differences(given: Scenes, own: Scenes) -> list[str]:

@@ -13,7 +13,7 @@ from diaghoi.cli.extras import Extras
 from diaghoi.cli.labels import read_labels
 from diaghoi.cli.present import print_notes, print_result
 from diaghoi.cli.progress import Progress, progress
-from diaghoi.cli.reading import InputFiles
+from diaghoi.cli.reading import InputFiles, check_choice
 from diaghoi.cli.report_files import ReportFiles
 from diaghoi.cli.settings import CHANGE, setting_of
 from diaghoi.data.groups import read_groups
@@ -262,8 +262,8 @@ def report(
         rosetta=rosetta,
     )
     choices = _Choices(protocol, {"top": top, "iou": iou, "rare": rare}, zero_shot, groups)
-    choices.check(reading.vocabulary)
-    extras.check()
+    choices.check(reading)
+    extras.check(reading)
     files.check([*reading.inputs, image_labels])
     with progress(quiet) as bar:
         result, notes = _reported(reading, choices, image_labels, extras, files, bar)
@@ -282,9 +282,9 @@ class _Choices(NamedTuple):
     zero_shot: str | None
     groups: Path | None
 
-    def check(self, vocabulary: Vocabulary) -> None:
+    def check(self, reading: InputFiles) -> None:
         """Refuse invalid settings before anything is read."""
-        protocol_named(self.protocol or vocabulary.protocol, **self.changes)
+        check_choice(self.made, reading.vocabulary if reading.dataset else None)
 
     def made(self, vocabulary: Vocabulary) -> Protocol:
         """Make the protocol for a data set."""

@@ -11,7 +11,7 @@ from diaghoi.cli import outputs
 from diaghoi.cli.present import attribution_figure, draw_all, noting_letters, write_text
 from diaghoi.cli.reading import Inputs
 from diaghoi.diagnosis.diagnosis import Diagnosis
-from diaghoi.diagnosis.tables import Columns
+from diaghoi.diagnosis.tables import CLASS_COLUMNS, IMAGE_COLUMNS, Columns
 from diaghoi.exceptions import InputError, close_matches
 from diaghoi.formats.pictures.folder import Pictures
 from diaghoi.report.json import write_json
@@ -76,7 +76,7 @@ class ReportFiles:
         return [path for path in (self.class_table, self.image_table) if path is not None]
 
     def check(self, inputs: Sequence[Path | None]) -> None:
-        """Check the output files before the work begins.
+        """Check all files before the work begins.
 
         Raises
         ------
@@ -93,7 +93,7 @@ class ReportFiles:
         single = [self.json, self.html, self.class_table, self.image_table]
         if self.figure is not None:
             single += [self.figure, attribution_figure(self.figure)]
-        outputs.check_files([*single, *(inside or ())], inputs)
+        outputs.check_outputs([*single, *(inside or ())], inputs)
         if self.figure is not None:
             from diaghoi.plots.style import check_suffix
 
@@ -110,8 +110,8 @@ class ReportFiles:
             from diaghoi.report.columns import check_table_file
 
             check_table_file(path)
-        if self.sort is not None and not self.tables:
-            raise InputError("--sort: applies to --class-table and --image-table; give one of them")
+        self._check_sort()
+        outputs.check_inputs(inputs)
 
     def write(
         self,
@@ -130,7 +130,6 @@ class ReportFiles:
         read : Inputs
             The data diagnosed.
         """
-        self._check_sort(diagnosis)
         notes = self._write_tables(diagnosis)
         if self.json not in (None, outputs.STDOUT):
             write_json(self.json, result)
@@ -163,12 +162,16 @@ class ReportFiles:
         kinds = ((self.class_table, "classes"), (self.image_table, "images"))
         return [(path, getattr(diagnosis, kind)) for path, kind in kinds if path is not None]
 
-    def _check_sort(self, diagnosis: Diagnosis) -> None:
-        """Refuse a column that none of the tables has, before anything is written."""
+    def _check_sort(self) -> None:
+        """Refuse a column that none of the tables has."""
         if self.sort is None:
             return
+        if not self.tables:
+            raise InputError("--sort: applies to --class-table and --image-table; give one of them")
         column = self.sort.removeprefix("-")
-        known = dict.fromkeys(name for _, table in self._tables_of(diagnosis) for name in table)
+        of_classes = () if self.class_table is None else CLASS_COLUMNS
+        of_images = () if self.image_table is None else IMAGE_COLUMNS
+        known = dict.fromkeys((*of_classes, *of_images))
         if column not in known:
             raise InputError(
                 f"--sort: unknown column '{column}'{close_matches(column, known)}; known: "

@@ -190,11 +190,12 @@ def _located(study: RobustnessStudy) -> tuple[RobustnessStudy, list[str]]:
 def _check_outputs(
     study: RobustnessStudy, file: Path, files: list[Path | None], folders: list[Path | None]
 ) -> None:
-    """Check the output files before the work begins."""
-    inputs: list[Path | None] = [file, study.annotations, study.instances, study.ids]
-    for run in study.runs():
+    """Check all files before the work begins."""
+    inputs = [file, study.annotations, study.instances, study.ids, *(study.similarity or ())]
+    outputs.check_files(files, inputs)
+    for run in study.runs():  # those that cannot be read are reported in the end
         inputs += [Path(run.file), None if run.pairs is None else Path(run.pairs)]
-    outputs.check_files(files, [*inputs, *(study.similarity or ())])
+    outputs.check_outputs(files, inputs)
     for folder in folders:
         outputs.check_folder(folder)
 

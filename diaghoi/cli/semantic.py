@@ -229,9 +229,9 @@ class _Files:
         return self.figure is not None or self.html is not None
 
     def check(self, inputs: list[Path | None]) -> None:
-        """Check the output files before the work begins."""
+        """Check all files before the work begins."""
         written = [self.json, self.table, self.figure, self.html, self.examples]
-        outputs.check_files(written, inputs)
+        outputs.check_outputs(written, inputs)
         if self.table is not None:
             from diaghoi.report.columns import check_table_file
 
@@ -246,6 +246,7 @@ class _Files:
             from diaghoi.report.examples import check_examples_file
 
             check_examples_file(self.examples)
+        outputs.check_inputs(inputs)
 
     def write(
         self,

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import typer
 
+from diaghoi.data.files import ordinary
 from diaghoi.data.vocabulary import VOCABULARIES
 from diaghoi.exceptions import InputError, close_matches
 from diaghoi.formats.containers.atomic import replacing
@@ -33,7 +34,7 @@ def read_settings() -> dict[str, str]:
     if not file.exists():
         return {}
     try:
-        settings = json.loads(file.read_text(encoding="utf-8"))
+        settings = json.loads(ordinary(file).read_text(encoding="utf-8"))
     except ValueError as error:
         raise InputError(f"{file}: not valid JSON ({error}); fix or delete it") from None
     if not isinstance(settings, dict):

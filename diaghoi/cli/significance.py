@@ -34,17 +34,19 @@ class SignificanceOptions(NamedTuple):
 
 
 def significance_options(
-    significance: bool, resamples: int, confidence: float, seed: int
+    significance: bool, resamples: int, confidence: float, seed: int, models: int
 ) -> SignificanceOptions | None:
-    """Collect how models are tested, if they are.
+    """Collect how some models are tested, if they are.
 
     Raises
     ------
     InputError
-        For fewer than two resamples.
+        For fewer than two models or resamples.
     """
     if not significance:
         return None
+    if models < 2:
+        raise InputError("--significance: compares models, but only one is given; give two or more")
     if resamples < 2:
         raise InputError(f"--resamples {resamples}: give at least two resamples, usually 1000")
     return SignificanceOptions(resamples, confidence, seed)
@@ -71,14 +73,7 @@ def with_tests(
         Settings of the tests.
     bar : Progress
         Shows which model is tested.
-
-    Raises
-    ------
-    InputError
-        For fewer than two models.
     """
-    if len(runs) < 2:
-        raise InputError("--significance: compares models, but only one is given; give two or more")
     found: list[Difference] = []
     for model, run in zip(comparison.models[1:], runs[1:], strict=True):
         bar.start(f"testing {model.label}", total=2 * tests.resamples)

@@ -8,6 +8,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from diaghoi.data.files import ordinary
 from diaghoi.diagnosis.notes import ONLY_INTERACTIONS
 from diaghoi.diagnosis.saved import is_saved, load
 from diaghoi.exceptions import InputError
@@ -191,7 +192,7 @@ def _saved(path: str | PathLike[str]) -> dict[str, Any]:
     if Path(path).is_dir():
         return {}
     try:
-        with Path(path).open("rb") as stream:
+        with ordinary(path).open("rb") as stream:
             if stream.read(64).lstrip()[:1] != b"{":
                 return {}
             stream.seek(0)

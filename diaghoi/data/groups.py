@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
+from diaghoi.data.files import ordinary
 from diaghoi.data.protocol import Group
 from diaghoi.data.vocabulary import Vocabulary, facts
 from diaghoi.exceptions import InputError, close_matches
@@ -67,9 +67,9 @@ def read_groups(path: str | PathLike[str], vocabulary: Vocabulary) -> tuple[Grou
         For a file that cannot be read, an empty group, or an unknown class.
     """
     try:
-        content = json.loads(Path(path).read_text(encoding="utf-8"))
+        content = json.loads(ordinary(path).read_text(encoding="utf-8"))
     except OSError as error:
-        raise InputError(f"{path}: {error.strerror}") from None
+        raise InputError(f"{path}: {error.strerror or error}; check the path") from None
     except (ValueError, RecursionError) as error:
         raise InputError(f"{path}: not valid JSON ({error!s:.120})") from None
     if not isinstance(content, Mapping) or not content:

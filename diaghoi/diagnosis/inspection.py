@@ -42,7 +42,7 @@ class Inspection:
     warnings: tuple[str, ...]
 
 
-def inspect(scenes: Scenes, annotations: Scenes | None = None) -> Inspection:
+def inspect(scenes: Scenes, annotations: Scenes | None = None, *, whole: bool = True) -> Inspection:
     """Inspect predictions or annotations.
 
     Parameters
@@ -51,6 +51,8 @@ def inspect(scenes: Scenes, annotations: Scenes | None = None) -> Inspection:
         What to inspect.
     annotations : Scenes, optional
         The annotations that predictions are meant for; more can be seen with them.
+    whole : bool
+        Whether these are all images of the file, so that others are missing from it.
     """
     warnings = [
         *_box_warnings(scenes),
@@ -59,7 +61,7 @@ def inspect(scenes: Scenes, annotations: Scenes | None = None) -> Inspection:
         *_split_warnings(scenes),
     ]
     if annotations is not None:
-        warnings += _joint_warnings(scenes, annotations)
+        warnings += _joint_warnings(scenes, annotations, whole)
     return Inspection(facts=_facts(scenes), warnings=tuple(warnings))
 
 
@@ -199,14 +201,14 @@ def _v_coco_split(names: list[str]) -> list[str]:
     ]
 
 
-def _joint_warnings(scenes: Scenes, annotations: Scenes) -> list[str]:
+def _joint_warnings(scenes: Scenes, annotations: Scenes, whole: bool) -> list[str]:
     try:
         annotations, scenes, joined = join(annotations, scenes)
     except InputError as error:
         return [str(error)]
     warnings = []
     for side, images in (
-        ("annotated images are not in this file", joined.annotated & ~joined.predicted),
+        ("annotated images are not in this file", joined.annotated & ~joined.predicted & whole),
         ("images of this file are not annotated", joined.predicted & ~joined.annotated),
     ):
         if images.any():

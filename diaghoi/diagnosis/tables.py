@@ -13,8 +13,21 @@ from diaghoi.evaluation.average_precision import ClassScores
 from diaghoi.evaluation.errors import LABELS
 from diaghoi.evaluation.ledger import Ledger
 from diaghoi.exceptions import InputError, close_matches
+from diaghoi.oracles import ORACLES
 
 Columns = dict[str, Array]
+CLASS_COLUMNS = (
+    *("class", "name", "verb", "object", "splits", "annotated", "predicted"),
+    *("ap", "max_recall", "ap_best_order"),
+    *(*LABELS, "missed_gt"),
+    *(f"delta_{name}" for name in ORACLES),
+)
+"""The columns of :func:`class_table`."""
+IMAGE_COLUMNS = (
+    *("image", "annotated", "predicted", "recall", "false_positive", "best_true", "best_false"),
+    *(*LABELS, "missed_gt"),
+)
+"""The columns of :func:`image_table`."""
 
 
 def class_table(

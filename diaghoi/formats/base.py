@@ -129,7 +129,8 @@ class Options:
 
 
 def _with_corners(boxes: FloatArray, margin: float) -> FloatArray:
-    return np.concatenate([boxes[:, :2], boxes[:, :2] + boxes[:, 2:] - margin], axis=1)
+    with np.errstate(over="ignore"):  # infinity is refused later
+        return np.concatenate([boxes[:, :2], boxes[:, :2] + boxes[:, 2:] - margin], axis=1)
 
 
 def _layout(boxes: FloatArray) -> str:

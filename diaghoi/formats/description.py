@@ -16,13 +16,14 @@ import numpy as np
 import numpy.typing as npt
 
 from diaghoi.data.arrays.types import BoolArray
+from diaghoi.data.files import ordinary
 from diaghoi.data.groups import find_class
 from diaghoi.data.protocol import PROTOCOLS, Protocol, choice_problem
 from diaghoi.data.protocol import protocol as protocol_named
 from diaghoi.data.splits import check_protocol
 from diaghoi.data.vocabulary import MOST_CLASSES, VOCABULARIES, Conventions, Vocabulary
 from diaghoi.exceptions import InputError, close_matches, some_of
-from diaghoi.formats.columns.checks import EXACT
+from diaghoi.formats.columns.checks import EXACT, first_repeated
 from diaghoi.formats.containers.toml import check_keys, read_toml
 
 Pairs = list[tuple[int, int]]
@@ -138,9 +139,9 @@ class _Description:
         if bad or not names:
             what = f"{bad[0]!r:.60} is not a name" if bad else "is empty"
             raise self.error(key, f"{what}; give a list of names")
-        twice = [name for n, name in enumerate(names) if name in names[:n]]
-        if twice:
-            raise self.error(key, f"{twice[0]!r} appears twice; give each a different name")
+        twice = first_repeated(names)
+        if twice >= 0:
+            raise self.error(key, f"{names[twice]!r} appears twice; give each a different name")
         return tuple(names)
 
     def position(self, key: str, name: Any, names: tuple[str, ...]) -> int:
@@ -160,6 +161,7 @@ class _Description:
         """List the verb and the object of each class."""
         given = self.content.get("classes")
         if given is None:
+            self.check_count(len(verbs) * len(objects))
             pairs = [(v, o) for v in range(len(verbs)) for o in range(len(objects))]
         elif isinstance(given, str):
             pairs = self.matrix(self.path.parent / given, (len(verbs), len(objects)))
@@ -175,18 +177,22 @@ class _Description:
             raise self.error(
                 "classes", "give a table of verb = [objects], or the path of an .npy matrix"
             )
-        if not 0 < len(pairs) <= MOST_CLASSES:
-            raise self.error(
-                "classes", f"there are {len(pairs)} classes; give 1 to {MOST_CLASSES} of them"
-            )
-        if len(set(pairs)) < len(pairs):
-            verb, label = next(pair for n, pair in enumerate(pairs) if pair in pairs[:n])
+        self.check_count(len(pairs))
+        twice = first_repeated(pairs)
+        if twice >= 0:
+            verb, label = pairs[twice]
             raise self.error("classes", f"'{verbs[verb]} {objects[label]}' appears twice")
         return pairs
 
+    def check_count(self, classes: int) -> None:
+        if not 0 < classes <= MOST_CLASSES:
+            raise self.error(
+                "classes", f"there are {classes} classes; give 1 to {MOST_CLASSES} of them"
+            )
+
     def matrix(self, path: Path, shape: tuple[int, int]) -> Pairs:
         try:
-            with path.open("rb") as stream:
+            with ordinary(path).open("rb") as stream:
                 matrix = np.lib.format.read_array(stream, allow_pickle=False)
         except OSError as error:
             raise self.error("classes", f"{path}: {error.strerror or error}") from None
@@ -221,7 +227,7 @@ class _Description:
         whole = isinstance(numbers, list) and all(
             type(n) is int and 0 <= n <= EXACT for n in numbers
         )
-        if not whole or len(numbers) != count or len(set(numbers)) < count:
+        if not whole or len(numbers) != count or len(np.unique(numbers)) < count:
             raise self.error(
                 f"numbers.{key}",
                 f"is {given!r:.60}; give the number of the first one, or a list of {count} "

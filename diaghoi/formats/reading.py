@@ -7,13 +7,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from diaghoi.data.scenes import Scenes, SceneSource
+from diaghoi.data.vocabulary import VOCABULARIES, object_numberings
 from diaghoi.exceptions import InputError
 from diaghoi.formats.base import BOX_LAYOUTS, Format, Kind, Options, Reading, Recognised
 from diaghoi.formats.columns.merging import merge
+from diaghoi.formats.columns.numbering import check_numbering, numberings
 from diaghoi.formats.containers.content import Content, load
 from diaghoi.formats.containers.pickles import collector_off
 from diaghoi.formats.datasets import vocabulary
-from diaghoi.formats.registry import described, forced, matching, vocabulary_of
+from diaghoi.formats.registry import check_format, described, forced, matching, vocabulary_of
 from diaghoi.formats.v_coco import annotations as vcoco_annotations
 from diaghoi.formats.v_coco import results as vcoco_results
 
@@ -51,7 +53,6 @@ def read(path: _Path, **reading: Unpack[Reading]) -> tuple[Recognised, Scenes]:
 
 def _open(content: Content, reading: Reading) -> tuple[Recognised, SceneSource]:
     """Read what was loaded, but leave in the file what can be read on demand."""
-    _check_values(reading)
     dataset, format = reading.get("dataset"), reading.get("format")
     given = vocabulary(dataset) if isinstance(dataset, str) else dataset
     chosen, kind = matching(content) if format is None else forced(content, format)
@@ -107,6 +108,7 @@ def open_annotations(path: _Path, **reading: Unpack[Reading]) -> SceneSource:
     Parameters and errors are those of :func:`read_annotations`; errors in the values of a file may
     be raised later, when they are read.
     """
+    check_reading(reading)
     with collector_off():
         content = load(path)
         found, scenes = _open(content.annotations or content, reading)
@@ -201,27 +203,35 @@ class Opened(NamedTuple):
         Its predictions, pairs or annotations.
     annotations : Scenes or another source of them, or None
         The annotations that it holds beside predictions.
+    cut : bool
+        Whether only the first images were read.
     """
 
     recognised: Recognised
     scenes: SceneSource
     annotations: SceneSource | None
+    cut: bool
 
 
-def open_file(path: _Path, *, annotated: bool = True, **reading: Unpack[Reading]) -> Opened:
+def open_file(
+    path: _Path, *, annotated: bool = True, most: int | None = None, **reading: Unpack[Reading]
+) -> Opened:
     """Open a file of any kind, with the annotations that it holds beside predictions.
 
-    Parameters and errors are those of :func:`read`; ``annotated`` is that of :func:`open_both`.
+    Parameters and errors are those of :func:`read`; ``annotated`` is that of :func:`open_both`,
+    ``most`` that of :func:`diaghoi.formats.containers.content.load`.
     """
+    check_reading(reading)
     with collector_off():
-        content = load(path)
+        content = load(path, most=most)
         found, scenes = _open(content.predictions, reading)
         annotations = None
         if annotated and content.annotations is not None:
             also: Reading = {"dataset": scenes.vocabulary, "origin": reading.get("origin")}
             annotations = _annotations(*_open(content.annotations, also))
+        cut = content.cut
         del content  # free millions of small objects before the next file is read
-    return Opened(found, scenes, annotations)
+    return Opened(found, scenes, annotations, cut)
 
 
 def _with_pairs(scenes: SceneSource, pairs: _Path | None, reading: Reading) -> SceneSource:
@@ -270,8 +280,22 @@ def _check_options(content: Content, chosen: Format, options: Options) -> None:
             )
 
 
-def _check_values(reading: Reading) -> None:
-    """Refuse values that no format has."""
+def check_reading(reading: Reading) -> None:
+    """Refuse unknown names, and values that no format has, before a file is read.
+
+    Raises
+    ------
+    InputError
+        With the option.
+    """
+    dataset, format = reading.get("dataset"), reading.get("format")
+    given = vocabulary(dataset) if isinstance(dataset, str) else dataset
+    objects = reading.get("objects")
+    if objects is not None:
+        of_any = (*object_numberings(), *VOCABULARIES)
+        check_numbering(objects, of_any if given is None else tuple(numberings(given)))
+    if format is not None:
+        check_format(format)
     for option, first, what in (
         ("--origin", reading.get("origin"), "boxes"),
         ("--verbs", reading.get("verbs"), "verbs"),

@@ -209,14 +209,8 @@ def forced(content: Content, name: str) -> tuple[Format, Kind]:
     InputError
         If the name is unknown, or the file is not in that format.
     """
+    check_format(name)
     formats = known_formats()
-    if name not in formats:
-        begun = [known for known in formats if name and known.startswith(name)]
-        hint = f" (did you mean {' or '.join(map(repr, begun))}?)" if begun else ""
-        raise InputError(
-            f"unknown format {name!r}{hint or close_matches(name, formats)}; known: "
-            f"{', '.join(formats)}"
-        )
     kind = formats[name].recognise(content)
     if kind is not None:
         return formats[name], kind
@@ -226,6 +220,24 @@ def forced(content: Content, name: str) -> tuple[Format, Kind]:
     except InputError:
         looks = f"nor in any other known one: {_outline(content)}"
     raise InputError(f"{content.file}: is not in the format {name}; {looks}")
+
+
+def check_format(name: str) -> None:
+    """Refuse the name of a format that does not exist.
+
+    Raises
+    ------
+    InputError
+        With similar names, and all known ones.
+    """
+    formats = known_formats()
+    if name not in formats:
+        begun = [known for known in formats if name and known.startswith(name)]
+        hint = f" (did you mean {' or '.join(map(repr, begun))}?)" if begun else ""
+        raise InputError(
+            f"unknown format {name!r}{hint or close_matches(name, formats)}; known: "
+            f"{', '.join(formats)}"
+        )
 
 
 def _outline(content: Content) -> str:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 
+from diaghoi.data.files import ordinary
 from diaghoi.exceptions import InputError
 
 _Synset = tuple[list[str], list[str], bool, str]
@@ -130,7 +131,7 @@ def _synset(line: str) -> _Synset:
 def _lines(path: Path) -> list[str]:
     """Lines of one of WordNet's files, without the licence at its head."""
     try:
-        text = path.read_text(encoding="utf-8")
+        text = ordinary(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "not a text file"
         raise InputError(

@@ -6,6 +6,7 @@ a detector runs on each severity as on the clean pictures.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -175,11 +176,11 @@ def _checked(severities: Iterable[int]) -> tuple[int, ...]:
 
 def _check_apart(images: Path, out: Path, folders: Sequence[Path]) -> None:
     """Refuse to write into the folder of pictures, or to read from an output folder."""
-    source = images.resolve()
-    if out.resolve().is_relative_to(source):
+    source = Path(os.path.realpath(images))
+    if Path(os.path.realpath(out)).is_relative_to(source):
         raise InputError(f"{out}: lies in the folder of pictures; give a folder outside {images}")
     for folder in folders:
-        if source.is_relative_to(folder.resolve()):
+        if source.is_relative_to(os.path.realpath(folder)):
             raise InputError(f"{images}: lies in {folder}, which is written; give another folder")
 
 

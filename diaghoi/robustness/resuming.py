@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from diaghoi._version import __version__
+from diaghoi.data.files import ordinary
 from diaghoi.exceptions import InputError
 from diaghoi.formats.containers.atomic import replacing
 from diaghoi.robustness.corruptions.strengths import strengths_digest
@@ -86,7 +87,7 @@ def _compared(file: Path, found: dict[str, Any], record: dict[str, Any]) -> list
 
 def _loaded(file: Path) -> dict[str, Any]:
     try:
-        found = json.loads(file.read_text(encoding="utf-8"))
+        found = json.loads(ordinary(file).read_text(encoding="utf-8"))
     except (ValueError, OSError) as error:
         raise InputError(
             f"{file}: cannot be read ({error}); remove it together with the pictures beside it"

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from diaghoi._version import __version__
+from diaghoi.data.files import ordinary
 from diaghoi.formats.containers.atomic import replacing
 from diaghoi.formats.containers.locations import content_hash, is_remote, stamp
 
@@ -81,7 +82,7 @@ class Store:
 def _read(path: Path) -> Any:
     """Read what was kept; None where it is not there, or damaged."""
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        return json.loads(ordinary(path).read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
         return None
 

@@ -34,6 +34,12 @@ BAD_VALUES: dict[str, tuple[Any, str]] = {
         f"{IN_IMAGE}predictions[0].bbox: the box [1.0, nan, 3.0, 4.0] is not finite",
     ),
     "infinite box": (box(bbox=[1.0, 2.0, INF, 4.0]), "[1.0, 2.0, inf, 4.0] is not finite"),
+    "box beyond float32": (
+        box(bbox=[1.0, 2.0, 1e39, 4.0]),
+        f"{IN_IMAGE}predictions[0].bbox: the box [1.0, 2.0, 1e+39, 4.0] is larger than any image; "
+        "give pixels of the image, or remove such boxes",
+    ),
+    "box without a finite area": (box(bbox=[-1e308, 2.0, 1e308, 4.0]), "1e+308, 4.0] is larger"),
     "turned box": (
         box(bbox=[9.0, 2.0, 3.0, 4.0]),
         f"{IN_IMAGE}predictions[0].bbox: the box [9.0, 2.0, 3.0, 4.0] ends before it begins",
@@ -146,7 +152,7 @@ def test_bad_files(refuse, gt, alone: Path, case: str) -> None:
         (("folder",), "folder: "),
         (("preds.pkl", "--annotations", "nowhere.json"), "nowhere.json: No such file or directory"),
         (("preds.pkl", "--pairs", "nowhere.pkl"), "nowhere.pkl: No such file or directory"),
-        (("preds.pkl", "--image-labels", "nowhere.mat"), "nowhere.mat: no such file"),
+        (("preds.pkl", "--image-labels", "nowhere.mat"), "nowhere.mat: No such file or directory"),
         (
             ("preds.pkl", "--image-labels", "preds.pkl"),
             "preds.pkl: holds predictions (triplet-lists), not image labels; these are in HICO's "
@@ -458,6 +464,11 @@ def test_no_predictions_at_all(report, run, found, gt) -> None:
     done = run("report", "preds.pkl", "--annotations", gt, "--out", "o", "--force")
     assert done.code == 0
     assert "; 0.00 under hico-det-520.\nThere are no predictions of these" in done.out
+
+
+def test_boxes_as_large_as_float32_holds(report, found) -> None:
+    found[1]["predictions"][0]["bbox"] = [-3e38, -3e38, 3e38, 3e38]
+    assert report("--pair-nms", "0.5", "--causes")["errors"]["human_box"] == 1
 
 
 def test_an_empty_list_of_predictions(report, found) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import json
+import pickle
 from pathlib import Path
 
 import pytest
@@ -52,6 +54,69 @@ def test_inspect_predictions(run, data) -> None:
         "  pair list                none: pair recall is that of the pairs of the triplets" in lines
     )
     assert any(line.startswith("  triplet score ") for line in lines)
+
+
+@pytest.mark.parametrize("kind", [*range(6), "json", "lines"])
+def test_inspect_reads_the_first_images_of_a_large_file(
+    run, found, truth, monkeypatch, kind: int | str
+) -> None:
+    """Python pickles a thousand items at a time."""
+    many = [copy.deepcopy(found[1]) | {"filename": f"{n}.jpg"} for n in range(2500)]
+    many[2400] = many[2400] | {"predictions": 7}  # not looked at
+    file = Path("large.file")
+    if isinstance(kind, int):
+        file.write_bytes(pickle.dumps(many, protocol=kind))
+    else:
+        lines = map(json.dumps, many)
+        file.write_text(json.dumps(many) if kind == "json" else "\n".join(lines))
+    size = file.stat().st_size
+    monkeypatch.setattr("diaghoi.cli.inspect.FIRST", size // 2)
+    (annotations := Path("gt.pkl")).write_bytes(
+        pickle.dumps([truth[1] | {"filename": f"{n}.jpg"} for n in range(2500)])
+    )
+    result = json.loads(run("inspect", file, "--annotations", annotations, "--json", "-").out)
+    sample = result["sample"]
+    assert (sample["which"], sample["bytes"]) == ("first", size)
+    assert result["facts"]["images"] == sample["images"]
+    assert 1000 <= sample["images"] < 2000
+    assert result["facts"]["triplets"] == sample["images"]
+    assert not any("are not in this file" in warning for warning in result["warnings"])
+    shown = run("inspect", file)
+    assert (
+        f" MB: only its first {sample['images']:,} images are read, and all below is about these.\n"
+        in shown.out
+    )
+
+
+def test_inspect_reads_all_of_a_large_file_that_has_no_first_images(
+    run, found, truth, monkeypatch
+) -> None:
+    monkeypatch.setattr("diaghoi.cli.inspect.FIRST", 100)
+    Path("few.pkl").write_bytes(pickle.dumps(found))
+    Path("more.json").write_text(json.dumps({"preds": found, "gts": truth}))
+    for file in ("few.pkl", "more.json"):
+        done = run("inspect", file, "--json", "-")
+        assert done.err == ""
+        result = json.loads(done.out)
+        assert "sample" not in result
+        assert result["facts"]["images"] == 2
+
+
+def test_inspect_spreads_over_a_large_file_of_the_package(run, data, monkeypatch) -> None:
+    whole = json.loads(run("inspect", data.columnar, "--json", "-").out)["facts"]
+    for name, value in (("ROWS", 100), ("IMAGES", 6), ("RUN", 2)):
+        monkeypatch.setattr(f"diaghoi.cli.inspect.{name}", value)
+    result = json.loads(run("inspect", data.columnar, "--json", "-").out)
+    assert result["sample"] == {
+        "images": 6,
+        "which": "spread",
+        "of": {key: whole[key] for key in ("images", "boxes", "triplets")},
+    }
+    assert result["facts"]["triplets"] < whole["triplets"]
+    assert (
+        f"The file has 12 images, {whole['boxes']:,} boxes, {whole['triplets']:,} triplets: only 6 "
+        "images spread over it are read" in run("inspect", data.columnar).out
+    )
 
 
 def test_inspect_pairs_and_annotations(run, data) -> None:

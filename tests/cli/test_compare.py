@@ -302,8 +302,8 @@ SIGNATURE = {"name": "hico-det-520", "signature": "AP: area"}
         (("a.json", "--stage", "twoo"), "stage 'twoo' (did you mean 'two'?)"),
         (("a.json", "--backbone", "x,y"), "--backbone x,y: has 2 values for 1 model"),
         (
-            ("a.json", "--pairs", "p.pkl"),
-            "p.pkl: a.json is a saved result, which includes",
+            ("a.json", "--pairs", "b.json"),
+            "b.json: a.json is a saved result, which includes",
         ),
         (("a.json", "--format", "latx"), "--format 'latx' (did you mean 'latex'?): give one of"),
         (("a.json", "--protocol", "hico"), "unknown protocol 'hico'"),

@@ -13,7 +13,7 @@ from PIL import Image
 from diaghoi.diagnosis.rosetta import FAMILIES
 from diaghoi.oracles import ERRORS
 
-QUICK = ("--bootstrap", "20")
+QUICK = ("--bootstrap", "100")
 
 
 @pytest.fixture
@@ -90,12 +90,12 @@ def test_variants_beside_the_original(report) -> None:
 
 def test_intervals(report) -> None:
     result, text, _ = report(*QUICK, "--seed", "3")
-    assert result["bootstrap"]["resamples"] == 20
+    assert result["bootstrap"]["resamples"] == 100
     assert result["bootstrap"]["seed"] == 3
     low, high = result["intervals"]["map.full"]
     assert low < result["map"]["full"] < high
     assert "Intervals, 95 %" in text
-    assert "From 20 resamples of the images, centred, seed 3." in text
+    assert "From 100 resamples of the images, centred, seed 3." in text
     again, _, _ = report(*QUICK, "--seed", "3")
     assert again["intervals"] == result["intervals"]
     wide, _, _ = report(*QUICK, "--seed", "3", "--confidence", "0.99", "--interval", "percentile")
@@ -204,9 +204,12 @@ BAD = {
         "no: no such folder; give the",
     ),
     "page without its ending": (("--html", "c.txt"), "--html c.txt: give a file that ends with"),
-    "one resample": (("--bootstrap", "1"), "1 resamples: give at least two"),
-    "confidence": (("--bootstrap", "9", "--confidence", "95"), "must lie between 0 and 1"),
-    "interval": (("--bootstrap", "9", "--interval", "t"), "give one of centred, percentile, bca"),
+    "one resample": (
+        ("--bootstrap", "99"),
+        "--bootstrap 99: too few for intervals; give at",
+    ),
+    "confidence": (("--bootstrap", "100", "--confidence", "95"), "must lie between 0 and 1"),
+    "interval": (("--bootstrap", "100", "--interval", "t"), "give one of centred, percentile, bca"),
     "interval without resamples": (("--interval", "bcaa"), "did you mean 'bca'?"),
     "confidence without resamples": (("--confidence", "0"), "--confidence 0: must lie between"),
     "overlap": (("--pair-nms", "2"), "--pair-nms: the IoU must lie between 0 and 1, not 2"),
@@ -262,7 +265,7 @@ def test_the_page_holds_all_that_was_added(run, data) -> None:
         "False positives by likely cause",
         "Calibration of triplet scores, %",
         "Variants",
-        "From 20 resamples of the images",
+        "From 100 resamples of the images",
     ):
         assert title in done.out
         assert title in page

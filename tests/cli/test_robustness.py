@@ -168,7 +168,7 @@ def test_figures_that_cannot_be_drawn_are_noted(evaluate, study: Path) -> None:
 def test_intervals_and_tests(run, occluded: Path) -> None:
     first, *_ = occluded.read_text().rpartition("\n[[model]]")
     occluded.write_text(first)
-    words = ("--bootstrap", "2", "--significance", "--resamples", "2", "--seed", "2")
+    words = ("--bootstrap", "100", "--significance", "--resamples", "2", "--seed", "2")
     done = run("robustness", occluded, *ALONE, *words, "--json", "-")
     assert done.code == 0, done.err
     cells = json.loads(done.out)["models"][0]["cells"]
@@ -231,9 +231,9 @@ def test_annotations_are_found_like_those_of_reports(evaluate, study: Path, monk
         (("--json", "gt.npz"), "gt.npz: would overwrite an input file; give another name"),
         (("--json", "A/clean.npz"), "A/clean.npz: would overwrite an input file"),
         (("--cache", "study.toml/x"), "cannot be the output folder"),
-        (("--bootstrap", "1"), "give at least two resamples"),
-        (("--significance", "--resamples", "1"), "give at least two resamples"),
-        (("--bootstrap", "9", "--confidence", "1"), "--confidence 1: must lie between 0 and 1"),
+        (("--bootstrap", "99"), "give at least 100 resamples"),
+        (("--significance", "--resamples", "1"), "1 resamples: give at least two"),
+        (("--bootstrap", "100", "--confidence", "1"), "--confidence 1: must lie between 0 and 1"),
     ],
 )
 def test_what_cannot_be_used(evaluate, study: Path, words: tuple[str, ...], message: str) -> None:

@@ -157,7 +157,7 @@ def test_synsets(run, data, alone, tables):
     [
         (("--weight", 2), "weight 2: must lie between 0 and 1"),
         (("--combine", "mean"), "combine 'mean': not known"),
-        (("--verb-similarity", "nothing.csv"), "nothing.csv: no such file"),
+        (("--verb-similarity", "nothing.csv"), "nothing.csv: No such file"),
         (("--scale", 3), "4 is outside 0 to 3"),
         (("--json", "verbs.csv"), "verbs.csv: would overwrite an input file"),
         (("--class-table", "c.txt"), "tables are written as .csv or .json"),
@@ -318,7 +318,7 @@ def test_people_may_have_a_scale_of_their_own(run, alone):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("inspect", "nothing.csv"), "nothing.csv: no such file"),
+        (("inspect", "nothing.csv"), "nothing.csv: No such file"),
         (("inspect", "t.csv", "--dataset", "hico"), "unknown data set 'hico'"),
         (("merge", "t.csv", "--out", "t.csv"), "would overwrite an input file"),
         (("merge", "t.csv", "--out", "t.txt"), "are written as .csv or .npz"),

@@ -14,7 +14,7 @@ from diaghoi import ORACLES, InputError, diagnose, protocol, simulate
 from diaghoi.data.groups import zero_shot
 from diaghoi.data.protocol import Group
 from diaghoi.data.scenes import Scenes
-from diaghoi.diagnosis.tables import sorted_table
+from diaghoi.diagnosis.tables import CLASS_COLUMNS, IMAGE_COLUMNS, sorted_table
 
 
 @given(problems())
@@ -32,6 +32,8 @@ def test_rows_sum_to_the_totals(problem: tuple[Scenes, Scenes]) -> None:
         assert np.nanmean(classes["ap"]) == pytest.approx(diagnosis.mean_ap["full"])
     for name in ORACLES:
         assert f"delta_{name}" in classes
+    assert tuple(classes) == CLASS_COLUMNS
+    assert tuple(diagnosis.images) == IMAGE_COLUMNS
 
 
 MAN = (PERSON, (0.0, 0.0, 9.0, 9.0))

@@ -295,6 +295,12 @@ BAD_NAMES: dict[str, tuple[str, str]] = {
         f"verbs = {json.dumps([*map(str, range(200))])}",
         f"classes: there are 40000 classes; give 1 to {MOST_CLASSES} of them",
     ),
+    # Comparing each with all before it, or making their classes before counting them, has no end.
+    "very many names": (
+        f'name = "zoo"\nobjects = {json.dumps(["person", *map(str, range(99_999))])}\n'
+        f"verbs = {json.dumps([*map(str, range(100_000))])}",
+        f"classes: there are 10000000000 classes; give 1 to {MOST_CLASSES} of them",
+    ),
 }
 
 

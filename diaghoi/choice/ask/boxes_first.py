@@ -21,6 +21,7 @@ from diaghoi.choice.ask.prompts import Frame
 from diaghoi.choice.joining import by_name, check_named, no_common_image
 from diaghoi.choice.questions import Box, Questions
 from diaghoi.data.arrays.types import FloatArray
+from diaghoi.data.files import ordinary
 from diaghoi.data.iou import box_iou, reaches
 from diaghoi.data.protocol import Protocol
 from diaghoi.data.scenes import Scenes
@@ -169,7 +170,7 @@ def _read(path: Path, questions: Questions) -> tuple[dict[str, tuple[Box, ...]],
 
 def _may_be_plain(path: Path) -> bool:
     try:
-        with path.open("rb") as stream:
+        with ordinary(path).open("rb") as stream:
             return stream.read(64).removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"{"
     except OSError:
         return False  # reported by the reader of predictions, which also knows folders

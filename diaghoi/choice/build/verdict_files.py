@@ -35,6 +35,7 @@ from diaghoi.choice.classes import (
     parse_option,
 )
 from diaghoi.choice.people import SAME_PERSON
+from diaghoi.data.files import ordinary
 from diaghoi.data.iou import box_iou
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.exceptions import InputError, close_matches, some_of
@@ -174,7 +175,7 @@ def _plain(found: Interaction) -> str:
 def _rows(path: Path) -> Iterator[_Row]:
     """Read the rows, each with its place."""
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        text = ordinary(path).read_text(encoding="utf-8-sig")
     except UnicodeDecodeError:
         raise InputError(f"{path}: is not text; give verdicts as CSV or JSON lines") from None
     except OSError as error:

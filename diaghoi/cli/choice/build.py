@@ -107,7 +107,7 @@ def build(
     texts = judge or []
     endpoints = read_models(texts)
     kept = (store or out.with_name(f"{out.name}.answers.jsonl")) if endpoints else None
-    _check(out, [json, kept], [annotations, *judge_files(texts)])
+    _check(out, [json, kept], annotations, judge_files(texts))
     if quality_sheet is not None:
         check_installed()
     pictures = _pictures(images, bool(endpoints))
@@ -139,13 +139,16 @@ def build(
     _present(result, json, quiet)
 
 
-def _check(out: Path, written: Sequence[Path | None], read: Sequence[Path]) -> None:
-    """Check the output files before the work begins."""
+def _check(
+    out: Path, written: Sequence[Path | None], annotations: Path, judges: Sequence[Path]
+) -> None:
+    """Check all files but those of judges, which are read at once, before the work begins."""
     from diaghoi.report.benchmark_files import FILES
 
     outputs.check_folder(out)
     inside = [out / name for name in (*FILES, SHEET)] if out.is_dir() else []
-    outputs.check_files([*inside, *written], read)
+    outputs.check_outputs([*inside, *written], [annotations, *judges])
+    outputs.check_inputs([annotations])
 
 
 def _pictures(images: Path | None, needed: bool) -> Pictures | None:

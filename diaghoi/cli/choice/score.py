@@ -75,6 +75,7 @@ def score(
     from diaghoi.comparison.results import refuse_result
 
     _check([questions, answers, people], json, class_table=class_table, figure=figure)
+    _check_resampling(bootstrap, confidence)
     with progress(quiet) as bar:
         asked, several, notes = _asked(questions, dataset, people, bar)
         bar.start("reading answers")
@@ -120,6 +121,7 @@ def detect(
 
     selected = _selection(top, threshold, top_all)
     _check([questions, predictions, people], json, class_table=class_table)
+    _check_resampling(bootstrap, confidence)
     reading = {"format": format, "origin": origin, "objects": objects, "image_id": image_id}
     with progress(quiet) as bar:
         asked, several, notes = _asked(questions, dataset, people, bar)
@@ -159,7 +161,7 @@ def compare(
     from diaghoi.choice.tables import compare_choices_table
 
     kind = table_format(format, out)
-    tests = significance_options(significance, resamples, confidence, seed)
+    tests = significance_options(significance, resamples, confidence, seed, len(files))
     selected = _selection(top, threshold, top_all)
     _check([questions, people, *files], out, json, figure=figure)
     named = options.split_list("--labels", labels, len(files))
@@ -186,8 +188,8 @@ def _check(
     class_table: Path | None = None,
     figure: Path | None = None,
 ) -> None:
-    """Check the output files before the work begins."""
-    outputs.check_files([*written, class_table, figure], read)
+    """Check all files before the work begins."""
+    outputs.check_outputs([*written, class_table, figure], read)
     if class_table is not None:
         from diaghoi.report.columns import check_table_file
 
@@ -196,6 +198,14 @@ def _check(
         from diaghoi.plots.style import check_suffix
 
         check_suffix(figure)
+    outputs.check_inputs(read)
+
+
+def _check_resampling(resamples: int | None, confidence: float) -> None:
+    from diaghoi.statistics.bootstrap import check_settings
+
+    if resamples is not None:
+        check_settings(2, resamples, confidence)  # images are counted when they are read
 
 
 def _selection(top: int | None, threshold: float | None, top_all: int | None) -> Selection:

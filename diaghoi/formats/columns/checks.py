@@ -7,7 +7,7 @@ image, the field and the value.
 from __future__ import annotations
 
 import reprlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -23,6 +23,11 @@ EXACT = 2**53
 # NumPy pads every name to the longest. Letters allowed with padding: in any file, and in addition
 # for each letter of the names themselves.
 LETTERS, UNEVEN = 1 << 24, 16
+# The largest coordinate of a box. Detectors compute in float32, which holds no larger number; areas
+# of larger boxes need not be finite in float64.
+LARGEST = float(np.finfo(np.float32).max)
+TURNED = "ends before it begins; boxes are left, top, right, bottom (x1, y1, x2, y2)"
+TOO_LARGE = "is larger than any image; give pixels of the image, or remove such boxes"
 
 _SHORT = reprlib.Repr()
 _SHORT.maxstring = _SHORT.maxother = 60
@@ -144,17 +149,24 @@ def check_names(file: str, names: Sequence[Any], field: str) -> StrArray:
             f"{file}: image {bad} (counted from 0): {field}: {shown(names[bad])} is not the name "
             "of an image; give the file name as a string"
         )
-    if len(set(names)) < len(names):
-        seen: dict[str, int] = {}
-        for row, name in enumerate(names):
-            if name in seen:
-                raise InputError(
-                    f"{file}: image {name!r}: {field}: used for two images, numbers {seen[name]} "
-                    f"and {row} (counted from 0); drop repeats, as those of a "
-                    "distributed sampler, or put all rows of an image together"
-                )
-            seen[name] = row
+    row = first_repeated(names)
+    if row >= 0:
+        raise InputError(
+            f"{file}: image {names[row]!r}: {field}: used for two images, numbers "
+            f"{names.index(names[row])} and {row} (counted from 0); drop repeats, as those of a "
+            "distributed sampler, or put all rows of an image together"
+        )
     return names_array(file, names)
+
+
+def first_repeated(names: Sequence[Hashable]) -> int:
+    """Return the first place whose name appears before it, -1 if all names are different."""
+    seen: set[Hashable] = set()
+    for place, name in enumerate(names if len(set(names)) < len(names) else ()):
+        if name in seen:
+            return place
+        seen.add(name)
+    return -1
 
 
 def names_array(file: str, names: Sequence[str]) -> StrArray:
@@ -183,6 +195,13 @@ def first_not_finite(values: Array) -> int:
             return -1
     bad = ~np.isfinite(values).reshape(len(values), -1).all(axis=1)
     return int(np.argmax(bad)) if bad.any() else -1
+
+
+def first_too_large(boxes: Array) -> int:
+    """Return the first box with a coordinate beyond :data:`LARGEST`, -1 if there is none."""
+    if not boxes.size or max(boxes.max(), -boxes.min()) <= LARGEST:
+        return -1
+    return int(np.argmax((np.abs(boxes) > LARGEST).any(axis=1)))
 
 
 def check_scores(rows: Rows, scores: Array, column: str) -> Array:
@@ -221,7 +240,8 @@ def check_boxes(
     Raises
     ------
     InputError
-        For NaN and infinity, and for boxes that end before they begin.
+        For NaN and infinity, for boxes that end before they begin, and for coordinates beyond
+        float32.
     """
     given = xyxy
     with np.errstate(over="ignore"):
@@ -232,7 +252,10 @@ def check_boxes(
         with np.errstate(over="ignore"):
             turned = (xyxy[:, 2] - xyxy[:, 0] < least) | (xyxy[:, 3] - xyxy[:, 1] < least)
         bad = int(np.argmax(turned)) if turned.any() else -1
-        problem = "ends before it begins; boxes are left, top, right, bottom (x1, y1, x2, y2)"
+        problem = TURNED
+        if bad < 0:
+            bad = first_too_large(xyxy)
+            problem = TOO_LARGE
     else:
         problem = "is not finite; remove such boxes"
     if bad >= 0:

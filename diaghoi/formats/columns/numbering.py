@@ -7,7 +7,7 @@ Data sets with :class:`~diaghoi.data.vocabulary.Conventions` have one numbering 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -185,6 +185,20 @@ class Numbering(NamedTuple):
         )
 
 
+def check_numbering(given: str, known: Collection[str]) -> None:
+    """Refuse the name of an object numbering that is not known.
+
+    Raises
+    ------
+    InputError
+        With those that are.
+    """
+    if given not in known:
+        raise InputError(
+            f"unknown object numbering {given!r} for --objects; known: {', '.join(known)}"
+        )
+
+
 def find_numbering(
     file: str,
     human_labels: IntArray,
@@ -226,10 +240,7 @@ def find_numbering(
         name: _number(table, vocabulary.person) for name, table in numberings(vocabulary).items()
     }
     if given is not None:
-        if given not in person:
-            raise InputError(
-                f"unknown object numbering {given!r} for --objects; known: {', '.join(person)}"
-            )
+        check_numbering(given, person)
         return Numbering(given)
     if len(person) == 1:
         return Numbering(next(iter(person)))

@@ -12,6 +12,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from diaghoi.data.arrays.ragged import first_of_run
 from diaghoi.data.arrays.types import BoolArray, FloatArray, IntArray
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.exceptions import InputError
@@ -159,7 +160,8 @@ def find_triplet_numbers(
 
 
 def _kinds(numbers: IntArray, labels: IntArray) -> int:
-    return len(set(zip(numbers.tolist(), labels.tolist(), strict=True)))
+    order = np.lexsort((numbers, labels))
+    return int((first_of_run(numbers[order]) | first_of_run(labels[order])).sum())
 
 
 def _complete(

@@ -8,6 +8,7 @@ import zipfile
 from pathlib import Path
 from typing import BinaryIO
 
+from diaghoi.data.files import ordinary
 from diaghoi.exceptions import InputError
 
 _LOCAL_HEADER, _MAGIC = 30, b"PK\x03\x04"
@@ -24,7 +25,7 @@ def entries(path: Path) -> list[zipfile.ZipInfo]:
         For a damaged archive.
     """
     try:
-        with zipfile.ZipFile(path) as archive:
+        with zipfile.ZipFile(ordinary(path)) as archive:
             return archive.infolist()
     except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
         raise InputError(

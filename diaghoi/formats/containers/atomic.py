@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import secrets
@@ -37,10 +38,11 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     Raises
     ------
     InputError
-        If the folder does not exist or cannot be written to, or ``path`` is a folder or a
-        special file.
+        If the folder does not exist or cannot be written to, or ``path`` is a folder, a special
+        file or a symbolic link to itself.
     """
     target = Path(path)
+    check_link(target)
     if target.is_dir():
         raise InputError(f"{target}: cannot be written: it is a folder; give the name of a file")
     if target.exists() and not target.is_file():
@@ -59,6 +61,24 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
         raise InputError(f"{target}: cannot be written: {reason}; give another path") from error
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def check_link(path: Path) -> None:
+    """Refuse a symbolic link that leads back to itself, which would be replaced by the output.
+
+    Raises
+    ------
+    InputError
+        Also if a folder of the path is such a link.
+    """
+    try:
+        path.stat()
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise InputError(
+                f"{path}: cannot be written: a symbolic link leads back to itself; remove it, or "
+                "give another path"
+            ) from None
 
 
 def remove_leftovers(paths: Iterable[Path]) -> None:

@@ -11,12 +11,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
+from diaghoi.data.files import ordinary
 from diaghoi.exceptions import InputError, some_of
 from diaghoi.formats.containers.archive import entries
 from diaghoi.formats.containers.literals import load_literal
 from diaghoi.formats.containers.matlab import variables
 from diaghoi.formats.containers.npz import members
-from diaghoi.formats.containers.pickles import collector_off, load_pickle
+from diaghoi.formats.containers.pickles import collector_off, load_first, load_pickle
 from diaghoi.formats.containers.safe_types import AHEAD
 from diaghoi.formats.containers.torch_zip import is_torch, load_torch
 
@@ -24,6 +25,8 @@ Container = Literal["pickle", "json", "torch", "npz", "mat", "folder", "parts"]
 # Those whose value is plain Python: lists, dicts, numbers, strings and arrays.
 _PLAIN = ("pickle", "json", "torch")
 
+# Bytes of a large file that show what it is: a thousand images or more.
+FIRST = 1 << 25
 # A number of rows that is acceptable in a file of any size.
 SMALL = 1 << 20
 # A JSON text with more lists than this is a memory bomb: "[]," takes three bytes in the file, and
@@ -34,6 +37,8 @@ _PREDICTIONS, _ANNOTATIONS = "preds", "gts"
 IMAGES_OF_ANSWERS = "gt_paths"
 """Key of the images that the answers of a language model, also called ``preds``, are of."""
 _JSON = (b"[", b"{", b'"')
+# What may be between two lists or dicts, and comes before each.
+_BETWEEN = re.compile(r"[\s,]*(?=[\[{])")
 _DETECTIONS = re.compile(r"detections_(\d+)\.mat")
 _PART = re.compile(r"(\d{6,9})\.npz")
 _OTHERS = (
@@ -69,6 +74,8 @@ class Content:
         Line number of each value in a JSON Lines file; else empty.
     unpacked : int or None
         Bytes of all parts of an archive; None where that is the size of the file.
+    cut : bool
+        Whether the value holds only the first images of the file.
     """
 
     path: Path
@@ -76,6 +83,7 @@ class Content:
     value: Any
     lines: tuple[int, ...] = ()
     unpacked: int | None = None
+    cut: bool = False
 
     @property
     def plain(self) -> bool:
@@ -139,8 +147,16 @@ def begins(name: Any, *starts: str) -> bool:
     return isinstance(name, str) and name.startswith(starts)
 
 
-def load(path: str | os.PathLike[str]) -> Content:
+def load(path: str | os.PathLike[str], *, most: int | None = None) -> Content:
     """Detect the container of a file from its content, and load it.
+
+    Parameters
+    ----------
+    path : path
+        The file, or a folder of files.
+    most : int, optional
+        Of a longer pickle, or JSON list, only the images in about so many of its first bytes are
+        loaded; in other containers everything is.
 
     Raises
     ------
@@ -149,7 +165,7 @@ def load(path: str | os.PathLike[str]) -> Content:
     """
     path = Path(path)
     try:
-        if path.is_dir():
+        if ordinary(path).is_dir():
             return _folder(path)
         with path.open("rb") as stream:
             head = stream.read(512)
@@ -160,7 +176,12 @@ def load(path: str | os.PathLike[str]) -> Content:
     except OSError as error:
         raise InputError(f"{path}: {error.strerror or error}; check the path") from error
     _refuse(path, head)
-    if head.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in _JSON:
+    json_text = head.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in _JSON
+    if most is not None and path.stat().st_size > most:
+        first = _first_of_json(path, most) if json_text else _first_of_pickle(path, most)
+        if first:
+            return Content(path, "json" if json_text else "pickle", first, cut=True)
+    if json_text:
         return Content(path, "json", *_json(path))
     return Content(path, "pickle", _pickle(path))
 
@@ -209,6 +230,27 @@ def _pickle(path: Path) -> Any:
     return value
 
 
+def _first_of_pickle(path: Path, most: int) -> Any:
+    with path.open("rb", buffering=AHEAD) as stream:
+        return load_first(stream, str(path), most)
+
+
+def _first_of_json(path: Path, most: int) -> list[Any]:
+    """Read the first lists and dicts in a JSON list, or the first of JSON Lines."""
+    with path.open(encoding="utf-8-sig", errors="replace") as stream:
+        text = stream.read(most)
+    _check_lists(path, text)
+    decoder, values = json.JSONDecoder(), []
+    place = 1 if text.startswith("[") else 0
+    while found := _BETWEEN.match(text, place):
+        try:
+            value, place = decoder.raw_decode(text, found.end())
+        except (ValueError, RecursionError):
+            break  # cut off here; what is wrong elsewhere shows when everything is read
+        values.append(value)
+    return values
+
+
 def _json(path: Path) -> tuple[Any, tuple[int, ...]]:
     """Read a JSON file; also return the line numbers of the values of a JSON Lines file."""
     try:
@@ -216,8 +258,7 @@ def _json(path: Path) -> tuple[Any, tuple[int, ...]]:
             text = stream.read()
             if text.startswith(("{'", "[{'")):  # print(results), not json.dump
                 return load_literal(text, str(path)), ()
-            if text.count("[") + text.count("{") > SMALL + len(text) // _BYTES_PER_LIST:
-                raise InputError(f"{path}: consists mostly of empty lists; write their contents")
+            _check_lists(path, text)
             try:
                 value = json.loads(text)
             except json.JSONDecodeError as error:
@@ -237,6 +278,11 @@ def _json(path: Path) -> tuple[Any, tuple[int, ...]]:
     except (ValueError, RecursionError, MemoryError) as error:
         what = " ".join(str(error).split()) or type(error).__name__
         raise InputError(f"{path}: not a readable JSON file ({what:.120})") from error
+
+
+def _check_lists(path: Path, text: str) -> None:
+    if text.count("[") + text.count("{") > SMALL + len(text) // _BYTES_PER_LIST:
+        raise InputError(f"{path}: consists mostly of empty lists; write their contents")
 
 
 def _json_lines(path: Path, lines: Iterable[str]) -> tuple[list[Any], tuple[int, ...]]:

@@ -17,12 +17,12 @@ import struct
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
 
 from diaghoi.data.arrays.types import Array
+from diaghoi.data.files import ordinary
 from diaghoi.exceptions import InputError
 
 _HEADER = 128
@@ -82,7 +82,7 @@ def variables(path: str | os.PathLike[str]) -> dict[str, Variable]:
         If the file is damaged or does not exist.
     """
     try:
-        with Path(path).open("rb") as stream:
+        with ordinary(path).open("rb") as stream:
             order = _order(stream)
             return {each.name: each for each in _listed(stream, order) if each.name}
     except OSError as error:
@@ -113,7 +113,7 @@ def read_variable(path: str | os.PathLike[str], name: str) -> Any:
         If the file is damaged, or the variable has a class that is not supported.
     """
     try:
-        with Path(path).open("rb") as stream:
+        with ordinary(path).open("rb") as stream:
             order = _order(stream)
             chosen = next(each for each in _listed(stream, order) if each.name == name)
             stream.seek(chosen.place)

@@ -13,11 +13,18 @@ too. Only a pickle with other tuples is followed step by step.
 
 from __future__ import annotations
 
+import math
+import os
 import pickle
 import pickletools
 import re
 import sys
+from collections.abc import Callable
 from typing import Any, BinaryIO, NamedTuple
+
+import numpy as np
+
+from diaghoi.exceptions import InputError
 
 CHUNK = 1 << 18
 # Bytes that are read ahead, so that opcodes are complete; strings and arrays can be longer.
@@ -30,6 +37,22 @@ LONGEST_INTEGER, WIDE_INTEGERS = 1 << 12, 1000
 DEEPEST = 100
 # Tuple items that hashing may visit: per byte of the pickle, and in addition.
 VISITS_PER_BYTE, VISITS = 20, 1_000_000
+
+# Memory that a pickle may take: per byte, and in addition. Predictions as lists of dicts take 5 to
+# 15 bytes per byte, images without any as empty lists 40; an empty set takes 224 for its one byte.
+MEMORY_PER_BYTE, MEMORY = 48, 1 << 28
+# Bytes that an opcode allocates at most, with the place on the stack or in a container that its
+# result takes; 16 for all others. Items that make a container grow are counted by the opcode that
+# adds them.
+_MOST: dict[bytes, int] = {
+    b"]l": 64, b"}": 72, b"\x8f": 224, b"\x90\x91": 512, b"a": 40, b"sud": 200, b"b": 128,
+    b"R\x81oi\x92": 256, b"\x85\x86\x87t": 64, b"MJIL": 40, b"GF": 32, b"\x93": 96,
+}  # fmt: skip
+_ALLOCATED = np.full(256, 16)
+for _codes, _bytes in _MOST.items():
+    _ALLOCATED[list(_codes)] = _bytes
+# Beside the bytes of a text, each of which may take four: all letters take as much as the widest.
+_TEXT, _WIDEST = 80, 4
 
 # Opcodes with their arguments. Memo indices are limited: Python's unpickler allocates a slot for
 # every lower index.
@@ -73,34 +96,90 @@ _MARK = "mark"
 _CROSSING = "a frame ends within an opcode"
 
 
-def check_opcodes(stream: BinaryIO) -> None:
+def check_opcodes(stream: BinaryIO, file: str) -> None:
     """Check the opcodes of a pickle, and rewind the stream to its start.
 
     Parameters
     ----------
     stream : binary file
         Must be seekable.
+    file : str
+        Name of the file, for messages.
 
     Raises
     ------
     EOFError
         If it ends too early.
+    InputError
+        If it would take far more memory than it holds data.
     pickle.UnpicklingError
         For tuples that would take too long to hash, and lengths that no pickler writes. Data that
         is not a pickle is left to the unpickler, which stops at the same place.
     """
     start = stream.tell()
-    if not _Scan(stream).harmless():
+    size = stream.seek(0, os.SEEK_END) - start
+    most = MEMORY + MEMORY_PER_BYTE * size
+    stream.seek(start)
+    scan = _Scan(stream, _allocated_at_most)
+    harmless = scan.harmless()
+    if scan.memory > most:
+        # Bytes of numbers may look like opcodes: count again, opcode by opcode.
+        stream.seek(start)
+        exact = _Scan(stream, _allocated, most)
+        exact.harmless()
+        if exact.memory > most:
+            raise InputError(
+                f"{file}: holds {size / 1e6:,.0f} MB, but would take more than {most / 1e9:.1f} GB "
+                "of memory: it consists of millions of empty or tiny lists, dicts or sets; write "
+                "the numbers of each image as arrays or lists"
+            )
+    if not harmless:
         stream.seek(start)
         _follow(stream)
     stream.seek(start)
 
 
-class _Scan:
-    """One pass over the opcodes, which remembers only the last run of plain ones."""
+def first_opcodes(stream: BinaryIO, most: int) -> int:
+    """Return the length of the first opcodes of a pickle: at least ``most`` bytes, whole frames.
 
-    def __init__(self, stream: BinaryIO) -> None:
+    0 if the pickle ends before. The stream is rewound to its start.
+    """
+    start = stream.tell()
+    scan = _Scan(stream, len)
+    while (more := scan.place < max(most, scan.frame)) and scan.step():
+        pass
+    stream.seek(start)
+    return 0 if more else scan.place
+
+
+def _allocated_at_most(run: bytes) -> int:
+    """Memory that plain opcodes take, as if each byte of their arguments were one, too."""
+    return int(_ALLOCATED[np.frombuffer(run, dtype=np.uint8)].sum())
+
+
+def _allocated(run: bytes) -> int:
+    """Memory that plain opcodes take."""
+    return sum(int(_ALLOCATED[match[0][0]]) for match in _TOKEN.finditer(run))
+
+
+class _Scan:
+    """One pass over the opcodes, which remembers only the last run of plain ones.
+
+    Parameters
+    ----------
+    stream : binary file
+        At the start of the pickle.
+    allocated : callable
+        Counts the memory that a run of plain opcodes takes.
+    most : int
+        Memory from which on the pass ends.
+    """
+
+    def __init__(
+        self, stream: BinaryIO, allocated: Callable[[bytes], int], most: float = math.inf
+    ) -> None:
         self.stream, self.plain = stream, _PLAIN
+        self.allocated, self.most, self.memory = allocated, most, 0
         self.data = b""
         # Offsets in the data: of the next opcode, of the run of plain opcodes before it, and of
         # the run before that one.
@@ -111,19 +190,31 @@ class _Scan:
 
     def harmless(self) -> bool:
         """Check announced sizes; return whether all tuples are harmless."""
-        while self._ahead(AHEAD):
-            run = self._run()
-            if run is not None:
-                self.begin, self.run, self.at = self.run, self.at, run.end()
-                continue
-            code = self.data[self.at : self.at + 1]
-            if code in _TUPLES or code == b"t":
-                if not self._harmless_tuple(code):
-                    self.plain = _ANY  # the pickle must be followed step by step
-                self._pass(1)
-            elif not self._passed(code):
-                break  # the end, or not a pickle
+        while self.memory <= self.most and self.step():
+            pass
         return self.plain is _PLAIN
+
+    @property
+    def place(self) -> int:
+        """Offset of the next opcode in the pickle."""
+        return self.passed + self.at
+
+    def step(self) -> bool:
+        """Pass over some opcodes; return False at the end, and where there is no pickle."""
+        if not self._ahead(AHEAD):
+            return False
+        run = self._run()
+        if run is not None:
+            self.memory += self.allocated(run.group())
+            self.begin, self.run, self.at = self.run, self.at, run.end()
+            return True
+        code = self.data[self.at : self.at + 1]
+        if code in _TUPLES or code == b"t":
+            if not self._harmless_tuple(code):
+                self.plain = _ANY  # the pickle must be followed step by step
+            self._pass(1)
+            return True
+        return self._passed(code)
 
     def _run(self) -> re.Match[bytes] | None:
         """Match plain opcodes up to the end of the frame, None if there are none."""
@@ -153,6 +244,7 @@ class _Scan:
         here = self.passed + self.at
         if here < self.frame < here + length:
             raise pickle.UnpicklingError(_CROSSING)
+        self.memory += _TEXT + _WIDEST * length
         self.at += length
         while self.at > len(self.data):
             missing = self.at - len(self.data)

@@ -13,14 +13,20 @@ from __future__ import annotations
 
 import copyreg
 import gc
+import io
+import os
 import pickle
+import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, BinaryIO, Protocol
 
 from diaghoi.exceptions import InputError
-from diaghoi.formats.containers.opcodes import check_opcodes
+from diaghoi.formats.containers.opcodes import check_opcodes, first_opcodes
 from diaghoi.formats.containers.safe_types import ALLOWED, Inert, Limit, NewCacheTemplate
+
+# How pickles of a list or dict start, in all protocols.
+_START = re.compile(rb"(?:\x80.)?(?:\x95.{8})?(?:[\]}]|\([ld])(?:\x94|q\x00|p0\n)", re.DOTALL)
 
 
 class Beside(Protocol):
@@ -89,6 +95,40 @@ def collector_off() -> Iterator[None]:
             gc.enable()
 
 
+def load_first(stream: BinaryIO, file: str, most: int) -> Any:
+    """Read the first items of the list or dict in a pickle.
+
+    Python writes a thousand items at a time, and numbers the list or dict itself 0: the opcodes up
+    to some place, and one that returns number 0, make a pickle of the items that are complete.
+
+    Parameters
+    ----------
+    stream, file
+        As for :func:`load_pickle`.
+    most : int
+        Bytes of the pickle to read; more if no item is complete in them.
+
+    Returns
+    -------
+    list or dict or None
+        None for a pickle of anything else, or one without complete items before its end.
+    """
+    start = stream.tell()
+    size = stream.seek(0, os.SEEK_END) - start
+    stream.seek(start)
+    found = _START.match(stream.read(32))
+    while found and most < size:
+        stream.seek(start)
+        length = first_opcodes(stream, most)
+        if not length:
+            return None
+        value = load_pickle(io.BytesIO(stream.read(length) + b"g0\n."), file)
+        if value:
+            return value
+        most *= 2
+    return None
+
+
 def load_pickle(stream: BinaryIO, file: str, beside: Beside | None = None) -> Any:
     """Read one pickle with the restricted unpickler.
 
@@ -114,7 +154,7 @@ def load_pickle(stream: BinaryIO, file: str, beside: Beside | None = None) -> An
     # Extension codes resolved earlier in this process would bypass ``find_class``.
     copyreg.clear_extension_cache()
     try:
-        check_opcodes(stream)
+        check_opcodes(stream, file)
         with collector_off():
             return _Restricted(stream, file, beside).load()
     except InputError:

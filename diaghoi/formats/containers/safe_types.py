@@ -28,6 +28,8 @@ _MOST_EMPTY = 1 << 20
 # The unpickler looks ahead: what fills the buffer of the file is used before it counts as read.
 AHEAD = 1 << 20
 _BUILT_PER_BYTE = 4
+# Bytes of an item of a list; the shortest item takes two bytes of a pickle.
+_ITEM = 8
 _BUILT = AHEAD + _BUILT_PER_BYTE * AHEAD
 
 
@@ -46,7 +48,7 @@ class Limit:
         self.stream, self.start, self.beside, self.built = stream, stream.tell(), beside, 0
 
     def build(self, amount: int) -> None:
-        """Count bytes of arrays, or items of containers."""
+        """Count bytes of arrays and of the items of containers."""
         self.built += amount
         if self.built > _BUILT:
             read = self.stream.tell() - self.start + self.beside
@@ -216,7 +218,7 @@ class Plain(Inert):
             raise pickle.UnpicklingError("a number is not made from numbers")
 
     def _check_items(self, items: Any) -> None:
-        self.limit.build(len(items))
+        self.limit.build(_ITEM * len(items))
         if self.kind is dict:
             items = [each[0] if type(each) in (list, tuple) and each else () for each in items]
         # Nested tuples can take forever to hash, and the check of opcodes does not see these.

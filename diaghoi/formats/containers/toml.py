@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from diaghoi.data.files import ordinary
 from diaghoi.exceptions import InputError, close_matches
 
 if sys.version_info >= (3, 11):
@@ -29,7 +30,7 @@ def read_toml(path: Path) -> dict[str, Any]:
         If the file cannot be opened or is not valid.
     """
     try:
-        data = path.read_bytes()
+        data = ordinary(path).read_bytes()
         if _DEEP.search(data):
             raise InputError(f"{path}: not valid TOML here (a key of very many parts)")
         content: dict[str, Any] = tomllib.loads(data.decode("utf-8").replace("\r\n", "\n"))

@@ -58,11 +58,11 @@ def _read(content: Content, kind: Kind, options: Options) -> Scenes:
             f"{file}: 'filenames' has {len(names)} images and 'annotation' "
             f"{len(value['annotation'])}; both need one entry per image"
         )
-    class_of = _classes(file, value, options.vocabulary)
+    classes = _classes(file, value, options.vocabulary)
     images = _images(content, value["annotation"], names.tolist())
     tables = {key: images.table(key) for key in ("boxes_h", "boxes_o", "hoi")}
     _check_equal_counts(tables)
-    hoi = _hoi(tables["hoi"], class_of)
+    hoi = _hoi(tables["hoi"], *classes)
     origin = options.origin_or(1)
     human, object_box = (
         check_boxes(tables[key].rows, options.corners(tables[key].boxes()), "", origin=origin)
@@ -115,11 +115,11 @@ def _positions(file: str, key: str, names: list[Any], known: tuple[str, ...]) ->
     return np.array([number[name] for name in names], dtype=np.int64)
 
 
-def _classes(file: str, value: dict[str, Any], vocabulary: Vocabulary) -> dict[int, int]:
-    """HOI class of the vocabulary for each HOI id of the file, matched by name."""
+def _classes(file: str, value: dict[str, Any], vocabulary: Vocabulary) -> tuple[IntArray, IntArray]:
+    """HOI ids of the file, ascending, and the class of the vocabulary of each, matched by name."""
     objects = _positions(file, "objects", value["objects"], vocabulary.objects)
     verbs = _positions(file, "verbs", value["verbs"], vocabulary.verbs)
-    classes: dict[int, int] = {}
+    ids, classes = [], []
     for row in value["correspondence"]:
         try:
             hoi, object_id, verb_id = map(whole_number, row)
@@ -135,14 +135,16 @@ def _classes(file: str, value: dict[str, Any], vocabulary: Vocabulary) -> dict[i
                 f"{file}: correspondence: {shown(row)}: {vocabulary.name} has no class "
                 f"{value['verbs'][verb_id]!r} {value['objects'][object_id]!r}"
             )
-        classes[hoi] = found
-    return classes
+        ids.append(hoi)
+        classes.append(found)
+    # Sorted, not a dict: many numbers with one hash would take hours. The last of each id counts.
+    known, last = np.unique(np.array(ids[::-1], dtype=np.int64), return_index=True)
+    return known, np.array(classes[::-1], dtype=np.int64)[last]
 
 
-def _hoi(table: RecordTable, class_of: dict[int, int]) -> IntArray:
+def _hoi(table: RecordTable, known: IntArray, classes: IntArray) -> IntArray:
     """Translate HOI ids to classes of the vocabulary."""
     ids = table.integers()
-    known = np.array(sorted(class_of), dtype=np.int64)
     position = np.minimum(np.searchsorted(known, ids), max(len(known) - 1, 0))
     unknown = known[position] != ids if len(known) else np.ones(len(ids), dtype=bool)
     if unknown.any():
@@ -150,7 +152,6 @@ def _hoi(table: RecordTable, class_of: dict[int, int]) -> IntArray:
         raise table.rows.error(
             bad, "", f"unknown HOI id {int(ids[bad])}; it is not in 'correspondence'"
         )
-    classes = np.array([class_of[hoi] for hoi in known.tolist()], dtype=np.int64)
     return classes[position]
 
 

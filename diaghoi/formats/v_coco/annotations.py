@@ -17,6 +17,7 @@ import numpy as np
 
 from diaghoi.data.arrays.distinct import distinct
 from diaghoi.data.arrays.types import BoolArray, IntArray
+from diaghoi.data.files import ordinary
 from diaghoi.data.scenes import Scenes
 from diaghoi.exceptions import InputError, close_matches, some_of
 from diaghoi.formats.base import Format, Kind, Options
@@ -137,7 +138,7 @@ def _lost(path: Path, name: str, folders: tuple[str, ...], option: str) -> Input
 def _split(path: str | os.PathLike[str]) -> IntArray:
     """Read the image ids of a split, one per line."""
     try:
-        words = Path(path).read_text(encoding="utf-8", errors="replace").split()
+        words = ordinary(path).read_text(encoding="utf-8", errors="replace").split()
     except OSError as error:
         raise InputError(f"{path}: {error.strerror or error}; check the path") from error
     bad = next((word for word in words if not (word.isascii() and word.isdigit())), None)
@@ -267,7 +268,7 @@ def _rows(
 ) -> IntArray:
     """Find the boxes of annotation ids, which must belong to the image; -1 for the id 0."""
     rows = boxes.rows(annotation)
-    unknown = np.array([n != 0 and n not in boxes.known for n in annotation.tolist()], dtype=bool)
+    unknown = (annotation != 0) & ~np.isin(annotation, boxes.known)
     elsewhere = (rows >= 0) & (np.append(ids[boxes.image], -1)[rows] != image)
     for wrong, problem in (
         (unknown, f"is not in {boxes.file}; give the instances that belong to the file"),

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 import os
 from dataclasses import dataclass
 from itertools import chain
@@ -14,7 +12,7 @@ import numpy as np
 from diaghoi.data.arrays.types import FloatArray, IntArray
 from diaghoi.data.vocabulary import object_numberings
 from diaghoi.exceptions import InputError
-from diaghoi.formats.columns.checks import EXACT, shown
+from diaghoi.formats.columns.checks import EXACT, LARGEST, shown, whole_number
 from diaghoi.formats.containers.content import load
 
 
@@ -36,7 +34,7 @@ class CocoBoxes:
         Object category, in COCO-80 order.
     xyxy : (B, 4) float64 array
         Left, top, right, bottom in pixels counted from zero, rounded to float32.
-    known : frozenset of int
+    known : (A,) int array
         Ids of all annotations in the file, also of those without a usable box.
     """
 
@@ -46,15 +44,11 @@ class CocoBoxes:
     annotation: IntArray
     label: IntArray
     xyxy: FloatArray
-    known: frozenset[int]
+    known: IntArray
 
     def rows(self, ids: IntArray) -> IntArray:
         """Return the row of each annotation id, -1 if there is no box with it."""
-        order = np.argsort(self.annotation, kind="stable")
-        ordered = np.append(self.annotation[order], np.iinfo(np.int64).max)
-        place = np.searchsorted(ordered, ids)
-        found = ordered[place] == ids
-        return np.where(found, np.append(order, -1)[place], -1)
+        return _places(self.annotation, ids)
 
 
 def read_coco_boxes(path: str | os.PathLike[str], ids: IntArray) -> CocoBoxes:
@@ -81,26 +75,30 @@ def read_coco_boxes(path: str | os.PathLike[str], ids: IntArray) -> CocoBoxes:
     InputError
         If the file does not hold COCO instances, or lacks an image.
     """
-    coco = _index(path)
     file = str(path)
-    missing = [image for image in ids.tolist() if image not in coco.imgs]
-    if missing:
+    images, annotations = _lists(path)
+    # Sorted arrays instead of dicts: Python's hash of numbers can be foreseen, and many ids with
+    # one hash would take hours.
+    place = _places(_column(file, images, "id"), ids)
+    missing = ids[place < 0]
+    if len(missing):
         raise InputError(
             f"{file}: image {missing[0]} is not in it, and {len(missing)} of {len(ids)} images are "
             "missing; give the COCO instances that belong to the split"
         )
-    infos = coco.loadImgs(ids.tolist())
-    sizes = np.array([_size(file, info) for info in infos], dtype=np.int64).reshape(-1, 2)
-    found = [coco.loadAnns(coco.getAnnIds(imgIds=image, iscrowd=None)) for image in ids.tolist()]
-    rows = [row for image in found for row in image if row.get("ignore") != 1]
-    of_image = np.repeat(
-        np.arange(len(ids)), [sum(row.get("ignore") != 1 for row in image) for image in found]
-    )
+    sizes = np.array([_size(file, images[row]) for row in place.tolist()], dtype=np.int64)
+    sizes = sizes.reshape(-1, 2)
+    known = _column(file, annotations, "id")
+    _check_different(file, known)
+    of_image = _places(ids, _column(file, annotations, "image_id"))
+    used = np.array([row.get("ignore") != 1 for row in annotations], dtype=bool) & (of_image >= 0)
+    order = np.flatnonzero(used)[np.argsort(of_image[used], kind="stable")]
+    of_image, annotation = of_image[order], known[order]
+    rows = [annotations[row] for row in order.tolist()]
     label = _labels(file, rows)
     xyxy = _clipped(_numbers(file, rows), sizes[of_image])
     area = np.array([_area(row) for row in rows], dtype=np.float64)
     kept = (area > 0) & (xyxy[:, 2] > xyxy[:, 0]) & (xyxy[:, 3] > xyxy[:, 1])
-    annotation = np.array([_id(file, row) for row in rows], dtype=np.int64)
     return CocoBoxes(
         file=file,
         sizes=sizes,
@@ -108,14 +106,12 @@ def read_coco_boxes(path: str | os.PathLike[str], ids: IntArray) -> CocoBoxes:
         annotation=annotation[kept],
         label=label[kept],
         xyxy=xyxy[kept].astype(np.float32).astype(np.float64),
-        known=frozenset(coco.anns),
+        known=known,
     )
 
 
-def _index(path: str | os.PathLike[str]) -> Any:
-    """Load the file with clear error messages, and index it with pycocotools."""
-    from pycocotools.coco import COCO
-
+def _lists(path: str | os.PathLike[str]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Load the file, and return its images and its annotations."""
     value = load(path).value
     keys = ("images", "annotations", "categories")
     if not (isinstance(value, dict) and all(isinstance(value.get(key), list) for key in keys)):
@@ -123,16 +119,38 @@ def _index(path: str | os.PathLike[str]) -> Any:
             f"{path}: is not a COCO instances file (lists {', '.join(keys)}); give "
             "instances_vcoco_all_2014.json with --instances"
         )
-    coco = COCO()
-    coco.dataset = value
+    return value["images"], value["annotations"]
+
+
+def _column(file: str, rows: list[dict[str, Any]], key: str) -> IntArray:
+    """Return the ids under a key of each image or annotation."""
     try:
-        with contextlib.redirect_stdout(io.StringIO()):
-            coco.createIndex()
-    except (KeyError, TypeError) as error:
+        values = [row[key] for row in rows]
+        if not set(map(type, values)) <= {int}:
+            values = list(map(whole_number, values))
+        found = np.array(values, dtype=np.int64)
+        if (np.abs(found) <= EXACT).all():
+            return found
+    except (KeyError, TypeError, ValueError, OverflowError):
+        pass
+    raise InputError(f"{file}: an image or annotation has no usable '{key}'; write it again")
+
+
+def _places(values: IntArray, sought: IntArray) -> IntArray:
+    """Find the last place of each id among some; -1 where it is not among them."""
+    order = np.argsort(values, kind="stable")
+    place = np.searchsorted(values[order], sought, side="right") - 1
+    found = np.append(order, -1)[place]
+    return np.where((found >= 0) & (np.append(values, 0)[found] == sought), found, -1)
+
+
+def _check_different(file: str, ids: IntArray) -> None:
+    ordered = np.sort(ids)
+    twice = ordered[1:][ordered[1:] == ordered[:-1]]
+    if len(twice):
         raise InputError(
-            f"{path}: an image, annotation or category has no usable {error}; write it again"
-        ) from error
-    return coco
+            f"{file}: two annotations have the id {twice[0]}; give each annotation its own"
+        )
 
 
 def _size(file: str, info: dict[str, Any]) -> tuple[int, int]:
@@ -143,12 +161,6 @@ def _size(file: str, info: dict[str, Any]) -> tuple[int, int]:
             "size of every image is needed in pixels"
         )
     return info["width"], info["height"]
-
-
-def _id(file: str, row: dict[str, Any]) -> int:
-    if type(row["id"]) is not int or abs(row["id"]) > EXACT:
-        raise InputError(f"{_where(file, row)}: id: is not a valid COCO id")
-    return int(row["id"])
 
 
 def _where(file: str, row: dict[str, Any]) -> str:
@@ -171,19 +183,20 @@ def _numbers(file: str, rows: list[dict[str, Any]]) -> FloatArray:
         boxes = [row["bbox"] for row in rows]
         if set(map(len, boxes)) <= {4}:
             flat = np.fromiter(chain.from_iterable(boxes), dtype=np.float64, count=4 * len(boxes))
-            if np.isfinite(flat).all():
+            if (np.abs(flat) <= LARGEST).all():
                 return flat.reshape(-1, 4)
     except (KeyError, TypeError, ValueError, OverflowError):
         pass
     for row in rows:
         box: Any = row.get("bbox")
         try:
-            if len(box) == 4 and np.isfinite(np.fromiter(box, dtype=np.float64, count=4)).all():
+            numbers = np.fromiter(box, dtype=np.float64, count=4)
+            if len(box) == 4 and (np.abs(numbers) <= LARGEST).all():
                 continue
         except (TypeError, ValueError, OverflowError):
             pass
         raise InputError(
-            f"{_where(file, row)}: bbox: {shown(box)} is not four finite numbers (x, y, width, "
+            f"{_where(file, row)}: bbox: {shown(box)} is not four numbers of pixels (x, y, width, "
             "height)"
         )
     raise InputError(f"{file}: bbox: boxes are not four numbers (x, y, width, height)")

@@ -17,7 +17,7 @@ from diaghoi.data.arrays.types import Array, BoolArray, IntArray
 from diaghoi.data.scenes import Scenes
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.exceptions import InputError
-from diaghoi.formats.columns.checks import image_name
+from diaghoi.formats.columns.checks import LARGEST, TOO_LARGE, TURNED, image_name
 from diaghoi.formats.v_coco.keys import roles
 
 
@@ -146,13 +146,16 @@ class SceneColumns:
             finite = np.asarray(np.isfinite(box).all(axis=0))
             with np.errstate(invalid="ignore"):
                 turned = (box[2] < box[0]) | (box[3] < box[1])
-            wrong: BoolArray = np.asarray(used & (~finite | turned))
+                large = (np.abs(box) > LARGEST).any(axis=0)
+            wrong: BoolArray = np.asarray(used & (~finite | turned | large))
             if wrong.any():
                 row, column = np.argwhere(wrong)[0].tolist()
                 problem = (
-                    "ends before it begins; boxes are left, top, right, bottom (x1, y1, x2, y2)"
-                    if finite[row, column]
-                    else "is not finite; only a role box may be NaN, and then as a whole"
+                    "is not finite; only a role box may be NaN, and then as a whole"
+                    if not finite[row, column]
+                    else TURNED
+                    if turned[row, column]
+                    else TOO_LARGE
                 )
                 raise self.error(
                     start + row, keys[column], f"the box {box[:, row, column].tolist()} {problem}"

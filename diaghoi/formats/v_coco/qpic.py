@@ -19,7 +19,7 @@ from diaghoi.data.arrays.distinct import distinct
 from diaghoi.data.scenes import Scenes
 from diaghoi.exceptions import InputError
 from diaghoi.formats.base import Options
-from diaghoi.formats.columns.checks import check_amount
+from diaghoi.formats.columns.checks import check_amount, first_repeated
 from diaghoi.formats.columns.listed import ListLayout, read_listed
 from diaghoi.formats.columns.triplet_numbers import TripletNumbers
 from diaghoi.formats.containers.content import Content, begins
@@ -99,8 +99,8 @@ def _numbers(file: str, scenes: Scenes) -> np.ndarray[tuple[int], np.dtype[np.st
             f"{file}: image {str(scenes.names[bad])!r}: file_name: does not end in the number of a "
             "COCO image, by which V-COCO predictions are joined"
         )
-    if len(set(names)) < len(names):
-        bad = next(n for n, name in enumerate(names) if name in names[:n])
+    bad = first_repeated(names)
+    if bad >= 0:
         raise InputError(
             f"{file}: image {str(scenes.names[bad])!r}: file_name: number {names[bad]} is used for "
             "two images"

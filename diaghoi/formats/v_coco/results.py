@@ -100,21 +100,17 @@ def _images(
 
 
 def _numbered(file: str, ids: list[Any]) -> tuple[list[str], IntArray]:
-    try:
-        distinct = dict.fromkeys(ids)
-    except TypeError:
-        ids = list(map(_single, ids))
-        distinct = dict.fromkeys(ids)
-    name_of = {value: image_number(value) for value in distinct}
-    bad = next((value for value, name in name_of.items() if not name), "")
-    if bad != "" or "" in name_of.values():
+    # Texts are the keys: Python's hash of numbers can be foreseen, and many numbers with one hash
+    # would take hours.
+    name_of = [image_number(_single(value)) for value in ids]
+    number = {name: n for n, name in enumerate(dict.fromkeys(name_of))}
+    if "" in number:
+        bad = name_of.index("")
         raise InputError(
-            f"{file}: dict {ids.index(bad)} (counted from 0): image_id: {shown(bad)} is not the "
+            f"{file}: dict {bad} (counted from 0): image_id: {shown(ids[bad])} is not the "
             "number of a COCO image; give 165 or '165'"
         )
-    number = {name: n for n, name in enumerate(dict.fromkeys(name_of.values()))}
-    image_of = {value: number[name] for value, name in name_of.items()}
-    image = np.fromiter(map(image_of.__getitem__, ids), dtype=np.int32, count=len(ids))
+    image = np.fromiter(map(number.__getitem__, name_of), dtype=np.int32, count=len(ids))
     return list(number), image
 
 
@@ -123,7 +119,7 @@ def _single(value: Any) -> Any:
     found = value.reshape(-1).tolist() if isinstance(value, np.ndarray) else value
     if isinstance(found, list | tuple):
         found = found[0] if len(found) == 1 else None
-    return found if isinstance(found, int | float | str | bytes | np.generic) else None
+    return found
 
 
 _DEFAULTS = {

@@ -7,6 +7,7 @@ import math
 from collections.abc import Sequence
 from pathlib import Path
 
+from diaghoi.data.files import ordinary
 from diaghoi.exceptions import InputError, short
 
 Rows = list[tuple[int, list[str]]]
@@ -37,7 +38,7 @@ def read_rows(path: Path, give: str) -> Rows:
     rows: Rows = []
     line = 1
     try:
-        with path.open(encoding="utf-8-sig", newline="") as stream:
+        with ordinary(path).open(encoding="utf-8-sig", newline="") as stream:
             reader = csv.reader(stream)
             for row in reader:
                 cells = [cell.strip() for cell in row]

@@ -120,7 +120,7 @@ def test_single_and_multi_have_the_same_keys(run: Run, asked: Path, answers: Pat
 
 def test_everything_that_can_be_asked_for_is_shown(run: Run, asked: Path, answers: Path) -> None:
     outcome = run(
-        *("choice", "score", asked, answers, "--diagnose", "--bootstrap", "50", "--seed", "1"),
+        *("choice", "score", asked, answers, "--diagnose", "--bootstrap", "100", "--seed", "1"),
         *("--class-table", "classes.csv", "--figure", "bias.pdf", "--json", "out.json"),
     )
     assert outcome.code == 0
@@ -196,7 +196,10 @@ BAD: list[tuple[list[str], str]] = [
         "--resamples 1: give at least two resamples",
     ),
     (["score", "{asked}", "{answers}", "--figure", "f.xyz"], "f.xyz: cannot be drawn"),
-    (["score", "{asked}", "{answers}", "--bootstrap", "1"], "1 resamples: give at least two"),
+    (
+        ["score", "{asked}", "{answers}", "--bootstrap", "99"],
+        "99: too few for intervals; give at least 100",
+    ),
     (["score", "{asked}", "{answers}", "--dataset", "hico"], "did you mean 'hico-det'"),
     (["detect", "{asked}", "{answers}"], "model.jsonl"),
     (["detect", "{asked}", "{predictions}", "--match", "pair"], "has no boxes of person and obj"),

@@ -130,20 +130,20 @@ def test_what_is_read_ahead_does_not_change_what_is_found(protocol, chunk, monke
     data = pickle.dumps(value, protocol)
     stream = io.BytesIO(b"before" + data + b"behind")
     stream.seek(6)
-    check_opcodes(stream)
+    check_opcodes(stream, "file.pkl")
     assert stream.tell() == 6
     hostile = START + b"(" + data[: data.rindex(b".")] + KEY_OF["a dict"][0] + NESTED[
         "twice in itself"
     ] + KEY_OF["a dict"][1] + b"l."  # fmt: skip
     with pytest.raises(pickle.UnpicklingError, match="too often"):
-        check_opcodes(io.BytesIO(hostile))
+        check_opcodes(io.BytesIO(hostile), "file.pkl")
 
 
 def test_lists_of_numbers_and_arrays_are_passed_over_at_once(monkeypatch):
     monkeypatch.setattr(opcodes, "_follow", None)
     for key in ("tuples of numbers", "boxes", "arrays"):
         for protocol in (2, 4, 5):
-            check_opcodes(io.BytesIO(pickle.dumps(ORDINARY[key], protocol)))
+            check_opcodes(io.BytesIO(pickle.dumps(ORDINARY[key], protocol)), "file.pkl")
 
 
 @pytest.mark.parametrize(
@@ -207,6 +207,44 @@ REPEATED = {
 @pytest.mark.parametrize("body", REPEATED.values(), ids=REPEATED)
 def test_what_stands_there_once_is_not_built_again_and_again(body):
     assert "hold more than the file does" in refused(body)
+
+
+TINY = {
+    "empty sets": b"\x8f" * 100_000,
+    "empty lists": b"]" * 200_000,
+    "dicts of one": b"}K\x01Ns" * 30_000,
+    "sets of one": b"\x8f(K\x01\x90" * 100_000,
+    "sets by name": name("builtins", "set") + b"\x940" + b"h\x00)R" * 30_000,
+}
+
+
+@pytest.mark.parametrize("items", TINY.values(), ids=TINY)
+def test_bytes_do_not_become_many_times_as_many(items, monkeypatch):
+    monkeypatch.setattr(opcodes, "MEMORY", 1 << 17)
+    body = b"](" + items + b"e"
+    tracemalloc.start()
+    try:
+        message = refused(body)
+        assert tracemalloc.get_traced_memory()[1] < 1 << 22
+    finally:
+        tracemalloc.stop()
+    assert "of memory: it consists of millions of empty or tiny lists, dicts or sets" in message
+
+
+def test_real_files_take_little_memory_per_byte(shared, monkeypatch):
+    monkeypatch.setattr(opcodes, "MEMORY", 0)
+    files = sorted(path for path in shared.rglob("*.p*kl*") if path.stat().st_size > 1000)
+    for path in files:
+        with path.open("rb") as stream:
+            check_opcodes(stream, path.name)
+    assert len(files) > 20
+
+
+def test_numbers_that_look_like_opcodes_take_no_memory(monkeypatch):
+    """143 is written as the opcode of an empty set."""
+    monkeypatch.setattr(opcodes, "MEMORY", 0)
+    found = load(b"](" + b"K\x8f" * 100_000 + b"e")
+    assert found == [143] * 100_000
 
 
 def test_arrays_of_objects_take_no_more_than_their_list_holds():

@@ -1,5 +1,6 @@
 import copy
 import json
+import sys
 
 import numpy as np
 import pytest
@@ -179,11 +180,18 @@ def box(number, **changes):
     return lambda content: content["annotations"][number].update(changes)
 
 
+# So many numbers of one hash take Python minutes as the keys of a dict.
+ONE_HASH = [n * sys.hash_info.modulus for n in range(1, 60_001)]
 BAD_INSTANCES = {
+    "ids of one hash": (
+        lambda c: c["annotations"].extend({"id": n, "image_id": n} for n in ONE_HASH),
+        "an image or annotation has no usable 'id'",
+    ),
+    "one id twice": (box(1, id=70), "two annotations have the id 70; give each annotation its own"),
     "no images": (lambda c: c.pop("images"), "is not a COCO instances file (lists images, annotat"),
     "no image id": (
         lambda c: c["images"][0].pop("id"),
-        "an image, annotation or category has no u",
+        "an image or annotation has no usable 'id'; write it again",
     ),
     "image missing": (
         lambda c: c["images"].pop(1),
@@ -194,6 +202,7 @@ BAD_INSTANCES = {
     "category": (box(0, category_id=12), "annotation 70: category_id: 12 is not a COCO category"),
     "box of three": (box(1, bbox=[1, 2, 3]), "image 7: annotation 71: bbox: [1, 2, 3] is not four"),
     "NaN": (box(1, bbox=[1, 2, 3, float("nan")]), "annotation 71: bbox: [1, 2, 3, nan] is not fou"),
+    "beyond float32": (box(1, bbox=[1e308, 2, 1e308, 3]), "[1e+308, 2, 1e+308, 3] is not four num"),
     "no box": (lambda c: c["annotations"][1].pop("bbox"), "annotation 71: bbox: None is not four"),
 }
 

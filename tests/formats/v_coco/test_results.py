@@ -290,7 +290,7 @@ BAD = {
     "no image": (lambda rows: rows[2].pop("image_id"),
                  "dict 2 (counted from 0): the key 'image_id' is missing; it is needed in every"),
     "image": (change(image_id="dog"), "dict 2 (counted from 0): image_id: 'dog' is not the number"),
-    "list of images": (change(image_id=[1, 2]), "image_id: None is not the number of a COCO image"),
+    "list of images": (change(image_id=[1, 2]), "image_id: [1, 2] is not the number of a COCO"),
     "negative image": (change(image_id=-7), "image_id: -7 is not the number of a COCO image"),
     "no person": (lambda rows: rows[2].pop("person_box"),
                   "image '5': dict 2 (counted from 0): the key 'person_box' is missing; it has"),
@@ -318,11 +318,26 @@ BAD = {
                         "hold_obj: the box [nan, 6.0, 7.0, 8.0] is not finite; only a role box"),
     "role infinite": (change(read_obj=[1, 6, float("inf"), 8, 0.5]),
                       "read_obj: the box [1.0, 6.0, inf, 8.0] is not finite"),
+    "role beyond float32": (change(read_obj=[1, 6, 1e200, 8, 0.5]),
+                            "read_obj: the box [1.0, 6.0, 1e+200, 8.0] is larger than any image"),
     "role turned": (change(cut_instr=[1, 6, 3, 2, 0.5]),
                     "cut_instr: the box [1.0, 6.0, 3.0, 2.0] ends before it begins; boxes are"),
     "role score infinite": (change(cut_instr=[1, 1, 3, 2, -float("inf")]),
                             "cut_instr: the score is infinite; give a finite number or NaN"),
 }  # fmt: skip
+
+
+def test_image_numbers_of_one_hash(tmp_path):
+    """As the keys of a dict, so many take Python minutes."""
+    ids = [n * sys.hash_info.modulus for n in range(60_000)]
+    path = tmp_path / "results.json"
+    path.write_text(json.dumps([{"image_id": n, "person_box": [1, 2, 3, 4]} for n in ids]))
+    with pytest.raises(InputError) as error:
+        read_predictions(path)
+    assert str(error.value) == (
+        f"{path}: dict 1 (counted from 0): image_id: {ids[1]} is not the number of a COCO image; "
+        "give 165 or '165'"
+    )
 
 
 @pytest.mark.parametrize("case", BAD)

@@ -1,0 +1,179 @@
+"""Symbolic links to themselves, pipes and devices in place of every file: a message, no hang."""
+
+from __future__ import annotations
+
+import inspect
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, get_args, get_type_hints
+
+import pytest
+import typer
+from typer.models import OptionInfo
+
+from diaghoi import InputError, read_annotations, read_predictions
+from diaghoi.cli.commands import app
+from diaghoi.formats.containers.atomic import replacing
+
+# Options that a command needs before it looks at its files.
+NEEDED: dict[str, dict[str, object]] = {
+    "figures": {"study": "models.toml"},
+    "gallery": {"verb_table": "gt.pkl", "object_table": "gt.pkl"},
+    "choice ask": {"model": "http://127.0.0.1:9,x", "yes": True},
+    "choice build": {"judge": "http://127.0.0.1:9,x", "images": "pictures", "yes": True},
+    "similarity build": {"out": "new.csv", "verbs": "gt.pkl", "baseline": "path"},
+    "similarity build store": {"out": "new.csv", "verbs": "gt.pkl", "rater": "http://x,x"},
+    "config set": {"key": "hico-det.annotations"},
+}
+OTHERS = {"out": "new", "target": "new.npz", "images": "pictures", "study": "study.toml"}
+ENDINGS = {"json": ".json", "html": ".html", "figure": ".pdf", "table": ".csv", "target": ".npz"}
+
+
+@dataclass(frozen=True)
+class Given:
+    """An option or an argument of a command."""
+
+    name: str
+    words: tuple[str, ...]
+    required: bool
+    is_path: bool
+
+
+def commands(group: typer.Typer, *names: str) -> Iterator[tuple[str, list[Given]]]:
+    """Find all commands, with what they are given."""
+    for info in group.registered_commands:
+        assert info.callback is not None
+        name = info.name or info.callback.__name__.rstrip("_")
+        hints = get_type_hints(info.callback, include_extras=True)
+        yield (
+            " ".join((*names, name)),
+            [
+                given(each, hints[each.name])
+                for each in inspect.signature(info.callback).parameters.values()
+            ],
+        )
+    for below in group.registered_groups:
+        assert below.typer_instance is not None
+        yield from commands(below.typer_instance, *names, str(below.name))
+
+
+def given(parameter: inspect.Parameter, hint: Any) -> Given:
+    kind, info = get_args(hint)
+    declared = next(
+        (
+            each
+            for each in (info.default, *(info.param_decls or ()))
+            if isinstance(each, str) and each.startswith("--")
+        ),
+        None,
+    )
+    option = declared or f"--{parameter.name.strip('_').replace('_', '-')}"
+    return Given(
+        name=parameter.name,
+        words=(option,) if isinstance(info, OptionInfo) else (),
+        required=parameter.default is parameter.empty,
+        is_path=kind is Path or Path in get_args(kind) or kind == list[Path],
+    )
+
+
+COMMANDS = dict(commands(app))
+PLACES = [(name, each.name) for name, words in COMMANDS.items() for each in words if each.is_path]
+
+
+def words_of(name: str, place: str, value: object) -> list[object]:
+    """Return a command with one of its files replaced by something else."""
+    words: list[object] = name.split()
+    needed = NEEDED.get(f"{name} {place}", NEEDED.get(name, {}))
+    for each in COMMANDS[name]:
+        value_of = needed.get(each.name)
+        if each.name == place:
+            value_of = value
+        elif value_of is None and each.required:
+            value_of = OTHERS.get(each.name, "gt.pkl")
+        if value_of is not None:
+            words += [*each.words, *([] if value_of is True else [value_of])]
+    return words
+
+
+@pytest.fixture
+def files(save, truth) -> None:
+    save("gt.pkl", truth)
+    Path("pictures").mkdir()
+    study = 'annotations = "gt.pkl"\n[[model]]\nlabel = "a"\n'
+    Path("models.toml").write_text(f'{study}file = "gt.pkl"\n')
+    Path("study.toml").write_text(
+        f'{study}clean = "gt.pkl"\nfiles = "{{corruption}}_{{severity}}"\n'
+    )
+
+
+@pytest.mark.parametrize(("name", "place"), PLACES, ids=[f"{n} {p}" for n, p in PLACES])
+@pytest.mark.parametrize("kind", ["loop", "pipe"])
+def test_every_file_of_every_command(run, files, name: str, place: str, kind: str) -> None:
+    ending = next((end for key, end in ENDINGS.items() if place.endswith(key)), "")
+    path = Path(f"special{ending}")
+    path.symlink_to(path) if kind == "loop" else os.mkfifo(path)
+    before = sorted(Path().rglob("*"))
+    done = run(*words_of(name, place, path))
+    assert (done.code, done.out) == (2, "")
+    assert done.err.count("\n") == 1, done.err
+    assert path.is_symlink() or path.is_fifo()
+    assert sorted(Path().rglob("*")) == before
+    assert str(path) in done.err
+
+
+@pytest.mark.parametrize("kind", ["loop", "pipe"])
+@pytest.mark.parametrize("key", ["file", "annotations", "pairs", "dataset"])
+def test_files_of_a_study(run, files, key: str, kind: str) -> None:
+    path = Path("special.toml" if key == "dataset" else "special")
+    path.symlink_to(path) if kind == "loop" else os.mkfifo(path)
+    given = {"annotations": "gt.pkl", "file": "gt.pkl"} | {key: path}
+    model = "".join(f'{key} = "{given.pop(key)}"\n' for key in ("file", "pairs") if key in given)
+    of_all = "".join(f'{key} = "{value}"\n' for key, value in given.items())
+    Path("study.toml").write_text(f'{of_all}[[model]]\nlabel = "a"\n{model}')
+    for words in (("compare", "study.toml"), ("figures", "study.toml", "--out", "figures")):
+        done = run(*words)
+        assert (done.code, done.out) == (2, "")
+        assert done.err.count("\n") == 1, done.err
+        assert "special" in done.err
+
+
+def test_what_is_said(run, files) -> None:
+    Path("loop").symlink_to("loop")
+    Path("nothing").symlink_to("away/nowhere")
+    os.mkfifo("pipe")
+    for words, said in {
+        ("gt.pkl", "--annotations", "pipe"): "pipe: Not an ordinary file but a pipe or a device; "
+        "check the path",
+        ("loop",): "loop: Too many levels of symbolic links; check the path",
+        ("gt.pkl", "--json", "loop"): "loop: cannot be written: a symbolic link leads back to "
+        "itself; remove it, or give another path",
+        ("gt.pkl", "--out", "loop/in"): "loop/in: cannot be written: a symbolic link leads back "
+        "to itself; remove it, or give another path",
+        (
+            "gt.pkl",
+            "--json",
+            "nothing",
+        ): f"nothing: cannot be written: the folder {Path().absolute()}"
+        "/away does not exist; create it first",
+        ("gt.pkl", "--out", "nothing"): "nothing: cannot be the output folder: nothing is a "
+        "symbolic link to nothing",
+    }.items():
+        done = run("report", *words)
+        assert (done.code, done.out) == (2, "")
+        assert done.err == f"diaghoi: error: {said}\n"
+
+
+def test_special_files_in_python(tmp_path: Path) -> None:
+    loop, pipe = tmp_path / "loop", tmp_path / "pipe"
+    loop.symlink_to(loop)
+    os.mkfifo(pipe)
+    for read in (read_annotations, read_predictions):
+        with pytest.raises(InputError, match="Not an ordinary file but a pipe or a device"):
+            read(pipe)
+        with pytest.raises(InputError, match="Too many levels of symbolic links"):
+            read(loop)
+    with pytest.raises(InputError, match="leads back to itself"), replacing(loop) as temporary:
+        temporary.touch()
+    assert sorted(tmp_path.iterdir()) == [loop, pipe, tmp_path / "work"]
