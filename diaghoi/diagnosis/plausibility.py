@@ -175,7 +175,9 @@ def overlap_doubts(annotations: Scenes, predictions: Scenes) -> list[Doubt]:
         return [Doubt(_far(predictions, shares(CLOSE)[0]), max(shares(LOOSE)) < LEAST_CLOSE)]
     near = value >= CLOSE
     predicted, annotated, value = predicted[near], annotated[near], value[near]
-    labels = annotations.box_label[annotated], predictions.box_label[predicted]
+    labels = np.stack([annotations.box_label[annotated], predictions.box_label[predicted]])
+    if not annotations.vocabulary.protocol.categories_count:
+        labels = labels[:, :0]
     very = value >= VERY_CLOSE
     corners = predictions.box_xyxy[predicted[very]] - annotations.box_xyxy[annotated[very]]
     return (

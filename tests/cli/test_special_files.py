@@ -19,6 +19,7 @@ from diaghoi.formats.containers.atomic import replacing
 
 # Options that a command needs before it looks at its files.
 NEEDED: dict[str, dict[str, object]] = {
+    "report images": {"html": "new.html"},
     "figures": {"study": "models.toml"},
     "gallery": {"verb_table": "gt.pkl", "object_table": "gt.pkl"},
     "choice ask": {"model": "http://127.0.0.1:9,x", "yes": True},

@@ -100,7 +100,7 @@ BOXES = {
     'boxes.layout = "xywh"': [(11, 21, 60, 80), (31, 41, 100, 120)],
     'boxes.layout = "xywh"\nprotocol.boxes = "continuous"': [(11, 21, 61, 81), (31, 41, 101, 121)],
     'boxes.layout = "xywh"\nboxes.origin = 1': [(10, 20, 59, 79), (30, 40, 99, 119)],
-    'boxes.layout = "xywh"\nboxes.origin = 1\nprotocol = "upt"': [
+    'boxes.layout = "xywh"\nboxes.origin = 1\nprotocol = "cmd-se"': [
         *((10, 20, 60, 80), (30, 40, 100, 120)),
     ],
 }

@@ -274,7 +274,7 @@ BAD_ROWS: dict[str, tuple[Callable[[Any], Any], str]] = {
     ),
     "name twice": (
         lambda p: p.update({1: [], "1": []}),
-        "image '1': image: used for two images, numbers 2 and 3 (counted from 0); put all rows of",
+        "image '1': image: used for two images, numbers 2 and 3 (counted from 0); drop repeats, ",
     ),
     "no name": (
         lambda p: p.update({None: []}),
@@ -348,8 +348,8 @@ BAD_ANNOTATIONS: dict[str, tuple[Callable[[Any], Any], str]] = {
     ),
     "name twice": (
         lambda images: images[1].update(img_id="one.jpg"),
-        "image 'one.jpg': img_id: used for two images, numbers 0 and 1 (counted from 0); put all "
-        "rows of an image together",
+        "image 'one.jpg': img_id: used for two images, numbers 0 and 1 (counted from 0); drop "
+        "repeats, as those of a distributed sampler, or put all rows of an image together",
     ),
     "image that is no dict": (
         lambda images: images.append("three.jpg"),
