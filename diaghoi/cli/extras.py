@@ -20,6 +20,7 @@ from diaghoi.statistics.bootstrap import Method, bootstrap, check_settings
 
 # Placeholder for a number of images or resamples that is large enough for any interval.
 MANY = 1000
+CONFUSIONS = 5  # the most costly ones of verbs, and of objects
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -152,13 +153,12 @@ class Extras:
             result["attribution"] = (figures.pop("full") or {}) | figures
         if self.causes:
             from diaghoi.cases.causes import annotation_causes
-            from diaghoi.cases.taken_objects import taken_objects
             from diaghoi.cases.twins import missed_twins
 
             bar.start("looking for causes")
             result["annotation_causes"] = annotation_causes(diagnosis, *read.scenes).to_dict()
             result["missed_twins"] = missed_twins(diagnosis, *read.scenes)
-            result["taken_objects"] = taken_objects(diagnosis, *read.scenes)
+            result["confusions"] = _confusions(diagnosis, read)
         if self.calibration:
             from diaghoi.statistics.calibration import measure_calibration
 
@@ -199,3 +199,25 @@ class Extras:
             other = diagnose(annotations, variant, diagnosis.protocol, image_labels=image_labels)
             found[name] = variant_figures(diagnosis, other)
         return found
+
+
+def _confusions(diagnosis: Diagnosis, read: Inputs) -> dict[str, list[dict[str, Any]]]:
+    """Name the verbs that are taken for others, and the objects where categories count."""
+    from diaghoi.semantic.confusions import Error, word_confusions
+
+    vocabulary = diagnosis.vocabulary
+    asked: list[tuple[str, Error, tuple[str, ...]]] = [("verbs", "action", vocabulary.verbs)]
+    if diagnosis.protocol.categories_count:
+        asked.append(("objects", "object_box", vocabulary.objects))
+    return {
+        kind: [
+            {
+                "predicted": names[each.predicted],
+                "annotated": names[each.annotated],
+                "count": each.count,
+                "delta_map": each.delta_map,
+            }
+            for each in word_confusions(diagnosis, *read.scenes, error)[:CONFUSIONS]
+        ]
+        for kind, error, names in asked
+    }

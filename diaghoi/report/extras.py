@@ -48,8 +48,8 @@ def extra_tables(result: Result, titles: Mapping[str, str]) -> Iterator[Table]:
         yield _attribution(result)
     if "annotation_causes" in result:
         yield _causes(result, titles)
-        if result.get("taken_objects"):
-            yield _taken_objects(result, titles)
+        if any(result.get("confusions", {}).values()):
+            yield _confusions(result)
     if "calibration" in result:
         yield _calibration(result)
 
@@ -227,17 +227,19 @@ def _causes(result: Result, titles: Mapping[str, str]) -> Table:
     return text_table("False positives by likely cause", heads, *groups, caption=caption)
 
 
-def _taken_objects(result: Result, titles: Mapping[str, str]) -> Table:
-    rows = [
-        text_row(
-            f"{each['annotated']} taken for {each['predicted']}",
-            shown(each["count"], "count"),
-            *(shown(each["delta_map"].get(split), "points") for split in titles),
-        )
-        for each in result["taken_objects"]
+def _confusions(result: Result) -> Table:
+    groups = [
+        [
+            text_row(
+                f"{each['annotated']} taken for {each['predicted']}".replace("_", " "),
+                shown(each["count"], "count"),
+                shown(each["delta_map"], "points"),
+            )
+            for each in found
+        ]
+        for found in result["confusions"].values()
     ]
-    heads = ("Count", *(f"ΔmAP\n{title}" for title in titles.values()))
-    return text_table("Objects taken for others", heads, rows)
+    return text_table("Taken for another", ("Count", "ΔmAP"), *filter(None, groups))
 
 
 def _calibration(result: Result) -> Table:

@@ -92,7 +92,7 @@ def _mean_ap(result: Result) -> Table:
     rows.append(row("mean of the highest recalls", result["max_recall"], indented=True))
     if "ranking" in result:
         rows.append(
-            row("in the best order of the rows", result["ranking"]["map_best_order"], indented=True)
+            row("if ranked perfectly", result["ranking"]["map_best_order"], indented=True)
         )
     known_object = result["official"].get("known_object")
     return text_table(

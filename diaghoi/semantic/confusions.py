@@ -51,10 +51,10 @@ class Confusion:
     delta_map: float | None
 
 
-def verb_confusions(
-    diagnosis: Diagnosis, annotations: Scenes, predictions: Scenes
+def word_confusions(
+    diagnosis: Diagnosis, annotations: Scenes, predictions: Scenes, error: Error = "action"
 ) -> list[Confusion]:
-    """Find the most costly confusions of verbs.
+    """Find the most costly confusions of verbs, or of objects.
 
     Parameters
     ----------
@@ -62,6 +62,8 @@ def verb_confusions(
         The detector.
     annotations, predictions : Scenes
         The scenes that were diagnosed.
+    error : {"action", "object_box"}
+        Confusions of verbs among action errors, or of objects among object errors.
 
     Returns
     -------
@@ -70,7 +72,7 @@ def verb_confusions(
     """
     truth, found, _ = join(annotations, predictions)
     annotated, _ = select_triplets(truth, found, diagnosis.protocol)
-    return costliest_confusions(diagnosis, "action", annotated, found)
+    return costliest_confusions(diagnosis, error, annotated, found)
 
 
 def costliest_confusions(

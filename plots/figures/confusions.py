@@ -29,7 +29,7 @@ from diaghoi.plots.labels import MINUS, fitted
 from diaghoi.plots.legend import legend_above
 from diaghoi.plots.panels import add_note, one_panel, set_title
 from diaghoi.plots.style import colour, lighter, paper
-from diaghoi.semantic.confusions import verb_confusions
+from diaghoi.semantic.confusions import word_confusions
 
 SHOWN = 10  # confusions of a model
 MANY_ROWS = 2  # rows of panels, above which each panel shows half as many confusions
@@ -193,7 +193,7 @@ def _data(source: Source) -> list[ConfusionCost]:
         return _some(confusions_table(saved["confusions"]))
     diagnosis = as_one(diagnosis_of(source))
     verbs = [verb.replace("_", " ") for verb in diagnosis.vocabulary.verbs]
-    found = verb_confusions(diagnosis, *scenes_of(diagnosis))
+    found = word_confusions(diagnosis, *scenes_of(diagnosis))
     costs = [
         ConfusionCost(verbs[each.predicted], verbs[each.annotated], 100 * each.delta_map, None)
         for each in found[:SHOWN]

@@ -124,6 +124,8 @@ def test_causes_and_calibration(report) -> None:
     assert result["missed_twins"].keys() == {"count", "share", "delta_map"}
     assert re.search(r"\nModel +[\d,]+ +≥ [\d.]+ ", text)
     assert re.search(r"\nOther verb +[\d,]+ +≤ [\d.]+ ", text)
+    assert result["confusions"].keys() == {"verbs", "objects"}
+    assert re.search(r"\nTaken for another +Count +ΔmAP\n", text)
     assert re.search(r"\nMissed, found as its twin +[\d,]+ +≤ [\d.]+ ", text)
     assert 0 < result["calibration"]["ece"] < 1
     assert "Expected calibration error" in text

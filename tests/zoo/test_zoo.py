@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.scenes import VOCABULARY
 
 from diaghoi import diagnose
-from diaghoi.cases.taken_objects import taken_objects
 from diaghoi.data.scenes import Scenes
 from diaghoi.diagnosis.plausibility import doubts
 from diaghoi.report.verdict import verdict
+from diaghoi.semantic.confusions import word_confusions
 from diaghoi.statistics.attribution import attribute
 from zoo import faults
 
@@ -119,6 +120,8 @@ def test_categories_that_are_taken_for_one_another_are_named(
     truth: Scenes, strength: float
 ) -> None:
     found: Any = spoilt(truth, "taken_category", strength)
-    first, *_ = taken_objects(diagnose(truth, found), truth, found)
-    assert (first["annotated"], first["predicted"]) == ("motorcycle", "bicycle")
-    assert first["delta_map"]["full"] > 0
+    first, *_ = word_confusions(diagnose(truth, found), truth, found, "object_box")
+    names = (VOCABULARY.objects[first.annotated], VOCABULARY.objects[first.predicted])
+    assert names == ("motorcycle", "bicycle")
+    assert first.delta_map is not None
+    assert first.delta_map > 0
