@@ -165,7 +165,7 @@ class SemanticDiagnosis:
         value, kind = np.full(number, np.nan), np.full(number, -1, dtype=np.int8)
         key = np.full(number, -1, dtype=np.int64)
         for error in self.errors.values():
-            triplet = evaluation.diagnosed_rows[ledger.row_input[error.rows]]
+            triplet = ledger.row_input[error.rows]
             value[triplet] = error.sigma
             kind[triplet] = np.select(
                 list(error.kinds.values()), [list(KINDS).index(name) for name in error.kinds]
