@@ -273,6 +273,7 @@ INERT = {
     + DTYPE.replace(b"f8", b"O8") + b"K\x01\x86R",
     "objects from a buffer": name("numpy.core.numeric", "_frombuffer")
     + b"(C\x08" + b"x" * 8 + DTYPE.replace(b"f8", b"O8") + b"K\x01\x85" + text("C") + b"tR",
+    "flag of an array": ARRAY + b"(K\x01K\x01\x85" + DTYPE + STATE + b"]C\x08" + b"x" * 8 + b"tb",
     "order of a buffer": name("numpy.core.numeric", "_frombuffer")
     + b"(C\x08" + b"x" * 8 + DTYPE + STATE + b"K\x01\x85" + text("A") + b"tR",
     "state of a dict with defaults": name("collections", "defaultdict")
