@@ -142,7 +142,6 @@ class SemanticDiagnosis:
             error,
             evaluation.annotated,
             evaluation.predicted.scenes,
-            evaluation.diagnosed_rows,
         )
         predicted = np.array([each.predicted for each in found], dtype=np.int64)
         annotated = np.array([each.annotated for each in found], dtype=np.int64)

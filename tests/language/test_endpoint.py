@@ -288,10 +288,10 @@ def test_one_price_is_for_all_models() -> None:
 @pytest.mark.parametrize(
     ("texts", "message"),
     [
-        (["2"], "--price '2': give the price of a million tokens in and out, such as 0.5,1.5"),
-        (["2,-1"], "--price '2,-1': give the price"),
-        (["2,inf"], "--price '2,inf': give the price"),
-        (["2,8"] * 2, "--price: 2 prices for 3 models; give one for each"),
+        (["2"], "`price` '2': give the price of a million tokens in and out, such as 0.5,1.5"),
+        (["2,-1"], "`price` '2,-1': give the price"),
+        (["2,inf"], "`price` '2,inf': give the price"),
+        (["2,8"] * 2, "`price`: 2 prices for 3 models; give one for each"),
     ],
 )
 def test_other_prices_are_refused(texts: list[str], message: str) -> None:

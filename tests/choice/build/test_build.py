@@ -270,5 +270,5 @@ def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError) as refusal:
         write_benchmark(tmp_path / "file" / "out", built(annotated(1)))
     assert str(refusal.value) == (
-        f"{tmp_path / 'file' / 'out'}: cannot be made: Not a directory; give another --out"
+        f"{tmp_path / 'file' / 'out'}: cannot be made: Not a directory; give another `out`"
     )

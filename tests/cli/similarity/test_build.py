@@ -380,7 +380,7 @@ def test_baselines_are_named_as_what_they_are(run, verbs: Path) -> None:
         (("--rater", "http://h/v1,m", "--price", "a"), "give the price of a million tokens"),
         (("--baseline", "path", "--verb-candidates", "no.txt"), "no.txt: No such file"),
         (
-            ("--baseline", "path", "--object-candidates", "v.txt"),
+            ("--baseline", "path", "--object-candidates", "verbs.txt"),
             "--object-candidates: is compared with --objects, which is missing",
         ),
     ],
