@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import sys
 from copy import deepcopy
+from fnmatch import fnmatch
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -51,6 +52,17 @@ def layers(graph: Any) -> Any:
 def test_few_modules_lie_loose() -> None:
     loose = {path.stem for path in (ROOT / "diaghoi").glob("*.py")}
     assert len(loose) <= LOOSE, sorted(loose)
+
+
+def test_pytest_enters_every_folder_with_tests(pytestconfig: pytest.Config) -> None:
+    folders = {
+        name
+        for path in (ROOT / "tests").rglob("test_*.py")
+        for name in path.relative_to(ROOT).parts[:-1]
+    }
+    passed_over = pytestconfig.getini("norecursedirs")
+    assert "build" in folders
+    assert [name for name in folders for each in passed_over if fnmatch(name, each)] == []
 
 
 def test_every_room_has_a_layer() -> None:

@@ -92,7 +92,7 @@ def compare_errors(
         evaluation.predicted.scenes,
     )
     rows = np.flatnonzero(ledger.row_label == LABELS.index(error))
-    triplet = evaluation.diagnosed_rows[ledger.row_input[rows]]
+    triplet = ledger.row_input[rows]
     assigned = np.append(ledger.annotation_input, -1)[ledger.row_annotation[rows]]
     verb, object_ = _labels(found, triplet, evaluation.compares_objects)
 

@@ -80,7 +80,6 @@ def costliest_confusions(
     error: Error,
     annotated: EvaluatedTriplets,
     found: Scenes,
-    diagnosed: IntArray | None = None,
 ) -> list[Confusion]:
     """Find the most costly confusions of two words.
 
@@ -94,8 +93,6 @@ def costliest_confusions(
         The annotated triplets.
     found : Scenes
         The predictions, of the same images.
-    diagnosed : (T,) int array, optional
-        The triplets of ``found`` that were diagnosed; by default all.
 
     Returns
     -------
@@ -105,8 +102,6 @@ def costliest_confusions(
     ledger = diagnosis.ledger
     rows = np.flatnonzero(ledger.row_label == LABELS.index(error))
     triplet = ledger.row_input[rows]
-    if diagnosed is not None:
-        triplet = diagnosed[triplet]
     owner, there = _annotated_there(diagnosis, error, annotated, found, triplet)
     predicted = _words(found, triplet, error)[owner]
     meant = _words(annotated.scenes, there, error)

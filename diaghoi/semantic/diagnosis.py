@@ -142,7 +142,6 @@ class SemanticDiagnosis:
             error,
             evaluation.annotated,
             evaluation.predicted.scenes,
-            evaluation.diagnosed_rows,
         )
         predicted = np.array([each.predicted for each in found], dtype=np.int64)
         annotated = np.array([each.annotated for each in found], dtype=np.int64)
@@ -165,7 +164,7 @@ class SemanticDiagnosis:
         value, kind = np.full(number, np.nan), np.full(number, -1, dtype=np.int8)
         key = np.full(number, -1, dtype=np.int64)
         for error in self.errors.values():
-            triplet = evaluation.diagnosed_rows[ledger.row_input[error.rows]]
+            triplet = ledger.row_input[error.rows]
             value[triplet] = error.sigma
             kind[triplet] = np.select(
                 list(error.kinds.values()), [list(KINDS).index(name) for name in error.kinds]

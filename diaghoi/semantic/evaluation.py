@@ -58,8 +58,6 @@ class SemanticEvaluation:
         The match of each annotated triplet among all predictions, and among those of mF1.
     diagnosis : Diagnosis or None
         Diagnosis by exact matching; None without scores.
-    diagnosed_rows : (D,) int array
-        Rows of the diagnosed triplets among all predicted triplets.
     """
 
     label: str
@@ -76,7 +74,6 @@ class SemanticEvaluation:
     matched: Matched
     matched_counted: Matched
     diagnosis: Diagnosis | None
-    diagnosed_rows: IntArray
 
     def __repr__(self) -> str:
         name = f" of {self.label}" if self.label else ""

@@ -3,13 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
-from diaghoi.data.arrays.types import IntArray
-from diaghoi.data.scenes import Scenes
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.language.open_vocabulary import OpenVocabulary
 from diaghoi.language.words import plain, verb_words
@@ -66,30 +61,3 @@ def _senses(similarity: Similarity, words: Sequence[str], pos: Any, given: Sense
     found = annotated_synsets(words, pos, load_lexicon())
     # A table may mix words and senses: a word that it lists literally needs no sense.
     return {word: sense for word, sense in found.items() if plain(word) not in similarity.index_of}
-
-
-def known_words(predictions: Scenes, vocabulary: Vocabulary) -> tuple[Scenes, IntArray]:
-    """Return the predictions in the words of a data set, and their rows among all.
-
-    Free words are not HOI classes, so exact matching loses nothing without them.
-    """
-    all_rows = np.arange(len(predictions.triplet_pair))
-    if len(predictions.vocabulary.verbs) == len(vocabulary.verbs) and len(
-        predictions.vocabulary.objects
-    ) == len(vocabulary.objects):
-        return predictions, all_rows
-    pairs = predictions.pair_label < len(vocabulary.objects)
-    verbs = predictions.triplet_verb < len(vocabulary.verbs)
-    rows = all_rows[pairs[predictions.triplet_pair] & verbs]
-    kept = predictions.keep(pairs)
-    verbs = kept.triplet_verb < len(vocabulary.verbs)
-    columns: dict[str, Any] = {
-        name: None if getattr(kept, name) is None else getattr(kept, name)[verbs]
-        for name in (
-            "triplet_pair",
-            "triplet_verb",
-            "triplet_score",
-            "triplet_action_score",
-        )
-    }
-    return replace(kept, vocabulary=vocabulary, **columns), rows

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,8 +17,9 @@ from diaghoi.data.scenes import Scenes
 from diaghoi.data.splits import check_protocol
 from diaghoi.diagnosis.diagnose import diagnose
 from diaghoi.exceptions import InputError
+from diaghoi.language.open_vocabulary import OpenVocabulary
 from diaghoi.semantic.evaluation import SemanticEvaluation
-from diaghoi.semantic.fitting import fit_to, known_words
+from diaghoi.semantic.fitting import fit_to
 from diaghoi.semantic.matching import SimilarityTables, match_candidates
 from diaghoi.semantic.measure import Measure
 from diaghoi.semantic.tables.similarity import Similarity
@@ -82,13 +84,12 @@ def evaluate(
     protocol = protocol_named(vocabulary.protocol if protocol is None else protocol)
     check_protocol(protocol, vocabulary)
     fitted = fit_to(predictions.vocabulary, vocabulary, verbs, objects, verb_senses, object_senses)
+    if isinstance(predictions.vocabulary, OpenVocabulary):
+        # The words of the data set have the same numbers in both.
+        annotations = replace(annotations, vocabulary=predictions.vocabulary)
     scored = scores and predictions.ranked
     truth, found, joined = join(annotations, predictions)
-    if scored:
-        known, known_rows = known_words(found, vocabulary)
-        diagnosis = diagnose(truth, known, protocol)
-    else:
-        diagnosis, known_rows = None, np.arange(0)
+    diagnosis = diagnose(truth, found, protocol) if scored else None
     annotated, predicted = select_triplets(truth, found, protocol)
     if not len(annotated):
         raise InputError(
@@ -122,7 +123,6 @@ def evaluate(
         matched=matched,
         matched_counted=matched if counted is None else candidates.matched(counted),
         diagnosis=diagnosis,
-        diagnosed_rows=known_rows,
     )
 
 

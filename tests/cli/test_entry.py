@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import runpy
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from support.commands import call
 
 import diaghoi
 
@@ -86,6 +89,53 @@ def test_a_pipe_that_closes_early(data) -> None:
         assert running.stderr is not None
         running.stdout.close()
         assert "Traceback" not in running.stderr.read()
+
+
+def test_a_stdout_without_room_is_one_line(capsys, monkeypatch) -> None:
+    if not Path("/dev/full").exists():
+        pytest.skip("there is no /dev/full")
+    with Path("/dev/full").open("w") as full:
+        monkeypatch.setattr(sys, "stdout", full)
+        assert call("--version") == 2
+        # What could not be written is thrown away, or the end of the program would fail.
+        full.flush()
+    assert capsys.readouterr().err == "diaghoi: error: stdout: No space left on device\n"
+
+
+def test_without_a_stdout_a_command_works(capsys, data, monkeypatch, alone: Path) -> None:
+    monkeypatch.setattr(sys, "stdout", None)
+    assert call("convert", data.columnar, alone / "copy.npz") == 0
+    assert (alone / "copy.npz").is_file()
+    assert "error" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("number", "code", "word"),
+    [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "terminated")],
+)
+def test_a_signal_ends_a_command_in_one_line(
+    number: signal.Signals, code: int, word: str, run, data, monkeypatch
+) -> None:
+    monkeypatch.setattr(sys, "unraisablehook", sys.unraisablehook)
+    before = signal.signal(number, signal.default_int_handler)
+    monkeypatch.setattr(
+        "diaghoi.diagnosis.diagnose.diagnose", lambda *_, **__: signal.raise_signal(number)
+    )
+    try:
+        done = run("report", data.predictions, "--annotations", data.annotations)
+        assert signal.getsignal(number) is signal.default_int_handler
+    finally:
+        signal.signal(number, before)
+    assert (done.code, done.out) == (code, "")
+    assert done.err.endswith(f"diaghoi: {word}; nothing is half-written\n")
+
+
+def test_the_package_runs_as_a_module(capsys, monkeypatch) -> None:
+    monkeypatch.setattr(sys, "argv", ["diaghoi", "--version"])
+    with pytest.raises(SystemExit) as left:
+        runpy.run_module("diaghoi", run_name="__main__")
+    assert left.value.code == 0
+    assert capsys.readouterr().out == f"{diaghoi.__version__}\n"
 
 
 @pytest.mark.slow

@@ -14,8 +14,9 @@ from support.scenes import problems
 
 import diaghoi
 import diaghoi.data.scenes
-from diaghoi import InputError, diagnose, protocol
+from diaghoi import InputError, diagnose, protocol, simulate
 from diaghoi.data.scenes import Scenes
+from diaghoi.data.vocabulary import swig_hoi
 from diaghoi.diagnosis.diagnose import diagnose_images
 from diaghoi.oracles import ORACLES
 
@@ -163,3 +164,49 @@ def test_rejects_nothing_to_evaluate(shared: Path) -> None:
     annotations = diaghoi.read_annotations(folder / "gt_wo_nointer.pkl")
     with pytest.raises(InputError, match="the triplets have no scores"):
         diagnose(annotations, annotations)
+
+
+def part(name: str, protocol: str = "hico-det", label: str = "") -> diaghoi.Diagnosis:
+    """Diagnose one simulated image."""
+    truth = simulate.annotations(1, np.random.default_rng(0))
+    found = simulate.detect(truth, simulate.ONE_STAGE, np.random.default_rng(0))
+    named = [replace(scenes, names=np.array([name])) for scenes in (truth, found)]
+    return diagnose(*named, protocol, label=label)
+
+
+def test_two_diagnoses_add() -> None:
+    one, other = part("a.jpg"), part("b.jpg")
+    both = one + other
+    assert both.names.tolist() == ["a.jpg", "b.jpg"]
+    counts = (each.to_dict()["counts"]["predicted_triplets"] for each in (one, other, both))
+    assert [*counts] == [one.to_dict()["counts"]["predicted_triplets"] * n for n in (1, 1, 2)]
+
+
+def test_diagnoses_that_do_not_add() -> None:
+    one = part("a.jpg")
+    for parts, problem in (
+        ([], "there is no diagnosis to add up"),
+        ([one, part("a.jpg")], "diagnoses that share images do not add: a.jpg"),
+        (
+            [one, part("b.jpg", "cdn")],
+            "diagnoses with different protocol do not add: ",
+        ),
+    ):
+        with pytest.raises(InputError) as refusal:
+            diaghoi.Diagnosis.sum(parts)
+        assert str(refusal.value).startswith(problem)
+    words = swig_hoi()
+    truth = simulate.annotations(1, np.random.default_rng(0), vocabulary=words)
+    swig = diagnose(truth, simulate.detect(truth, simulate.ONE_STAGE, np.random.default_rng(0)))
+    with pytest.raises(InputError) as refusal:
+        one + swig
+    assert str(refusal.value) == ("diagnoses of different data sets do not add: hico-det, swig-hoi")
+
+
+def test_what_a_session_shows_of_a_diagnosis() -> None:
+    one = part("a.jpg", label="one-stage")
+    full = one.mean_ap["full"]
+    assert full is not None
+    assert repr(one) == (
+        f"<Diagnosis of one-stage on hico-det, 1 images, protocol hico-det: mAP {100 * full:.2f} %>"
+    )

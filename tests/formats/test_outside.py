@@ -6,9 +6,14 @@ import json
 import re
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+
+from diaghoi.exceptions import InputError
+from diaghoi.formats import recognise
+from diaghoi.formats.registry import FORMATS, known_formats
 
 PAGE = Path(__file__).parents[2] / "docs" / "formats.md"
 
@@ -54,7 +59,24 @@ def test_a_registered_format_is_recognised_and_read(installed: Path, tmp_path: P
     assert done.stderr.startswith("diaghoi: error: ")
 
 
-@pytest.mark.slow
+@pytest.fixture
+def here(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Path], None]]:
+    """Return a function that installs what is in a folder for this process."""
+
+    def install(site: Path) -> None:
+        monkeypatch.syspath_prepend(site)
+        known_formats.cache_clear()
+
+    yield install
+    known_formats.cache_clear()
+
+
+def test_a_registered_format_is_tried_after_the_others(installed: Path, here) -> None:
+    here(installed)
+    assert list(known_formats()) == [*FORMATS, "rows"]
+    assert known_formats()["rows"].name == "rows"
+
+
 @pytest.mark.parametrize(
     ("entry", "problem"),
     [
@@ -63,13 +85,14 @@ def test_a_registered_format_is_recognised_and_read(installed: Path, tmp_path: P
         ("x = diaghoi.formats.swig:FORMAT", "has the name of another format"),
     ],
 )
-def test_what_cannot_be_used_is_named(entry: str, problem: str, tmp_path: Path) -> None:
+def test_what_cannot_be_used_is_named(entry: str, problem: str, here, tmp_path: Path) -> None:
     info = tmp_path / "rows_format-1.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: rows-format\nVersion: 1\n")
     (info / "entry_points.txt").write_text(f"[diaghoi.formats]\n{entry}\n")
     (tmp_path / "x.json").write_text('{"neither": 1}')
-    done = run(tmp_path, "inspect", tmp_path / "x.json")
-    assert done.returncode == 2
-    assert "of rows-format " in done.stderr
-    assert problem in done.stderr
+    here(tmp_path)
+    with pytest.raises(InputError) as refusal:
+        recognise(tmp_path / "x.json")
+    assert "of rows-format " in str(refusal.value)
+    assert problem in str(refusal.value)

@@ -161,6 +161,22 @@ def test_a_full_disk_leaves_whole_lines(tmp_path: Path, monkeypatch) -> None:
     assert len(path.read_bytes().splitlines()) == 2
 
 
+def test_a_torn_line_that_cannot_be_repaired_stays(tmp_path: Path, monkeypatch) -> None:
+    path = tmp_path / "a.jsonl"
+    torn = written(path, LINES)[:-5]
+    path.write_bytes(torn)
+
+    def full(file: int, length: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    with AnswerFile(path, option="--store") as file:
+        monkeypatch.setattr(os, "ftruncate", full)
+        with pytest.raises(InputError, match=r"cannot be written \(No space left .*store"):
+            file.repair()
+        monkeypatch.undo()
+    assert path.read_bytes() == torn
+
+
 def test_a_file_that_cannot_be_made(tmp_path: Path) -> None:
     with (
         AnswerFile(tmp_path / "no" / "a.jsonl") as file,

@@ -25,7 +25,7 @@ from diaghoi.language.asking import (
     Refused,
     ask_all,
 )
-from diaghoi.language.endpoint import Endpoint, RetryPolicy, read_endpoint
+from diaghoi.language.endpoint import Endpoint, RetryPolicy, read_endpoint, read_prices
 
 QUESTION = [
     {"role": "system", "content": "rate"},
@@ -272,6 +272,32 @@ def test_bad_addresses_are_refused_without_telling_secrets(url: str, message: st
     with pytest.raises(InputError, match=message) as caught:
         Endpoint(url=url, model="m")
     assert "secret" not in str(caught.value)
+
+
+def test_an_endpoint_names_a_model() -> None:
+    with pytest.raises(InputError, match="http://h/v1: names no model; give URL,MODEL"):
+        Endpoint(url="http://h/v1", model="")
+
+
+def test_one_price_is_for_all_models() -> None:
+    assert read_prices([], 2) == []
+    assert read_prices(["2,8"], 2) == [(2, 8), (2, 8)]
+    assert read_prices(["2,8", "0.5,1.5"], 2) == [(2, 8), (0.5, 1.5)]
+
+
+@pytest.mark.parametrize(
+    ("texts", "message"),
+    [
+        (["2"], "`price` '2': give the price of a million tokens in and out, such as 0.5,1.5"),
+        (["2,-1"], "`price` '2,-1': give the price"),
+        (["2,inf"], "`price` '2,inf': give the price"),
+        (["2,8"] * 2, "`price`: 2 prices for 3 models; give one for each"),
+    ],
+)
+def test_other_prices_are_refused(texts: list[str], message: str) -> None:
+    with pytest.raises(InputError) as refusal:
+        read_prices(texts, 3)
+    assert str(refusal.value).startswith(message)
 
 
 def test_the_words_of_a_refusal_are_a_reply() -> None:

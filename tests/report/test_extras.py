@@ -69,3 +69,14 @@ def test_every_row_has_a_cell_for_each_heading(with_variants) -> None:
     names = [row.title for row in table.rows]
     assert names == ["As given", "Pair NMS 0.7", "", "Detection threshold 0.99", ""]
     assert {len(row.cells) for row in table.rows} == {len(table.columns)}
+
+
+def test_an_interval_that_is_undefined_is_a_dash(result) -> None:
+    settings = {"confidence": 0.95, "resamples": 20, "method": "centred", "seed": 3}
+    intervals = {"map.full": [0.25, 0.5], "map.rare": None}
+    (row,) = [
+        line
+        for line in shown({**result, "bootstrap": settings, "intervals": intervals}).splitlines()
+        if line.startswith("Protocol hico-det-520 ") and "25.00" in line
+    ]
+    assert row.split()[2:] == ["25.00", "to", "50.00", "–", "–"]

@@ -18,6 +18,7 @@ from diaghoi.formats import read_annotations, read_predictions, recognise
 from diaghoi.language.lexicon import Lexicon, load_lexicon
 from diaghoi.language.open_vocabulary import number_words
 from diaghoi.semantic.open_fitting import fit_open
+from diaghoi.semantic.run_evaluation import evaluate
 from diaghoi.semantic.tables.similarity import FittedSimilarity, Similarity
 
 LINE: dict[str, Any] = {
@@ -224,10 +225,41 @@ def test_a_damaged_line(tmp_path: Path) -> None:
         read_predictions(path)
 
 
+def test_free_words_are_no_class_for_exact_matching(file) -> None:
+    truth_row = {"bbox": [10, 20, 50, 80], "category_id": 0}
+    thing = {"bbox": [30, 40, 90, 95], "category_id": 17}
+    ride = {"subject_id": 0, "object_id": 1, "category_id": 77}
+    path = file(name="gt.json")
+    path.write_text(
+        json.dumps(
+            [{"file_name": "one.jpg", "annotations": [truth_row, thing], "hoi_annotation": [ride]}]
+        )
+    )
+    truth = read_annotations(path)
+    free = [
+        LINE | {"verb": "galloping", "score": 0.9},
+        LINE | {"object": "unicorn", "score": 0.8},
+        LINE | {"human_box": [0, 0, 5, 5], "score": 0.7},
+        LINE,
+    ]
+    mixed, known = (
+        read_predictions(file(*lines, name=f"{len(lines)}.jsonl")) for lines in (free, free[2:])
+    )
+    words = mixed.vocabulary
+    tables = [
+        Similarity(names=names, values=np.eye(len(names)), name="identity")
+        for names in (words.verbs, words.objects)
+    ]
+    one, other = (evaluate(truth, each, *tables) for each in (mixed, known))
+    assert one.standard_map == other.standard_map == 0.5
+    assert one.soft_map is not None
+    assert other.soft_map is not None
+    assert one.soft_map < other.soft_map
+
+
 @pytest.mark.slow
 def test_written_in_words_a_detector_is_the_same_detector(shared: Path, tmp_path: Path) -> None:
     """Exact matching, soft mAP and mF1 of real boxes, from numbers and from words."""
-    from diaghoi.semantic.run_evaluation import evaluate
     from diaghoi.semantic.tables.similarity import read_similarity
 
     folder = shared / "conformance"

@@ -263,3 +263,12 @@ def test_a_data_set_that_images_do_not_tell_is_named(tmp_path: Path) -> None:
     made = built(own)
     assert made.notes[-1].startswith("images like 0.jpg do not tell the data set; give --dataset")
     assert reread(made, tmp_path, 2, dataset="hico-det").dataset == "hico-det"
+
+
+def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError) as refusal:
+        write_benchmark(tmp_path / "file" / "out", built(annotated(1)))
+    assert str(refusal.value) == (
+        f"{tmp_path / 'file' / 'out'}: cannot be made: Not a directory; give another `out`"
+    )

@@ -236,6 +236,17 @@ def test_bad_files_of_verdicts_are_refused(tmp_path: Path, text: str, problem: s
         verdicts(tmp_path / "v.txt", text)
 
 
+def test_a_table_that_csv_cannot_hold_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "v").write_text(f"{HEAD}{'a' * 200_000},0,push,bicycle,no\n")
+    with pytest.raises(InputError, match=r"v: line \d: is not CSV \(field larger than"):
+        FileJudge(tmp_path / "v", bicycles(), VOCABULARY)
+
+
+def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=f"{tmp_path}: Is a directory; check the path"):
+        FileJudge(tmp_path, bicycles(), VOCABULARY)
+
+
 def test_a_file_that_is_not_text_is_refused(tmp_path: Path) -> None:
     (tmp_path / "v").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(InputError, match="is not text; give verdicts as CSV or JSON lines"):

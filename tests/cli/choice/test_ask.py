@@ -523,6 +523,29 @@ def test_other_questions_are_refused(run: Run, model: Vision) -> None:
     assert "is not a question of questions.json" in run(*words(model)).err
 
 
+def test_a_question_that_is_answered_twice_is_refused(run: Run, model: Vision) -> None:
+    questions()
+    run(*words(model, "--limit", 2))
+    path = Path("a.jsonl")
+    first, second = path.read_text().splitlines()
+    path.write_text(f"{first}\n{second}\n{first}\n")
+    done = run(*words(model))
+    image = json.loads(first)["image"]
+    assert (done.code, done.err) == (
+        2,
+        f"diaghoi: error: a.jsonl: line 3: image '{image}': QA_0 is answered twice; keep one\n",
+    )
+
+
+def test_an_object_box_needs_boxes_of_objects(run: Run, model: Vision) -> None:
+    people = {key: value for key, value in BOX.items() if "object" not in key}
+    questions(dict.fromkeys(NAMES, QUESTION | {"boxes": people}))
+    done = run(*words(model, "--object-box"))
+    assert done.code == 2
+    assert "QA_0 has no box of the object; leave --object-box out" in done.err
+    assert not model.asked
+
+
 def test_people_found_by_another_model_are_refused(run: Run, model: Vision) -> None:
     questions(boxes=True)
     model.people = finds

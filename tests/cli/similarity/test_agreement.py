@@ -112,6 +112,13 @@ def test_scales_beyond_any_real_one_are_refused(run, ratings: Path, scale: str) 
     assert "scale" in done.err
 
 
+@pytest.mark.parametrize("confidence", ["0", "1", "95"])
+def test_a_confidence_outside_of_0_and_1_is_refused(run, ratings: Path, confidence: str) -> None:
+    done = run("similarity", "agreement", ratings, "--confidence", confidence)
+    message = f"diaghoi: error: --confidence {confidence}: must lie between 0 and 1\n"
+    assert (done.code, done.err) == (2, message)
+
+
 def test_an_unknown_metric_is_suggested(run, ratings: Path) -> None:
     done = run("similarity", "agreement", ratings, "--metric", "scor")
     assert "has no column 'scor' (did you mean 'score'?)" in done.err

@@ -379,6 +379,10 @@ def test_baselines_are_named_as_what_they_are(run, verbs: Path) -> None:
         (("--baseline", "path", "--wordnet", "."), "--wordnet needs WordNet's dict folder"),
         (("--rater", "http://h/v1,m", "--price", "a"), "give the price of a million tokens"),
         (("--baseline", "path", "--verb-candidates", "no.txt"), "no.txt: No such file"),
+        (
+            ("--baseline", "path", "--object-candidates", "verbs.txt"),
+            "--object-candidates: is compared with --objects, which is missing",
+        ),
     ],
 )
 def test_bad_options(run, verbs: Path, words: tuple[str, ...], message: str) -> None:
@@ -387,6 +391,21 @@ def test_bad_options(run, verbs: Path, words: tuple[str, ...], message: str) -> 
     assert message in done.err
     assert done.err.count("\n") == 1
     assert not Path("t.csv").exists()
+
+
+def test_without_words_nothing_is_compared(run) -> None:
+    done = run("similarity", "build", "--baseline", "path", "--out", "t.csv")
+    assert (done.code, done.err) == (
+        2,
+        "diaghoi: error: no words to compare; give --verbs FILE, --objects FILE or both\n",
+    )
+
+
+def test_json_alone_on_stdout(run, verbs: Path) -> None:
+    words = ("similarity", "build", "--verbs", verbs, "--baseline", "path", "--out", "t.csv")
+    done = run(*words, "--json", "-", "-q")
+    assert (done.code, done.err) == (0, "")
+    assert [each["file"] for each in json.loads(done.out)["tables"]] == ["t.csv"]
 
 
 @pytest.mark.parametrize(

@@ -389,6 +389,29 @@ def test_long_numbers_are_refused_also_without_a_limit_in_python(digits):
         sys.set_int_max_str_digits(limit)
 
 
+@pytest.mark.parametrize("digits", [401, 5000])
+def test_long_numbers_are_refused_within_the_limit_of_python(digits, monkeypatch):
+    text = repr(["a", 1.5] * 100).replace("1.5", "9" * digits, 1)
+    expected = refused(text, carefully)
+    assert "character 7 of the text" in expected
+    assert "a number of more than 400 digits" in expected
+    assert refused(text) == expected
+    # In the first of several pieces, too.
+    monkeypatch.setattr(literal_json, "_PIECE", digits + 50)
+    assert refused(text) == expected
+
+
+def test_depth_at_the_start_of_a_large_text_is_refused():
+    for read in (load, carefully):
+        text = "[" * 100_000 + "1, " * 100_000 + "1" + "]" * 100_000
+        assert "nested more than 100 levels deep" in refused(text, read)
+
+
+def test_two_surrogates_stay_two_characters():
+    assert load(repr(["é, 'x", "a"])) == ["é, 'x", "a"]
+    assert load("['\ud83d\ude00, b', 'c']") == ["\ud83d\ude00, b", "c"]
+
+
 def test_strings_have_a_longest_length():
     assert load(repr(["x" * 900_000, 1])) == ["x" * 900_000, 1]
     assert "a string of more than 1,048,576 characters" in refused(repr(["x" * 2_000_000]))

@@ -140,6 +140,9 @@ HOSTILE = {
     "no variable": struct.pack("<II", 9, 8) + b"x" * 8,
     "not compressed": struct.pack("<II", 15, 8) + b"x" * 8,
     "compressed and cut off": struct.pack("<II", 15, 40) + zlib.compress(deep(100))[:40],
+    "a number where a cell is": matrix(1, (1, 1), NUMBERS, b"wanted"),
+    "no length of field names": matrix(2, (1, 1), element(5, b"") + element(1, b"a"), b"wanted"),
+    "a value of a class of MATLAB's own": element(14, element(6, struct.pack("<II", 17, 0))),
     "another name": matrix(6, (1, 1), NUMBERS, b"other"),
 }  # fmt: skip
 
@@ -155,6 +158,15 @@ def test_hostile_files_are_input_errors(content, tmp_path):
     finally:
         tracemalloc.stop()
     assert str(error.value).startswith(f"{path}: ")
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path):
+    for read in (variables, lambda path: read_variable(path, "wanted")):
+        with pytest.raises(InputError) as error:
+            read(tmp_path / "no.mat")
+        assert str(error.value) == (
+            f"{tmp_path / 'no.mat'}: No such file or directory; check the path"
+        )
 
 
 def test_a_bomb_is_not_unpacked(tmp_path, monkeypatch):

@@ -81,6 +81,21 @@ def test_containers_and_scalars_of_every_protocol(protocol):
     assert isinstance(found[5][0], np.float32)
 
 
+def test_a_defaultdict_without_a_factory_lacks_keys():
+    found = load(pickle.dumps(defaultdict(None, {"x": 1})))
+    assert found == {"x": 1}
+    with pytest.raises(KeyError, match="missing"):
+        found["missing"]
+
+
+def test_the_buffer_of_an_array_in_an_order_of_its_own():
+    body = name("numpy.core.numeric", "_frombuffer") + b"(C\x30" + struct.pack("<6d", *range(6))
+    axes = b"K\x02K\x03K\x01\x87" + text("K") + b"K\x02K\x00K\x01\x87"
+    found = load(b"\x80\x05" + body + DTYPE + STATE + axes + b"tR.")
+    expected = np.arange(6.0).reshape(2, 3, 1).transpose(2, 0, 1)
+    np.testing.assert_array_equal(found, expected, strict=True)
+
+
 @pytest.mark.parametrize("core", ["core", "_core"])
 def test_old_and_new_names_of_numpy(core):
     data = pickle.dumps(np.arange(3.0), protocol=2)
@@ -258,6 +273,11 @@ INERT = {
     + DTYPE.replace(b"f8", b"O8") + b"K\x01\x86R",
     "objects from a buffer": name("numpy.core.numeric", "_frombuffer")
     + b"(C\x08" + b"x" * 8 + DTYPE.replace(b"f8", b"O8") + b"K\x01\x85" + text("C") + b"tR",
+    "flag of an array": ARRAY + b"(K\x01K\x01\x85" + DTYPE + STATE + b"]C\x08" + b"x" * 8 + b"tb",
+    "order of a buffer": name("numpy.core.numeric", "_frombuffer")
+    + b"(C\x08" + b"x" * 8 + DTYPE + STATE + b"K\x01\x85" + text("A") + b"tR",
+    "state of a dict with defaults": name("collections", "defaultdict")
+    + b")R}" + text("x") + b"K\x01sb",
     "codec that is a program": name("_codecs", "encode") + text("x") + text("zlib") + b"\x86R",
     "next buffer": b"\x97",
     "very deep names": name("a" * 200, "b" * 200),

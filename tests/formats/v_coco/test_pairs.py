@@ -204,3 +204,14 @@ def test_dense_arrays_change_no_figure(detector, folder, truth, tmp_path):
     usual, dense = figures(truth, found), figures(truth, read_predictions(tmp_path / "x.pkl"))
     for key in ("official", "map", "max_recall", "errors", "oracles"):
         assert dense[key] == usual[key]
+
+
+def test_classes_that_name_no_object_are_refused(tmp_path):
+    path = tmp_path / "x.json"
+    image = {"image_id": "a.jpg", "boxes": [PERSON, DOG], "h_idx": [0], "o_idx": [1]}
+    path.write_text(json.dumps([image | {"hoi_class": [3], "hoi_score": [0.5]}]))
+    with pytest.raises(InputError) as refusal:
+        read_predictions(path, dataset="v-coco")
+    assert "holds HOI classes instead of objects, but those of v-coco do not say" in str(
+        refusal.value
+    )

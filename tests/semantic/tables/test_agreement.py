@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import spearmanr
 
+from diaghoi.exceptions import InputError
 from diaghoi.semantic.tables.agreement import (
     alpha,
     closeness,
@@ -121,6 +123,17 @@ def test_distributions_and_majorities() -> None:
     assert found.by_majority[2].tolist() == [[0, 0, 1, 0, 0], [0, 0, 0, 1, 0], [0, 0, 1, 0, 0]]
     assert found.by_majority.sum(axis=0).tolist() == found.distribution.tolist()
     assert found.within == pytest.approx((math.sqrt(1 / 3) + 0 + math.sqrt(1 / 3)) / 3)
+
+
+def test_without_two_ratings_of_an_item_nobody_differs() -> None:
+    found = measure_agreement(people([[1, NAN], [NAN, 2]]), np.random.default_rng(0))
+    assert math.isnan(found.within)
+
+
+def test_the_package_for_alpha_is_named_where_it_is_missing(monkeypatch) -> None:
+    monkeypatch.setitem(sys.modules, "krippendorff", None)
+    with pytest.raises(InputError, match=r"needs the package krippendorff: pip install 'diaghoi\["):
+        measure_agreement(people([[1, 2], [1, 3]]), np.random.default_rng(0)).to_dict()
 
 
 def test_undefined_figures_are_none() -> None:
