@@ -175,13 +175,12 @@ def overlap_doubts(annotations: Scenes, predictions: Scenes) -> list[Doubt]:
         return [Doubt(_far(predictions, shares(CLOSE)[0]), max(shares(LOOSE)) < LEAST_CLOSE)]
     near = value >= CLOSE
     predicted, annotated, value = predicted[near], annotated[near], value[near]
-    labels = np.stack([annotations.box_label[annotated], predictions.box_label[predicted]])
-    if not annotations.vocabulary.protocol.categories_count:
-        labels = labels[:, :0]
     very = value >= VERY_CLOSE
     corners = predictions.box_xyxy[predicted[very]] - annotations.box_xyxy[annotated[very]]
+    vocabulary = annotations.vocabulary
+    labels = annotations.box_label[annotated], predictions.box_label[predicted]
     return (
-        _other_categories(*labels, annotations.vocabulary)
+        (_other_categories(*labels, vocabulary) if vocabulary.protocol.categories_count else [])
         or _no_people(annotations, predictions)
         or _shift(corners)
         or _other_verbs(annotations, predictions)

@@ -91,9 +91,7 @@ def _mean_ap(result: Result) -> Table:
     rows.append(row(f"Protocol {result['protocol']['name']}", result["map"]))
     rows.append(row("mean of the highest recalls", result["max_recall"], indented=True))
     if "ranking" in result:
-        rows.append(
-            row("if ranked perfectly", result["ranking"]["map_best_order"], indented=True)
-        )
+        rows.append(row("if ranked perfectly", result["ranking"]["map_best_order"], indented=True))
     known_object = result["official"].get("known_object")
     return text_table(
         "mAP, %",
