@@ -35,16 +35,16 @@ demo: $(BIN)/diaghoi
 
 # Every rule, format, command and message, in minutes.
 test: $(BIN)/pytest
-	$(BIN)/python -m pytest -n auto -m "not slow" $(ARGS)
+	$(BIN)/python -m pytest -n auto -p no:randomly -m "not slow" $(ARGS)
 
 # What `make test` leaves: processes, browsers, LaTeX, clusters, large inputs, the manual, all results
-# as kept; and properties once more, on many examples.
+# as kept; and properties once more, on many examples. All in random order, whose seed is printed.
 test-all: $(BIN)/pytest
 	$(BIN)/python -m pytest -n auto -m "slow or property" --hypothesis-profile=many
 
 # Which statements both tiers reach. This takes twice as long as the tests, so CI leaves it out.
 coverage: $(BIN)/pytest
-	$(BIN)/python -m pytest -n auto -m "not slow" --cov
+	$(BIN)/python -m pytest -n auto -p no:randomly -m "not slow" --cov
 	$(BIN)/python -m pytest -n auto -m "slow or property" --hypothesis-profile=many --cov \
 		--cov-append --cov-fail-under=99
 
