@@ -60,11 +60,16 @@ def test_values_add_up_and_absent_errors_cost_nothing(problem: tuple, name: str)
     assert found.start == diagnosis.mean_ap["full"]
     assert found.end == mean_ap(diagnosis, repaired(diagnosis.ledger, ERRORS))
     assert len(found.coalitions) == 128
+    outcomes = diagnosis.oracles | diagnosis.localised
     for error in ERRORS:
-        if diagnosis.errors[error] == 0:
+        # Triplets of pairs that nothing localises are missed, too, though wrong actions are
+        # assigned to them.
+        if diagnosis.errors[error] == 0 and error != "missed_gt":
             assert found.values[error] == pytest.approx(0, abs=1e-15), error
         alone = found.coalitions[frozenset([error])] - found.start
-        assert alone == diagnosis.oracles[error]["delta_map"]["full"]
+        # Repairs that are combined leave equal scores in the order of the input.
+        if diagnosis.protocol.repaired_ties == "input":
+            assert alone == outcomes[error]["delta_map"]["full"]
     assert found.to_dict()["total"] == found.end - found.start
 
 
