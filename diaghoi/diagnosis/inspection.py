@@ -207,8 +207,14 @@ def _joint_warnings(scenes: Scenes, annotations: Scenes, whole: bool) -> list[st
     except InputError as error:
         return [str(error)]
     warnings = []
+    empty, meant = np.ones(len(scenes), dtype=bool), np.zeros(len(scenes), dtype=bool)
+    empty[scenes.triplet_image], meant[annotations.triplet_image] = False, True
     for side, images in (
         ("annotated images are not in this file", joined.annotated & ~joined.predicted & whole),
+        (
+            "images of this file hold no triplet, though some are annotated there",
+            joined.predicted & empty & meant & bool(len(scenes.triplet_image)),
+        ),
         ("images of this file are not annotated", joined.predicted & ~joined.annotated),
     ):
         if images.any():

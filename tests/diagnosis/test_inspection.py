@@ -196,6 +196,17 @@ def test_images_of_the_two_sides() -> None:
     )
 
 
+def test_images_left_empty() -> None:
+    names = ("a.jpg", "b.jpg")
+    truth = scenes([image(name, BOXES, [(0, 1, RIDE)]) for name in names], scored=False)
+    triplets = [(0, 1, RIDE, 0.5, 0.5), (0, 1, RIDE, 0.4, 0.4)]
+    found = scenes([image(names[0], BOXES, triplets), image(names[1], BOXES, [])], scored=True)
+    assert (
+        "1 images of this file hold no triplet, though some are annotated there: b.jpg"
+        in inspect(found, truth).warnings
+    )
+
+
 def test_another_split() -> None:
     truth = scenes([image("test.jpg", BOXES, [(0, 1, RIDE)])], scored=False)
     assert "are these predictions for another split or data set?" in warned(predicted(), truth)
