@@ -2,6 +2,8 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# Most modules of the packages are never imported: those that are get compiled then.
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
 OUT ?= demo
 # Files that `make fuzz` spoils, what they are drawn from, and what `make fuzz-guided` reads.
 COUNT ?= 100000
@@ -15,17 +17,17 @@ READER ?= triplet-lists
 $(BIN)/diaghoi: pyproject.toml
 	@echo "Installing diaghoi into $(VENV): NumPy, SciPy and Matplotlib take a minute or two"
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@$(PIP) --editable .
 	@touch $@
 
 $(BIN)/pytest: $(BIN)/diaghoi
 	@echo "Installing what tests and checks need into $(VENV)"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@$(PIP) --editable '.[dev]'
 	@touch $@
 
 $(BIN)/sphinx-build: $(BIN)/pytest
 	@echo "Installing what the site needs into $(VENV)"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
+	@$(PIP) --editable '.[docs]'
 	@touch $@
 
 demo: $(BIN)/diaghoi
@@ -40,7 +42,8 @@ test: $(BIN)/pytest
 # What `make test` leaves: processes, browsers, LaTeX, clusters, large inputs, the manual, all results
 # as kept; and properties once more, on many examples. All in random order, whose seed is printed.
 test-all: $(BIN)/pytest
-	$(BIN)/python -m pytest -n auto -m "slow or property" --hypothesis-profile=many
+	$(BIN)/python -m pytest -n auto -m "slow or property" --hypothesis-profile=many \
+		--durations=25
 
 # Which statements both tiers reach. This takes twice as long as the tests, so CI leaves it out.
 coverage: $(BIN)/pytest
