@@ -5,8 +5,8 @@ test it; reports, tables and figures follow that order. The definitions are thos
 paper, appendix B, in the exact form of its published code.
 """
 
-from diaghoi.oracles.localised import LOCALISED
+from diaghoi.oracles.localised import LOCALISED, lost_triplets
 from diaghoi.oracles.oracle import Oracle
 from diaghoi.oracles.registry import ERRORS, ORACLES, TOTALS, error_title
 
-__all__ = ["ERRORS", "LOCALISED", "ORACLES", "TOTALS", "Oracle", "error_title"]
+__all__ = ["ERRORS", "LOCALISED", "ORACLES", "TOTALS", "Oracle", "error_title", "lost_triplets"]

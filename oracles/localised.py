@@ -10,7 +10,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from diaghoi.evaluation.errors import ACTION, ASSOCIATION, HUMAN_BOX, OBJECT_BOX
+from diaghoi.data.arrays.types import BoolArray
+from diaghoi.evaluation.errors import ACTION, ASSOCIATION, BOTH_BOXES, HUMAN_BOX, OBJECT_BOX
 from diaghoi.evaluation.ledger import Ledger
 from diaghoi.oracles.action import action
 from diaghoi.oracles.oracle import Oracle, oracle
@@ -35,12 +36,36 @@ def missed_unlocalised(ledger: Ledger) -> Ledger:
     These are the missed ones, and those whose pair no prediction localises, unless a wrong box or a
     wrong association is assigned to them.
     """
+    return replace(ledger, annotation_counts=ledger.annotation_counts & ~_lost(ledger))
+
+
+def lost_triplets(ledger: Ledger) -> dict[str, int]:
+    """Count the triplets that :func:`missed_unlocalised` takes out of the positives.
+
+    Returns
+    -------
+    dict
+        ``triplets``: all of them; ``both_boxes``: those for which there is a prediction of their
+        class in their image with both boxes wrong, which may be meant for them.
+    """
+    lost = np.flatnonzero(ledger.annotation_counts & _lost(ledger))
+    place = ledger.annotation_image[lost] * np.int64(ledger.classes) + ledger.annotation_class[lost]
+    meant = np.zeros(len(lost), dtype=bool)
+    for _, part in ledger.parts():
+        wrong = part.row_label == BOTH_BOXES
+        found = part.row_image[wrong] * np.int64(ledger.classes) + part.row_class[wrong]
+        meant |= np.isin(place, found)
+    return {"triplets": len(lost), "both_boxes": int(meant.sum())}
+
+
+def _lost(ledger: Ledger) -> BoolArray:
+    """Tell which annotated triplets nothing found or was about to find."""
     nearly = np.zeros(len(ledger.annotation_class), dtype=bool)
     for label in (HUMAN_BOX, OBJECT_BOX, ASSOCIATION):
         assigned = ledger.row_annotation[ledger.row_label == label]
         nearly[assigned[assigned >= 0]] = True
     lost = ledger.annotation_examined & ~ledger.found & ~ledger.annotation_reachable & ~nearly
-    return replace(ledger, annotation_counts=ledger.annotation_counts & ~(ledger.missed | lost))
+    return np.asarray(ledger.missed | lost)
 
 
 LOCALISED: dict[str, Oracle] = {"action": action_localised, "missed_gt": missed_unlocalised}

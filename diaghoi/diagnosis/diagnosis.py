@@ -40,7 +40,7 @@ from diaghoi.evaluation.negatives import Negatives, negative_scores
 from diaghoi.evaluation.pairs import ImagePairs, PairCounts, pair_scores
 from diaghoi.evaluation.score_quality import best_order_scores, outranked
 from diaghoi.exceptions import InputError, some_of
-from diaghoi.oracles import LOCALISED, ORACLES, Oracle
+from diaghoi.oracles import LOCALISED, ORACLES, Oracle, lost_triplets
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -234,6 +234,15 @@ class Diagnosis(DiagnosisMethods):
         }
 
     @cached_property
+    def lost(self) -> dict[str, int]:
+        """Triplets that the second reading calls missed.
+
+        ``triplets``: how many; ``both_boxes``: for how many of them there is a prediction of their
+        class in their image with both boxes wrong.
+        """
+        return lost_triplets(self.ledger)
+
+    @cached_property
     def ranking(self) -> dict[str, Any]:
         """How well the scores rank, see :mod:`diaghoi.evaluation.score_quality`.
 
@@ -396,9 +405,10 @@ class Diagnosis(DiagnosisMethods):
 
     @property
     def _empty(self) -> BoolArray:
-        """(N,) whether triplets are annotated, but none is predicted, in an image of both files."""
+        """(N,) whether interactions are annotated and nothing is predicted; in images of both."""
+        real = self.vocabulary.interacting[self.benchmark.annotation_class]
         empty = self.predicted & np.isin(
-            np.arange(len(self.names)), self.benchmark.annotation_image
+            np.arange(len(self.names)), self.benchmark.annotation_image[real]
         )
         for _, part in self.benchmark.parts():
             empty[part.row_image] = False
@@ -474,6 +484,7 @@ class Diagnosis(DiagnosisMethods):
             "errors": self.errors,
             "oracles": self.oracles,
             "localised": self.localised,
+            "lost": self.lost,
             **({"ranking": self.ranking} if self.answers is None else {}),
             "pairs": self.pairs,
             "negatives": self.negatives,

@@ -13,6 +13,7 @@ from diaghoi.data.scenes import Scenes
 from diaghoi.data.vocabulary import v_coco_images
 from diaghoi.diagnosis.plausibility import (
     constant_score_warnings,
+    flat_score_warnings,
     one_based_warnings,
     overlap_doubts,
 )
@@ -160,7 +161,7 @@ def _score_warnings(scenes: Scenes) -> list[str]:
                 f"{int(outside.sum())} {name} scores lie outside [0, 1], for instance "
                 f"{score[outside][0]:g}; ranking works, negatives and calibration do not"
             )
-    warnings += constant_score_warnings(scenes)
+    warnings += constant_score_warnings(scenes) or flat_score_warnings(scenes)
     if scenes.ranked and scenes.triplet_action_score is None:
         warnings.append("no action scores: negatives and actions will be undefined")
     if scenes.unread is not None:
@@ -208,7 +209,9 @@ def _joint_warnings(scenes: Scenes, annotations: Scenes, whole: bool) -> list[st
         return [str(error)]
     warnings = []
     empty, meant = np.ones(len(scenes), dtype=bool), np.zeros(len(scenes), dtype=bool)
-    empty[scenes.triplet_image], meant[annotations.triplet_image] = False, True
+    hoi = annotations.triplet_class
+    real = (hoi >= 0) & annotations.vocabulary.interacting[hoi]
+    empty[scenes.triplet_image], meant[annotations.triplet_image[real]] = False, True
     for side, images in (
         ("annotated images are not in this file", joined.annotated & ~joined.predicted & whole),
         (

@@ -12,22 +12,26 @@ from diaghoi.data.arrays.types import FloatArray, IntArray
 from diaghoi.data.protocol import HICO_DET
 from diaghoi.data.scenes import Scenes, SceneSource
 from diaghoi.data.vocabulary import Vocabulary
-from diaghoi.diagnosis.box_bias import box_bias
-from diaghoi.evaluation.matching import match
+from diaghoi.diagnosis.box_bias import box_bias, pixel_shift
+from diaghoi.diagnosis.box_readings import best_box_reading
+from diaghoi.diagnosis.verb_numbers import verb_doubts
 from diaghoi.evaluation.overlap import box_overlap
 from diaghoi.exceptions import InputError
 
 # How well boxes must overlap to compare their categories, and their corners; how many it takes.
-LOOSE, CLOSE, VERY_CLOSE = 0.5, 0.75, 0.9
+LOOSE, CLOSE = 0.5, 0.75
 ENOUGH = 20
 # Boxes are called far off where fewer than this share of those of either side are close to one of
 # the other: even a weak detector reaches half, swapped coordinates or images a tenth at most.
 LEAST_CLOSE = 0.15
+# Where fewer annotated boxes than this have a close one, other ways to read boxes are tried.
+SUSPECT = 0.33
+# No box reaches further where coordinates are shares of the image size.
+RELATIVE = 2
 # Categories are said to be numbered differently where fewer than this share of close boxes agree.
 AGREEING = 0.2
-# Verbs are said to be numbered differently where fewer than this share of the pairs that were found
-# have an annotated verb for their best one, or this many times as many would after a shift by one.
-SENSIBLE, SHIFTED = 0.04, 2
+# Shares of the triplets with the highest score, and of the pairs whose verbs all have one score.
+SATURATED, FLAT = 0.1, 0.9
 # Share of the pairs whose subject is no person, in data sets where people alone act.
 NO_PEOPLE = 0.5
 # Images that show what is wrong with a whole file; fewer where they have very many boxes.
@@ -117,9 +121,9 @@ def doubts(annotations: SceneSource, predictions: SceneSource) -> list[Doubt]:
     truth = annotations.take(theirs[chosen])
     overlap = overlap_doubts(truth, sample)
     minor = [] if overlap else one_based_warnings(sample)
-    if not any(doubt.grave for doubt in overlap):
+    if not overlap:
         minor += box_bias(truth, sample)
-    minor += constant
+    minor += constant or flat_score_warnings(sample)
     return [*overlap, *(Doubt(text, False) for text in minor)]
 
 
@@ -146,6 +150,32 @@ def constant_score_warnings(scenes: Scenes) -> list[str]:
     ]
 
 
+def flat_score_warnings(scenes: Scenes) -> list[str]:
+    """Warn where many triplets share the highest score, or all verbs of each pair one score."""
+    score = scenes.triplet_score
+    if not scenes.ranked or score is None or len(score) < ENOUGH:
+        return []
+    warnings = []
+    highest = score == score.max()
+    if highest.sum() >= max(ENOUGH, SATURATED * len(score)):
+        warnings.append(
+            f"{int(highest.sum())} of {len(score)} triplet scores are {score.max():g}, the "
+            "highest: nothing ranks these predictions; are scores clipped or rounded?"
+        )
+    order = np.lexsort((score, scenes.triplet_pair))
+    pair, score = scenes.triplet_pair[order], score[order]
+    first = np.flatnonzero(first_of_run(pair))
+    last = np.append(first[1:], len(pair)) - 1
+    several = last > first
+    alike = int((score[first] == score[last])[several].sum())
+    if alike >= max(ENOUGH, FLAT * int(several.sum())):
+        warnings.append(
+            f"all verbs have the same triplet score in {alike} of {int(several.sum())} pairs with "
+            "more than one: nothing ranks their actions; is the score of the verb left out?"
+        )
+    return warnings
+
+
 def overlap_doubts(annotations: Scenes, predictions: Scenes) -> list[Doubt]:
     """Find predicted boxes that miss the annotated ones, or are off by a pixel or a category.
 
@@ -170,20 +200,35 @@ def overlap_doubts(annotations: Scenes, predictions: Scenes) -> list[Doubt]:
             for scenes, rows in ((annotations, annotated), (predictions, predicted))
         ]
 
-    if max(shares(CLOSE)) < LEAST_CLOSE:
+    close, grave = shares(CLOSE), max(shares(LOOSE)) < LEAST_CLOSE
+    said = f"{100 * close[0]:.1f} % of the annotated boxes have a predicted box close to them"
+    largest = float(predictions.box_xyxy.max(initial=0.0))
+    if max(close) < LEAST_CLOSE and largest <= RELATIVE:
+        text = (
+            f"{said}: no box reaches beyond {largest:.3g}, so they look divided by the image size: "
+            "multiply them, or give annotations that hold the sizes (instances_test2015.json, "
+            "anno_bbox.mat)"
+        )
+        return [Doubt(text, grave)]
+    other = best_box_reading(annotations, predictions) if close[0] < SUSPECT else None
+    if other is not None:
+        return [Doubt(f"{said}; {other.text}", grave)]
+    if max(close) < LEAST_CLOSE:
         # A detector that localises badly has figures nevertheless.
-        return [Doubt(_far(predictions, shares(CLOSE)[0]), max(shares(LOOSE)) < LEAST_CLOSE)]
+        text = (
+            "give x1, y1, x2, y2 in pixels of the original image, and annotations of these images"
+        )
+        return [Doubt(f"{said}: {text}", grave)]
     near = value >= CLOSE
     predicted, annotated, value = predicted[near], annotated[near], value[near]
-    very = value >= VERY_CLOSE
-    corners = predictions.box_xyxy[predicted[very]] - annotations.box_xyxy[annotated[very]]
+    corners = annotations.box_xyxy[annotated], predictions.box_xyxy[predicted]
     vocabulary = annotations.vocabulary
     labels = annotations.box_label[annotated], predictions.box_label[predicted]
     return (
         (_other_categories(*labels, vocabulary) if vocabulary.protocol.categories_count else [])
         or _no_people(annotations, predictions)
-        or _shift(corners)
-        or _other_verbs(annotations, predictions)
+        or [Doubt(text, False) for text in pixel_shift(*corners)]
+        or [Doubt(*said) for said in verb_doubts(annotations, predictions)]
     )
 
 
@@ -215,17 +260,6 @@ def _close_boxes(annotations: Scenes, predictions: Scenes) -> tuple[IntArray, In
     return owner[close], boxes.annotated[close], boxes.value[close]
 
 
-def _far(predictions: Scenes, share: float) -> str:
-    largest = float(predictions.box_xyxy.max())
-    what = (
-        f"no box reaches beyond {largest:.3g}, so they look divided by the image size: multiply "
-        "them, or give annotations that hold the sizes (instances_test2015.json, anno_bbox.mat)"
-        if largest <= 2
-        else "give x1, y1, x2, y2 in pixels of the original image, and annotations of these images"
-    )
-    return f"{100 * share:.1f} % of the annotated boxes have a predicted box close to them: {what}"
-
-
 def _other_categories(
     annotated: IntArray, predicted: IntArray, vocabulary: Vocabulary
 ) -> list[Doubt]:
@@ -244,85 +278,3 @@ def _other_categories(
         "categories may be numbered differently (--objects)"
     )
     return [Doubt(text, True)]
-
-
-def _other_verbs(annotations: Scenes, predictions: Scenes) -> list[Doubt]:
-    """See where the best verb of the pairs that were found is hardly ever an annotated one."""
-    if predictions.triplet_score is None or not len(predictions.triplet_pair):
-        return []
-    hits = match(annotations, predictions, annotations.vocabulary.protocol).hits
-    order = np.lexsort((-predictions.scores, predictions.triplet_pair))
-    pair = predictions.triplet_pair[order]
-    first = first_of_run(pair)
-    best = np.full(len(predictions.pair_human), -1, dtype=np.int64)
-    best[pair[first]] = predictions.triplet_verb[order][first]
-    predicted, annotated = hits.predicted, hits.annotated
-    real = (best[predicted] >= 0) & (predictions.pair_object[predicted] >= 0)
-    predicted, annotated = predicted[real], annotated[real]
-    found = np.unique(predicted)
-    if len(found) < ENOUGH:
-        return []
-    vocabulary = annotations.vocabulary
-    verbs = len(vocabulary.verbs)
-    wanted = annotations.triplet_pair.astype(np.int64) * verbs + annotations.triplet_verb
-
-    def share(verb: IntArray) -> float:
-        inside = (verb >= 0) & (verb < verbs)
-        right = inside & np.isin(annotated * np.int64(verbs) + verb, wanted)
-        return len(np.unique(predicted[right])) / len(found)
-
-    verb, label = best[predicted], predictions.pair_label[predicted]
-    own = share(verb)
-    shifted = {("verbs", shift): share(verb + shift) for shift in (1, -1)}
-    if (vocabulary.class_object >= 0).all():
-        shifted |= {
-            ("classes", shift): share(_next_class(verb, label, shift, vocabulary))
-            for shift in (1, -1)
-        }
-    what, shift = max(shifted, key=lambda each: shifted[each])
-    if shifted[what, shift] > max(SHIFTED * own, AGREEING):
-        named = "HOI classes" if what == "classes" else what
-        text = (
-            f"the best verb of {100 * own:.1f} % of the pairs that were found is annotated, but "
-            f"that of {100 * shifted[what, shift]:.1f} % if {named} were one "
-            f"{'higher' if shift > 0 else 'lower'}: they look numbered one too "
-            f"{_repair_of(what, shift)}"
-        )
-        return [Doubt(text, True)]
-    if own < SENSIBLE:
-        text = (
-            f"the best verb of only {100 * own:.1f} % of {len(found)} pairs that were found "
-            "is annotated: the verbs may be numbered differently"
-        )
-        return [Doubt(text, False)]
-    return []
-
-
-def _repair_of(what: str, shift: int) -> str:
-    """Say what to do where numbers are one too low, for a positive shift, or one too high."""
-    if shift > 0:
-        return f"low: add 1 to each, or give --{what} 0 if they were read as counted from 1"
-    return f"high: give --{what} 1, or subtract 1 from each if they were read so"
-
-
-def _next_class(verb: IntArray, label: IntArray, shift: int, vocabulary: Vocabulary) -> IntArray:
-    """Verb of the HOI class before or after that of each verb and object; -1 for none."""
-    hoi = vocabulary.class_of[label, verb]
-    other = np.clip(hoi + shift, 0, len(vocabulary) - 1)
-    same = (hoi >= 0) & (vocabulary.class_object[other] == label)
-    return np.where(same, vocabulary.class_verb[other], -1)
-
-
-def _shift(difference: FloatArray) -> list[Doubt]:
-    """Find out whether boxes that overlap well are shifted by a pixel in all four coordinates."""
-    if len(difference) < ENOUGH:
-        return []
-    shift = np.median(difference, axis=0)
-    for pixels, reading in ((1, "--origin 1"), (-1, "--origin 0")):
-        if (np.abs(shift - pixels) < 0.3).all():
-            text = (
-                f"boxes that overlap annotated ones well are shifted by {shift.round(2).tolist()} "
-                f"pixels (median): read them with {reading}"
-            )
-            return [Doubt(text, False)]
-    return []

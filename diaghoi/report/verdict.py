@@ -24,6 +24,8 @@ BOX_ERRORS = ("human_box", "object_box", "both_boxes")
 TELLING, AGAINST = 0.6, 0.4
 # True positives and errors it takes to say anything of their order.
 ENOUGH = 20
+# Share of the gain by the best repair that a perfect ranking must add to be named first.
+OWING = 0.8
 
 
 def headline(result: Mapping[str, Any]) -> str:
@@ -66,7 +68,6 @@ def verdict(result: Mapping[str, Any]) -> str:
         as missed (:mod:`diaghoi.oracles.localised`). Errors that tie go by the order of the
         oracles.
     """
-    ranking = _ranking_fault(result)
     if result["map"]["full"] is None:
         return "No class of the protocol is annotated."
     if result["counts"]["predicted_triplets"] == 0:
@@ -78,14 +79,25 @@ def verdict(result: Mapping[str, Any]) -> str:
     }
     worst = max(gains, key=lambda name: gains[name], default=None)
     if worst is None or round(100 * gains[worst], 2) <= 0:
-        return f"{ranking}Repairing one kind of error alone would add nothing."
-    return f"{ranking}{_words(worst)} cost most: repaired, they would add {100 * gains[worst]:.2f}."
+        return "Repairing one kind of error alone would add nothing."
+    return (
+        f"{_ranking_fault(result, gains[worst])}{_words(worst)} cost most: repaired, they would "
+        f"add {100 * gains[worst]:.2f}.{_in_both_boxes(result) if worst == 'missed_gt' else ''}"
+    )
 
 
-def _ranking_fault(result: Mapping[str, Any]) -> str:
-    """Say where scores do not rank, before an error is blamed for it; empty where they do."""
+def _ranking_fault(result: Mapping[str, Any], gain: float) -> str:
+    """Say where scores do not rank, before an error is blamed for it; empty where they do.
+
+    ``gain`` is what repairing the worst error adds. Where a perfect ranking adds much less than
+    that, or than finding everything, or wrong predictions are few, the scores are not to blame.
+    """
     ranking, errors = result.get("ranking"), result["errors"]
-    if ranking is None or errors["true_positive"] < ENOUGH or result["map"]["full"] is None:
+    if ranking is None or errors["true_positive"] < ENOUGH:
+        return ""
+    best_order = ranking["map_best_order"]["full"]
+    not_found = result["oracles"]["false_negative"]["delta_map"]["full"] or 0.0
+    if best_order is None or best_order - result["map"]["full"] < OWING * max(gain, not_found):
         return ""
     for kinds, name in (
         ((*BOX_ERRORS, "association", "action"), "predictions"),
@@ -95,7 +107,7 @@ def _ranking_fault(result: Mapping[str, Any]) -> str:
         count = sum(errors[kind] for kind in kinds)
         shares = [errors[kind] * (ranking["outranked"][kind] or 0.0) for kind in kinds]
         below = sum(shares) / max(count, 1)
-        if count >= ENOUGH and below < TELLING:
+        if count >= max(ENOUGH, errors["true_positive"]) and below < TELLING:
             against = f"rank wrong {name} above right ones"
             how = against if below < AGAINST else f"hardly tell right {name} from wrong ones"
             return (
@@ -103,6 +115,17 @@ def _ranking_fault(result: Mapping[str, Any]) -> str:
                 "ones of its class (50 % is chance). "
             )
     return ""
+
+
+def _in_both_boxes(result: Mapping[str, Any]) -> str:
+    """Say where predictions with both boxes wrong may be meant for most missed triplets."""
+    lost = result.get("lost", {"triplets": 0})
+    if lost["triplets"] == 0 or 2 * lost["both_boxes"] < lost["triplets"]:
+        return ""
+    return (
+        f" For {lost['both_boxes']:,} of these {lost['triplets']:,}, a prediction of the class "
+        "has both boxes wrong."
+    )
 
 
 def _percent(value: float | None) -> str:

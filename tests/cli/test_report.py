@@ -40,6 +40,7 @@ CONTRACT: dict[str, Any] = {
     "errors": ["true_positive", *ORACLES[:7]],
     "oracles": ORACLES,
     "localised": ["action", "missed_gt"],
+    "lost": ["triplets", "both_boxes"],
     "ranking": ["map_best_order", "outranked"],
     "pairs": [
         *("recall", "precision", "per_image", "source", "human_recall", "object_recall"),

@@ -127,7 +127,7 @@ def test_shifted_boxes(truth, by: int, origin: int) -> None:
     )
     assert inspect(moved(scored, by), truth).warnings[-1] == (
         "boxes that overlap annotated ones well are shifted by "
-        f"{[float(by)] * 4} pixels (median): read them with --origin {origin}"
+        f"{[float(by)] * 4} pixels (weighted mean): read them with --origin {origin}"
     )
 
 

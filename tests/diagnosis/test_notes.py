@@ -7,6 +7,7 @@ from dataclasses import replace
 from support.scenes import BICYCLE, EAT, NO_INTERACTION, PERSON, RIDE, image, scenes
 
 from diaghoi import diagnose
+from diaghoi.diagnosis.inspection import inspect
 
 BOXES = [(PERSON, (0, 0, 9, 9)), (BICYCLE, (10, 0, 19, 9))]
 NO_PAIR_FILE = "no pair file: the predicted pairs are those of the triplets"
@@ -67,6 +68,21 @@ def test_images_left_empty_are_named() -> None:
     )
     whole = diagnose(truth.take([0]), found.take([0])) + diagnose(truth.take([1]), found.take([1]))
     assert whole.notes[0].startswith("1 image of the prediction file without any triplet")
+
+
+def test_images_in_which_nobody_interacts_may_be_left_empty() -> None:
+    truth = scenes(
+        [
+            image("0.jpg", BOXES, [(0, 1, RIDE)]),
+            image("1.jpg", BOXES, [(0, 1, NO_INTERACTION)]),
+        ],
+        scored=False,
+    )
+    found = scenes(
+        [image("0.jpg", BOXES, [(0, 1, RIDE, 0.5, 0.5)]), image("1.jpg", [], [])], scored=True
+    )
+    assert not any("without any triplet" in note for note in diagnose(truth, found).notes)
+    assert not any("hold no triplet" in each for each in inspect(found, truth).warnings)
 
 
 def test_triplets_that_are_no_class() -> None:

@@ -44,7 +44,9 @@ def test_images_are_joined_by_name(truth, found) -> None:
     assert doubts(truth, found.take(np.arange(len(found))[::-1])) == []
     assert doubts(truth, found.take(np.arange(0, len(found), 3))) == []
     swapped = replace(found, names=np.roll(found.names, 1))
-    assert warned(truth, swapped).endswith(
+    assert warned(truth, swapped).endswith(" would: give each image its own boxes")
+    shuffled = replace(found, names=np.random.default_rng(0).permutation(found.names))
+    assert warned(truth, shuffled).endswith(
         "give x1, y1, x2, y2 in pixels of the original image, and annotations of these images"
     )
 
@@ -66,9 +68,58 @@ def test_boxes_divided_by_the_image_size(truth, found) -> None:
     assert ", so they look divided by the image size: multiply them, or give" in message
 
 
-def test_boxes_in_other_pixels_or_orders(truth, found) -> None:
-    for boxes in (found.box_xyxy / 2, widths(found), found.box_xyxy[:, [1, 0, 3, 2]]):
-        assert "give x1, y1, x2, y2 in pixels" in warned(truth, replace(found, box_xyxy=boxes))
+def centred(found: Scenes) -> np.ndarray:
+    boxes = widths(found)
+    boxes[:, :2] += boxes[:, 2:] / 2
+    return boxes
+
+
+def read_as_sized(found: Scenes) -> np.ndarray:
+    boxes = centred(found)
+    boxes[:, 2:] += boxes[:, :2]
+    return boxes
+
+
+def mirrored(found: Scenes) -> np.ndarray:
+    assert found.sizes is not None
+    left, top, right, bottom = found.box_xyxy.T
+    width = found.sizes[found.box_image, 0]
+    return np.column_stack([width - right, top, width - left, bottom])
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (widths, ("read as left, top, width, height, ", " would: give --boxes xywh")),
+        (centred, ("read as centre x, centre y, width, height, ", ": write x1, y1, x2, y2")),
+        (read_as_sized, ("read as centre x, centre y, width, height, ", ": write x1, y1, x2, y2")),
+        (lambda found: found.box_xyxy[:, [1, 0, 3, 2]], ("read as y1, x1, y2, x2, ", ": write ")),
+        (mirrored, ("mirrored from left to right, ", ": mirror them back")),
+        (lambda found: found.box_xyxy * 0.5, ("multiplied by 2", "scale them back to the orig")),
+        (
+            lambda found: found.box_xyxy * [0.25, 0.5, 0.25, 0.5],
+            ("multiplied by 4", " x 2", ": scale them back to the original image"),
+        ),
+        (
+            lambda found: found.box_xyxy / (2 + found.box_image[:, None] % 5),
+            ("multiplied by 2", " to 6", ", another number for each image, ", ": scale them back"),
+        ),
+    ],
+)
+def test_other_readings_of_boxes_are_tried(truth, change, words: tuple[str, ...]) -> None:
+    """On predictions that are nearly right."""
+    jitter = np.random.default_rng(0).normal(0, 2, truth.box_xyxy.shape)
+    near = replace(
+        truth,
+        box_xyxy=truth.box_xyxy + jitter,
+        triplet_score=np.linspace(0, 1, len(truth.triplet_pair)),
+    )
+    assert doubts(truth, near) == []
+    found = replace(near, box_xyxy=np.asarray(change(near), dtype=np.float64))
+    message = warned(truth, found)
+    assert " % of the annotated boxes have a predicted box close to them; " in message
+    for each in words:
+        assert each in message
 
 
 @pytest.mark.parametrize("people_too", [True, False])
@@ -95,7 +146,7 @@ def test_a_shift_by_one_pixel(truth) -> None:
     )
     assert warned(truth, exact) == (
         "boxes that overlap annotated ones well are shifted by [-1.0, -1.0, -1.0, -1.0] pixels "
-        "(median): read them with --origin 0"
+        "(weighted mean): read them with --origin 0"
     )
 
 
@@ -104,6 +155,49 @@ def test_constant_scores(truth, found) -> None:
     assert warned(truth, same) == (
         "all triplet scores are 0.5: the order of the file ranks predictions"
     )
+
+
+def test_a_shift_by_one_pixel_under_jitter(truth) -> None:
+    rng = np.random.default_rng(0)
+    size = truth.box_xyxy[:, 2:] - truth.box_xyxy[:, :2]
+    jitter = rng.normal(0, 0.03, truth.box_xyxy.shape) * np.tile(size, 2)
+    score = np.linspace(0, 1, len(truth.triplet_pair))
+    near = replace(truth, box_xyxy=truth.box_xyxy + jitter, triplet_score=score)
+    assert doubts(truth, near) == []
+    assert warned(truth, replace(near, box_xyxy=near.box_xyxy + 1)).endswith("with --origin 1")
+
+
+def test_clipped_scores(truth, found) -> None:
+    high = np.quantile(found.scores, 0.8)
+    clipped = replace(found, triplet_score=np.minimum(found.scores / high, 1))
+    assert " triplet scores are 1, the highest: nothing ranks these predictions" in warned(
+        truth, clipped
+    )
+
+
+def test_scores_without_that_of_the_verb(truth, found) -> None:
+    of_pair = np.linspace(0, 1, len(found.pair_human))[found.triplet_pair]
+    same = replace(found, triplet_score=of_pair)
+    assert warned(truth, same).startswith("all verbs have the same triplet score in ")
+
+
+@pytest.mark.parametrize("share", [1, 2])
+def test_verbs_in_another_order(truth, share: int) -> None:
+    """All verbs of the data set, or every second one, are numbered in another order."""
+    order = np.arange(len(truth.vocabulary.verbs))
+    order[::share] = np.roll(order[::share], 7)
+    score = np.linspace(0, 1, len(truth.triplet_pair))
+    near = replace(truth, triplet_score=score)
+    assert doubts(truth, near) == []
+    message = warned(truth, replace(near, triplet_verb=order[near.triplet_verb]))
+    assert " verbs are called by the name of another one: '" in message
+    assert message.endswith(": the file may list the verbs in another order")
+
+
+def test_one_verb_for_all_is_not_another_order(truth) -> None:
+    score = np.linspace(0, 1, len(truth.triplet_pair))
+    always = np.full(len(score), truth.vocabulary.verbs.index("hold"))
+    assert doubts(truth, replace(truth, triplet_score=score, triplet_verb=always)) == []
 
 
 def test_boxes_without_categories(truth, found) -> None:

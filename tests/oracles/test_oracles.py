@@ -12,6 +12,7 @@ from diaghoi.data.arrays.ranking import ranking
 from diaghoi.data.scenes import Scenes
 from diaghoi.evaluation.errors import LABELS
 from diaghoi.evaluation.ledger import Ledger
+from diaghoi.oracles import lost_triplets
 
 
 def ledger(rows: list[tuple[int, str, float, int]], annotations: list[int]) -> Ledger:
@@ -122,3 +123,15 @@ def test_repaired_ledgers_stay_sound(problem: tuple[Scenes, Scenes]) -> None:
         assert len(after.row_class) <= len(before.row_class)
         if name in LABELS:
             assert not (after.row_label == LABELS.index(name)).any()
+
+
+def test_lost_triplets_with_a_prediction_of_the_class_wrong_in_both_boxes() -> None:
+    rows = [
+        (0, "both_boxes", 0.9, -1),
+        (0, "true_positive", 0.8, 0),
+        (1, "both_boxes", 0.7, -1),
+        (1, "human_box", 0.6, 3),
+        (2, "object_box", 0.5, -1),
+    ]
+    # Of class 0 one is found and one lost, of class 1 one is nearly found, and of class 2 all lost.
+    assert lost_triplets(ledger(rows, [0, 0, 2, 1, 2])) == {"triplets": 3, "both_boxes": 1}

@@ -68,10 +68,36 @@ def test_scores_that_do_not_rank_come_before_errors(result, shares, sentence: st
     result["errors"] |= {"true_positive": 20, "human_box": 300, "association": 300, "action": 300}
     names = dict.fromkeys(("human_box", "object_box", "both_boxes"), boxes)
     below = names | {"all": 0.5, "association": association, "action": action}
-    result["ranking"] = {"outranked": below}
+    gain, perfect = 0.11677, {"full": result["map"]["full"] + 0.11677}
+    result["ranking"] = {"outranked": below, "map_best_order": perfect}
+    result["oracles"]["false_negative"]["delta_map"]["full"] = gain
     assert verdict(result).startswith(sentence or "Wrong actions cost most")
-    result["errors"]["true_positive"] = 19
-    assert verdict(result).startswith("Wrong actions cost most")
+    for few in (19, 1301):  # too few to say anything, or fewer wrong ones than right ones
+        result["errors"]["true_positive"] = few
+        assert verdict(result).startswith("Wrong actions cost most")
+
+
+@pytest.mark.parametrize("other", ["action", "false_negative"])
+def test_scores_are_not_to_blame_for_what_no_ranking_repairs(result, other: str) -> None:
+    result["errors"] |= {"true_positive": 20, "action": 300}
+    below = dict.fromkeys(("human_box", "object_box", "both_boxes", "association", "action"), 0.5)
+    perfect = {"full": result["map"]["full"] + 0.1}
+    result["ranking"] = {"outranked": below, "map_best_order": perfect}
+    result["oracles"]["false_negative"]["delta_map"]["full"] = 0.1
+    assert verdict(result).startswith("The scores hardly tell right predictions from wrong ones: ")
+    result["oracles"][other]["delta_map"]["full"] = 0.13
+    assert verdict(result).startswith("Wrong actions cost most: ")
+
+
+def test_missed_triplets_with_a_prediction_wrong_in_both_boxes(result) -> None:
+    result["oracles"]["missed_gt"]["delta_map"]["full"] = 0.3
+    result["lost"] = {"triplets": 1200, "both_boxes": 600}
+    assert verdict(result) == (
+        "Missed triplets cost most: repaired, they would add 30.00. For 600 of these 1,200, a "
+        "prediction of the class has both boxes wrong."
+    )
+    result["lost"]["both_boxes"] = 599
+    assert verdict(result) == "Missed triplets cost most: repaired, they would add 30.00."
 
 
 def test_totals_of_many_kinds_do_not_count(result) -> None:

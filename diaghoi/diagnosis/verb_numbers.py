@@ -1,0 +1,141 @@
+"""Verbs of predictions that are numbered in another way, or listed in another order."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from diaghoi.data.arrays.ragged import expand, first_of_run, runs
+from diaghoi.data.arrays.types import IntArray
+from diaghoi.data.scenes import Scenes
+from diaghoi.data.vocabulary import Vocabulary
+from diaghoi.evaluation.matching import match
+from diaghoi.exceptions import some_of
+
+# Pairs that were found; fewer say nothing.
+ENOUGH = 20
+# Verbs are said to be numbered differently where fewer than this share of the pairs that were found
+# have an annotated verb for their best one, or where a shift by one makes it so many times as many,
+# and at least so many.
+SENSIBLE, SHIFTED, AGREEING = 0.04, 2, 0.2
+# A verb is called by the name of another one where so many of at least so many pairs are; verbs are
+# listed in another order where that is so for some of them, each with a name of its own.
+CALLED, PAIRS, VERBS = 0.8, 5, 3
+
+
+def verb_doubts(annotations: Scenes, predictions: Scenes) -> list[tuple[str, bool]]:
+    """See where the best verb of the pairs that were found is hardly ever an annotated one.
+
+    Parameters
+    ----------
+    annotations, predictions : Scenes
+        With the same images.
+
+    Returns
+    -------
+    list of (str, bool)
+        At most one sentence, and whether figures would mean nothing.
+    """
+    if predictions.triplet_score is None or not len(predictions.triplet_pair):
+        return []
+    hits = match(annotations, predictions, annotations.vocabulary.protocol).hits
+    order = np.lexsort((-predictions.scores, predictions.triplet_pair))
+    pair = predictions.triplet_pair[order]
+    first = first_of_run(pair)
+    best = np.full(len(predictions.pair_human), -1, dtype=np.int64)
+    best[pair[first]] = predictions.triplet_verb[order][first]
+    predicted, annotated = hits.predicted, hits.annotated
+    real = (best[predicted] >= 0) & (predictions.pair_object[predicted] >= 0)
+    predicted, annotated = predicted[real], annotated[real]
+    found = np.unique(predicted)
+    if len(found) < ENOUGH:
+        return []
+    vocabulary = annotations.vocabulary
+    verbs = len(vocabulary.verbs)
+    wanted = annotations.triplet_pair.astype(np.int64) * verbs + annotations.triplet_verb
+
+    def share(verb: IntArray) -> float:
+        inside = (verb >= 0) & (verb < verbs)
+        right = inside & np.isin(annotated * np.int64(verbs) + verb, wanted)
+        return len(np.unique(predicted[right])) / len(found)
+
+    verb, label = best[predicted], predictions.pair_label[predicted]
+    own = share(verb)
+    shifted = {("verbs", shift): share(verb + shift) for shift in (1, -1)}
+    if (vocabulary.class_object >= 0).all():
+        shifted |= {
+            ("classes", shift): share(_next_class(verb, label, shift, vocabulary))
+            for shift in (1, -1)
+        }
+    what, shift = max(shifted, key=lambda each: shifted[each])
+    if shifted[what, shift] > max(SHIFTED * own, AGREEING):
+        named = "HOI classes" if what == "classes" else what
+        text = (
+            f"the best verb of {100 * own:.1f} % of the pairs that were found is annotated, but "
+            f"that of {100 * shifted[what, shift]:.1f} % if {named} were one "
+            f"{'higher' if shift > 0 else 'lower'}: they look numbered one too "
+            f"{_repair_of(what, shift)}"
+        )
+        return [(text, True)]
+    called, looked_at = _other_names(predicted, annotated, best, annotations)
+    if len(called) >= VERBS:
+        names = vocabulary.verbs
+        text = (
+            f"{len(called)} of {looked_at} verbs are called by the name of another one: "
+            + some_of([f"'{names[mine]}' is '{names[theirs]}'" for mine, theirs in called])
+            + ": the file may list the verbs in another order"
+        )
+        return [(text, 2 * len(called) >= looked_at)]
+    if own < SENSIBLE:
+        text = (
+            f"the best verb of only {100 * own:.1f} % of {len(found)} pairs that were found "
+            "is annotated: the verbs may be numbered differently"
+        )
+        return [(text, False)]
+    return []
+
+
+def _other_names(
+    predicted: IntArray, annotated: IntArray, best: IntArray, truth: Scenes
+) -> tuple[list[tuple[int, int]], int]:
+    """Find verbs that nearly all have the name of another one, and count those looked at.
+
+    Parameters
+    ----------
+    predicted, annotated : (N,) int array
+        Predicted pairs and the annotated ones that they find.
+    best : (P,) int array
+        Best verb of each predicted pair.
+    truth : Scenes
+        The annotations.
+    """
+    verbs = len(truth.vocabulary.verbs)
+    order = np.argsort(truth.triplet_pair, kind="stable")
+    owner, place = expand(*runs(truth.triplet_pair[order], annotated))
+    found = np.unique(predicted[owner] * np.int64(verbs) + truth.triplet_verb[order[place]])
+    pair, verb = np.divmod(found, verbs)
+    # Where several verbs are annotated, nobody knows which of them was meant.
+    only = np.bincount(pair, minlength=len(best))[pair] == 1
+    table = np.zeros((verbs, verbs), dtype=np.int64)
+    np.add.at(table, (verb[only], best[pair[only]]), 1)
+    pairs, name = table.sum(axis=1), table.argmax(axis=1)
+    enough = pairs >= PAIRS
+    another = (table.max(axis=1) >= CALLED * pairs) & (name != np.arange(verbs))
+    called = np.flatnonzero(enough & another)
+    # Each with a name of its own: a detector that always says the same verb is another matter.
+    alone = np.bincount(name[called], minlength=verbs)[name[called]] == 1
+    return [(int(mine), int(name[mine])) for mine in called[alone]], int(enough.sum())
+
+
+def _repair_of(what: str, shift: int) -> str:
+    """Say what to do where numbers are one too low, for a positive shift, or one too high."""
+    if shift > 0:
+        return f"low: add 1 to each, or give --{what} 0 if they were read as counted from 1"
+    return f"high: give --{what} 1, or subtract 1 from each if they were read so"
+
+
+def _next_class(verb: IntArray, label: IntArray, shift: int, vocabulary: Vocabulary) -> IntArray:
+    """Verb of the HOI class before or after that of each verb and object; -1 for none."""
+    hoi = vocabulary.class_of[label, verb]
+    other = np.clip(hoi + shift, 0, len(vocabulary) - 1)
+    same = (hoi >= 0) & (vocabulary.class_object[other] == label)
+    return np.where(same, vocabulary.class_verb[other], -1)
