@@ -87,7 +87,8 @@ def close_matches(name: str, choices: Iterable[str]) -> str:
 
 def number_of(noun: str, number: int) -> str:
     """Write a number with its noun: ``1 image``, ``1,000 images``."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+    plural = f"{noun}es" if noun.endswith("s") else f"{noun}s"
+    return f"{number:,} {noun if number == 1 else plural}"
 
 
 def some_of(names: Sequence[str], first: int = 5) -> str:

@@ -118,11 +118,13 @@ def compact(comparison: Comparison) -> Comparison:
     tables = {table.key: table for table in comparison.tables}
     official = tables["official"].columns if "official" in tables else ()
     first = [column for column in official if column.key in OFFICIAL]
+    # It says where the means run over the interactions alone.
+    heading = tables["official"].title.rpartition(",")[0].replace("Off", "off") if official else ""
     columns, meanings = [], []
     for column in first:
         title, group, meaning = OFFICIAL[column.key]
         columns.append((tables["official"], column, replace(column, title=title, group=group)))
-        meanings.append(f"{title}: {meaning}.")
+        meanings.append(f"{title}: {meaning.replace('official mAP', heading)}.")
     if not first:
         own = tables["map"].columns[0]
         columns.append((tables["map"], own, replace(own, title="mAP", group="")))
@@ -140,7 +142,7 @@ def compact(comparison: Comparison) -> Comparison:
     ]
     table = Table(
         key="compact",
-        title="mAP and ΔmAP, %",
+        title="mAP in % and ΔmAP in points",
         heads=("Model",),
         columns=tuple(new for *_, new in columns),
         row_groups=(RowGroup(rows=tuple(rows)),),

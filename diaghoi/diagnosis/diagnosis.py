@@ -23,6 +23,7 @@ from diaghoi.diagnosis.methods import DiagnosisMethods
 from diaghoi.diagnosis.notes import (
     answer_notes,
     class_notes,
+    few_notes,
     image_notes,
     no_interaction_notes,
     source_notes,
@@ -35,7 +36,7 @@ from diaghoi.evaluation.detections import best_threshold, detections
 from diaghoi.evaluation.errors import LABELS
 from diaghoi.evaluation.ledger import PART, Benchmark, Ledger
 from diaghoi.evaluation.listing import Answers
-from diaghoi.evaluation.means import Split, split_means
+from diaghoi.evaluation.means import Split, counted_classes, split_means
 from diaghoi.evaluation.negatives import Negatives, negative_scores
 from diaghoi.evaluation.pairs import ImagePairs, PairCounts, pair_scores
 from diaghoi.evaluation.score_quality import best_order_scores, outranked
@@ -375,13 +376,17 @@ class Diagnosis(DiagnosisMethods):
         return image_table(self.names, self.ledger)
 
     @property
-    def counts(self) -> dict[str, int]:
-        """Images, and the annotated triplets, predicted triplets and predicted pairs that count."""
+    def counts(self) -> dict[str, Any]:
+        """Images, and the annotated triplets, predicted triplets and predicted pairs that count.
+
+        ``classes``: over how many classes mAP is the mean, for each split.
+        """
         return {
             "images": len(self.names),
             "annotated_triplets": int(self.ledger.annotation_counts.sum()),
             "predicted_triplets": len(self.ledger.row_class),
             "predicted_pairs": self.pair_counts["full"].predicted,
+            "classes": counted_classes(self.class_scores, self.protocol, self.splits),
         }
 
     @property
@@ -401,6 +406,7 @@ class Diagnosis(DiagnosisMethods):
             *class_notes(self.vocabulary, unknown),
             *source_notes(self.pair_source, scored),
             *no_interaction_notes(self.vocabulary, self.benchmark),
+            *few_notes(self.splits, self.ledger.positives),
         )
 
     @property

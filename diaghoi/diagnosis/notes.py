@@ -6,11 +6,12 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from diaghoi.data.arrays.types import BoolArray, StrArray
+from diaghoi.data.arrays.types import BoolArray, IntArray, StrArray
 from diaghoi.data.protocol import Protocol
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.evaluation.ledger import Benchmark
 from diaghoi.evaluation.listing import Answers
+from diaghoi.evaluation.means import TITLES
 from diaghoi.exceptions import number_of, some_of
 
 ONLY_INTERACTIONS = "the annotations contain no triplets of `no_interaction`"
@@ -19,6 +20,10 @@ ONLY_INTERACTIONS = "the annotations contain no triplets of `no_interaction`"
 Saved results hold this in no other place, so these words are part of the JSON contract, as keys
 are; :func:`diaghoi.comparison.results.only_interactions` alone looks for them.
 """
+
+
+FEW = 100
+"""Annotated triplets below which the mean of a group of classes is said to rest on few."""
 
 
 def image_notes(
@@ -133,9 +138,11 @@ def no_interaction_notes(vocabulary: Vocabulary, benchmark: Benchmark) -> list[s
     if not vocabulary.benchmarks or vocabulary.interacting.all():
         return []
     if vocabulary.interacting[benchmark.annotation_class].all():
+        real, there = int(vocabulary.interacting.sum()), len(np.unique(benchmark.annotation_class))
+        which = "" if there == real else f"{there} annotated ones of the "
         return [
-            f"{ONLY_INTERACTIONS}: the official means run over the "
-            f"{int(vocabulary.interacting.sum())} classes of real interactions"
+            f"{ONLY_INTERACTIONS}: the official means run over the {which}{real} classes of real "
+            "interactions"
         ]
     if vocabulary.interacting[np.diff(benchmark.bounds) > 0].all():
         return [
@@ -143,6 +150,31 @@ def no_interaction_notes(vocabulary: Vocabulary, benchmark: Benchmark) -> list[s
             "the official means"
         ]
     return []
+
+
+def few_notes(splits: Mapping[str, BoolArray], positives: IntArray) -> list[str]:
+    """Warn where the mean of a group of classes rests on few annotated triplets.
+
+    Parameters
+    ----------
+    splits : mapping of (C,) bool array
+        The classes of each group.
+    positives : (C,) int array
+        Annotated triplets of each class.
+    """
+    notes = []
+    if positives.sum() < FEW:
+        return []  # so that it is plain to see
+    for split, members in splits.items():
+        found = positives[members & (positives > 0)]
+        if len(found) and found.sum() < FEW:
+            notes.append(
+                f"{TITLES.get(split, split)}: {number_of('class', len(found))} with "
+                f"{number_of('annotated triplet', int(found.sum()))}, of which "
+                f"{int((found == 1).sum())} have a single one: a few predictions decide these "
+                "means (see --bootstrap)"
+            )
+    return notes
 
 
 def _fate(protocol: Protocol) -> str:

@@ -56,6 +56,16 @@ def split_means(
     return mean_ap, max_recall
 
 
+def counted_classes(
+    scores: ClassScores, protocol: Protocol, splits: dict[str, BoolArray]
+) -> dict[str, int]:
+    """Count the classes that the means of :func:`split_means` run over, for each split."""
+    return {
+        name: int(_counted(scores, protocol, name, members).sum())
+        for name, members in splits.items()
+    }
+
+
 def weighted_split_means(
     scores: WeightedScores, protocol: Protocol, splits: dict[str, BoolArray]
 ) -> tuple[dict[str, FloatArray], dict[str, FloatArray]]:

@@ -219,7 +219,10 @@ def _causes(result: Result, titles: Mapping[str, str]) -> Table:
     rows = [row(name, found[name], "≥") for name in found if name == "model"]
     rows += [row(name, found[name], "≤") for name in found if name != "model"]
     groups = [rows]
-    caption = "What looks like a fault of the annotations need not be one: ≤ and ≥ are bounds."
+    caption = (
+        "What looks like a fault of the annotations need not be one: ≤ and ≥ are bounds.\n"
+        "ΔmAP of removing those of one cause alone: bounds, too, which do not add up."
+    )
     if "missed_twins" in result:
         groups.append([row("Missed, found as its twin", result["missed_twins"], "≤")])
         caption += "\nTwins: of one class, with both boxes drawn twice; share of the annotated."

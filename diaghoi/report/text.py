@@ -65,9 +65,13 @@ def heading(result: Result) -> str:
 def counts_line(result: Result) -> str:
     """Say how many images and triplets count."""
     counts = result["counts"]
+    classes = counts.get("classes", {})
+    groups = [f"{classes[split]:,} {TITLES.get(split, split).lower()}" for split in classes][1:]
     return (
         f"{number_of('image', counts['images'])}, {counts['annotated_triplets']:,} annotated and "
         f"{number_of('predicted triplet', counts['predicted_triplets'])}"
+        + (f"; {number_of('class', classes['full'])}" if classes else "")
+        + (f" ({', '.join(groups)})" if groups else "")
     )
 
 
@@ -180,7 +184,8 @@ def _parts(result: Result) -> Table:
         list(splits.values()),
         [
             by_split("Pair recall", pairs, "recall"),
-            by_split("Pair precision", pairs, "precision"),
+            # The pairs of a group are few among all predicted ones, however good they are.
+            single("Pair precision", pairs["precision"]),
             single("recall of human boxes", pairs["human_recall"], indented=True),
             single("recall of object boxes", pairs["object_recall"], indented=True),
             single("Negatives: AP of rejecting other pairs", negatives["ap"]),
@@ -195,6 +200,7 @@ def pairs_line(result: Result) -> str:
     """Say how many pairs there are, and where they come from."""
     pairs = result["pairs"]
     per_image = "" if pairs["per_image"] is None else f", {pairs['per_image']:.1f} per image"
-    source = "as listed by the detector" if pairs["source"] == "pairs" else "those of the triplets"
+    source = "as listed" if pairs["source"] == "pairs" else "those of the triplets"
     number = number_of("predicted pair", result["counts"]["predicted_pairs"])
-    return f"{number}{per_image}: {source}."
+    negatives = result["negatives"]["negatives"]
+    return f"{number}{per_image}, {source}; {negatives:,} are negatives."

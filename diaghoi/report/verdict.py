@@ -80,10 +80,20 @@ def verdict(result: Mapping[str, Any]) -> str:
     worst = max(gains, key=lambda name: gains[name], default=None)
     if worst is None or round(100 * gains[worst], 2) <= 0:
         return "Repairing one kind of error alone would add nothing."
-    return (
-        f"{_ranking_fault(result, gains[worst])}{_words(worst)} cost most: repaired, they would "
-        f"add {100 * gains[worst]:.2f}.{_in_both_boxes(result) if worst == 'missed_gt' else ''}"
-    )
+    ranking = _ranking_fault(result, gains[worst])
+    return f"{ranking}{_words(worst)}{_cost(result, worst, gains[worst])}"
+
+
+def _cost(result: Mapping[str, Any], worst: str, gain: float) -> str:
+    """Say what an error costs; where there are two readings of it, by the numbers of both."""
+    published = f"{100 * result['oracles'][worst]['delta_map']['full']:.2f}"
+    own = f"{100 * gain:.2f}"
+    if worst == "missed_gt":
+        with_lost = "" if own == published else " with those of lost pairs"
+        boxes = _in_both_boxes(result)
+        return f" cost most: repaired{with_lost}, they would add {own}.{boxes}"
+    other = "" if own == published else f" ({own} on found pairs)"
+    return f" cost most: repaired, they would add {published}{other}."
 
 
 def _ranking_fault(result: Mapping[str, Any], gain: float) -> str:

@@ -343,16 +343,18 @@ def _sentence(found: Difference, confidence: float) -> str:
     low, high = (100 * bound for bound in found.interval)
     share = f"{100 * confidence:g} %"
     if found.p_holm >= level_of(confidence):
+        # The interval is that of this difference alone, and may exclude zero.
         return (
-            f"{found.title}: {labels[0]} and {labels[1]} cannot be told apart: {points:+.1f}, "
-            f"{share} {low:+.1f} to {high:+.1f} ({found.shown_p}, corrected)"
+            f"{found.title}: {labels[0]} and {labels[1]} cannot be told apart: {labels[1]} minus "
+            f"{labels[0]} {points:+.1f}, {share} {low:+.1f} to {high:+.1f} uncorrected "
+            f"({found.shown_p}, corrected)"
         )
     if points < 0:
         # A bound beyond zero, where test and interval do not agree, keeps its sign.
         low, high = -high, -low
     return (
         f"{labels[1]}'s {found.title} is {'higher' if points > 0 else 'lower'} than that of "
-        f"{labels[0]} by {abs(points):.1f}, {share} {low:.1f} to {high:.1f} "
+        f"{labels[0]} by {abs(points):.1f}, {share} {low:.1f} to {high:.1f} uncorrected "
         f"({found.shown_p}, corrected)"
     )
 

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 from support.scenes import BICYCLE, EAT, NO_INTERACTION, PERSON, RIDE, image, scenes
 
-from diaghoi import diagnose
+from diaghoi import diagnose, simulate
+from diaghoi.data.vocabulary import hico_det
 from diaghoi.diagnosis.inspection import inspect
 
 BOXES = [(PERSON, (0, 0, 9, 9)), (BICYCLE, (10, 0, 19, 9))]
 NO_PAIR_FILE = "no pair file: the predicted pairs are those of the triplets"
 ONLY_REAL = (
-    "the annotations contain no triplets of `no_interaction`: the official means run over the 520 "
-    "classes of real interactions"
+    "the annotations contain no triplets of `no_interaction`: the official means run over the 1 "
+    "annotated ones of the 520 classes of real interactions"
 )
 
 
@@ -122,3 +124,18 @@ def test_a_data_set_without_no_interaction() -> None:
     diagnosis = diagnose(annotated("a"), predicted("a"))
     every_class = replace(diagnosis.vocabulary, no_interaction=-1)
     assert replace(diagnosis, vocabulary=every_class).notes == (NO_PAIR_FILE,)
+
+
+def test_groups_of_classes_with_few_triplets_are_named() -> None:
+    truth, words = simulate.annotations(60, np.random.default_rng(0)), hico_det()
+    found = simulate.detect(truth, simulate.WEAK, np.random.default_rng(1))
+    result = diagnose(truth, found)
+    rare = words.rare[truth.triplet_class] & words.interacting[truth.triplet_class]
+    per_class = np.bincount(truth.triplet_class[rare])
+    (note,) = [each for each in result.notes if "decide these means" in each]
+    assert note.startswith(
+        f"Rare: {(per_class > 0).sum()} classes with {rare.sum()} annotated triplets, of which "
+        f"{(per_class == 1).sum()} have a single one: "
+    )
+    classes = np.unique(truth.triplet_class[words.interacting[truth.triplet_class]])
+    assert result.counts["classes"]["full"] == len(classes)

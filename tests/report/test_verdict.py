@@ -44,7 +44,13 @@ def test_triplets_of_pairs_that_nothing_localises_are_missed(result) -> None:
         "action": {"delta_map": {"full": 0.02}},
         "missed_gt": {"delta_map": {"full": 0.15}},
     }
-    assert verdict(result) == "Missed triplets cost most: repaired, they would add 15.00."
+    assert verdict(result) == (
+        "Missed triplets cost most: repaired with those of lost pairs, they would add 15.00."
+    )
+    result["localised"]["action"]["delta_map"]["full"] = 0.16
+    assert verdict(result) == (
+        "Wrong actions cost most: repaired, they would add 11.68 (16.00 on found pairs)."
+    )
 
 
 @pytest.mark.parametrize(

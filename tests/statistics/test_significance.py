@@ -94,16 +94,16 @@ def test_a_plain_sentence(pair: list[Diagnosis]) -> None:
     points, low, high = 100 * mean.difference, *(100 * bound for bound in mean.interval)
     assert mean.sentence == (
         f"B's mAP is higher than that of A by {points:.1f}, 95 % {low:.1f} to {high:.1f} "
-        f"({mean.shown_p}, corrected)"
+        f"uncorrected ({mean.shown_p}, corrected)"
     )
 
 
 @pytest.mark.parametrize(
     ("difference", "interval", "words"),
     [
-        (0.02, (-0.001, 0.05), "is higher than that of A by 2.0, 95 % -0.1 to 5.0 (p"),
-        (-0.02, (-0.05, 0.001), "is lower than that of A by 2.0, 95 % -0.1 to 5.0 (p"),
-        (-0.02, (-0.05, -0.01), "is lower than that of A by 2.0, 95 % 1.0 to 5.0 (p"),
+        (0.02, (-0.001, 0.05), "is higher than that of A by 2.0, 95 % -0.1 to 5.0 uncorrected (p"),
+        (-0.02, (-0.05, 0.001), "is lower than that of A by 2.0, 95 % -0.1 to 5.0 uncorrected (p"),
+        (-0.02, (-0.05, -0.01), "is lower than that of A by 2.0, 95 % 1.0 to 5.0 uncorrected (p"),
     ],
 )
 def test_a_bound_beyond_zero_keeps_its_sign(
