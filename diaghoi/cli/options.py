@@ -65,7 +65,7 @@ Origin = Annotated[
 Objects = Annotated[
     str | None,
     typer.Option(
-        help="Object numbering of the predictions: coco80, coco91 or hico80.",
+        help="Object numbering of the predictions: coco80, coco91, hico80, coco80-1 or coco91-0.",
         rich_help_panel=READING,
     ),
 ]

@@ -46,10 +46,6 @@ class SceneSource(Protocol):
         """How the file was read."""
 
     @property
-    def numbering(self) -> str | None:
-        """Object numbering of the file where its boxes showed it, and not its format."""
-
-    @property
     def named(self) -> bool:
         """Whether the images have names to be joined by."""
 
@@ -142,8 +138,10 @@ class Scenes:
     source : str
         The file, for messages.
     numbering : str or None
-        How the file numbers objects (``hico80``) where its human boxes showed it; None where it is
-        numbered as its format prescribes. ``box_label`` is in the numbering of the package.
+        How the file numbers objects (``hico80``), where its labels were translated by
+        :func:`~diaghoi.data.vocabulary.object_numberings`; ``box_label`` is in that of the package.
+    numbering_found : bool
+        Whether its labels showed that, and neither its format nor the user.
     notes : tuple of str
         What a reader of the results has to know about how the file was read.
     """
@@ -167,6 +165,7 @@ class Scenes:
     top: int | None = None
     source: str = ""
     numbering: str | None = None
+    numbering_found: bool = False
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:

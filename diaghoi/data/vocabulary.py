@@ -304,7 +304,8 @@ def object_numberings() -> dict[str, dict[int, int]]:
     """Object numbers of the field, each as ``{number in the file: position in COCO-80}``.
 
     ``coco80`` counts 0-79 in COCO order, ``coco91`` is COCO's own category id (1-90 with gaps) and
-    ``hico80`` the zero-based position in HICO-DET's alphabetical list.
+    ``hico80`` the zero-based position in HICO-DET's alphabetical list. ``coco80-1`` is ``coco80``
+    counted from one, ``coco91-0`` is ``coco91`` less one.
     """
     rows = facts("coco_objects.csv")
     alphabetical = {name: n for n, name in enumerate(sorted(row["name"] for row in rows))}
@@ -312,4 +313,6 @@ def object_numberings() -> dict[str, dict[int, int]]:
         "coco80": {int(row["coco80"]): int(row["coco80"]) for row in rows},
         "coco91": {int(row["coco91"]): int(row["coco80"]) for row in rows},
         "hico80": {alphabetical[row["name"]]: int(row["coco80"]) for row in rows},
+        "coco80-1": {int(row["coco80"]) + 1: int(row["coco80"]) for row in rows},
+        "coco91-0": {int(row["coco91"]) - 1: int(row["coco80"]) for row in rows},
     }

@@ -30,8 +30,8 @@ class Accumulator:
     label : str
         Name of the detector.
     objects : str, optional
-        Object numbering of labels: ``coco80``, ``coco91`` or ``hico80``; found from the first
-        human boxes when not given.
+        Object numbering of labels: ``coco80``, ``coco91``, ``hico80``, ``coco80-1`` or
+        ``coco91-0``; found from the first batch with pairs when not given.
     top : int, optional
         Triplets per image that count, best first. When not given, all count, and of dense
         scores the 100 best.

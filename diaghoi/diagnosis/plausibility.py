@@ -11,9 +11,9 @@ from diaghoi.data.arrays.ragged import first_of_run
 from diaghoi.data.arrays.types import FloatArray, IntArray
 from diaghoi.data.protocol import HICO_DET
 from diaghoi.data.scenes import Scenes, SceneSource
-from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.diagnosis.box_bias import box_bias, pixel_shift
 from diaghoi.diagnosis.box_readings import best_box_reading
+from diaghoi.diagnosis.object_numbers import category_doubts
 from diaghoi.diagnosis.verb_numbers import verb_doubts
 from diaghoi.evaluation.overlap import box_overlap
 from diaghoi.exceptions import InputError
@@ -28,8 +28,6 @@ LEAST_CLOSE = 0.15
 SUSPECT = 0.33
 # No box reaches further where coordinates are shares of the image size.
 RELATIVE = 2
-# Categories are said to be numbered differently where fewer than this share of close boxes agree.
-AGREEING = 0.2
 # Shares of the triplets with the highest score, and of the pairs whose verbs all have one score.
 SATURATED, FLAT = 0.1, 0.9
 # Share of the pairs whose subject is no person, in data sets where people alone act.
@@ -222,10 +220,9 @@ def overlap_doubts(annotations: Scenes, predictions: Scenes) -> list[Doubt]:
     near = value >= CLOSE
     predicted, annotated, value = predicted[near], annotated[near], value[near]
     corners = annotations.box_xyxy[annotated], predictions.box_xyxy[predicted]
-    vocabulary = annotations.vocabulary
     labels = annotations.box_label[annotated], predictions.box_label[predicted]
     return (
-        (_other_categories(*labels, vocabulary) if vocabulary.protocol.categories_count else [])
+        [Doubt(text, True) for text in category_doubts(*labels, predictions)]
         or _no_people(annotations, predictions)
         or [Doubt(text, False) for text in pixel_shift(*corners)]
         or [Doubt(*said) for said in verb_doubts(annotations, predictions)]
@@ -258,23 +255,3 @@ def _close_boxes(annotations: Scenes, predictions: Scenes) -> tuple[IntArray, In
     close = np.flatnonzero(boxes.value >= LOOSE)
     owner = np.repeat(np.arange(len(boxes.start)), boxes.count)
     return owner[close], boxes.annotated[close], boxes.value[close]
-
-
-def _other_categories(
-    annotated: IntArray, predicted: IntArray, vocabulary: Vocabulary
-) -> list[Doubt]:
-    """Find close boxes that have other categories than the annotated ones; people aside."""
-    objects = (annotated != vocabulary.person) & (annotated >= 0) & (predicted >= 0)
-    annotated, predicted = annotated[objects], predicted[objects]
-    agreeing = annotated == predicted
-    if len(agreeing) < ENOUGH or agreeing.mean() >= AGREEING:
-        return []
-    labels = len(vocabulary.objects)
-    usual = int(np.bincount(annotated[~agreeing] * labels + predicted[~agreeing]).argmax())
-    names = [vocabulary.objects[label] for label in divmod(usual, labels)]
-    text = (
-        f"only {int(agreeing.sum())} of {len(agreeing)} predicted objects that come close to an "
-        f"annotated one have its category (most often '{names[0]}' is called '{names[1]}'): the "
-        "categories may be numbered differently (--objects)"
-    )
-    return [Doubt(text, True)]

@@ -41,8 +41,8 @@ class Reading(TypedDict, total=False):
         if the file does not show it.
     origin : {0, 1}, optional
         Whether coordinates start at zero or one; by default the convention of the format.
-    objects : {'coco80', 'coco91', 'hico80'}, optional
-        How objects are numbered; by default determined from the format and the human boxes.
+    objects : {'coco80', 'coco91', 'hico80', 'coco80-1', 'coco91-0'}, optional
+        How objects are numbered; by default determined from the format and the labels of boxes.
     verbs, classes : {0, 1}, optional
         That triplets are numbered by verb, or by HOI class, and from where; by default determined
         from the format and the triplets.

@@ -51,7 +51,7 @@ class Batches:
     dataset : str
         The data set, or the ``.toml`` file that describes it.
     objects : str, optional
-        Object numbering of labels; found from the first human boxes when not given.
+        Object numbering of labels; found from the first batch with pairs when not given.
     top : int, optional
         Triplets kept per image of dense scores.
     again : str
@@ -139,9 +139,9 @@ class Batches:
             else read_listed(content, LAYOUTS[kind], options)
         )
         open_ = options.objects is None and options.vocabulary.conventions is None
-        if open_ and len(scenes.pair_human):
+        if open_ and len(scenes.pair_human) and scenes.numbering is not None:
             # Decided once: in a small batch all human boxes may happen to be called something else.
-            self._numbering[kind] = scenes.numbering or "coco80"
+            self._numbering[kind] = scenes.numbering
         if kind == "annotations" and self.vocabulary.agents is not None:
             return _with_ignored(file, scenes, names, rows)
         return scenes

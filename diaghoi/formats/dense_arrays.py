@@ -5,7 +5,7 @@ A list of one dict per image, ``filename``, ``boxes`` (B, 4), ``labels`` (B,), `
 In a pickle, or in an ``.npz`` as one array per key (of objects, or with the images along the first
 axis) or as one array of dicts. ``verb_scores`` are triplet scores: human, object and verb
 multiplied; for those of V-COCO see :mod:`diaghoi.formats.v_coco.dense`. Boxes are xyxy counted from
-zero; how objects are numbered is found from the human boxes.
+zero; how objects are numbered is found from the labels.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def _read(content: Content, kind: Kind, options: Options) -> Scenes:
     human = _box_rows(columns, "sub_ids", rows)
     objects = _box_rows(columns, "obj_ids", rows)
     numbering = find_numbering(
-        content.file, labels[human], vocabulary, given=options.objects, fixed=None
+        content.file, labels, human, vocabulary, given=options.objects, fixed=None
     )
     label = check_labels(label_rows, labels, vocabulary, "", numbering.name)
     # The official evaluators use 100 triplets per image, even if the protocol keeps fewer.
@@ -110,7 +110,8 @@ def _read(content: Content, kind: Kind, options: Options) -> Scenes:
         triplet_action_score=best.action_score,
         top=top,
         source=content.file,
-        numbering=numbering.found,
+        numbering=numbering.name,
+        numbering_found=numbering.found,
         notes=images.notes + notes,
     )
 

@@ -39,8 +39,8 @@ class PredictionWriter:
     dataset : str
         The data set, or the ``.toml`` file that describes it.
     objects : str, optional
-        Object numbering of labels: ``coco80``, ``coco91`` or ``hico80``; found from the first
-        human boxes when not given.
+        Object numbering of labels: ``coco80``, ``coco91``, ``hico80``, ``coco80-1`` or
+        ``coco91-0``; found from the first batch with pairs when not given.
     top : int, optional
         Triplets kept per image of dense scores; in HICO-DET at least 100, the default.
     every : int

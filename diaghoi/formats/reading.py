@@ -238,16 +238,16 @@ def _with_pairs(scenes: SceneSource, pairs: _Path | None, reading: Reading) -> S
     """Add the pairs of another file."""
     if pairs is None:
         return scenes
-    objects = reading.get("objects")
-    if objects is None and scenes.vocabulary.agents is None:
+    triplets, objects = scenes.load(), reading.get("objects")
+    if objects is None and triplets.numbering_found and triplets.vocabulary.agents is None:
         # Pair files are read in a fixed numbering; the boxes of the triplets show that of the
         # detector. V-COCO ignores the object labels of pairs.
-        objects = scenes.numbering
+        objects = triplets.numbering
     found, listed = read(
         pairs, dataset=scenes.vocabulary, origin=reading.get("origin"), objects=objects
     )
     _expect("pairs", found, listed)
-    return merge(scenes.load(), listed)
+    return merge(triplets, listed)
 
 
 def _expect(kind: Kind, found: Recognised, scenes: SceneSource) -> None:

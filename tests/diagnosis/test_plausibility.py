@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -132,6 +133,45 @@ def test_objects_numbered_otherwise(truth, found, people_too: bool) -> None:
     assert message.startswith("only ")
     assert "have its category (most often '" in message
     assert message.endswith("the categories may be numbered differently (--objects)")
+
+
+def misread(found: Scenes, true: str, read: str) -> Scenes:
+    """Give the images whose labels are possible in both numberings, read in the wrong one."""
+    numbers = {place: number for number, place in object_numberings()[true].items()}
+    table = object_numberings()[read]
+    label = np.array([table.get(numbers[place], -1) for place in range(80)])[found.box_label]
+    fits = np.setdiff1d(np.arange(len(found)), found.box_image[label < 0])
+    return replace(found, box_label=label, numbering=read).take(fits)
+
+
+@pytest.mark.parametrize(
+    ("true", "read"),
+    [
+        ("coco91-0", "coco80"),
+        ("coco80", "coco91-0"),
+        ("coco80-1", "coco91"),
+        ("coco91", "coco80-1"),
+        ("hico80", "coco80"),
+    ],
+)
+def test_the_numbering_that_explains_the_categories(truth, found, true: str, read: str) -> None:
+    """Also where it leaves many as they are: bicycle .. fire hydrant of coco80 and coco91-0."""
+    message = warned(truth, misread(found, true, read))
+    assert f"annotated one, and that {read} and {true} number differently, have its" in message
+    share = re.search(rf"'\); read as {true}, (\d+\.\d) % would: give --objects {true}$", message)
+    assert share is not None
+    assert 50 <= float(share[1]) <= 100
+
+
+@pytest.mark.parametrize("numbering", object_numberings())
+def test_a_right_numbering_is_not_doubted(truth, found, numbering: str) -> None:
+    assert doubts(truth, replace(found, numbering=numbering)) == []
+
+
+def test_no_numbering_explains_categories_in_any_order(truth, found) -> None:
+    order = np.concatenate([[0], 1 + np.random.default_rng(0).permutation(79)])
+    other = replace(found, box_label=order[found.box_label], numbering="coco80")
+    assert warned(truth, other).endswith("the categories may be numbered differently (--objects)")
 
 
 def test_boxes_counted_from_one(truth, found) -> None:

@@ -159,7 +159,7 @@ def test_object_numbers(saved, dense):
     assert "objects are numbered as hico80" in scenes.notes[0]
     dense[0]["labels"] = np.array([49, 9, 1])
     with pytest.raises(
-        InputError, match="have labels 1, 49, but a person is 0 in coco80, 1 in coc"
+        InputError, match="have labels 1, 49, but a person is 0 in coco80 and coco91-0, 1"
     ):
         read_predictions(saved(dense))
     assert len(read_predictions(saved(dense), objects="hico80")) == 2

@@ -118,7 +118,7 @@ def read_listed(content: Content, layout: ListLayout, options: Options) -> Scene
     if layout.labelled:
         labels = boxes.integers("category_id")
         numbering = find_numbering(
-            content.file, labels[human], vocabulary, given=options.objects, fixed=layout.objects
+            content.file, labels, human, vocabulary, given=options.objects, fixed=layout.objects
         )
         label = check_labels(
             boxes.rows, labels, vocabulary, "category_id", numbering.name, unknown=alone
@@ -148,7 +148,8 @@ def read_listed(content: Content, layout: ListLayout, options: Options) -> Scene
         triplet_action_score=_optional(triplets, "action_score") if layout.scored else None,
         unread=np.zeros((len(images.names), len(UNREAD)), dtype=np.int64) if listed else None,
         source=content.file,
-        numbering=numbering.found,
+        numbering=numbering.name if layout.labelled else None,
+        numbering_found=numbering.found,
         notes=notes + found,
     )
 

@@ -1,19 +1,20 @@
 """Translate the numbers of objects and verbs in files to those of the vocabulary.
 
-Code bases number the objects of a data set differently. The label of the human boxes is evidence of
-the numbering: a person is 0 in COCO-80, 1 in COCO's own ids and 49 in HICO's alphabetical order.
+Code bases number the objects of a data set differently. The labels of boxes are evidence of the
+numbering: a person is 0 in COCO-80, 1 in COCO's own ids and 49 in HICO's alphabetical order, and a
+label that one numbering does not have may be an object in another with the same person.
 Data sets with :class:`~diaghoi.data.vocabulary.Conventions` have one numbering for all files.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
-from diaghoi.data.arrays.types import FloatArray, IntArray
+from diaghoi.data.arrays.types import BoolArray, FloatArray, IntArray
 from diaghoi.data.scenes import Scenes
 from diaghoi.data.vocabulary import Vocabulary, object_numberings
 from diaghoi.exceptions import InputError, some_of
@@ -161,28 +162,25 @@ class Numbering(NamedTuple):
     Parameters
     ----------
     name : str
-        ``coco80``, ``coco91`` or ``hico80``, or the name of the data set.
-    person : int or None
-        The label of all human boxes, if it shows a numbering other than that of the format; None
-        if the numbering is that of the format or was given by the user.
+        One of :func:`numberings`.
+    evidence : str
+        What in the boxes shows a numbering other than that of the format; empty if the numbering is
+        that of the format or was given by the user.
     """
 
     name: str
-    person: int | None = None
+    evidence: str = ""
 
     @property
-    def found(self) -> str | None:
-        """The numbering if it was found from the boxes: other files of the detector share it."""
-        return None if self.person is None else self.name
+    def found(self) -> bool:
+        """Whether it was found from the boxes: other files of the detector share it."""
+        return self.evidence != ""
 
     def notes(self, file: str) -> tuple[str, ...]:
         """Note a numbering that differs from that of the format."""
-        if self.person is None:
+        if not self.found:
             return ()
-        return (
-            f"{file}: all human boxes have label {self.person}: objects are numbered as "
-            f"{self.name}",
-        )
+        return (f"{file}: {self.evidence}: objects are numbered as {self.name}",)
 
 
 def check_numbering(given: str, known: Collection[str]) -> None:
@@ -201,7 +199,8 @@ def check_numbering(given: str, known: Collection[str]) -> None:
 
 def find_numbering(
     file: str,
-    human_labels: IntArray,
+    labels: IntArray,
+    human: IntArray,
     vocabulary: Vocabulary,
     *,
     given: str | None,
@@ -209,16 +208,20 @@ def find_numbering(
 ) -> Numbering:
     """Determine how a file numbers the object categories.
 
-    The numbering given by the user comes first, then that shown by the common label of all human
-    boxes (0, 1 or 49), then that of the format: labels are evidence, a format is only a convention.
-    A data set with conventions of its own has only one numbering.
+    The numbering given by the user comes first, then that shown by the labels, then that of the
+    format: labels are evidence, a format is only a convention. Of the numberings in which the
+    common label of all human boxes is a person, the labels show the first that has them all; if
+    none has, the first. A single label that may mean "no object" shows nothing. A data set with
+    conventions of its own has only one numbering.
 
     Parameters
     ----------
     file : str
         The file, for messages.
-    human_labels : (R,) int array
-        Labels of the human boxes of pairs.
+    labels : (B,) int array
+        Labels of all boxes; -1 for an unknown category.
+    human : (R,) int array
+        Rows of the human boxes of pairs.
     vocabulary : Vocabulary
         The data set.
     given : str or None
@@ -229,33 +232,40 @@ def find_numbering(
     Returns
     -------
     Numbering
-        With the label of people if it was decisive.
+        With the evidence if it is not that of the format.
 
     Raises
     ------
     InputError
         If ``given`` is unknown, or the numbering cannot be determined.
     """
-    person = {
-        name: _number(table, vocabulary.person) for name, table in numberings(vocabulary).items()
-    }
+    tables = numberings(vocabulary)
     if given is not None:
-        check_numbering(given, person)
+        check_numbering(given, tables)
         return Numbering(given)
-    if len(person) == 1:
-        return Numbering(next(iter(person)))
-    labels = np.unique(human_labels[:1])
-    uniform = len(labels) == 1 and bool((human_labels == labels[0]).all())
-    found = next((n for n, label in person.items() if uniform and label == labels[0]), None)
-    if found is not None and found != (fixed or "coco80"):
-        return Numbering(found, person=int(labels[0]))
-    if found or fixed or len(human_labels) == 0:
-        return Numbering(found or fixed or "coco80")
-    kinds = some_of([str(label) for label in np.unique(human_labels).tolist()])
+    if len(tables) == 1:
+        return Numbering(next(iter(tables)))
+    person, own = labels[human], fixed or "coco80"
+    same = _with_person(tables, int(person[0]), vocabulary) if len(person) else []
+    if same and (person == person[0]).all():
+        found, evidence = same[0], f"all human boxes have label {int(person[0])}"
+        others = labels[_absent(labels, tables[found])]
+        # The number after the last one is often that of "no object".
+        if (others != max(tables[found]) + 1).any():
+            found = next(iter(_having(labels, same, tables)), found)
+        if found == own:
+            return Numbering(found)
+        if found != same[0]:
+            evidence += f", and label {int(others.max())} does not exist in {same[0]}"
+        return Numbering(found, evidence)
+    if fixed or len(person) == 0:
+        return Numbering(own)
+    kinds = some_of([str(label) for label in np.unique(person).tolist()])
+    people = dict.fromkeys(_number(table, vocabulary.person) for table in tables.values())
+    known = (f"{n} in {' and '.join(_with_person(tables, n, vocabulary))}" for n in people)
     raise InputError(
         f"{file}: cannot determine how objects are numbered: the human boxes of the pairs have "
-        f"labels {kinds}, but a person is {', '.join(f'{p} in {n}' for n, p in person.items())}; "
-        "give the numbering with --objects"
+        f"labels {kinds}, but a person is {', '.join(known)}; give the numbering with --objects"
     )
 
 
@@ -281,7 +291,7 @@ def check_labels(
     column : str
         Name of the column in the file.
     numbering : str
-        ``coco80``, ``coco91`` or ``hico80``, or the name of the data set.
+        One of :func:`numberings`.
     unknown : bool
         Whether -1 is allowed, for an unknown category; it is kept.
 
@@ -290,7 +300,8 @@ def check_labels(
     InputError
         For a category that the numbering does not have.
     """
-    table = numberings(vocabulary)[numbering]
+    tables = numberings(vocabulary)
+    table = tables[numbering]
     translated = _translated(labels, table)
     wrong = (translated < 0) & ~((labels == -1) & unknown)
     if wrong.any():
@@ -298,6 +309,9 @@ def check_labels(
         known = f"{vocabulary.name} objects are numbered {min(table)} to {max(table)}"
         if vocabulary.conventions is None:
             known += f" as {numbering}; if the file numbers them differently, give --objects"
+            same = _with_person(tables, _number(table, vocabulary.person), vocabulary)
+            fits = _having(labels, same, tables)
+            known += f" ({fits[0]} has all its labels)" if fits else ""
         elif not vocabulary.known:
             known += "; if the file numbers them differently, fix the description"
         raise rows.error(bad, column, f"unknown object category {int(labels[bad])}; {known}")
@@ -306,6 +320,25 @@ def check_labels(
 
 def _number(table: Mapping[int, int], sought: int) -> int:
     return next(number for number, position in table.items() if position == sought)
+
+
+def _with_person(
+    tables: Mapping[str, Mapping[int, int]], number: int, vocabulary: Vocabulary
+) -> list[str]:
+    """Names of the numberings in which a number is a person."""
+    return [name for name, table in tables.items() if table.get(number) == vocabulary.person]
+
+
+def _having(
+    labels: IntArray, names: Iterable[str], tables: Mapping[str, Mapping[int, int]]
+) -> list[str]:
+    """Names of the numberings that have all labels."""
+    return [name for name in names if not _absent(labels, tables[name]).any()]
+
+
+def _absent(labels: IntArray, table: Mapping[int, int]) -> BoolArray:
+    """Mark the labels that a numbering does not have; -1 is an unknown category in all."""
+    return ~np.isin(labels, [-1, *table])
 
 
 def _translated(numbers: IntArray, table: Mapping[int, int]) -> IntArray:

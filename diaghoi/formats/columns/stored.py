@@ -63,10 +63,6 @@ class StoredScenes:
         return len(self.names) == 0 or bool(self.names[0] != "")
 
     @property
-    def numbering(self) -> None:
-        """None: the file is numbered as the package is, whatever the original was."""
-
-    @property
     def lists_pairs(self) -> bool:
         """Whether the detector lists its pairs apart from the triplets."""
         return "pair_score" in self.columns

@@ -24,7 +24,7 @@ from diaghoi.data.scenes import Scenes
 from diaghoi.exceptions import InputError
 from diaghoi.formats.base import Options
 from diaghoi.formats.columns.checks import Rows, check_boxes, check_range, image_name
-from diaghoi.formats.columns.numbering import check_labels, find_numbering
+from diaghoi.formats.columns.numbering import Numbering, check_labels, find_numbering
 from diaghoi.formats.containers.content import Content
 from diaghoi.formats.dense_columns import DenseColumns, box_scores, dense_images, shape_of
 from diaghoi.formats.v_coco.keys import image_number, roles
@@ -62,7 +62,8 @@ def read_v_coco_arrays(content: Content, options: Options) -> Scenes:
     boxes, rows = columns.column("boxes", width=4)
     human, pair_rows = _box_rows(columns, "sub_ids", rows)
     object_box, _ = _box_rows(columns, "obj_ids", rows, optional=True)
-    label, notes = _labels(columns, human, options)
+    label, numbering = _labels(columns, human, options)
+    notes = numbering.notes(content.file)
     scores = _by_class(columns, "verb_scores")
     actions = scores
     if columns.has("action_scores"):
@@ -79,6 +80,8 @@ def read_v_coco_arrays(content: Content, options: Options) -> Scenes:
         box_score=box_scores(columns),
         **_tables(_Pairs(human, object_box, pair_rows.image, scores, actions), len(rows)),
         source=content.file,
+        numbering=numbering.name,
+        numbering_found=numbering.found,
         notes=images.notes + notes,
     )
 
@@ -94,19 +97,18 @@ def _box_rows(
     return np.where(missing, -1, index + boxes.start[rows.image]), rows
 
 
-def _labels(
-    columns: DenseColumns, human: IntArray, options: Options
-) -> tuple[IntArray, tuple[str, ...]]:
+def _labels(columns: DenseColumns, human: IntArray, options: Options) -> tuple[IntArray, Numbering]:
     labels, rows = columns.integers("labels", like="boxes")
     numbering = find_numbering(
         columns.images.file,
-        labels[human],
+        labels,
+        human,
         options.vocabulary,
         given=options.objects,
         fixed=None,
     )
     label = check_labels(rows, labels, options.vocabulary, "", numbering.name, unknown=True)
-    return label, numbering.notes(columns.images.file)
+    return label, numbering
 
 
 def _by_class(columns: DenseColumns, key: str) -> Array:

@@ -1,0 +1,99 @@
+"""Objects of predictions that are numbered in another way."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from diaghoi.data.arrays.types import BoolArray, IntArray
+from diaghoi.data.scenes import Scenes
+from diaghoi.formats.columns.numbering import numberings
+
+# Boxes close to annotated ones; fewer say nothing.
+ENOUGH = 20
+# Categories are said to be numbered differently where fewer than the first share of close boxes
+# agree, and how, where at least the second share of the boxes that this would change would agree.
+AGREEING, EXPLAINED = 0.2, 0.5
+
+
+def category_doubts(annotated: IntArray, predicted: IntArray, predictions: Scenes) -> list[str]:
+    """Find predicted boxes that have other categories than annotated ones of the same place.
+
+    Parameters
+    ----------
+    annotated, predicted : (R,) int array
+        Categories of boxes that come close to one another, -1 where not known; people say nothing.
+    predictions : Scenes
+        The predictions: how their file was read.
+
+    Returns
+    -------
+    list of str
+        At most one sentence, which makes figures mean nothing.
+    """
+    vocabulary, numbering = predictions.vocabulary, predictions.numbering
+    if not vocabulary.protocol.categories_count:
+        return []
+    known = (annotated >= 0) & (predicted >= 0)
+    annotated, predicted = annotated[known], predicted[known]
+    found = _explained(annotated, predicted, predictions)
+    chosen = annotated != vocabulary.person if found is None else found.changed
+    annotated, predicted = annotated[chosen], predicted[chosen]
+    agreeing = annotated == predicted
+    if len(agreeing) < ENOUGH or agreeing.mean() >= AGREEING:
+        return []
+    labels = len(vocabulary.objects)
+    usual = int(np.bincount(annotated[~agreeing] * labels + predicted[~agreeing]).argmax())
+    names = [vocabulary.objects[label] for label in divmod(usual, labels)]
+    have = f"have its category (most often '{names[0]}' is called '{names[1]}')"
+    if found is None:
+        return [
+            f"only {int(agreeing.sum())} of {len(agreeing)} predicted objects that come close to "
+            f"an annotated one {have}: the categories may be numbered differently (--objects)"
+        ]
+    return [
+        f"{100 * agreeing.mean():.1f} % of {len(agreeing)} predicted objects that come close to an "
+        f"annotated one, and that {numbering} and {found.name} number differently, {have}; read as "
+        f"{found.name}, {100 * found.share:.1f} % would: give --objects {found.name}"
+    ]
+
+
+class _Explanation(NamedTuple):
+    """A numbering in which close boxes have the annotated categories.
+
+    Parameters
+    ----------
+    name : str
+        The numbering.
+    changed : (B,) bool array
+        The boxes whose category it changes, people aside.
+    share : float
+        Share of those that have the annotated category in it.
+    """
+
+    name: str
+    changed: BoolArray
+    share: float
+
+
+def _explained(
+    annotated: IntArray, predicted: IntArray, predictions: Scenes
+) -> _Explanation | None:
+    """Find the numbering that explains why close boxes have other categories as they were read."""
+    vocabulary, numbering = predictions.vocabulary, predictions.numbering
+    tables = numberings(vocabulary)
+    if numbering is None or numbering not in tables:
+        return None
+    number = {place: n for n, place in tables[numbering].items()}
+    people, right = annotated == vocabulary.person, annotated == predicted
+    found = []
+    for name, table in tables.items():
+        places = [table.get(number[label], -1) for label in range(len(vocabulary.objects))]
+        label = np.array(places)[predicted]
+        agreeing, changed = label == annotated, (label != predicted) & ~people
+        if changed.sum() < ENOUGH or (people.any() and agreeing[people].mean() < EXPLAINED):
+            continue
+        if right[changed].mean() < AGREEING and agreeing[changed].mean() >= EXPLAINED:
+            found.append(_Explanation(name, changed, float(agreeing[changed].mean())))
+    return max(found, key=lambda each: each.share, default=None)
