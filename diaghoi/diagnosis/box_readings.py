@@ -149,4 +149,4 @@ def _in_words(scales: FloatArray, share: float) -> BoxReading:
 def _logarithms(corners: FloatArray) -> FloatArray:
     """(N, 4) logarithms of centre and size."""
     centre, size = (corners[:, :2] + corners[:, 2:]) / 2, corners[:, 2:] - corners[:, :2]
-    return np.log(np.maximum(np.concatenate([centre, size], axis=1), 1e-6))
+    return np.asarray(np.log(np.maximum(np.concatenate([centre, size], axis=1), 1e-6)))

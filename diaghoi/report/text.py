@@ -63,15 +63,13 @@ def heading(result: Result) -> str:
 
 
 def counts_line(result: Result) -> str:
-    """Say how many images and triplets count."""
+    """Say how many images and triplets count, and over how many classes mAP is the mean."""
     counts = result["counts"]
-    classes = counts.get("classes", {})
-    groups = [f"{classes[split]:,} {TITLES.get(split, split).lower()}" for split in classes][1:]
+    classes = counts.get("classes")
+    mean = "" if classes is None else f"{number_of('class', classes['full'])}, "
     return (
-        f"{number_of('image', counts['images'])}, {counts['annotated_triplets']:,} annotated and "
-        f"{number_of('predicted triplet', counts['predicted_triplets'])}"
-        + (f"; {number_of('class', classes['full'])}" if classes else "")
-        + (f" ({', '.join(groups)})" if groups else "")
+        f"{number_of('image', counts['images'])}, {mean}{counts['annotated_triplets']:,} annotated "
+        f"and {number_of('predicted triplet', counts['predicted_triplets'])}"
     )
 
 
