@@ -379,14 +379,14 @@ class Diagnosis(DiagnosisMethods):
     def counts(self) -> dict[str, Any]:
         """Images, and the annotated triplets, predicted triplets and predicted pairs that count.
 
-        ``classes``: over how many classes mAP is the mean, for each split.
+        ``classes_in_mean``: over how many classes mAP is the mean, for each split.
         """
         return {
             "images": len(self.names),
             "annotated_triplets": int(self.ledger.annotation_counts.sum()),
             "predicted_triplets": len(self.ledger.row_class),
             "predicted_pairs": self.pair_counts["full"].predicted,
-            "classes": counted_classes(self.class_scores, self.protocol, self.splits),
+            "classes_in_mean": counted_classes(self.class_scores, self.protocol, self.splits),
         }
 
     @property

@@ -65,7 +65,7 @@ def heading(result: Result) -> str:
 def counts_line(result: Result) -> str:
     """Say how many images and triplets count, and over how many classes mAP is the mean."""
     counts = result["counts"]
-    classes = counts.get("classes")
+    classes = counts.get("classes_in_mean")
     mean = "" if classes is None else f"{number_of('class', classes['full'])}, "
     return (
         f"{number_of('image', counts['images'])}, {mean}{counts['annotated_triplets']:,} annotated "

@@ -33,7 +33,10 @@ CONTRACT: dict[str, Any] = {
     "label": None,
     "headline": None,
     "protocol": ["name", "signature"],
-    "counts": ["images", "annotated_triplets", "predicted_triplets", "predicted_pairs"],
+    "counts": [
+        *("images", "annotated_triplets", "predicted_triplets", "predicted_pairs"),
+        "classes_in_mean",
+    ],
     "official": ["default", "known_object"],
     "map": SPLITS,
     "max_recall": SPLITS,

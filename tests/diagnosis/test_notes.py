@@ -138,4 +138,4 @@ def test_groups_of_classes_with_few_triplets_are_named() -> None:
         f"{(per_class == 1).sum()} have a single one: "
     )
     classes = np.unique(truth.triplet_class[words.interacting[truth.triplet_class]])
-    assert result.counts["classes"]["full"] == len(classes)
+    assert result.counts["classes_in_mean"]["full"] == len(classes)
