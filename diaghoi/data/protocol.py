@@ -74,6 +74,10 @@ class Protocol:
     considered : int or None
         How many of the best predictions per image may be assigned to annotated triplets that
         nothing found; None for all.
+    duplicates : {"not assigned", "assigned"}
+        Whether a duplicate may be assigned to another annotated triplet that nothing found, as in
+        the published Diag-HOI code. Its paper repairs an error to make it a true positive (appendix
+        B), and a duplicate is removed.
     average_precision : {"11-point", "area"}
         Mean of the highest precision at recall 0, 0.1 ... 1, or area under the envelope of the
         precision-recall curve.
@@ -137,6 +141,7 @@ class Protocol:
     pairing: Literal["triplet", "person"] = "triplet"
     missing_role: Literal["empty", "anything"] = "empty"
     considered: int | None = None
+    duplicates: Literal["not assigned", "assigned"] = "not assigned"
     average_precision: Literal["11-point", "area"] = "11-point"
     class_without_true_positive: Literal["zero", "left out"] = "zero"
     class_without_annotation: Literal["left out", "zero"] = "left out"
@@ -199,6 +204,8 @@ class Protocol:
             choices["images without annotations"] = "left out"
         if self.considered:
             choices["assigned"] = f"{self.considered} best per image"
+        if self.duplicates != "not assigned":
+            choices["duplicates"] = self.duplicates
         if groups:
             choices[GROUPS] = groups
         if self.levels_from != "zero":
@@ -270,6 +277,7 @@ V_COCO_1 = Protocol(
     pairing="person",
     missing_role="empty",
     considered=100,
+    duplicates="assigned",
     average_precision="area",
 )
 V_COCO_2 = replace(V_COCO_1, name="v-coco-s2", missing_role="anything")
@@ -302,6 +310,7 @@ PROTOCOLS = {
         Protocol(
             name="diag-hoi",
             classes="interactions",
+            duplicates="assigned",
             class_without_true_positive="left out",
             repaired_ties="turned round",
             action_ties="triplet score",

@@ -140,7 +140,7 @@ class Block:
             self.matched,
             self.annotations_count,
             self.predictions_count,
-            self.protocol.considered,
+            self.protocol,
         )
 
     def evidence(self) -> BlockEvidence:

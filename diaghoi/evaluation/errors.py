@@ -11,6 +11,7 @@ import numpy as np
 
 from diaghoi.data.arrays.ragged import place_in_group
 from diaghoi.data.arrays.types import BoolArray, IntArray
+from diaghoi.data.protocol import Protocol
 from diaghoi.data.scenes import Scenes
 from diaghoi.evaluation.assignment import assign
 from diaghoi.evaluation.matching import Match
@@ -58,7 +59,7 @@ def explain(
     match: Match,
     annotated: BoolArray,
     predicted: BoolArray,
-    considered: int | None = None,
+    protocol: Protocol,
 ) -> Errors:
     """Label every prediction and assign wrong ones to annotations.
 
@@ -71,8 +72,8 @@ def explain(
     annotated, predicted : (A,) and (T,) bool array
         The annotated and the predicted triplets that belong to the classes of the protocol. Others
         take no part in the assignment, and their labels mean nothing.
-    considered : int, optional
-        How many of the best predictions of an image may be assigned.
+    protocol : Protocol
+        How many of the best predictions of an image may be assigned, and whether duplicates may.
     """
     candidates = match.candidates
     human_ok, object_ok = candidates.human_ok, candidates.object_ok
@@ -92,9 +93,11 @@ def explain(
 
     # The limit counts the predictions of the protocol's classes, true positives included.
     ranked = match.order[predicted[match.order]]
-    if considered is not None:
-        ranked = ranked[place_in_group(predictions.triplet_image[ranked]) < considered]
+    if protocol.considered is not None:
+        ranked = ranked[place_in_group(predictions.triplet_image[ranked]) < protocol.considered]
     attempts = ~match.found & (candidates.attempts_by_human | candidates.attempts_by_object)
+    if protocol.duplicates == "not assigned":
+        attempts &= label != DUPLICATE
     annotation = np.where(match.found, candidates.claimed, -1)
     assigned, to = assign(
         annotations, predictions, match, np.flatnonzero(annotated), ranked[attempts[ranked]]

@@ -36,7 +36,7 @@ KEYS = (
 CHOICES = (
     *("classes", "average_precision", "class_without_true_positive", "iou", "strict", "boxes"),
     *("top", "top_of_class", "images_without_predictions", "images_without_annotations"),
-    *("levels_from", "claim", "class_without_annotation", "added_to_union"),
+    *("levels_from", "claim", "class_without_annotation", "added_to_union", "duplicates"),
 )
 
 

@@ -52,6 +52,7 @@ GROUPS = st.builds(
                 "pairing": ("triplet", "person"),
                 "missing_role": ("empty", "anything"),
                 "considered": (None, 100),
+                "duplicates": ("not assigned", "assigned"),
                 "average_precision": ("11-point", "area"),
                 "class_without_true_positive": ("zero", "left out"),
                 "class_without_annotation": ("left out", "zero"),

@@ -175,12 +175,27 @@ class TestAssignment:
         rows = [(ANN, BICYCLE, ANNS, RIDE, 0.9), (ANN, BICYCLE, FAR, RIDE, 0.8)]
         assert assigned(diagnosed(rows)) == [0, -1]
 
-    def test_a_duplicate_can_be_assigned_too(self) -> None:
+    @pytest.mark.parametrize(("name", "to"), [("hico-det-520", -1), ("diag-hoi", 2)])
+    def test_a_duplicate_is_assigned_in_the_published_code_alone(self, name: str, to: int) -> None:
         # The duplicate of Bob's riding outranks nothing of its own, but his holding is not found.
         rows = [(BOB, BICYCLE, BOBS, RIDE, 0.9), (BOB, BICYCLE, BOBS, RIDE, 0.8)]
-        diagnosis = diagnosed(rows)
+        diagnosis = diagnosed(rows, name=name)
         assert labels(diagnosis) == ["true_positive", "duplicate"]
-        assert assigned(diagnosis) == [1, 2]
+        assert assigned(diagnosis) == [1, to]
+
+    def test_a_duplicate_takes_no_repair_from_a_wrong_action(self) -> None:
+        rows = [
+            (BOB, BICYCLE, BOBS, RIDE, 0.9),
+            (BOB, BICYCLE, BOBS, RIDE, 0.8),
+            (BOB, BICYCLE, BOBS, WASH, 0.7),
+        ]
+        gain = {
+            duplicates: diagnosed(
+                rows, name=protocol("hico-det-520", duplicates=duplicates)
+            ).oracles["action"]["delta_map"]["full"]
+            for duplicates in ("assigned", "not assigned")
+        }
+        assert gain == {"assigned": 0.0, "not assigned": pytest.approx(0.5)}
 
     def test_missed_is_what_nothing_found_and_nothing_stands_for(self) -> None:
         diagnosis = diagnosed([(BOB, BICYCLE, BOBS, RIDE, 0.9)])

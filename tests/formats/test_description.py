@@ -160,6 +160,7 @@ OF_PROTOCOL: dict[str, tuple[str, Any]] = {
     "claim": ('"first left"', "first left"),
     "class_without_annotation": ('"zero"', "zero"),
     "added_to_union": ("1e-6", 1e-6),
+    "duplicates": ("'assigned'", "assigned"),
 }
 
 

@@ -173,6 +173,8 @@ def one_image(t: Any, p: Any, counted: set[int], protocol: Protocol) -> Any:
                 break
             if not row["free"]:
                 continue
+            if row["label"] == "duplicate" and protocol.duplicates == "not assigned":
+                continue
             if row["human_ok"]:
                 fits = meets(row["human"], a["human"])
             elif row["object_ok"]:
