@@ -119,7 +119,7 @@ def _row(panels: Sequence[Axes], row: PanelRow, room: float, titled: bool) -> No
     panels[1].yaxis.tick_right()
     panels[1].spines.left.set_visible(False)
     panels[1].spines.right.set_visible(True)
-    panels[1].set_ylabel("ΔmAP (points), own scale")
+    panels[1].set_ylabel("ΔmAP, own scale")
     if titled and row.title:
         panels[0].set_title(row.title, loc="left", fontsize=7)
 

@@ -39,7 +39,7 @@ TABLES = (
 
 FIGURES: Mapping[str, str] = {
     "delta_map": "In points, for the mean over all classes. False positives and false negatives "
-    "are errors of several kinds together.",
+    "are errors of several kinds together, on a scale of their own.",
     "error_shares": "All predictions are ranked by score, the most confident ones stand left. The "
     "dashed line marks as many predictions as there are annotated triplets: a perfect detector has "
     "nothing but true positives before it.",
