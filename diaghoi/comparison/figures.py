@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from diaghoi.comparison.results import Result, error_count, figure, only_interactions, part, text
+from diaghoi.comparison.results import (
+    Result,
+    error_count,
+    figure,
+    only_interactions,
+    part,
+    publishes_negatives,
+    text,
+)
 from diaghoi.comparison.study import StudyModel
 from diaghoi.comparison.tables import table_of
 from diaghoi.data.arrays.division import ratio
@@ -64,7 +72,7 @@ def comparison_tables(models: Sequence[StudyModel], results: Sequence[Result]) -
         _errors(results),
         _error_shares(results),
         _pairs(results, pairs),
-        _negatives_actions(pairs),
+        _negatives_actions(results, pairs),
     ]
     return tuple(
         table_of(
@@ -256,13 +264,15 @@ def _sources(results: Sequence[Result]) -> str:
     return f"Pairs: {sources}."
 
 
-def _negatives_actions(splits: Sequence[str]) -> Contents:
+def _negatives_actions(results: Sequence[Result], splits: Sequence[str]) -> Contents:
+    published = publishes_negatives(results[0])
     columns = [
         (
             Column(key=f"negatives.{key}", title=title, better="higher", group="Negatives"),
             _at("negatives", key),
         )
         for key, title in (("ap", "AP"), ("ap_published", "As published"))
+        if published or key == "ap"
     ]
     for split in splits:
         keys = ("actions", "map") if split == "full" else ("actions", split, "map")
@@ -271,6 +281,6 @@ def _negatives_actions(splits: Sequence[str]) -> Contents:
     return columns, {
         "key": "negatives_actions",
         "title": f"{HEADINGS['negatives_actions']}, %",
-        "caption": "AP of rejecting pairs that do not interact (as published: at most 91.82); "
-        "action mAP on localised pairs.",
+        "caption": "AP of rejecting pairs that do not interact"
+        f"{' (as published: at most 91.82)' if published else ''}; action mAP on localised pairs.",
     }
