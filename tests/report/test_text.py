@@ -235,6 +235,6 @@ def test_percent(value: float | None, signed: bool, text: str) -> None:
 
 def test_the_published_ap_of_negatives_belongs_to_hico_det(result) -> None:
     """Its ceiling is not that of the paper's V-COCO figures."""
-    assert "as published (at most 91.82)" in to_text(result)
+    assert "as published (at most 91.82)" in shown(result)
     result["dataset"] = "v-coco"
-    assert "as published" not in to_text(result)
+    assert "as published" not in shown(result)
