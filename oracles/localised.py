@@ -1,9 +1,13 @@
-"""Another reading of two errors: an annotated triplet whose pair nothing localises is missed.
+"""Another reading of three errors, by the pair: it was lost, or found with another action.
 
 The published rule assigns a wrong prediction to any annotated triplet of the same person or object
 that nothing found. Where a detector drops a pair, a wrong action on another pair of the person is
 assigned to it, and counts as a wrong action, although no action of this pair was ever asked for.
 Here such a triplet is missed, and wrong actions are repaired on localised pairs alone.
+
+The published code for V-COCO calls a wrong action with an object an association, even where the
+person does another action with this object. Here that is a wrong action, and an association is a
+person with an object that is not theirs.
 """
 
 from dataclasses import replace
@@ -14,6 +18,7 @@ from diaghoi.data.arrays.types import BoolArray
 from diaghoi.evaluation.errors import ACTION, ASSOCIATION, BOTH_BOXES, HUMAN_BOX, OBJECT_BOX
 from diaghoi.evaluation.ledger import Ledger
 from diaghoi.oracles.action import action
+from diaghoi.oracles.association import association
 from diaghoi.oracles.oracle import Oracle, oracle
 
 
@@ -23,10 +28,22 @@ def action_localised(ledger: Ledger) -> Ledger:
 
     The other action errors are removed.
     """
-    elsewhere = (ledger.row_label == ACTION) & (ledger.row_annotation >= 0)
+    wrong = _wrong_action(ledger)
+    elsewhere = wrong & (ledger.row_annotation >= 0)
     elsewhere[elsewhere] = ~ledger.annotation_reachable[ledger.row_annotation[elsewhere]]
+    label = np.where(wrong, np.int8(ACTION), ledger.row_label)
     assigned = np.where(elsewhere, np.int32(-1), ledger.row_annotation)
-    return action(replace(ledger, row_annotation=assigned))
+    return action(replace(ledger, row_label=label, row_annotation=assigned))
+
+
+@oracle("other pairs", sorts_again=True)
+def association_elsewhere(ledger: Ledger) -> Ledger:
+    """Correct predictions of a person with an object that is not of any of their pairs.
+
+    The other such errors are removed.
+    """
+    label = np.where(_wrong_action(ledger), np.int8(ACTION), ledger.row_label)
+    return association(replace(ledger, row_label=label))
 
 
 @oracle("+ lost pairs")
@@ -61,12 +78,22 @@ def lost_triplets(ledger: Ledger) -> dict[str, int]:
 def _lost(ledger: Ledger) -> BoolArray:
     """Tell which annotated triplets nothing found or was about to find."""
     nearly = np.zeros(len(ledger.annotation_class), dtype=bool)
-    for label in (HUMAN_BOX, OBJECT_BOX, ASSOCIATION):
-        assigned = ledger.row_annotation[ledger.row_label == label]
-        nearly[assigned[assigned >= 0]] = True
+    near = np.isin(ledger.row_label, (HUMAN_BOX, OBJECT_BOX, ASSOCIATION)) & ~_wrong_action(ledger)
+    assigned = ledger.row_annotation[near]
+    nearly[assigned[assigned >= 0]] = True
     lost = ledger.annotation_examined & ~ledger.found & ~ledger.annotation_reachable & ~nearly
     return np.asarray(ledger.missed | lost)
 
 
-LOCALISED: dict[str, Oracle] = {"action": action_localised, "missed_gt": missed_unlocalised}
+def _wrong_action(ledger: Ledger) -> BoolArray:
+    """(R,) mark the predictions whose boxes are those of a pair, but whose action is wrong."""
+    of_pair = (ledger.row_label == ASSOCIATION) & ledger.row_on_pair
+    return np.asarray((ledger.row_label == ACTION) | of_pair)
+
+
+LOCALISED: dict[str, Oracle] = {
+    "association": association_elsewhere,
+    "action": action_localised,
+    "missed_gt": missed_unlocalised,
+}
 """The other reading of these errors, by the name of the error."""

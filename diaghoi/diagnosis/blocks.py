@@ -216,6 +216,7 @@ class Block:
                 "input": (row + self.first_input).astype(np.int32),
                 "label": self.errors.label[row],
                 "annotation": place.astype(np.int32),
+                "on_pair": self.matched.candidates.on_pair[row],
                 "action_score": np.full(len(row), np.nan)
                 if action_score is None
                 else action_score[row],

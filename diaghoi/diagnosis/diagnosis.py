@@ -204,7 +204,7 @@ class Diagnosis(DiagnosisMethods):
     @cached_property
     def _repaired(self) -> dict[str, ClassScores]:
         """AP and max recall of each HOI class after each oracle, and by the other readings."""
-        oracles = (*ORACLES.values(), *LOCALISED.values())
+        oracles = (*ORACLES.values(), *self._readings.values())
 
         def repaired(task: tuple[Oracle, Ledger]) -> ClassScores:
             repair, part = task
@@ -228,11 +228,18 @@ class Diagnosis(DiagnosisMethods):
     def localised(self) -> dict[str, dict[str, Split]]:
         """The same of ``action`` and ``missed_gt`` where pairs that nothing localises are missed.
 
-        See :mod:`diaghoi.oracles.localised`.
+        For V-COCO also of ``association``. See :mod:`diaghoi.oracles.localised`.
         """
         return {
-            name: self._outcome(self._repaired[oracle.name]) for name, oracle in LOCALISED.items()
+            name: self._outcome(self._repaired[oracle.name])
+            for name, oracle in self._readings.items()
         }
+
+    @property
+    def _readings(self) -> dict[str, Oracle]:
+        """The other readings; where whole triplets are matched, associations have but one."""
+        same = {"association"} if self.protocol.categories_count else set()
+        return {name: oracle for name, oracle in LOCALISED.items() if name not in same}
 
     @cached_property
     def lost(self) -> dict[str, int]:

@@ -94,8 +94,8 @@ class BlockEvidence:
         :class:`~diaghoi.evaluation.ledger.Benchmark`) and ``counts``: whether the protocol counts
         it.
     labelled : Sorted
-        Those that it counts: ``input``, ``label``, ``annotation``, ``action_score`` (see
-        :class:`~diaghoi.evaluation.ledger.Ledger`).
+        Those that it counts: ``input``, ``label``, ``annotation``, ``on_pair``, ``action_score``
+        (see :class:`~diaghoi.evaluation.ledger.Ledger`).
     annotations : dict of (A,) array or StoredArray
         Annotated triplets: ``class``, ``image``, ``counts``, ``examined``, ``attempted``,
         ``reachable``, ``claims`` (of the protocol, then of each benchmark).
@@ -219,7 +219,7 @@ def _rank(
     rows = _Rows([block.rows for block in blocks])
     labelled = _Rows([block.labelled for block in blocks])
     benchmark = rows.empty(("class", "image", "score", "verdict"), scratch)
-    ledger = labelled.empty(("input", "label", "annotation", "action_score"), scratch)
+    ledger = labelled.empty(("input", "label", "annotation", "on_pair", "action_score"), scratch)
     ledger |= labelled.empty(("class", "image", "score"), scratch, like=rows)
 
     def rank(
@@ -239,7 +239,7 @@ def _rank(
                 benchmark[name][every] = values[order]
                 if name in ledger:
                     ledger[name][those] = values[chosen]
-            for name in ("input", "label", "action_score"):
+            for name in ("input", "label", "on_pair", "action_score"):
                 ledger[name][those] = label(name)[place]
             ledger["annotation"][those] = position[label("annotation")[place]]
 

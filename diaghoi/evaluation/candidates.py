@@ -27,6 +27,9 @@ class Candidates:
         Whether each box is right.
     joined : (T,) bool array
         Whether an annotated triplet joins the two boxes.
+    on_pair : (T,) bool array
+        The same; for V-COCO, whose published code does not ask, also whether the person does not do
+        this action, but another one with this object.
     ignored : (T,) bool array
         Whether it counts neither way.
     attempts_by_human, attempts_by_object : (T,) bool array
@@ -38,6 +41,7 @@ class Candidates:
     human_ok: BoolArray
     object_ok: BoolArray
     joined: BoolArray
+    on_pair: BoolArray
     ignored: BoolArray
     attempts_by_human: BoolArray
     attempts_by_object: BoolArray
@@ -76,12 +80,7 @@ def by_triplet(
     human_ok = reaches[predictions.pair_human[pair]]
     object_ok = reaches[object_box] & (object_box >= 0)
 
-    # One place more, so that triplets of no HOI class (-1) look up False.
-    counted = np.append(counted_classes(protocol, annotations.vocabulary), False)
-    joins = np.zeros(len(annotations.pair_human), dtype=bool)
-    joins[annotations.triplet_pair[counted[annotations.triplet_class]]] = True
-    joined = np.zeros(len(predictions.pair_human), dtype=bool)
-    joined[hits.predicted[joins[hits.annotated]]] = True
+    joined = _joined(annotations, predictions, hits, protocol)
     claimant, claimed, value = _localised(annotations, predictions, hits)
     return Candidates(
         claimed=_best(claimant, claimed, value, len(pair))
@@ -90,11 +89,25 @@ def by_triplet(
         human_ok=human_ok,
         object_ok=object_ok,
         joined=joined[pair],
+        on_pair=joined[pair],
         ignored=np.zeros(len(pair), dtype=bool),
         # Of two boxes that are right apart, the human says what was attempted.
         attempts_by_human=human_ok,
         attempts_by_object=object_ok & ~human_ok,
     )
+
+
+def _joined(
+    annotations: Scenes, predictions: Scenes, hits: PairHits, protocol: Protocol
+) -> BoolArray:
+    """(P,) mark the predicted pairs that localise the pair of a triplet that counts."""
+    # One place more, so that triplets of no HOI class (-1) look up False.
+    counted = np.append(counted_classes(protocol, annotations.vocabulary), False)
+    joins = np.zeros(len(annotations.pair_human), dtype=bool)
+    joins[annotations.triplet_pair[counted[annotations.triplet_class]]] = True
+    joined = np.zeros(len(predictions.pair_human), dtype=bool)
+    joined[hits.predicted[joins[hits.annotated]]] = True
+    return joined
 
 
 def _localised(
@@ -198,13 +211,16 @@ def by_person(
     ignored = np.append(_ignored_people(annotations), True)[person]
     found = (done >= 0) & person_ok & role_ok & ~ignored
     reaches = boxes.reaches_any
+    joined = person_ok & role_ok
+    of_pair = _joined(annotations, predictions, hits, protocol)[predictions.triplet_pair]
     # Any prediction may have meant any annotation of its image that one of its boxes reaches.
     everything = np.ones(len(human), dtype=bool)
     return Candidates(
         claimed=np.where(found, done, -1),
         human_ok=person_ok | (role_ok & reaches[human]),
         object_ok=role_ok | (person_ok & reaches[object_box] & (object_box >= 0)),
-        joined=person_ok & role_ok,
+        joined=joined,
+        on_pair=joined | ((done < 0) & person_ok & of_pair & (object_box >= 0)),
         ignored=ignored,
         attempts_by_human=everything,
         attempts_by_object=everything,

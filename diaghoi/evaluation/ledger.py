@@ -206,6 +206,8 @@ class Ledger(Ranked):
         Position in :data:`diaghoi.evaluation.errors.LABELS`.
     row_annotation : (R,) int array
         Annotated triplet that was found or is assigned, -1 for none.
+    row_on_pair : (R,) bool array
+        Whether its two boxes are those of an annotated pair, be it of another action.
     row_action_score : (R,) float64 array
         Score of the verb alone.
     annotation_input : (A,) int array
@@ -225,6 +227,7 @@ class Ledger(Ranked):
     row_input: IntArray
     row_label: IntArray
     row_annotation: IntArray
+    row_on_pair: BoolArray
     row_action_score: FloatArray
     annotation_input: IntArray
     annotation_counts: BoolArray

@@ -133,6 +133,8 @@ def _errors(result: Result) -> Table:
     caption = "Share of the predictions; of the annotations for missed and false negative."
     if "localised" in result:
         caption += "\nFound, lost pairs: triplets of pairs that nothing localises are missed."
+        if "association" in result["localised"]:
+            caption += "\nOther pairs: another action with a person's own object is a wrong action."
     for name, outcome in result["oracles"].items():
         if name == "false_positive":
             if "ignored" in result["errors"]:

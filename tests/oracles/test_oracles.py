@@ -27,6 +27,7 @@ def ledger(rows: list[tuple[int, str, float, int]], annotations: list[int]) -> L
         row_input=order,
         row_image=np.zeros(len(rows), dtype=int),
         row_score=score[order],
+        row_on_pair=np.zeros(len(rows), dtype=bool),
         row_action_score=score[order],
         row_label=np.array([LABELS.index(rows[n][1]) for n in order], dtype=np.int8),
         row_annotation=np.array([rows[n][3] for n in order]),
