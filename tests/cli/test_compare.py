@@ -384,7 +384,8 @@ def test_a_data_set_of_ones_own_has_no_official_table(run, save, truth, found, a
     assert done.code == 0, done.err
     result = json.loads(done.out)
     assert list(result["tables"]) == [
-        *("map", "delta_map_full", "errors", "error_shares", "pairs", "negatives_actions")
+        *("map", "delta_map_full", "localised", "errors", "error_shares"),
+        *("pairs", "negatives_actions"),
     ]
     assert result["tables"]["map"]["models"]["b"]["max_recall.full"] == 0.5
     assert result["tables"]["map"]["best"] == {"map.full": ["a"], "max_recall.full": ["a"]}

@@ -84,6 +84,18 @@ def test_topics_of_hico_det() -> None:
     ]
 
 
+def test_costs_by_pair_are_shown_beside_the_published_ones() -> None:
+    """The sentence of a report goes by them."""
+    other = put(example(), "localised", {"action": {"delta_map": {"full": 0.02}}})
+    found = compare(other, models=[model("a")]).to_dict()["tables"]
+    costs = {key: found[key]["models"]["a"] for key in ("delta_map_full", "localised")}
+    assert costs["localised"]["action"] == 0.02
+    assert costs["delta_map_full"]["action"] == example()["oracles"]["action"]["delta_map"]["full"]
+    assert costs["localised"]["human_box"] == costs["delta_map_full"]["human_box"]
+    old = compare(other, example(), models=[model("a"), model("b")])
+    assert "localised" not in old.to_dict()["tables"]
+
+
 def test_values_are_those_of_the_results() -> None:
     tables = compare(example(), models=[model("a")]).to_dict()["tables"]
     values = {key: part["models"]["a"] for key, part in tables.items()}

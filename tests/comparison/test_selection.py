@@ -56,7 +56,7 @@ def test_every_heading_is_a_name(heading: str) -> None:
 def test_other_names_are_refused_before_anything_is_read(name: str) -> None:
     with pytest.raises(InputError, match="there is no such table") as error:
         check_table_names(["pairs", name])
-    assert "give some of Official mAP, mAP, ΔmAP, Number of errors" in str(error.value)
+    assert "give some of Official mAP, mAP, ΔmAP, ΔmAP by pair, Number of" in str(error.value)
 
 
 def test_tables_of_other_splits_are_refused_when_the_splits_are_known() -> None:
