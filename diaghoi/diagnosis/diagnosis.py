@@ -28,6 +28,7 @@ from diaghoi.diagnosis.notes import (
     no_interaction_notes,
     source_notes,
 )
+from diaghoi.diagnosis.omissions import verb_notes
 from diaghoi.diagnosis.tables import Columns, class_table, image_table
 from diaghoi.diagnosis.unscored import bounds
 from diaghoi.evaluation.actions import action_rankings
@@ -411,6 +412,7 @@ class Diagnosis(DiagnosisMethods):
             *answer_notes(self.answers, int(self.predicted.sum())),
             *image_notes(self.names, self.annotated, self.predicted, self._empty, self.protocol),
             *class_notes(self.vocabulary, unknown),
+            *(verb_notes(self.vocabulary, self.ledger) if self.answers is None else ()),
             *source_notes(self.pair_source, scored),
             *no_interaction_notes(self.vocabulary, self.benchmark),
             *few_notes(self.splits, self.ledger.positives),

@@ -11,6 +11,7 @@ from diaghoi.data.arrays.types import IntArray
 from diaghoi.data.joining import join
 from diaghoi.data.scenes import Scenes
 from diaghoi.data.vocabulary import v_coco_images
+from diaghoi.diagnosis.omissions import image_warnings, role_box_warnings
 from diaghoi.diagnosis.plausibility import (
     constant_score_warnings,
     flat_score_warnings,
@@ -162,6 +163,8 @@ def _score_warnings(scenes: Scenes) -> list[str]:
                 f"{score[outside][0]:g}; ranking works, negatives and calibration do not"
             )
     warnings += constant_score_warnings(scenes) or flat_score_warnings(scenes)
+    if scenes.scored:
+        warnings += role_box_warnings(scenes)
     if scenes.ranked and scenes.triplet_action_score is None:
         warnings.append("no action scores: negatives and actions will be undefined")
     if scenes.unread is not None:
@@ -203,11 +206,11 @@ def _v_coco_split(names: list[str]) -> list[str]:
 
 
 def _joint_warnings(scenes: Scenes, annotations: Scenes, whole: bool) -> list[str]:
+    warnings = image_warnings(annotations, scenes) if whole else []
     try:
         annotations, scenes, joined = join(annotations, scenes)
     except InputError as error:
         return [str(error)]
-    warnings = []
     empty, meant = np.ones(len(scenes), dtype=bool), np.zeros(len(scenes), dtype=bool)
     hoi = annotations.triplet_class
     real = (hoi >= 0) & annotations.vocabulary.interacting[hoi]

@@ -14,6 +14,7 @@ from diaghoi.data.scenes import Scenes, SceneSource
 from diaghoi.diagnosis.box_bias import box_bias, pixel_shift
 from diaghoi.diagnosis.box_readings import best_box_reading
 from diaghoi.diagnosis.object_numbers import category_doubts
+from diaghoi.diagnosis.omissions import image_warnings, role_box_warnings
 from diaghoi.diagnosis.verb_numbers import verb_doubts
 from diaghoi.evaluation.overlap import box_overlap
 from diaghoi.exceptions import InputError
@@ -109,6 +110,8 @@ def doubts(annotations: SceneSource, predictions: SceneSource) -> list[Doubt]:
         mine = theirs = np.arange(len(annotations))
     else:
         _, mine, theirs = np.intersect1d(predictions.names, annotations.names, return_indices=True)
+    if few := image_warnings(annotations, predictions):
+        return [Doubt(text, True) for text in few]
     in_image = predictions.bounds["box"][-1] // max(len(predictions), 1)
     size = min(SAMPLE, max(FEWEST, BOXES // max(in_image, 1)), len(mine))
     first = np.arange(0, len(mine), max(1, len(mine) * NEIGHBOURS // max(size, 1)))
@@ -116,12 +119,13 @@ def doubts(annotations: SceneSource, predictions: SceneSource) -> list[Doubt]:
     sample = predictions.take(mine[chosen])
     # Scores that are all the same are the same in a sample.
     constant = constant_score_warnings(sample) and constant_score_warnings(predictions.load())
+    roles = role_box_warnings(sample) and role_box_warnings(predictions.load())
     truth = annotations.take(theirs[chosen])
     overlap = overlap_doubts(truth, sample)
     minor = [] if overlap else one_based_warnings(sample)
     if not overlap:
         minor += box_bias(truth, sample)
-    minor += constant or flat_score_warnings(sample)
+    minor += (constant or flat_score_warnings(sample)) + roles
     return [*overlap, *(Doubt(text, False) for text in minor)]
 
 

@@ -1,0 +1,103 @@
+"""What predictions leave out as a whole: images, verbs, the object boxes of roles."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from diaghoi.data.arrays.types import BoolArray, IntArray
+from diaghoi.data.scenes import Scenes, SceneSource
+from diaghoi.data.vocabulary import Vocabulary
+from diaghoi.evaluation.ledger import Ledger
+from diaghoi.exceptions import number_of, some_of
+
+# Annotated triplets, predictions or images it takes to call something left out.
+OFTEN, ENOUGH = 10, 20
+# Share of the images of either file that the other has, below which they are of different splits.
+SHARED = 0.1
+
+
+def image_warnings(annotations: SceneSource, predictions: SceneSource) -> list[str]:
+    """Warn where hardly any predicted image is annotated, though some are.
+
+    Parameters
+    ----------
+    annotations, predictions : Scenes or other source of scenes
+        With their own images.
+    """
+    if not (annotations.named and predictions.named):
+        return []
+    mine, theirs = set(predictions.names.tolist()), set(annotations.names.tolist())
+    shared, fewer = len(mine & theirs), min(len(mine), len(theirs))
+    if fewer < ENOUGH or not 0 < shared < SHARED * fewer:
+        return []
+    warning = f"only {shared} of {number_of('predicted image', len(mine))} are annotated"
+    for shift, word in ((1, "higher"), (-1, "lower")):
+        moved = {str(int(name) + shift) for name in mine if name.isdecimal()}
+        if len(moved & theirs) > shared + fewer / 2:
+            return [f"{warning}, and {len(moved & theirs)} if their numbers were one {word}"]
+    return [f"{warning}: are these predictions for another split?"]
+
+
+def role_box_warnings(predictions: Scenes) -> list[str]:
+    """Warn of roles that never have an object box, and where all roles always have one.
+
+    Parameters
+    ----------
+    predictions : Scenes
+        Without roles, as in all data sets but V-COCO, there is nothing to warn of.
+    """
+    agents = predictions.vocabulary.agents
+    if agents is None:
+        return []
+    verb = predictions.triplet_verb
+    boxed = predictions.pair_object[predictions.triplet_pair] >= 0
+    total, with_box = (_counts(verb[rows], agents) for rows in (slice(None), boxed))
+    often = ~agents & (total >= ENOUGH)
+    never = often & (with_box == 0)
+    if not often.any():
+        return []
+    if not never.any():
+        always = with_box[~agents].sum() == total[~agents].sum()
+        text = (
+            "every role has an object box: scenario 1 wants none (zeros or NaN) where the object "
+            "is not annotated, and finds none of these roles"
+        )
+        return [text] if always else []
+    if (never == often).all():
+        return ["no role has an object box: roles with an annotated object cannot be found"]
+    names = [predictions.vocabulary.verbs[n] for n in np.flatnonzero(never)]
+    return [
+        f"{number_of('role', len(names))} never with an object box, so that annotated objects "
+        f"cannot be found: {some_of(names)}"
+    ]
+
+
+def verb_notes(vocabulary: Vocabulary, ledger: Ledger) -> list[str]:
+    """Name the verbs that are often annotated and never predicted.
+
+    Parameters
+    ----------
+    vocabulary : Vocabulary
+        The data set.
+    ledger : Ledger
+        The predictions of the classes that count, and their annotations.
+    """
+    predicted = np.diff(ledger.bounds)
+    if not predicted.any():
+        return []
+    annotated, found = (
+        np.bincount(vocabulary.class_verb, weights=counts, minlength=len(vocabulary.verbs))
+        for counts in (ledger.positives, predicted)
+    )
+    never = (annotated >= OFTEN) & (found == 0)
+    if not never.any():
+        return []
+    names = [vocabulary.verbs[n] for n in np.flatnonzero(never)]
+    return [
+        f"{number_of('verb', len(names))} never predicted, though {int(annotated[never].sum())} "
+        f"triplets with {'it' if len(names) == 1 else 'them'} are annotated: {some_of(names)}"
+    ]
+
+
+def _counts(verb: IntArray, agents: BoolArray) -> IntArray:
+    return np.bincount(verb, minlength=len(agents))
