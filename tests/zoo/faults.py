@@ -2,34 +2,39 @@
 
 The predictions are made from the annotations: every annotated pair once, with all verbs of its
 object, the annotated ones with high scores and the others with low ones. A fault spoils a share of
-the pairs (its strength), or all scores or boxes.
+the pairs (its strength), or all scores or boxes. In V-COCO, a pair is a person with the object of
+some roles, and the verbs are roles; a person without an object has all verbs.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from support.scenes import VOCABULARY, image, scenes
+from support.scenes import image, scenes
 
 from diaghoi import simulate
 from diaghoi.data.scenes import Scenes
+from diaghoi.data.vocabulary import Vocabulary
 
 Box = tuple[float, float, float, float]
-VERBS = [
-    VOCABULARY.class_verb[(VOCABULARY.class_object == label) & VOCABULARY.interacting].tolist()
-    for label in range(len(VOCABULARY.objects))
-]
+# The annotated and the predicted category of objects that are taken for others; motorcycles and
+# bicycles in HICO-DET.
+TAKEN = 3, 1
 
 
 @dataclass
 class Pair:
-    """A predicted pair: boxes, category of the object, and the score of each of its verbs."""
+    """A predicted pair: boxes, category of the object, and the score of each of its verbs.
 
+    ``thing`` is None where a role has no object, ``person`` the number of the annotated person.
+    """
+
+    person: int
     human: Box
-    thing: Box
+    thing: Box | None
     label: int
     scores: dict[int, float]
     right: list[int]
@@ -47,30 +52,76 @@ class Image:
 Fault = Callable[[list[Image], float, np.random.Generator], None]
 
 
-def annotations(seed: int, images: int = 150) -> Scenes:
-    """Annotations of simulated images, without `no_interaction`."""
-    drawn = simulate.annotations(images, np.random.default_rng(seed))
-    real = VOCABULARY.interacting[drawn.triplet_class]
+def verbs_of(vocabulary: Vocabulary, label: int) -> list[int]:
+    """Verbs of an object, or of a role without one (-1); in V-COCO all roles."""
+    if vocabulary.agents is not None:
+        return np.flatnonzero(~vocabulary.agents | (label < 0)).tolist()
+    real = vocabulary.interacting & (vocabulary.class_object == label)
+    return vocabulary.class_verb[real].tolist()
+
+
+def annotations(vocabulary: Vocabulary, seed: int, images: int = 150) -> Scenes:
+    """Annotations of simulated images, without `no_interaction`, with numbers far apart."""
+    rng = np.random.default_rng(seed)
+    if vocabulary.agents is not None:
+        drawn = simulate.v_coco_annotations(images, rng)
+        # Without sizes: boxes that are a little off may reach outside their image.
+        names = np.array([str(10 * number) for number in range(1, images + 1)])
+        return replace(drawn, names=names, sizes=None)
+    drawn = simulate.annotations(images, rng, vocabulary)
+    real = vocabulary.interacting[drawn.triplet_class]
+    return replace(scenes(_described(drawn, real), scored=False), vocabulary=vocabulary)
+
+
+def people_twice(truth: Scenes, strength: float) -> Scenes:
+    """Annotate a share of the people again, a tenth shorter, with all that they do."""
+    rng = np.random.default_rng(5)
+    described = _described(truth, np.ones(len(truth.triplet_pair), dtype=bool))
+    for one in described:
+        boxes, triplets = one["boxes"], one["triplets"]
+        for person in sorted({human for human, *_ in triplets}):
+            if rng.random() < strength:
+                label, (left, top, right, bottom) = boxes[person]
+                boxes.append((label, (left, top, right, bottom - (bottom - top) / 10)))
+                triplets += [
+                    (len(boxes) - 1, *rest) for human, *rest in list(triplets) if human == person
+                ]
+    return replace(scenes(described, scored=False), vocabulary=truth.vocabulary)
+
+
+def verbs_left_out(truth: Scenes, strength: float) -> Scenes:
+    """Leave out a share of the annotated verbs of pairs that have others."""
+    rng = np.random.default_rng(5)
+    pair = truth.triplet_pair
+    several = (pair[1:] == pair[:-1]) & (truth.pair_object[pair[1:]] >= 0)
+    kept = np.append(True, ~several | (rng.random(len(several)) >= strength))
+    return replace(truth, triplet_pair=pair[kept], triplet_verb=truth.triplet_verb[kept])
+
+
+def _described(drawn: Scenes, kept: Any) -> list[dict[str, Any]]:
+    """Describe images with some of their triplets."""
     described = []
     for number, name in enumerate(drawn.names.tolist()):
         boxes = np.flatnonzero(drawn.box_image == number)
         first = int(boxes[0]) if len(boxes) else 0
-        rows = np.flatnonzero(real & (drawn.triplet_image == number))
+        rows = np.flatnonzero(kept & (drawn.triplet_image == number))
         pairs = drawn.triplet_pair[rows]
+        things = drawn.pair_object[pairs]
         triplets = zip(
             (drawn.pair_human[pairs] - first).tolist(),
-            (drawn.pair_object[pairs] - first).tolist(),
+            np.where(things < 0, -1, things - first).tolist(),
             drawn.triplet_verb[rows].tolist(),
             strict=True,
         )
         placed = [(int(drawn.box_label[box]), tuple(drawn.box_xyxy[box].tolist())) for box in boxes]
         described.append(image(name, placed, list(triplets)))
-    return scenes(described, scored=False)
+    return described
 
 
 def detected(truth: Scenes, rng: np.random.Generator) -> list[Image]:
     """Predictions of a nearly perfect detector."""
     images = [Image(name) for name in truth.names.tolist()]
+    anywhere = truth.vocabulary.agents is not None
     for label, box, number in zip(
         truth.box_label.tolist(), truth.box_xyxy.tolist(), truth.box_image.tolist(), strict=True
     ):
@@ -79,30 +130,31 @@ def detected(truth: Scenes, rng: np.random.Generator) -> list[Image]:
     for pair, verb in zip(truth.triplet_pair.tolist(), truth.triplet_verb.tolist(), strict=True):
         right.setdefault((truth.pair_human[pair], truth.pair_object[pair]), []).append(verb)
     for (human, thing), verbs in right.items():
-        label = int(truth.box_label[thing])
+        label = -1 if thing < 0 else int(truth.box_label[thing])
         scores = {
             verb: rng.uniform(0.4, 1.0) if verb in verbs else rng.uniform(0.0, 0.2)
-            for verb in VERBS[label]
+            for verb in verbs_of(truth.vocabulary, label)
         }
-        near = [_jittered(truth.box_xyxy[box], rng) for box in (human, thing)]
-        images[truth.box_image[human]].pairs.append(Pair(*near, label, scores, verbs))
+        near = [None if box < 0 else _jittered(truth.box_xyxy[box], rng) for box in (human, thing)]
+        pair = Pair(int(human), *near, -1 if anywhere else label, scores, verbs)
+        images[truth.box_image[human]].pairs.append(pair)
     return images
 
 
-def predictions(images: list[Image]) -> Scenes:
+def predictions(vocabulary: Vocabulary, images: list[Image]) -> Scenes:
     """Write predictions down."""
     described = []
     for one in images:
         boxes: list[Any] = []
         triplets = []
         for pair in one.pairs:
-            boxes += [(VOCABULARY.person, pair.human), (pair.label, pair.thing)]
             at = len(boxes)
-            triplets += [
-                (at - 2, at - 1, verb, score, score) for verb, score in pair.scores.items()
-            ]
+            boxes.append((vocabulary.person, pair.human))
+            boxes += [] if pair.thing is None else [(pair.label, pair.thing)]
+            other = -1 if pair.thing is None else at + 1
+            triplets += [(at, other, verb, score, score) for verb, score in pair.scores.items()]
         described.append(image(one.name, boxes, triplets))
-    return scenes(described, scored=True)
+    return replace(scenes(described, scored=True), vocabulary=vocabulary)
 
 
 def _jittered(box: Any, rng: np.random.Generator) -> Box:
@@ -111,13 +163,19 @@ def _jittered(box: Any, rng: np.random.Generator) -> Box:
     return tuple((np.asarray(box) + rng.normal(0, 0.02, 4) * size).tolist())
 
 
-def _away(box: Box) -> Box:
+def _away(box: Any) -> Any:
+    if box is None:
+        return None
     wide = box[2] - box[0] + 1
     return (box[0] + 3000 + wide, box[1], box[2] + 3000 + wide, box[3])
 
 
-def _chosen(images: list[Image], strength: float, rng: np.random.Generator) -> list[Any]:
-    found = [(one, pair) for one in images for pair in one.pairs]
+def _chosen(
+    images: list[Image], strength: float, rng: np.random.Generator, *, boxed: bool = False
+) -> list[Any]:
+    found = [
+        (one, pair) for one in images for pair in one.pairs if pair.thing is not None or not boxed
+    ]
     return [each for each in found if rng.random() < strength]
 
 
@@ -127,7 +185,7 @@ def human_box(images: list[Image], strength: float, rng: np.random.Generator) ->
 
 
 def object_box(images: list[Image], strength: float, rng: np.random.Generator) -> None:
-    for _, pair in _chosen(images, strength, rng):
+    for _, pair in _chosen(images, strength, rng, boxed=True):
         pair.thing = _away(pair.thing)
 
 
@@ -156,25 +214,21 @@ def duplicate(images: list[Image], strength: float, rng: np.random.Generator) ->
                 for verb, score in pair.scores.items()
                 if verb in pair.right and score
             }
-            near = [_jittered(box, rng) for box in (pair.human, pair.thing)]
-            one.pairs.append(Pair(*near, pair.label, sure, pair.right))
+            near = [box and _jittered(box, rng) for box in (pair.human, pair.thing)]
+            one.pairs.append(Pair(pair.person, *near, pair.label, sure, pair.right))
 
 
 def association(images: list[Image], strength: float, rng: np.random.Generator) -> None:
-    """The person is joined with another annotated object, of the same category if there is one."""
-    for one, pair in _chosen(images, strength, rng):
+    """The person does the same with another annotated object of the category (of any in V-COCO)."""
+    for one, pair in _chosen(images, strength, rng, boxed=True):
+        own = [each.thing for each in one.pairs if each.person == pair.person and each.thing]
         others = [
-            (label, box)
+            box
             for label, box in one.annotated
-            if label != VOCABULARY.person and all(_apart(box, each.thing) for each in one.pairs)
+            if pair.label in (label, -1) and all(_apart(box, each) for each in (*own, pair.human))
         ]
-        if not others:
-            continue
-        label, box = others[int(rng.integers(len(others)))]
-        sure = sorted(pair.scores.values())[-len(pair.right) :]
-        verbs = rng.permutation(VERBS[label])[: len(sure)].tolist()
-        pair.thing, pair.label = _jittered(box, rng), label
-        pair.scores = dict(zip(verbs, sure, strict=False))
+        if others:
+            pair.thing = _jittered(others[int(rng.integers(len(others)))], rng)
 
 
 def _apart(one: Box, other: Box) -> bool:
@@ -221,9 +275,52 @@ def narrow_people(images: list[Image], strength: float, rng: np.random.Generator
 
 
 def taken_category(images: list[Image], strength: float, rng: np.random.Generator) -> None:
-    """Motorcycles are called bicycles; verbs that bicycles lack are gone."""
-    motorcycle, bicycle = (VOCABULARY.objects.index(name) for name in ("motorcycle", "bicycle"))
+    """Objects of one category are called by another."""
     for _, pair in _chosen(images, strength, rng):
-        if pair.label == motorcycle:
-            pair.label = bicycle
-            pair.scores = {v: s for v, s in pair.scores.items() if v in VERBS[bicycle]}
+        if pair.label == TAKEN[0]:
+            pair.label = TAKEN[1]
+
+
+def no_role_boxes(images: list[Image], strength: float, rng: np.random.Generator) -> None:
+    for _, pair in _chosen(images, 1.0, rng):
+        pair.thing = None
+
+
+def role_boxes_always(images: list[Image], strength: float, rng: np.random.Generator) -> None:
+    """Roles without an object have a box on some annotated one."""
+    for one, pair in _chosen(images, 1.0, rng):
+        if pair.thing is None:
+            pair.thing = _jittered(one.annotated[int(rng.integers(len(one.annotated)))][1], rng)
+
+
+def lost_verb(images: list[Image], strength: float, rng: np.random.Generator) -> None:
+    """The most frequent verb with an object is never predicted."""
+    verbs = [verb for _, pair in _chosen(images, 1.0, rng, boxed=True) for verb in pair.right]
+    often = int(np.bincount(verbs).argmax())
+    for _, pair in _chosen(images, 1.0, rng):
+        pair.scores.pop(often, None)
+
+
+def image_numbers(images: list[Image], strength: float, rng: np.random.Generator) -> None:
+    """One image keeps its number, the others are off by one."""
+    for one in images[1:]:
+        one.name = str(int(one.name) + 1)
+
+
+def overconfident(images: list[Image], strength: float, rng: np.random.Generator) -> None:
+    _calibrated(images, rng, 1 - strength)
+
+
+def underconfident(images: list[Image], strength: float, rng: np.random.Generator) -> None:
+    _calibrated(images, rng, 1 / (1 - strength))
+
+
+def _calibrated(images: list[Image], rng: np.random.Generator, power: float) -> None:
+    """One verb per pair, right as often as its score says, and then a power of this score."""
+    for _, pair in _chosen(images, 1.0, rng, boxed=True):
+        wrong = [verb for verb in pair.scores if verb not in pair.right]
+        score = rng.random()
+        verb = pair.right[0] if rng.random() < score or not wrong else int(rng.choice(wrong))
+        pair.scores = {verb: score**power}
+    for one in images:
+        one.pairs = [pair for pair in one.pairs if pair.thing is not None]
