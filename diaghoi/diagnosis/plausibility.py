@@ -228,6 +228,7 @@ def overlap_doubts(annotations: Scenes, predictions: Scenes) -> list[Doubt]:
     return (
         [Doubt(text, True) for text in category_doubts(*labels, predictions)]
         or _no_people(annotations, predictions)
+        or _objects_as_people(annotations, predictions, annotated, predicted)
         or [Doubt(text, False) for text in pixel_shift(*corners)]
         or [Doubt(*said) for said in verb_doubts(annotations, predictions)]
     )
@@ -244,6 +245,29 @@ def _no_people(annotations: Scenes, predictions: Scenes) -> list[Doubt]:
     text = (
         f"the subject of {int(theirs.sum())} of {len(theirs)} pairs is not a person: exchange "
         "subject and object, or give --objects"
+    )
+    return [Doubt(text, True)]
+
+
+def _objects_as_people(
+    annotations: Scenes, predictions: Scenes, annotated: IntArray, predicted: IntArray
+) -> list[Doubt]:
+    """See whether most predicted people lie on annotated objects, where files give no categories.
+
+    ``annotated`` and ``predicted`` are boxes that are close to one another.
+    """
+    vocabulary = annotations.vocabulary
+    if vocabulary.protocol.categories_count:
+        return []
+    paired = predictions.pair_human[predictions.pair_object >= 0]
+    people = np.unique(predicted[np.isin(predicted, paired)])
+    right = predicted[annotations.box_label[annotated] == vocabulary.person]
+    wrong = int((~np.isin(people, right)).sum())
+    if len(people) < ENOUGH or wrong <= NO_PEOPLE * len(people):
+        return []
+    text = (
+        f"{wrong} of {len(people)} predicted people that come close to an annotated box come close "
+        "to an object alone: exchange person and object"
     )
     return [Doubt(text, True)]
 

@@ -286,6 +286,12 @@ def no_role_boxes(images: list[Image], strength: float, rng: np.random.Generator
         pair.thing = None
 
 
+def person_and_object(images: list[Image], strength: float, rng: np.random.Generator) -> None:
+    """Person and object are exchanged."""
+    for _, pair in _chosen(images, 1.0, rng, boxed=True):
+        pair.human, pair.thing = pair.thing, pair.human
+
+
 def role_boxes_always(images: list[Image], strength: float, rng: np.random.Generator) -> None:
     """Roles without an object have a box on some annotated one."""
     for one, pair in _chosen(images, 1.0, rng):

@@ -159,6 +159,15 @@ def test_image_numbers_that_are_off_by_one_are_refused(truth: Scenes) -> None:
     assert doubt.text in warned(truth, found)
 
 
+def test_people_and_objects_that_are_exchanged_are_refused(truth: Scenes) -> None:
+    only_v_coco(truth)
+    found = spoilt(truth, "person_and_object")
+    (doubt,) = doubts(truth, found)
+    assert doubt.grave
+    assert doubt.text.endswith(" to an object alone: exchange person and object")
+    assert doubt.text in warned(truth, found)
+
+
 @pytest.mark.parametrize(
     ("fault", "start"),
     [
