@@ -105,6 +105,9 @@ def _joined(
     counted = np.append(counted_classes(protocol, annotations.vocabulary), False)
     joins = np.zeros(len(annotations.pair_human), dtype=bool)
     joins[annotations.triplet_pair[counted[annotations.triplet_class]]] = True
+    if protocol.pairing == "person":
+        # A person alone is no pair, though anything fits a missing role in scenario 2.
+        joins &= annotations.pair_object >= 0
     joined = np.zeros(len(predictions.pair_human), dtype=bool)
     joined[hits.predicted[joins[hits.annotated]]] = True
     return joined
@@ -220,7 +223,7 @@ def by_person(
         human_ok=person_ok | (role_ok & reaches[human]),
         object_ok=role_ok | (person_ok & reaches[object_box] & (object_box >= 0)),
         joined=joined,
-        on_pair=joined | ((done < 0) & person_ok & of_pair & (object_box >= 0)),
+        on_pair=joined | ((done < 0) & person_ok & of_pair),
         ignored=ignored,
         attempts_by_human=everything,
         attempts_by_object=everything,
