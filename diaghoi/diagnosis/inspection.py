@@ -11,6 +11,7 @@ from diaghoi.data.arrays.types import IntArray
 from diaghoi.data.joining import join
 from diaghoi.data.scenes import Scenes
 from diaghoi.data.vocabulary import v_coco_images
+from diaghoi.diagnosis.box_bias import box_bias
 from diaghoi.diagnosis.omissions import image_warnings, role_box_warnings
 from diaghoi.diagnosis.plausibility import (
     constant_score_warnings,
@@ -229,5 +230,6 @@ def _joint_warnings(scenes: Scenes, annotations: Scenes, whole: bool) -> list[st
         warnings += _outside(scenes, annotations.sizes)
     # Evenly over the file: its first images may be of one kind.
     some = np.unique(np.linspace(0, len(scenes) - 1, min(IMAGES, len(scenes))).astype(np.int64))
-    doubts = overlap_doubts(annotations.take(some), scenes.take(some))
-    return warnings + [doubt.text for doubt in doubts]
+    both = annotations.take(some), scenes.take(some)
+    doubts = [doubt.text for doubt in overlap_doubts(*both)]
+    return warnings + (doubts or box_bias(*both))

@@ -186,10 +186,12 @@ def test_a_verb_that_is_never_predicted_is_noted(truth: Scenes) -> None:
 
 @pytest.mark.parametrize("strength", [0.2, 0.5])
 def test_narrow_boxes_are_noted_with_a_number(truth: Scenes, strength: float) -> None:
-    (doubt,) = doubts(truth, spoilt(truth, "narrow_people", strength))
-    assert doubt.text.startswith("human boxes are ")
-    assert int(doubt.text.split()[3]) == pytest.approx(100 * strength, abs=4)
-    assert " % narrower compared with the annotated ones" in doubt.text
+    found = spoilt(truth, "narrow_people", strength)
+    (doubt,), (warning,) = doubts(truth, found), warned(truth, found)
+    for text in (doubt.text, warning):
+        assert text.startswith("human boxes are ")
+        assert int(text.split()[3]) == pytest.approx(100 * strength, abs=4)
+        assert " % narrower compared with the annotated ones" in text
 
 
 @pytest.mark.parametrize("words", ["hico-det", "office"], indirect=True)  # V-COCO has none
