@@ -13,6 +13,7 @@ from support.scenes import BICYCLE, PERSON, RIDE, image, problems, scenes
 
 from diaghoi import Diagnosis, InputError, diagnose, protocol, simulate
 from diaghoi.data.protocol import Group
+from diaghoi.diagnosis.diagnose import diagnose_images
 from diaghoi.evaluation.average_precision import class_scores
 from diaghoi.evaluation.means import split_means
 from diaghoi.oracles import ERRORS
@@ -48,7 +49,7 @@ def test_the_order_does_not_matter_in_v_coco(
 ) -> None:
     """Some associations are wrong actions there, by the reading that costs go by."""
     truth, found = v_coco.annotations(problem[0]), v_coco.predictions(problem[1])
-    diagnosis = diagnose(truth, found, f"v-coco-s{scenario}")
+    diagnosis = diagnose_images(truth, found, protocol(f"v-coco-s{scenario}"))
     one, other = (repaired(diagnosis.ledger, errors) for errors in (order, order[::-1]))
     for column in ("row_class", "row_input", "true", "annotation_counts"):
         np.testing.assert_array_equal(getattr(one, column), getattr(other, column))
