@@ -16,7 +16,7 @@ ENOUGH = 20
 # Verbs are said to be numbered differently where fewer than this share of the pairs that were found
 # have an annotated verb for their best one, or where a shift by one makes it so many times as many,
 # and at least so many; where verbs look listed in another order, most.
-SENSIBLE, SHIFTED, AGREEING, MOST = 0.04, 2, 0.2, 0.5
+SENSIBLE, SHIFTED, AGREEING, MOST = 0.04, 2, 0.3, 0.5
 # A verb is called by the name of another one where so many of at least so many pairs are; verbs are
 # listed in another order where that is so for some of them, each with a name of its own.
 CALLED, PAIRS, VERBS = 0.8, 5, 3
