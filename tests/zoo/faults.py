@@ -49,6 +49,9 @@ class Image:
     annotated: list[tuple[int, Box]] = field(default_factory=list)
 
 
+FAINT = 0.2
+"""The highest score of a verb that is not annotated."""
+
 Fault = Callable[[list[Image], float, np.random.Generator], None]
 
 
@@ -132,13 +135,20 @@ def detected(truth: Scenes, rng: np.random.Generator) -> list[Image]:
     for (human, thing), verbs in right.items():
         label = -1 if thing < 0 else int(truth.box_label[thing])
         scores = {
-            verb: rng.uniform(0.4, 1.0) if verb in verbs else rng.uniform(0.0, 0.2)
+            verb: rng.uniform(0.4, 1.0) if verb in verbs else rng.uniform(0.0, FAINT)
             for verb in verbs_of(truth.vocabulary, label)
         }
         near = [None if box < 0 else _jittered(truth.box_xyxy[box], rng) for box in (human, thing)]
         pair = Pair(int(human), *near, -1 if anywhere else label, scores, verbs)
         images[truth.box_image[human]].pairs.append(pair)
     return images
+
+
+def without_faint_verbs(images: list[Image]) -> None:
+    """Keep what a detector is sure of: the verbs that are not annotated have low scores."""
+    for one in images:
+        for pair in one.pairs:
+            pair.scores = {verb: score for verb, score in pair.scores.items() if score > FAINT}
 
 
 def predictions(vocabulary: Vocabulary, images: list[Image]) -> Scenes:

@@ -65,12 +65,14 @@ def truth(request: pytest.FixtureRequest, words: Vocabulary) -> Scenes:
     return faults.annotations(words, int(request.param))
 
 
-def spoilt(truth: Scenes, fault: str = "", strength: float = 1.0) -> Scenes:
-    """Predictions with a fault."""
+def spoilt(truth: Scenes, fault: str = "", strength: float = 1.0, *, faint: bool = True) -> Scenes:
+    """Predictions with a fault; without ``faint``, only verbs that the detector is sure of."""
     rng = np.random.default_rng(100)
     images = faults.detected(truth, rng)
     if fault:
         getattr(faults, fault)(images, strength, rng)
+    if not faint:
+        faults.without_faint_verbs(images)
     return faults.predictions(truth.vocabulary, images)
 
 
@@ -106,6 +108,15 @@ def test_the_error_that_was_planted_is_named_first(
         return  # hardly any image has an object of nobody that could be taken
     assert named[0].startswith(SENTENCES[ERRORS[fault]])
     assert named[1] == ERRORS[fault]
+
+
+@pytest.mark.parametrize("fault", ERRORS)
+def test_scores_are_not_blamed_where_only_the_planted_error_is_wrong(
+    truth: Scenes, fault: str
+) -> None:
+    """As all that is wrong then has high scores, the scores tell nothing of it."""
+    said = verdict(diagnose(truth, spoilt(truth, fault, 0.2, faint=False)).to_dict())
+    assert said.startswith(SENTENCES[ERRORS[fault]])
 
 
 @pytest.mark.parametrize(
