@@ -28,13 +28,13 @@ READINGS = {
 
 BOX_ERRORS = ("human_box", "object_box", "both_boxes")
 # Detectors rank a true positive above 80 to 99 % of the wrong predictions of its class.
-TELLING, AGAINST = 0.6, 0.4
+TELLING, AGAINST = 0.58, 0.4
 # True positives and errors it takes to say anything of their order.
 ENOUGH = 20
 # Share of the gain by the best repair that a perfect ranking must add to be named first.
 OWING = 0.8
 # Wrong predictions to a right one that it takes.
-MANY = 0.6
+MANY = 2
 
 
 def headline(result: Mapping[str, Any]) -> str:
