@@ -432,7 +432,12 @@ def test_a_folder_that_cannot_be_made_is_told(images: Path) -> None:
 def test_images_and_out_are_needed(run, files) -> None:
     done = run("gallery", files["predictions"], "--out", "o")
     assert done.code == 2
-    assert "Missing option '--images'" in done.err
+    assert done.err == (
+        "diaghoi: error: --images: give the folder with the pictures; without them, 'diaghoi "
+        "report --html PAGE.html' shows the worst cases\n"
+    )
+    done = run("gallery", files["predictions"], *files["words"])
+    assert (done.code, "Missing option '--out'" in done.err) == (2, True)
 
 
 def test_help(run) -> None:
