@@ -224,7 +224,7 @@ def _causes(result: Result, titles: Mapping[str, str]) -> Table:
         "ΔmAP of removing those of one cause alone: bounds, too, which do not add up."
     )
     if "other_verb" in found:
-        caption += "\nOther verb: nearly all action errors, whether or not a label is missing."
+        caption += "\nOther verb: can be nearly all action errors, even if no label is missing."
     if "missed_twins" in result:
         groups.append([row("Missed, found as its twin", result["missed_twins"], "≤")])
         caption += "\nTwins: of one class, with both boxes drawn twice; share of the annotated."
