@@ -104,6 +104,8 @@ class FigureKind:
         :class:`NotApplicable` if these models cannot be drawn.
     height : float
         Height of the figure in inches.
+    parts : callable, optional
+        Names the parts of the title that these models allow, where not all figures have all.
     """
 
     name: str
@@ -112,6 +114,11 @@ class FigureKind:
     data: Callable[[Source], Any]
     draw: Callable[[Figure, Sequence[ModelData]], None]
     height: float = 2.4
+    parts: Callable[[Sequence[ModelData]], str] | None = None
+
+    def title_of(self, models: Sequence[ModelData]) -> str:
+        """Say what the figure shows of these models."""
+        return self.title if self.parts is None else f"{self.title}: {self.parts(models)}"
 
 
 def source_of(model: Model, hoi: int | None = None) -> Source:

@@ -375,7 +375,7 @@ def _repair(view: MatchedImages, ledger: Ledger, row: int, triplet: int) -> str:
             repaired += ", of a pair that its boxes do not reach"
     superseded = ledger.row_score[ledger.true & (ledger.row_annotation == annotation)]
     if len(superseded):
-        repaired += ", in place of the one "
+        repaired += ", in place of the true positive "
         ranked = view.predictions.ranked
         repaired += f"with score {shown_score(superseded[0])}" if ranked else "that found it"
     return repaired

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 
 from diaghoi.cases.matched_images import MatchedImages, NearestBox
-from diaghoi.data.arrays.types import IntArray
+from diaghoi.data.arrays.types import BoolArray, IntArray
 from diaghoi.data.iou import reaches
 from diaghoi.data.scenes import Scenes
 from diaghoi.data.splits import counted_classes
@@ -94,15 +94,16 @@ def _action(view: MatchedImages, triplet: int) -> str:
     best = int(annotations.pair_human[pairs[0]]), int(annotations.pair_object[pairs[0]])
     ious = _ious(view, view.boxes(view.predictions, triplet), best)
     verb = _verb(view, triplet)
-    annotated = _verbs(view, np.isin(annotations.triplet_pair, pairs))
+    reached = _counted(view) & np.isin(annotations.triplet_pair, pairs)
+    annotated = _verbs(view, reached)
     if len(pairs) == 1:
         return (
             f"the boxes are those of an annotated pair ({ious}), but '{verb}' is not annotated for "
             f"it{annotated}"
         )
     return (
-        f"the boxes reach {len(pairs)} annotated pairs (the best with {ious}), but '{verb}' is "
-        f"annotated for none of them{annotated}"
+        f"the boxes reach those of {reached.sum()} annotated triplets (the best with {ious}), but "
+        f"'{verb}' is annotated in none of them{annotated}"
     )
 
 
@@ -117,8 +118,7 @@ def joined_pairs(view: MatchedImages, triplet: int) -> IntArray:
         Rows of the annotated pairs, the best overlap first.
     """
     hits, annotations = view.matched.hits, view.annotations
-    counted = np.append(counted_classes(view.protocol, annotations.vocabulary), False)
-    pairs = annotations.triplet_pair[counted[annotations.triplet_class]]
+    pairs = annotations.triplet_pair[_counted(view)]
     mine = hits.predicted == view.predictions.triplet_pair[triplet]
     mine &= np.isin(hits.annotated, pairs)
     best = np.argsort(-hits.value[mine], kind="stable")
@@ -299,8 +299,9 @@ def _wrong(view: MatchedImages, role: str, box: int) -> str:
         text = f"the {role} box overlaps no annotated {category or 'box'}"
     else:
         than = "more than " if view.protocol.strict else ""
+        reached = f"at most IoU {_cut(near.iou)}" if near.iou >= 0.01 else "less than IoU 0.01"
         text = (
-            f"the {role} box reaches at most IoU {_cut(near.iou)} with any annotated "
+            f"the {role} box reaches {reached} with any annotated "
             f"{category or 'box'} ({than}{view.protocol.iou:g} is needed)"
         )
     return f"{text}; it fits {_a_box(view, other)}" if fits else text
@@ -329,12 +330,16 @@ def _verb(view: MatchedImages, triplet: int) -> str:
     return scenes.vocabulary.verbs[int(scenes.triplet_verb[triplet])].replace("_", " ")
 
 
-def _verbs(view: MatchedImages, of: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> str:
+def _counted(view: MatchedImages) -> BoolArray:
+    """Mark the annotated triplets whose classes count."""
+    counted = np.append(counted_classes(view.protocol, view.annotations.vocabulary), False)
+    return np.asarray(counted[view.annotations.triplet_class])
+
+
+def _verbs(view: MatchedImages, of: BoolArray) -> str:
     """List the verbs of some annotated triplets, of those that count."""
     annotations = view.annotations
-    counted = np.append(counted_classes(view.protocol, annotations.vocabulary), False)
-    of = of & counted[annotations.triplet_class]
-    verbs = dict.fromkeys(annotations.triplet_verb[of].tolist())
+    verbs = dict.fromkeys(annotations.triplet_verb[of & _counted(view)].tolist())
     names = [repr(annotations.vocabulary.verbs[verb].replace("_", " ")) for verb in verbs]
     return f", only {some_of(names, len(names))}" if names else ""
 

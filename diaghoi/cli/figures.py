@@ -12,7 +12,7 @@ import typer
 
 from diaghoi.cli import options, outputs
 from diaghoi.cli.locate import find_annotations
-from diaghoi.cli.present import lacks_letters, print_notes
+from diaghoi.cli.present import lacks_letters, print_notes, width_of
 from diaghoi.cli.progress import Progress, progress
 from diaghoi.cli.reading import check_annotations, check_choice
 from diaghoi.comparison.results import read_result
@@ -25,11 +25,14 @@ from diaghoi.exceptions import InputError, close_matches, some_of
 if TYPE_CHECKING:
     from diaghoi import plots
 
-COLUMNS = ("single", "double")
 FORMATS = ("pdf", "svg", "png")
 
 Column = Annotated[
-    str, typer.Option(help="Width: a single (3.25 in) or a double (6.875 in) column.")
+    str,
+    typer.Option(
+        callback=options.check_column,
+        help="Width: a single (3.25 in) or a double (6.875 in) column.",
+    ),
 ]
 Format = Annotated[
     str, typer.Option(help=f"One or more of {', '.join(FORMATS)}, separated by commas.")
@@ -58,8 +61,6 @@ def figures(
 
     chosen = list(plots.FIGURES) if only is None else _names("--only", only, plots.FIGURES)
     formats = _names("--format", format, FORMATS)
-    (column,) = _names("--column", column, COLUMNS, most=1)
-    width = plots.SINGLE_COLUMN if column == "single" else plots.DOUBLE_COLUMN
     described = read_study(study)
     if described.protocol is not None:
         protocol_named(described.protocol)
@@ -93,32 +94,31 @@ def figures(
             progress=lambda label: bar.start(f"diagnosing {label}"),
         )
         notes += collection.notes
-        written = _draw(collection, files, width, notes, bar)
+        written = _draw(collection, files, width_of(column), notes, bar)
     if not quiet:
-        for name in written:
+        for name, title in written.items():
             first, *others = files[name]
             paths = ", ".join([str(first), *(path.suffix for path in others)])
-            typer.echo(f"{paths}: {plots.FIGURES[name].title}")
+            typer.echo(f"{paths}: {title}")
         print_notes(notes)
     if not written:
         raise InputError(f"{study}: no figure could be drawn: {some_of(notes)}")
 
 
-def _names(option: str, given: str, known: Collection[str], most: int | None = None) -> list[str]:
+def _names(option: str, given: str, known: Collection[str]) -> list[str]:
     """Read names that commas separate.
 
     Raises
     ------
     InputError
-        For an unknown name, none, or too many.
+        For an unknown name, and for none.
     """
     names = list(dict.fromkeys(name.strip() for name in given.split(",")))
     for name in names:
-        if name not in known or (most is not None and len(names) > most):
-            asked = given if name in known else name
+        if name not in known:
             raise InputError(
-                f"{option} '{asked}': not known{close_matches(asked, known)}; "
-                f"give {'one' if most == 1 else 'some'} of {', '.join(known)}"
+                f"{option} '{name}': not known{close_matches(name, known)}; "
+                f"give some of {', '.join(known)}"
             )
     return names
 
@@ -141,11 +141,11 @@ def _draw(
     width: float,
     notes: list[str],
     bar: Progress,
-) -> list[str]:
-    """Draw and write the figures; return the names of those that could be drawn."""
+) -> dict[str, str]:
+    """Draw and write the figures; return what those that could be drawn show, by name."""
     from diaghoi import plots
 
-    written: list[str] = []
+    written: dict[str, str] = {}
     without_letters: list[str] = []
     for name, paths in files.items():
         models = collection.models[name]
@@ -163,12 +163,13 @@ def _draw(
                 notes.append(f"{name}: not drawn: {reason}")
                 continue
             caption = plots.caption([collection.results[model.label] for model in models])
+            title = plots.FIGURES[name].title_of(models)
             paths[0].parent.mkdir(parents=True, exist_ok=True)
             for path in paths:
-                plots.save(figure, path, caption=f"{plots.FIGURES[name].title}: {caption}")
+                plots.save(figure, path, caption=f"{title}: {caption}")
         if lacks_letters(caught):
             without_letters.append(name)
-        written.append(name)
+        written[name] = title
     if without_letters:
         notes.append(
             f"{some_of(without_letters)}: the font has not all letters of the labels; boxes stand "

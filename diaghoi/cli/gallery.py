@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 # Suffixes of files: a folder with such a name is almost certainly a mistake.
 OTHERS = (".pdf", ".png", ".jpg", ".jpeg", ".svg", ".json", ".csv", ".zip")
 
+Images = Annotated[
+    Path | None, typer.Option(help="Folder with the pictures; needed.", readable=False)
+]
 Out = Annotated[
     Path,
     typer.Option(help="A folder for one PNG per case, or a single page FILE.html.", readable=False),
@@ -60,8 +63,8 @@ Kind = Annotated[
 
 def gallery(
     predictions: options.Predictions,
-    images: options.Images,
     out: Out,
+    images: Images = None,
     annotations: options.Annotations = None,
     error: Error = None,
     hoi: Hoi = None,
@@ -93,6 +96,11 @@ def gallery(
     from diaghoi.formats.pictures.folder import Pictures
     from diaghoi.semantic.measure import Measure
 
+    if images is None:
+        raise InputError(
+            "--images: give the folder with the pictures; without them, 'diaghoi report --html "
+            "PAGE.html' shows the worst cases"
+        )
     tables = similar.tables_if_given(
         verb_table,
         object_table,

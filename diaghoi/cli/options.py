@@ -9,9 +9,10 @@ import typer
 
 from diaghoi.data.protocol import PROTOCOLS
 from diaghoi.data.vocabulary import VOCABULARIES
-from diaghoi.exceptions import InputError, number_of
+from diaghoi.exceptions import InputError, close_matches, number_of
 
 LEAST_RESAMPLES = 100
+COLUMNS = ("single", "double")
 # Headings of options in the help of commands that have many.
 READING, COUNTS, SURE = "Input files", "Evaluation", "Uncertainty"
 MEANING = "Semantic similarity"
@@ -201,6 +202,24 @@ Bootstrap = Annotated[
         rich_help_panel=SURE,
     ),
 ]
+
+
+def check_column(column: str) -> str:
+    """Return the width of ``--column``.
+
+    Raises
+    ------
+    InputError
+        For an unknown one.
+    """
+    if column not in COLUMNS:
+        raise InputError(
+            f"--column '{column}': not known{close_matches(column, COLUMNS)}; give one of "
+            f"{', '.join(COLUMNS)}"
+        )
+    return column
+
+
 WordNet = Annotated[
     Path | None,
     typer.Option(

@@ -34,6 +34,12 @@ def print_notes(notes: Iterable[str]) -> None:
         typer.echo(f"Note: {printable(note)}", err=True)
 
 
+def print_written(files: Sequence[Path]) -> None:
+    """Name the files that were written on stderr."""
+    if files:
+        typer.echo(f"Wrote {printable(', '.join(map(str, files)))}", err=True)
+
+
 def show_tables(
     result: dict[str, Any], json: Path | None, quiet: bool, tables: Iterable[Table]
 ) -> None:
@@ -77,34 +83,47 @@ def attribution_figure(figure: Path) -> Path:
     return figure.with_name(f"{figure.stem}_attribution{figure.suffix}")
 
 
-def draw_all(result: dict[str, Any], path: Path) -> list[str]:
-    """Draw the figures of a report, two paper columns wide; return notes on them."""
-    notes = draw([result], path)
-    if result.get("attribution", {}).get("map") is not None:
-        from diaghoi import plots
+def width_of(column: str) -> float:
+    """Return the width in inches of a ``single`` or ``double`` column."""
+    from diaghoi import plots
 
-        notes += _drawn(attribution_figure(path), [result], lambda ax: plots.waterfall(result, ax))
+    return plots.SINGLE_COLUMN if column == "single" else plots.DOUBLE_COLUMN
+
+
+def figures_of(result: dict[str, Any], figure: Path) -> list[Path]:
+    """Name the figures of a report: ΔmAP, and the additive costs if it has them."""
+    attributed = result.get("attribution", {}).get("map") is not None
+    return [figure, attribution_figure(figure)] if attributed else [figure]
+
+
+def draw_all(result: dict[str, Any], path: Path, column: str) -> list[str]:
+    """Draw the figures of a report as wide as a column; return notes on them."""
+    from diaghoi import plots
+
+    notes = draw([result], path, column)
+    for other in figures_of(result, path)[1:]:
+        notes += _drawn(other, [result], lambda ax: plots.waterfall(result, ax), column)
     return notes
 
 
-def draw(results: Sequence[dict[str, Any]], path: Path) -> list[str]:
-    """Draw the ΔmAP bars of some detectors two paper columns wide; return notes on the figure."""
+def draw(results: Sequence[dict[str, Any]], path: Path, column: str = "double") -> list[str]:
+    """Draw the ΔmAP bars of some detectors as wide as a column; return notes on the figure."""
     from diaghoi import plots
 
-    return _drawn(path, results, lambda ax: plots.delta_map(results, ax=ax))
+    return _drawn(path, results, lambda ax: plots.delta_map(results, ax=ax), column)
 
 
 def _drawn(
-    path: Path, results: Sequence[dict[str, Any]], drawing: Callable[[Any], Any]
+    path: Path, results: Sequence[dict[str, Any]], drawing: Callable[[Any], Any], column: str
 ) -> list[str]:
-    """Draw and write a figure two columns wide; return notes on letters missing in the font."""
+    """Draw and write a figure; return notes on letters missing in the font."""
     from matplotlib.figure import Figure
 
     from diaghoi import plots
 
     with plots.paper(), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        figure = Figure(figsize=(plots.DOUBLE_COLUMN, 2.4), layout="constrained")
+        figure = Figure(figsize=(width_of(column), 2.4), layout="constrained")
         drawing(figure.add_subplot())
         plots.save(figure, path, caption=plots.caption(results))
     if not lacks_letters(caught):

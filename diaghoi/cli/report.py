@@ -11,7 +11,7 @@ import typer
 from diaghoi.cli import options, outputs
 from diaghoi.cli.extras import Extras
 from diaghoi.cli.labels import read_labels
-from diaghoi.cli.present import print_notes, print_result
+from diaghoi.cli.present import print_notes, print_result, print_written
 from diaghoi.cli.progress import Progress, progress
 from diaghoi.cli.reading import InputFiles, check_choice
 from diaghoi.cli.report_files import ReportFiles
@@ -32,6 +32,14 @@ Figure = Annotated[
     typer.Option(
         help="Draw ΔmAP per error to this .pdf, .svg or .png file.",
         readable=False,
+        rich_help_panel=options.FILES,
+    ),
+]
+Column = Annotated[
+    str,
+    typer.Option(
+        callback=options.check_column,
+        help="Width of figures: a single (3.25 in) or a double (6.875 in) column.",
         rich_help_panel=options.FILES,
     ),
 ]
@@ -181,6 +189,7 @@ def report(
     protocol: options.ProtocolName = None,
     json: options.Json = None,
     figure: Figure = None,
+    column: Column = "double",
     out: Out = None,
     label: options.Label = None,
     format: options.Format = None,
@@ -246,6 +255,7 @@ def report(
         images=images,
         class_table=class_table,
         image_table=image_table,
+        column=column,
         sort=sort,
     )
     extras = Extras(
@@ -272,6 +282,8 @@ def report(
     elif not quiet:
         print_result(result)
         print_notes(notes)
+    if not quiet:
+        print_written(files.written(result))
 
 
 class _Choices(NamedTuple):

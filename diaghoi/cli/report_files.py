@@ -8,7 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from diaghoi.cli import outputs
-from diaghoi.cli.present import attribution_figure, draw_all, noting_letters, write_text
+from diaghoi.cli.present import (
+    attribution_figure,
+    draw_all,
+    figures_of,
+    noting_letters,
+    write_text,
+)
 from diaghoi.cli.reading import Inputs
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.diagnosis.tables import CLASS_COLUMNS, IMAGE_COLUMNS, Columns
@@ -48,6 +54,8 @@ class ReportFiles:
         A folder of pictures to draw the cases of the page on.
     out : pathlib.Path or None
         A folder for text, JSON and figure.
+    column : {"single", "double"}
+        Width of the figures.
     sort : str or None
         Column by which the tables are sorted, with a leading ``-`` the lowest first.
     """
@@ -60,6 +68,7 @@ class ReportFiles:
     images: Path | None
     class_table: Path | None
     image_table: Path | None
+    column: str
     sort: str | None
 
     @property
@@ -74,6 +83,16 @@ class ReportFiles:
     def tables(self) -> list[Path]:
         """The table files to write."""
         return [path for path in (self.class_table, self.image_table) if path is not None]
+
+    def written(self, result: dict[str, Any]) -> list[Path]:
+        """Name the files that :meth:`write` writes."""
+        files = [] if self.json in (None, outputs.STDOUT) else [self.json]
+        files += [] if self.figure is None else figures_of(result, self.figure)
+        files += [path for path in (self.html, *self.tables) if path is not None]
+        if self.in_folder is not None:
+            text, json, figure = self.in_folder
+            files += [text, json, *figures_of(result, figure)]
+        return files
 
     def check(self, inputs: Sequence[Path | None]) -> None:
         """Check all files before the work begins.
@@ -98,6 +117,8 @@ class ReportFiles:
             from diaghoi.plots.style import check_suffix
 
             check_suffix(self.figure)
+        elif self.column != "double" and self.out is None:
+            raise InputError("--column: is the width of a figure; add --figure or --out")
         if self.html is not None:
             check_page(self.html)
         if self.images is not None:
@@ -134,7 +155,7 @@ class ReportFiles:
         if self.json not in (None, outputs.STDOUT):
             write_json(self.json, result)
         if self.figure is not None:
-            notes += draw_all(result, self.figure)
+            notes += draw_all(result, self.figure, self.column)
         if self.html is not None:
             notes += self._write_page(self.html, result, diagnosis, read)
         if self.in_folder is not None:
@@ -142,7 +163,7 @@ class ReportFiles:
             text.parent.mkdir(parents=True, exist_ok=True)
             write_text(text, result)
             write_json(json, result)
-            notes += draw_all(result, figure)
+            notes += draw_all(result, figure, self.column)
         return notes
 
     def _write_page(

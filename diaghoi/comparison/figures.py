@@ -29,8 +29,8 @@ HEADINGS = {
     "map": "mAP",
     "delta_map": "ΔmAP",
     "localised": "ΔmAP by pair",
-    "errors": "Number of errors",
-    "error_shares": "Share of errors",
+    "errors": "Number of predictions",
+    "error_shares": "Share of predictions",
     "pairs": "Pairs",
     "negatives_actions": "Negatives and actions",
 }
@@ -157,7 +157,7 @@ def _v_coco(result: Result) -> list[tuple[Column, Value]]:
 def _mean_ap(splits: Sequence[str], protocol: str) -> Contents:
     columns = [
         (_of_split(f"{key}.{split}", title, split, splits), _at(key, split))
-        for key, title in (("map", "mAP"), ("max_recall", "Mean max recall"))
+        for key, title in (("map", "mAP"), ("max_recall", "Mean of the highest recalls"))
         for split in splits
     ]
     caption = "Mean over the classes of the protocol, of AP and of the highest recall."

@@ -33,7 +33,8 @@ class PairCounts:
         Predicted pairs.
     annotated, localised : int
         Distinct annotated pairs of the classes that count, and those that some predicted pair
-        localises (both boxes reach the IoU threshold, categories equal).
+        localises (both boxes reach the IoU threshold, categories equal). Pairs are distinct unless
+        they have the same two boxes: in the test set of HICO-DET each triplet is a pair of its own.
     credited : int
         Predicted pairs that are credited with an annotated pair: each annotated pair credits the
         first predicted pair, in stored order, that localises it; a predicted pair counts once.

@@ -223,6 +223,8 @@ def _causes(result: Result, titles: Mapping[str, str]) -> Table:
         "What looks like a fault of the annotations need not be one: ≤ and ≥ are bounds.\n"
         "ΔmAP of removing those of one cause alone: bounds, too, which do not add up."
     )
+    if "other_verb" in found:
+        caption += "\nOther verb: can be nearly all action errors, even if no label is missing."
     if "missed_twins" in result:
         groups.append([row("Missed, found as its twin", result["missed_twins"], "≤")])
         caption += "\nTwins: of one class, with both boxes drawn twice; share of the annotated."
@@ -249,7 +251,15 @@ def _calibration(result: Result) -> Table:
     found = result["calibration"]
     names = {"ece": "Expected calibration error", "mce": "Largest in a bin", "brier": "Brier score"}
     rows = [text_row(title, percent(found[key])) for key, title in names.items() if key in found]
-    return text_table("Calibration of triplet scores, %", ("All",), [*_direction(found), *rows])
+    direction = _direction(found)
+    return text_table(
+        "Calibration of triplet scores, %",
+        ("All",),
+        [*direction, *rows],
+        caption="The errors and true positives add up to how much scores are too high or low."
+        if direction
+        else "",
+    )
 
 
 def _direction(calibration: Mapping[str, Any]) -> list[Row]:

@@ -41,6 +41,11 @@ LONG_TITLES = {
     "detection": f"Detection threshold {THRESHOLDS}",
     "nms": f"Pair NMS at overlap {OVERLAPS}",
 }
+KEPT = {
+    "best": "the best ones",
+    "detection": f"those above a detection threshold of {THRESHOLDS}",
+    "nms": f"those after pair NMS at {OVERLAPS}",
+}
 REASONS = {
     "best": "the images{} have too few pairs",
     "detection": "the predictions{} have no detection scores",
@@ -183,9 +188,7 @@ def _ticks(low: float, high: float) -> list[float]:
 
 def _draw(figure: Figure, models: Sequence[ModelData]) -> None:
     tables = [model.data for model in models]
-    sweeps = [
-        name for name in SWEEPS if any(row.sweep == name for table in tables for row in table)
-    ]
+    sweeps = _sweeps(models)
     wide = figure.get_figwidth() >= INCHES_FOR_LONG_TITLES * len(sweeps)
     titles = [(LONG_TITLES if wide else SWEEPS)[sweep] for sweep in sweeps]
     panels = panel_grid(figure, titles, LABELS, 0.0, narrowest=NARROWEST)
@@ -193,6 +196,17 @@ def _draw(figure: Figure, models: Sequence[ModelData]) -> None:
         _lines(ax, tables, sweep)
     legend_above(figure, _handles(shown_names(models)), mark=MARK)
     add_note(figure, _lacking(models))
+
+
+def _sweeps(models: Sequence[ModelData]) -> list[str]:
+    """Name the sweeps that some model has."""
+    found = {row.sweep for model in models for row in model.data}
+    return [name for name in SWEEPS if name in found]
+
+
+def _parts(models: Sequence[ModelData]) -> str:
+    """Say which pairs are kept in the panels that are drawn."""
+    return ", ".join(KEPT[sweep] for sweep in _sweeps(models))
 
 
 def _lacking(models: Sequence[ModelData]) -> str:
@@ -219,12 +233,10 @@ def _data(source: Source) -> list[KeptPairs]:
 
 PAIR_RECALL = FigureKind(
     name="pair_recall",
-    title=(
-        "Pair recall with fewer pairs: the best ones, those above a detection threshold of "
-        f"{THRESHOLDS}, or after pair NMS at {OVERLAPS}"
-    ),
+    title="Pair recall with fewer pairs",
     needs="diagnoses",
     data=_data,
     draw=_draw,
     height=HEIGHT,
+    parts=_parts,
 )

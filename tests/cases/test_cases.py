@@ -161,7 +161,7 @@ def test_an_association_that_stands_for_a_triplet() -> None:
     )
     assert (case.annotated, case.annotated_object) == ("ride bicycle", BOBS)
     assert case.repair == (
-        "becomes a true positive of ride bicycle, in place of the one with score 0.75"
+        "becomes a true positive of ride bicycle, in place of the true positive with score 0.75"
     )
 
 
@@ -187,8 +187,8 @@ def test_an_action_names_those_of_all_pairs_that_its_boxes_reach() -> None:
     truth = [*TRUTH, (5, 6, HOLD), (5, 6, CARRY)]
     case = only([(ANN, BICYCLE, ANNS, WASH, 0.5)], "action", boxes=[*BOXES, *again], truth=truth)
     assert case.sentence == (
-        "The boxes reach 2 annotated pairs (the best with IoU 1.00 and 1.00), but 'wash' is "
-        "annotated for none of them, only 'ride', 'hold', 'carry'."
+        "The boxes reach those of 3 annotated triplets (the best with IoU 1.00 and 1.00), but "
+        "'wash' is annotated in none of them, only 'ride', 'hold', 'carry'."
     )
     assert case.repair == "becomes a true positive of ride bicycle"
 
@@ -256,6 +256,9 @@ def test_overlap_is_cut_and_not_rounded() -> None:
     rows = [((0.0, 0.0, 9.0, 48.9), BICYCLE, ANNS, RIDE, 0.5)]
     case = only(rows, "human_box", boxes=boxes, truth=[(0, 1, RIDE)])
     assert "at most IoU 0.49 with" in case.sentence
+    touching = [((0.0, 99.0, 9.0, 198.0), BICYCLE, ANNS, RIDE, 0.5)]
+    case = only(touching, "human_box", boxes=boxes, truth=[(0, 1, RIDE)])
+    assert "reaches less than IoU 0.01 with any annotated person (0.5 is needed)" in case.sentence
     half = [((0.0, 0.0, 9.0, 49.0), BICYCLE, ANNS, RIDE, 0.5)]
     case = only(half, "human_box", boxes=boxes, truth=[(0, 1, RIDE)], name="upt")
     assert "(more than 0.5 is needed)" in case.sentence
@@ -300,7 +303,7 @@ def test_cases_of_a_detector_without_scores_have_none() -> None:
     (case,) = worst_cases(diagnosis, annotations, predictions, "object_box")
     assert (case.name, case.score) == ("ride bicycle", None)
     assert "score" not in f"{case.sentence} {case.repair}"
-    assert case.repair.endswith("in place of the one that found it")
+    assert case.repair.endswith("in place of the true positive that found it")
 
 
 def test_missed_triplets_of_the_best_classes_come_first() -> None:

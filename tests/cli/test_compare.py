@@ -217,7 +217,7 @@ def test_tables_are_chosen_by_their_headings(run, put, alone: Path) -> None:
     ]
     text = run("compare", put("a.json"), *chosen).out
     assert "\nPairs, %\n" in text
-    assert "Share of errors" not in text
+    assert "Share of predictions" not in text
     # JSON holds all, and files what the screen shows.
     run("compare", put("a.json"), *chosen, "--json", "t.json", "--out", "t.md")
     assert len(json.loads((alone / "t.json").read_text("utf-8"))["tables"]) == 9

@@ -91,7 +91,9 @@ def test_a_folder_holds_one_picture_a_case_and_an_index(run, files, alone) -> No
     (case,) = index["cases"]
     assert (case["file"], case["picture"], case["image"]) == (picture, "found", "one.jpg")
     assert (case["name"], case["score"], case["object"]) == ("ride bicycle", 0.75, FAR)
-    assert case["repair"].startswith("becomes a true positive of ride bicycle, in place of the one")
+    assert case["repair"].startswith(
+        "becomes a true positive of ride bicycle, in place of the true positive with score "
+    )
     # Without tables there is no similarity.
     assert (index["similarity"], index["kinds"]) == (None, None)
     assert (case["similarity"], case["kind"], case["meant"]) == (None, None, None)
@@ -430,7 +432,12 @@ def test_a_folder_that_cannot_be_made_is_told(images: Path) -> None:
 def test_images_and_out_are_needed(run, files) -> None:
     done = run("gallery", files["predictions"], "--out", "o")
     assert done.code == 2
-    assert "Missing option '--images'" in done.err
+    assert done.err == (
+        "diaghoi: error: --images: give the folder with the pictures; without them, 'diaghoi "
+        "report --html PAGE.html' shows the worst cases\n"
+    )
+    done = run("gallery", files["predictions"], *files["words"])
+    assert (done.code, "Missing option '--out'" in done.err) == (2, True)
 
 
 def test_help(run) -> None:

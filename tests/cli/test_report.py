@@ -208,8 +208,9 @@ def test_labels_that_make_odd_names(run, data, alone: Path) -> None:
     done = run("report", data.predictions, *words)
     names = [f"[bold]x $a$ 模.{kind}" for kind in ("json", "pdf", "txt")]
     assert sorted(path.name for path in (alone / "o").iterdir()) == names
-    assert done.err.endswith(
+    assert (
         f"Note: o/{names[1]}: the font has not all letters of the label; boxes stand for them\n"
+        in done.err
     )
     assert run("report", data.predictions, *words, "-q").err == ""
 
@@ -225,6 +226,31 @@ def test_files_are_written_before_anything_is_printed(run, data, alone: Path, mo
     run("report", data.predictions, *words, "--figure", "f.pdf")
     assert {path.name for path in alone.iterdir()} == {"r.json", "f.pdf", "o"}
     assert len(list((alone / "o").iterdir())) == 3
+
+
+def test_the_files_that_are_written_are_named(run, data, alone: Path) -> None:
+    words = ("--annotations", data.annotations, "--class-table", "c.csv", "--attribution")
+    done = run("report", data.predictions, *words, "--json", "-", "--figure", "f.png")
+    assert done.err == "Wrote f.png, f_attribution.png, c.csv\n"
+    done = run("report", data.predictions, *words, "--json", "r.json", "--out", "o")
+    named = done.err.splitlines()[-1].removeprefix("Wrote ").split(", ")
+    assert named[:3] == ["r.json", "c.csv", f"o/{data.predictions.stem}.txt"]
+    assert {*named, "f.png", "f_attribution.png"} == {
+        str(path.relative_to(alone)) for path in alone.rglob("*.*")
+    }
+    assert "Wrote" not in run("report", *words[:2], data.predictions).err
+
+
+def test_a_figure_can_be_as_wide_as_one_column(run, data, alone: Path) -> None:
+    words = ("report", data.predictions, "--annotations", data.annotations, "--column", "single")
+    assert run(*words, "--figure", "f.svg").code == 0
+    assert f'width="{3.25 * 72:g}pt"' in (alone / "f.svg").read_text(encoding="utf-8")
+    done = run(*words)
+    assert done.err == (
+        "diaghoi: error: --column: is the width of a figure; add --figure or --out\n"
+    )
+    done = run(*words[:-1], "singel")
+    assert done.err.endswith("(did you mean 'single'?); give one of single, double\n")
 
 
 def test_hopeless_predictions_are_said_to_be_so(run, data, alone: Path) -> None:

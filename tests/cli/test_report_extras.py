@@ -133,6 +133,8 @@ def test_causes_and_calibration(report) -> None:
     gap, *parts = (float(line.split()[-1].replace("−", "-")) for line in rows[:8])
     assert gap == pytest.approx(sum(parts), abs=0.04)
     assert parts == sorted(parts, key=lambda part: -abs(part))
+    assert "\nThe errors and true positives add up to how much scores are too high or low." in text
+    assert "\nOther verb: can be nearly all action errors, even if no label is missing." in text
 
 
 def test_the_evaluators_of_code_bases(report) -> None:

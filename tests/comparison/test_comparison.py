@@ -252,7 +252,7 @@ def test_v_coco_has_agents_and_two_scenarios() -> None:
     without = result["official"]["scenario_2"]["ap_without_point"]
     assert values["scenario_2.ap_without_point"] == without
     assert [column.title for column in table(comparison, "map").columns] == [
-        *("mAP", "Mean max recall")
+        *("mAP", "Mean of the highest recalls")
     ]
     assert [column.key for column in table(comparison, "errors").columns][-3:] == [
         *("ignored", "false_positive", "false_negative")

@@ -35,7 +35,7 @@ def of(*changes: dict[str, Any]) -> Comparison:
         (["dmap"], ["delta_map_full"]),
         (["dmap (rare)", "ΔmAP (Non-rare)"], ["delta_map_rare", "delta_map_non_rare"]),
         (["delta_map_rare"], ["delta_map_rare"]),
-        (["Share of errors"], ["error_shares"]),
+        (["Share of predictions"], ["error_shares"]),
         (["number"], ["errors"]),
         (["NEGATIVES"], ["negatives_actions"]),
     ],

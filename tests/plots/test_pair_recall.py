@@ -142,6 +142,9 @@ def test_sweeps_that_no_model_has_take_no_panel() -> None:
     assert note == (
         "Detection threshold 0.05–0.9: not drawn, the predictions have no detection scores."
     )
+    assert PAIR_RECALL.title_of(data) == (
+        "Pair recall with fewer pairs: the best ones, those after pair NMS at 0.9–0.3"
+    )
 
 
 def test_models_without_a_sweep_are_named() -> None:
@@ -149,6 +152,7 @@ def test_models_without_a_sweep_are_named() -> None:
     data = [plots.ModelData(label="a", data=detected), plots.ModelData(label="b", data=ROWS)]
     figure = plots.figure_of(PAIR_RECALL, data, plots.DOUBLE_COLUMN)
     assert len(figure.axes) == 3
+    assert "the best ones, those above a detection threshold" in PAIR_RECALL.title_of(data)
     (note,) = (text.get_text() for text in figure.texts)
     assert note.endswith("not drawn, the predictions of b have no detection scores.")
 

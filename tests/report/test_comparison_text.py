@@ -41,16 +41,16 @@ TEXT = """\
 3 models on hico-det, 1,234 images, protocol hico-det-520
 """
 MAP = """\
-                                 mAP              Mean max recall
-Model       Backbone     Full  Rare  Non-rare   Full  Rare  Non-rare
-────────────────────────────────────────────────────────────────────
+                                 mAP           Mean of the highest recalls
+Model       Backbone     Full  Rare  Non-rare     Full    Rare    Non-rare
+──────────────────────────────────────────────────────────────────────────
 One-stage
-  QPIC      ResNet-50   30.00     –    20.00* 80.00*     –    80.00*
+  QPIC      ResNet-50   30.00     –    20.00*   80.00*       –      80.00*
 Two-stage
-  UPT       ResNet-50   31.00     –    20.00* 80.00*     –    80.00*
-  SCG       ResNet-50  32.00*     –    20.00* 80.00*     –    80.00*
-  Mean                  31.50     –     20.00  80.00     –     80.00
-Difference              +1.50     –      0.00   0.00     –      0.00
+  UPT       ResNet-50   31.00     –    20.00*   80.00*       –      80.00*
+  SCG       ResNet-50  32.00*     –    20.00*   80.00*       –      80.00*
+  Mean                  31.50     –     20.00    80.00       –       80.00
+Difference              +1.50     –      0.00     0.00       –        0.00
 Mean over the classes of the protocol, of AP and of the highest recall.
 Difference: two-stage minus one-stage.
 *: best of its column."""
@@ -94,7 +94,7 @@ def test_long_labels_are_broken_and_nothing_else() -> None:
     assert len(broken) > 2
     assert "".join(broken).replace(" ", "") == label.replace(" ", "")
     assert max(map(len, broken)) <= 28
-    assert text.splitlines()[2 + len(broken)].endswith("80.00*")
+    assert text.splitlines()[2 + len(broken)].endswith("20.00*")
 
 
 def test_terminals_show_the_best_in_bold() -> None:
@@ -144,8 +144,8 @@ def test_labels_are_no_markup() -> None:
 MARKDOWN = """\
 ### mAP under hico-det-520, %
 
-| Stage | Model | mAP Full | mAP Rare | mAP Non-rare | Mean max recall Full \
-| Mean max recall Rare | Mean max recall Non-rare |
+| Stage | Model | mAP Full | mAP Rare | mAP Non-rare | Mean of the highest recalls Full \
+| Mean of the highest recalls Rare | Mean of the highest recalls Non-rare |
 | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |
 | One-stage | QPIC | 30.00 | – | **20.00** | **80.00** | – | **80.00** |
 | Two-stage | UPT | **31.00** | – | **20.00** | **80.00** | – | **80.00** |

@@ -57,7 +57,7 @@ MAP = r"""\begin{table*}[t]
 \setlength{\tabcolsep}{4pt}
 \begin{tabular}{@{}llrrrrrr@{}}
 \toprule
- &  & \multicolumn{3}{c}{mAP} & \multicolumn{3}{c}{Mean max recall} \\
+ &  & \multicolumn{3}{c}{mAP} & \multicolumn{3}{c}{Mean of the highest recalls} \\
 \cmidrule(lr){3-5} \cmidrule(lr){6-8}
 Model & Backbone & Full & Rare & Non-rare & Full & Rare & Non-rare \\
 \midrule

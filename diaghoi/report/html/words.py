@@ -45,8 +45,8 @@ FIGURES: Mapping[str, str] = {
     "nothing but true positives before it.",
     "error_profile_verb": "Shares in percent of the predictions of a verb, of those verbs that "
     "have most annotated triplets.",
-    "class_ap": "Each dot is an HOI class; the line is the median of classes with about as many "
-    "annotated triplets.",
+    "class_ap": "Each mark is an HOI class, a triangle if it is rare; the line is the median of "
+    "classes with about as many annotated triplets.",
     "confusions": "Predicted → annotated verb of the same pair: what repairing this confusion "
     "alone adds to mAP. Paler bars are confusions of similar verbs.",
 }
