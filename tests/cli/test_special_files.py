@@ -21,7 +21,7 @@ from diaghoi.formats.containers.atomic import replacing
 NEEDED: dict[str, dict[str, object]] = {
     "report images": {"html": "new.html"},
     "figures": {"study": "models.toml"},
-    "gallery": {"verb_table": "gt.pkl", "object_table": "gt.pkl"},
+    "gallery": {"images": "pictures", "verb_table": "gt.pkl", "object_table": "gt.pkl"},
     "choice ask": {"model": "http://127.0.0.1:9,x", "yes": True},
     "choice build": {"judge": "http://127.0.0.1:9,x", "images": "pictures", "yes": True},
     "similarity build": {"out": "new.csv", "verbs": "gt.pkl", "baseline": "path"},
