@@ -111,7 +111,7 @@ def test_each_model_is_tested_against_the_first(compare) -> None:
     # Equal models are not told apart.
     assert {each["difference"] for each in found[10:]} == {0}
     assert {each["p_holm"] for each in found[10:]} == {1}
-    assert "mAP: one and same cannot be told apart: +0.0" in done.out
+    assert "mAP: one and same cannot be told apart: same minus one +0.0" in done.out
     assert DIFFERS not in done.out
 
 

@@ -166,14 +166,14 @@ BAD: dict[str, tuple[str, str]] = {
         "protocol: iuo: unknown key (did you mean 'iou'?); known: classes, average_precision, "
         "class_without_true_positive, iou, strict, boxes, top, top_of_class, "
         "images_without_predictions, images_without_annotations, levels_from, claim, "
-        "class_without_annotation, added_to_union",
+        "class_without_annotation, added_to_union, duplicates",
     ),
     "choice for other data sets": (
         'protocol = { pairing = "person" }',
         "protocol: pairing: unknown key; known: classes, average_precision, "
         "class_without_true_positive, iou, strict, boxes, top, top_of_class, "
         "images_without_predictions, images_without_annotations, levels_from, claim, "
-        "class_without_annotation, added_to_union",
+        "class_without_annotation, added_to_union, duplicates",
     ),
     "a union that shrinks": (
         "protocol = { added_to_union = -1.0 }",
