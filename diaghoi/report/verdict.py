@@ -96,7 +96,7 @@ def verdict(result: Mapping[str, Any]) -> str:
 def _cost(result: Mapping[str, Any], worst: str, gain: float) -> str:
     """Say what an error costs; where there are two readings of it, by the numbers of both."""
     own = f"{100 * gain:.2f}"
-    published = f"{100 * result['oracles'][worst]['delta_map']['full']:.2f}"
+    published = _percent(result["oracles"][worst]["delta_map"]["full"])
     boxes = _in_both_boxes(result) if worst == "missed_gt" else ""
     if own == published:
         return f" cost most: repaired, they would add {own}.{boxes}"

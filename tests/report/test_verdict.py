@@ -142,3 +142,9 @@ def test_an_oracle_of_the_user(result, monkeypatch: pytest.MonkeyPatch) -> None:
     oracle = Oracle(name="small_objects", title="Small things", definition="", repair=lambda x: x)
     monkeypatch.setitem(ORACLES, oracle.name, oracle)
     assert "'Small things' errors cost most" in verdict(result)
+
+
+def test_an_error_that_the_published_rule_leaves_undefined(result) -> None:
+    result["oracles"]["missed_gt"]["delta_map"]["full"] = None
+    result["localised"] = {"missed_gt": {"delta_map": {"full": 0.2}}}
+    assert verdict(result).endswith("they would add 20.00 (undefined by the published rule).")
