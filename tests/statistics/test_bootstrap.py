@@ -158,7 +158,7 @@ def test_intervals_cover_the_expected_figure() -> None:
     total, size, sets, paths = 240, 60, 30, ("map.full", "oracles.action.delta_map.full")
     rng = np.random.default_rng(1)
     truth = simulate.annotations(total, rng)
-    diagnosis = diagnose(truth, simulate.detect(truth, simulate.ONE_STAGE, rng))
+    diagnosis = diagnose(truth, simulate.detect(truth, simulate.TWO_STAGE, rng))
     splits = {"full": diagnosis.splits["full"]}
     means = MeanPrecisions.of(diagnosis.ledger, total, diagnosis.protocol, splits, ["action"])
     points, intervals = [], []
