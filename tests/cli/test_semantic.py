@@ -49,6 +49,31 @@ def test_golden(run, shared, alone):
     assert found["similarity"]["objects"]["source"] == "objects.csv"
 
 
+@pytest.mark.parametrize(
+    ("more", "soft", "classes"),
+    [
+        ((), "59.41", "Classes: all (600); means over the 189 annotated ones."),
+        (
+            ("--protocol", "hico-det-520"),
+            "61.27",
+            "Classes: no_interaction left out (520); means over the 175 annotated ones.",
+        ),
+    ],
+)
+def test_the_classes_are_printed_with_the_figure(run, shared, alone, more, soft, classes):
+    folder = shared / "conformance"
+    done = run(
+        *("semantic", folder / "hico_det_official/one_stage_arrays.pkl"),
+        *("--annotations", folder / "hico_det_official/annotations.json"),
+        *("--verb-similarity", folder / "semantic/verbs.csv"),
+        *("--object-similarity", folder / "semantic/objects.csv", *more),
+    )
+    figures = done.out.partition("Miss rates")[0]
+    assert re.search(rf"Soft mAP +{soft}", figures)
+    assert classes in figures
+    assert "mF1: score rank >= 0.5. Soft AP: area under the envelope." in figures
+
+
 @pytest.mark.slow
 def test_the_program_runs(program, words):
     done = program(*words)
