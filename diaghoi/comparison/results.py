@@ -216,9 +216,10 @@ def _needed(result: Result, *keys: str) -> float:
 
 
 def _unusable(result: Result, keys: Sequence[str], what: str) -> InputError:
+    command = "semantic" if is_semantic(result) else "report"
     return InputError(
         f"result of '{result.get('label')}': {'.'.join(keys)} {what}; write it again with "
-        "'diaghoi report --json'"
+        f"'diaghoi {command} --json'"
     )
 
 

@@ -318,7 +318,10 @@ def test_results_that_do_not_compare_are_refused(run, words, data, alone):
     run(*other, "--label", "three", "--json", "three.json", "--quiet")
     truth = ("--annotations", data.annotations)
     run("report", data.predictions, *truth, "--json", "report.json", "--quiet")
+    broken = json.loads((alone / "one.json").read_text()) | {"label": "broken", "splits": 3}
+    (alone / "broken.json").write_text(json.dumps(broken))
     for given, message in (
+        ("broken.json", "splits is 3, which has no parts; write it again with 'diaghoi semantic"),
         ("two.json", "'one' has weight 0.5, 'two' has weight 0.3; evaluate them again"),
         ("three.json", "'one' has objects (objects.csv), 'three' has other (other.csv)"),
         ("report.json", "is a result of 'diaghoi semantic --json', report.json is not"),
@@ -372,6 +375,25 @@ def test_subsets_of_raters(run, alone):
         "human.csv: read as scores from 0 to 4 (else give --human-scale)",
         "t.csv: read as scores from 0 to 4 (else give --scale)",
     ]
+
+
+def test_raters_by_what_differs(run, alone):
+    (alone / "v.csv").write_text("a,b,x,y\nride,hold,4,2\n")
+    (alone / "o.csv").write_text("a,b,x,y\ncar,bus,2,0\n")
+    (alone / "human.csv").write_text(
+        "verb_a,object_a,verb_b,object_b,anna\nride,car,ride,bus,1\nride,car,hold,car,4\n"
+    )
+    done = run("similarity", "subset", "v.csv", "--objects", "o.csv", "--human", "human.csv")
+    assert done.code == 0
+    assert re.search(r"Agreement with people, % +Raters +Mean +Majority", done.out)
+    assert re.search(r"Agreement by what differs, % +All +Object +Verb", done.out)
+    assert re.search(r"Weight of the verb +w\*", done.out)
+    assert max(map(len, done.out.splitlines())) <= 80
+    least = run(
+        *("similarity", "subset", "v.csv", "--objects", "o.csv", "--human", "human.csv"),
+        *("--combine", "minimum"),
+    )
+    assert "Weight of the verb" not in least.out
 
 
 def test_people_may_have_a_scale_of_their_own(run, alone):
