@@ -68,7 +68,7 @@ def compare_semantic(results: Sequence[Result], models: Sequence[StudyModel]) ->
 
 def _table(models: Sequence[StudyModel], results: Sequence[Result]) -> Table:
     splits = [*part(results[0], "splits", "mf1")]
-    places = [
+    places: list[tuple[Column, tuple[str, ...]]] = [
         (
             Column(
                 key=f"{key}.{split}", title=title, better="higher", group=TITLES.get(split, split)

@@ -68,15 +68,10 @@ def soft_average_precision(
     if integrator == "11-point":
         recall = total / positives[of_class]
         highest = [
-            [
-                envelope[at]
-                if (at := first + np.searchsorted(recall[first:end], level)) < end
-                else 0
-                for level in ELEVEN_LEVELS
-            ]
+            np.append(envelope[first:end], 0.0)[np.searchsorted(recall[first:end], ELEVEN_LEVELS)]
             for first, end in zip(start.tolist(), stop.tolist(), strict=True)
         ]
-        return np.sum(highest, axis=1) / len(ELEVEN_LEVELS)
+        return np.asarray(np.sum(highest, axis=1) / len(ELEVEN_LEVELS))
     area = np.bincount(of_class, weights=credit * envelope, minlength=len(positives))
     return np.asarray(area / positives)
 

@@ -263,7 +263,7 @@ def _majority(scores: FloatArray) -> FloatArray:
     """(P,) most frequent score, of several that of the first rater; 0 where there is none."""
     votes = (scores[:, :, None] == scores[:, None, :]).sum(axis=2)  # NaN equals nothing
     first = votes.argmax(axis=1)
-    return np.nan_to_num(scores[np.arange(len(scores)), first], nan=0.0)
+    return np.asarray(np.nan_to_num(scores[np.arange(len(scores)), first], nan=0.0))
 
 
 def _categories(human: HumanScores, judged: _Judged, raters: Sequence[str]) -> tuple[Category, ...]:
