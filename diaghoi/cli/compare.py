@@ -12,6 +12,7 @@ import typer
 
 from diaghoi.cli import options, outputs
 from diaghoi.cli.comparison_tables import (
+    ALL,
     Compact,
     Format,
     Only,
@@ -32,7 +33,8 @@ from diaghoi.cli.significance import (
 )
 from diaghoi.comparison.comparison import Comparison
 from diaghoi.comparison.comparison import compare as compared
-from diaghoi.comparison.results import read_result
+from diaghoi.comparison.results import is_semantic, read_result, read_semantic
+from diaghoi.comparison.semantic import compare_semantic
 from diaghoi.comparison.study import Model, Study, check_models, read_study
 from diaghoi.data.joining import alike
 from diaghoi.data.protocol import protocol as protocol_named
@@ -50,8 +52,8 @@ Reader = Callable[[Path], dict[str, Any] | None]
 Files = Annotated[
     list[Path],
     typer.Argument(
-        help="Predictions, saved diagnoses or results of 'report --json', or one .toml file that "
-        "lists them.",
+        help="Predictions, saved diagnoses or results of 'report --json', all of them results of "
+        "'semantic --json', or one .toml file that lists them.",
         readable=False,
     ),
 ]
@@ -89,7 +91,10 @@ def compare(
     force: options.Force = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Compare detectors: mAP, errors and their costs, pairs, negatives, actions."""
+    """Compare detectors: mAP, errors and their costs, pairs, negatives, actions.
+
+    Results of 'semantic --json' are compared by soft mAP, mF1 and miss rates.
+    """
     kind = table_format(format, out)
     selected = selection(only, compact)
     lists = {"--labels": labels, "--stage": stage, "--backbone": backbone, "--pairs": pairs}
@@ -98,7 +103,7 @@ def compare(
 
     @cache
     def read(path: Path) -> dict[str, Any] | None:
-        return read_result(path, dataset)
+        return read_result(path, dataset) or read_semantic(path)
 
     study = _study(files, lists, read)
     dataset = study.dataset if dataset is None else dataset
@@ -116,6 +121,8 @@ def compare(
     outputs.check_files(written, [*inputs, study.annotations, study.instances, study.ids])
     tests = significance_options(significance, resamples, confidence, seed, len(study.models))
     _check_models(study, read, tests)
+    if selected != ALL and is_semantic(read(study.models[0].file)):
+        raise InputError("--only, --compact: semantic results have one table; leave this out")
     with progress(quiet) as bar:
         comparison = _comparison(study, read, bar, written, tests, force=force)
     selected.of(comparison)  # refuses unknown tables before anything is written
@@ -153,6 +160,13 @@ def _study(files: Sequence[Path], lists: Mapping[str, str | None], read: Reader)
 
 def _check_models(study: Study, read: Reader, tests: SignificanceOptions | None) -> None:
     """Refuse what is wrong with single models before any predictions are read."""
+    semantic = [model.file for model in study.models if is_semantic(read(model.file))]
+    others = [model.file for model in study.models if model.file not in semantic]
+    if semantic and others:
+        raise InputError(
+            f"{semantic[0]}: is a result of 'diaghoi semantic --json', {others[0]} is not; compare "
+            "semantic results with each other"
+        )
     predicted = None
     for model in study.models:
         result = read(model.file)
@@ -196,6 +210,8 @@ def _comparison(
                 diagnoses.append(replace(diagnosis, scenes=()))
             del predictions, diagnosis  # free the memory before the next file is read
         results.append(result)
+    if is_semantic(results[0]):
+        return compare_semantic(results, study.models)
     comparison = compared(*results, models=study.models)
     if tests is not None:
         comparison = with_tests(comparison, diagnoses, compare_pair, tests, bar)
@@ -253,11 +269,14 @@ def _check_saved(study: Study, model: Model, result: Mapping[str, Any]) -> None:
         "dataset": None if study.vocabulary is None else study.vocabulary.name,
         "protocol": study.protocol,
     }
+    command, instead = "report", "give the predictions instead, or "
+    if is_semantic(result):
+        command, instead = "semantic", ""
     for key, value in asked.items():
         if value is not None and value != saved[key]:
             raise InputError(
-                f"{model.file}: was saved under {key} {saved[key]}, not {value}; give the "
-                f"predictions instead, or write it again with 'diaghoi report --{key} {value}'"
+                f"{model.file}: was saved under {key} {saved[key]}, not {value}; {instead}write it "
+                f"again with 'diaghoi {command} --{key} {value}'"
             )
 
 

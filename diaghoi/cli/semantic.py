@@ -36,7 +36,24 @@ Delta = Annotated[
 Tau = Annotated[
     float,
     typer.Option(
-        help="Score rank, 0 (lowest) to 1, from which predictions count for mF1.",
+        help="Score rank, 0 (lowest) to 1, or score from which predictions count for mF1.",
+        rich_help_panel=options.COUNTS,
+    ),
+]
+TauBy = Annotated[
+    str,
+    typer.Option(help="What --tau is: rank or score.", rich_help_panel=options.COUNTS),
+]
+TauBeforeMap = Annotated[
+    bool,
+    typer.Option(
+        "--tau-before-map", help="Use --tau for soft mAP, too.", rich_help_panel=options.COUNTS
+    ),
+]
+Integrator = Annotated[
+    str,
+    typer.Option(
+        help="How soft AP is computed: area (under the envelope), trapezoid or 11-point.",
         rich_help_panel=options.COUNTS,
     ),
 ]
@@ -97,6 +114,9 @@ def semantic(
     theta: Theta = 0.5,
     delta: Delta = 0.5,
     tau: Tau = 0.5,
+    tau_by: TauBy = "rank",
+    tau_before_map: TauBeforeMap = False,
+    integrator: Integrator = "area",
     no_scores: NoScores = False,
     scale: similar.Scale = None,
     verb_synsets: similar.VerbSenses = None,
@@ -132,7 +152,13 @@ def semantic(
     from diaghoi.language.lexicon import using_wordnet
     from diaghoi.semantic.measure import Measure
 
-    choices: Any = {"weight": weight, "combine": combine}
+    choices: Any = {
+        "weight": weight,
+        "combine": combine,
+        "tau_by": tau_by,
+        "tau_before_map": tau_before_map,
+        "integrator": integrator,
+    }
     tables = similar.SimilarityOptions(
         verbs=verb_table,
         objects=object_table,
@@ -183,13 +209,13 @@ def _evaluated(
     no_scores: bool,
     bar: Progress,
 ) -> SemanticEvaluation:
-    from diaghoi.semantic.run_evaluation import evaluate
+    from diaghoi.semantic.run_evaluation import default_protocol, evaluate
 
     bar.start("matching", total=len(read.annotations))
     return evaluate(
         *read.scenes,
         **tables,
-        protocol=protocol_named(protocol or read.vocabulary.protocol, top=top),
+        protocol=protocol_named(protocol or default_protocol(read.scenes[0]), top=top),
         scores=not no_scores,
         label=label,
         progress=bar.advance,

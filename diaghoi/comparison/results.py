@@ -18,6 +18,8 @@ VERSION = "diaghoi"
 """The key of the version in results."""
 REPORT = frozenset({"oracles", "map", "errors"})
 """Keys of a report."""
+SEMANTIC = frozenset({"soft_map", "mf1", "measure", "similarity", "class_set"})
+"""Keys of a semantic evaluation."""
 
 
 def read_result(path: str | PathLike[str], dataset: str | None = None) -> dict[str, Any] | None:
@@ -39,6 +41,28 @@ def read_result(path: str | PathLike[str], dataset: str | None = None) -> dict[s
         return load(path, dataset).to_dict()
     value = _saved(path)
     return value if value.keys() >= REPORT else None
+
+
+def read_semantic(path: str | PathLike[str]) -> dict[str, Any] | None:
+    """Read a saved semantic evaluation; None for a file, or a folder, that holds something else.
+
+    Parameters
+    ----------
+    path : path
+        What ``diaghoi semantic --json`` wrote, or any other file.
+
+    Raises
+    ------
+    InputError
+        Where the file cannot be opened.
+    """
+    value = _saved(path)
+    return value if is_semantic(value) else None
+
+
+def is_semantic(result: Result | None) -> bool:
+    """Whether a result is a semantic evaluation."""
+    return result is not None and result.keys() >= SEMANTIC
 
 
 def refuse_result(path: str | PathLike[str], what: str) -> None:
@@ -68,6 +92,9 @@ def refuse_result(path: str | PathLike[str], what: str) -> None:
         written, more = "diaghoi, as --json writes them", ""
         if value.keys() >= REPORT:
             written = "'diaghoi report --json'"
+            more = ", or look at saved results with 'diaghoi compare'"
+        elif is_semantic(value):
+            written = "'diaghoi semantic --json'"
             more = ", or look at saved results with 'diaghoi compare'"
         raise InputError(
             f"{path}: is a saved result of {written}; give {what} themselves{more}"
@@ -189,9 +216,10 @@ def _needed(result: Result, *keys: str) -> float:
 
 
 def _unusable(result: Result, keys: Sequence[str], what: str) -> InputError:
+    command = "semantic" if is_semantic(result) else "report"
     return InputError(
         f"result of '{result.get('label')}': {'.'.join(keys)} {what}; write it again with "
-        "'diaghoi report --json'"
+        f"'diaghoi {command} --json'"
     )
 
 

@@ -95,11 +95,24 @@ def _figures(result: Result) -> Table:
         text_row(name, *(percent(result["splits"][key][split]) for split in splits))
         for key, name in names.items()
     ]
-    return text_table("Figures, %", [TITLES.get(split, split) for split in splits], rows)
+    titles = [TITLES.get(split, split) for split in splits]
+    return text_table("Figures, %", titles, rows, caption="\n".join(basis(result)))
+
+
+def basis(result: Result) -> list[str]:
+    """State what the figures rest on: the classes, the predictions, and how AP is computed."""
+    classes, counts = result["class_set"], result["counts"]
+    lines = [
+        f"Classes: {classes['name']} ({classes['number']:,}); means over the "
+        f"{counts['classes']:,} annotated ones."
+    ]
+    measure = result["measure"]
+    if measure["scores"]:
+        lines.append(f"{measure['threshold']}. Soft AP: {measure['soft_ap']}.")
+    return lines
 
 
 def _rates(result: Result) -> Table:
-    tau = result["measure"]["tau"]
     rows = [
         text_row(name, percent(result[key]), percent(result[f"{key}_all_predictions"]))
         for key, name in (
@@ -109,8 +122,6 @@ def _rates(result: Result) -> Table:
     ]
     number = result["counts"]["predicted_triplets_of_mf1"]
     caption = f"mF1 counts {number:,} predictions"
-    if result["measure"]["scores"]:
-        caption += f", those with a score rank of at least {tau:g}"
     heads = ("As in mF1", "All predictions")
     return text_table("Miss rates, %", heads, rows, caption=f"{caption}.")
 

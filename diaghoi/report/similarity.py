@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from diaghoi.data.table import UNDEFINED, Table, percent, text_row, text_table
+from diaghoi.data.table import UNDEFINED, Table, percent, shown, text_row, text_table
 from diaghoi.exceptions import some_of
 
 Result = Mapping[str, Any]
@@ -90,20 +90,73 @@ def subset_tables(result: Result) -> Iterator[Table]:
     Table
     """
     subsets = [
-        text_row(", ".join(each["raters"]), str(len(each["raters"])), percent(each["agreement"]))
+        text_row(
+            ", ".join(each["raters"]),
+            str(len(each["raters"])),
+            *(percent(each[rule]) for rule in ("agreement", "majority")),
+        )
         for each in result["subsets"]
     ]
     yield text_table(
-        "Agreement with people",
-        ("Raters", "Agreement, %"),
+        "Agreement with people, %",
+        ("Raters", *RULES.values()),
         subsets,
-        caption=f"{result['pairs']:,} pairs; agreement: 1 less the mean absolute difference.",
+        caption=f"{result['pairs']:,} pairs; agreement: 1 less the mean absolute difference to the "
+        "mean of the people.\nMean: of the raters. Majority: their most frequent score for two "
+        "words; of several, that of the rater listed first.",
     )
     sizes = [
-        text_row(str(each["size"]), percent(each["mean"]), percent(each["deviation"]))
+        text_row(
+            str(each["size"]),
+            *(percent(of[key]) for of in (each, each["majority"]) for key in ("mean", "deviation")),
+        )
         for each in result["sizes"]
     ]
-    yield text_table("By number of raters", ("Mean, %", "Deviation, %"), sizes)
+    heads = [head for rule in RULES.values() for head in (rule, "Deviation")]
+    yield text_table("By number of raters, %", heads, sizes)
+    if result["categories"]:
+        yield from _category_tables(result["categories"])
+
+
+RULES = {"mean": "Mean", "majority": "Majority"}
+"""How several raters are made one."""
+DIFFERS = {"any": "All", "verb": "Verb", "object": "Object", "both": "Both"}
+
+
+def _category_tables(categories: Sequence[Result]) -> Iterator[Table]:
+    """Show agreement by what differs, and the weight of the verb that agrees best."""
+    heads = [DIFFERS[each["differs"]] for each in categories]
+    rows = [
+        text_row(title, *(percent(each[rule]) for each in categories))
+        for rule, title in RULES.items()
+    ]
+    rows += [
+        text_row(rater, *(percent(each["raters"][rater]) for each in categories))
+        for rater in categories[0]["raters"]
+    ]
+    rows.append(text_row("Pairs", *(shown(each["pairs"], "count") for each in categories)))
+    caption = (
+        "Mean, Majority: of all raters. Verb: pairs of two verbs with the same object; Object: the "
+        "other way round."
+    )
+    yield text_table("Agreement by what differs, %", heads, rows, caption=caption)
+    swept = [each for each in categories if each["best_weight"] is not None]
+    weights = [
+        text_row(
+            DIFFERS[each["differs"]],
+            _number(each["best_weight"]),
+            percent(each["best_agreement"]),
+            percent(each["mean"]),
+        )
+        for each in swept
+    ]
+    if weights:
+        yield text_table(
+            "Weight of the verb",
+            ("w*", "Agreement at w*, %", "As given, %"),
+            weights,
+            caption="w*: the weight at which the mean of the raters agrees best with people.",
+        )
 
 
 def agreement_tables(result: Result) -> Iterator[Table]:

@@ -14,7 +14,7 @@ from diaghoi.data.arrays.division import ratio
 from diaghoi.data.arrays.types import BoolArray, FloatArray, IntArray
 from diaghoi.data.joining import Joined
 from diaghoi.data.protocol import Protocol
-from diaghoi.data.splits import split_classes
+from diaghoi.data.splits import counted_classes, split_classes
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.diagnosis.tables import Columns
@@ -134,8 +134,11 @@ class SemanticEvaluation:
         """(K,) soft average precision of each annotated interaction; None without scores."""
         if self.score is None:
             return None
-        of_class, found = self._classes[1], self.matched.prediction
-        extra = self._charged(self._free(self.matched))
+        matched, counted = self.matched, None
+        if self.measure.tau_before_map:
+            matched, counted = self.matched_counted, self.counted
+        of_class, found = self._classes[1], matched.prediction
+        extra = self._charged(self._free(matched, counted))
         # Algorithm 1 lists a missed annotated triplet with score 0 and without credit. Among scores
         # below 0, such as logarithms, that would be the first rank instead of the last.
         missed_score = -np.inf if (self.score < 0).any() else 0.0
@@ -147,10 +150,12 @@ class SemanticEvaluation:
         rows = (
             np.concatenate([of_class, of_class[self.candidates.nearest[extra]]]),
             np.concatenate([score, self.score[extra]]),
-            np.concatenate([self.matched.sigma, np.zeros(len(extra))]),
+            np.concatenate([matched.sigma, np.zeros(len(extra))]),
         )
         row_class, row_score, row_credit = (row[order] for row in rows)
-        return soft_average_precision(row_class, row_score, row_credit, self.positives)
+        return soft_average_precision(
+            row_class, row_score, row_credit, self.positives, self.measure.integrator
+        )
 
     @cached_property
     def class_f1(self) -> SoftF1:
@@ -278,7 +283,8 @@ class SemanticEvaluation:
             ``soft_map``, ``mf1``, the miss rates (``..._all_predictions``: without tau) and
             ``map``, the standard mAP, each over all classes; ``splits`` (the same of each split),
             ``classes``, ``similarity`` (name, source and coverage of both tables), ``measure``,
-            ``protocol``, ``counts`` and ``notes``. None where undefined.
+            ``protocol``, ``class_set`` (which classes count, and their number), ``counts`` and
+            ``notes``. None where undefined.
         """
         scored, measure = self.score is not None, self.measure
         columns = {name: values.tolist() for name, values in self.classes.items()}
@@ -288,9 +294,15 @@ class SemanticEvaluation:
             "dataset": self.annotated.scenes.vocabulary.name,
             "label": self.label,
             "protocol": {"name": self.protocol.name, "signature": self.protocol.signature},
+            "class_set": {
+                "name": self.protocol.choices["classes"],
+                "number": int(counted_classes(self.protocol, self.base_vocabulary).sum()),
+            },
             "measure": {
                 **asdict(measure),
                 "scores": scored,
+                "threshold": measure.threshold if scored else None,
+                "soft_ap": measure.soft_ap if scored else None,
                 "signature": measure.signature if scored else measure.signature_without_scores,
             },
             "similarity": {

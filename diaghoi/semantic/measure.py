@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -12,7 +13,11 @@ from diaghoi.data.protocol import SEPARATOR
 from diaghoi.exceptions import InputError, close_matches
 
 Combination = Literal["arithmetic", "geometric", "minimum"]
+Integrator = Literal["area", "trapezoid", "11-point"]
+Thresholded = Literal["rank", "score"]
 COMBINATIONS: tuple[str, ...] = get_args(Combination)
+INTEGRATORS: tuple[str, ...] = get_args(Integrator)
+THRESHOLDED: tuple[str, ...] = get_args(Thresholded)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,13 +36,24 @@ class Measure:
         An unmatched prediction is a false positive of the annotated class that it is closest to if
         their similarity is at least this.
     tau : float
-        Predictions whose score has at least this rank count in mF1. Ranks go from 0, the lowest
-        score of the file, to 1, the highest.
+        Predictions count in mF1 from this rank, or score, on.
+    tau_by : {"rank", "score"}
+        What tau is compared with: the rank of a score, from 0, the lowest score of the file, to 1,
+        the highest, or the score itself. The paper says both: "confidence score rank" in algorithm
+        2, "confidence threshold" in its text.
+    tau_before_map : bool
+        Whether tau also decides which predictions count in soft mAP, as the text of the paper says
+        and algorithm 1 does not.
+    integrator : {"area", "trapezoid", "11-point"}
+        How the soft AP of a class is computed from its precision-recall curve: the area under the
+        envelope, the area under the curve itself by trapezoids, or the mean of the highest
+        precision at recall 0, 0.1 ... 1.
 
     Raises
     ------
     InputError
-        For values outside [0, 1], theta of 0, or an unknown combination.
+        For values outside [0, 1] (tau may be any number where it is a score), theta of 0, or an
+        unknown choice.
     """
 
     weight: float = 0.5
@@ -45,17 +61,29 @@ class Measure:
     theta: float = 0.5
     delta: float = 0.5
     tau: float = 0.5
+    tau_by: Thresholded = "rank"
+    tau_before_map: bool = False
+    integrator: Integrator = "area"
 
     def __post_init__(self) -> None:
-        if self.combine not in COMBINATIONS:
-            raise InputError(
-                f"combine '{self.combine}': not known{close_matches(self.combine, COMBINATIONS)}; "
-                f"give one of {', '.join(COMBINATIONS)}"
-            )
-        for name in ("weight", "theta", "delta", "tau"):
+        for name, known in (
+            ("combine", COMBINATIONS),
+            ("tau_by", THRESHOLDED),
+            ("integrator", INTEGRATORS),
+        ):
+            choice = getattr(self, name)
+            if choice not in known:
+                raise InputError(
+                    f"{name} '{choice}': not known{close_matches(choice, known)}; give one of "
+                    f"{', '.join(known)}"
+                )
+        ranked = ("tau",) if self.tau_by == "rank" else ()
+        for name in ("weight", "theta", "delta", *ranked):
             value = getattr(self, name)
             if not 0 <= value <= 1:
                 raise InputError(f"{name} {value:g}: must lie between 0 and 1")
+        if not math.isfinite(self.tau):
+            raise InputError(f"tau {self.tau:g}: must be a finite number")
         if self.theta == 0:
             raise InputError("theta 0: boxes that do not overlap would match; give more than 0")
 
@@ -72,7 +100,23 @@ class Measure:
     @property
     def signature(self) -> str:
         """All parameters in one line."""
-        return SEPARATOR.join([self.signature_without_scores, f"mF1: score rank >= {self.tau:g}"])
+        figures = [f"soft AP: {self.soft_ap}", self.threshold]
+        return SEPARATOR.join([self.signature_without_scores, *figures])
+
+    @property
+    def soft_ap(self) -> str:
+        """How the soft AP of a class is computed."""
+        return {
+            "area": "area under the envelope",
+            "trapezoid": "area under the curve by trapezoids",
+            "11-point": "11-point",
+        }[self.integrator]
+
+    @property
+    def threshold(self) -> str:
+        """In which figures only some predictions count, and which."""
+        figures = "mF1 and soft mAP" if self.tau_before_map else "mF1"
+        return f"{figures}: {'score rank' if self.tau_by == 'rank' else 'score'} >= {self.tau:g}"
 
     @property
     def signature_without_scores(self) -> str:

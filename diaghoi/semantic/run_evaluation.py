@@ -53,7 +53,7 @@ def evaluate(
         Combination of similarities and thresholds.
     protocol : str or Protocol, optional
         Which classes count, how boxes are measured, and how the standard mAP is computed; by
-        default that of the data set.
+        default :func:`default_protocol`.
     scores : bool
         False for the confidence-free mode, which counts every prediction and has no soft mAP; it is
         also used for predictions without scores.
@@ -81,7 +81,7 @@ def evaluate(
             f"the annotations are of {vocabulary.name}, the predictions of "
             f"{predictions.vocabulary.name}"
         )
-    protocol = protocol_named(vocabulary.protocol if protocol is None else protocol)
+    protocol = protocol_named(default_protocol(annotations) if protocol is None else protocol)
     check_protocol(protocol, vocabulary)
     fitted = fit_to(predictions.vocabulary, vocabulary, verbs, objects, verb_senses, object_senses)
     if isinstance(predictions.vocabulary, OpenVocabulary):
@@ -105,8 +105,11 @@ def evaluate(
         protocol,
         progress,
     )
-    # tau is a rank, not a score, so that it means the same for any range of scores.
-    counted = None if score is None else score_ranks(score) >= measure.tau
+    counted = None
+    if score is not None:
+        # By default tau is a rank, so that it means the same for any range of scores.
+        by_rank = measure.tau_by == "rank"
+        counted = (score_ranks(score) if by_rank else score) >= measure.tau
     matched = candidates.matched()
     return SemanticEvaluation(
         label=label,
@@ -124,6 +127,20 @@ def evaluate(
         matched_counted=matched if counted is None else candidates.matched(counted),
         diagnosis=diagnosis,
     )
+
+
+def default_protocol(annotations: Scenes) -> Protocol:
+    """Return the protocol of a data set for semantic evaluation: all its classes count.
+
+    That is the protocol of the benchmark, the 600 classes of HICO-DET. Where the annotations have
+    no triplet of `no_interaction`, and of other data sets, it is that of the diagnosis: a
+    prediction of `no_interaction` could only be wrong.
+    """
+    vocabulary = annotations.vocabulary
+    annotated = (annotations.triplet_verb == vocabulary.no_interaction).any()
+    if annotated and vocabulary.benchmarks:
+        return vocabulary.benchmarks[0]
+    return vocabulary.protocol
 
 
 def score_ranks(score: FloatArray) -> FloatArray:

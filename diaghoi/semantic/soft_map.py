@@ -8,13 +8,19 @@ import numpy as np
 
 from diaghoi.data.arrays.ranking import ranking
 from diaghoi.data.arrays.types import BoolArray, FloatArray, IntArray
+from diaghoi.data.protocol import ELEVEN_LEVELS
 from diaghoi.evaluation.average_precision import envelope_of
+from diaghoi.semantic.measure import Integrator
 
 
 def soft_average_precision(
-    row_class: IntArray, row_score: FloatArray, row_credit: FloatArray, positives: IntArray
+    row_class: IntArray,
+    row_score: FloatArray,
+    row_credit: FloatArray,
+    positives: IntArray,
+    integrator: Integrator = "area",
 ) -> FloatArray:
-    """Area under the envelope of the precision-recall curve of each class, with graded credit.
+    """Average precision of each class with graded credit.
 
     Parameters
     ----------
@@ -26,6 +32,9 @@ def soft_average_precision(
         Soft true positive of each row, in [0, 1].
     positives : (K,) int array
         Number of annotated triplets of each class, at least 1.
+    integrator : {"area", "trapezoid", "11-point"}
+        As of :class:`diaghoi.semantic.Measure`. The curve of the trapezoids starts at recall 0 with
+        the precision of the first row.
 
     Returns
     -------
@@ -34,8 +43,8 @@ def soft_average_precision(
     Notes
     -----
     The small constant that the paper adds against division by zero is left out: there is always a
-    row and an annotated triplet. Precision only rises at rows with credit, so the envelope is
-    computed over these alone.
+    row and an annotated triplet. Recall and precision only rise at rows with credit, so these alone
+    are visited.
     """
     order = ranking(row_class, row_score)
     row_class, credit = row_class[order], row_credit[order]
@@ -48,8 +57,21 @@ def soft_average_precision(
     # One sum per class: a running sum over all classes would round differently.
     for first, end in zip(start.tolist(), stop.tolist(), strict=True):
         np.cumsum(credit[first:end], out=total[first:end])
-    precision = total / (credited + 1 - bounds[of_class])
+    rank = credited + 1 - bounds[of_class]
+    precision = total / rank
+    if integrator == "trapezoid":
+        # Before it, recall was the same from the last row with credit on, and precision fell.
+        before = np.where(rank > 1, (total - credit) / np.maximum(rank - 1, 1), precision)
+        height = (before + precision) / 2
+        return np.bincount(of_class, weights=credit * height, minlength=len(positives)) / positives
     envelope = envelope_of(precision, start, stop)
+    if integrator == "11-point":
+        recall = total / positives[of_class]
+        highest = [
+            np.append(envelope[first:end], 0.0)[np.searchsorted(recall[first:end], ELEVEN_LEVELS)]
+            for first, end in zip(start.tolist(), stop.tolist(), strict=True)
+        ]
+        return np.asarray(np.sum(highest, axis=1) / len(ELEVEN_LEVELS))
     area = np.bincount(of_class, weights=credit * envelope, minlength=len(positives))
     return np.asarray(area / positives)
 

@@ -17,6 +17,8 @@ from diaghoi.plots.style import DOUBLE_COLUMN, ink_on, model_style, paper
 
 HEIGHT = 2.0  # inches
 WIDTH = 0.8  # of all bars of one score; neighbouring scores are 1 apart
+ACROSS = 3  # panels in a row: with more, the counts above the bars of five annotators overlap
+DEEP = 4  # rows of panels at most, for long scales
 
 Result = Mapping[str, Any]
 
@@ -55,8 +57,8 @@ def votes_by_majority(result: Result, level: int, *, ax: Axes | None = None) -> 
     with paper():
         ax, _ = one_panel(ax, HEIGHT)
         for bars in _bars(ax, result["by_majority"][level], result["scale"]):
-            ax.bar_label(bars, fontsize=4.5, padding=1, rotation=90)
-        ax.margins(y=0.12)
+            ax.bar_label(bars, fontsize=5, padding=1, rotation=90)
+        ax.margins(y=0.2)
         ax.set_title(f"Majority {level}")
         ax.set_xlabel("Score")
         ax.set_ylabel("Ratings")
@@ -100,16 +102,21 @@ def agreement_figure(result: Result) -> Figure:
         Of :meth:`diaghoi.semantic.tables.agreement.Agreement.to_dict`.
     """
     levels = result["scale"] + 1
+    deep = min(-(-levels // ACROSS), DEEP)
+    across = -(-levels // deep)
     with paper():
-        figure = Figure(figsize=(DOUBLE_COLUMN, 2 * HEIGHT), layout="constrained")
-        rows: Any = figure.subfigures(2, 1)
+        figure = Figure(figsize=(DOUBLE_COLUMN, (1 + deep) * HEIGHT), layout="constrained")
+        rows: Any = figure.subfigures(2, 1, height_ratios=(1, deep))
         one, other = rows[0].subplots(1, 2, width_ratios=(2, 1))
         score_distribution(result, ax=one)
         kappa_matrix(result, ax=other)
-        panels = rows[1].subplots(1, levels, sharey=True, squeeze=False)[0]
-        for level, ax in enumerate(panels):
+        panels = rows[1].subplots(deep, across, sharey=True, squeeze=False).ravel()
+        for level, ax in enumerate(panels[:levels]):
             votes_by_majority(result, level, ax=ax)
-            ax.label_outer()
+            if level % across:
+                ax.set_ylabel("")
+        for ax in panels[levels:]:
+            ax.remove()
     return figure
 
 

@@ -46,6 +46,9 @@ MEASURES = st.builds(
     weight=st.sampled_from([0.0, 0.3, 0.5, 1.0]),
     theta=st.sampled_from([0.25, 0.5, 0.75]),
     tau=st.sampled_from([0.0, 0.4, 0.5, 0.75, 1.0]),
+    tau_by=st.sampled_from(["rank", "score"]),
+    tau_before_map=st.booleans(),
+    integrator=st.sampled_from(["area", "trapezoid", "11-point"]),
     delta=st.sampled_from([0.0, 0.3, 0.5, 1.0]),
 )
 
@@ -83,12 +86,18 @@ def test_array_code_gives_the_figures_of_the_loops(
         theta=measure.theta,
         delta=measure.delta,
         tau=measure.tau,
+        tau_by=measure.tau_by,
+        tau_before_map=measure.tau_before_map,
+        integrator=measure.integrator,
         left_out=(NO_INTERACTION,),
         scored=scores == "yes",
     )
     verbs, objects = table(VOCABULARY.verbs, tables[0]), table(VOCABULARY.objects, tables[1])
     result: dict[str, Any] = evaluate(
-        truth, found, verbs, objects, measure=measure, scores=scores != "ignored"
+        *(truth, found, verbs, objects),
+        measure=measure,
+        scores=scores != "ignored",
+        protocol="hico-det-520",
     ).to_dict()
     for key in shoe.KEYS:
         wanted = expected[key]

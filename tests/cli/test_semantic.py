@@ -49,6 +49,31 @@ def test_golden(run, shared, alone):
     assert found["similarity"]["objects"]["source"] == "objects.csv"
 
 
+@pytest.mark.parametrize(
+    ("more", "soft", "classes"),
+    [
+        ((), "59.41", "Classes: all (600); means over the 189 annotated ones."),
+        (
+            ("--protocol", "hico-det-520"),
+            "61.27",
+            "Classes: no_interaction left out (520); means over the 175 annotated ones.",
+        ),
+    ],
+)
+def test_the_classes_are_printed_with_the_figure(run, shared, alone, more, soft, classes):
+    folder = shared / "conformance"
+    done = run(
+        *("semantic", folder / "hico_det_official/one_stage_arrays.pkl"),
+        *("--annotations", folder / "hico_det_official/annotations.json"),
+        *("--verb-similarity", folder / "semantic/verbs.csv"),
+        *("--object-similarity", folder / "semantic/objects.csv", *more),
+    )
+    figures = done.out.partition("Miss rates")[0]
+    assert re.search(rf"Soft mAP +{soft}", figures)
+    assert classes in figures
+    assert "mF1: score rank >= 0.5. Soft AP: area under the envelope." in figures
+
+
 @pytest.mark.slow
 def test_the_program_runs(program, words):
     done = program(*words)
@@ -251,11 +276,59 @@ def test_v_coco_compares_actions(run, shared, tables, alone):
 def test_its_results_are_told_from_predictions(run, words, alone):
     assert run(*words, "--json", "saved.json", "--quiet").code == 0
     truth = ("--annotations", words[3])
-    message = (
-        "saved.json: is a saved result of diaghoi, as --json writes them; give the predictions"
-    )
-    for command in ("report", "compare"):
-        done = run(command, "saved.json", *truth)
+    done = run("report", "saved.json", *truth)
+    assert done.code == 2
+    assert (
+        "saved.json: is a saved result of 'diaghoi semantic --json'; give the predictions "
+        "themselves, or look at saved results with 'diaghoi compare'"
+    ) in done.err
+
+
+def test_saved_results_are_compared_in_one_table(run, words, alone):
+    for label, more in (("one", ()), ("few", ("--top", 3)), ("VLM", ("--no-scores",))):
+        done = run(*words, "--label", label, *more, "--json", f"{label}.json", "--quiet")
+        assert done.code == 0
+    saved = {each: json.loads((alone / f"{each}.json").read_text()) for each in ("one", "VLM")}
+    done = run("compare", "one.json", "few.json", "VLM.json", "--json", "compared.json")
+    assert done.code == 0
+    assert "Classes: all (600); means over the annotated ones." in done.out.replace("\n", " ")
+    assert "mF1: score rank >= 0.5" in done.out.replace("\n", " ")
+    assert "of models without scores, all predictions count (VLM)" in done.err
+    compared = json.loads((alone / "compared.json").read_text())
+    models = compared["tables"]["semantic"]["models"]
+    assert list(models) == ["one", "few", "VLM"]
+    for key in ("gt_miss_rate", "prediction_miss_rate"):
+        assert models["one"][key] == saved["one"][key]
+    for key in ("map", "soft_map", "mf1"):
+        assert models["one"][f"{key}.rare"] == saved["one"]["splits"][key]["rare"]
+    assert models["VLM"]["soft_map.full"] is None
+    assert models["VLM"]["mf1.full"] == saved["VLM"]["mf1"]
+    latex = run("compare", "one.json", "few.json", "--format", "latex").out
+    caption = latex.partition(r"\caption{")[2].partition("\n")[0]
+    assert "Classes: all (600)" in caption
+    assert r"sigma = 0.5 S\_v + 0.5 S\_o" in caption
+    assert "verbs (verbs.csv) and objects (objects.csv)" in caption
+
+
+def test_results_that_do_not_compare_are_refused(run, words, data, alone):
+    run(*words, "--label", "one", "--json", "one.json", "--quiet")
+    run(*words, "--label", "two", "--json", "two.json", "--quiet", "--weight", 0.3)
+    (alone / "objects.csv").rename("other.csv")
+    other = [*words[:-1], "other.csv"]
+    run(*other, "--label", "three", "--json", "three.json", "--quiet")
+    truth = ("--annotations", data.annotations)
+    run("report", data.predictions, *truth, "--json", "report.json", "--quiet")
+    broken = json.loads((alone / "one.json").read_text()) | {"label": "broken", "splits": 3}
+    (alone / "broken.json").write_text(json.dumps(broken))
+    for given, message in (
+        ("broken.json", "splits is 3, which has no parts; write it again with 'diaghoi semantic"),
+        ("two.json", "'one' has weight 0.5, 'two' has weight 0.3; evaluate them again"),
+        ("three.json", "'one' has objects (objects.csv), 'three' has other (other.csv)"),
+        ("report.json", "is a result of 'diaghoi semantic --json', report.json is not"),
+        ("--compact", "--only, --compact: semantic results have one table"),
+        ("--protocol=diag-hoi", "again with 'diaghoi semantic --protocol diag-hoi'"),
+    ):
+        done = run("compare", "one.json", given)
         assert done.code == 2
         assert message in done.err
 
@@ -302,6 +375,25 @@ def test_subsets_of_raters(run, alone):
         "human.csv: read as scores from 0 to 4 (else give --human-scale)",
         "t.csv: read as scores from 0 to 4 (else give --scale)",
     ]
+
+
+def test_raters_by_what_differs(run, alone):
+    (alone / "v.csv").write_text("a,b,x,y\nride,hold,4,2\n")
+    (alone / "o.csv").write_text("a,b,x,y\ncar,bus,2,0\n")
+    (alone / "human.csv").write_text(
+        "verb_a,object_a,verb_b,object_b,anna\nride,car,ride,bus,1\nride,car,hold,car,4\n"
+    )
+    done = run("similarity", "subset", "v.csv", "--objects", "o.csv", "--human", "human.csv")
+    assert done.code == 0
+    assert re.search(r"Agreement with people, % +Raters +Mean +Majority", done.out)
+    assert re.search(r"Agreement by what differs, % +All +Object +Verb", done.out)
+    assert re.search(r"Weight of the verb +w\*", done.out)
+    assert max(map(len, done.out.splitlines())) <= 80
+    least = run(
+        *("similarity", "subset", "v.csv", "--objects", "o.csv", "--human", "human.csv"),
+        *("--combine", "minimum"),
+    )
+    assert "Weight of the verb" not in least.out
 
 
 def test_people_may_have_a_scale_of_their_own(run, alone):

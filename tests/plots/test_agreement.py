@@ -56,3 +56,28 @@ def test_all_of_them_in_one_figure(result) -> None:
     figure = agreement_figure(result)
     assert len(figure.axes) == 7
     assert figure.get_size_inches()[0] == 6.875
+
+
+def test_counts_of_five_annotators_stay_apart() -> None:
+    """As in figure 3 of the supplement: 500 items, five annotators."""
+    ratings = np.random.default_rng(0).integers(0, 5, (5, 500)).astype(float)
+    people = HumanRatings(
+        annotators=("A1", "A2", "A3", "A4", "A5"),
+        ratings=ratings,
+        metrics={},
+        highest=4,
+        source="r.csv",
+    )
+    figure = agreement_figure(measure_agreement(people, np.random.default_rng(0)).to_dict())
+    figure.draw_without_rendering()
+    panels = [ax for ax in figure.axes if ax.get_title().startswith("Majority")]
+    assert len(panels) == 5
+    for ax in panels:
+        bar = ax.containers[0][0].get_window_extent()
+        counts = ax.texts
+        assert len(counts) == 25
+        # The height of a digit, which is the width of a count as it stands upright.
+        digit = 0.73 * counts[0].get_fontsize() * figure.dpi / 72
+        assert bar.width > digit
+        top = ax.get_window_extent().y1
+        assert max(count.get_window_extent().y1 for count in counts) < top + 1

@@ -239,14 +239,68 @@ def test_splits_and_classes():
     assert result["classes"][0]["class"] == VOCABULARY.class_named["ride bicycle"] + 1
 
 
-def test_no_interaction_takes_no_part_unless_the_protocol_counts_it():
+def test_all_classes_of_the_data_set_count_unless_the_protocol_leaves_some_out():
     truth = scenes([image("a.jpg", TRUTH, [(0, 1, RIDE), (0, 1, NO_INTERACTION)])], scored=False)
     found = scenes([image("a.jpg", TRUTH, [(0, 1, NO_INTERACTION, 0.9, 0.9)])], scored=True)
-    left_out = evaluate(truth, found, VERBS, OBJECTS)
+    counted = evaluate(truth, found, VERBS, OBJECTS)
+    assert (len(counted.annotated), len(counted.predicted)) == (2, 1)
+    assert counted.to_dict()["class_set"] == {"name": "all", "number": 600}
+    left_out = evaluate(truth, found, VERBS, OBJECTS, protocol="hico-det-520")
     assert (len(left_out.annotated), len(left_out.predicted)) == (1, 0)
     assert left_out.miss_rates["prediction_miss_rate"] is None
-    counted = evaluate(truth, found, VERBS, OBJECTS, protocol="hico-det")
-    assert (len(counted.annotated), len(counted.predicted)) == (2, 1)
+    assert left_out.to_dict()["class_set"] == {"name": "no_interaction left out", "number": 520}
+
+
+def test_no_interaction_does_not_count_where_the_file_has_none():
+    truth = scenes([image("a.jpg", TRUTH, [(0, 1, RIDE)])], scored=False)
+    predicted = [(0, 1, RIDE, 0.5, 0.5), (0, 1, NO_INTERACTION, 0.9, 0.9)]
+    found = evaluate(truth, scenes([image("a.jpg", TRUTH, predicted)], scored=True), VERBS, OBJECTS)
+    assert found.protocol.name == "hico-det-520"
+    assert found.soft_map == 1
+
+
+def test_tau_may_be_a_score_and_also_decide_on_soft_map():
+    predicted = [(0, 1, HOLD, 0.9, 0.9), (0, 1, RIDE, 0.3, 0.3), (0, 1, WASH, 0.2, 0.2)]
+    rank, score, both = (
+        run([(0, 1, RIDE)], predicted, tau=0.3, **more)
+        for more in ({}, {"tau_by": "score"}, {"tau_by": "score", "tau_before_map": True})
+    )
+    assert rank.counted.tolist() == [True, True, False]
+    assert score.counted.tolist() == [True, True, False]
+    assert run([(0, 1, RIDE)], predicted, tau=0.4).counted.tolist() == [True, True, False]
+    assert run([(0, 1, RIDE)], predicted, tau=0.4, tau_by="score").counted.tolist() == [
+        *(True, False, False)
+    ]
+    assert score.soft_map == both.soft_map == 0.5
+    late = run([(0, 1, RIDE)], predicted, tau=0.4, tau_by="score", tau_before_map=True)
+    assert late.soft_map == 0.25  # the match is HOLD, for its object alone
+    assert late.to_dict()["measure"]["threshold"] == "mF1 and soft mAP: score >= 0.4"
+    assert rank.to_dict()["measure"]["threshold"] == "mF1: score rank >= 0.3"
+
+
+@pytest.mark.parametrize(
+    ("integrator", "expected", "named"),
+    [
+        # Recall 0.5 at precision 0.5, 1 at 2/3: the envelope is 2/3 throughout.
+        ("area", 2 / 3, "soft AP: area under the envelope |"),
+        # From recall 0 at precision 0.
+        ("trapezoid", 0.5 * 0.25 + 0.5 * (0.5 + 2 / 3) / 2, "soft AP: area under the curve by"),
+        ("11-point", 2 / 3, "soft AP: 11-point |"),
+    ],
+)
+def test_the_integrator_of_soft_map_is_a_choice(integrator, expected, named):
+    boxes = [*TRUTH, (PERSON, FAR), (PERSON, (100, 100, 119, 119))]
+    truth = scenes([image("a.jpg", boxes[:3], [(0, 1, RIDE), (2, 1, RIDE)])], scored=False)
+    predicted = [(3, 1, RIDE, 0.9, 0.9), (0, 1, RIDE, 0.8, 0.8), (2, 1, RIDE, 0.7, 0.7)]
+    found = evaluate(
+        truth,
+        scenes([image("a.jpg", boxes, predicted)], scored=True),
+        VERBS,
+        OBJECTS,
+        measure=Measure(integrator=integrator),
+    )
+    assert found.soft_map == pytest.approx(expected)
+    assert named in found.to_dict()["measure"]["signature"]
 
 
 def test_combinations_that_are_no_class_take_part():
@@ -311,7 +365,7 @@ def test_nothing_annotated_is_refused():
     truth = scenes([image("a.jpg", TRUTH, [(0, 1, NO_INTERACTION)])], scored=False)
     found = scenes([image("a.jpg", TRUTH, [(0, 1, RIDE, 0.9, 0.9)])], scored=True)
     with pytest.raises(InputError, match="no annotated triplet takes part"):
-        evaluate(truth, found, VERBS, OBJECTS)
+        evaluate(truth, found, VERBS, OBJECTS, protocol="hico-det-520")
 
 
 @pytest.mark.parametrize(
@@ -322,6 +376,9 @@ def test_nothing_annotated_is_refused():
         ({"theta": 0}, "theta 0: boxes that do not overlap would match"),
         ({"combine": "arithmetik"}, "did you mean 'arithmetic'"),
         ({"delta": float("nan")}, "delta nan: must lie between 0 and 1"),
+        ({"tau_by": "ranks"}, r"tau_by 'ranks': not known \(did you mean 'rank'"),
+        ({"tau": float("inf"), "tau_by": "score"}, "tau inf: must be a finite number"),
+        ({"integrator": "101-point"}, "give one of area, trapezoid, 11-point"),
     ],
 )
 def test_bad_choices_are_refused(choices, words):

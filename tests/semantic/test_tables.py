@@ -11,13 +11,14 @@ from support.semantic import identity
 
 from diaghoi.exceptions import InputError
 from diaghoi.language.words import plain
-from diaghoi.semantic import Similarity, read_similarity, write_similarity
+from diaghoi.semantic import Measure, Similarity, read_similarity, write_similarity
 from diaghoi.semantic.tables import similarity as module
+from diaghoi.semantic.tables.human_scores import read_human_scores
 from diaghoi.semantic.tables.merging import mean_of, merge_ratings, write_ratings
 from diaghoi.semantic.tables.ratings import read_ratings
 from diaghoi.semantic.tables.senses import read_senses
 from diaghoi.semantic.tables.similarity import fit
-from diaghoi.semantic.tables.subsets import rater_subsets, read_human_scores
+from diaghoi.semantic.tables.subsets import rater_subsets
 from diaghoi.semantic.tables.table_checks import table_facts
 
 
@@ -362,6 +363,73 @@ def test_agreement_of_every_subset_of_raters(save):
     assert found["sizes"][0]["mean"] == pytest.approx(0.75)
     assert found["sizes"][0]["deviation"] == pytest.approx(np.std([0.625, 0.875], ddof=1))
     assert found["sizes"][1]["deviation"] is None
+
+
+def test_a_majority_vote_of_raters_is_named_beside_their_mean(save):
+    """Of equally frequent scores the rater listed first decides, so two raters are the first."""
+    table = read_ratings(save("a,b,x,y,z\nride,hold,4,2,2\nride,walk,3,0,\n"))
+    people = read_human_scores(save("a,b,anna\nride,hold,2\nride,walk,0\n", "human.csv"))
+    found = rater_subsets(people, table).to_dict()
+    shown = {"".join(each["raters"]): each["majority"] for each in found["subsets"]}
+    x, y = 1 - (0.5 + 0.75) / 2, 1.0
+    assert shown == {"x": x, "y": y, "z": y, "xy": x, "xz": x, "yz": y, "xyz": 1 - 0.75 / 2}
+    assert found["sizes"][1]["majority"]["mean"] == pytest.approx((x + x + y) / 3)
+    means = {"".join(each["raters"]): each["agreement"] for each in found["subsets"]}
+    assert means["xy"] == pytest.approx(1 - (0.25 + 0.375) / 2)
+
+
+JUDGED = (
+    "verb_a,object_a,verb_b,object_b,anna\n"
+    "ride,car,ride,bus,1\n"
+    "ride,car,hold,car,3\n"
+    "ride,car,hold,bus,0\n"
+    "ride,bus,hold,bus,3\n"
+)
+
+
+def test_agreement_is_split_by_what_differs(save):
+    judged = read_human_scores(save(JUDGED, "human.csv"))
+    verbs = read_ratings(save("a,b,x,y\nride,hold,2,2\n"))
+    objects = read_ratings(save("a,b,y,x\ncar,bus,0,2\n", "objects.csv"))
+    found = rater_subsets(judged, verbs, objects).to_dict()
+    parts = {each["differs"]: each for each in found["categories"]}
+    assert {name: each["pairs"] for name, each in parts.items()} == {
+        "any": 4,
+        "object": 1,
+        "verb": 2,
+        "both": 1,
+    }
+    # x finds car and bus similar by 0.5, so (1 + 0.5) / 2 for riding both; people say 0.25.
+    assert parts["object"]["raters"] == pytest.approx({"x": 0.5, "y": 0.75})
+    assert parts["object"]["mean"] == pytest.approx(1 - (0.625 - 0.25))
+    assert parts["object"]["majority"] == pytest.approx(0.5)  # that of x, who is listed first
+    assert parts["verb"]["raters"] == pytest.approx({"x": 1, "y": 1})
+    for name, each in parts.items():
+        whole = found["subsets"][-1]["agreement"] if name == "any" else each["mean"]
+        assert each["mean"] == whole
+
+
+@pytest.mark.parametrize("combine", ["arithmetic", "geometric"])
+def test_the_weight_that_agrees_best_is_searched(save, combine):
+    """People who judge by the object alone where it differs, and by both where verbs differ."""
+    judged = read_human_scores(save(JUDGED, "human.csv"))
+    verbs = read_ratings(save("a,b,x\nride,hold,2\n"))
+    objects = read_ratings(save("a,b,x\ncar,bus,1\n", "objects.csv"), scale=4)
+    found = rater_subsets(judged, verbs, objects, measure=Measure(combine=combine))
+    parts = {each.differs: each for each in found.categories}
+    assert parts["object"].best_weight == 0
+    assert parts["object"].best_agreement == 1
+    if combine == "arithmetic":
+        assert parts["verb"].best_weight == 0.5
+    for part in parts.values():
+        assert part.best_agreement >= part.mean
+    least = rater_subsets(judged, verbs, objects, measure=Measure(combine="minimum"))
+    assert {each.best_weight for each in least.categories} == {None}
+
+
+def test_words_have_no_categories(save):
+    table = read_ratings(save("a,b,x\nride,hold,4\n"))
+    assert rater_subsets(read_human_scores(save(HUMAN, "human.csv")), table).categories == ()
 
 
 def test_interactions_need_both_tables(save):

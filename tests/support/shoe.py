@@ -58,6 +58,9 @@ def evaluate(
     theta: float = 0.5,
     delta: float = 0.5,
     tau: float = 0.5,
+    tau_by: str = "rank",
+    tau_before_map: bool = False,
+    integrator: str = "area",
     left_out: tuple[int, ...] = (),
     scored: bool = True,
 ) -> dict[str, float | None]:
@@ -85,9 +88,11 @@ def evaluate(
 
     whole = _run(names, truth, found, similarity, theta, delta, lambda one: True)
     part = _run(
-        names, truth, found, similarity, theta, delta, lambda one: not scored or one["rank"] >= tau
+        names, truth, found, similarity, theta, delta, lambda one: not scored or one[tau_by] >= tau
     )
-    areas = [_area(whole["rows"][hoi], count) for hoi, count in whole["positives"].items()]
+    of_map = part if tau_before_map else whole
+    area = {"area": _area, "trapezoid": _trapezoids, "11-point": _eleven_points}[integrator]
+    areas = [area(*_curve(of_map["rows"][hoi], n)) for hoi, n in of_map["positives"].items()]
     f1 = [_f1(part["counts"][hoi]) for hoi in part["positives"]]
     return {
         "soft_map": float(np.mean(areas)) if scored else None,
@@ -159,19 +164,40 @@ def _run(
     }
 
 
-def _area(rows: list[tuple[float, float]], positives: int) -> float:
-    """Area under the envelope of precision over recall."""
+def _curve(rows: list[tuple[float, float]], positives: int) -> tuple[list[float], list[float]]:
+    """Recall and precision after each row, the best score first."""
     ranked = sorted(rows, key=lambda row: -row[0])
     total, precision, recall = 0.0, [], []
     for place, (_, credit) in enumerate(ranked, 1):
         total += credit
         precision.append(total / place)
         recall.append(total / positives)
+    return recall, precision
+
+
+def _area(recall: list[float], precision: list[float]) -> float:
+    """Area under the envelope of precision over recall."""
     area, last = 0.0, 0.0
     for place, level in enumerate(recall):
         area += (level - last) * max(precision[place:])
         last = level
     return area
+
+
+def _trapezoids(recall: list[float], precision: list[float]) -> float:
+    """Area under straight lines between the points; the first one has its precision from 0 on."""
+    area, last, height = 0.0, 0.0, precision[0]
+    for level, value in zip(recall, precision, strict=True):
+        area += (level - last) * (height + value) / 2
+        last, height = level, value
+    return area
+
+
+def _eleven_points(recall: list[float], precision: list[float]) -> float:
+    """Mean of the highest precision from each of eleven recall levels on."""
+    points = list(zip(recall, precision, strict=True))
+    levels = [0.1 * number for number in range(11)]
+    return sum(max((p for r, p in points if r >= level), default=0.0) for level in levels) / 11
 
 
 def _f1(counts: dict[str, float]) -> float:

@@ -128,8 +128,9 @@ def subset(
     """Compare every subset of the raters of a table with ratings by people."""
     from diaghoi.report.similarity import subset_tables
     from diaghoi.semantic.measure import Measure
+    from diaghoi.semantic.tables.human_scores import read_human_scores
     from diaghoi.semantic.tables.ratings import read_ratings
-    from diaghoi.semantic.tables.subsets import rater_subsets, read_human_scores
+    from diaghoi.semantic.tables.subsets import rater_subsets
 
     outputs.check_files([json], [table, human, objects])
     choices: Any = {"weight": weight, "combine": combine}

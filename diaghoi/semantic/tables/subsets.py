@@ -1,57 +1,58 @@
-"""Agreement of every subset of raters with people (supplement, table 1)."""
+"""Agreement of raters with people: every subset of them, and by what differs (tables 1 and 3).
+
+The supplement aggregates raters by majority vote (section 6.1; in table 1, two raters mostly have
+the figure of the one listed first), the paper by their mean; both are given.
+"""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
 from itertools import combinations
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from diaghoi.data.arrays.division import ratios
 from diaghoi.data.arrays.types import FloatArray
 from diaghoi.exceptions import InputError, some_of
-from diaghoi.language.words import plain
 from diaghoi.semantic.measure import Measure
 from diaghoi.semantic.tables.agreement import closeness
-from diaghoi.semantic.tables.csv_rows import check_names, check_widths, number_in, read_rows
-from diaghoi.semantic.tables.ratings import Ratings, end_of_scale
-from diaghoi.semantic.tables.similarity import mean_similarity
+from diaghoi.semantic.tables.human_scores import HumanScores
+from diaghoi.semantic.tables.ratings import Ratings
 
 MOST_RATERS = 12
-# Columns of two words, and of two interactions (verb, object, verb, object), by their headers.
-WORDS = (("a", "b"),)
-INTERACTIONS = (
-    ("verb_a", "object_a", "verb_b", "object_b"),
-    ("gt_verb_synset", "gt_object_synset", "pred_verb_synset", "pred_object_synset"),
-)
+WEIGHTS = np.linspace(0, 1, 1001)
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class HumanScores:
-    """Scores by people for pairs of words, or pairs of interactions.
+@dataclass(frozen=True, kw_only=True)
+class Category:
+    """Agreement on the pairs of interactions that differ in one way (supplement, table 3).
 
     Parameters
     ----------
-    words : tuple of tuple of str
-        Two words, or verb, object, verb and object, of each of the P pairs.
-    mean : (P,) float64 array
-        Mean over the people, in [0, 1].
-    of_interactions : bool
-        Whether the pairs are interactions.
-    source : str
-        The file.
-    notes : tuple of str
-        How the file was read.
+    differs : {"any", "object", "verb", "both"}
+        What differs between the two interactions of a pair; any for all pairs.
+    pairs : int
+        Their number.
+    raters : dict of str to float
+        Agreement of each rater.
+    mean, majority : float
+        Agreement of all of them, by their mean and by majority vote.
+    best_weight : float or None
+        The weight w* of the verb at which the mean agrees best, in steps of 0.001; the one closest
+        to 0.5 of several. None where no weight is used.
+    best_agreement : float or None
+        The agreement of the mean at w*.
     """
 
-    words: tuple[tuple[str, ...], ...]
-    mean: FloatArray
-    of_interactions: bool
-    source: str
-    notes: tuple[str, ...] = ()
+    differs: str
+    pairs: int
+    raters: dict[str, float]
+    mean: float
+    majority: float
+    best_weight: float | None
+    best_agreement: float | None
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -64,9 +65,12 @@ class Ablation:
         All raters.
     subsets : tuple of tuple of int
         Raters of each of the S subsets, by size.
-    agreement : (S,) float64 array
+    agreement, majority : (S,) float64 array
         Agreement with the mean of the people, by
-        :func:`diaghoi.semantic.tables.agreement.closeness`.
+        :func:`diaghoi.semantic.tables.agreement.closeness`, of the mean of the raters, and of their
+        majority vote, in which the rater listed first decides between equally frequent scores.
+    categories : tuple of Category
+        Agreement by what differs; none where people compared words.
     pairs : int
         Number of compared pairs.
     missing : tuple of str
@@ -78,12 +82,17 @@ class Ablation:
     raters: tuple[str, ...]
     subsets: tuple[tuple[int, ...], ...]
     agreement: FloatArray
+    majority: FloatArray
+    categories: tuple[Category, ...]
     pairs: int
     missing: tuple[str, ...]
     notes: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values: ``subsets``, ``sizes`` (mean and sample deviation), ``pairs``, notes."""
+        """Plain values: ``subsets``, ``sizes`` (mean and sample deviation), ``categories``, notes.
+
+        ``agreement`` is that of the mean of the raters, ``majority`` that of their majority vote.
+        """
         notes = list(self.notes)
         if self.missing:
             notes.append(
@@ -97,8 +106,8 @@ class Ablation:
             sizes.append(
                 {
                     "size": size,
-                    "mean": float(found.mean()),
-                    "deviation": float(found.std(ddof=1)) if len(found) > 1 else None,
+                    **_spread(found),
+                    "majority": _spread(self.majority[of_size]),
                 }
             )
         return {
@@ -106,12 +115,24 @@ class Ablation:
             "pairs": self.pairs,
             "missing": list(self.missing),
             "subsets": [
-                {"raters": [self.raters[n] for n in subset], "agreement": float(value)}
-                for subset, value in zip(self.subsets, self.agreement, strict=True)
+                {
+                    "raters": [self.raters[n] for n in subset],
+                    "agreement": float(value),
+                    "majority": float(majority),
+                }
+                for subset, value, majority in zip(
+                    self.subsets, self.agreement, self.majority, strict=True
+                )
             ],
             "sizes": sizes,
+            "categories": [asdict(category) for category in self.categories],
             "notes": notes,
         }
+
+
+def _spread(found: FloatArray) -> dict[str, float | None]:
+    deviation = float(found.std(ddof=1)) if len(found) > 1 else None
+    return {"mean": float(found.mean()), "deviation": deviation}
 
 
 def rater_subsets(
@@ -154,117 +175,137 @@ def rater_subsets(
             f"{verbs.source}: {len(raters)} raters have {2 ** len(raters) - 1:,} subsets; give at "
             f"most {MOST_RATERS}"
         )
-    measure = Measure() if measure is None else measure
+    judged = _judged(human, verbs, objects, Measure() if measure is None else measure)
     subsets = [
         subset
         for size in range(1, len(raters) + 1)
         for subset in combinations(range(len(raters)), size)
     ]
-    found: list[float] = []
-    missing: dict[str, None] = {}
-    for subset in subsets:
-        chosen = [raters[rater] for rater in subset]
-        sigma, lacking = _sigma(human, verbs, objects, chosen, measure)
-        found.append(closeness(sigma, human.mean, 1.0))
-        missing |= dict.fromkeys(lacking)
+    agreement, majority = (
+        np.array([closeness(judged.sigma(subset, rule), human.mean, 1.0) for subset in subsets])
+        for rule in (_mean, _majority)
+    )
     return Ablation(
         raters=raters,
         subsets=tuple(subsets),
-        agreement=np.array(found),
+        agreement=agreement,
+        majority=majority,
+        categories=_categories(human, judged, raters) if human.of_interactions else (),
         pairs=len(human.mean),
-        missing=tuple(missing),
+        missing=judged.missing,
         notes=human.notes + verbs.notes + (() if objects is None else objects.notes),
     )
 
 
-def _sigma(
-    human: HumanScores,
-    verbs: Ratings,
-    objects: Ratings | None,
-    raters: Sequence[str],
-    measure: Measure,
-) -> tuple[FloatArray, list[str]]:
+@dataclass(frozen=True, kw_only=True)
+class _Judged:
+    """What raters say of the pairs that people judged: (P, R) scores, NaN for none."""
+
+    verbs: FloatArray
+    objects: FloatArray | None
+    measure: Measure
+    missing: tuple[str, ...]
+
+    def sigma(
+        self,
+        raters: Sequence[int],
+        rule: Callable[[FloatArray], FloatArray],
+        weight: float | None = None,
+    ) -> FloatArray:
+        """(P,) similarity by some raters."""
+        by_verb = rule(self.verbs[:, list(raters)])
+        if self.objects is None:
+            return by_verb
+        measure = self.measure if weight is None else replace(self.measure, weight=weight)
+        return measure.sigma(by_verb, rule(self.objects[:, list(raters)]))
+
+
+def _judged(
+    human: HumanScores, verbs: Ratings, objects: Ratings | None, measure: Measure
+) -> _Judged:
     columns = list(zip(*human.words, strict=True))
     if not human.of_interactions or objects is None:
-        return _looked_up(verbs, raters, columns[0], columns[1])
-    by_verb, lacking = _looked_up(verbs, raters, columns[0], columns[2])
-    by_object, more = _looked_up(objects, raters, columns[1], columns[3])
-    return measure.sigma(by_verb, by_object), lacking + more
+        scores, missing = _looked_up(verbs, verbs.raters, columns[0], columns[1])
+        return _Judged(verbs=scores, objects=None, measure=measure, missing=missing)
+    by_verb, lacking = _looked_up(verbs, verbs.raters, columns[0], columns[2])
+    by_object, more = _looked_up(objects, verbs.raters, columns[1], columns[3])
+    missing = tuple(dict.fromkeys(lacking + more))
+    return _Judged(verbs=by_verb, objects=by_object, measure=measure, missing=missing)
 
 
 def _looked_up(
     table: Ratings, raters: Sequence[str], one: Sequence[str], other: Sequence[str]
-) -> tuple[FloatArray, list[str]]:
-    """Similarity of words pair by pair; equal words are identical even if missing."""
-    similarity = mean_similarity(table, raters=raters)
-    rows = [[similarity.index_of.get(word, -1) for word in words] for words in (one, other)]
-    first, second = (np.array(row, dtype=np.int64) for row in rows)
-    # A pair with a missing word counts as not similar, unless both words are the same.
-    value = np.array([a == b for a, b in zip(one, other, strict=True)], dtype=np.float64)
-    held = (first >= 0) & (second >= 0)
-    value[held] = similarity.at(first[held], second[held])
-    return value, [word for word in (*one, *other) if word not in similarity.index_of]
+) -> tuple[FloatArray, tuple[str, ...]]:
+    """(P, R) scores of words pair by pair, NaN for none; equal words are identical."""
+    number = {word: place for place, word in enumerate(table.names)}
+    pairs = zip(table.first.tolist(), table.second.tolist(), strict=True)
+    row_of = {pair: row for row, pair in enumerate(pairs)}
+    order = [table.raters.index(rater) for rater in raters]
+    scores = np.full((len(one), len(raters)), np.nan)
+    for place, words in enumerate(zip(one, other, strict=True)):
+        first, second = sorted(number.get(word, -1) for word in words)
+        if words[0] == words[1]:
+            scores[place] = 1.0
+        elif (row := row_of.get((first, second))) is not None:
+            scores[place] = table.scores[row, order]
+    missing = dict.fromkeys(word for word in (*one, *other) if word not in number)
+    return scores, tuple(missing)
 
 
-def read_human_scores(path: str | os.PathLike[str], *, scale: float | None = None) -> HumanScores:
-    """Read scores by people.
+def _mean(scores: FloatArray) -> FloatArray:
+    """(P,) mean over the raters who gave a score; 0 where none did."""
+    rated = ~np.isnan(scores)
+    total = np.where(rated, scores, 0.0).sum(axis=1)
+    return ratios(total, rated.sum(axis=1), undefined=0.0)
 
-    Parameters
-    ----------
-    path : path
-        CSV with the columns ``a`` and ``b``, or ``verb_a``, ``object_a``, ``verb_b`` and
-        ``object_b`` (also in the names of SHOE's user study), followed by one column of scores per
-        person, or one ``similarity_level``. Other columns of SHOE's study are skipped.
-    scale : float, optional
-        Highest score; by default 1 where no score is higher, else 4.
 
-    Raises
-    ------
-    InputError
-        For a file that cannot be used.
-    """
-    path = Path(path)
-    rows = read_rows(path, "a header and one pair per row")
-    if len(rows) < 2:
-        raise InputError(f"{path}: no ratings; give a header and one pair per row")
-    head = rows[0][1]
-    named = next((names for names in (*INTERACTIONS, *WORDS) if set(names) <= set(head)), None)
-    if named is None:
-        raise InputError(
-            f"{path}: the columns are {some_of(head, 8)}; give a and b, or verb_a, object_a, "
-            "verb_b and object_b, and one column of scores per person"
+def _majority(scores: FloatArray) -> FloatArray:
+    """(P,) most frequent score, of several that of the first rater; 0 where there is none."""
+    votes = (scores[:, :, None] == scores[:, None, :]).sum(axis=2)  # NaN equals nothing
+    first = votes.argmax(axis=1)
+    return np.asarray(np.nan_to_num(scores[np.arange(len(scores)), first], nan=0.0))
+
+
+def _categories(human: HumanScores, judged: _Judged, raters: Sequence[str]) -> tuple[Category, ...]:
+    words = np.array(human.words)
+    verb, other = words[:, 0] != words[:, 2], words[:, 1] != words[:, 3]
+    everyone = range(len(raters))
+    single = {rater: judged.sigma([number], _mean) for number, rater in enumerate(raters)}
+    together = {
+        "mean": judged.sigma(everyone, _mean),
+        "majority": judged.sigma(everyone, _majority),
+    }
+    # The minimum of both similarities has no weight.
+    weights = () if judged.measure.combine == "minimum" else WEIGHTS
+    swept = [judged.sigma(everyone, _mean, weight) for weight in weights]
+    found = []
+    for differs, mask in (
+        ("any", np.ones(len(words), dtype=bool)),
+        ("object", other & ~verb),
+        ("verb", verb & ~other),
+        ("both", verb & other),
+    ):
+        if not mask.any():
+            continue
+        people = human.mean[mask]
+        by_weight = np.array([closeness(sigma[mask], people, 1.0) for sigma in swept])
+        best = _best_weight(by_weight) if swept else None
+        found.append(
+            Category(
+                differs=differs,
+                pairs=int(mask.sum()),
+                raters={
+                    rater: closeness(sigma[mask], people, 1.0) for rater, sigma in single.items()
+                },
+                **{name: closeness(sigma[mask], people, 1.0) for name, sigma in together.items()},
+                best_weight=None if best is None else float(WEIGHTS[best]),
+                best_agreement=None if best is None else float(by_weight[best]),
+            )
         )
-    check_widths(path, rows)
-    place = {name: head.index(name) for name in head}
-    last = max(place[name] for name in named)
-    people = (
-        ["similarity_level"] if "similarity_level" in head else list(filter(None, head[last + 1 :]))
-    )
-    if not people:
-        raise InputError(f"{path}: no column of scores after {named[-1]}")
-    check_names(path, [name for name in head if name in (*named, *people)], "people")
-    words, scores = [], []
-    for line, row in rows[1:]:
-        empty = next((name for name in named if not row[place[name]]), None)
-        if empty is not None:
-            raise InputError(f"{path}: line {line}: column '{empty}' is empty; give a word")
-        words.append(tuple(plain(row[place[name]]) for name in named))
-        given = [number_in(path, line, who, row[place[who]]) for who in people]
-        if np.isnan(given).all():
-            raise InputError(f"{path}: line {line}: nobody gave a score; leave the row out")
-        scores.append(given)
-    lowest, highest = float(np.nanmin(scores)), float(np.nanmax(scores))
-    end = end_of_scale(highest, scale)
-    if end is None or highest > end or lowest < 0:
-        raise InputError(
-            f"{path}: scores from {lowest:g} to {highest:g}; give the end of the scale with "
-            "--human-scale"
-        )
-    guessed = f"{path.name}: read as scores from 0 to {end:g} (else give --human-scale)"
-    return HumanScores(
-        words=tuple(words),
-        mean=np.nanmean(scores, axis=1) / end,
-        of_interactions=len(named) > 2,
-        source=path.name,
-        notes=(guessed,) if scale is None else (),
-    )
+    return tuple(found)
+
+
+def _best_weight(agreement: FloatArray) -> int:
+    """Position of the weight with the highest agreement, of several the one closest to 0.5."""
+    highest = np.flatnonzero(agreement >= agreement.max() - 1e-12)
+    return int(highest[np.abs(WEIGHTS[highest] - 0.5).argmin()])
