@@ -75,7 +75,8 @@ def test_a_confusion_costs_the_same_here_and_in_the_semantic_evaluation(sources)
     values = np.eye(len(vocabulary.verbs)) * 0.5 + 0.5
     verbs = Similarity(names=vocabulary.verbs, values=values, name="alike")
     tables = verbs, identity(vocabulary.objects)
-    evaluation = evaluate(*scenes_of(source.diagnosis), *tables)
+    diagnosis = source.diagnosis
+    evaluation = evaluate(*scenes_of(diagnosis), *tables, protocol=diagnosis.protocol)
     meaning = semantic_diagnosis(evaluation).to_dict()
     here = [tuple(cost)[:3] for cost in CONFUSIONS.data(source)]
     there = [tuple(cost)[:3] for cost in CONFUSIONS.data(Source(result={"diagnosis": meaning}))]
