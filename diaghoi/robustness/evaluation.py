@@ -20,13 +20,12 @@ from diaghoi.robustness.profile import Profile
 from diaghoi.robustness.sentences import sentences
 from diaghoi.robustness.study import CLEAN, Condition, RobustnessStudy, Run
 from diaghoi.robustness.sweep import Outcomes, sweep
-from diaghoi.robustness.tables import robustness_tables
+from diaghoi.robustness.tables import SCALE, robustness_tables
 
 TESTS = (
     "p-values are corrected for the numbers of one corruption (Holm), not for the number of "
     "corruptions: of 20 without effect, chance lets one show p < 0.05"
 )
-SCALE = "CRI: sigma by scores in percent, natural logarithm"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,6 +15,7 @@ from diaghoi.robustness.profile import Profile
 from diaghoi.robustness.study import CLEAN
 
 PARTIAL = "‡"
+SCALE = "CRI as in the RoHOI paper: sigma of scores in percent, natural logarithm"
 # The columns of a table, each with what makes its cell for a detector.
 Figures = Sequence[tuple[Column, Callable[[Profile], Cell]]]
 
@@ -70,10 +71,9 @@ def _overall(profiles: Sequence[Profile], metric: str) -> Table:
         profiles,
         [*figures, *_both("", "All corruptions", Profile.index)],
         key="robustness",
-        title="Robustness, %",
-        caption=f"Scores: {metric}. MRI: mean under corruption. CRI: mean of the relative score, "
-        "less where it varies with the severity (sigma of scores in percent); 23 is the 0.23 of "
-        "the RoHOI paper.",
+        title="Robustness",
+        caption=f"Scores: {metric}, %. MRI, %: mean under corruption. CRI: mean of the relative "
+        f"score, less where it varies with the severity; 1 if nothing is lost. {SCALE}.",
     )
 
 
@@ -93,7 +93,7 @@ def _both(
             lambda profile: _cell(index(profile).mri, index(profile).partial),
         ),
         (
-            Column(key=f"{before}cri", title="CRI", better="higher", group=group),
+            Column(key=f"{before}cri", title="CRI", unit="index", better="higher", group=group),
             lambda profile: _cell(index(profile).cri, index(profile).partial),
         ),
     ]
@@ -124,14 +124,20 @@ def _corruptions(profiles: Sequence[Profile], metric: str, which: str) -> Table:
         index = profile.index([name])
         return _cell(index.mri if which == "mri" else index.cri, index.partial)
 
+    if which == "mri":
+        return _table(
+            profiles,
+            _by_corruption(profiles, figure, better="higher"),
+            key="corruptions",
+            title="MRI of each corruption, %",
+            caption=f"{metric} over the severities. {_abbreviations(profiles)}.",
+        )
     return _table(
         profiles,
-        _by_corruption(profiles, figure, better="higher"),
-        key="corruptions" if which == "mri" else "corruptions_cri",
-        title=f"{which.upper()} of each corruption, %",
-        caption=f"{metric} over the severities. {_abbreviations(profiles)}."
-        if which == "mri"
-        else f"{metric} over the severities.",
+        _by_corruption(profiles, figure, unit="index", better="higher"),
+        key="corruptions_cri",
+        title="CRI of each corruption",
+        caption=f"{metric} over the severities. {SCALE}.",
     )
 
 
@@ -148,8 +154,8 @@ def _groups(profiles: Sequence[Profile], metric: str) -> Table:
         profiles,
         figures,
         key="groups",
-        title="Groups of corruptions, %",
-        caption=f"{metric} over the corruptions of each group.",
+        title="Groups of corruptions",
+        caption=f"{metric} over the corruptions of each group; MRI in %. {SCALE}.",
     )
 
 

@@ -252,6 +252,14 @@ def test_tables_are_those_of_the_paper(whole: Robustness) -> None:
     profile = whole.profiles[0]
     row = next(row for row in overall.rows if row.title == "A")
     assert [cell.value for cell in row.cells[3:]] == [profile.index().mri, profile.index().cri]
+    # As the paper prints it: MRI in percent, CRI as it is.
+    assert [cell.text for cell in row.cells[3:]] == [
+        f"{100 * (profile.index().mri or 0):.2f}",
+        f"{profile.index().cri:.2f}",
+    ]
+    for key in ("robustness", "corruptions_cri", "groups"):
+        assert "sigma of scores in percent, natural logarithm" in tables[key].caption
+        assert "%" not in tables[key].title
     assert [column.title for column in tables["corruptions"].columns] == ["MB", "GauN", "OCC"]
     assert "MB: Motion blur, GauN: Gaussian noise" in tables["corruptions"].caption
     assert [column.title for column in tables["severities"].columns] == ["L1", "L5"]
