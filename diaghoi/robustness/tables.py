@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from diaghoi.comparison.results import Result
 from diaghoi.comparison.tables import table_of
 from diaghoi.data.table import Cell, Column, Table
 from diaghoi.oracles import ERRORS, ORACLES
 from diaghoi.robustness.corruptions.registry import CORRUPTIONS, GROUPS
 from diaghoi.robustness.indices import Index
-from diaghoi.robustness.metric import score_of, scores_with
+from diaghoi.robustness.metric import metric_title, score_of, scores_with
 from diaghoi.robustness.profile import Profile
 from diaghoi.robustness.study import CLEAN
 
@@ -42,20 +43,20 @@ def robustness_tables(
         conditions have no score carry a mark.
     """
     several = len(profiles[0].severities) > 1
-    tables = [_overall(profiles, metric), _corruptions(profiles, metric, "mri")]
+    results = [result for profile in profiles for result in profile.results.values()]
+    title = metric_title(metric, results[0])
+    tables = [_overall(profiles, results, metric), _corruptions(profiles, title, "mri")]
     if several:
-        tables.append(_corruptions(profiles, metric, "cri"))
-    tables.append(_groups(profiles, metric))
+        tables.append(_corruptions(profiles, title, "cri"))
+    tables.append(_groups(profiles, title))
     if several:
-        tables.append(_severities(profiles, metric))
+        tables.append(_severities(profiles, title))
     if errors:
         tables += [_growth(profiles, error) for error in ERRORS]
     return tuple(tables)
 
 
-def _overall(profiles: Sequence[Profile], metric: str) -> Table:
-    results = [result for profile in profiles for result in profile.results.values()]
-
+def _overall(profiles: Sequence[Profile], results: Sequence[Result], metric: str) -> Table:
     def clean(path: str) -> Callable[[Profile], Cell]:
         def look_up(profile: Profile) -> Cell:
             result = profile.results.get(CLEAN)
@@ -63,6 +64,7 @@ def _overall(profiles: Sequence[Profile], metric: str) -> Table:
 
         return look_up
 
+    score = metric_title(metric, results[0])
     figures = [
         (Column(key=f"clean.{path}", title=title, better="higher", group="Clean"), clean(path))
         for path, title in scores_with(metric, results).items()
@@ -72,7 +74,7 @@ def _overall(profiles: Sequence[Profile], metric: str) -> Table:
         [*figures, *_both("", "All corruptions", Profile.index)],
         key="robustness",
         title="Robustness",
-        caption=f"Scores: {metric}, %. MRI, %: mean under corruption. CRI: mean of the relative "
+        caption=f"Scores: {score}, %. MRI, %: mean under corruption. CRI: mean of the relative "
         f"score, less where it varies with the severity; 1 if nothing is lost. {SCALE}.",
     )
 
@@ -119,7 +121,7 @@ def _abbreviations(profiles: Sequence[Profile]) -> str:
     return ", ".join(f"{each.abbreviation}: {each.label}" for each in corruptions)
 
 
-def _corruptions(profiles: Sequence[Profile], metric: str, which: str) -> Table:
+def _corruptions(profiles: Sequence[Profile], score: str, which: str) -> Table:
     def figure(profile: Profile, name: str) -> Cell:
         index = profile.index([name])
         return _cell(index.mri if which == "mri" else index.cri, index.partial)
@@ -130,18 +132,18 @@ def _corruptions(profiles: Sequence[Profile], metric: str, which: str) -> Table:
             _by_corruption(profiles, figure, better="higher"),
             key="corruptions",
             title="MRI of each corruption, %",
-            caption=f"{metric} over the severities. {_abbreviations(profiles)}.",
+            caption=f"{score} over the severities. {_abbreviations(profiles)}.",
         )
     return _table(
         profiles,
         _by_corruption(profiles, figure, unit="index", better="higher"),
         key="corruptions_cri",
         title="CRI of each corruption",
-        caption=f"{metric} over the severities. {SCALE}.",
+        caption=f"{score} over the severities. {SCALE}.",
     )
 
 
-def _groups(profiles: Sequence[Profile], metric: str) -> Table:
+def _groups(profiles: Sequence[Profile], score: str) -> Table:
     def of(group: str) -> Callable[[Profile], Index]:
         return lambda profile: profile.groups()[group]
 
@@ -155,11 +157,11 @@ def _groups(profiles: Sequence[Profile], metric: str) -> Table:
         figures,
         key="groups",
         title="Groups of corruptions",
-        caption=f"{metric} over the corruptions of each group; MRI in %. {SCALE}.",
+        caption=f"{score} over the corruptions of each group; MRI in %. {SCALE}.",
     )
 
 
-def _severities(profiles: Sequence[Profile], metric: str) -> Table:
+def _severities(profiles: Sequence[Profile], score: str) -> Table:
     def at(severity: int) -> Callable[[Profile], Cell]:
         def look_up(profile: Profile) -> Cell:
             index = profile.at_severity(severity)
@@ -175,7 +177,7 @@ def _severities(profiles: Sequence[Profile], metric: str) -> Table:
         ],
         key="severities",
         title="MRI of each severity, %",
-        caption=f"{metric} over all corruptions.",
+        caption=f"{score} over all corruptions.",
     )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from PIL import Image
 from support.robustness import CORRUPTIONS, IMAGES, link_study, write_study
 
 from diaghoi.robustness.corruptions import registry
@@ -143,7 +144,9 @@ def test_the_ending_of_the_file_tells_its_format(
     assert text.startswith(start)
     assert "otion" in text
     if not name.endswith(("csv", "json")):
-        assert "severity 5: " in text
+        assert text.count("severity 5: ") == 5
+        evaluate("--out", name, "--verbose")
+        assert Path(name).read_text("utf-8").count("severity 5: ") == 2 * len(CORRUPTIONS)
 
 
 @pytest.mark.slow
@@ -152,6 +155,36 @@ def test_figures_are_drawn(evaluate, study: Path) -> None:
     assert done.code == 0, done.err
     names = [f"{name}.pdf" for name in FIGURES]
     assert sorted(path.name for path in Path("figures").iterdir()) == names
+
+
+@pytest.mark.slow
+def test_figures_for_one_column_as_pictures_of_chosen_corruptions(evaluate, study: Path) -> None:
+    one = ("--column", "single", "--figure-format", "png,svg", "--corruption", "MB")
+    done = evaluate("--figures", "figures", *one, "--quiet")
+    assert done.code == 0, done.err
+    assert {path.suffix for path in Path("figures").iterdir()} == {".png", ".svg"}
+    with Image.open("figures/robustness_groups.png") as picture:
+        dpi = picture.info["dpi"][0]
+        assert picture.width / dpi == pytest.approx(3.25, abs=0.02)
+    drawn = Path("figures/robustness_severities.svg").read_text("utf-8")
+    assert "motion blur" in drawn
+    assert "occlusion" not in drawn
+    assert "official mAP, Default, Full (all 600 classes)" in drawn
+
+
+@pytest.mark.parametrize(
+    ("words", "wanted"),
+    [
+        (("--corruption", "ZB", "--figures", "f"), "the study does not have zoom_blur; give some"),
+        (("--corruption", "MB"), "--corruption: is for figures; add --figures FOLDER"),
+        (("--figure-format", "gif"), "--figure-format 'gif': not known"),
+        (("--column", "both"), "--column 'both': not known"),
+    ],
+)
+def test_choices_of_figures_are_checked_first(run, study: Path, words, wanted: str) -> None:
+    done = run("robustness", study, *words)
+    assert done.code == 2
+    assert wanted in " ".join(done.err.split())
 
 
 @pytest.mark.slow

@@ -22,7 +22,7 @@ from diaghoi.report.markdown import to_markdown
 from diaghoi.report.spreadsheet import to_csv
 from diaghoi.robustness.engine import LocalEngine
 from diaghoi.robustness.evaluation import Robustness, evaluate_study
-from diaghoi.robustness.metric import check_metric, score_paths, scores_with
+from diaghoi.robustness.metric import check_metric, metric_title, score_paths, scores_with
 from diaghoi.robustness.profile import Profile
 from diaghoi.robustness.sentences import sentences
 from diaghoi.robustness.study import CLEAN, Condition, read_robustness_study
@@ -406,3 +406,17 @@ def test_on_v_coco_the_paper_takes_scenario_2(tmp_path: Path) -> None:
     columns = found.comparison().tables[0].columns
     assert [column.title for column in columns] == ["Scenario 1", "Scenario 2", "MRI", "CRI"]
     assert found.profiles[0].clean is not None
+
+
+@pytest.mark.parametrize(
+    ("dataset", "metric", "title"),
+    [
+        ("hico-det", "official.default.full", "official mAP, Default, Full (all 600 classes)"),
+        ("hico-det", "official.known_object.rare", "official mAP, Known Object, Rare"),
+        ("v-coco", "official.scenario_2.ap", "official role AP, scenario 2"),
+        ("hico-det", "map.full", "mAP, Full, under protocol P"),
+        ("hico-det", "pairs.recall", "pairs.recall, under protocol P"),
+    ],
+)
+def test_metrics_are_named_with_their_classes(dataset: str, metric: str, title: str) -> None:
+    assert metric_title(metric, {"dataset": dataset, "protocol": {"name": "P"}}) == title
