@@ -72,6 +72,8 @@ class ModelData:
         Its backbone; empty if not given.
     protocol : str
         Name of the protocol behind the data.
+    score : str
+        Name of the score that is drawn where it is not one of the protocol.
     """
 
     label: str
@@ -79,6 +81,7 @@ class ModelData:
     stage: str = ""
     backbone: str = ""
     protocol: str = ""
+    score: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -234,7 +237,7 @@ def figure_of(kind: FigureKind, models: Sequence[ModelData | Model], width: floa
     Returns
     -------
     matplotlib.figure.Figure
-        With the name of the protocol at the bottom; see :func:`diaghoi.plots.save`.
+        With the name of the score or the protocol at the bottom; see :func:`diaghoi.plots.save`.
 
     Raises
     ------
@@ -246,10 +249,17 @@ def figure_of(kind: FigureKind, models: Sequence[ModelData | Model], width: floa
     with paper():
         figure = Figure(figsize=(width, kind.height), layout="constrained")
         kind.draw(figure, shown)
-        protocols = {model.protocol for model in shown}
-        if len(protocols) == 1 and protocols != {""}:
-            _sign(figure, f"Protocol {protocols.pop()}")
+        behind = {_behind(model) for model in shown}
+        if len(behind) == 1 and behind != {""}:
+            _sign(figure, behind.pop())
     return figure
+
+
+def _behind(model: ModelData) -> str:
+    """Say what the figures of a model are: a score, or those of a protocol."""
+    if model.score:
+        return f"Score: {model.score}"
+    return f"Protocol {model.protocol}" if model.protocol else ""
 
 
 def reserve_below(figure: Figure, inches: float) -> None:

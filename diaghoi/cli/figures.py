@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Collection
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from diaghoi.cli import options, outputs
+from diaghoi.cli.figure_options import FORMATS, Column, named
 from diaghoi.cli.locate import find_annotations
 from diaghoi.cli.present import lacks_letters, print_notes, width_of
 from diaghoi.cli.progress import Progress, progress
@@ -20,20 +20,11 @@ from diaghoi.comparison.study import Study, read_study
 from diaghoi.data.groups import find_class
 from diaghoi.data.protocol import protocol as protocol_named
 from diaghoi.data.vocabulary import Vocabulary
-from diaghoi.exceptions import InputError, close_matches, some_of
+from diaghoi.exceptions import InputError, some_of
 
 if TYPE_CHECKING:
     from diaghoi import plots
 
-FORMATS = ("pdf", "svg", "png")
-
-Column = Annotated[
-    str,
-    typer.Option(
-        callback=options.check_column,
-        help="Width: a single (3.25 in) or a double (6.875 in) column.",
-    ),
-]
 Format = Annotated[
     str, typer.Option(help=f"One or more of {', '.join(FORMATS)}, separated by commas.")
 ]
@@ -59,8 +50,8 @@ def figures(
     """Draw the figures of a study of several detectors, in the column width of a paper."""
     from diaghoi import plots
 
-    chosen = list(plots.FIGURES) if only is None else _names("--only", only, plots.FIGURES)
-    formats = _names("--format", format, FORMATS)
+    chosen = list(plots.FIGURES) if only is None else named("--only", only, plots.FIGURES)
+    formats = named("--format", format, FORMATS)
     described = read_study(study)
     if described.protocol is not None:
         protocol_named(described.protocol)
@@ -103,24 +94,6 @@ def figures(
         print_notes(notes)
     if not written:
         raise InputError(f"{study}: no figure could be drawn: {some_of(notes)}")
-
-
-def _names(option: str, given: str, known: Collection[str]) -> list[str]:
-    """Read names that commas separate.
-
-    Raises
-    ------
-    InputError
-        For an unknown name, and for none.
-    """
-    names = list(dict.fromkeys(name.strip() for name in given.split(",")))
-    for name in names:
-        if name not in known:
-            raise InputError(
-                f"{option} '{name}': not known{close_matches(name, known)}; "
-                f"give some of {', '.join(known)}"
-            )
-    return names
 
 
 def _check(files: dict[str, list[Path]], out: Path, study: Path, described: Study) -> None:

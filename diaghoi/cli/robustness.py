@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -12,8 +12,9 @@ import typer
 
 from diaghoi.cli import options, outputs
 from diaghoi.cli.comparison_tables import Format, Out, table_format, written_tables
+from diaghoi.cli.figure_options import FORMATS, Column, named
 from diaghoi.cli.locate import find_annotations, in_folder
-from diaghoi.cli.present import print_notes
+from diaghoi.cli.present import print_notes, width_of
 from diaghoi.cli.progress import Progress, progress
 from diaghoi.data.arrays.threads import cores
 from diaghoi.data.protocol import protocol as protocol_named
@@ -44,6 +45,19 @@ Verbose = Annotated[
 ]
 Figures = Annotated[
     Path | None, typer.Option(help="Draw the figures into this folder.", readable=False)
+]
+FigureFormat = Annotated[
+    str,
+    typer.Option(help=f"Of the figures: one or more of {', '.join(FORMATS)}, separated by commas."),
+]
+Shown = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--corruption",
+        metavar="NAME",
+        help="A corruption to show in the figures of single corruptions, by name, abbreviation or "
+        "group; repeatable [all; by severity the three that cost most].",
+    ),
 ]
 Significance = Annotated[
     bool,
@@ -78,6 +92,9 @@ def robustness(
     out: Out = None,
     json: options.Json = None,
     figures: Figures = None,
+    column: Column = "double",
+    figure_format: FigureFormat = "pdf",
+    corruption: Shown = None,
     errors: Errors = False,
     verbose: Verbose = False,
     bootstrap: options.Bootstrap = None,
@@ -100,6 +117,7 @@ def robustness(
     from diaghoi.statistics.bootstrap import check_settings
 
     kind = table_format(format, out)
+    formats = named("--figure-format", figure_format, FORMATS)
     _check_engine(engine, scheduler)
     for number in (bootstrap, resamples if significance else None):
         if number is not None:
@@ -108,6 +126,7 @@ def robustness(
     described = read_robustness_study(study)
     if described.protocol is not None:
         protocol_named(described.protocol)
+    shown = _shown(corruption or (), described, figures)
     described, located = _located(described)
     _check_outputs(described, study, [out, json], [figures, cache])
     with progress(quiet) as bar, _engine(engine, scheduler, workers, bar) as chosen:
@@ -127,13 +146,13 @@ def robustness(
         write_json(json, found.to_dict())
     if out not in (None, outputs.STDOUT):
         with replacing(out) as temporary:
-            text = _text(found, kind, errors)
+            text = _text(found, kind, errors, verbose)
             temporary.write_bytes(text.encode("utf-8", errors="replace"))
     _show(found, kind, errors, out, json, quiet, verbose=verbose)
     if figures is not None:
         # Last, so that a failure to draw loses none of the results.
         with progress(quiet) as bar:
-            drawn = _draw(found, figures, bar)
+            drawn = _draw(found, figures, formats, width_of(column), shown, bar)
         if not quiet:
             print_notes(drawn)
     _check_failed(found)
@@ -179,6 +198,22 @@ def _engine(
         yield cluster
 
 
+def _shown(names: Sequence[str], study: RobustnessStudy, figures: Path | None) -> list[str]:
+    """Find the corruptions to show in figures."""
+    from diaghoi.robustness.corruptions.registry import find
+
+    shown = [each.name for each in find(names)] if names else []
+    others = [name for name in shown if name not in study.corruptions]
+    if others:
+        raise InputError(
+            f"--corruption: the study does not have {some_of(others)}; give some of "
+            f"{', '.join(study.corruptions)}"
+        )
+    if shown and figures is None:
+        raise InputError("--corruption: is for figures; add --figures FOLDER")
+    return shown
+
+
 def _located(study: RobustnessStudy) -> tuple[RobustnessStudy, list[str]]:
     """Find the annotations if the study does not name the file itself."""
     vocabulary = vocabulary_named(study.dataset or "hico-det")
@@ -200,7 +235,14 @@ def _check_outputs(
         outputs.check_folder(folder)
 
 
-def _draw(found: Robustness, folder: Path, bar: Progress) -> list[str]:
+def _draw(
+    found: Robustness,
+    folder: Path,
+    formats: Sequence[str],
+    width: float,
+    shown: Collection[str],
+    bar: Progress,
+) -> list[str]:
     """Draw all figures; return notes on those that cannot be drawn."""
     from diaghoi import plots
     from diaghoi.plots.robustness.figures import ROBUSTNESS_FIGURES, models_of
@@ -211,29 +253,39 @@ def _draw(found: Robustness, folder: Path, bar: Progress) -> list[str]:
     for kind in ROBUSTNESS_FIGURES.values():
         bar.start(f"drawing {kind.name}")
         try:
-            figure = plots.figure_of(kind, models_of(kind, result), plots.DOUBLE_COLUMN)
+            models = models_of(kind, result, shown)
+            figure = plots.figure_of(kind, models, width)
         except plots.NotApplicable as reason:
             notes.append(f"{kind.name}: not drawn: {reason}")
             continue
         results = [{**result, "label": model["label"]} for model in result["models"]]
-        caption = f"{kind.title}: {plots.caption(results)}"
-        plots.save(figure, folder / f"{kind.name}.pdf", caption=caption)
+        score = f" ({models[0].score})" if models[0].score else ""
+        caption = f"{kind.title}{score}: {plots.caption(results)}"
+        for ending in formats:
+            plots.save(figure, folder / f"{kind.name}.{ending}", caption=caption)
     return notes
 
 
-def _text(found: Robustness, kind: str, errors: bool) -> str:
-    """Write all tables, sentences and notes in one of the formats."""
+def _text(found: Robustness, kind: str, errors: bool, verbose: bool) -> str:
+    """Write all tables and notes in one of the formats, and the worst corruptions, or all."""
     if kind == "json":
         return to_json(found.to_dict()) + "\n"
-    from diaghoi.robustness.sentences import sentences
-
     comparison = found.comparison(errors=errors)
-    lines = (
-        f"{profile.model.label}: {line}"
+    lines = (f"{label}: {line}" for label, line in _sentences(found, verbose))
+    return written_tables(replace(comparison, notes=(*lines, *comparison.notes)), kind)
+
+
+def _sentences(found: Robustness, every: bool) -> list[tuple[str, str]]:
+    """Say, by label, what all corruptions do, or the five that cost most."""
+    from diaghoi.robustness.sentences import sentences, worst
+
+    if not every:
+        return worst(found.profiles)
+    return [
+        (profile.model.label, line)
         for profile in found.profiles
         for line in sentences(profile).values()
-    )
-    return written_tables(replace(comparison, notes=(*lines, *comparison.notes)), kind)
+    ]
 
 
 def _show(
@@ -251,7 +303,7 @@ def _show(
         typer.echo(to_json(found.to_dict()))
     elif out in (None, outputs.STDOUT):
         if kind != "text":
-            typer.echo(_text(found, kind, errors), nl=False)
+            typer.echo(_text(found, kind, errors, verbose), nl=False)
         elif not quiet:
             _print(found, errors, verbose)
     if not quiet:
@@ -264,16 +316,10 @@ def _print(found: Robustness, errors: bool, verbose: bool) -> None:
 
     from diaghoi.report.comparison import print_comparison
     from diaghoi.report.terminal import print_line
-    from diaghoi.robustness.sentences import sentences, worst
 
     console = Console(highlight=False)
     comparison = found.comparison(errors=errors)
-    every = [
-        (profile.model.label, line)
-        for profile in found.profiles
-        for line in sentences(profile).values()
-    ]
-    lines = every if verbose else worst(found.profiles)
+    every, lines = _sentences(found, True), _sentences(found, verbose)
     tables = comparison.tables
     if not verbose:
         growth = (table for table in tables if table.key.startswith("growth_"))
@@ -292,5 +338,6 @@ def _print(found: Robustness, errors: bool, verbose: bool) -> None:
         print_line(
             console,
             f"The corruptions that cost most mAP, {len(lines)} of {len(every)}; --verbose prints "
-            f"all, and {number_of('further table', left)}. --json and --out hold them too.",
+            f"all, and {number_of('further table', left)}. --json holds them too, and --out the "
+            "tables.",
         )

@@ -21,13 +21,13 @@ from diaghoi.report.layout import column_blocks, group_runs, widened
 COLUMN_WIDTH, TEXT_WIDTH = 234.9, 496.8
 # Names of models and backbones that are longer than this many letters may be broken.
 LONGEST_LABEL = 26
-# The ten characters that mean something to LaTeX, then those of our own texts that pdflatex lacks
-# or sets as another character.
+# The ten characters that mean something to LaTeX, then those of our own texts that pdflatex lacks,
+# sets as another character, or, if it is older than 2018, drops.
 WRITTEN = str.maketrans(
     {character: f"\\{character}" for character in "{}$&#_%"}
     | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
     | {"Δ": r"$\Delta$", "−": "$-$", "<": "$<$", ">": "$>$", "|": "$|$"}
-    | {"†": r"\dag{}", "‡": r"\ddag{}", "–": "--"}
+    | {"†": r"\dag{}", "‡": r"\ddag{}", "–": "--", "é": r"\'{e}"}
 )
 
 
@@ -62,7 +62,8 @@ def to_latex(comparison: Comparison) -> str:
     r"""Write the tables of a comparison as LaTeX, to be read with ``\input``.
 
     Each table has a caption and a label (``tab:diaghoi-official`` and so on), and is as wide as one
-    column of a two-column paper, or, where it does not fit there, as both (``table*``).
+    column of a two-column paper, or, where it does not fit there, as both (``table*``). What else a
+    reader has to know follows in comments.
 
     Parameters
     ----------
@@ -78,7 +79,7 @@ def to_latex(comparison: Comparison) -> str:
     ]
     comments = [f"% {' '.join(line.split())}" for line in lines]
     tables = [_table(table, comparison) for table in comparison.tables]
-    return "\n\n".join(("\n".join((*comments, r"% Needs \usepackage{booktabs}.")), *tables)) + "\n"
+    return "\n\n".join((*tables, "\n".join((*comments, r"% Needs \usepackage{booktabs}.")))) + "\n"
 
 
 def escaped(text: str) -> str:

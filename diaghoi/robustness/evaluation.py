@@ -15,18 +15,17 @@ from diaghoi.exceptions import some_of
 from diaghoi.oracles import ERRORS
 from diaghoi.robustness.corruptions.registry import CORRUPTIONS, GROUPS
 from diaghoi.robustness.engine import Engine
-from diaghoi.robustness.metric import check_metric, default_metric
+from diaghoi.robustness.metric import check_metric, default_metric, metric_title
 from diaghoi.robustness.profile import Profile
 from diaghoi.robustness.sentences import sentences
 from diaghoi.robustness.study import CLEAN, Condition, RobustnessStudy, Run
 from diaghoi.robustness.sweep import Outcomes, sweep
-from diaghoi.robustness.tables import robustness_tables
+from diaghoi.robustness.tables import SCALE, robustness_tables
 
 TESTS = (
     "p-values are corrected for the numbers of one corruption (Holm), not for the number of "
     "corruptions: of 20 without effect, chance lets one show p < 0.05"
 )
-SCALE = "CRI: sigma by scores in percent, natural logarithm"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,8 +88,8 @@ class Robustness:
         -------
         dict
             ``diaghoi`` (version), ``dataset``, ``protocol`` and ``images`` as of a comparison;
-            ``metric``, and in ``scale`` how CRI is taken; ``corruptions`` and ``severities`` of the
-            study; ``models``, each with
+            ``metric`` and ``metric_title`` (in words), and in ``scale`` how CRI is taken;
+            ``corruptions`` and ``severities`` of the study; ``models``, each with
 
             - ``label``, ``stage`` and ``backbone``;
             - ``clean``: its score on clean pictures;
@@ -111,6 +110,7 @@ class Robustness:
             "diaghoi": __version__,
             **{key: compared[key] for key in ("dataset", "protocol", "images")},
             "metric": self.metric,
+            "metric_title": metric_title(self.metric, next(iter(first.results.values()))),
             "scale": SCALE,
             "corruptions": [
                 {

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from diaghoi.comparison.results import Result, figure
+from diaghoi.comparison.results import Result, figure, text
+from diaghoi.data.vocabulary import VOCABULARIES
 from diaghoi.evaluation.means import TITLES
 from diaghoi.exceptions import InputError, close_matches
 
@@ -16,6 +17,7 @@ FALLBACK = "map.full"
 NOT_SCORES = ("counts", "errors", "intervals", "bootstrap")
 NOT_SCORE_KEYS = ("per_image", "delta_map", "pairs", "negatives")
 SCENARIOS = ("official.scenario_1.ap", "official.scenario_2.ap")
+OFFICIAL = {"official.default": "Default", "official.known_object": "Known Object"}
 SHOWN = {
     "ap": "AP",
     "ap_without_point": "AP without point",
@@ -81,6 +83,28 @@ def _leaves(part: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, fl
 def score_of(metric: str, result: Result) -> float | None:
     """Look up a metric in a result: a fraction, or None if it is undefined."""
     return figure(result, *metric.split("."))
+
+
+def metric_title(metric: str, result: Result) -> str:
+    """Name a metric in words, with the classes that it is a mean over.
+
+    Parameters
+    ----------
+    metric : str
+        Its path, ``official.default.full`` for instance.
+    result : mapping
+        A result that has it.
+    """
+    dataset, protocol = text(result, "dataset"), text(result, "protocol", "name")
+    parent, _, leaf = metric.rpartition(".")
+    if metric in SCENARIOS:
+        return f"official role AP, {SHOWN[metric].lower()}"
+    if parent in OFFICIAL:
+        every = leaf == "full" and dataset in VOCABULARIES
+        classes = f" (all {len(VOCABULARIES[dataset]())} classes)" if every else ""
+        return f"official mAP, {OFFICIAL[parent]}, {TITLES.get(leaf, leaf)}{classes}"
+    name = f"mAP, {TITLES.get(leaf, leaf)}" if parent == "map" else metric
+    return f"{name}, under protocol {protocol}"
 
 
 def scores_with(metric: str, results: Sequence[Result]) -> dict[str, str]:

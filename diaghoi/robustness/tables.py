@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from diaghoi.comparison.results import Result
 from diaghoi.comparison.tables import table_of
 from diaghoi.data.table import Cell, Column, Table
 from diaghoi.oracles import ERRORS, ORACLES
 from diaghoi.robustness.corruptions.registry import CORRUPTIONS, GROUPS
 from diaghoi.robustness.indices import Index
-from diaghoi.robustness.metric import score_of, scores_with
+from diaghoi.robustness.metric import metric_title, score_of, scores_with
 from diaghoi.robustness.profile import Profile
 from diaghoi.robustness.study import CLEAN
 
 PARTIAL = "‡"
+SCALE = "CRI as in the RoHOI paper: sigma of scores in percent, natural logarithm"
 # The columns of a table, each with what makes its cell for a detector.
 Figures = Sequence[tuple[Column, Callable[[Profile], Cell]]]
 
@@ -41,20 +43,20 @@ def robustness_tables(
         conditions have no score carry a mark.
     """
     several = len(profiles[0].severities) > 1
-    tables = [_overall(profiles, metric), _corruptions(profiles, metric, "mri")]
+    results = [result for profile in profiles for result in profile.results.values()]
+    title = metric_title(metric, results[0])
+    tables = [_overall(profiles, results, metric), _corruptions(profiles, title, "mri")]
     if several:
-        tables.append(_corruptions(profiles, metric, "cri"))
-    tables.append(_groups(profiles, metric))
+        tables.append(_corruptions(profiles, title, "cri"))
+    tables.append(_groups(profiles, title))
     if several:
-        tables.append(_severities(profiles, metric))
+        tables.append(_severities(profiles, title))
     if errors:
         tables += [_growth(profiles, error) for error in ERRORS]
     return tuple(tables)
 
 
-def _overall(profiles: Sequence[Profile], metric: str) -> Table:
-    results = [result for profile in profiles for result in profile.results.values()]
-
+def _overall(profiles: Sequence[Profile], results: Sequence[Result], metric: str) -> Table:
     def clean(path: str) -> Callable[[Profile], Cell]:
         def look_up(profile: Profile) -> Cell:
             result = profile.results.get(CLEAN)
@@ -62,6 +64,7 @@ def _overall(profiles: Sequence[Profile], metric: str) -> Table:
 
         return look_up
 
+    score = metric_title(metric, results[0])
     figures = [
         (Column(key=f"clean.{path}", title=title, better="higher", group="Clean"), clean(path))
         for path, title in scores_with(metric, results).items()
@@ -70,10 +73,9 @@ def _overall(profiles: Sequence[Profile], metric: str) -> Table:
         profiles,
         [*figures, *_both("", "All corruptions", Profile.index)],
         key="robustness",
-        title="Robustness, %",
-        caption=f"Scores: {metric}. MRI: mean under corruption. CRI: mean of the relative score, "
-        "less where it varies with the severity (sigma of scores in percent); 23 is the 0.23 of "
-        "the RoHOI paper.",
+        title="Robustness",
+        caption=f"Scores: {score}, %. MRI, %: mean under corruption. CRI: mean of the relative "
+        f"score, less where it varies with the severity; 1 if nothing is lost. {SCALE}.",
     )
 
 
@@ -93,7 +95,7 @@ def _both(
             lambda profile: _cell(index(profile).mri, index(profile).partial),
         ),
         (
-            Column(key=f"{before}cri", title="CRI", better="higher", group=group),
+            Column(key=f"{before}cri", title="CRI", unit="index", better="higher", group=group),
             lambda profile: _cell(index(profile).cri, index(profile).partial),
         ),
     ]
@@ -119,23 +121,29 @@ def _abbreviations(profiles: Sequence[Profile]) -> str:
     return ", ".join(f"{each.abbreviation}: {each.label}" for each in corruptions)
 
 
-def _corruptions(profiles: Sequence[Profile], metric: str, which: str) -> Table:
+def _corruptions(profiles: Sequence[Profile], score: str, which: str) -> Table:
     def figure(profile: Profile, name: str) -> Cell:
         index = profile.index([name])
         return _cell(index.mri if which == "mri" else index.cri, index.partial)
 
+    if which == "mri":
+        return _table(
+            profiles,
+            _by_corruption(profiles, figure, better="higher"),
+            key="corruptions",
+            title="MRI of each corruption, %",
+            caption=f"{score} over the severities. {_abbreviations(profiles)}.",
+        )
     return _table(
         profiles,
-        _by_corruption(profiles, figure, better="higher"),
-        key="corruptions" if which == "mri" else "corruptions_cri",
-        title=f"{which.upper()} of each corruption, %",
-        caption=f"{metric} over the severities. {_abbreviations(profiles)}."
-        if which == "mri"
-        else f"{metric} over the severities.",
+        _by_corruption(profiles, figure, unit="index", better="higher"),
+        key="corruptions_cri",
+        title="CRI of each corruption",
+        caption=f"{score} over the severities. {SCALE}.",
     )
 
 
-def _groups(profiles: Sequence[Profile], metric: str) -> Table:
+def _groups(profiles: Sequence[Profile], score: str) -> Table:
     def of(group: str) -> Callable[[Profile], Index]:
         return lambda profile: profile.groups()[group]
 
@@ -148,12 +156,12 @@ def _groups(profiles: Sequence[Profile], metric: str) -> Table:
         profiles,
         figures,
         key="groups",
-        title="Groups of corruptions, %",
-        caption=f"{metric} over the corruptions of each group.",
+        title="Groups of corruptions",
+        caption=f"{score} over the corruptions of each group; MRI in %. {SCALE}.",
     )
 
 
-def _severities(profiles: Sequence[Profile], metric: str) -> Table:
+def _severities(profiles: Sequence[Profile], score: str) -> Table:
     def at(severity: int) -> Callable[[Profile], Cell]:
         def look_up(profile: Profile) -> Cell:
             index = profile.at_severity(severity)
@@ -169,7 +177,7 @@ def _severities(profiles: Sequence[Profile], metric: str) -> Table:
         ],
         key="severities",
         title="MRI of each severity, %",
-        caption=f"{metric} over all corruptions.",
+        caption=f"{score} over all corruptions.",
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from diaghoi.plots.figure import FigureKind, ModelData, NotApplicable, Source
@@ -24,9 +24,13 @@ ROBUSTNESS_FIGURES: dict[str, FigureKind] = {
     )
 }
 """In the order in which they are drawn."""
+OF_SCORES = (ROBUSTNESS_DROPS, ROBUSTNESS_GROUPS, ROBUSTNESS_SEVERITIES)
+BY_CORRUPTION = (ROBUSTNESS_DROPS, ROBUSTNESS_SEVERITIES, ROBUSTNESS_ERRORS)
 
 
-def models_of(kind: FigureKind, result: Mapping[str, Any]) -> list[ModelData]:
+def models_of(
+    kind: FigureKind, result: Mapping[str, Any], corruptions: Collection[str] = ()
+) -> list[ModelData]:
     """Extract the data of a figure from the result of a study.
 
     Parameters
@@ -35,6 +39,9 @@ def models_of(kind: FigureKind, result: Mapping[str, Any]) -> list[ModelData]:
         One of :data:`ROBUSTNESS_FIGURES`.
     result : mapping
         As from :meth:`diaghoi.robustness.evaluation.Robustness.to_dict`, or a saved one.
+    corruptions : collection of str
+        Names of those to show in figures that show single corruptions; by default all, or those
+        that cost most.
 
     Returns
     -------
@@ -47,6 +54,9 @@ def models_of(kind: FigureKind, result: Mapping[str, Any]) -> list[ModelData]:
         If it can show none; the reason is that of the last one.
     """
     shared = {key: result[key] for key in ("corruptions", "severities")}
+    if corruptions and kind in BY_CORRUPTION:
+        shown = [each for each in result["corruptions"] if each["name"] in corruptions]
+        shared |= {"corruptions": shown, "chosen": True}
     found: list[ModelData] = []
     reason = NotApplicable("there is no model")
     for model in result["models"]:
@@ -62,6 +72,7 @@ def models_of(kind: FigureKind, result: Mapping[str, Any]) -> list[ModelData]:
                 stage=model["stage"] or "",
                 backbone=model["backbone"] or "",
                 protocol=result["protocol"]["name"],
+                score=result["metric_title"] if kind in OF_SCORES else "",
             )
         )
     if not found:

@@ -9,6 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.ticker import MaxNLocator
 
 from diaghoi.exceptions import InputError
 from diaghoi.plots.legend import legend_above, model_lines
@@ -65,7 +66,7 @@ def radar(
     ax.set_theta_zero_location("N")
     ax.set_theta_direction(-1)
     ax.set_xticks(angles, names, fontsize=NAME_SIZE)
-    ax.tick_params(axis="x", pad=-2)
+    ax.tick_params(axis="x", pad=2)
     ax.tick_params(axis="y", labelsize=SCALE_SIZE, labelcolor="0.35")
     ax.grid(color="0.85", linewidth=0.5)
     ax.spines["polar"].set_color("0.7")
@@ -84,7 +85,10 @@ def radar(
         circle = np.linspace(0, 2 * np.pi, 181)
         ax.plot(circle, np.full_like(circle, reference), "--", color="0.3", linewidth=0.7)
         highest = max(highest, reference)
-    ax.set_ylim(0, 1.05 * (highest or 1.0))
+    top = 1.05 * (highest or 1.0)
+    ax.set_ylim(0, top)
+    # A number near the outer ring would be cut by it, or by the reference.
+    ax.set_yticks([tick for tick in MaxNLocator(5).tick_values(0, top) if 0 < tick < 0.85 * top])
     ax.set_rlabel_position(180 / max(len(names), 1))
 
 

@@ -1,4 +1,4 @@
-"""Scores over the severity of the corruptions that cost most.
+"""Scores over the severity of the corruptions that cost most, or of chosen ones.
 
 The data are those of figure 2 (b) of the RoHOI paper, which is a radar chart. Severities are
 ordered, and in a circle the strongest one of a corruption would join the weakest one of the next.
@@ -42,6 +42,8 @@ class SeverityScore(NamedTuple):
         In percent.
     drop : float or None
         Share of the clean score that the corruption costs on average.
+    chosen : bool
+        Whether the corruption is shown whatever it costs.
     """
 
     corruption: str
@@ -49,6 +51,7 @@ class SeverityScore(NamedTuple):
     severity: int
     score: float | None
     drop: float | None
+    chosen: bool = False
 
 
 def robustness_severities_table(model: Mapping[str, Any]) -> list[SeverityScore]:
@@ -77,11 +80,12 @@ def robustness_severities_table(model: Mapping[str, Any]) -> list[SeverityScore]
                     severity,
                     None if score is None else 100 * score,
                     model["drops"][each["name"]],
+                    bool(model.get("chosen")),
                 )
             )
     if len(model["severities"]) < 2:
         raise NotApplicable("it needs several severities")
-    if all(row.drop is None for row in rows):
+    if all(row.drop is None for row in rows) and not model.get("chosen"):
         raise NotApplicable("without a score on clean pictures none can be said to cost most")
     return rows
 
@@ -89,7 +93,7 @@ def robustness_severities_table(model: Mapping[str, Any]) -> list[SeverityScore]
 def robustness_severities(
     models: Mapping[str, Sequence[SeverityScore]], ax: Axes | None = None
 ) -> Axes:
-    """Draw the scores at each severity of the three corruptions that cost most.
+    """Draw the scores at each severity of the chosen corruptions, or the three that cost most.
 
     Parameters
     ----------
@@ -119,7 +123,7 @@ def robustness_severities(
 
 def _lines(ax: Axes, tables: Sequence[Sequence[SeverityScore]]) -> None:
     """Draw the corruptions side by side, all over the same severities."""
-    chosen = _most_costly(tables)
+    chosen = {row.corruption for row in tables[0] if row.chosen} or _most_costly(tables)
     severities = sorted({row.severity for row in tables[0]})
     names = {row.corruption: row.abbreviation for row in tables[0] if row.corruption in chosen}
     room = len(severities)  # a corruption takes its severities and half a step at both sides
@@ -137,6 +141,8 @@ def _lines(ax: Axes, tables: Sequence[Sequence[SeverityScore]]) -> None:
     for block in range(1, len(names)):
         ax.axvline(block * room - 0.5, color="0.7", linewidth=0.6)
     ax.set_xticks(np.arange(room * len(names)), [str(s) for s in severities] * len(names))
+    # The middle of an odd number of severities is one of them, whose name would hide the other.
+    ax.xaxis.remove_overlapping_locs = False
     centres = np.arange(len(names)) * room + (room - 1) / 2
     ax.set_xticks(centres, _names(names, inches_of(ax) / len(names)), minor=True)
     ax.tick_params(axis="x", which="minor", length=0, pad=BELOW, labelsize=NAME_SIZE)
@@ -176,7 +182,7 @@ def _draw(figure: Figure, models: Sequence[ModelData]) -> None:
 
 ROBUSTNESS_SEVERITIES = FigureKind(
     name="robustness_severities",
-    title="Scores by severity of the corruptions that cost most",
+    title="Scores by severity of single corruptions",
     needs="results",
     data=lambda source: robustness_severities_table(source.result),
     draw=_draw,

@@ -36,6 +36,18 @@ def test_the_f1_of_a_question_is_of_picked_and_right_options() -> None:
     assert figures["micro_f1"] == 0.5
 
 
+def test_a_toy_of_two_questions_by_hand() -> None:
+    evaluation = evaluate_answers(
+        answered([([RIDE, HOLD], [WASH, NOTHING], [RIDE, WASH]), ([HOLD], [RIDE], [HOLD])])
+    )
+    figures = evaluation.figures
+    assert figures["instance_f1"] == (0.5 + 1) / 2
+    assert figures["exact_match"] == 0.5
+    assert figures["micro_f1"] == pytest.approx(2 / 3)  # two hits of three right, three picked
+    # Ride is found, hold in one of two questions, wash was picked wrongly: 1, 2/3 and 0.
+    assert figures["macro_f1"] == pytest.approx((1 + 2 / 3 + 0) / 3)
+
+
 def test_an_option_in_both_lists_is_right() -> None:
     figures = scores(tally(answered([([RIDE, HOLD], [HOLD], [RIDE, HOLD])])))
     assert (figures["instance_f1"], figures["exact_match"]) == (1, 1)

@@ -171,7 +171,7 @@ def test_pairs_belong_to_models(run, data, found, save) -> None:
     [
         ("text", "1 model on"),
         ("markdown", "Models on hico-det"),
-        ("latex", "% diaghoi "),
+        ("latex", r"\begin{table"),
         ("csv", "topic,model,"),
         ("json", "{\n"),
     ],
@@ -193,7 +193,7 @@ def test_formats(run, put, alone: Path, format: str, start: str) -> None:
     ("name", "start"),
     [
         ("t.md", "Models on"),
-        ("t.TEX", "% diaghoi"),
+        ("t.TEX", r"\begin{table"),
         ("t.csv", "topic,"),
         ("t.json", "{"),
         ("t.txt", "1 model"),

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from PIL import Image
 from support.robustness import CORRUPTIONS, IMAGES, link_study, write_study
 
 from diaghoi.robustness.corruptions import registry
@@ -56,7 +57,7 @@ def test_a_table_at_most_five_sentences_and_notes(evaluate, study: Path) -> None
     done = evaluate()
     assert done.code == 0, done.err
     assert done.out.startswith(f"2 models on hico-det, {IMAGES} images, protocol hico-det-520\n")
-    assert "\nRobustness, %" in done.out
+    assert "\nRobustness\n" in done.out
     assert "MRI of each" not in done.out
     told = " ".join(done.out.split())
     assert told.count(", severity 5: ") == 5
@@ -79,7 +80,7 @@ def test_the_sentences_are_on_the_corruptions_that_cost_most(evaluate, study: Pa
 
 def test_verbose_prints_all(evaluate, study: Path) -> None:
     done = evaluate("--verbose")
-    for title in ("Robustness, %", "MRI of each corruption, %", "CRI of each", "MRI of each sev"):
+    for title in ("Robustness\n", "MRI of each corruption, %", "CRI of each", "MRI of each sev"):
         assert f"\n{title}" in done.out
     told = " ".join(done.out.split())
     assert "A, mAP under hico-det-520 Motion blur, severity 5: mAP falls from" in told
@@ -132,7 +133,7 @@ def test_a_second_call_takes_what_is_kept(run, study: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "start"),
-    [("t.md", "Models on"), ("t.tex", "% diaghoi"), ("t.csv", "topic,"), ("t.json", "{")],
+    [("t.md", "Models on"), ("t.tex", r"\begin{table"), ("t.csv", "topic,"), ("t.json", "{")],
 )
 def test_the_ending_of_the_file_tells_its_format(
     evaluate, study: Path, name: str, start: str
@@ -143,7 +144,9 @@ def test_the_ending_of_the_file_tells_its_format(
     assert text.startswith(start)
     assert "otion" in text
     if not name.endswith(("csv", "json")):
-        assert "severity 5: " in text
+        assert text.count("severity 5: ") == 5
+        evaluate("--out", name, "--verbose")
+        assert Path(name).read_text("utf-8").count("severity 5: ") == 2 * len(CORRUPTIONS)
 
 
 @pytest.mark.slow
@@ -152,6 +155,36 @@ def test_figures_are_drawn(evaluate, study: Path) -> None:
     assert done.code == 0, done.err
     names = [f"{name}.pdf" for name in FIGURES]
     assert sorted(path.name for path in Path("figures").iterdir()) == names
+
+
+@pytest.mark.slow
+def test_figures_for_one_column_as_pictures_of_chosen_corruptions(evaluate, study: Path) -> None:
+    one = ("--column", "single", "--figure-format", "png,svg", "--corruption", "MB")
+    done = evaluate("--figures", "figures", *one, "--quiet")
+    assert done.code == 0, done.err
+    assert {path.suffix for path in Path("figures").iterdir()} == {".png", ".svg"}
+    with Image.open("figures/robustness_groups.png") as picture:
+        dpi = picture.info["dpi"][0]
+        assert picture.width / dpi == pytest.approx(3.25, abs=0.02)
+    drawn = Path("figures/robustness_severities.svg").read_text("utf-8")
+    assert "motion blur" in drawn
+    assert "occlusion" not in drawn
+    assert "official mAP, Default, Full (all 600 classes)" in drawn
+
+
+@pytest.mark.parametrize(
+    ("words", "wanted"),
+    [
+        (("--corruption", "ZB", "--figures", "f"), "the study does not have zoom_blur; give some"),
+        (("--corruption", "MB"), "--corruption: is for figures; add --figures FOLDER"),
+        (("--figure-format", "gif"), "--figure-format 'gif': not known"),
+        (("--column", "both"), "--column 'both': not known"),
+    ],
+)
+def test_choices_of_figures_are_checked_first(run, study: Path, words, wanted: str) -> None:
+    done = run("robustness", study, *words)
+    assert done.code == 2
+    assert wanted in " ".join(done.err.split())
 
 
 @pytest.mark.slow
@@ -205,7 +238,7 @@ def test_damaged_files_are_named_at_the_end(evaluate, study: Path) -> None:
     last = done.err.splitlines()[-1]
     assert last.startswith("diaghoi: error: 1 file could not be used: ")
     assert str(damaged) in last
-    assert "Robustness, %" in done.out
+    assert "\nRobustness\n" in done.out
     assert len(json.loads(Path("all.json").read_text())["models"][0]["cells"]) == 6
 
 

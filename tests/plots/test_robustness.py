@@ -220,6 +220,49 @@ def test_corruptions_without_a_drop_are_not_the_most_costly() -> None:
     assert names == {"motion blur", "defocus blur", "glass blur"}
 
 
+def test_chosen_corruptions_are_shown_whatever_they_cost() -> None:
+    told = study(2)
+    chosen = ("motion_blur", "occlusion", "zoom_blur", "glass_blur")
+    severities = ROBUSTNESS_FIGURES["robustness_severities"]
+    ax = robustness_severities({"A": models_of(severities, told, chosen)[0].data})
+    assert len([line for line in ax.lines if len(line.get_xdata()) == 6]) == 4
+    drops = ROBUSTNESS_FIGURES["robustness_drops"]
+    assert [row.corruption for row in models_of(drops, told, chosen)[0].data] == [
+        *("motion_blur", "glass_blur", "occlusion", "zoom_blur")
+    ]
+    groups = ROBUSTNESS_FIGURES["robustness_groups"]
+    assert len(models_of(groups, told, chosen)[0].data) == 5
+
+
+def test_figures_say_what_the_score_is_and_of_which_classes() -> None:
+    for kind in ROBUSTNESS_FIGURES.values():
+        figure = figure_of(kind, models_of(kind, study()), SINGLE_COLUMN)
+        told = [text.get_text() for text in figure.texts]
+        scores = kind.name in ("robustness_drops", "robustness_groups", "robustness_severities")
+        wanted = "Score: official mAP, Default, Full (all 600 classes)"
+        assert (wanted if scores else "Protocol hico-det-520") in told, kind.name
+
+
+@pytest.mark.parametrize("width", [SINGLE_COLUMN, DOUBLE_COLUMN])
+@pytest.mark.parametrize("corruptions", [3, 7, 20])
+def test_no_name_of_a_radar_lies_on_the_ring(width: float, corruptions: int) -> None:
+    kind = ROBUSTNESS_FIGURES["robustness_drops"]
+    figure = figure_of(kind, models_of(kind, study(2, corruptions)), width)
+    figure.draw_without_rendering()
+    (ax,) = figure.axes
+    middle = ax.transAxes.transform((0.5, 0.5))
+    radius = ax.transAxes.transform((1.0, 0.5))[0] - middle[0]
+    for label in ax.get_xticklabels():
+        box = label.get_window_extent()
+        near = np.clip(middle, box.min, box.max)  # the point of the box nearest to the middle
+        assert np.hypot(*(near - middle)) > radius, label.get_text()
+    for label in ax.get_yticklabels():
+        box = label.get_window_extent()
+        corners = [(x, y) for x in (box.x0, box.x1) for y in (box.y0, box.y1)]
+        if label.get_text():
+            assert max(np.hypot(*(np.array(each) - middle)) for each in corners) < radius
+
+
 def test_scores_of_zero_are_drawn_without_a_warning() -> None:
     model = model_of(study(1))
     for each in model["cells"]:

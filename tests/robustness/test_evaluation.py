@@ -22,7 +22,7 @@ from diaghoi.report.markdown import to_markdown
 from diaghoi.report.spreadsheet import to_csv
 from diaghoi.robustness.engine import LocalEngine
 from diaghoi.robustness.evaluation import Robustness, evaluate_study
-from diaghoi.robustness.metric import check_metric, score_paths, scores_with
+from diaghoi.robustness.metric import check_metric, metric_title, score_paths, scores_with
 from diaghoi.robustness.profile import Profile
 from diaghoi.robustness.sentences import sentences
 from diaghoi.robustness.study import CLEAN, Condition, read_robustness_study
@@ -252,6 +252,14 @@ def test_tables_are_those_of_the_paper(whole: Robustness) -> None:
     profile = whole.profiles[0]
     row = next(row for row in overall.rows if row.title == "A")
     assert [cell.value for cell in row.cells[3:]] == [profile.index().mri, profile.index().cri]
+    # As the paper prints it: MRI in percent, CRI as it is.
+    assert [cell.text for cell in row.cells[3:]] == [
+        f"{100 * (profile.index().mri or 0):.2f}",
+        f"{profile.index().cri:.2f}",
+    ]
+    for key in ("robustness", "corruptions_cri", "groups"):
+        assert "sigma of scores in percent, natural logarithm" in tables[key].caption
+        assert "%" not in tables[key].title
     assert [column.title for column in tables["corruptions"].columns] == ["MB", "GauN", "OCC"]
     assert "MB: Motion blur, GauN: Gaussian noise" in tables["corruptions"].caption
     assert [column.title for column in tables["severities"].columns] == ["L1", "L5"]
@@ -398,3 +406,17 @@ def test_on_v_coco_the_paper_takes_scenario_2(tmp_path: Path) -> None:
     columns = found.comparison().tables[0].columns
     assert [column.title for column in columns] == ["Scenario 1", "Scenario 2", "MRI", "CRI"]
     assert found.profiles[0].clean is not None
+
+
+@pytest.mark.parametrize(
+    ("dataset", "metric", "title"),
+    [
+        ("hico-det", "official.default.full", "official mAP, Default, Full (all 600 classes)"),
+        ("hico-det", "official.known_object.rare", "official mAP, Known Object, Rare"),
+        ("v-coco", "official.scenario_2.ap", "official role AP, scenario 2"),
+        ("hico-det", "map.full", "mAP, Full, under protocol P"),
+        ("hico-det", "pairs.recall", "pairs.recall, under protocol P"),
+    ],
+)
+def test_metrics_are_named_with_their_classes(dataset: str, metric: str, title: str) -> None:
+    assert metric_title(metric, {"dataset": dataset, "protocol": {"name": "P"}}) == title

@@ -16,6 +16,7 @@ def study(models: int = 2, corruptions: int = 20, label: str = "Model") -> dict[
     groups = dict.fromkeys(CORRUPTIONS[name].group for name in names)
     return {
         "protocol": {"name": "hico-det-520"},
+        "metric_title": "official mAP, Default, Full (all 600 classes)",
         "corruptions": [
             {
                 "name": name,

@@ -305,7 +305,13 @@ class Asker:
             person = self._boxes[place]
         options = shown_order(self.asked[place], self.settings.seed)
         object_box = self._object_boxes[place] if self.settings.object_box else None
-        return question_text(options, frame, person=person, object_box=object_box)
+        return question_text(
+            options,
+            frame,
+            person=person,
+            object_box=object_box,
+            instruction=self.settings.instruction,
+        )
 
     def _reaches_out(self, place: int, frame: Frame) -> bool:
         if self.settings.setting == 1:

@@ -1,7 +1,8 @@
 """How multiple-choice questions are put to a vision-language model.
 
 As in the paper (002, sections 2.2, 2.3 and 3.1): the picture, the question, the options behind
-letters, and the instruction to reply with letters alone. Questions with fewer than four options are
+letters, and the instruction on the format of the answer, in the words of the paper, which does not
+print how it words the question. Questions with fewer than four options are
 filled up with "None", as the published scripts do. A person is given by the numbers of its box, and
 not drawn into the picture: the paper provides the box, and the published default is numbers.
 """
@@ -18,17 +19,20 @@ from diaghoi.choice.classes import ARTICLE, NO_INTERACTION, parse_option
 from diaghoi.choice.questions import LETTERS, Box, Question
 from diaghoi.data.arrays.seeding import hashed
 
-VERSION = 1
+VERSION = 2
 """Changes with the wording, so that answers to another wording are not taken for these."""
 FEWEST = 4
 Unit = Literal["pixels", "thousandths"]
 UNITS: tuple[str, ...] = get_args(Unit)
 THOUSAND = 1000
 
-_HOW = (
-    "One option or several may be right. Reply with their letters alone, separated by commas: if "
-    "(A) and (B) are right, write A,B. Write no brackets, no words and nothing else."
+INSTRUCTION = (
+    "IMPORTANT: Reply with the letter(s) ONLY, separated by commas if multiple. For example, if "
+    "the correct answers are (A) and (B), your output must be: A,B. Do NOT include any brackets "
+    "or other symbols."
 )
+"""The instruction on the format of the answer, word for word as section 3.1 of the paper prints it:
+a model that gets another one gives other figures."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,6 +107,7 @@ def question_text(
     *,
     person: Box | None = None,
     object_box: Box | None = None,
+    instruction: str = INSTRUCTION,
 ) -> str:
     """Word a question.
 
@@ -115,6 +120,8 @@ def question_text(
     person, object_box : tuple of float, optional
         Boxes in pixels of the person and the object that the question is about; by default it is
         about everybody in the picture.
+    instruction : str
+        What follows the options: how to answer; by default as the paper prints it.
     """
     things = any(ARTICLE in option for option in options)
     others = "objects" if things else "other people"
@@ -131,7 +138,7 @@ def question_text(
             f"are {frame.words}.\nWhich of these interactions does this person have with {whom}?"
         )
     lines = (f"({letter}) {_worded(text)}" for letter, text in zip(LETTERS, options, strict=False))
-    return "\n".join((asked, *lines, _HOW))
+    return "\n".join((asked, *lines, instruction))
 
 
 def _worded(option: str) -> str:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from diaghoi.choice.answers import FILLERS
-from diaghoi.choice.ask.prompts import VERSION, Unit
+from diaghoi.choice.ask.prompts import INSTRUCTION, VERSION, Unit
 from diaghoi.choice.questions import Question, Questions
+from diaghoi.data.files import ordinary
 from diaghoi.exceptions import InputError
 from diaghoi.formats.columns.checks import shown
 from diaghoi.language.answer_file import AnswerFile
@@ -17,12 +19,15 @@ from diaghoi.language.answer_file import AnswerFile
 SETTINGS = (1, 2, 3)
 # The people are found by the model that is asked.
 BY_MODEL = "model"
+# The name of the paper's instruction in answers; another one is written out.
+PUBLISHED = "paper"
 # What must be the same for all answers of a file, and the option that gives it.
 RECORDED = {
     "model": "--model",
     "setting": "--setting",
     "seed": "--seed",
     "prompt": "",
+    "instruction": "--instruction",
     "object_box": "--object-box",
     "coordinates": "--coordinates",
     "people": "--detections",
@@ -48,6 +53,8 @@ class Settings:
         How boxes are written.
     people : str
         In setting 3, who finds the people: "model", or the name of a file of detections.
+    instruction : str
+        How to answer, by default as the paper prints it.
     """
 
     model: str
@@ -56,6 +63,7 @@ class Settings:
     object_box: bool = False
     unit: Unit = "pixels"
     people: str = ""
+    instruction: str = INSTRUCTION
 
     @property
     def recorded(self) -> dict[str, Any]:
@@ -65,6 +73,7 @@ class Settings:
             "setting": self.setting,
             "seed": self.seed,
             "prompt": VERSION,
+            "instruction": PUBLISHED if self.instruction == INSTRUCTION else self.instruction,
         }
         if self.setting > 1:
             recorded |= {"object_box": self.object_box, "coordinates": self.unit}
@@ -113,6 +122,25 @@ def setting_of(questions: Questions, setting: int | None, *, object_box: bool = 
                 f"{questions.file}: {each.where} has no box of the object; leave --object-box out"
             )
     return setting
+
+
+def read_instruction(path: Path) -> str:
+    """Read an instruction that replaces the one of the paper.
+
+    Raises
+    ------
+    InputError
+        For a file that is not text, or empty.
+    """
+    try:
+        text = ordinary(path).read_text(encoding="utf-8-sig").strip()
+    except UnicodeDecodeError:
+        raise InputError(f"{path}: is not text in UTF-8; give the instruction as text") from None
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror or error}; check the path") from None
+    if not text:
+        raise InputError(f"{path}: is empty; give the instruction, or leave --instruction out")
+    return text
 
 
 def answered_before(

@@ -62,6 +62,8 @@ class ChoiceBenchmark:
         People with too few negatives in images with questions.
     notes : tuple of str
         Remarks for readers of the benchmark.
+    people_by : str
+        What says which images are multi-person.
     """
 
     dataset: str
@@ -74,6 +76,7 @@ class ChoiceBenchmark:
     left_out: dict[str, tuple[str, ...]]
     people_left_out: int
     notes: tuple[str, ...]
+    people_by: str = "annotations"
 
     @property
     def people_by_image(self) -> dict[str, str]:
@@ -100,6 +103,7 @@ class ChoiceBenchmark:
             "images": len(self.image_targets),
             "single": people["single"],
             "multi": people["multi"],
+            "people_by": self.people_by,
             "questions": {setting: len(self.of_setting(setting)) for setting in SETTINGS},
             "right_options": {
                 setting: _histogram(self.of_setting(setting)) for setting in SETTINGS

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -58,6 +59,14 @@ DetectionFile = Annotated[
 ObjectBox = Annotated[
     bool, typer.Option("--object-box", help="Also give the box of the object in setting 2.")
 ]
+Instruction = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="A text that tells the model how to answer [the instruction that the paper prints].",
+        readable=False,
+    ),
+]
 Coordinates = Annotated[
     str,
     typer.Option(
@@ -84,6 +93,7 @@ def ask(
     setting: Setting = None,
     detections: DetectionFile = None,
     object_box: ObjectBox = False,
+    instruction: Instruction = None,
     coordinates: Coordinates = "pixels",
     dataset: options.Dataset = None,
     seed: OptionSeed = 0,
@@ -104,6 +114,7 @@ def ask(
     Answers are stored as they arrive: an interrupted run resumes where it stopped.
     """
     from diaghoi.choice.ask.ask import Asker
+    from diaghoi.choice.ask.settings import read_instruction
     from diaghoi.choice.questions import read_questions
     from diaghoi.formats.pictures.folder import Pictures
     from diaghoi.language.answer_file import AnswerFile
@@ -113,7 +124,7 @@ def ask(
     endpoint = read_endpoint(model, "--model")
     prices = read_prices([] if price is None else [price], 1)
     found_in = out.with_name(f"{out.stem}.people.jsonl")
-    outputs.check_files([out, found_in, json], [questions, detections])
+    outputs.check_files([out, found_in, json], [questions, detections, instruction])
     find = Pictures(images).find
     client = Client(
         endpoint=endpoint,
@@ -125,6 +136,8 @@ def ask(
         asked = read_questions(questions, dataset=dataset)
         people = _detections(detections, asked, setting)
         settings = _settings(client, asked, setting, seed, object_box, coordinates, people)
+        if instruction is not None:
+            settings = replace(settings, instruction=read_instruction(instruction))
     with ExitStack() as stack:
         asker = Asker(
             questions=asked,

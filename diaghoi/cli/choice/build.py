@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from diaghoi.choice.build.candidates import ImageTargets
     from diaghoi.choice.build.judges import Judge
     from diaghoi.choice.build.model_judge import ModelJudge
+    from diaghoi.choice.build.people_check import PeopleCheck
     from diaghoi.data.scenes import Scenes
     from diaghoi.formats.pictures.folder import Pictures
     from diaghoi.language.answer_store import AnswerStore
@@ -45,6 +46,14 @@ Judges = Annotated[
 Images = Annotated[
     Path | None,
     typer.Option(help="Folder of the pictures, for models and the quality sheet.", readable=False),
+]
+CheckPeople = Annotated[
+    str | None,
+    typer.Option(
+        metavar="URL,MODEL[,VARIABLE]",
+        help="A vision-language model that is asked, as in the paper, whether images with one "
+        "annotated person show more people [annotations alone].",
+    ),
 ]
 AllPeople = Annotated[
     bool,
@@ -79,6 +88,7 @@ def build(
     out: Out,
     judge: Judges = None,
     images: Images = None,
+    check_people: CheckPeople = None,
     dataset: options.Dataset = None,
     all_people: AllPeople = False,
     quality_sheet: Sheet = None,
@@ -103,35 +113,44 @@ def build(
     from diaghoi.choice.build.judge_options import judge_files, read_models
     from diaghoi.formats import read_annotations
     from diaghoi.language.asking import PICTURE_REFUSED, Client
+    from diaghoi.language.endpoint import read_endpoint
 
     texts = judge or []
     endpoints = read_models(texts)
-    kept = (store or out.with_name(f"{out.name}.answers.jsonl")) if endpoints else None
+    asked = None if check_people is None else read_endpoint(check_people, "--check-people")
+    kept = (store or out.with_name(f"{out.name}.answers.jsonl")) if endpoints or asked else None
     _check(out, [json, kept], annotations, judge_files(texts))
     if quality_sheet is not None:
         check_installed()
-    pictures = _pictures(images, bool(endpoints))
+    pictures = _pictures(images, kept is not None)
     common = asking.client_choices(tries, timeout, pause, max_tokens)
     with ExitStack() as stack:
         with progress(quiet) as bar:
             bar.start("reading annotations")
             scenes = read_annotations(annotations, dataset=dataset)
             image_targets = targets_in_images(scenes)
-            models = {}
+            models: dict[str, ModelJudge] = {}
+            people: PeopleCheck | None = None
             if kept is not None and pictures is not None:
                 answers = stack.enter_context(asking.answer_store(kept, ask_again))
                 for text, endpoint in endpoints.items():
                     client = Client(endpoint=endpoint, single=PICTURE_REFUSED, **common)
                     models[text] = _model(client, pictures, answers, concurrent, asks)
+                if asked is not None:
+                    client = Client(endpoint=asked, single=PICTURE_REFUSED, **common)
+                    people = _people(client, pictures, answers, concurrent)
             judges = _judges(texts, scenes, image_targets, models)
         drawn = (seed, all_people)
         requests = _requests(models.values(), image_targets, drawn) if models else {}
+        if people is not None:
+            more = len(people.left(image_targets))
+            requests[people.name] = requests.get(people.name, 0) + more
         if any(requests.values()) and not asking.goes_on(_in_words(requests), yes, quiet):
             return
         with progress(quiet) as bar:
             for model in models.values():
                 model.progress = bar.advance
-            benchmark = _benchmark(scenes, image_targets, judges, drawn, bar)
+            benchmark = _benchmark(scenes, image_targets, judges, drawn, people, bar)
             files, notes = _written(out, benchmark, pictures, quality_sheet, bar)
     result = benchmark.to_dict()
     result["files"] = [str(path) for path in files]
@@ -165,6 +184,12 @@ def _model(
     from diaghoi.choice.build.model_judge import ModelJudge
 
     return ModelJudge(client=client, find=pictures.find, store=store, workers=workers, asks=asks)
+
+
+def _people(client: Client, pictures: Pictures, store: AnswerStore, workers: int) -> PeopleCheck:
+    from diaghoi.choice.build.people_check import PeopleCheck
+
+    return PeopleCheck(client=client, find=pictures.find, store=store, workers=workers)
 
 
 def _judges(
@@ -206,6 +231,7 @@ def _benchmark(
     image_targets: Sequence[ImageTargets],
     judges: Sequence[Judge],
     drawn: tuple[int, bool],
+    people: PeopleCheck | None,
     bar: Progress,
 ) -> ChoiceBenchmark:
     from diaghoi.choice.build.build import build_benchmark
@@ -214,9 +240,15 @@ def _benchmark(
         bar.start(f"asking {judge}", total=candidates)
 
     seed, all_people = drawn
-    return build_benchmark(
+    benchmark = build_benchmark(
         scenes, image_targets, judges, seed=seed, all_people=all_people, progress=show
     )
+    if people is None:
+        return benchmark
+    people.progress = bar.advance
+    left = len(people.left(benchmark.image_targets))
+    bar.start(f"asking {people.name} about people", total=left)
+    return people.check(benchmark)
 
 
 def _written(
@@ -268,7 +300,7 @@ def _lines(result: dict[str, Any]) -> Iterator[str]:
     """Describe what was made."""
     yield (
         f"{result['dataset']}: questions on {result['images']:,} images, {result['single']:,} with "
-        f"one person and {result['multi']:,} with several"
+        f"one person and {result['multi']:,} with several, by {result['people_by']}"
     )
     for setting, number in result["questions"].items():
         right = result["right_options"][setting]

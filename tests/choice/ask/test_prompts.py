@@ -63,8 +63,18 @@ def test_setting_1_asks_about_the_picture() -> None:
         "(C) wash a/an bicycle",
         "(D) no_interaction with a/an bicycle",
     ]
-    assert "write A,B" in text
     assert "box" not in text
+
+
+def test_the_instruction_is_the_one_that_the_paper_prints_unless_another_is_given() -> None:
+    printed = (
+        "IMPORTANT: Reply with the letter(s) ONLY, separated by commas if multiple. For example, "
+        "if the correct answers are (A) and (B), your output must be: A,B. Do NOT include any "
+        "brackets or other symbols."
+    )
+    assert question_text(OPTIONS, FRAME).splitlines()[5:] == [printed]
+    own = question_text(OPTIONS, FRAME, instruction="Letters, please.")
+    assert own == question_text(OPTIONS, FRAME).replace(printed, "Letters, please.")
 
 
 def test_setting_2_tells_the_box_and_what_its_numbers_are() -> None:

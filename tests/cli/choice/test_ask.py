@@ -87,6 +87,24 @@ def test_the_request_is_that_of_chat_completions(run: Run, model: Vision) -> Non
     assert set(model.requests[1]) == {"model", "messages"}
 
 
+def test_another_instruction_is_sent_and_kept_apart(run: Run, model: Vision) -> None:
+    questions()
+    run(*words(model, "--limit", 1))
+    assert model.texts[-1].splitlines()[-1].startswith("IMPORTANT: Reply with the letter(s) ONLY,")
+    assert lines()[0]["instruction"] == "paper"
+    Path("own.txt").write_text("Give letters,\nand nothing else.\n")
+    own = ("--instruction", "own.txt")
+    done = run(*words(model, *own))
+    assert done.code == 2
+    assert "was asked with instruction 'paper', and this run has 'Give letters," in done.err
+    assert run(*words(model, "--limit", 1, *own, "--json", "r.json", out="b.jsonl")).code == 0
+    assert model.texts[-1].endswith("\nGive letters,\nand nothing else.")
+    assert lines("b.jsonl")[0]["instruction"] == "Give letters,\nand nothing else."
+    assert json.loads(Path("r.json").read_text())["instruction"].startswith("Give letters,")
+    Path("own.txt").write_text(" \n")
+    assert "own.txt: is empty; give the" in run(*words(model, *own, out="c.jsonl")).err
+
+
 def test_the_setting_is_told_by_the_questions(run: Run, model: Vision) -> None:
     questions(boxes=True)
     done = run(*words(model))

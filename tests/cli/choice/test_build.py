@@ -197,6 +197,37 @@ def test_models_judge_in_turn(run: Run, annotations: Path, pictures: Path) -> No
     assert said["jump"] == ("negative", "negative", "", "negative")
 
 
+def test_a_model_counts_people_where_one_is_annotated(
+    run: Run, alone: Path, pictures: Path
+) -> None:
+    """As the paper does; annotations alone are the default, and it is said which was used."""
+    one = [BOXES[0], BOXES[2]]
+    images = [image(f"HICO_{n}.jpg", one, [(0, 1, RIDE), (0, 1, HOLD)]) for n in range(3)]
+    images.append(image("HICO_3.jpg", BOXES, [(0, 2, RIDE), (1, 2, HOLD)]))
+    write(alone / "gt.npz", scenes(images, scored=False))
+    words = ("choice", "build", "gt.npz", "--judge", "time-sensitive", "--images", pictures)
+    done = run(*words, "--out", "a", "--json", "a.json")
+    assert "3 with one person and 1 with several, by annotations\n" in done.out
+    replies = iter(("Yes.", "<think>yes?</think>no", "Perhaps"))
+    with serving(looking(hostile=lambda words, number: text(next(replies)))) as model:
+        check = ("--check-people", f"{model.url},m", "--concurrent", 1, *QUICK)
+        asked = run(*words, "--out", "b", "--json", "b.json", *check)
+        again = run(*words, "--out", "b", "--json", "c.json", *check)
+    assert (asked.code, again.code) == (0, 0), asked.err
+    assert len(model.requests) == 3  # not about the image in which two are annotated, and once
+    assert load("a/people.json") == dict.fromkeys(load("a/people.json"), "single") | {
+        "HICO_3.jpg": "multi"
+    }
+    assert sorted(load("b/people.json").values()) == ["multi", "multi", "single", "single"]
+    assert (load("a.json")["people_by"], load("b.json")["people_by"]) == (
+        "annotations",
+        "annotations and m",
+    )
+    assert "m: 1 of 3 images with one annotated person show more" in asked.err
+    assert "m: says nothing valid about the people in 1 images" in asked.err
+    assert load("b.json") == load("c.json")
+
+
 def test_a_model_is_asked_about_the_person_with_the_picture(
     run: Run, annotations: Path, pictures: Path
 ) -> None:
@@ -336,6 +367,7 @@ def test_a_quality_sheet_needs_jinja2_before_anything_is_read(
         ((), "give at least one --judge"),
         (("--judge", "no.csv"), "--judge 'no.csv': there is no such file"),
         (("--judge", "http://x/v1,m"), "models judge pictures; give the folder"),
+        (("--judge", "time-sensitive", "--check-people", "http://x/v1,m"), "judge pictures; give"),
         (("--judge", "http://x/v1"), "--judge 'http://x/v1': give URL,MODEL"),
         (("--judge", "time-sensitive", "--images", "none"), "none: no such folder"),
         (("--judge", "time-sensitive", "--dataset", "hico"), "unknown data set 'hico'"),
