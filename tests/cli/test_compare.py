@@ -271,7 +271,7 @@ def test_quiet(run, put, alone: Path) -> None:
 
 def test_letters_of_labels_stay_in_latex(run, put) -> None:
     done = run("compare", put("a.json"), "--labels", "日 é", "--format", "latex")
-    assert "\n日 é & " in done.out
+    assert "\n日 \\'{e} & " in done.out
 
 
 def test_caveats_are_told_on_stderr_and_in_the_tables(run, put) -> None:

@@ -377,7 +377,9 @@ def test_soft_map_by_tables_of_similarity(folder: Path) -> None:
     result = swept(study, block=5).results["A", CLEAN]
     truth = read_annotations(folder / "gt.npz")
     predictions = read_predictions(folder / "A" / "clean.npz")
-    expected = evaluate(truth, predictions, *(read_similarity(path) for path in tables))
+    similarities = [read_similarity(path) for path in tables]
+    protocol = truth.vocabulary.protocol  # that of the sweep
+    expected = evaluate(truth, predictions, *similarities, protocol=protocol)
     assert (result["soft_map"], result["mf1"]) == (expected.soft_map, expected.mf1)
 
 
