@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
@@ -37,6 +37,7 @@ from diaghoi.comparison.results import is_semantic, read_result, read_semantic
 from diaghoi.comparison.semantic import compare_semantic
 from diaghoi.comparison.study import Model, Study, check_models, read_study
 from diaghoi.data.joining import alike
+from diaghoi.data.protocol import Protocol, choices_of
 from diaghoi.data.protocol import protocol as protocol_named
 from diaghoi.data.scenes import Scenes, SceneSource
 from diaghoi.data.vocabulary import Vocabulary
@@ -77,6 +78,7 @@ def compare(
     pairs: Pairs = None,
     dataset: options.Dataset = None,
     protocol: options.ProtocolName = None,
+    ap: options.Ap = None,
     instances: options.Instances = None,
     ids: options.Ids = None,
     only: Only = None,
@@ -115,19 +117,67 @@ def compare(
         "protocol": protocol,
     }
     study = replace(study, **{key: value for key, value in overrides.items() if value is not None})
-    if study.protocol is not None:
-        protocol_named(study.protocol)
+    choices = Choices(study.protocol, ap)
+    choices.changed(study.protocol or "hico-det")  # refuses before anything is read
     inputs = [path for model in study.models for path in (model.file, model.pairs)]
     outputs.check_files(written, [*inputs, study.annotations, study.instances, study.ids])
     tests = significance_options(significance, resamples, confidence, seed, len(study.models))
-    _check_models(study, read, tests)
+    _check_models(study, read, choices, tests)
     if selected != ALL and is_semantic(read(study.models[0].file)):
         raise InputError("--only, --compact: semantic results have one table; leave this out")
     with progress(quiet) as bar:
-        comparison = _comparison(study, read, bar, written, tests, force=force)
+        comparison = _comparison(study, read, choices, bar, written, tests, force=force)
     selected.of(comparison)  # refuses unknown tables before anything is written
     write_comparison(comparison, kind, out, json, selected)
     show_comparison(comparison, kind, out, json, quiet, selected)
+
+
+class Choices(NamedTuple):
+    """The protocol under which predictions are diagnosed: its name, and a change to it."""
+
+    protocol: str | None
+    ap: str | None
+
+    def made(self, vocabulary: Vocabulary) -> Protocol:
+        """Make the protocol for a data set."""
+        return self.changed(self.protocol or vocabulary.protocol)
+
+    def changed(self, protocol: str | Protocol) -> Protocol:
+        """Make a protocol with the change."""
+        return protocol_named(protocol, average_precision=self.ap)
+
+    def check_saved(self, file: Path, result: Mapping[str, Any]) -> None:
+        """Refuse a saved result under other choices.
+
+        Raises
+        ------
+        InputError
+            With the option.
+        """
+        if self.ap is not None and is_semantic(result):
+            raise InputError("--ap: is for mAP, and semantic results have soft mAP; leave it out")
+        given = result.get("protocol")
+        saved = given if isinstance(given, Mapping) else {"name": given}
+        kind = choices_of(str(saved.get("signature"))).get("AP")
+        for key, asked, found in (
+            ("protocol", self.protocol, saved.get("name")),
+            ("ap", self.ap, kind),
+        ):
+            if asked not in (None, found):
+                raise other_choice(file, result, key, asked, found)
+
+
+def other_choice(
+    file: Path, result: Mapping[str, Any], key: str, asked: str, found: Any
+) -> InputError:
+    """Say that a result was saved under another choice than what is asked for."""
+    command, instead = "report", "give the predictions instead, or "
+    if is_semantic(result):
+        command, instead = "semantic", ""
+    return InputError(
+        f"{file}: was saved under {key} {found}, not {asked}; {instead}write it again with "
+        f"'diaghoi {command} --{key} {asked}'"
+    )
 
 
 def _study(files: Sequence[Path], lists: Mapping[str, str | None], read: Reader) -> Study:
@@ -158,7 +208,9 @@ def _study(files: Sequence[Path], lists: Mapping[str, str | None], read: Reader)
     return Study(models=check_models(models))
 
 
-def _check_models(study: Study, read: Reader, tests: SignificanceOptions | None) -> None:
+def _check_models(
+    study: Study, read: Reader, choices: Choices, tests: SignificanceOptions | None
+) -> None:
     """Refuse what is wrong with single models before any predictions are read."""
     semantic = [model.file for model in study.models if is_semantic(read(model.file))]
     others = [model.file for model in study.models if model.file not in semantic]
@@ -179,6 +231,7 @@ def _check_models(study: Study, read: Reader, tests: SignificanceOptions | None)
             )
         else:
             _check_saved(study, model, result)
+            choices.check_saved(model.file, result)
     if predicted is not None:
         check_annotations(study.annotations, study.vocabulary, predicted)
 
@@ -186,6 +239,7 @@ def _check_models(study: Study, read: Reader, tests: SignificanceOptions | None)
 def _comparison(
     study: Study,
     read: Reader,
+    choices: Choices,
     bar: Progress,
     written: Sequence[Path | None],
     tests: SignificanceOptions | None,
@@ -204,7 +258,7 @@ def _comparison(
             predictions = study.open_predictions(model)
             if truth is None:
                 truth, located = _annotations(study, predictions.vocabulary, written)
-            diagnosis, result = _diagnosed(study, model, truth, predictions, bar, force=force)
+            diagnosis, result = _diagnosed(choices, model, truth, predictions, bar, force=force)
             if tests is not None:
                 # Without the boxes, as all diagnoses are in memory together.
                 diagnoses.append(replace(diagnosis, scenes=()))
@@ -235,7 +289,7 @@ def _annotations(
 
 
 def _diagnosed(
-    study: Study,
+    choices: Choices,
     model: Model,
     truth: Scenes,
     predictions: SceneSource,
@@ -249,9 +303,8 @@ def _diagnosed(
     bar.start(f"matching {model.label}", total=len(truth))
     predictions = alike(truth, predictions)
     suspicions = check_plausible(truth, predictions, force=force)
-    diagnosis = diagnose(
-        truth, predictions, study.protocol, label=model.label, progress=bar.advance
-    )
+    chosen = choices.made(truth.vocabulary)
+    diagnosis = diagnose(truth, predictions, chosen, label=model.label, progress=bar.advance)
     bar.start(f"repairing each error of {model.label}")
     result = diagnosis.to_dict()
     return diagnosis, result | {"notes": [*suspicions, *result["notes"]]}
@@ -264,21 +317,6 @@ def _check_saved(study: Study, model: Model, result: Mapping[str, Any]) -> None:
             f"{model.pairs}: {model.file} is a saved result, which includes its pairs; leave the "
             "pair file out"
         )
-    saved = {"dataset": result.get("dataset"), "protocol": _name(result.get("protocol"))}
-    asked = {
-        "dataset": None if study.vocabulary is None else study.vocabulary.name,
-        "protocol": study.protocol,
-    }
-    command, instead = "report", "give the predictions instead, or "
-    if is_semantic(result):
-        command, instead = "semantic", ""
-    for key, value in asked.items():
-        if value is not None and value != saved[key]:
-            raise InputError(
-                f"{model.file}: was saved under {key} {saved[key]}, not {value}; {instead}write it "
-                f"again with 'diaghoi {command} --{key} {value}'"
-            )
-
-
-def _name(protocol: Any) -> Any:
-    return protocol.get("name") if isinstance(protocol, Mapping) else protocol
+    asked = None if study.vocabulary is None else study.vocabulary.name
+    if asked not in (None, result.get("dataset")):
+        raise other_choice(model.file, result, "dataset", str(asked), result.get("dataset"))

@@ -203,6 +203,7 @@ def report(
     ids: options.Ids = None,
     image_id: options.ImageId = None,
     iou: Iou = None,
+    ap: options.Ap = None,
     rare: Rare = None,
     zero_shot: ZeroShot = None,
     groups: Groups = None,
@@ -271,7 +272,8 @@ def report(
         calibration=calibration,
         rosetta=rosetta,
     )
-    choices = _Choices(protocol, {"top": top, "iou": iou, "rare": rare}, zero_shot, groups)
+    changes = {"top": top, "iou": iou, "rare": rare, "average_precision": ap}
+    choices = _Choices(protocol, changes, zero_shot, groups)
     choices.check(reading)
     extras.check(reading)
     files.check([*reading.inputs, image_labels])

@@ -71,6 +71,24 @@ def test_predictions_are_diagnosed_as_by_report(run, detectors: Path) -> None:
             assert mine["delta_map_rare"][oracle] == outcome["delta_map"]["rare"]
 
 
+def test_average_precision_is_taken_as_asked_for(run, detectors: Path) -> None:
+    words = ("--annotations", detectors / "gt.npz", "--json", "-")
+    file, found = detectors / "one.npz", {}
+    for kind in ("11-point", "area", "101-point"):
+        done = json.loads(run("compare", file, "--ap", kind, *words).out)
+        result = json.loads(run("report", file, "--ap", kind, *words).out)
+        assert done["protocol"] == result["protocol"]
+        assert f"AP: {kind}" in done["protocol"]["signature"]
+        found[kind] = done["tables"]["map"]["models"]["one"]["map.full"]
+        assert found[kind] == result["map"]["full"]
+        official = done["tables"]["official"]["models"]["one"]
+        assert official["default.full"] == result["official"]["default"]["full"]
+        found[f"official {kind}"] = official["default.full"]
+    assert len({found[kind] for kind in ("11-point", "area", "101-point")}) == 3
+    # The benchmark takes it in its own way.
+    assert found["official 11-point"] == found["official area"] == found["official 101-point"]
+
+
 def test_saved_diagnoses_are_compared_as_their_predictions(run, detectors, alone) -> None:
     truth = read_annotations(detectors / "gt.npz")
     diagnosis = diagnose(truth, read_predictions(detectors / "one.npz"), label="one")
@@ -310,6 +328,11 @@ SIGNATURE = {"name": "hico-det-520", "signature": "AP: area"}
         (
             ("a.json", "--protocol", "diag-hoi"),
             "a.json: was saved under protocol hico-det-520, not diag-hoi; give the predictions",
+        ),
+        (("a.json", "--ap", "COCO"), "average precision is one of 11-point, area, 101-point, not"),
+        (
+            ("a.json", "--ap", "area"),
+            "a.json: was saved under ap 11-point, not area; give the predictions instead, or",
         ),
         (
             ("a.json", "--dataset", "v-coco"),

@@ -25,8 +25,15 @@ ERRORS = (*CONVERTED, *REMOVED, "missed_gt")
 LEVELS: dict[str, list[float] | None] = {
     "area": None,
     "11-point": [level * 0.1 for level in range(11)],
-    "tenths": [level / 10 for level in range(11)],
-    "both ends": [level * 0.1 if level < 5 else 1 - (10 - level) * 0.1 for level in range(11)],
+    "11-point tenths": [level / 10 for level in range(11)],
+    "11-point both ends": [
+        level * 0.1 if level < 5 else 1 - (10 - level) * 0.1 for level in range(11)
+    ],
+    "101-point": [level * 0.01 for level in range(101)],
+    "101-point tenths": [level / 100 for level in range(101)],
+    "101-point both ends": [
+        level * 0.01 if level < 50 else 1 - (100 - level) * 0.01 for level in range(101)
+    ],
     "published negatives": [level * 0.01 for level in range(110)],
 }
 
@@ -362,8 +369,8 @@ def average_precision(ranked: list[bool], positives: int, kind: str) -> tuple[fl
 
 def means(ledger: Any, positives: Any, protocol: Protocol, splits: Any) -> Any:
     kind: str = protocol.average_precision
-    if kind == "11-point" and protocol.levels_from != "zero":
-        kind = protocol.levels_from
+    if kind != "area" and protocol.levels_from != "zero":
+        kind += f" {protocol.levels_from}"
     ranked = defaultdict(list)
     for group, score, hit in ledger:
         ranked[group].append((score, hit))
