@@ -10,7 +10,7 @@ from typing import Annotated, Any, NamedTuple
 
 import typer
 
-from diaghoi.cli import options, outputs
+from diaghoi.cli import options, outputs, variants
 from diaghoi.cli.comparison_tables import (
     ALL,
     Compact,
@@ -31,13 +31,14 @@ from diaghoi.cli.significance import (
     significance_options,
     with_tests,
 )
+from diaghoi.cli.variants import check_ranked
 from diaghoi.comparison.comparison import Comparison
 from diaghoi.comparison.comparison import compare as compared
 from diaghoi.comparison.results import is_semantic, read_result, read_semantic
 from diaghoi.comparison.semantic import compare_semantic
 from diaghoi.comparison.study import Model, Study, check_models, read_study
 from diaghoi.data.joining import alike
-from diaghoi.data.protocol import Protocol, choices_of
+from diaghoi.data.protocol import HICO_DET, Protocol, choices_of
 from diaghoi.data.protocol import protocol as protocol_named
 from diaghoi.data.scenes import Scenes, SceneSource
 from diaghoi.data.vocabulary import Vocabulary
@@ -86,6 +87,8 @@ def compare(
     format: Format = None,
     out: Out = None,
     json: options.Json = None,
+    pair_nms: variants.PairNms = None,
+    detection_threshold: variants.Threshold = None,
     significance: Significance = False,
     resamples: options.Resamples = 1000,
     confidence: options.Confidence = 0.95,
@@ -117,8 +120,8 @@ def compare(
         "protocol": protocol,
     }
     study = replace(study, **{key: value for key, value in overrides.items() if value is not None})
-    choices = Choices(study.protocol, ap)
-    choices.changed(study.protocol or "hico-det")  # refuses before anything is read
+    choices = Choices(study.protocol, ap, variants.VariantOptions(pair_nms, detection_threshold))
+    choices.check()
     inputs = [path for model in study.models for path in (model.file, model.pairs)]
     outputs.check_files(written, [*inputs, study.annotations, study.instances, study.ids])
     tests = significance_options(significance, resamples, confidence, seed, len(study.models))
@@ -133,18 +136,20 @@ def compare(
 
 
 class Choices(NamedTuple):
-    """The protocol under which predictions are diagnosed: its name, and a change to it."""
+    """How predictions are diagnosed: the name of the protocol, a change to it, and variants."""
 
     protocol: str | None
     ap: str | None
+    variants: variants.VariantOptions
 
     def made(self, vocabulary: Vocabulary) -> Protocol:
         """Make the protocol for a data set."""
-        return self.changed(self.protocol or vocabulary.protocol)
+        return protocol_named(self.protocol or vocabulary.protocol, average_precision=self.ap)
 
-    def changed(self, protocol: str | Protocol) -> Protocol:
-        """Make a protocol with the change."""
-        return protocol_named(protocol, average_precision=self.ap)
+    def check(self) -> None:
+        """Refuse invalid choices before anything is read."""
+        protocol_named(self.protocol or HICO_DET, average_precision=self.ap)
+        self.variants.check()
 
     def check_saved(self, file: Path, result: Mapping[str, Any]) -> None:
         """Refuse a saved result under other choices.
@@ -154,8 +159,11 @@ class Choices(NamedTuple):
         InputError
             With the option.
         """
-        if self.ap is not None and is_semantic(result):
-            raise InputError("--ap: is for mAP, and semantic results have soft mAP; leave it out")
+        if is_semantic(result) and (self.ap is not None or self.variants.asked):
+            raise InputError(
+                "--ap, --pair-nms, --detection-threshold: are for mAP, and semantic results have "
+                "soft mAP; leave this out"
+            )
         given = result.get("protocol")
         saved = given if isinstance(given, Mapping) else {"name": given}
         kind = choices_of(str(saved.get("signature"))).get("AP")
@@ -165,6 +173,12 @@ class Choices(NamedTuple):
         ):
             if asked not in (None, found):
                 raise other_choice(file, result, key, asked, found)
+        for name in self.variants.asked:
+            if name not in (result.get("variants") or {}):
+                raise InputError(
+                    f"{file}: was saved without {name}; give the predictions instead, or write it "
+                    "again with the same options of 'diaghoi report'"
+                )
 
 
 def other_choice(
@@ -301,12 +315,15 @@ def _diagnosed(
     if wanted != found:
         raise InputError(f"{model.file}: is for {found}, but the annotations are for {wanted}")
     bar.start(f"matching {model.label}", total=len(truth))
+    check_ranked(predictions, {"--pair-nms": bool(choices.variants.pair_nms)})
     predictions = alike(truth, predictions)
     suspicions = check_plausible(truth, predictions, force=force)
     chosen = choices.made(truth.vocabulary)
     diagnosis = diagnose(truth, predictions, chosen, label=model.label, progress=bar.advance)
     bar.start(f"repairing each error of {model.label}")
     result = diagnosis.to_dict()
+    if choices.variants.asked:
+        choices.variants.add(result, diagnosis, (truth, predictions.load()), bar)
     return diagnosis, result | {"notes": [*suspicions, *result["notes"]]}
 
 
