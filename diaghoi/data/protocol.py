@@ -43,6 +43,7 @@ GROUPS, LEVELS, PAIR_RECALL = "groups", "recall levels", "pair recall"
 RESERVED = (
     *("full", "zero_shot", "rare", "non_rare", "harmonic"),
     *("recall", "precision", "per_image", "source", "human_recall", "object_recall"),
+    "mean_object_recall",
     *("map", "max_recall"),
     # The costs of errors that add up.
     *("human_box", "object_box", "both_boxes", "association", "action", "duplicate", "missed_gt"),

@@ -82,12 +82,12 @@ class WeightedRanking:
         whole[whole] = row_class[ends[run[whole]]] == row_class[whole]
         start, count = runs(row_class[ends], np.arange(classes))
         return cls(
-            rows=_counts(run[whole], row_image[whole], (len(ends), images)),
-            true=_counts(run[row_true], row_image[row_true], (len(ends), images)),
+            rows=image_counts(run[whole], row_image[whole], (len(ends), images)),
+            true=image_counts(run[row_true], row_image[row_true], (len(ends), images)),
             start=start,
             stop=start + count,
-            ranked=_counts(row_class, row_image, (classes, images)),
-            positives=_counts(annotation_class, annotation_image, (classes, images)),
+            ranked=image_counts(row_class, row_image, (classes, images)),
+            positives=image_counts(annotation_class, annotation_image, (classes, images)),
         )
 
     def scores(
@@ -161,8 +161,16 @@ def _sampled(
     return total
 
 
-def _counts(row: IntArray, image: IntArray, shape: tuple[int, int]) -> Any:
-    """Count the entries of each row and image."""
+def image_counts(row: IntArray, image: IntArray, shape: tuple[int, int]) -> Any:
+    """Count the entries of each row and image: a sparse (R, N) int32 array.
+
+    Parameters
+    ----------
+    row, image : (K,) int array
+        Row and image of each entry.
+    shape : (R, N)
+        The number of rows and of images.
+    """
     from scipy.sparse import csr_array
 
     # Sorted and counted here, so that SciPy is given no duplicate entries to add up.

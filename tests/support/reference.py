@@ -242,7 +242,7 @@ def image_pairs(
         for split, members in splits.items()
     }
     totals: dict[str, Any] = {
-        split: _pair_counts(listed, sought, meets) | {"images": counts}
+        split: _pair_counts(listed, sought, meets, t["boxes"]) | {"images": counts}
         for split, sought in wanted.items()
     }
     negatives = []
@@ -262,7 +262,7 @@ def image_pairs(
     return totals, negatives
 
 
-def _pair_counts(listed: Any, wanted: Any, meets: Any) -> dict[str, int]:
+def _pair_counts(listed: Any, wanted: Any, meets: Any, boxes: Any) -> dict[Any, int]:
     localised, credited = 0, set()
     for human, thing in wanted:
         hits = [
@@ -273,7 +273,12 @@ def _pair_counts(listed: Any, wanted: Any, meets: Any) -> dict[str, int]:
         localised += bool(hits)
         credited |= set(hits[:1])
     humans, things = {human for human, _ in wanted}, {thing for _, thing in wanted}
-    return {
+    found = {thing for thing in things if any(meets(pair[1], thing) for pair in listed)}
+    of_category: dict[Any, int] = defaultdict(int)
+    for thing in things:
+        of_category["objects of", boxes[thing][0]] += 1
+        of_category["found of", boxes[thing][0]] += thing in found
+    return of_category | {
         "predicted": len(listed),
         "annotated": len(wanted),
         "localised": localised,
@@ -281,7 +286,7 @@ def _pair_counts(listed: Any, wanted: Any, meets: Any) -> dict[str, int]:
         "humans": len(humans),
         "humans_found": sum(any(meets(pair[0], human) for pair in listed) for human in humans),
         "objects": len(things),
-        "objects_found": sum(any(meets(pair[1], thing) for pair in listed) for thing in things),
+        "objects_found": len(found),
     }
 
 
