@@ -30,6 +30,9 @@ class Group(NamedTuple):
     classes: tuple[int, ...]
 
 
+ELEVEN_LEVELS: FloatArray = np.arange(11) * np.float64(0.1)
+"""The recall levels of 11-point AP, as the official evaluators build them: the fourth is
+0.30000000000000004, which a recall of exactly 3/10 does not reach. Their figures need the same."""
 AveragePrecision = Literal["11-point", "area", "101-point"]
 SEPARATOR = " | "
 """What stands between the choices of a signature."""
@@ -231,9 +234,6 @@ class Protocol:
         """Recall levels at which precision is read, None for the area."""
         if self.average_precision == "area":
             return None
-        # The official evaluators build their levels in floating point, so that the fourth is
-        # 0.30000000000000004 and a recall of exactly 3/10 does not reach it. Their figures need
-        # the same.
         steps = 100 if self.average_precision == "101-point" else 10
         step: IntArray = np.arange(steps + 1)
         quotients: FloatArray = step / steps

@@ -13,7 +13,7 @@ from support import v_coco
 from support.scenes import BICYCLE, PERSON, RIDE, image, problems, scenes
 
 from diaghoi import ORACLES, protocol, simulate
-from diaghoi.data.protocol import Protocol
+from diaghoi.data.protocol import ELEVEN_LEVELS, Protocol
 from diaghoi.data.scenes import Scenes
 from diaghoi.diagnosis.curves import (
     BEST_PAIRS,
@@ -35,9 +35,6 @@ from diaghoi.evaluation.negatives import Negatives
 def curve(ranked: str, positives: int) -> Curve:
     """Curve of a ranked list of right (+) and wrong (-) rows."""
     return precision_recall(np.array([row == "+" for row in ranked], dtype=bool), positives)
-
-
-ELEVEN_LEVELS = protocol("hico-det").levels
 
 
 def area(curve: Curve) -> float:
