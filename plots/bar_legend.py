@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -15,6 +16,7 @@ from diaghoi.plots.style import lighter
 PALEST = 0.75  # share of white in the bars of the last model
 PALE = 0.45  # the same of the second of few models: its hatch must show on dark colours too
 HATCHES = ("", "////", "....", "xxxx")  # for up to four models; more bars are too thin for hatches
+STAGE_HATCHES = {"one": None, "two": HATCHES[1]}
 GREY = (0.35, 0.35, 0.35)
 EDGE = "0.15"
 
@@ -33,11 +35,46 @@ def hatch(model: int, models: int) -> str | None:
     return HATCHES[model] or None if models <= len(HATCHES) else None
 
 
+class BarStyle(NamedTuple):
+    """How the bars of a model look: their share of white, and their hatch or None."""
+
+    white: float
+    hatch: str | None
+
+
+def bar_styles(models: int, stages: Sequence[str] = ()) -> list[BarStyle]:
+    """Return the style of the bars of each model.
+
+    Parameters
+    ----------
+    models : int
+        How many there are.
+    stages : sequence of str
+        The stage of each, "one" or "two". If there are both, bars of two-stage models are hatched,
+        and models of one stage differ in their lightness; otherwise hatches differ by model.
+    """
+    if not both_stages(stages):
+        return [BarStyle(paleness(n, models), hatch(n, models)) for n in range(models)]
+    styles = []
+    for number, stage in enumerate(stages):
+        # Hatched bars are never of the full colour, on which hatches would not show.
+        hatched = STAGE_HATCHES[stage] is not None
+        place, alike = stages[:number].count(stage) + hatched, stages.count(stage) + hatched
+        styles.append(BarStyle(paleness(place, alike), STAGE_HATCHES[stage]))
+    return styles
+
+
+def both_stages(stages: Sequence[str]) -> bool:
+    """Whether all of some models are one-stage or two-stage, and there are both."""
+    return set(stages) == set(STAGE_HATCHES)
+
+
 def bar_legend(
     target: Axes | Figure,
     models: Sequence[str],
     title: str = "",
     inches: float | None = None,
+    stages: Sequence[str] = (),
     *,
     numbered: str = "bars of each error from left to right",
 ) -> Legend:
@@ -52,17 +89,20 @@ def bar_legend(
         See :func:`diaghoi.plots.legend.legend_above`.
     models : sequence of str
         Their names, in the order of the bars.
+    stages
+        See :func:`bar_styles`.
     numbered : str
         How the bars of numbered models are ordered, for the title.
     """
     many, one = len(models) > len(HATCHES), len(models) == 1
     if many:
         title = f"{title}; {numbered}:" if title else f"{numbered[0].upper()}{numbered[1:]}:"
+    styles = bar_styles(len(models), stages)
     marks = [
         Patch(
-            facecolor=lighter(GREY, paleness(number, len(models))),
+            facecolor=lighter(GREY, styles[number].white),
             edgecolor=EDGE,
-            hatch=hatch(number, len(models)),
+            hatch=styles[number].hatch,
             label=f"{number + 1} {model}" if many else model,
             visible=not one,
         )

@@ -127,6 +127,8 @@ def panel_grid(
     labels: tuple[str, str],
     row_height: float,
     narrowest: float = NARROWEST,
+    *,
+    share_x: bool = True,
 ) -> list[Axes]:
     """Divide a figure into panels, as many per row as fit; each further row makes it higher.
 
@@ -143,17 +145,20 @@ def panel_grid(
         Height of each further row in inches.
     narrowest : float
         Least width of a panel in inches.
+    share_x : bool
+        Whether all panels have the same x-axis.
 
     Returns
     -------
     list of Axes
-        In reading order, with shared scales and tick labels only at the left and at the bottom.
+        In reading order, with shared scales and tick labels only at the left and at the bottom;
+        where x-axes are not shared, below each panel.
     """
     columns = min(len(titles), MOST_COLUMNS, max(1, int(figure.get_figwidth() / narrowest)))
     rows = ceil(len(titles) / columns)
     columns = ceil(len(titles) / rows)  # as even as possible: five panels are 3 + 2, not 4 + 1
     figure.set_figheight(figure.get_figheight() + row_height * (rows - 1))
-    grid = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
+    grid = figure.subplots(rows, columns, sharex=share_x, sharey=True, squeeze=False)
     width = (figure.get_figwidth() - SCALE) / columns - GAP
     panels: list[Axes] = grid.ravel().tolist()
     for ax in panels[len(titles) :]:

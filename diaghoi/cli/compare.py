@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
-from diaghoi.cli import options, outputs
+from diaghoi.cli import options, outputs, variants
 from diaghoi.cli.comparison_tables import (
     ALL,
     Compact,
@@ -31,12 +31,14 @@ from diaghoi.cli.significance import (
     significance_options,
     with_tests,
 )
+from diaghoi.cli.variants import check_ranked
 from diaghoi.comparison.comparison import Comparison
 from diaghoi.comparison.comparison import compare as compared
 from diaghoi.comparison.results import is_semantic, read_result, read_semantic
 from diaghoi.comparison.semantic import compare_semantic
 from diaghoi.comparison.study import Model, Study, check_models, read_study
 from diaghoi.data.joining import alike
+from diaghoi.data.protocol import HICO_DET, Protocol, choices_of
 from diaghoi.data.protocol import protocol as protocol_named
 from diaghoi.data.scenes import Scenes, SceneSource
 from diaghoi.data.vocabulary import Vocabulary
@@ -77,6 +79,7 @@ def compare(
     pairs: Pairs = None,
     dataset: options.Dataset = None,
     protocol: options.ProtocolName = None,
+    ap: options.Ap = None,
     instances: options.Instances = None,
     ids: options.Ids = None,
     only: Only = None,
@@ -84,6 +87,8 @@ def compare(
     format: Format = None,
     out: Out = None,
     json: options.Json = None,
+    pair_nms: variants.PairNms = None,
+    detection_threshold: variants.Threshold = None,
     significance: Significance = False,
     resamples: options.Resamples = 1000,
     confidence: options.Confidence = 0.95,
@@ -115,19 +120,78 @@ def compare(
         "protocol": protocol,
     }
     study = replace(study, **{key: value for key, value in overrides.items() if value is not None})
-    if study.protocol is not None:
-        protocol_named(study.protocol)
+    choices = Choices(study.protocol, ap, variants.VariantOptions(pair_nms, detection_threshold))
+    choices.check()
     inputs = [path for model in study.models for path in (model.file, model.pairs)]
     outputs.check_files(written, [*inputs, study.annotations, study.instances, study.ids])
     tests = significance_options(significance, resamples, confidence, seed, len(study.models))
-    _check_models(study, read, tests)
+    _check_models(study, read, choices, tests)
     if selected != ALL and is_semantic(read(study.models[0].file)):
         raise InputError("--only, --compact: semantic results have one table; leave this out")
     with progress(quiet) as bar:
-        comparison = _comparison(study, read, bar, written, tests, force=force)
+        comparison = _comparison(study, read, choices, bar, written, tests, force=force)
     selected.of(comparison)  # refuses unknown tables before anything is written
     write_comparison(comparison, kind, out, json, selected)
     show_comparison(comparison, kind, out, json, quiet, selected)
+
+
+class Choices(NamedTuple):
+    """How predictions are diagnosed: the name of the protocol, a change to it, and variants."""
+
+    protocol: str | None
+    ap: str | None
+    variants: variants.VariantOptions
+
+    def made(self, vocabulary: Vocabulary) -> Protocol:
+        """Make the protocol for a data set."""
+        return protocol_named(self.protocol or vocabulary.protocol, average_precision=self.ap)
+
+    def check(self) -> None:
+        """Refuse invalid choices before anything is read."""
+        protocol_named(self.protocol or HICO_DET, average_precision=self.ap)
+        self.variants.check()
+
+    def check_saved(self, file: Path, result: Mapping[str, Any]) -> None:
+        """Refuse a saved result under other choices.
+
+        Raises
+        ------
+        InputError
+            With the option.
+        """
+        if is_semantic(result) and (self.ap is not None or self.variants.asked):
+            raise InputError(
+                "--ap, --pair-nms, --detection-threshold: are for mAP, and semantic results have "
+                "soft mAP; leave this out"
+            )
+        given = result.get("protocol")
+        saved = given if isinstance(given, Mapping) else {"name": given}
+        kind = choices_of(str(saved.get("signature"))).get("AP")
+        for key, asked, found in (
+            ("protocol", self.protocol, saved.get("name")),
+            ("ap", self.ap, kind),
+        ):
+            if asked not in (None, found):
+                raise other_choice(file, result, key, asked, found)
+        for name in self.variants.asked:
+            if name not in (result.get("variants") or {}):
+                raise InputError(
+                    f"{file}: was saved without {name}; give the predictions instead, or write it "
+                    "again with the same options of 'diaghoi report'"
+                )
+
+
+def other_choice(
+    file: Path, result: Mapping[str, Any], key: str, asked: str, found: Any
+) -> InputError:
+    """Say that a result was saved under another choice than what is asked for."""
+    command, instead = "report", "give the predictions instead, or "
+    if is_semantic(result):
+        command, instead = "semantic", ""
+    return InputError(
+        f"{file}: was saved under {key} {found}, not {asked}; {instead}write it again with "
+        f"'diaghoi {command} --{key} {asked}'"
+    )
 
 
 def _study(files: Sequence[Path], lists: Mapping[str, str | None], read: Reader) -> Study:
@@ -158,7 +222,9 @@ def _study(files: Sequence[Path], lists: Mapping[str, str | None], read: Reader)
     return Study(models=check_models(models))
 
 
-def _check_models(study: Study, read: Reader, tests: SignificanceOptions | None) -> None:
+def _check_models(
+    study: Study, read: Reader, choices: Choices, tests: SignificanceOptions | None
+) -> None:
     """Refuse what is wrong with single models before any predictions are read."""
     semantic = [model.file for model in study.models if is_semantic(read(model.file))]
     others = [model.file for model in study.models if model.file not in semantic]
@@ -179,6 +245,7 @@ def _check_models(study: Study, read: Reader, tests: SignificanceOptions | None)
             )
         else:
             _check_saved(study, model, result)
+            choices.check_saved(model.file, result)
     if predicted is not None:
         check_annotations(study.annotations, study.vocabulary, predicted)
 
@@ -186,6 +253,7 @@ def _check_models(study: Study, read: Reader, tests: SignificanceOptions | None)
 def _comparison(
     study: Study,
     read: Reader,
+    choices: Choices,
     bar: Progress,
     written: Sequence[Path | None],
     tests: SignificanceOptions | None,
@@ -204,7 +272,7 @@ def _comparison(
             predictions = study.open_predictions(model)
             if truth is None:
                 truth, located = _annotations(study, predictions.vocabulary, written)
-            diagnosis, result = _diagnosed(study, model, truth, predictions, bar, force=force)
+            diagnosis, result = _diagnosed(choices, model, truth, predictions, bar, force=force)
             if tests is not None:
                 # Without the boxes, as all diagnoses are in memory together.
                 diagnoses.append(replace(diagnosis, scenes=()))
@@ -235,7 +303,7 @@ def _annotations(
 
 
 def _diagnosed(
-    study: Study,
+    choices: Choices,
     model: Model,
     truth: Scenes,
     predictions: SceneSource,
@@ -247,13 +315,15 @@ def _diagnosed(
     if wanted != found:
         raise InputError(f"{model.file}: is for {found}, but the annotations are for {wanted}")
     bar.start(f"matching {model.label}", total=len(truth))
+    check_ranked(predictions, {"--pair-nms": bool(choices.variants.pair_nms)})
     predictions = alike(truth, predictions)
     suspicions = check_plausible(truth, predictions, force=force)
-    diagnosis = diagnose(
-        truth, predictions, study.protocol, label=model.label, progress=bar.advance
-    )
+    chosen = choices.made(truth.vocabulary)
+    diagnosis = diagnose(truth, predictions, chosen, label=model.label, progress=bar.advance)
     bar.start(f"repairing each error of {model.label}")
     result = diagnosis.to_dict()
+    if choices.variants.asked:
+        choices.variants.add(result, diagnosis, (truth, predictions.load()), bar)
     return diagnosis, result | {"notes": [*suspicions, *result["notes"]]}
 
 
@@ -264,21 +334,6 @@ def _check_saved(study: Study, model: Model, result: Mapping[str, Any]) -> None:
             f"{model.pairs}: {model.file} is a saved result, which includes its pairs; leave the "
             "pair file out"
         )
-    saved = {"dataset": result.get("dataset"), "protocol": _name(result.get("protocol"))}
-    asked = {
-        "dataset": None if study.vocabulary is None else study.vocabulary.name,
-        "protocol": study.protocol,
-    }
-    command, instead = "report", "give the predictions instead, or "
-    if is_semantic(result):
-        command, instead = "semantic", ""
-    for key, value in asked.items():
-        if value is not None and value != saved[key]:
-            raise InputError(
-                f"{model.file}: was saved under {key} {saved[key]}, not {value}; {instead}write it "
-                f"again with 'diaghoi {command} --{key} {value}'"
-            )
-
-
-def _name(protocol: Any) -> Any:
-    return protocol.get("name") if isinstance(protocol, Mapping) else protocol
+    asked = None if study.vocabulary is None else study.vocabulary.name
+    if asked not in (None, result.get("dataset")):
+        raise other_choice(model.file, result, "dataset", str(asked), result.get("dataset"))

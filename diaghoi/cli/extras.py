@@ -7,13 +7,13 @@ from typing import Any, cast, get_args
 
 from diaghoi.cli.progress import Progress
 from diaghoi.cli.reading import InputFiles, Inputs
+from diaghoi.cli.variants import VariantOptions, check_ranked
 from diaghoi.data.protocol import Protocol
-from diaghoi.data.scenes import Scenes, SceneSource
+from diaghoi.data.scenes import SceneSource
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.diagnosis import rosetta
-from diaghoi.diagnosis.diagnose import diagnose
 from diaghoi.diagnosis.diagnosis import Diagnosis
-from diaghoi.diagnosis.variants import check_overlap, check_threshold, variant_figures, variants_of
+from diaghoi.diagnosis.variants import check_threshold
 from diaghoi.exceptions import InputError, close_matches
 from diaghoi.formats.hico_det.image_labels import ImageLabels
 from diaghoi.statistics.bootstrap import Method, bootstrap, check_settings
@@ -29,7 +29,7 @@ class Extras:
 
     Parameters
     ----------
-    pair_nms, thresholds : tuple of float
+    variants : VariantOptions
         Variants of the run.
     resamples : int or None
         Resamples of the bootstrap; None for no intervals.
@@ -41,8 +41,7 @@ class Extras:
         Whether each is asked for.
     """
 
-    pair_nms: tuple[float, ...]
-    thresholds: tuple[float, ...]
+    variants: VariantOptions
     resamples: int | None
     confidence: float
     interval: str
@@ -76,10 +75,7 @@ class Extras:
         check_settings(MANY, MANY if self.resamples is None else self.resamples, self.confidence)
         if reading.dataset is not None:
             self.families(reading.vocabulary)
-        for iou in self.pair_nms:
-            check_overlap("--pair-nms", iou)
-        for score in self.thresholds:
-            check_threshold("--detection-threshold", score)
+        self.variants.check()
         if self.score_threshold is not None:
             check_threshold("--score-threshold", self.score_threshold)
 
@@ -91,21 +87,14 @@ class Extras:
         InputError
             With the option.
         """
-        if predictions.ranked or not predictions.scored:
-            return
         asked = {
             "--top": top is not None,
-            "--pair-nms": bool(self.pair_nms),
+            "--pair-nms": bool(self.variants.pair_nms),
             "--score-threshold": self.score_threshold is not None,
             "--calibration": self.calibration,
             "--rosetta": self.rosetta,
         }
-        for option, given in asked.items():
-            if given:
-                raise InputError(
-                    f"{option}: the detector gives no scores, so that none of its predictions is "
-                    "better than another; leave it out"
-                )
+        check_ranked(predictions, asked)
 
     def families(self, vocabulary: Vocabulary) -> tuple[Protocol, ...]:
         """List the protocols whose mAP is wanted beside those of the diagnosis.
@@ -133,10 +122,8 @@ class Extras:
         bar: Progress,
     ) -> None:
         """Run the analyses, and add their outcomes to the keys of the JSON result."""
-        if self.pair_nms or self.thresholds:
-            result["variants"] = self._variants(diagnosis, read.scenes, image_labels, bar)
-            for variant in result["variants"].values():
-                result["notes"] += variant["notes"]
+        if self.variants.asked:
+            self.variants.add(result, diagnosis, read.scenes, bar, image_labels)
         if self.score_threshold is not None:
             result["detections"] = self._detections(diagnosis, self.score_threshold)
         if self.rosetta:
@@ -181,23 +168,6 @@ class Extras:
         found, best = diagnosis.detections(threshold), diagnosis.best_threshold
         if best is not None:
             found["best"] = {"threshold": best} | diagnosis.detections(best)["full"]
-        return found
-
-    def _variants(
-        self,
-        diagnosis: Diagnosis,
-        scenes: tuple[Scenes, Scenes],
-        image_labels: ImageLabels | None,
-        bar: Progress,
-    ) -> dict[str, Any]:
-        annotations, predictions = scenes
-        found = {}
-        for name, variant in variants_of(
-            predictions, nms=self.pair_nms, thresholds=self.thresholds
-        ):
-            bar.start(name)
-            other = diagnose(annotations, variant, diagnosis.protocol, image_labels=image_labels)
-            found[name] = variant_figures(diagnosis, other)
         return found
 
 

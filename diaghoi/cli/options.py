@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, get_args
 
 import typer
 
-from diaghoi.data.protocol import PROTOCOLS
+from diaghoi.data.protocol import PROTOCOLS, AveragePrecision
 from diaghoi.data.vocabulary import VOCABULARIES
 from diaghoi.exceptions import InputError, close_matches, number_of
 
@@ -44,6 +44,15 @@ ProtocolName = Annotated[
     str | None,
     typer.Option(
         help=f"One of {', '.join(PROTOCOLS)} [that of the data set].",
+        rich_help_panel=COUNTS,
+    ),
+]
+Ap = Annotated[
+    str | None,
+    typer.Option(
+        metavar="KIND",
+        help=f"How average precision is taken: {', '.join(get_args(AveragePrecision))} [that of "
+        "the protocol].",
         rich_help_panel=COUNTS,
     ),
 ]

@@ -8,7 +8,7 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 import typer
 
-from diaghoi.cli import options, outputs
+from diaghoi.cli import options, outputs, variants
 from diaghoi.cli.extras import Extras
 from diaghoi.cli.labels import read_labels
 from diaghoi.cli.present import print_notes, print_result, print_written
@@ -116,22 +116,6 @@ Sort = Annotated[
         rich_help_panel=options.FILES,
     ),
 ]
-PairNms = Annotated[
-    list[float] | None,
-    typer.Option(
-        metavar="IOU",
-        help="Show the effect of non-maximum suppression of pairs; repeatable.",
-        rich_help_panel=options.EXTRAS,
-    ),
-]
-Threshold = Annotated[
-    list[float] | None,
-    typer.Option(
-        metavar="SCORE",
-        help="Show the effect of dropping boxes with lower scores; repeatable.",
-        rich_help_panel=options.EXTRAS,
-    ),
-]
 Interval = Annotated[
     str,
     typer.Option(
@@ -203,6 +187,7 @@ def report(
     ids: options.Ids = None,
     image_id: options.ImageId = None,
     iou: Iou = None,
+    ap: options.Ap = None,
     rare: Rare = None,
     zero_shot: ZeroShot = None,
     groups: Groups = None,
@@ -212,8 +197,8 @@ def report(
     class_table: options.ClassTable = None,
     image_table: ImageTable = None,
     sort: Sort = None,
-    pair_nms: PairNms = None,
-    detection_threshold: Threshold = None,
+    pair_nms: variants.PairNms = None,
+    detection_threshold: variants.Threshold = None,
     score_threshold: ScoreThreshold = None,
     bootstrap: options.Bootstrap = None,
     confidence: options.Confidence = 0.95,
@@ -259,8 +244,7 @@ def report(
         sort=sort,
     )
     extras = Extras(
-        pair_nms=tuple(pair_nms or ()),
-        thresholds=tuple(detection_threshold or ()),
+        variants=variants.VariantOptions(pair_nms, detection_threshold),
         score_threshold=score_threshold,
         resamples=bootstrap,
         confidence=confidence,
@@ -271,7 +255,8 @@ def report(
         calibration=calibration,
         rosetta=rosetta,
     )
-    choices = _Choices(protocol, {"top": top, "iou": iou, "rare": rare}, zero_shot, groups)
+    changes = {"top": top, "iou": iou, "rare": rare, "average_precision": ap}
+    choices = _Choices(protocol, changes, zero_shot, groups)
     choices.check(reading)
     extras.check(reading)
     files.check([*reading.inputs, image_labels])

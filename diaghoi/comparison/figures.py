@@ -17,7 +17,7 @@ from diaghoi.comparison.results import (
 from diaghoi.comparison.study import StudyModel
 from diaghoi.comparison.tables import table_of
 from diaghoi.data.arrays.division import ratio
-from diaghoi.data.table import Cell, Column, Table
+from diaghoi.data.table import Cell, Column, Table, Unit
 from diaghoi.evaluation.means import TITLES
 from diaghoi.oracles import ORACLES, TOTALS, error_title
 
@@ -33,8 +33,16 @@ HEADINGS = {
     "error_shares": "Share of predictions",
     "pairs": "Pairs",
     "negatives_actions": "Negatives and actions",
+    "with": "With",
 }
 """How the titles of the tables begin, by how their keys begin."""
+# Of a variant of a run: the title of each column, and its place in a result.
+VARIANT_FIGURES = (
+    ("Pairs/image", "pairs", "per_image"),
+    ("Recall", "pairs", "recall"),
+    ("Precision", "pairs", "precision"),
+    ("mAP", "map", "full"),
+)
 # What every result has.
 PARTS = ("official", "map", "max_recall", "oracles", "errors", "pairs", "negatives", "actions")
 
@@ -54,7 +62,8 @@ def comparison_tables(models: Sequence[StudyModel], results: Sequence[Result]) -
     tuple of Table
         ``official`` (where the data set has a benchmark), ``map``, ``delta_map_full`` and the same
         for each other split, ``localised`` (where all results have it), ``errors``,
-        ``error_shares``, ``pairs`` and ``negatives_actions``.
+        ``error_shares``, ``pairs`` and ``negatives_actions``; and for each variant that all results
+        have, such as ``pair NMS 0.7``, ``with_pair_nms_0.7``.
 
     Raises
     ------
@@ -76,6 +85,7 @@ def comparison_tables(models: Sequence[StudyModel], results: Sequence[Result]) -
         _error_shares(results),
         _pairs(results, pairs),
         _negatives_actions(results, pairs),
+        *(_variant(name) for name in _shared_variants(results)),
     ]
     return tuple(
         table_of(
@@ -304,4 +314,36 @@ def _negatives_actions(results: Sequence[Result], splits: Sequence[str]) -> Cont
         "title": f"{HEADINGS['negatives_actions']}, %",
         "caption": "AP of rejecting pairs that do not interact"
         f"{' (as published: at most 91.82)' if published else ''}; action mAP on localised pairs.",
+    }
+
+
+def _shared_variants(results: Sequence[Result]) -> list[str]:
+    """Name the variants of the runs that all results have."""
+    first, *others = (part(result, "variants", needed=False) for result in results)
+    return [name for name in first if all(name in other for other in others)]
+
+
+def _variant(name: str) -> Contents:
+    """Lay out a variant of the runs as the right halves of tables 5 and 6 of the paper do."""
+    columns: list[tuple[Column, Value]] = []
+    sides: tuple[tuple[str, tuple[str, ...], Unit, Unit], ...] = (
+        ("", (), "number", "percent"),
+        ("Change", ("difference",), "change", "points"),
+    )
+    for group, inside, number, share in sides:
+        for title, *keys in VARIANT_FIGURES:
+            counted = keys[-1] == "per_image"
+            column = Column(
+                key=".".join((*inside, *keys)),
+                title=title,
+                unit=number if counted else share,
+                better=None if counted or inside else "higher",
+                group=group,
+            )
+            columns.append((column, _at("variants", name, *inside, *keys)))
+    return columns, {
+        "key": f"with_{name.lower().replace(' ', '_')}",
+        "title": f"{HEADINGS['with']} {name}, %",
+        "caption": "Predicted pairs and mAP of the protocol, and their change from the detectors "
+        "as they are.",
     }

@@ -11,12 +11,8 @@ from typing import Any, Literal, NamedTuple, get_args, get_type_hints
 
 import numpy as np
 
-from diaghoi.data.arrays.types import FloatArray
+from diaghoi.data.arrays.types import FloatArray, IntArray
 from diaghoi.exceptions import InputError, close_matches
-
-# The official evaluators build these levels in floating point, so that the fourth is
-# 0.30000000000000004 and a recall of exactly 3/10 does not reach it. Their figures need the same.
-ELEVEN_LEVELS: FloatArray = np.arange(11) * np.float64(0.1)
 
 
 class Group(NamedTuple):
@@ -34,6 +30,10 @@ class Group(NamedTuple):
     classes: tuple[int, ...]
 
 
+ELEVEN_LEVELS: FloatArray = np.arange(11) * np.float64(0.1)
+"""The recall levels of 11-point AP, as the official evaluators build them: the fourth is
+0.30000000000000004, which a recall of exactly 3/10 does not reach. Their figures need the same."""
+AveragePrecision = Literal["11-point", "area", "101-point"]
 SEPARATOR = " | "
 """What stands between the choices of a signature."""
 CUT, AS_GIVEN = "triplets", "as given"
@@ -46,6 +46,7 @@ GROUPS, LEVELS, PAIR_RECALL = "groups", "recall levels", "pair recall"
 RESERVED = (
     *("full", "zero_shot", "rare", "non_rare", "harmonic"),
     *("recall", "precision", "per_image", "source", "human_recall", "object_recall"),
+    "mean_object_recall",
     *("map", "max_recall"),
     # The costs of errors that add up.
     *("human_box", "object_box", "both_boxes", "association", "action", "duplicate", "missed_gt"),
@@ -78,9 +79,10 @@ class Protocol:
         Whether a duplicate may be assigned to another annotated triplet that nothing found, as in
         the published Diag-HOI code. Its paper repairs an error to make it a true positive (appendix
         B), and a duplicate is removed.
-    average_precision : {"11-point", "area"}
-        Mean of the highest precision at recall 0, 0.1 ... 1, or area under the envelope of the
-        precision-recall curve.
+    average_precision : {"11-point", "area", "101-point"}
+        Mean of the highest precision at recall 0, 0.1 ... 1, area under the envelope of the
+        precision-recall curve (equation 1 of the Diag-HOI paper), or the mean at 0, 0.01 ... 1, as
+        COCO's evaluator takes it.
     class_without_true_positive : {"zero", "left out"}
         What a class counts that has annotations but no true positive. "left out" is what the
         published Diag-HOI code does: the class does not count when it has rows in the ranked list;
@@ -129,9 +131,9 @@ class Protocol:
     images_without_annotations : {"counted", "left out"}
         Whether predictions on images without annotated triplets are false positives.
     levels_from : {"zero", "both ends", "tenths"}
-        How the levels 0, 0.1 ... 1 are built in floating point: as multiples of 0.1, as MATLAB and
-        NumPy do in the official evaluators, from both ends, as ``torch.linspace`` does, or as
-        0/10, 1/10 ... 10/10.
+        How the recall levels are built in floating point: as multiples of their distance, 0.1 or
+        0.01, as MATLAB and NumPy do in the official evaluators, from both ends, as
+        ``torch.linspace`` does, or as quotients, 0/10, 1/10 ... 10/10 or 0/100 ... 100/100.
     single_precision_recall : bool
         The published Diag-HOI code averages the pair recall in 32-bit numbers.
     """
@@ -142,7 +144,7 @@ class Protocol:
     missing_role: Literal["empty", "anything"] = "empty"
     considered: int | None = None
     duplicates: Literal["not assigned", "assigned"] = "not assigned"
-    average_precision: Literal["11-point", "area"] = "11-point"
+    average_precision: AveragePrecision = "11-point"
     class_without_true_positive: Literal["zero", "left out"] = "zero"
     class_without_annotation: Literal["left out", "zero"] = "left out"
     claim: Literal["best", "first left"] = "best"
@@ -209,7 +211,9 @@ class Protocol:
         if groups:
             choices[GROUPS] = groups
         if self.levels_from != "zero":
-            choices[LEVELS] = self.levels_from.replace("both", "from both")
+            levels = self.levels_from.replace("both", "from both")
+            hundred = self.average_precision == "101-point"
+            choices[LEVELS] = levels.replace("tenths", "hundredths") if hundred else levels
         if self.repaired_ties != "input":
             choices["equal scores of repaired images"] = self.repaired_ties
         if self.action_ties != "input":
@@ -230,12 +234,16 @@ class Protocol:
         """Recall levels at which precision is read, None for the area."""
         if self.average_precision == "area":
             return None
-        if self.levels_from == "zero":
-            return ELEVEN_LEVELS
+        steps = 100 if self.average_precision == "101-point" else 10
+        step: IntArray = np.arange(steps + 1)
+        quotients: FloatArray = step / steps
         if self.levels_from == "tenths":
-            return np.arange(11) / 10
+            return quotients
+        multiples: FloatArray = step * np.float64(1 / steps)
+        if self.levels_from == "zero":
+            return multiples
         # torch.linspace counts its upper half down from the end, which rounds differently.
-        return np.where(np.arange(11) < 5, ELEVEN_LEVELS, 1 - ELEVEN_LEVELS[::-1])
+        return np.where(step < steps // 2, multiples, 1 - multiples[::-1])
 
     @property
     def of_verbs(self) -> Protocol:
@@ -400,6 +408,12 @@ def protocol(name: str | Protocol, **changes: Any) -> Protocol:
     if rare not in (None, "train", "test"):
         raise InputError(
             f"rare classes are counted in the 'train' or the 'test' set, not in '{rare}'"
+        )
+    kind, kinds = changes.get("average_precision"), get_args(AveragePrecision)
+    if kind not in (None, *kinds):
+        raise InputError(
+            f"average precision is one of {', '.join(kinds)}, not '{kind}'"
+            f"{close_matches(str(kind), kinds)}"
         )
     chosen = replace(name, **{key: value for key, value in changes.items() if value is not None})
     _check_groups(chosen.groups)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 Better = Literal["higher", "lower"]
-Unit = Literal["percent", "points", "count", "number", "index"]
+Unit = Literal["percent", "points", "count", "number", "index", "change"]
 UNDEFINED = "–"
 # Factor and decimals with which the values of each unit are shown.
 SHOWN: dict[Unit, tuple[int, int]] = {
@@ -16,6 +16,7 @@ SHOWN: dict[Unit, tuple[int, int]] = {
     "count": (1, 0),
     "number": (1, 1),
     "index": (1, 2),
+    "change": (1, 1),
 }
 
 
@@ -30,9 +31,9 @@ class Column:
         the table is only read by people.
     title : str
         Its name for people; may have several lines.
-    unit : {"percent", "points", "count", "number", "index"}
+    unit : {"percent", "points", "count", "number", "index", "change"}
         What is shown; ``percent`` and ``points`` (signed differences) are fractions in the values,
-        and an ``index`` is shown as it is.
+        an ``index`` is shown as it is, and ``change`` is the signed difference of a ``number``.
     better : {"higher", "lower"} or None
         Which values are better; None where that cannot be said.
     group : str
@@ -227,16 +228,16 @@ def shown(value: float | None, unit: Unit, *, signed: bool = False) -> str:
     ----------
     value : float or None
         A fraction where the unit is percent or points.
-    unit : {"percent", "points", "count", "number", "index"}
-        Two decimals for percent, indices, and points, which always has a sign; none for counts; one
-        for other numbers.
+    unit : {"percent", "points", "count", "number", "index", "change"}
+        Two decimals for percent, indices and points; none for counts; one for other numbers. Points
+        and changes always have a sign.
     signed : bool
         Show the sign of positive figures too, because this is a difference.
     """
     if value is None:
         return UNDEFINED
     factor, decimals = SHOWN[unit]
-    text = f"{factor * value:{'+' if signed or unit == 'points' else ''},.{decimals}f}"
+    text = f"{factor * value:{'+' if signed or unit in ('points', 'change') else ''},.{decimals}f}"
     # A difference that rounds to nothing has no sign.
     return (
         text.replace("-", "−") if any(digit in text for digit in "123456789") else text.lstrip("+-")

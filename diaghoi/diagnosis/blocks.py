@@ -149,6 +149,7 @@ class Block:
         return BlockEvidence(
             objects=annotated_objects(self.annotations),
             pairs={"counts": self._pair_counts()},
+            object_boxes=self._object_boxes(),
             rows=rows,
             labelled=labelled,
             annotations=self._annotated(),
@@ -286,9 +287,9 @@ class Block:
         localised = marked(hits.annotated[used[hits.predicted]], len(self.annotations.pair_human))
         return np.asarray(localised[self.annotations.triplet_pair])
 
-    def _pair_counts(self) -> Array:
-        """(N,) records of the counts of :class:`~diaghoi.evaluation.pairs.ImagePairs`, by split."""
-        matched = PairMatch(
+    @cached_property
+    def _pair_match(self) -> PairMatch:
+        return PairMatch(
             annotations=self.annotations,
             predictions=self.predictions,
             overlap=self.matched.overlap,
@@ -296,12 +297,25 @@ class Block:
             listed=self.pairs_listed,
             images=self.images_count,
         )
+
+    def _object_boxes(self) -> dict[str, Array]:
+        """Give the object boxes of the annotated pairs that count."""
+        wanted = annotated_pairs(self.annotations, self.annotations_count)
+        boxes = self._pair_match.object_boxes(wanted)
+        return {
+            "image": (boxes.image + self.first_image).astype(np.int32),
+            "category": boxes.category.astype(np.int16),
+            "found": boxes.found,
+        }
+
+    def _pair_counts(self) -> Array:
+        """(N,) records of the counts of :class:`~diaghoi.evaluation.pairs.ImagePairs`, by split."""
         splits = split_classes(self.protocol, self.annotations.vocabulary)
         record = [(name, np.int32) for name in COUNTED]
         counts = np.empty(len(self.annotations), dtype=[(split, record) for split in splits])
         for split, classes in splits.items():
             in_split = np.append(classes, False)[self.annotations.triplet_class]
-            of_split = matched.count(annotated_pairs(self.annotations, in_split))
+            of_split = self._pair_match.count(annotated_pairs(self.annotations, in_split))
             for name, column in of_split.columns.items():
                 counts[split][name] = column
         return counts

@@ -132,6 +132,7 @@ def diagnose_images(
         else image_labels.objects(annotations),
         known_object_source="box annotations" if image_labels is None else "image labels",
         image_pairs=evidence.pairs,
+        object_boxes=evidence.object_boxes,
         pair_source="pairs" if predictions.lists_pairs else "triplets",
         negative_pairs=evidence.negatives,
         unknown_annotated=evidence.unknown_annotated,

@@ -39,7 +39,7 @@ from diaghoi.evaluation.ledger import PART, Benchmark, Ledger
 from diaghoi.evaluation.listing import Answers
 from diaghoi.evaluation.means import Split, counted_classes, split_means
 from diaghoi.evaluation.negatives import Negatives, negative_scores
-from diaghoi.evaluation.pairs import ImagePairs, PairCounts, pair_scores
+from diaghoi.evaluation.pairs import ImagePairs, ObjectBoxes, PairCounts, pair_scores
 from diaghoi.evaluation.score_quality import best_order_scores, outranked
 from diaghoi.exceptions import InputError, some_of
 from diaghoi.oracles import LOCALISED, ORACLES, Oracle, lost_triplets
@@ -76,6 +76,8 @@ class Diagnosis(DiagnosisMethods):
         "image labels" or "box annotations".
     image_pairs : dict of ImagePairs
         Counts of pairs, by split.
+    object_boxes : ObjectBoxes
+        Those of the annotated pairs that count.
     pair_source : str
         "pairs" where the detector lists its pairs, "triplets" where they are those of the triplets.
     negative_pairs : Negatives
@@ -103,6 +105,7 @@ class Diagnosis(DiagnosisMethods):
     known_objects: BoolArray
     known_object_source: str
     image_pairs: dict[str, ImagePairs]
+    object_boxes: ObjectBoxes
     pair_source: str
     negative_pairs: Negatives
     unknown_annotated: int
@@ -166,6 +169,7 @@ class Diagnosis(DiagnosisMethods):
                 split: ImagePairs.concatenate([p.image_pairs[split] for p in parts])
                 for split in first.image_pairs
             },
+            object_boxes=ObjectBoxes.concatenate([p.object_boxes for p in parts], images),
             negative_pairs=Negatives.concatenate([p.negative_pairs for p in parts], images),
             unknown_annotated=sum(p.unknown_annotated for p in parts),
             unknown_predicted=sum(p.unknown_predicted for p in parts),
@@ -312,6 +316,7 @@ class Diagnosis(DiagnosisMethods):
             "source": self.pair_source,
             "human_recall": full["human_recall"],
             "object_recall": full["object_recall"],
+            "mean_object_recall": self.object_boxes.mean_recall,
         } | {
             split: {key: scores[split][key] for key in ("recall", "precision")}
             for split in scores

@@ -17,7 +17,7 @@ from diaghoi.data.protocol import Protocol
 from diaghoi.evaluation.ledger import Benchmark, Ledger
 from diaghoi.evaluation.listing import Answers
 from diaghoi.evaluation.negatives import Negatives
-from diaghoi.evaluation.pairs import COUNTED, ImagePairs
+from diaghoi.evaluation.pairs import COUNTED, ImagePairs, ObjectBoxes
 
 OfName = Callable[[str], Array]
 _CLASS = np.empty(0, dtype=np.int16)
@@ -40,6 +40,8 @@ class Evidence:
         Predictions of the protocol's classes that count neither way.
     pairs : dict of ImagePairs
         For the annotated pairs of each split.
+    object_boxes : ObjectBoxes
+        Those of the annotated pairs that count.
     objects : (N, objects) bool array
         Which categories each image is annotated with: see
         :func:`~diaghoi.data.known_object.annotated_objects`.
@@ -55,6 +57,7 @@ class Evidence:
     ledger: Ledger
     ignored: int
     pairs: dict[str, ImagePairs]
+    object_boxes: ObjectBoxes
     objects: BoolArray
     negatives: Negatives
     unknown_annotated: int
@@ -89,6 +92,8 @@ class BlockEvidence:
     pairs : dict of (N,) array or StoredArray
         ``counts``: the columns of :class:`~diaghoi.evaluation.pairs.ImagePairs` of each split, as a
         record.
+    object_boxes : dict of (K,) array or StoredArray
+        The columns of :class:`~diaghoi.evaluation.pairs.ObjectBoxes`.
     rows : Sorted
         Predictions of all HOI classes: ``image``, ``score``, ``verdict`` (see
         :class:`~diaghoi.evaluation.ledger.Benchmark`) and ``counts``: whether the protocol counts
@@ -108,6 +113,7 @@ class BlockEvidence:
 
     objects: BoolArray
     pairs: Mapping[str, Any]
+    object_boxes: Mapping[str, Any]
     rows: Sorted
     labelled: Sorted
     annotations: Mapping[str, Any]
@@ -128,6 +134,7 @@ class BlockEvidence:
             rows=rows,
             labelled=labelled,
             pairs=scratch.keep(self.pairs),
+            object_boxes=scratch.keep(self.object_boxes),
             annotations=scratch.keep(self.annotations),
             negatives=scratch.keep(self.negatives),
         )
@@ -162,6 +169,7 @@ def collected(
             split: ImagePairs({name: pairs[split][name] for name in COUNTED})
             for split in pairs.dtype.names or ()
         },
+        object_boxes=ObjectBoxes(**_joined([block.object_boxes for block in blocks], scratch)),
         objects=np.concatenate([block.objects for block in blocks]),
         negatives=Negatives(**_joined([block.negatives for block in blocks], scratch)),
         unknown_annotated=sum(block.unknown_annotated for block in blocks),

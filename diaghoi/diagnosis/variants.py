@@ -7,8 +7,9 @@ section 4.3 and appendix C, tables 5 and 6).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 from math import isfinite
 from typing import TYPE_CHECKING, Any
@@ -25,6 +26,8 @@ from diaghoi.exceptions import InputError
 if TYPE_CHECKING:
     from diaghoi.diagnosis.diagnosis import Diagnosis
 
+
+Variant = Callable[[Scenes], Scenes]
 
 # Pairs of pairs that are compared at once.
 BLOCK = 500_000
@@ -118,30 +121,28 @@ def detection_threshold(predictions: Scenes, score: float) -> Scenes:
 
 
 def variants_of(
-    predictions: Scenes, *, nms: Sequence[float] = (), thresholds: Sequence[float] = ()
-) -> Iterator[tuple[str, Scenes]]:
-    """Make the variants of a run one after the other, each from the predictions as they are.
+    *, nms: Sequence[float] = (), thresholds: Sequence[float] = ()
+) -> dict[str, Variant]:
+    """Name variants of a run, and how each is made of the predictions as they are.
 
     Parameters
     ----------
-    predictions : Scenes
-        The predictions.
     nms : sequence of float
         IoU thresholds of :func:`pair_nms`.
     thresholds : sequence of float
         Scores of :func:`detection_threshold`.
 
-    Yields
-    ------
-    name : str
-        ``pair NMS 0.7`` or ``detection threshold 0.2``.
-    variant : Scenes
-        To be diagnosed under the protocol of the original.
+    Returns
+    -------
+    dict of callable
+        By ``pair NMS 0.7`` or ``detection threshold 0.2``: ``predictions -> variant``, to be
+        diagnosed under the protocol of the original.
     """
-    for iou in nms:
-        yield f"pair NMS {iou:g}", pair_nms(predictions, iou)
-    for score in thresholds:
-        yield f"detection threshold {score:g}", detection_threshold(predictions, score)
+    found: dict[str, Variant] = {f"pair NMS {iou:g}": partial(pair_nms, iou=iou) for iou in nms}
+    return found | {
+        f"detection threshold {score:g}": partial(detection_threshold, score=score)
+        for score in thresholds
+    }
 
 
 def variant_figures(original: Diagnosis, variant: Diagnosis) -> dict[str, Any]:

@@ -82,8 +82,8 @@ def weighted_split_means(
     max_recall: dict[str, FloatArray] = {}
     for name, members in splits.items():
         counted = _counted(scores, protocol, name, members[:, None])
-        mean_ap[name] = _column_means(scores.average_precision, counted)
-        max_recall[name] = _column_means(scores.max_recall, counted)
+        mean_ap[name] = column_means(scores.average_precision, counted)
+        max_recall[name] = column_means(scores.max_recall, counted)
     for means in (mean_ap, max_recall):
         if {"seen", "unseen"} <= means.keys():
             seen, unseen = means["seen"], means["unseen"]
@@ -109,7 +109,16 @@ def _counted(
     return counted
 
 
-def _column_means(values: FloatArray, counted: BoolArray) -> FloatArray:
+def column_means(values: FloatArray, counted: BoolArray) -> FloatArray:
+    """Mean of each of B columns over the rows that count in it, NaN counting 0.
+
+    Parameters
+    ----------
+    values : (R, B) float64 array
+        The values.
+    counted : (R, B) bool array
+        Which of them count.
+    """
     total = np.where(counted & ~np.isnan(values), values, 0.0).sum(axis=0)
     return ratios(total, counted.sum(axis=0))
 

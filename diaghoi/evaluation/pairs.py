@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from diaghoi.data.arrays.division import ratio
+from diaghoi.data.arrays.division import ratio, ratios
 from diaghoi.data.arrays.ragged import first_of_run, marked, slices
 from diaghoi.data.arrays.scratch import in_parts
 from diaghoi.data.arrays.types import BoolArray, IntArray
@@ -85,6 +85,40 @@ class ImagePairs:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
+class ObjectBoxes:
+    """The distinct object boxes of the annotated pairs of all classes that count.
+
+    Parameters
+    ----------
+    image, category : (K,) int array
+        Image and category of each.
+    found : (K,) bool array
+        Whether a box of some predicted pair reaches it.
+    """
+
+    image: IntArray
+    category: IntArray
+    found: BoolArray
+
+    @property
+    def mean_recall(self) -> float | None:
+        """Mean over the annotated categories of the share that is found; None without any."""
+        annotated = np.bincount(self.category)
+        recall = ratios(np.bincount(self.category, weights=self.found), annotated)[annotated > 0]
+        return float(recall.mean()) if len(recall) else None
+
+    @classmethod
+    def concatenate(cls, parts: Sequence[ObjectBoxes], images: Sequence[int]) -> ObjectBoxes:
+        """Join the boxes of disjoint images; ``images`` is the number of images of each part."""
+        first = np.cumsum([0, *images]).astype(np.int32)
+        return cls(
+            image=np.concatenate([part.image + n for part, n in zip(parts, first, strict=False)]),
+            category=np.concatenate([part.category for part in parts]),
+            found=np.concatenate([part.found for part in parts]),
+        )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
 class PairMatch:
     """The listed pairs of a detector against the annotated ones, ready to be counted.
 
@@ -124,8 +158,7 @@ class PairMatch:
         by_annotated = np.lexsort((predicted, annotated))
         first = by_annotated[first_of_run(annotated[by_annotated])]
         humans = np.unique(annotations.pair_human[wanted])
-        objects = np.unique(annotations.pair_object[wanted])
-        objects = objects[objects >= 0]
+        objects = self._objects(wanted)
         rows = {
             "predicted": predictions.pair_image[self.listed],
             "annotated": annotations.pair_image[wanted],
@@ -141,6 +174,19 @@ class PairMatch:
         }
         columns = {"images": self.images} | counts
         return ImagePairs({name: column.astype(np.int32) for name, column in columns.items()})
+
+    def object_boxes(self, wanted: BoolArray) -> ObjectBoxes:
+        """List the distinct object boxes of some annotated pairs; see :meth:`count`."""
+        objects = self._objects(wanted)
+        return ObjectBoxes(
+            image=self.annotations.box_image[objects],
+            category=self.annotations.box_label[objects],
+            found=self._objects_reached[objects],
+        )
+
+    def _objects(self, wanted: BoolArray) -> IntArray:
+        objects = np.unique(self.annotations.pair_object[wanted])
+        return objects[objects >= 0]
 
     @cached_property
     def _humans_reached(self) -> BoolArray:

@@ -16,7 +16,7 @@ import numpy as np
 from diaghoi.data.arrays.division import ratios
 from diaghoi.data.arrays.ragged import first_of_run, runs
 from diaghoi.data.arrays.types import FloatArray, IntArray
-from diaghoi.evaluation.average_precision import Evaluated, needed_for
+from diaghoi.evaluation.average_precision import Evaluated
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -82,12 +82,12 @@ class WeightedRanking:
         whole[whole] = row_class[ends[run[whole]]] == row_class[whole]
         start, count = runs(row_class[ends], np.arange(classes))
         return cls(
-            rows=_counts(run[whole], row_image[whole], (len(ends), images)),
-            true=_counts(run[row_true], row_image[row_true], (len(ends), images)),
+            rows=image_counts(run[whole], row_image[whole], (len(ends), images)),
+            true=image_counts(run[row_true], row_image[row_true], (len(ends), images)),
             start=start,
             stop=start + count,
-            ranked=_counts(row_class, row_image, (classes, images)),
-            positives=_counts(annotation_class, annotation_image, (classes, images)),
+            ranked=image_counts(row_class, row_image, (classes, images)),
+            positives=image_counts(annotation_class, annotation_image, (classes, images)),
         )
 
     def scores(
@@ -147,18 +147,30 @@ def _sampled(
     envelope: FloatArray, found_at: IntArray, positives: IntArray, levels: FloatArray
 ) -> FloatArray:
     """Sum of the highest precisions at or beyond each recall level."""
-    total = np.zeros(len(positives))
-    column = np.arange(len(positives))
-    for level in levels:
-        needed = needed_for(level, positives)
-        at = (found_at < needed).sum(axis=0)
-        reached = (at < len(found_at)) & (positives > 0)
+    size, column = len(positives), np.arange(len(positives))
+    # How many levels each run reaches: as quotients, as the evaluators have recall.
+    passed = np.searchsorted(levels, ratios(found_at, positives, undefined=0.0), side="right")
+    passed[found_at == 0] = 0
+    runs_by_passed = np.bincount((passed * size + column).ravel(), minlength=len(levels) * size)
+    before = runs_by_passed[: len(levels) * size].reshape(len(levels), size).cumsum(axis=0)
+    total = np.zeros(size)
+    # Level by level, as sums of floats in another order differ in the last digit.
+    for at in before:
+        reached = at < len(found_at)
         total += np.where(reached, envelope[np.minimum(at, len(found_at) - 1), column], 0.0)
     return total
 
 
-def _counts(row: IntArray, image: IntArray, shape: tuple[int, int]) -> Any:
-    """Count the entries of each row and image."""
+def image_counts(row: IntArray, image: IntArray, shape: tuple[int, int]) -> Any:
+    """Count the entries of each row and image: a sparse (R, N) int32 array.
+
+    Parameters
+    ----------
+    row, image : (K,) int array
+        Row and image of each entry.
+    shape : (R, N)
+        The number of rows and of images.
+    """
     from scipy.sparse import csr_array
 
     # Sorted and counted here, so that SciPy is given no duplicate entries to add up.

@@ -179,6 +179,11 @@ def _parts(result: Result) -> Table:
         blank = [""] * (len(splits) - 1)
         return text_row(name, percent(value), *blank, indented=indented)
 
+    per_category = []
+    # Results that were saved before this number was there do not have it.
+    if "mean_object_recall" in pairs:
+        name = "mean over object categories"
+        per_category.append(single(name, pairs["mean_object_recall"], indented=True))
     published = []
     if publishes_negatives(result):
         name = "as published (at most 91.82)"
@@ -192,6 +197,7 @@ def _parts(result: Result) -> Table:
             single("Pair precision", pairs["precision"]),
             single("recall of human boxes", pairs["human_recall"], indented=True),
             single("recall of object boxes", pairs["object_recall"], indented=True),
+            *per_category,
             single("Negatives: AP of rejecting other pairs", negatives["ap"]),
             *published,
             by_split("Actions: mAP on localised pairs", actions, "map"),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -20,9 +21,10 @@ from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.evaluation.average_precision import Evaluated
 from diaghoi.evaluation.errors import LABELS
 from diaghoi.evaluation.ledger import Ledger
-from diaghoi.evaluation.means import weighted_split_means
+from diaghoi.evaluation.means import column_means, weighted_split_means
 from diaghoi.evaluation.negatives import PUBLISHED_LEVELS, Negatives
-from diaghoi.evaluation.weighted_ap import WeightedRanking
+from diaghoi.evaluation.pairs import ObjectBoxes
+from diaghoi.evaluation.weighted_ap import WeightedRanking, image_counts
 from diaghoi.oracles import ORACLES
 
 Figures = dict[str, FloatArray]
@@ -109,6 +111,8 @@ class Resampler:
         Annotated triplets of each image.
     pairs : dict of dict of (N,) int array
         Counts of pairs of each image, by split and name.
+    objects : tuple of (categories, N) sparse int32 array
+        Annotated object boxes, and those that are found, of each category and image.
     negatives : WeightedRanking or None
         The predicted pairs; None where they have no scores.
     actions : dict of WeightedRanking
@@ -120,6 +124,7 @@ class Resampler:
     errors: IntArray
     annotated: IntArray
     pairs: dict[str, Mapping[str, IntArray]]
+    objects: tuple[Any, Any]
     negatives: WeightedRanking | None
     actions: dict[str, WeightedRanking]
 
@@ -147,6 +152,7 @@ class Resampler:
             errors=np.column_stack([errors, missed]),
             annotated=np.bincount(counted, minlength=images),
             pairs={split: counts.columns for split, counts in diagnosis.image_pairs.items()},
+            objects=_of_objects(diagnosis.object_boxes, len(diagnosis.vocabulary.objects), images),
             negatives=_of_negatives(diagnosis.negative_pairs, images)
             if diagnosis.negative_pairs.scored
             else None,
@@ -195,6 +201,9 @@ class Resampler:
                 found[f"{at}per_image"] = ratios(total["predicted"], total["images"])
                 found[f"{at}human_recall"] = ratios(total["humans_found"], total["humans"])
                 found[f"{at}object_recall"] = ratios(total["objects_found"], total["objects"])
+                annotated, reached = (counts @ weights for counts in self.objects)
+                recall = ratios(reached, annotated)
+                found[f"{at}mean_object_recall"] = column_means(recall, annotated > 0)
         return found
 
     def _negatives(self, weights: IntArray) -> Figures:
@@ -217,6 +226,14 @@ class Resampler:
             for key, mean in zip(("map", "max_recall"), means, strict=True):
                 found[f"{at}{key}"] = mean[split]
         return found
+
+
+def _of_objects(boxes: ObjectBoxes, categories: int, images: int) -> tuple[Any, Any]:
+    shape, found = (categories, images), boxes.found
+    return (
+        image_counts(boxes.category, boxes.image, shape),
+        image_counts(boxes.category[found], boxes.image[found], shape),
+    )
 
 
 def _of_negatives(pairs: Negatives, images: int) -> WeightedRanking:

@@ -12,7 +12,7 @@ from matplotlib.ticker import MaxNLocator
 
 from diaghoi.exceptions import InputError, close_matches
 from diaghoi.oracles import ORACLES, TOTALS, error_title
-from diaghoi.plots.bar_legend import EDGE, HATCHES, bar_legend, hatch, paleness
+from diaghoi.plots.bar_legend import EDGE, HATCHES, bar_legend, bar_styles, both_stages
 from diaghoi.plots.captions import protocol_of
 from diaghoi.plots.figure import Models, sources_of
 from diaghoi.plots.labels import (
@@ -32,6 +32,7 @@ HEIGHT = 2.4  # inches: height of a new figure
 GROUP = 0.84  # width of the bars of one error, as a share of the distance between errors
 INCHES_FOR_FLAT_LABELS = 0.48  # width of an error from which its name fits horizontally
 NUMBER_SIZE = 6.0  # points
+SMALLEST = 3.0  # points: size of a dot
 INCHES_FOR_TURNED_NUMBERS = 0.105  # width of a bar from which a vertical 6 pt number fits above it
 
 
@@ -149,7 +150,9 @@ def delta_map(
     return ax
 
 
-def draw_costs(ax: Axes, rows: Sequence[DeltaBar], room: float | None = None) -> None:
+def draw_costs(
+    ax: Axes, rows: Sequence[DeltaBar], room: float | None = None, stages: Sequence[str] = ()
+) -> None:
     """Draw bars or dots, the names of the errors below and the line at zero; nothing else.
 
     Parameters
@@ -161,12 +164,15 @@ def draw_costs(ax: Axes, rows: Sequence[DeltaBar], room: float | None = None) ->
     room : float, optional
         Width of each error in inches, to which numbers and names are fitted; by default that of the
         axes before layout.
+    stages : sequence of str
+        The stage of each model, "one" or "two"; if there are both, bars of two-stage models are
+        hatched, and their dots hollow.
     """
     models = list(dict.fromkeys(row.model for row in rows))
     names = list(dict.fromkeys(row.oracle for row in rows))
     room = inches_of(ax) / max(len(names), 1) if room is None else room
     draw = _bars if len(models) <= len(HATCHES) else _dots
-    draw(ax, rows, models, names, room)
+    draw(ax, rows, models, names, room, stages)
     _label_errors(ax, names, room)
     ax.axhline(0, color="black", linewidth=0.6, zorder=3, clip_on=False)
     ax.spines["bottom"].set_visible(False)
@@ -175,12 +181,22 @@ def draw_costs(ax: Axes, rows: Sequence[DeltaBar], room: float | None = None) ->
 
 
 def cost_legend(
-    target: Axes | Figure, models: Sequence[str], title: str = "", inches: float | None = None
+    target: Axes | Figure,
+    models: Sequence[str],
+    title: str = "",
+    inches: float | None = None,
+    stages: Sequence[str] = (),
 ) -> Legend:
     """Explain the bars or dots of :func:`draw_costs`; see :func:`bar_legend`."""
-    if len(models) <= len(HATCHES):
-        return bar_legend(target, models, title, inches)
+    bars = len(models) <= len(HATCHES)
+    if both_stages(stages) and len(models) > len(set(stages)):
+        title = f"{f'{title}; ' if title else ''}{'hatched' if bars else 'hollow'}: two-stage"
+        title = title[0].upper() + title[1:]
+    if bars:
+        return bar_legend(target, models, title, inches, stages)
     marks = model_lines(models, linestyle="")
+    for mark, style in zip(marks, _dot_styles(len(models), stages), strict=True):
+        mark.set(**style)
     return legend_above(target, marks, title, mark=1.0, inches=inches)
 
 
@@ -241,8 +257,14 @@ def _delta(model: str, outcome: Mapping[str, Any], oracle: str, split: str) -> f
 
 
 def _bars(
-    ax: Axes, rows: Sequence[DeltaBar], models: Sequence[str], names: Sequence[str], room: float
+    ax: Axes,
+    rows: Sequence[DeltaBar],
+    models: Sequence[str],
+    names: Sequence[str],
+    room: float,
+    stages: Sequence[str],
 ) -> None:
+    styles = bar_styles(len(models), stages)
     width = GROUP / len(models)
     drawn = [(row, row.delta, points(row.delta)) for row in rows if row.delta is not None]
     needed = max((text_width(number, NUMBER_SIZE) for _, _, number in drawn), default=0.0)
@@ -258,11 +280,11 @@ def _bars(
             place,
             delta,
             width * 0.92,
-            color=lighter(colour(row.oracle), paleness(model, len(models))),
+            color=lighter(colour(row.oracle), styles[model].white),
             edgecolor=EDGE,
             # Edges of very thin bars would hide their fill.
             linewidth=min(0.4, 3.0 * room * width),
-            hatch=hatch(model, len(models)),
+            hatch=styles[model].hatch,
         )
         bar.set_gid(f"{row.oracle}/{row.model}")
         if flat or turned:
@@ -281,19 +303,34 @@ def _bars(
 
 
 def _dots(
-    ax: Axes, rows: Sequence[DeltaBar], models: Sequence[str], names: Sequence[str], room: float
+    ax: Axes,
+    rows: Sequence[DeltaBar],
+    models: Sequence[str],
+    names: Sequence[str],
+    room: float,
+    stages: Sequence[str],
 ) -> None:
-    size = min(4.0, 72 * room * GROUP / len(models))
+    shapes = _dot_styles(len(models), stages)
+    # Smaller ones could not be told apart; neighbours may touch.
+    size = max(SMALLEST, min(4.0, 72 * room * GROUP / len(models)))
     for row in rows:
         if row.delta is None:
             continue
         place, style = _place(row, models, names), model_style(models.index(row.model))
         _interval_line(ax, place, row, style["color"])
         (dot,) = ax.plot(place, row.delta, **(style | {"linestyle": ""}), markersize=size)
-        dot.set(gid=f"{row.oracle}/{row.model}", markeredgewidth=0, zorder=4)
+        dot.set(gid=f"{row.oracle}/{row.model}", zorder=4, **shapes[models.index(row.model)])
     for number in range(1, len(names)):
         ax.axvline(number - 0.5, color="0.88", linewidth=0.5, zorder=0.5)
     ax.margins(y=0.08)
+
+
+def _dot_styles(models: int, stages: Sequence[str]) -> list[dict[str, Any]]:
+    """Fill the dots, but those of two-stage models if there are both kinds."""
+    filled: dict[str, Any] = {"markeredgewidth": 0}
+    hollow = {"markeredgewidth": 0.6, "markerfacecolor": "white"}
+    staged = stages if both_stages(stages) else [""] * models
+    return [hollow if stage == "two" else filled for stage in staged]
 
 
 def _place(row: DeltaBar, models: Sequence[str], names: Sequence[str]) -> float:

@@ -47,12 +47,15 @@ class PanelRow(NamedTuple):
         Names of its models.
     results : sequence of mapping
         Their results, each with its own label.
+    stages : sequence of str
+        The stage of each.
     """
 
     title: str
     split: str
     names: Sequence[str]
     results: Sequence[Mapping[str, Any]]
+    stages: Sequence[str]
 
 
 def draw_rows(figure: Figure, rows: Sequence[PanelRow], left_out: str = "") -> None:
@@ -80,7 +83,7 @@ def draw_rows(figure: Figure, rows: Sequence[PanelRow], left_out: str = "") -> N
         if what == "key":
             key = figure.add_subplot(grid[line, :])
             title = row.title if own_keys else ""
-            heights.append(_key(key, row.names, title, figure))
+            heights.append(_key(key, row, title, figure))
             continue
         above = panels[0] if panels else (None, None)
         panels.append([figure.add_subplot(grid[line, n], sharey=above[n]) for n in range(2)])
@@ -99,10 +102,10 @@ def draw_rows(figure: Figure, rows: Sequence[PanelRow], left_out: str = "") -> N
     add_note(figure, f"{intervals} {left_out}".strip())
 
 
-def _key(ax: Axes, names: Sequence[str], title: str, figure: Figure) -> float:
+def _key(ax: Axes, row: PanelRow, title: str, figure: Figure) -> float:
     """Put the legend of bars into separate axes; return its height in inches."""
     ax.set_axis_off()
-    legend = cost_legend(ax, names, title, inches_of(figure) - SCALE)
+    legend = cost_legend(ax, row.names, title, inches_of(figure) - SCALE, row.stages)
     legend.set_loc("upper left")
     # The row of the grid has exactly the height of the legend: constrained layout need not help.
     legend.set_in_layout(False)
@@ -112,7 +115,7 @@ def _key(ax: Axes, names: Sequence[str], title: str, figure: Figure) -> float:
 def _row(panels: Sequence[Axes], row: PanelRow, room: float, titled: bool) -> None:
     """Draw the two panels of a row, with ``room`` inches per error."""
     for ax, names in zip(panels, (ERRORS, TOTALS), strict=True):
-        draw_costs(ax, delta_map_table(row.results, row.split, names), room)
+        draw_costs(ax, delta_map_table(row.results, row.split, names), room, row.stages)
     panels[0].set_ylabel("ΔmAP (points)")
     # Totals have a separate scale, on the right, because they are larger than single errors.
     panels[1].yaxis.set_label_position("right")
@@ -139,9 +142,16 @@ def _results(models: Sequence[ModelData]) -> list[dict[str, Any]]:
 
 def _rows_of(models: Sequence[ModelData], splits: Sequence[str]) -> list[PanelRow]:
     """Make a row of each split, with all models."""
-    names, results = shown_names(models), _results(models)
+    names, results, stages = shown_names(models), _results(models), _stages(models)
     title = len(splits) > 1 or splits[0] != "full"
-    return [PanelRow(split_title(each) if title else "", each, names, results) for each in splits]
+    return [
+        PanelRow(split_title(each) if title else "", each, names, results, stages)
+        for each in splits
+    ]
+
+
+def _stages(models: Sequence[ModelData]) -> list[str]:
+    return [model.stage for model in models]
 
 
 def _draw_full(figure: Figure, models: Sequence[ModelData]) -> None:
@@ -173,7 +183,10 @@ def _splits_of(result: Mapping[str, Any]) -> list[str]:
 
 def _draw_backbones(figure: Figure, models: Sequence[ModelData]) -> None:
     groups = backbone_groups(models)
-    rows = [PanelRow(title, "full", names, _results(members)) for title, names, members in groups]
+    rows = [
+        PanelRow(title, "full", names, _results(members), _stages(members))
+        for title, names, members in groups
+    ]
     if not rows:
         raise NotApplicable(
             "it shows models of one name or one stage with different backbones, and the study has "

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 
 from diaghoi.data.protocol import Protocol
 from diaghoi.data.scenes import Scenes
@@ -52,7 +52,8 @@ REASONS = {
 }
 """Why a sweep is left out."""
 FEWEST = 0.9  # pairs per image, below which lines are cut, because recall is near zero anyway
-STEPS = ((1, 3), (1, 2, 5), (1, 2, 3, 5, 7))  # ticks per decade, from coarse to fine
+# Ticks per decade, from coarse to fine.
+STEPS = ((1, 3), (1, 2, 5), (1, 2, 3, 5, 7), tuple(range(1, 10)))
 FEWEST_TICKS = 3
 
 
@@ -176,14 +177,14 @@ def _lines(ax: Axes, tables: Sequence[Sequence[KeptPairs]], sweep: str) -> None:
 
 
 def _ticks(low: float, high: float) -> list[float]:
-    """Choose round ticks: the coarsest steps that give at least three."""
+    """Choose round ticks: the coarsest steps that give at least three, or even ones."""
     ticks: list[float] = []
     for steps in STEPS:
         every = [step * 10.0**power for power in range(-2, 6) for step in steps]
         ticks = [number for number in every if low <= number <= high]
         if len(ticks) >= FEWEST_TICKS:
-            break
-    return ticks
+            return ticks
+    return ticks if len(ticks) > 1 else list(map(float, MaxNLocator(4).tick_values(low, high)))
 
 
 def _draw(figure: Figure, models: Sequence[ModelData]) -> None:
@@ -191,7 +192,9 @@ def _draw(figure: Figure, models: Sequence[ModelData]) -> None:
     sweeps = _sweeps(models)
     wide = figure.get_figwidth() >= INCHES_FOR_LONG_TITLES * len(sweeps)
     titles = [(LONG_TITLES if wide else SWEEPS)[sweep] for sweep in sweeps]
-    panels = panel_grid(figure, titles, LABELS, 0.0, narrowest=NARROWEST)
+    # Thresholds and suppression never leave as few pairs as the best ones do: on one scale, their
+    # lines would lie in a corner.
+    panels = panel_grid(figure, titles, LABELS, 0.0, narrowest=NARROWEST, share_x=False)
     for ax, sweep in zip(panels, sweeps, strict=True):
         _lines(ax, tables, sweep)
     legend_above(figure, _handles(shown_names(models)), mark=MARK)

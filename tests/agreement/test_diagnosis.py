@@ -26,7 +26,7 @@ NAMES = st.sampled_from(["hico-det", "hico-det-520", "diag-hoi", "upt"])
 PROTOCOLS = st.builds(
     protocol,
     NAMES,
-    average_precision=st.sampled_from(["11-point", "area"]),
+    average_precision=st.sampled_from(["11-point", "area", "101-point"]),
     strict=st.booleans(),
     class_without_annotation=st.sampled_from(["left out", "zero"]),
     claim=st.sampled_from(["best", "first left"]),

@@ -71,6 +71,62 @@ def test_predictions_are_diagnosed_as_by_report(run, detectors: Path) -> None:
             assert mine["delta_map_rare"][oracle] == outcome["delta_map"]["rare"]
 
 
+def test_average_precision_is_taken_as_asked_for(run, detectors: Path) -> None:
+    words = ("--annotations", detectors / "gt.npz", "--json", "-")
+    file, found = detectors / "one.npz", {}
+    for kind in ("11-point", "area", "101-point"):
+        done = json.loads(run("compare", file, "--ap", kind, *words).out)
+        result = json.loads(run("report", file, "--ap", kind, *words).out)
+        assert done["protocol"] == result["protocol"]
+        assert f"AP: {kind}" in done["protocol"]["signature"]
+        found[kind] = done["tables"]["map"]["models"]["one"]["map.full"]
+        assert found[kind] == result["map"]["full"]
+        official = done["tables"]["official"]["models"]["one"]
+        assert official["default.full"] == result["official"]["default"]["full"]
+        found[f"official {kind}"] = official["default.full"]
+    assert len({found[kind] for kind in ("11-point", "area", "101-point")}) == 3
+    # The benchmark takes it in its own way.
+    assert found["official 11-point"] == found["official area"] == found["official 101-point"]
+
+
+def test_variants_of_each_model(run, detectors: Path, alone: Path) -> None:
+    """Tables 5 and 6 of the Diag-HOI paper, over models."""
+    truth = ("--annotations", detectors / "gt.npz")
+    asked = ("--pair-nms", "0.5", "--detection-threshold", "0.3")
+    files = [detectors / f"{name}.npz" for name in ("one", "two")]
+    done = run("compare", *files, *truth, *asked, "--json", "all.json")
+    assert done.code == 0, done.err
+    assert "\nWith pair NMS 0.5, %\n" in done.out
+    assert "one: pair NMS at 0.5: drops" in done.err
+    tables = json.loads(Path("all.json").read_text())["tables"]
+    for file in files:
+        result = json.loads(run("report", file, *truth, *asked, "--json", "-").out)
+        for name, key in (
+            ("pair NMS 0.5", "with_pair_nms_0.5"),
+            ("detection threshold 0.3", "with_detection_threshold_0.3"),
+        ):
+            variant, mine = result["variants"][name], tables[key]["models"][file.stem]
+            for at, values in (("", variant), ("difference.", variant["difference"])):
+                for figure in ("per_image", "recall", "precision"):
+                    assert mine[f"{at}pairs.{figure}"] == values["pairs"][figure]
+                assert mine[f"{at}map.full"] == values["map"]["full"]
+    only = run("compare", *files, *truth, *asked, "--only", "with pair nms 0.5").out
+    assert only.count("Pairs/image") == 2
+
+    assert run("report", files[0], *truth, "--pair-nms", "0.5", "--json", "s.json", "-q").code == 0
+    mixed = run("compare", "s.json", files[1], *truth, "--pair-nms", "0.5", "--json", "-").out
+    assert json.loads(mixed)["tables"]["with_pair_nms_0.5"] == tables["with_pair_nms_0.5"]
+    refused = run("compare", "s.json", files[1], *truth, *asked)
+    assert refused.code == 2
+    assert "s.json: was saved without detection threshold 0.3; give the predic" in refused.err
+
+
+def test_a_variant_of_no_detector(run, put) -> None:
+    done = run("compare", put("a.json"), "--pair-nms", "2")
+    assert done.code == 2
+    assert "--pair-nms: the IoU must lie between 0 and 1, not 2" in done.err
+
+
 def test_saved_diagnoses_are_compared_as_their_predictions(run, detectors, alone) -> None:
     truth = read_annotations(detectors / "gt.npz")
     diagnosis = diagnose(truth, read_predictions(detectors / "one.npz"), label="one")
@@ -310,6 +366,11 @@ SIGNATURE = {"name": "hico-det-520", "signature": "AP: area"}
         (
             ("a.json", "--protocol", "diag-hoi"),
             "a.json: was saved under protocol hico-det-520, not diag-hoi; give the predictions",
+        ),
+        (("a.json", "--ap", "COCO"), "average precision is one of 11-point, area, 101-point, not"),
+        (
+            ("a.json", "--ap", "area"),
+            "a.json: was saved under ap 11-point, not area; give the predictions instead, or",
         ),
         (
             ("a.json", "--dataset", "v-coco"),

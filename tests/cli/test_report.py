@@ -47,6 +47,7 @@ CONTRACT: dict[str, Any] = {
     "ranking": ["map_best_order", "outranked"],
     "pairs": [
         *("recall", "precision", "per_image", "source", "human_recall", "object_recall"),
+        "mean_object_recall",
         *("rare", "non_rare"),
     ],
     "negatives": ["ap", "ap_published", "pairs", "negatives"],

@@ -34,6 +34,16 @@ def test_every_choice_moves_the_signature() -> None:
         assert PROTOCOLS[name].signature == PROTOCOLS["hico-det"].signature
 
 
+def test_the_hundred_and_one_levels_are_those_of_coco() -> None:
+    levels = protocol("hico-det", average_precision="101-point").levels
+    assert levels is not None
+    assert levels.tolist() == np.linspace(0.0, 1.0, 101).tolist()
+    tenths = protocol("swig-hoi", average_precision="101-point")
+    assert tenths.levels is not None
+    assert tenths.levels.tolist() == [step / 100 for step in range(101)]
+    assert "recall levels: hundredths" in tenths.signature
+
+
 GROUPS = st.builds(
     Group,
     name=st.text(" |:a", min_size=1) | st.sampled_from(["seen", "AP: area", "x | triplets: y"]),
@@ -53,7 +63,7 @@ GROUPS = st.builds(
                 "missing_role": ("empty", "anything"),
                 "considered": (None, 100),
                 "duplicates": ("not assigned", "assigned"),
-                "average_precision": ("11-point", "area"),
+                "average_precision": ("11-point", "area", "101-point"),
                 "class_without_true_positive": ("zero", "left out"),
                 "class_without_annotation": ("left out", "zero"),
                 "claim": ("best", "first left"),
@@ -109,6 +119,11 @@ def test_protocols_are_frozen() -> None:
         ("hico-det", {"iou": 50}, r"IoU threshold must lie in \(0, 1\], not 50"),
         ("hico-det", {"top": 0}, "must be 1 or more: 0"),
         ("hico-det", {"rare": "val"}, "'train' or the 'test' set, not in 'val'"),
+        (
+            "hico-det",
+            {"average_precision": "11point"},
+            r"one of 11-point, area, 101-point, not '11point' \(did you mean '11-point'",
+        ),
     ],
 )
 def test_bad_choices_are_refused(name: str, changes: dict, message: str) -> None:

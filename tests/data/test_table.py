@@ -11,6 +11,7 @@ def test_shown_numbers() -> None:
     assert shown(0.12345, "percent") == "12.35"
     assert shown(0.12345, "points") == "+12.35"
     assert shown(-0.12345, "points") == "−12.35"
+    assert shown(2.34, "change") == "+2.3"
     assert shown(-0.00001, "points") == shown(0.0, "percent", signed=True) == "0.00"
     assert shown(12345, "count") == "12,345"
     assert shown(-1234.5, "count", signed=True) == "−1,234"

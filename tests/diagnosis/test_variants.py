@@ -226,8 +226,8 @@ TRUTH = scenes([image("a.jpg", [MAN, BIKE], [(0, 1, RIDE)])], scored=False)
 
 def test_variants_start_from_the_predictions_as_they_are() -> None:
     found = one_image(*TWO, box_score=np.array([0.5, 0.4, 0.3]))
-    made = dict(variants_of(found, nms=[0.5, 0.95], thresholds=[0.35, 0.45]))
-    assert {name: len(variant.pair_human) for name, variant in made.items()} == {
+    made = variants_of(nms=[0.5, 0.95], thresholds=[0.35, 0.45])
+    assert {name: len(variant(found).pair_human) for name, variant in made.items()} == {
         "pair NMS 0.5": 1,
         "pair NMS 0.95": 2,
         "detection threshold 0.35": 1,

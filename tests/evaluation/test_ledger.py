@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support import reference
 
+from diaghoi import protocol
 from diaghoi.data.arrays.ranking import descending
-from diaghoi.data.protocol import ELEVEN_LEVELS
 from diaghoi.evaluation import negatives
 from diaghoi.evaluation.average_precision import average_precision
 from diaghoi.evaluation.negatives import PUBLISHED_LEVELS, Negatives, negative_scores
@@ -28,7 +28,7 @@ def test_descending_is_a_stable_sort(values: list[float]) -> None:
 @given(
     st.lists(st.tuples(st.integers(0, 3), st.booleans()), max_size=40),
     st.lists(st.integers(0, 40), min_size=4, max_size=4),
-    st.sampled_from(["11-point", "area"]),
+    st.sampled_from(["11-point", "area", "101-point"]),
 )
 def test_average_precision_equals_its_definition(
     rows: list[tuple[int, bool]], extra: list[int], kind: str
@@ -37,7 +37,7 @@ def test_average_precision_equals_its_definition(
     groups = np.array([row[0] for row in rows], dtype=int)
     true = np.array([row[1] for row in rows], dtype=bool)
     positives = np.bincount(groups[true], minlength=4) + extra
-    levels = ELEVEN_LEVELS if kind == "11-point" else None
+    levels = protocol("hico-det", average_precision=kind).levels
     found = average_precision(groups, true, positives, levels)
     for group in range(4):
         if positives[group] == 0:
@@ -53,14 +53,16 @@ def test_average_precision_equals_its_definition(
 def test_a_perfect_class_scores_exactly_one() -> None:
     for number in range(1, 200):
         true = np.ones(number, dtype=bool)
-        one = average_precision(np.zeros(number, int), true, np.array([number]), ELEVEN_LEVELS)
-        assert one.average_precision[0] == 1
+        for kind in ("11-point", "101-point"):
+            levels = protocol("hico-det", average_precision=kind).levels
+            one = average_precision(np.zeros(number, int), true, np.array([number]), levels)
+            assert one.average_precision[0] == 1
 
 
 def test_a_recall_of_three_tenths_does_not_reach_the_fourth_level() -> None:
     # The official evaluators build the level as 3 * 0.1 = 0.30000000000000004.
     true = np.array([True, True, True])
-    found = average_precision(np.zeros(3, int), true, np.array([10]), ELEVEN_LEVELS)
+    found = average_precision(np.zeros(3, int), true, np.array([10]), protocol("hico-det").levels)
     assert found.average_precision[0] == pytest.approx(3 / 11)
 
 

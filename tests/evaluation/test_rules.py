@@ -147,6 +147,44 @@ def test_predictions_on_unannotated_images_are_false_positives() -> None:
     assert diagnosis.classes["ap"][ride] == pytest.approx(0.5 * 6 / 11)
 
 
+def test_one_prediction_of_each_kind_costs_what_its_repair_adds() -> None:
+    """Figure 4 of the Diag-HOI paper with the repairs of its appendix B, worked out by hand."""
+    truth = [
+        *((0, 2, RIDE), (0, 2, HOLD)),
+        *((1, 3, RIDE), (1, 3, HOLD), (1, 3, WASH)),
+        (0, 4, WASH),  # nothing stands for the washing of the car
+    ]
+    rows = {
+        "both_boxes": (FAR, BICYCLE, FAR, RIDE, 0.95),
+        "true_positive": (ANN, BICYCLE, ANNS, RIDE, 0.9),
+        "duplicate": (ANN, BICYCLE, ANNS, RIDE, 0.8),
+        "action": (ANN, BICYCLE, ANNS, WASH, 0.7),  # becomes Ann's holding
+        "association": (BOB, BICYCLE, ANNS, RIDE, 0.6),  # becomes Bob's riding
+        "object_box": (BOB, BICYCLE, FAR, HOLD, 0.5),  # Bob's holding
+        "human_box": (FAR, BICYCLE, BOBS, RIDE, 0.4),  # Bob's washing
+    }
+    area = protocol("hico-det-520", average_precision="area")
+    diagnosis = diagnosed(list(rows.values()), BOXES, truth, area)
+    assert labels(diagnosis) == list(rows)
+    assert diagnosis.errors == dict.fromkeys((*rows, "missed_gt"), 1)
+    # Riding, with one of two found at rank two, has an AP of 1/4; three more classes have 0.
+    assert diagnosis.mean_ap["full"] == pytest.approx(1 / 16)
+    gains = {name: found["delta_map"]["full"] for name, found in diagnosis.oracles.items()}
+    assert gains == pytest.approx(
+        {
+            "human_box": 1 / 8,  # washing a bicycle: 1/2
+            "object_box": 1 / 8,  # holding: 1/2
+            "both_boxes": 1 / 16,  # riding: 1/2
+            "association": 1 / 16,  # riding: both found, at ranks two and four
+            "action": 1 / 8,  # holding: 1/2
+            "duplicate": 0,  # nothing below it is right
+            "missed_gt": 1 / 12 - 1 / 16,  # washing a car leaves the mean
+            "false_positive": 1 / 16,
+            "false_negative": 1 / 2 - 1 / 16,  # of riding alone, one of one at rank two
+        }
+    )
+
+
 class TestAssignment:
     """Which annotated triplet a wrong prediction stands for."""
 

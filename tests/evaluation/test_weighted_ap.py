@@ -19,6 +19,7 @@ PROTOCOLS = st.sampled_from(
         protocol("hico-det"),
         protocol("diag-hoi"),
         AREA,
+        protocol(AREA, average_precision="101-point"),
         protocol(AREA, top_of_class=3),
         protocol("hico-det", top_of_class=2),
     ]
@@ -78,9 +79,15 @@ def test_columns_do_not_depend_on_one_another(evaluated: Evaluated, chosen: Prot
         )
 
 
-@given(problems(), st.sampled_from(["hico-det", "diag-hoi"]))
-def test_equal_weights_give_the_scores_to_the_last_digit(problem: tuple, name: str) -> None:
-    diagnosis = diagnose(*problem, name)
+@given(
+    problems(),
+    st.sampled_from(["hico-det", "diag-hoi"]),
+    st.sampled_from(["11-point", "101-point"]),
+)
+def test_equal_weights_give_the_scores_to_the_last_digit(
+    problem: tuple, name: str, kind: str
+) -> None:
+    diagnosis = diagnose(*problem, protocol(name, average_precision=kind))
     ledger: Ledger = diagnosis.ledger
     images = len(diagnosis.names)
     ranking = WeightedRanking.of(ledger.evaluated, ledger.classes, images)

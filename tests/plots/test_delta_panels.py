@@ -59,6 +59,41 @@ def test_totals_have_a_scale_of_their_own():
     assert legends(figure) == [["a", "b"]]
 
 
+def test_bars_of_two_stage_models_are_hatched():
+    models = [model("a", stage="two"), model("b", stage="one"), model("c", stage="two")]
+    figure = figure_of(FIGURES["delta_map"], models, DOUBLE_COLUMN)
+    ((errors, _),) = panels(figure)
+    bars = [bar for bar in errors.patches if str(bar.get_gid()).startswith("action/")]
+    bars.sort(key=lambda bar: bar.get_x())
+    assert [bar.get_gid() for bar in bars] == ["action/a", "action/b", "action/c"]
+    assert [bar.get_hatch() for bar in bars] == ["////", None, "////"]
+    assert len({bar.get_facecolor() for bar in bars}) == 3
+    assert legends(figure) == [["a", "b", "c"]]
+    (title,) = (ax.get_legend().get_title().get_text() for ax in figure.axes if ax.get_legend())
+    assert title == "Hatched: two-stage"
+
+
+def test_dots_of_two_stage_models_are_hollow():
+    stages = ["one", "two"] * 4
+    models = [model(f"m{number}", stage=stage) for number, stage in enumerate(stages)]
+    figure = figure_of(FIGURES["delta_map"], models, SINGLE_COLUMN)
+    ((errors, _),) = panels(figure)
+    dots = [line for line in errors.lines if str(line.get_gid()).startswith("action/")]
+    dots.sort(key=lambda dot: dot.get_xdata()[0])
+    assert [dot.get_markerfacecolor() == "white" for dot in dots] == [False, True] * 4
+    assert [dot.get_gid()[-1] for dot in dots] == list("01234567")
+    legend = next(ax.get_legend() for ax in figure.axes if ax.get_legend())
+    assert legend.get_title().get_text() == "Hollow: two-stage"
+    hollow = [mark.get_markerfacecolor() == "white" for mark in legend.legend_handles]
+    assert hollow == [False, True] * 4
+
+
+def test_models_of_one_stage_differ_by_hatch():
+    models = [model(label, stage="two") for label in "ab"]
+    figure = figure_of(FIGURES["delta_map"], models, DOUBLE_COLUMN)
+    assert {bar.get_hatch() for bar in panels(figure)[0][0].patches} == {None, "////"}
+
+
 def test_each_group_of_classes_has_a_row():
     models = [model(label) for label in "ab"]
     figure = figure_of(FIGURES["delta_map_rare"], models, SINGLE_COLUMN)

@@ -112,7 +112,8 @@ def test_the_end_below_a_pair_an_image_is_not_drawn() -> None:
     [
         (60, 1, ["1", "3", "10", "30"]),
         (60, 8, ["10", "20", "50"]),
-        (64, 22, ["30", "50"]),
+        (64, 22, ["30", "40", "50", "60"]),
+        (64, 61, ["61", "62", "63", "64"]),
     ],
 )
 def test_the_scale_has_round_numbers(most: float, least: float, expected: list[str]) -> None:
@@ -131,6 +132,16 @@ def test_the_figure_can_be_read(width: float, number: int, models_of: Any) -> No
     figure = plots.figure_of(PAIR_RECALL, models_of(PAIR_RECALL, number, LONG), width)
     assert complaints(figure) == []
     assert [len(points(ax)) for ax in figure.axes] == [number] * 3
+
+
+@pytest.mark.parametrize("width", [plots.SINGLE_COLUMN, plots.DOUBLE_COLUMN])
+def test_each_panel_is_as_wide_as_its_lines(width: float, models_of: Any) -> None:
+    """Suppression never leaves as few pairs as the best ones do, and would lie in a corner."""
+    figure = plots.figure_of(PAIR_RECALL, models_of(PAIR_RECALL, 2), width)
+    for ax in figure.axes:
+        low, high = np.log(ax.get_xlim())
+        pairs = np.log([x for line in points(ax) for x, _ in line])
+        assert pairs.max() - pairs.min() > 0.8 * (high - low)
 
 
 def test_sweeps_that_no_model_has_take_no_panel() -> None:

@@ -55,6 +55,7 @@ Pair recall                                    70.00           –       71.00
 Pair precision                                  2.00
   recall of human boxes                        90.00
   recall of object boxes                           –
+  mean over object categories                  60.00
 Negatives: AP of rejecting other pairs         95.00
   as published (at most 91.82)                 87.00
 Actions: mAP on localised pairs                46.00       12.50           –

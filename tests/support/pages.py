@@ -36,6 +36,9 @@ LESS = {
     "--resamples": ("--resamples", "20"),
 }
 SERVER = re.compile(r"http://localhost:\d+/v1")
+# Pages whose tables hold commands that run, each in a cell of its own.
+IN_TABLES = ("papers",)
+_CELL = re.compile(r"(?<=\|) `(diaghoi [^`|]+)` (?=\|)")
 _FENCE = re.compile(r"^(`{3,})(.*)$")
 _NAMED = re.compile(r"# ([\w/]+\.\w+)")
 
@@ -81,13 +84,16 @@ class Block:
 
 
 def blocks(page: Path) -> Iterator[Block]:
-    """Find the blocks of a page, in order."""
+    """Find the blocks of a page, in order; a command in a cell of a table is one of its own."""
     lines = page.read_text(encoding="utf-8").splitlines()
     number = 0
     while number < len(lines):
         opened = _FENCE.match(lines[number])
         if opened is None:
             number += 1
+            if page.stem in IN_TABLES:
+                for command in _CELL.findall(lines[number - 1]):
+                    yield Block(page, number, "console", "", f"$ {command}\n", runs=True)
             continue
         first = number
         end = next(n for n in range(first + 1, len(lines)) if lines[n] == opened[1])

@@ -25,8 +25,15 @@ ERRORS = (*CONVERTED, *REMOVED, "missed_gt")
 LEVELS: dict[str, list[float] | None] = {
     "area": None,
     "11-point": [level * 0.1 for level in range(11)],
-    "tenths": [level / 10 for level in range(11)],
-    "both ends": [level * 0.1 if level < 5 else 1 - (10 - level) * 0.1 for level in range(11)],
+    "11-point tenths": [level / 10 for level in range(11)],
+    "11-point both ends": [
+        level * 0.1 if level < 5 else 1 - (10 - level) * 0.1 for level in range(11)
+    ],
+    "101-point": [level * 0.01 for level in range(101)],
+    "101-point tenths": [level / 100 for level in range(101)],
+    "101-point both ends": [
+        level * 0.01 if level < 50 else 1 - (100 - level) * 0.01 for level in range(101)
+    ],
     "published negatives": [level * 0.01 for level in range(110)],
 }
 
@@ -235,7 +242,7 @@ def image_pairs(
         for split, members in splits.items()
     }
     totals: dict[str, Any] = {
-        split: _pair_counts(listed, sought, meets) | {"images": counts}
+        split: _pair_counts(listed, sought, meets, t["boxes"]) | {"images": counts}
         for split, sought in wanted.items()
     }
     negatives = []
@@ -255,7 +262,7 @@ def image_pairs(
     return totals, negatives
 
 
-def _pair_counts(listed: Any, wanted: Any, meets: Any) -> dict[str, int]:
+def _pair_counts(listed: Any, wanted: Any, meets: Any, boxes: Any) -> dict[Any, int]:
     localised, credited = 0, set()
     for human, thing in wanted:
         hits = [
@@ -266,7 +273,12 @@ def _pair_counts(listed: Any, wanted: Any, meets: Any) -> dict[str, int]:
         localised += bool(hits)
         credited |= set(hits[:1])
     humans, things = {human for human, _ in wanted}, {thing for _, thing in wanted}
-    return {
+    found = {thing for thing in things if any(meets(pair[1], thing) for pair in listed)}
+    of_category: dict[Any, int] = defaultdict(int)
+    for thing in things:
+        of_category["objects of", boxes[thing][0]] += 1
+        of_category["found of", boxes[thing][0]] += thing in found
+    return of_category | {
         "predicted": len(listed),
         "annotated": len(wanted),
         "localised": localised,
@@ -274,7 +286,7 @@ def _pair_counts(listed: Any, wanted: Any, meets: Any) -> dict[str, int]:
         "humans": len(humans),
         "humans_found": sum(any(meets(pair[0], human) for pair in listed) for human in humans),
         "objects": len(things),
-        "objects_found": sum(any(meets(pair[1], thing) for pair in listed) for thing in things),
+        "objects_found": len(found),
     }
 
 
@@ -362,8 +374,8 @@ def average_precision(ranked: list[bool], positives: int, kind: str) -> tuple[fl
 
 def means(ledger: Any, positives: Any, protocol: Protocol, splits: Any) -> Any:
     kind: str = protocol.average_precision
-    if kind == "11-point" and protocol.levels_from != "zero":
-        kind = protocol.levels_from
+    if kind != "area" and protocol.levels_from != "zero":
+        kind += f" {protocol.levels_from}"
     ranked = defaultdict(list)
     for group, score, hit in ledger:
         ranked[group].append((score, hit))

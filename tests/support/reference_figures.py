@@ -62,7 +62,7 @@ def pairs(story: Story) -> dict[str, dict[str, float | None]]:
     """Pair recall and precision, and the like, by split."""
     result = {}
     for split in story.splits:
-        total = defaultdict(int)
+        total: dict[Any, Any] = defaultdict(int)
         for image in story.pairs:
             for key, value in image[split].items():
                 total[key] += value
@@ -76,6 +76,12 @@ def pairs(story: Story) -> dict[str, dict[str, float | None]]:
                 ("object_recall", "objects_found", "objects"),
             )
         }
+        recalls = [
+            total["found of", key[1]] / number
+            for key, number in list(total.items())
+            if key[0] == "objects of"
+        ]
+        result[split]["mean_object_recall"] = sum(recalls) / len(recalls) if recalls else None
     return result
 
 

@@ -59,6 +59,7 @@ def example(label: str = "model") -> dict[str, Any]:
             "source": "pairs",
             "human_recall": 0.9,
             "object_recall": None,
+            "mean_object_recall": 0.6,
             "rare": {"recall": None, "precision": 0.001},
             "non_rare": {"recall": 0.71, "precision": 0.019},
         },
