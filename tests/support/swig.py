@@ -115,7 +115,7 @@ def _average_precision(truth: dict[str, list[Any]], ranked: list[Any]) -> float:
         hits.append(best >= 0.5 and which not in used)
         if best >= 0.5:
             used.add(which)
-    return reference.average_precision(hits, sum(map(len, truth.values())), "tenths")[0]
+    return reference.average_precision(hits, sum(map(len, truth.values())), "11-point tenths")[0]
 
 
 def _means(scores: dict[int, float]) -> dict[str, Any]:
