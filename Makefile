@@ -2,7 +2,9 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-# Most modules of the packages are never imported: those that are get compiled then.
+# Most modules of the packages are never imported: those that are get compiled then, once, also
+# where the environment asks for no bytecode, or else every process of the tests compiles them anew.
+unexport PYTHONDONTWRITEBYTECODE
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
 OUT ?= demo
 # Files that `make fuzz` spoils, what they are drawn from, and what `make fuzz-guided` reads.
@@ -92,7 +94,7 @@ wheel:
 	rm -rf build/wheel build/lib build/bdist.*
 	$(PYTHON) -m pip wheel --quiet --no-deps --wheel-dir build/wheel .
 	$(PYTHON) -m venv build/wheel/venv
-	build/wheel/venv/bin/python -m pip install --quiet build/wheel/*.whl
+	build/wheel/venv/bin/python -m pip install --quiet --no-compile build/wheel/*.whl
 	build/wheel/venv/bin/python -I tests/installed.py build/wheel/tried
 
 # All JSON results of the demo and the conformance cases, byte for byte as kept in tests/golden/kept;
