@@ -17,6 +17,7 @@ UNKNOWN = 0.1  # margin around the boxes of an image of unknown size, as a share
 ENLARGED, MOST = 2.0, 8.0  # and at most so many times
 ROOM = 0.5  # the share of the picture that all boxes may then span
 NOTHING = (-0.5, -0.5, 639.5, 479.5)  # of a case without boxes, in an image of unknown size
+BESIDE = 0.12  # margin beside the boxes of a crop, as a share of their extent
 TINY, TINY_ROOM = 1 / 16, 0.25  # the same of a pair that is tiny although its annotation is not
 
 
@@ -56,10 +57,35 @@ def whole_of(case: Case, image: Image | None = None) -> PictureFrame | None:
     image : (H, W, 3) uint8 array, optional
         Its picture, for an image of unknown size.
     """
-    size = case.size
+    if case.size is None and image is None:
+        return None
+    return frame_of_boxes((), case.size, image)
+
+
+def frame_of_boxes(
+    boxes: Sequence[Box], size: tuple[int, int] | None, image: Image | None = None
+) -> PictureFrame:
+    """Return the frame of a whole image, or that of boxes where its size is unknown.
+
+    Parameters
+    ----------
+    boxes : sequence of boxes
+        On the image.
+    size : (width, height) or None
+        In pixels, where known.
+    image : (H, W, 3) uint8 array, optional
+        Its picture, for an image of unknown size.
+    """
     if size is None and image is not None:
         size = (image.shape[1], image.shape[0])
-    return None if size is None else PictureFrame(-0.5, -0.5, size[0] - 0.5, size[1] - 0.5)
+    if size is not None:
+        return PictureFrame(-0.5, -0.5, size[0] - 0.5, size[1] - 0.5)
+    usable = _usable(*boxes)
+    if not usable:
+        return PictureFrame(*NOTHING)
+    left, top, right, bottom = _around(usable)
+    margin = max(1.0, UNKNOWN * max(right - left, bottom - top))
+    return PictureFrame(left - margin, top - margin, right + margin, bottom + margin)
 
 
 def frame_of(case: Case, image: Image | None = None) -> PictureFrame:
@@ -80,9 +106,7 @@ def frame_of(case: Case, image: Image | None = None) -> PictureFrame:
     if not boxes:
         return whole or PictureFrame(*NOTHING)
     if whole is None:
-        left, top, right, bottom = _around(boxes)
-        margin = max(1.0, UNKNOWN * max(right - left, bottom - top))
-        return PictureFrame(left - margin, top - margin, right + margin, bottom + margin)
+        return frame_of_boxes(boxes, None)
     part = _part(whole, _around(boxes), ROOM)
     pair = _around(predicted or annotated)
     if part == whole and _span(whole, pair) <= TINY:
@@ -94,6 +118,36 @@ def enlargement(case: Case, image: Image | None = None) -> float:
     """Return how many times as large as the whole image would show it a picture shows a case."""
     whole, frame = whole_of(case, image), frame_of(case, image)
     return 1.0 if whole is None else (whole.right - whole.left) / (frame.right - frame.left)
+
+
+def crop(boxes: Sequence[Box], whole: PictureFrame, ratio: float) -> PictureFrame:
+    """Return the part of an image that shows some boxes as large as a shape allows.
+
+    Parameters
+    ----------
+    boxes : sequence of boxes
+        What has to be seen; the whole image is shown without any.
+    whole : PictureFrame
+        The image. A part is never enlarged more than eight times, nor larger than the image, so
+        that it can have another shape.
+    ratio : float
+        Height over width.
+    """
+    usable = _usable(*boxes)
+    if not usable:
+        return whole
+    box = _around(usable)
+    margin = BESIDE * max(box[2] - box[0], box[3] - box[1])
+    width = max(
+        box[2] - box[0] + 2 * margin,
+        (box[3] - box[1] + 2 * margin) / ratio,
+        (whole.right - whole.left) / MOST,
+    )
+    height = min(width * ratio, whole.bottom - whole.top)
+    width = min(width, whole.right - whole.left)
+    left = _start((box[0] + box[2]) / 2, width, whole.left, whole.right)
+    top = _start((box[1] + box[3]) / 2, height, whole.top, whole.bottom)
+    return PictureFrame(left, top, left + width, top + height)
 
 
 def _usable(*boxes: Box | None) -> list[Box]:

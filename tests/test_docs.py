@@ -205,7 +205,12 @@ COMMANDS = dict(commands(built(), "diaghoi"))
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_options_that_a_page_names_exist(page: Path) -> None:
     known = {"--help", "--version", "--strict"}  # the last is mypy's
-    known |= {option for each in COMMANDS.values() for one in each.params for option in one.opts}
+    known |= {
+        option
+        for each in COMMANDS.values()
+        for one in each.params
+        for option in (*one.opts, *one.secondary_opts)
+    }
     told = page.read_text(encoding="utf-8")
     for block in blocks(page):
         if block.language in SHOWN:

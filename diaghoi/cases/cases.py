@@ -67,6 +67,8 @@ class Case:
         Description of the error.
     repair : str
         What the oracle of the error does with it, without a subject: ``is removed``.
+    repaired : str or None
+        HOI class of the true positive that the oracle makes of it; None where it makes none.
     similarity : float or None
         Sigma between the predicted and the annotated interaction; None if it was not requested or
         nothing is annotated there.
@@ -89,6 +91,7 @@ class Case:
     annotated_object: Box | None
     sentence: str
     repair: str
+    repaired: str | None = None
     similarity: float | None = None
     kind: str | None = None
     meant: str | None = None
@@ -104,6 +107,7 @@ def worst_cases(
     top: int = 24,
     similarities: Similarities | None = None,
     kinds: Sequence[str] = (),
+    images: Sequence[str] = (),
 ) -> list[Case]:
     """Choose the cases of an error that are worth looking at first.
 
@@ -127,6 +131,8 @@ def worst_cases(
         Of these predictions; cases of action and object errors then carry them.
     kinds : sequence of str
         Only errors of these :data:`diaghoi.cases.similarities.KINDS`; empty for all.
+    images : sequence of str
+        Only cases on these images; empty for all.
 
     Returns
     -------
@@ -144,15 +150,16 @@ def worst_cases(
     check_single(diagnosis, annotations, predictions)
     _check_similarities(similarities, predictions, error, kinds)
     ledger = diagnosis.ledger
+    on = np.isin(diagnosis.names, list(images)) if images else None
+    selected = rows_with(ledger, error, hoi, similarities, kinds, on)
     make: Callable[[MatchedImages, Ledger, int], Case]
     if error == MISSED:
-        chosen = _missed(diagnosis, hoi, top)
-        images, make = ledger.annotation_image[chosen], _missed_case
+        chosen = _missed(diagnosis, selected, top)
+        shown, make = ledger.annotation_image[chosen], _missed_case
     else:
-        selected = rows_with(ledger, error, hoi, similarities, kinds)
         chosen = _most_confident(ledger, selected, top)
-        images, make = ledger.row_image[chosen], _predicted_case
-    view = MatchedImages.of(annotations, predictions, images, diagnosis.protocol)
+        shown, make = ledger.row_image[chosen], _predicted_case
+    view = MatchedImages.of(annotations, predictions, shown, diagnosis.protocol)
     cases = [make(view, ledger, row) for row in chosen.tolist()]
     if similarities is None or error == MISSED:
         return cases
@@ -169,6 +176,7 @@ def rows_with(
     hoi: int | None = None,
     similarities: Similarities | None = None,
     kinds: Sequence[str] = (),
+    images: BoolArray | None = None,
 ) -> BoolArray:
     """Mark the rows of a ledger with an error: predictions, or annotated triplets for misses.
 
@@ -178,11 +186,17 @@ def rows_with(
         Of a diagnosis.
     error, hoi, similarities, kinds
         As for :func:`worst_cases`.
+    images : (N,) bool array, optional
+        The images whose rows are marked; all by default.
     """
-    if error == MISSED:
-        selected, classes = ledger.missed, ledger.annotation_class
-    else:
-        selected, classes = ledger.row_label == LABELS.index(error), ledger.row_class
+    selected = ledger.missed if error == MISSED else ledger.row_label == LABELS.index(error)
+    classes, image = (
+        (ledger.annotation_class, ledger.annotation_image)
+        if error == MISSED
+        else (ledger.row_class, ledger.row_image)
+    )
+    if images is not None:
+        selected = selected & images[image]
     if hoi is not None:
         selected = selected & (classes == hoi)
     if kinds and similarities is not None:
@@ -274,9 +288,9 @@ def _most_confident(ledger: Ledger, selected: BoolArray, top: int) -> IntArray:
     return _spread(rows, ledger.row_image)[:top]
 
 
-def _missed(diagnosis: Diagnosis, hoi: int | None, top: int) -> IntArray:
+def _missed(diagnosis: Diagnosis, selected: BoolArray, top: int) -> IntArray:
     ledger = diagnosis.ledger
-    rows = np.flatnonzero(rows_with(ledger, MISSED, hoi))
+    rows = np.flatnonzero(selected)
     scores = diagnosis.class_scores.average_precision[ledger.annotation_class[rows]]
     return _spread(rows[np.argsort(-scores, kind="stable")], ledger.annotation_image)[:top]
 
@@ -296,16 +310,19 @@ def _predicted_case(view: MatchedImages, ledger: Ledger, row: int) -> Case:
     return Case(
         error=LABELS[label],
         image=str(view.predictions.names[view.predictions.triplet_image[triplet]]),
-        size=_size(view, int(view.predictions.triplet_image[triplet])),
+        size=size_of(
+            view.annotations, view.predictions, int(view.predictions.triplet_image[triplet])
+        ),
         name=view.predictions.vocabulary.class_name(int(ledger.row_class[row])),
         score=float(ledger.row_score[row]) if view.predictions.ranked else None,
-        human=_box(view.predictions, human),
-        object=_box(view.predictions, obj),
+        human=box_of(view.predictions, human),
+        object=box_of(view.predictions, obj),
         annotated=annotated,
-        annotated_human=_box(view.annotations, boxes[0]),
-        annotated_object=_box(view.annotations, boxes[1]),
+        annotated_human=box_of(view.annotations, boxes[0]),
+        annotated_object=box_of(view.annotations, boxes[1]),
         sentence=sentence(view, triplet, label),
         repair=_repair(view, ledger, row, triplet),
+        repaired=_repaired(view, ledger, row),
     )
 
 
@@ -317,14 +334,14 @@ def _missed_case(view: MatchedImages, ledger: Ledger, row: int) -> Case:
     return Case(
         error=MISSED,
         image=str(view.annotations.names[image]),
-        size=_size(view, image),
+        size=size_of(view.annotations, view.predictions, image),
         name=None,
         score=None,
         human=None,
         object=None,
         annotated=name,
-        annotated_human=_box(view.annotations, human),
-        annotated_object=_box(view.annotations, obj),
+        annotated_human=box_of(view.annotations, human),
+        annotated_object=box_of(view.annotations, obj),
         sentence=sentence_of_missed(view, triplet),
         repair=f"no longer counts among the annotated triplets of {name}",
     )
@@ -360,15 +377,23 @@ def _overlapping(near: NearestBox) -> int:
     return near.box if near.iou > 0 else -1
 
 
+def _repaired(view: MatchedImages, ledger: Ledger, row: int) -> str | None:
+    """Return the class of the true positive that the oracle of its error makes of a prediction."""
+    annotation = int(ledger.row_annotation[row])
+    if LABELS[ledger.row_label[row]] not in CONVERTED or annotation < 0:
+        return None
+    return view.annotations.vocabulary.class_name(int(ledger.annotation_class[annotation]))
+
+
 def _repair(view: MatchedImages, ledger: Ledger, row: int, triplet: int) -> str:
     """Describe what the oracle of its error does with a prediction."""
     label, annotation = int(ledger.row_label[row]), int(ledger.row_annotation[row])
     if label == TRUE_POSITIVE:
         return "stays as it is"
-    if LABELS[label] not in CONVERTED or annotation < 0:
+    name = _repaired(view, ledger, row)
+    if name is None:
         return "is removed"
-    hoi = int(ledger.annotation_class[annotation])
-    repaired = f"becomes a true positive of {view.annotations.vocabulary.class_name(hoi)}"
+    repaired = f"becomes a true positive of {name}"
     if LABELS[label] == "action" and view.protocol.pairing == "triplet":
         meant = view.annotated(int(ledger.annotation_input[annotation]))
         if view.annotations.triplet_pair[meant] not in joined_pairs(view, triplet):
@@ -381,15 +406,17 @@ def _repair(view: MatchedImages, ledger: Ledger, row: int, triplet: int) -> str:
     return repaired
 
 
-def _box(scenes: Scenes, box: int) -> Box | None:
+def box_of(scenes: Scenes, box: int) -> Box | None:
+    """Return a box of scenes as left, top, right, bottom; None for -1."""
     if box < 0:
         return None
     left, top, right, bottom = scenes.box_xyxy[box].tolist()
     return left, top, right, bottom
 
 
-def _size(view: MatchedImages, image: int) -> tuple[int, int] | None:
-    for scenes in (view.annotations, view.predictions):
+def size_of(annotations: Scenes, predictions: Scenes, image: int) -> tuple[int, int] | None:
+    """Return width and height of an image of joined scenes; None where neither knows them."""
+    for scenes in (annotations, predictions):
         if scenes.sizes is not None and (scenes.sizes[image] > 0).all():
             width, height = scenes.sizes[image].tolist()
             return width, height

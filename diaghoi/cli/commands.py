@@ -17,6 +17,7 @@ from diaghoi.cli.demo import demo
 from diaghoi.cli.figures import figures
 from diaghoi.cli.gallery import gallery
 from diaghoi.cli.inspect import inspect
+from diaghoi.cli.panel.commands import panel
 from diaghoi.cli.report import report
 from diaghoi.cli.robustness import robustness
 from diaghoi.cli.semantic import semantic
@@ -55,6 +56,7 @@ app.command()(convert)
 app.command()(demo)
 app.command(short_help="Draw the figures of a study, for a paper.")(figures)
 app.command(cls=HintingCommand, short_help="Draw the worst cases of each error.")(gallery)
+app.add_typer(panel, name="panel", short_help="Lay out pictures of cases for a paper.")
 app.command(short_help="Evaluate detectors on corrupted pictures.")(robustness)
 app.command(cls=HintingCommand, short_help="Evaluate with credit for similar classes.")(semantic)
 app.command(short_help="Apply the 20 corruptions of RoHOI to pictures.")(corrupt)

@@ -13,7 +13,13 @@ from diaghoi.cli.present import print_notes
 from diaghoi.cli.progress import progress
 from diaghoi.data.arrays.threads import cores
 from diaghoi.exceptions import InputError, some_of
-from diaghoi.robustness.corruptions.registry import CORRUPTIONS, GROUPS, SEVERITIES, find
+from diaghoi.robustness.corruptions.registry import (
+    CORRUPTIONS,
+    GROUPS,
+    SEVERITIES,
+    Corruption,
+    find,
+)
 
 ABBREVIATIONS = ", ".join(
     f"{group.abbreviation} ("
@@ -56,9 +62,8 @@ def corrupt(
     """
     from diaghoi.robustness.corrupt import corrupt_folder, picture_names
 
-    given = [name for each in corruption or [] for name in each.split(",")]
-    chosen = [each.name for each in find(given)] if given else list(CORRUPTIONS)
-    levels = _severities(severity)
+    chosen = [each.name for each in corruptions_named(corruption)]
+    levels = severities_of(severity)
     outputs.check_folder(out)
     with progress(quiet) as bar:
         bar.start("corrupting", total=len(picture_names(images)))
@@ -87,8 +92,19 @@ def corrupt(
         )
 
 
-def _severities(given: list[str] | None) -> list[int]:
-    """Read severities: numbers, ranges, and several of them with commas.
+def corruptions_named(given: list[str] | None) -> tuple[Corruption, ...]:
+    """Find corruptions by the names of them or groups; all by default.
+
+    Raises
+    ------
+    InputError
+        For an unknown name.
+    """
+    return find(name for each in given or CORRUPTIONS for name in each.split(","))
+
+
+def severities_of(given: list[str] | None) -> list[int]:
+    """Read severities: numbers, ranges, and several of them with commas; all by default.
 
     Raises
     ------

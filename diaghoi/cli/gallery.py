@@ -52,6 +52,12 @@ Top = Annotated[
     int,
     typer.Option(min=1, help=f"Cases of each error, worst first; at most {PER_IMAGE} per image."),
 ]
+Captions = Annotated[
+    bool,
+    typer.Option(
+        "--captions/--no-captions", help="Whether the PNG files of a folder have text below."
+    ),
+]
 Kind = Annotated[
     list[str] | None,
     typer.Option(
@@ -72,6 +78,7 @@ def gallery(
     verb_table: similar.MaybeVerbTable = None,
     object_table: similar.MaybeObjectTable = None,
     kind: Kind = None,
+    captions: Captions = True,
     weight: similar.Weight = 0.5,
     combine: similar.Combine = "arithmetic",
     scale: similar.Scale = None,
@@ -130,7 +137,7 @@ def gallery(
         },
     )
     kinds = _kinds(kind)
-    wanted = _Wanted(_errors(error, kinds), kinds, hoi, top, protocol, tables)
+    wanted = _Wanted(error_names(error, kinds), kinds, hoi, top, protocol, tables)
     protocol_named(protocol or reading.vocabulary.protocol)
     if hoi is not None:
         check_choice(partial(_class, hoi), reading.vocabulary if reading.dataset else None)
@@ -142,7 +149,7 @@ def gallery(
             reading, wanted, lambda inputs: _check_out(out, inputs, images), bar
         )
         bar.start("drawing", total=len(chosen.cases))
-        notes += _draw(out, chosen, pictures, bar)
+        notes += _draw(out, chosen, pictures, captions, bar)
     if not quiet:
         typer.echo(f"{out}: {_counts(chosen)}")
         print_notes(notes)
@@ -204,12 +211,14 @@ def _choose(
     return chosen, list(dict.fromkeys(notes))
 
 
-def _draw(out: Path, chosen: Gallery, pictures: Pictures, bar: Progress) -> list[str]:
+def _draw(
+    out: Path, chosen: Gallery, pictures: Pictures, captions: bool, bar: Progress
+) -> list[str]:
     """Write the gallery; return notes on pictures and letters."""
     from diaghoi.report.gallery import write_folder
     from diaghoi.report.gallery_page import write_page
 
-    write = write_page if _is_page(out) else write_folder
+    write = write_page if _is_page(out) else partial(write_folder, captions=captions)
     return noting_letters(lambda: write(out, chosen, pictures, progress=bar.advance))
 
 
@@ -222,8 +231,15 @@ def _counts(chosen: Gallery) -> str:
     return f"{count} case{'s' * (count != 1)}{of_class}{of_kind}: {', '.join(counts)}"
 
 
-def _errors(given: list[str] | None, kinds: list[str]) -> list[str]:
+def error_names(given: list[str] | None, kinds: list[str]) -> list[str]:
     """Read the names of errors; by default all, or those that have kinds if kinds are given.
+
+    Parameters
+    ----------
+    given : list of str or None
+        From the command line: names or titles, also several with commas.
+    kinds : list of str
+        The kinds of errors by similarity that are asked for.
 
     Raises
     ------

@@ -39,52 +39,23 @@ class CasePicture(NamedTuple):
     line: str
 
 
-class CasePictures:
-    """The pictures of cases; it remembers which are not as they should be.
+class FoundPictures:
+    """The pictures of some images; it remembers which are not as they should be.
 
     Parameters
     ----------
     pictures : Pictures
         The pictures of the images.
-    pixels, inches : float
-        Width of drawings. The fewer inches, the larger are letters and lines.
     """
 
-    def __init__(
-        self, pictures: Pictures, *, pixels: float = PIXELS, inches: float = INCHES
-    ) -> None:
-        self.pictures, self.inches, self.dots = pictures, inches, pixels / inches
+    def __init__(self, pictures: Pictures) -> None:
+        self.pictures = pictures
         self._found: dict[str, Picture] = {}
 
-    def read(self, case: Case) -> Picture:
-        """Read the picture of a case."""
-        picture = self._found[case.image] = self.pictures.read(case.image, case.size)
+    def read(self, image: str, size: tuple[int, int] | None) -> Picture:
+        """Read the picture of an image, of some width and height where they are known."""
+        picture = self._found[image] = self.pictures.read(image, size)
         return picture
-
-    def draw(self, case: Case) -> CasePicture:
-        """Draw a case over its picture, as a JPEG that a page holds."""
-        from diaghoi.plots.figures.picture import card, enlarged_words
-        from diaghoi.plots.frame import enlargement
-
-        picture = self.read(case)
-        figure = card(
-            case, picture.image, missing=words_for(picture), width=self.inches, words=False
-        )
-        stream = BytesIO()
-        figure.savefig(stream, format="jpeg", dpi=self.dots, pil_kwargs={"quality": QUALITY})
-        width, height = (int(side * self.dots) for side in figure.get_size_inches())
-        what = "missed" if case.name is None else "predicted"
-        line = case.image
-        if picture.problem:
-            line = f"{case.image or 'no name'}: {picture.reason}"
-        enlarged = enlarged_words(enlargement(case, picture.image))
-        return CasePicture(
-            url=jpeg_url(stream.getvalue()),
-            width=width,
-            height=height,
-            alt=f"{what} {case.name or case.annotated} in {case.image}",
-            line=". ".join(filter(None, (line, enlarged))),
-        )
 
     @property
     def notes(self) -> list[str]:
@@ -110,6 +81,49 @@ class CasePictures:
             problems = [f"{name} {found[name].reason}" for name in names]
             notes += [some_of(problems)] if problems else []
         return notes
+
+
+class CasePictures(FoundPictures):
+    """The pictures of cases, drawn.
+
+    Parameters
+    ----------
+    pictures : Pictures
+        The pictures of the images.
+    pixels, inches : float
+        Width of drawings. The fewer inches, the larger are letters and lines.
+    """
+
+    def __init__(
+        self, pictures: Pictures, *, pixels: float = PIXELS, inches: float = INCHES
+    ) -> None:
+        super().__init__(pictures)
+        self.inches, self.dots = inches, pixels / inches
+
+    def draw(self, case: Case) -> CasePicture:
+        """Draw a case over its picture, as a JPEG that a page holds."""
+        from diaghoi.plots.figures.picture import card, enlarged_words
+        from diaghoi.plots.frame import enlargement
+
+        picture = self.read(case.image, case.size)
+        figure = card(
+            case, picture.image, missing=words_for(picture), width=self.inches, words=False
+        )
+        stream = BytesIO()
+        figure.savefig(stream, format="jpeg", dpi=self.dots, pil_kwargs={"quality": QUALITY})
+        width, height = (int(side * self.dots) for side in figure.get_size_inches())
+        what = "missed" if case.name is None else "predicted"
+        line = case.image
+        if picture.problem:
+            line = f"{case.image or 'no name'}: {picture.reason}"
+        enlarged = enlarged_words(enlargement(case, picture.image))
+        return CasePicture(
+            url=jpeg_url(stream.getvalue()),
+            width=width,
+            height=height,
+            alt=f"{what} {case.name or case.annotated} in {case.image}",
+            line=". ".join(filter(None, (line, enlarged))),
+        )
 
 
 def words_for(picture: Picture) -> str:

@@ -16,7 +16,7 @@ from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.exceptions import InputError
 from diaghoi.formats.containers.atomic import replacing
 from diaghoi.formats.pictures.folder import Pictures
-from diaghoi.report.case_pictures import CasePictures, words_for
+from diaghoi.report.case_pictures import FoundPictures, words_for
 from diaghoi.report.html.words import order_of_cases
 from diaghoi.report.json import write_json
 from diaghoi.report.spreadsheet import CsvValue, csv_text
@@ -138,6 +138,7 @@ def write_folder(
     gallery: Gallery,
     pictures: Pictures,
     *,
+    captions: bool = True,
     progress: Callable[[int], Any] | None = None,
 ) -> list[str]:
     """Write one PNG a case, and the index of all as ``index.json`` and ``index.csv``.
@@ -153,6 +154,8 @@ def write_folder(
         What is drawn.
     pictures : Pictures
         The pictures of the images.
+    captions : bool
+        Whether the error and its repair are described below the pictures.
     progress : callable, optional
         Called with the number of cases done since the last call.
 
@@ -174,14 +177,14 @@ def write_folder(
     except OSError as error:
         raise InputError(f"{folder}: cannot be made: {error.strerror or error}") from None
     rows: list[dict[str, Any]] = []
-    drawn = CasePictures(pictures)
+    drawn = FoundPictures(pictures)
     for section in gallery.sections:
         for rank, case in enumerate(section.cases, start=1):
-            picture = drawn.read(case)
+            picture = drawn.read(case.image, case.size)
             name = f"{case.error.replace('_', '-')}-{rank:03d}{_slug(case.image)}.png"
             with paper():
                 save(
-                    card(case, picture.image, missing=words_for(picture)),
+                    card(case, picture.image, missing=words_for(picture), words=captions),
                     folder / name,
                     caption=f"{case.error}: {case_title(case)}",
                 )

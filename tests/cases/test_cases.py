@@ -530,7 +530,7 @@ def test_the_fields_of_a_case_and_the_errors() -> None:
     assert [field.name for field in fields(Case)] == [
         *("error", "image", "size", "name", "score", "human", "object"),
         *("annotated", "annotated_human", "annotated_object", "sentence", "repair"),
-        *("similarity", "kind", "meant"),
+        *("repaired", "similarity", "kind", "meant"),
     ]
     assert (*LABELS[1:], "missed_gt") == ERRORS
 

@@ -1,0 +1,232 @@
+"""What a detector finds, invents and misses on single images, pair by pair."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from diaghoi.cases.cases import Box, box_of, check_single, size_of
+from diaghoi.data.arrays.types import BoolArray, IntArray
+from diaghoi.data.joining import join
+from diaghoi.data.scenes import Scenes
+from diaghoi.data.vocabulary import Vocabulary
+from diaghoi.diagnosis.diagnosis import Diagnosis
+from diaghoi.evaluation.ledger import Ledger
+
+RIGHT, FALSE, MISSED = "right", "false", "missed"
+OUTCOMES = (RIGHT, FALSE, MISSED)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PairOutcome:
+    """The verbs of one pair that have the same outcome.
+
+    Parameters
+    ----------
+    outcome : {"right", "false", "missed"}
+        True positives, other predictions, or annotated triplets that no true positive finds.
+    human, object : box or None
+        Predicted boxes, those annotated where it is missed; None for a role without a box.
+    name : str
+        Its interactions: ``ride, straddle bicycle``.
+    score : float or None
+        The highest of the predictions; None where it is missed or the detector gives no scores.
+    """
+
+    outcome: str
+    human: Box | None
+    object: Box | None
+    name: str
+    score: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ImageOutcomes:
+    """All pairs of an image.
+
+    Parameters
+    ----------
+    image : str
+        Its name.
+    size : (width, height) or None
+        In pixels, where known.
+    pairs : tuple of PairOutcome
+        What is right comes first, then what is false, then what is missed; the highest scores
+        first.
+    """
+
+    image: str
+    size: tuple[int, int] | None
+    pairs: tuple[PairOutcome, ...]
+
+
+def best_threshold(diagnosis: Diagnosis) -> float:
+    """Return the score from which on predictions have the best F1, over all triplets at once.
+
+    Parameters
+    ----------
+    diagnosis : Diagnosis
+        Any.
+
+    Returns
+    -------
+    float
+        The highest such score; minus infinity without predictions that are right.
+    """
+    ledger = diagnosis.ledger
+    order = np.argsort(-ledger.row_score, kind="stable")
+    scores, true = ledger.row_score[order], np.cumsum(ledger.true[order])
+    if not len(true) or not true[-1]:
+        return float("-inf")
+    f1 = 2 * true / (np.arange(1, len(true) + 1) + len(ledger.annotation_class))
+    # A threshold takes all predictions with its score, or none.
+    f1[:-1][scores[1:] == scores[:-1]] = -1
+    return float(scores[np.argmax(f1)])
+
+
+def outcome_counts(diagnosis: Diagnosis, threshold: float) -> IntArray:
+    """Count the triplets of each image by outcome.
+
+    Parameters
+    ----------
+    diagnosis : Diagnosis
+        Any.
+    threshold : float
+        Least score of the predictions that count.
+
+    Returns
+    -------
+    (images, 3) int array
+        In the order of :data:`OUTCOMES`.
+    """
+    ledger = diagnosis.ledger
+    shown = ledger.row_score >= threshold
+    images = len(diagnosis.names)
+    return np.stack(
+        [
+            np.bincount(ledger.row_image[shown & ledger.true], minlength=images),
+            np.bincount(ledger.row_image[shown & ~ledger.true], minlength=images),
+            np.bincount(ledger.annotation_image[_unfound(ledger, shown)], minlength=images),
+        ],
+        axis=1,
+    )
+
+
+def telling(
+    counts: Sequence[Sequence[Sequence[int]]], images: Sequence[str], top: int
+) -> list[str]:
+    """Choose images that show what detectors find, invent and miss.
+
+    Parameters
+    ----------
+    counts : (models, images, 3) sequences of int
+        Triplets as from :func:`outcome_counts`.
+    images : sequence of str
+        The names of these images.
+    top : int
+        How many images to choose.
+
+    Returns
+    -------
+    list of str
+        For one model, images with many different outcomes and few triplets. For several, images
+        on which the last finds most more than the first, and those on which it finds most fewer,
+        in turn.
+    """
+    table = np.asarray(counts).reshape(len(counts), len(images), len(OUTCOMES))
+    total = table.sum(axis=(0, 2))
+    if len(table) == 1:
+        chosen = np.lexsort((total, -(table[0] > 0).sum(axis=1)))
+    else:
+        more = table[-1, :, 0] - table[0, :, 0]
+        better, worse = np.lexsort((total, -more)), np.lexsort((total, more))
+        chosen = np.array(list(dict.fromkeys(np.stack([better, worse], axis=1).ravel().tolist())))
+    return [images[place] for place in chosen[:top].tolist()]
+
+
+def image_outcomes(
+    diagnosis: Diagnosis,
+    annotations: Scenes,
+    predictions: Scenes,
+    images: Sequence[str],
+    threshold: float,
+) -> list[ImageOutcomes]:
+    """Collect what was found, invented and missed on some images.
+
+    Parameters
+    ----------
+    diagnosis : Diagnosis
+        Of these annotations and predictions; not a sum, because sums do not keep boxes.
+    annotations, predictions : Scenes
+        What was diagnosed.
+    images : sequence of str
+        Names of images that the annotations or predictions have.
+    threshold : float
+        Least score of the predictions that count.
+
+    Raises
+    ------
+    InputError
+        For a diagnosis that is a sum or not that of these scenes.
+    """
+    annotations, predictions, _ = join(annotations, predictions)
+    check_single(diagnosis, annotations, predictions)
+    place = {name: row for row, name in enumerate(diagnosis.names.tolist())}
+    ledger = diagnosis.ledger
+    shown = ledger.row_score >= threshold
+    unfound = _unfound(ledger, shown)
+    found = []
+    for name in images:
+        image = place[name]
+        rows = np.flatnonzero(shown & (ledger.row_image == image))
+        rows = rows[np.argsort(-ledger.row_score[rows], kind="stable")]
+        true = ledger.true[rows]
+        missed = ledger.annotation_input[unfound & (ledger.annotation_image == image)]
+        found.append(
+            ImageOutcomes(
+                image=name,
+                size=size_of(annotations, predictions, image),
+                pairs=(
+                    *_pairs(predictions, ledger.row_input[rows[true]], RIGHT),
+                    *_pairs(predictions, ledger.row_input[rows[~true]], FALSE),
+                    *_pairs(annotations, missed, MISSED),
+                ),
+            )
+        )
+    return found
+
+
+def _unfound(ledger: Ledger, shown: BoolArray) -> BoolArray:
+    """Mark the annotated triplets that no prediction that counts finds."""
+    unfound = np.ones(len(ledger.annotation_class), bool)
+    unfound[ledger.row_annotation[shown & ledger.true]] = False
+    return unfound
+
+
+def _pairs(scenes: Scenes, triplets: IntArray, outcome: str) -> Iterator[PairOutcome]:
+    """Join the triplets of each pair, in their order."""
+    by_pair: dict[int, list[int]] = {}
+    for triplet in triplets.tolist():
+        by_pair.setdefault(int(scenes.triplet_pair[triplet]), []).append(triplet)
+    scored = outcome != MISSED and scenes.ranked
+    for pair, own in by_pair.items():
+        yield PairOutcome(
+            outcome=outcome,
+            human=box_of(scenes, int(scenes.pair_human[pair])),
+            object=box_of(scenes, int(scenes.pair_object[pair])),
+            name=_name(scenes.vocabulary, scenes.triplet_class[own].tolist()),
+            score=float(scenes.scores[own].max()) if scored else None,
+        )
+
+
+def _name(vocabulary: Vocabulary, classes: Sequence[int]) -> str:
+    """Join classes with their common object: ``ride, straddle bicycle``."""
+    classes = list(dict.fromkeys(classes))
+    objects = {int(vocabulary.class_object[hoi]) for hoi in classes}
+    if len(objects) > 1 or not vocabulary.objects:
+        return ", ".join(map(vocabulary.class_name, classes))
+    *first, last = classes
+    verbs = [vocabulary.verbs[vocabulary.class_verb[hoi]].replace("_", " ") for hoi in first]
+    return ", ".join([*verbs, vocabulary.class_name(last)])

@@ -1,0 +1,52 @@
+"""The most typical case of each error."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from diaghoi.cases.cases import MISSED, Case, rows_with, worst_cases
+from diaghoi.data.scenes import Scenes
+from diaghoi.diagnosis.diagnosis import Diagnosis
+
+
+def typical_cases(
+    diagnosis: Diagnosis,
+    annotations: Scenes,
+    predictions: Scenes,
+    errors: Sequence[str],
+    *,
+    images: Sequence[str] = (),
+) -> list[Case]:
+    """Choose one case of each error: the first of the class that has the error most often.
+
+    Parameters
+    ----------
+    diagnosis, annotations, predictions, images
+        As for :func:`diaghoi.cases.cases.worst_cases`, which also says which case of a class comes
+        first.
+    errors : sequence of str
+        Labels of :data:`diaghoi.evaluation.errors.LABELS`, or ``missed_gt``.
+
+    Returns
+    -------
+    list of Case
+        In the order of the errors, without those that nothing has.
+
+    Raises
+    ------
+    InputError
+        As :func:`diaghoi.cases.cases.worst_cases`.
+    """
+    ledger = diagnosis.ledger
+    on = np.isin(diagnosis.names, list(images)) if images else None
+    cases = []
+    for error in errors:
+        classes = ledger.annotation_class if error == MISSED else ledger.row_class
+        mine = classes[rows_with(ledger, error, images=on)]
+        hoi = int(np.bincount(mine).argmax()) if len(mine) else None
+        cases += worst_cases(
+            diagnosis, annotations, predictions, error, hoi=hoi, top=1, images=images
+        )
+    return cases

@@ -1,0 +1,1 @@
+"""``diaghoi panel``: pictures in rows and columns, for a paper."""
