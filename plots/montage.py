@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import ceil
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -223,19 +223,22 @@ def _write_lines(figure: Figure, lines: Iterable[_Line], x: float, down: float) 
             level = 1 - (down + 0.55 * CAPTION / 72) / tall
             ends = (x / wide, (x + KEY / 72) / wide)
             around = 0 if line.key.dashed else 2 * CASING
-            for ink, thick, dashes in (
-                (line.key.casing, LINE + around, "-"),
-                (line.key.line, LINE, DASHES if line.key.dashed else "-"),
-            ):
-                figure.add_artist(
-                    Line2D(ends, (level, level), color=ink, linewidth=thick, linestyle=dashes)
-                )
+            settings: dict[str, Any] = {
+                "xdata": ends,
+                "ydata": (level, level),
+                "transform": figure.transFigure,
+            }
+            casing = Line2D(color=line.key.casing, linewidth=LINE + around, **settings)
+            dashes: Any = DASHES if line.key.dashed else "-"
+            inner = Line2D(color=line.key.line, linewidth=LINE, linestyle=dashes, **settings)
+            for drawn in (casing, inner):
+                figure.add_artist(drawn)
         _write(figure, line.text, start, down, CAPTION, weight="bold" if line.bold else "normal")
         down += CAPTION * LEADING / 72
 
 
-def _write(figure: Figure, text: str, x: float, down: float, size: float, **style: object) -> None:
+def _write(figure: Figure, text: str, x: float, down: float, size: float, **style: Any) -> None:
     """Write a line, some inches from the upper left corner."""
     wide, tall = figure.get_size_inches()
-    settings = {"va": "top", "parse_math": False} | style
-    figure.text(x / wide, 1 - down / tall, text, fontsize=size, **settings)  # type: ignore[arg-type]
+    settings: dict[str, Any] = {"va": "top", "parse_math": False} | style
+    figure.text(x / wide, 1 - down / tall, text, fontsize=size, **settings)

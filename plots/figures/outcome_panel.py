@@ -17,7 +17,7 @@ from diaghoi.plots.style import SINGLE_COLUMN
 from diaghoi.plots.tags import BoxTags
 
 RATIO = 0.75  # height over width of pictures
-MOST = 6  # captions below a picture
+MOST = 6  # pairs with a number and a caption
 
 
 def outcome_panel(
@@ -85,7 +85,7 @@ def _drawing(
         # What is right is drawn last, above the rest.
         for pair in reversed(own.pairs):
             draw_pair(ax, _lines(pair), whole, point)
-        for number, pair in enumerate(own.pairs, start=1):
+        for number, pair in enumerate(own.pairs[:MOST], start=1):
             lines = _lines(pair)
             if lines.boxes:
                 tags.add(str(number), lines.boxes[0], lines.line, casing=lines.casing)

@@ -26,6 +26,7 @@ NEEDED: dict[str, dict[str, object]] = {
     "choice build": {"judge": "http://127.0.0.1:9,x", "images": "pictures", "yes": True},
     "similarity build": {"out": "new.csv", "verbs": "gt.pkl", "baseline": "path"},
     "similarity build store": {"out": "new.csv", "verbs": "gt.pkl", "rater": "http://x,x"},
+    **{f"panel {name}": {"out": "new.pdf"} for name in ("errors", "models", "corruptions")},
     "config set": {"key": "hico-det.annotations"},
 }
 OTHERS = {"out": "new", "target": "new.npz", "images": "pictures", "study": "study.toml"}
