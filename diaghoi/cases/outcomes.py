@@ -17,6 +17,8 @@ from diaghoi.evaluation.ledger import Ledger
 
 RIGHT, FALSE, MISSED = "right", "false", "missed"
 OUTCOMES = (RIGHT, FALSE, MISSED)
+LEGIBLE = 8
+"""Most triplets of a model on an image whose boxes can be told apart in a column."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,15 +135,16 @@ def telling(
     list of str
         For one model, images with many different outcomes and few triplets. For several, images
         on which the last finds most more than the first, and those on which it finds most fewer,
-        in turn.
+        in turn; images with more than :data:`LEGIBLE` triplets of a model come last.
     """
     table = np.asarray(counts).reshape(len(counts), len(images), len(OUTCOMES))
     total = table.sum(axis=(0, 2))
+    crowded = table.sum(axis=2).max(axis=0) > LEGIBLE
     if len(table) == 1:
         chosen = np.lexsort((total, -(table[0] > 0).sum(axis=1)))
     else:
         more = table[-1, :, 0] - table[0, :, 0]
-        better, worse = np.lexsort((total, -more)), np.lexsort((total, more))
+        better, worse = (np.lexsort((total, each, crowded)) for each in (-more, more))
         chosen = np.array(list(dict.fromkeys(np.stack([better, worse], axis=1).ravel().tolist())))
     return [images[place] for place in chosen[:top].tolist()]
 

@@ -153,6 +153,11 @@ def test_two_models_are_shown_where_they_differ_in_turn() -> None:
     assert sorted(telling([first, last], list("abcd"), 9)) == list("abcd")
 
 
+def test_crowded_images_come_last() -> None:
+    first, last = [[9, 0, 0], [0, 0, 1], [0, 0, 8]], [[0, 0, 9], [1, 0, 0], [8, 0, 0]]
+    assert telling([first, last], list("abc"), 3) == ["c", "b", "a"]
+
+
 def test_a_typical_case_is_of_the_class_that_has_the_error_most_often() -> None:
     rows = [(0, 2, WASH, 0.9)], [(0, 2, HOLD, 0.5)], [(0, 2, HOLD, 0.6)]
     both = data(*rows, truth=TRUTH[:1])
