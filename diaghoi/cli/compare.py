@@ -17,6 +17,7 @@ from diaghoi.cli.comparison_tables import (
     Format,
     Only,
     Out,
+    Selection,
     selection,
     show_comparison,
     table_format,
@@ -31,6 +32,7 @@ from diaghoi.cli.significance import (
     significance_options,
     with_tests,
 )
+from diaghoi.cli.similarity.options import tables_of_study
 from diaghoi.cli.variants import check_ranked
 from diaghoi.comparison.comparison import Comparison
 from diaghoi.comparison.comparison import compare as compared
@@ -98,7 +100,8 @@ def compare(
 ) -> None:
     """Compare detectors: mAP, errors and their costs, pairs, negatives, actions.
 
-    Results of 'semantic --json' are compared by soft mAP, mF1 and miss rates.
+    Results of 'semantic --json', and the models of a study that names tables of similarity, are
+    compared by soft mAP, mF1 and miss rates.
     """
     kind = table_format(format, out)
     selected = selection(only, compact)
@@ -123,11 +126,12 @@ def compare(
     choices = Choices(study.protocol, ap, variants.VariantOptions(pair_nms, detection_threshold))
     choices.check()
     inputs = [path for model in study.models for path in (model.file, model.pairs)]
-    outputs.check_files(written, [*inputs, study.annotations, study.instances, study.ids])
+    inputs += [study.annotations, study.instances, study.ids, *study.tables.values()]
+    outputs.check_files(written, inputs)
     tests = significance_options(significance, resamples, confidence, seed, len(study.models))
+    if _is_semantic(study, read):
+        _check_semantic(choices, tests, selected)
     _check_models(study, read, choices, tests)
-    if selected != ALL and is_semantic(read(study.models[0].file)):
-        raise InputError("--only, --compact: semantic results have one table; leave this out")
     with progress(quiet) as bar:
         comparison = _comparison(study, read, choices, bar, written, tests, force=force)
     selected.of(comparison)  # refuses unknown tables before anything is written
@@ -159,11 +163,6 @@ class Choices(NamedTuple):
         InputError
             With the option.
         """
-        if is_semantic(result) and (self.ap is not None or self.variants.asked):
-            raise InputError(
-                "--ap, --pair-nms, --detection-threshold: are for mAP, and semantic results have "
-                "soft mAP; leave this out"
-            )
         given = result.get("protocol")
         saved = given if isinstance(given, Mapping) else {"name": given}
         kind = choices_of(str(saved.get("signature"))).get("AP")
@@ -222,17 +221,45 @@ def _study(files: Sequence[Path], lists: Mapping[str, str | None], read: Reader)
     return Study(models=check_models(models))
 
 
-def _check_models(
-    study: Study, read: Reader, choices: Choices, tests: SignificanceOptions | None
-) -> None:
-    """Refuse what is wrong with single models before any predictions are read."""
-    semantic = [model.file for model in study.models if is_semantic(read(model.file))]
-    others = [model.file for model in study.models if model.file not in semantic]
+def _is_semantic(study: Study, read: Reader) -> bool:
+    """Whether meaning counts; refuse what cannot be compared by it."""
+    saved = {model.file: read(model.file) for model in study.models}
+    semantic = [file for file, result in saved.items() if is_semantic(result)]
+    others = [
+        file
+        for file, result in saved.items()
+        if file not in semantic and not (study.tables and result is None)
+    ]
+    if study.tables and others:
+        raise InputError(
+            f"{others[0]}: is a saved result of mAP, but {study.source} names tables of "
+            "similarity; give the predictions"
+        )
     if semantic and others:
         raise InputError(
             f"{semantic[0]}: is a result of 'diaghoi semantic --json', {others[0]} is not; compare "
             "semantic results with each other"
         )
+    return bool(study.tables or semantic)
+
+
+def _check_semantic(
+    choices: Choices, tests: SignificanceOptions | None, selected: Selection
+) -> None:
+    """Refuse what the comparison by meaning does not have."""
+    if selected != ALL:
+        raise InputError("--only, --compact: semantic results have one table; leave this out")
+    if choices.ap is not None or choices.variants.asked or tests is not None:
+        raise InputError(
+            "--ap, --pair-nms, --detection-threshold, --significance: are for mAP, and semantic "
+            "results have soft mAP; leave this out"
+        )
+
+
+def _check_models(
+    study: Study, read: Reader, choices: Choices, tests: SignificanceOptions | None
+) -> None:
+    """Refuse what is wrong with single models before any predictions are read."""
     predicted = None
     for model in study.models:
         result = read(model.file)
@@ -260,11 +287,15 @@ def _comparison(
     *,
     force: bool,
 ) -> Comparison:
-    """Diagnose the models of a study, or read their saved results, and compare them."""
+    """Evaluate the models of a study, or read their saved results, and compare them."""
+    from diaghoi.semantic.run_evaluation import evaluate
+
     truth: Scenes | None = None
     diagnoses: list[Diagnosis] = []
     results: list[dict[str, Any]] = []
     located: list[str] = []
+    tables = tables_of_study(study)
+    similarity = None if tables is None else tables.read(bar)
     for model in study.models:
         result = read(model.file)
         if result is None:
@@ -272,15 +303,29 @@ def _comparison(
             predictions = study.open_predictions(model)
             if truth is None:
                 truth, located = _annotations(study, predictions.vocabulary, written)
-            diagnosis, result = _diagnosed(choices, model, truth, predictions, bar, force=force)
-            if tests is not None:
-                # Without the boxes, as all diagnoses are in memory together.
-                diagnoses.append(replace(diagnosis, scenes=()))
-            del predictions, diagnosis  # free the memory before the next file is read
+            predictions, notes = _plausible(choices, model, truth, predictions, force=force)
+            bar.start(f"matching {model.label}", total=len(truth))
+            if similarity is not None:
+                result = evaluate(
+                    *(truth, predictions.load()),
+                    **similarity,
+                    protocol=study.protocol,
+                    label=model.label,
+                    progress=bar.advance,
+                ).to_dict()
+            else:
+                diagnosis, result = _diagnosed(choices, model, truth, predictions, bar)
+                if tests is not None:
+                    # Without the boxes, as all diagnoses are in memory together.
+                    diagnoses.append(replace(diagnosis, scenes=()))
+                del diagnosis
+            result["notes"] = [*notes, *result["notes"]]
+            del predictions  # free the memory before the next file is read
         results.append(result)
     if is_semantic(results[0]):
-        return compare_semantic(results, study.models)
-    comparison = compared(*results, models=study.models)
+        comparison = compare_semantic(results, study.models)
+    else:
+        comparison = compared(*results, models=study.models)
     if tests is not None:
         comparison = with_tests(comparison, diagnoses, compare_pair, tests, bar)
     return replace(comparison, notes=(*located, *comparison.notes))
@@ -302,29 +347,33 @@ def _annotations(
     return truth, located.notes
 
 
-def _diagnosed(
+def _plausible(
     choices: Choices,
     model: Model,
     truth: Scenes,
     predictions: SceneSource,
-    bar: Progress,
     *,
     force: bool,
-) -> tuple[Diagnosis, dict[str, Any]]:
+) -> tuple[SceneSource, list[str]]:
+    """Name the images of predictions as the annotations do; refuse what cannot be evaluated."""
     wanted, found = truth.vocabulary.name, predictions.vocabulary.name
     if wanted != found:
         raise InputError(f"{model.file}: is for {found}, but the annotations are for {wanted}")
-    bar.start(f"matching {model.label}", total=len(truth))
     check_ranked(predictions, {"--pair-nms": bool(choices.variants.pair_nms)})
     predictions = alike(truth, predictions)
-    suspicions = check_plausible(truth, predictions, force=force)
+    return predictions, check_plausible(truth, predictions, force=force)
+
+
+def _diagnosed(
+    choices: Choices, model: Model, truth: Scenes, predictions: SceneSource, bar: Progress
+) -> tuple[Diagnosis, dict[str, Any]]:
     chosen = choices.made(truth.vocabulary)
     diagnosis = diagnose(truth, predictions, chosen, label=model.label, progress=bar.advance)
     bar.start(f"repairing each error of {model.label}")
     result = diagnosis.to_dict()
     if choices.variants.asked:
         choices.variants.add(result, diagnosis, (truth, predictions.load()), bar)
-    return diagnosis, result | {"notes": [*suspicions, *result["notes"]]}
+    return diagnosis, result
 
 
 def _check_saved(study: Study, model: Model, result: Mapping[str, Any]) -> None:

@@ -4,6 +4,8 @@ A study is written down in a TOML file, so that it can be repeated with one comm
 
     annotations = "instances_test2015.json"  # paths start from this file
     protocol = "hico-det-520"                # optional, as `dataset`
+    verb_similarity = "verbs.csv"            # optional, with object_similarity: credit for meaning
+    object_similarity = "objects.csv"        # (verb_synsets, object_synsets: names in the tables)
 
     [[model]]
     label = "QPIC"
@@ -16,7 +18,7 @@ A study is written down in a TOML file, so that it can be repeated with one comm
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
 from typing import Any, TypeVar
@@ -37,6 +39,8 @@ STAGES = {"one": "One-stage", "two": "Two-stage"}
 FILES = ("annotations", "instances", "ids")
 KEYS = (*FILES, "dataset", "protocol")
 """Keys that every kind of study has, beside its models."""
+SIMILARITY = ("verb_similarity", "object_similarity")
+SYNSETS = ("verb_synsets", "object_synsets")
 Texts = Mapping[str, str | None]
 
 
@@ -107,9 +111,12 @@ class Study(StudyData):
     ----------
     models : tuple of Model
         In the order in which they are shown.
+    tables : mapping of str to pathlib.Path
+        The tables of similarity by their keys, where meaning counts; else empty.
     """
 
     models: tuple[Model, ...]
+    tables: Mapping[str, Path] = field(default_factory=dict)
 
     @property
     def vocabulary(self) -> Vocabulary | None:
@@ -162,13 +169,14 @@ def read_study(path: str | PathLike[str]) -> Study:
         For a file that cannot be read, an unknown or missing key, a value that cannot be used, and
         labels that appear twice.
     """
-    _, fields = read_study_file(
+    content, fields = read_study_file(
         path,
         _model,
+        keys=(*SIMILARITY, *SYNSETS),
         model_keys=("file", "pairs"),
         needed={"file": "name the predictions or the saved result"},
     )
-    return Study(**fields)
+    return Study(**fields, tables=_tables(Path(path), content))
 
 
 def read_study_file(
@@ -237,6 +245,19 @@ def _model(_: str, folder: Path, texts: Texts) -> Model:
         stage=texts["stage"] or "",
         backbone=texts["backbone"] or "",
     )
+
+
+def _tables(path: Path, content: Mapping[str, Any]) -> dict[str, Path]:
+    """Return the tables of similarity; paths start from the file."""
+    texts = {key: text_of(str(path), content, key) for key in (*SIMILARITY, *SYNSETS)}
+    tables = {key: path.parent / name for key, name in texts.items() if name is not None}
+    for key in SIMILARITY:
+        if tables and key not in tables:
+            raise InputError(
+                f"{path}: {key}: missing; {next(iter(tables))} needs it, as the similarities of "
+                "verbs and of objects are used together"
+            )
+    return tables
 
 
 def _data(path: Path, content: Mapping[str, Any]) -> dict[str, Any]:

@@ -310,6 +310,75 @@ def test_saved_results_are_compared_in_one_table(run, words, alone):
     assert "verbs (verbs.csv) and objects (objects.csv)" in caption
 
 
+STUDY = """
+annotations = "{annotations}"
+verb_similarity = "verbs.csv"
+object_similarity = "objects.csv"
+[[model]]
+label = "one"
+stage = "one"
+file = "{predictions}"
+[[model]]
+label = "two"
+stage = "two"
+file = "two.json"
+"""
+
+
+def test_a_study_names_similarity_tables(run, words, data, alone):
+    for label in ("one", "two"):
+        run(*words, "--label", label, "--json", f"{label}.json", "--quiet")
+    study = STUDY.format(annotations=data.annotations, predictions=data.predictions)
+    (alone / "study.toml").write_text(study)
+    saved = study.replace(str(data.predictions), "one.json").replace("verb_sim", "# ")
+    (alone / "saved.toml").write_text(saved.replace("object_sim", "# "))
+    done = run("compare", "study.toml", "--json", "evaluated.json")
+    assert done.code == 0
+    assert "Similarity: verbs (verbs.csv) and objects (objects.csv)" in done.out.replace("\n", " ")
+    assert run("compare", "saved.toml", "--json", "read.json").code == 0
+    evaluated, read = (
+        json.loads((alone / f"{name}.json").read_text()) for name in ("evaluated", "read")
+    )
+    assert evaluated == read
+    assert evaluated["models"][1]["stage"] == "two"
+    models = evaluated["tables"]["semantic"]["models"]
+    assert models["one"] == models["two"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "more", "message"),
+    [
+        (
+            'object_similarity = "objects.csv"',
+            "",
+            (),
+            "study.toml: object_similarity: missing; verb_similarity needs it",
+        ),
+        (
+            'verb_similarity = "verbs.csv"\nobject_similarity = "objects.csv"',
+            'verb_synsets = "s.csv"',
+            (),
+            "verb_similarity: missing; verb_synsets needs it",
+        ),
+        ("verbs.csv", "none.csv", (), "none.csv"),
+        ("two.json", "report.json", (), "report.json: is a saved result of mAP, but study.toml"),
+        ("", "", ("--ap", "area"), "semantic results have soft mAP; leave this out"),
+        ("", "", ("--significance",), "semantic results have soft mAP; leave this out"),
+        ("", "", ("--compact",), "semantic results have one table"),
+        ("", "", ("--json", "verbs.csv"), "verbs.csv"),
+    ],
+)
+def test_a_study_of_meaning_that_cannot_be_used(run, words, data, alone, old, new, more, message):
+    run(*words, "--label", "two", "--json", "two.json", "--quiet")
+    truth = ("--annotations", data.annotations)
+    run("report", data.predictions, *truth, "--json", "report.json", "--quiet")
+    study = STUDY.format(annotations=data.annotations, predictions=data.predictions)
+    (alone / "study.toml").write_text(study.replace(old, new))
+    done = run("compare", "study.toml", *more)
+    assert done.code == 2
+    assert message in done.err
+
+
 def test_results_that_do_not_compare_are_refused(run, words, data, alone):
     run(*words, "--label", "one", "--json", "one.json", "--quiet")
     run(*words, "--label", "two", "--json", "two.json", "--quiet", "--weight", 0.3)

@@ -14,6 +14,7 @@ from diaghoi.cli.progress import Progress
 from diaghoi.exceptions import InputError
 
 if TYPE_CHECKING:
+    from diaghoi.comparison.study import Study
     from diaghoi.semantic.measure import Measure
 
 _VERBS = typer.Option(
@@ -156,3 +157,22 @@ def tables_if_given(
         if value is not None:
             raise InputError(f"{option}: needs similarity; {both}")
     return None
+
+
+def tables_of_study(study: Study) -> SimilarityOptions | None:
+    """Collect the tables that a study names; None where it names none.
+
+    Similarity is measured as in the paper.
+    """
+    from diaghoi.semantic.measure import Measure
+
+    if not study.tables:
+        return None
+    return SimilarityOptions(
+        verbs=study.tables["verb_similarity"],
+        objects=study.tables["object_similarity"],
+        verb_senses=study.tables.get("verb_synsets"),
+        object_senses=study.tables.get("object_synsets"),
+        scale=None,
+        measure=Measure(),
+    )
