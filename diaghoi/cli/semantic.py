@@ -57,6 +57,13 @@ Integrator = Annotated[
         rich_help_panel=options.COUNTS,
     ),
 ]
+Subset = Annotated[
+    str,
+    typer.Option(
+        help="Images that count: all, or single-hoi for those with a single human-object pair.",
+        rich_help_panel=options.COUNTS,
+    ),
+]
 NoScores = Annotated[
     bool,
     typer.Option(
@@ -117,6 +124,7 @@ def semantic(
     tau_by: TauBy = "rank",
     tau_before_map: TauBeforeMap = False,
     integrator: Integrator = "area",
+    subset: Subset = "all",
     no_scores: NoScores = False,
     scale: similar.Scale = None,
     verb_synsets: similar.VerbSenses = None,
@@ -158,6 +166,7 @@ def semantic(
         "tau_by": tau_by,
         "tau_before_map": tau_before_map,
         "integrator": integrator,
+        "subset": subset,
     }
     tables = similar.SimilarityOptions(
         verbs=verb_table,

@@ -15,9 +15,13 @@ from diaghoi.exceptions import InputError, close_matches
 Combination = Literal["arithmetic", "geometric", "minimum"]
 Integrator = Literal["area", "trapezoid", "11-point"]
 Thresholded = Literal["rank", "score"]
+Subset = Literal["all", "single-hoi"]
 COMBINATIONS: tuple[str, ...] = get_args(Combination)
 INTEGRATORS: tuple[str, ...] = get_args(Integrator)
 THRESHOLDED: tuple[str, ...] = get_args(Thresholded)
+SUBSETS: tuple[str, ...] = get_args(Subset)
+SAME_PAIR = 0.8
+"""IoU from which two annotated boxes are the same one, where single pairs are looked for."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,6 +52,11 @@ class Measure:
         How the soft AP of a class is computed from its precision-recall curve: the area under the
         envelope, the area under the curve itself by trapezoids, or the mean of the highest
         precision at recall 0, 0.1 ... 1.
+    subset : {"all", "single-hoi"}
+        Which images count: all, or those with a single annotated human-object pair, whatever the
+        person does with it: boxes that overlap by an IoU of at least 0.8 are the same one. The
+        supplement does not define its "single HOI subset (575 classes)"; these images of the test
+        set of HICO-DET have 575 classes, and several verbs, as its figure 6 shows.
 
     Raises
     ------
@@ -64,12 +73,14 @@ class Measure:
     tau_by: Thresholded = "rank"
     tau_before_map: bool = False
     integrator: Integrator = "area"
+    subset: Subset = "all"
 
     def __post_init__(self) -> None:
         for name, known in (
             ("combine", COMBINATIONS),
             ("tau_by", THRESHOLDED),
             ("integrator", INTEGRATORS),
+            ("subset", SUBSETS),
         ):
             choice = getattr(self, name)
             if choice not in known:
@@ -123,7 +134,14 @@ class Measure:
         """The parameters that matter for predictions without scores, in one line."""
         matched = f"IoU >= {self.theta:g}"
         wrong = f"false positive of a class at sigma >= {self.delta:g}"
-        return SEPARATOR.join([self.formula, matched, wrong])
+        return SEPARATOR.join([self.formula, matched, wrong, *self._images])
+
+    @property
+    def _images(self) -> list[str]:
+        """Which images count, where not all do."""
+        if self.subset == "all":
+            return []
+        return [f"images with a single human-object pair (boxes the same from IoU {SAME_PAIR:g})"]
 
     def sigma(self, verbs: FloatArray, objects: FloatArray) -> FloatArray:
         """Similarity of interactions from that of their verbs and objects, all (N,) float64."""

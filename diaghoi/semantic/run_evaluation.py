@@ -10,7 +10,8 @@ import numpy as np
 
 from diaghoi.data.arrays.ranking import descending
 from diaghoi.data.arrays.types import FloatArray
-from diaghoi.data.joining import join
+from diaghoi.data.iou import box_iou
+from diaghoi.data.joining import Joined, join
 from diaghoi.data.protocol import Protocol
 from diaghoi.data.protocol import protocol as protocol_named
 from diaghoi.data.scenes import Scenes
@@ -21,7 +22,7 @@ from diaghoi.language.open_vocabulary import OpenVocabulary
 from diaghoi.semantic.evaluation import SemanticEvaluation
 from diaghoi.semantic.fitting import fit_to
 from diaghoi.semantic.matching import SimilarityTables, match_candidates
-from diaghoi.semantic.measure import Measure
+from diaghoi.semantic.measure import SAME_PAIR, Measure
 from diaghoi.semantic.tables.similarity import Similarity
 from diaghoi.semantic.triplets import select_triplets
 
@@ -89,6 +90,8 @@ def evaluate(
         annotations = replace(annotations, vocabulary=predictions.vocabulary)
     scored = scores and predictions.ranked
     truth, found, joined = join(annotations, predictions)
+    if measure.subset == "single-hoi":
+        truth, found, joined = _of_single_pairs(truth, found, joined, protocol)
     diagnosis = diagnose(truth, found, protocol) if scored else None
     annotated, predicted = select_triplets(truth, found, protocol)
     if not len(annotated):
@@ -127,6 +130,30 @@ def evaluate(
         matched_counted=matched if counted is None else candidates.matched(counted),
         diagnosis=diagnosis,
     )
+
+
+def _of_single_pairs(
+    annotations: Scenes, predictions: Scenes, joined: Joined, protocol: Protocol
+) -> tuple[Scenes, Scenes, Joined]:
+    """Take the images in which all annotated pairs are the same person and object."""
+    pairs = np.flatnonzero(annotations.pair_object >= 0)
+    image = annotations.pair_image[pairs]
+    first = pairs[np.searchsorted(image, image)]
+    same = np.ones(len(pairs), dtype=bool)
+    for box in (annotations.pair_human, annotations.pair_object):
+        boxes = annotations.box_xyxy[box[pairs]], annotations.box_xyxy[box[first]]
+        same &= box_iou(*boxes, protocol.margin) >= SAME_PAIR
+    all_pairs, same_pairs = (
+        np.bincount(of, minlength=len(annotations)) for of in (image, image[same])
+    )
+    images = np.flatnonzero((all_pairs > 0) & (same_pairs == all_pairs))
+    if not len(images):
+        raise InputError(
+            f"{annotations.source or 'annotations'}: no image has a single human-object pair; "
+            "evaluate all images"
+        )
+    taken = Joined(annotated=joined.annotated[images], predicted=joined.predicted[images])
+    return annotations.take(images), predictions.take(images), taken
 
 
 def default_protocol(annotations: Scenes) -> Protocol:

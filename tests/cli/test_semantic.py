@@ -284,6 +284,18 @@ def test_its_results_are_told_from_predictions(run, words, alone):
     ) in done.err
 
 
+def test_the_single_hoi_subset_is_named_and_compares_with_itself_alone(run, words):
+    done = run(*words, "--subset", "single-hoi", "--label", "single", "--json", "single.json")
+    assert done.code == 0
+    measure = done.out.replace("\n", " ").partition("Measure: ")[2]
+    assert "images with a single human-object pair (boxes the same from IoU 0.8)" in measure
+    run(*words, "--label", "all", "--json", "all.json", "--quiet")
+    done = run("compare", "single.json", "all.json")
+    assert done.code == 2
+    assert "'single' has subset single-hoi, 'all' has subset all" in done.err
+    assert "subset 'single': not known" in run(*words, "--subset", "single").err
+
+
 def test_saved_results_are_compared_in_one_table(run, words, alone):
     for label, more in (("one", ()), ("few", ("--top", 3)), ("VLM", ("--no-scores",))):
         done = run(*words, "--label", label, *more, "--json", f"{label}.json", "--quiet")

@@ -251,6 +251,32 @@ def test_all_classes_of_the_data_set_count_unless_the_protocol_leaves_some_out()
     assert left_out.to_dict()["class_set"] == {"name": "no_interaction left out", "number": 520}
 
 
+def test_the_single_hoi_subset_has_images_with_one_human_object_pair():
+    taller = (0, 0, 9, 10)  # IoU 10 / 11 with the man
+    one = image("one.jpg", [*TRUTH, (PERSON, taller)], [(0, 1, RIDE), (2, 1, HOLD)])
+    two = image("two.jpg", [*TRUTH, (BICYCLE, FAR)], [(0, 1, RIDE), (0, 2, WASH)])
+    none = image("none.jpg", TRUTH, [])
+    truth = scenes([none, two, one], scored=False)
+    predicted = [(0, 1, RIDE, 0.9, 0.9), (0, 1, WASH, 0.8, 0.8)]
+    found = scenes([image(name, TRUTH, predicted) for name in ("one.jpg", "two.jpg")], scored=True)
+    single = evaluate(truth, found, VERBS, OBJECTS, measure=Measure(subset="single-hoi"))
+    alone = evaluate(scenes([one], scored=False), found.take([0]), VERBS, OBJECTS)
+    assert figures(single) == figures(alone)
+    result = single.to_dict()
+    assert result["counts"]["images"] == 1
+    assert "images with a single human-object pair" in result["measure"]["signature"]
+    with pytest.raises(InputError, match="no image has a single human-object pair"):
+        evaluate(truth.take([0, 1]), found, VERBS, OBJECTS, measure=Measure(subset="single-hoi"))
+
+
+def test_the_single_hoi_subset_has_575_classes_as_in_the_supplement(shared):
+    truth = read_annotations(shared / "data/hico_det/instances_test2015.json")
+    measure = Measure(subset="single-hoi")
+    counts = evaluate(truth, truth, VERBS, OBJECTS, measure=measure).to_dict()["counts"]
+    assert counts["classes"] == 575
+    assert counts["images"] == 3923
+
+
 def test_no_interaction_does_not_count_where_the_file_has_none():
     truth = scenes([image("a.jpg", TRUTH, [(0, 1, RIDE)])], scored=False)
     predicted = [(0, 1, RIDE, 0.5, 0.5), (0, 1, NO_INTERACTION, 0.9, 0.9)]
