@@ -11,6 +11,7 @@ import typer
 from diaghoi.cli import asking, options, outputs
 from diaghoi.cli.present import print_notes
 from diaghoi.cli.progress import Progress, progress
+from diaghoi.data.table import percent
 from diaghoi.exceptions import InputError, some_of
 from diaghoi.report.json import to_json, write_json
 
@@ -61,6 +62,14 @@ Price = Annotated[
         metavar="IN,OUT", help="Price of a million tokens: one for all raters, or one for each."
     ),
 ]
+CheckZeros = Annotated[
+    int,
+    typer.Option(
+        min=0,
+        help="Ask the other raters about this many random pairs that the first rated 0, and say "
+        "how many they rate above 0. The table stays the same.",
+    ),
+]
 Batch = Annotated[int, typer.Option(min=1, max=100, help="Pairs per request.")]
 
 
@@ -77,6 +86,8 @@ def build(
     yes: asking.Yes = False,
     price: Price = None,
     batch: Batch = 1,
+    check_zeros: CheckZeros = 0,
+    seed: options.Seed = 0,
     workers: asking.Concurrent = 8,
     tries: asking.Tries = 6,
     asks: asking.Asks = 3,
@@ -96,6 +107,8 @@ def build(
         raise InputError("no words to compare; give --verbs FILE, --objects FILE or both")
     if bool(rater) == (baseline is not None):
         raise InputError("give either --rater URL,MODEL or --baseline path|wu-palmer")
+    if check_zeros and len(rater or []) < 2:
+        raise InputError("--check-zeros: asks a second rater about them; give another --rater")
     files = _files(out, verbs is not None, objects is not None)
     store = store or out.with_suffix(".answers.jsonl")
     outputs.check_files([*files.values(), json, store if rater else None], inputs)
@@ -109,15 +122,16 @@ def build(
 
     from diaghoi.language.asking import Client
     from diaghoi.language.endpoint import read_endpoints, read_prices
-    from diaghoi.semantic.tables.rater import Raters, estimate
+    from diaghoi.semantic.tables.rater import Raters, ZeroSample, estimate
 
+    zeros = ZeroSample(number=check_zeros, seed=seed)
     endpoints = read_endpoints(rater or [], "--rater")
     prices = read_prices(price or [], len(endpoints))
     with asking.answer_store(store, ask_again) as answers:
         names = [each.model for each in endpoints]
         with progress(quiet) as bar:
             bar.start("estimating")
-            costs = estimate(questions, names, answers, batch=batch)
+            costs = estimate(questions, names, answers, batch=batch, zeros=zeros)
         estimated = _estimated(costs, prices, answers)
         rows = estimated["raters"]
         open_ = any(row["pairs"] for row in rows)
@@ -130,6 +144,7 @@ def build(
             batch=batch,
             workers=workers,
             asks=asks,
+            zeros=zeros,
         )
         with progress(quiet) as bar:
             raters.progress = _reporter(bar)
@@ -193,7 +208,7 @@ def _build_baseline(
                 "source": table.source,
             }
         )
-    return {"tables": tables, "unread": [], "unanswered": []}
+    return {"tables": tables, "zeros": [], "unread": [], "unanswered": []}
 
 
 def _estimated(
@@ -241,7 +256,7 @@ def _reporter(bar: Progress) -> Any:
 def _written(found: Sequence[RatingResult], files: dict[str, Path]) -> dict[str, Any]:
     from diaghoi.semantic.tables.merging import write_ratings
 
-    tables, unread, unanswered = [], [], []
+    tables, unread, unanswered, zeros = [], [], [], []
     for rated in found:
         kind = rated.question.kind
         ratings = rated.ratings(files[kind].stem)
@@ -256,11 +271,13 @@ def _written(found: Sequence[RatingResult], files: dict[str, Path]) -> dict[str,
                 "source": f"rated by {', '.join(rated.raters)}",
             }
         )
+        first = rated.raters[0]
+        zeros += [{"kind": kind, "first": first, **row} for row in rated.zero_check]
         unread += [{"rater": rater, "a": a, "b": b} for rater, a, b in rated.unread]
         unanswered += [
             {"rater": rater, "a": a, "b": b, "why": why} for rater, a, b, why in rated.unanswered
         ]
-    return {"tables": tables, "unread": unread, "unanswered": unanswered}
+    return {"tables": tables, "zeros": zeros, "unread": unread, "unanswered": unanswered}
 
 
 def _present(result: dict[str, Any], json: Path | None, quiet: bool) -> None:
@@ -275,6 +292,11 @@ def _present(result: dict[str, Any], json: Path | None, quiet: bool) -> None:
             typer.echo(
                 f"{table['file']}: {table['words']:,} words, {table['pairs']:,} pairs above 0; "
                 f"{table['source']}"
+            )
+        for row in result["zeros"]:
+            typer.echo(
+                f"{row['kind']}s: of {row['pairs']:,} pairs that {row['first']} rates 0, "
+                f"{row['rater']} rates {row['above']:,} above 0 ({percent(row['share'])} %)"
             )
     incomplete = {
         "unread": "have no valid reply and no score of that rater; --ask-again asks again",

@@ -1,7 +1,8 @@
 """Tables of similarity by language models as raters.
 
 The procedure of SHOE (papers 000 and 001): the first rater is asked about all pairs; the others
-about those that it did not rate as having nothing in common.
+about those that it did not rate as having nothing in common. How many of the others are lost by
+that, a sample of them can show.
 """
 
 from __future__ import annotations
@@ -9,8 +10,9 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from heapq import nsmallest
 from typing import Any
 
 import numpy as np
@@ -86,8 +88,40 @@ class RatingCost:
         return (self.tokens_in * per_million[0] + self.tokens_out * per_million[1]) / 1e6
 
 
+@dataclass(frozen=True, kw_only=True)
+class ZeroSample:
+    """Which of the pairs that the first rater rates 0 the others are asked about.
+
+    Parameters
+    ----------
+    number : int
+        At most so many pairs of each kind.
+    seed : int
+        Other pairs for another seed; more pairs hold the fewer.
+    """
+
+    number: int = 0
+    seed: int = 0
+
+    def of(self, question: RatingTask, first: Mapping[str, int | None]) -> dict[str, Pair]:
+        """Draw pairs by their fingerprints, given the scores of the first rater."""
+        if not self.number:
+            return {}
+        keyed = ((fingerprint(question.kind, pair), pair) for pair in question.pairs())
+        zeros = {key: pair for key, pair in keyed if first.get(key) == 0}
+        return {key: zeros[key] for key in nsmallest(self.number, zeros, key=self._place)}
+
+    def _place(self, key: str) -> str:
+        return hashlib.sha256(f"{self.seed} {key}".encode()).hexdigest()
+
+
 def estimate(
-    questions: Sequence[RatingTask], raters: Sequence[str], store: AnswerStore, *, batch: int
+    questions: Sequence[RatingTask],
+    raters: Sequence[str],
+    store: AnswerStore,
+    *,
+    batch: int,
+    zeros: ZeroSample | None = None,
 ) -> list[RatingCost]:
     """Estimate the cost of each rater; of the later ones as if no pair were filtered out.
 
@@ -101,8 +135,13 @@ def estimate(
         Saved answers.
     batch : int
         Pairs per request.
+    zeros : ZeroSample, optional
+        Pairs that the others are asked about although the first rated them 0.
     """
     first, found = store.answers(raters[0]), []
+    checked: set[str] = set()
+    for question in questions if zeros is not None else ():
+        checked.update(zeros.of(question, first))
     for rater in raters:
         known, pairs, requests, letters = store.answers(rater), 0, 0, 0
         for question in questions:
@@ -110,7 +149,8 @@ def estimate(
             asked = 0
             for pair in question.pairs():
                 key = fingerprint(question.kind, pair)
-                if key in known or (rater != raters[0] and first.get(key) == 0):
+                filtered = rater != raters[0] and first.get(key) == 0 and key not in checked
+                if key in known or filtered:
                     continue
                 asked += 1
                 letters += sum(len(each.shown) for each in pair)
@@ -148,6 +188,8 @@ class Raters:
         Number of parallel requests.
     asks : int
         How often to ask about a pair while replies cannot be read.
+    zeros : ZeroSample
+        Pairs that the others are asked about although the first rated them 0.
     progress : callable
         Called with a description and the number of pairs when a rater begins, and with None and
         the number of finished pairs during the run.
@@ -158,6 +200,7 @@ class Raters:
     batch: int = 1
     workers: int = 8
     asks: int = 3
+    zeros: ZeroSample = field(default_factory=ZeroSample)
     progress: Callable[[str | None, int], Any] = field(default=lambda task, pairs: None)
 
     @property
@@ -174,26 +217,32 @@ class Raters:
             Where a server does not reply or refuses; its earlier answers stay saved.
         """
         pairs = {fingerprint(question.kind, pair): pair for pair in question.pairs()}
+        sample: dict[str, Pair] = {}
+        asked: list[dict[str, Pair]] = []
         unanswered: list[tuple[str, str, str, str]] = []
         for number, client in enumerate(self.clients):
             rater = client.endpoint.model
             # SHOE's filter: only pairs that the first rater did not rate 0 go to the others.
-            if number:
+            if number == 1:
                 first = self.store.answers(self.names[0])
                 pairs = {key: pair for key, pair in pairs.items() if first.get(key) != 0}
-            for keys, why in self._ask(client, question.kind, pairs):
-                unanswered += [(rater, pairs[k][0].name, pairs[k][1].name, why) for k in keys]
+                sample = self.zeros.of(question, first)
+            asked.append(pairs | sample)
+            for keys, why in self._ask(client, question.kind, asked[-1]):
+                named = ([term.name for term in asked[-1][key]] for key in keys)
+                unanswered += [(rater, one, other, why) for one, other in named]
         answers = [self.store.answers(rater) for rater in self.names]
         unread = [
             (rater, one.name, other.name)
-            for rater, known in zip(self.names, answers, strict=True)
-            for key, (one, other) in pairs.items()
+            for rater, known, of in zip(self.names, answers, asked, strict=True)
+            for key, (one, other) in of.items()
             if key in known and known[key] is None
         ]
         return RatingResult(
             question=question,
             raters=self.names,
             scores={key: tuple(known.get(key) for known in answers) for key in pairs},
+            zeros={key: tuple(known.get(key) for known in answers) for key in sample},
             unread=tuple(unread),
             unanswered=tuple(unanswered),
         )
@@ -251,6 +300,8 @@ class RatingResult:
     scores : dict of str to tuple
         R scores from 0 to 4 of each pair that the first rater did not rule out, by its fingerprint;
         None where there is none.
+    zeros : dict of str to tuple
+        The same for the sampled pairs that the first rater rated 0; they are not in the table.
     unread : tuple of (rater, a, b)
         Pairs whose replies could not be read.
     unanswered : tuple of (rater, a, b, why)
@@ -260,8 +311,20 @@ class RatingResult:
     question: RatingTask
     raters: tuple[str, ...]
     scores: dict[str, tuple[int | None, ...]]
+    zeros: dict[str, tuple[int | None, ...]]
     unread: tuple[tuple[str, str, str], ...]
     unanswered: tuple[tuple[str, str, str, str], ...]
+
+    @property
+    def zero_check(self) -> list[dict[str, Any]]:
+        """How many of the sampled pairs each other rater rates, and how many of them above 0."""
+        found: list[dict[str, Any]] = []
+        for number, rater in enumerate(self.raters[1:] if self.zeros else (), 1):
+            rated = [each for scores in self.zeros.values() if (each := scores[number]) is not None]
+            above = sum(score > 0 for score in rated)
+            share = above / len(rated) if rated else None
+            found.append({"rater": rater, "pairs": len(rated), "above": above, "share": share})
+        return found
 
     def ratings(self, name: str) -> Ratings:
         """Make a table of each term with itself and of the pairs with a similarity above 0.

@@ -60,6 +60,46 @@ def test_the_first_rater_filters_for_the_others(run, verbs: Path) -> None:
     assert read_ratings(Path("t.csv")).raters == ("one", "other")
 
 
+def test_what_the_filter_loses_is_measured_on_a_sample(run, verbs: Path) -> None:
+    def first(a: str, b: str) -> int:
+        return int("ride" not in (a, b))
+
+    def second(a: str, b: str) -> int:
+        return int(b in ("sit", "eat"))
+
+    zeros = {pair for pair in PAIRS if "ride" in pair}
+    words = ("similarity", "build", "--verbs", verbs, "--json", "j.json", *QUICK)
+    with serving(Model(first)) as one, serving(Model(second)) as other:
+        raters = ("--rater", f"{one.url},one", "--rater", f"{other.url},other")
+        run(*words, *raters, "--out", "t.csv")
+        plain, without = Path("t.csv").read_text(), sum(other.asked.values())
+        assert not zeros & set(other.asked)
+        done = run(*words, *raters, "--out", "t.csv", "--check-zeros", 3)
+        assert done.code == 0, done.err
+        sample = zeros & set(other.asked)
+        assert len(sample) == 3 < len(zeros)
+        run(*words, *raters, "--out", "t.csv", "--check-zeros", 100, "--seed", 1)
+        assert zeros < set(other.asked)
+        again = run("similarity", "build", "--verbs", verbs, "--json", "j.json", "--out", "t.csv",
+                    *raters, "--check-zeros", 100)  # fmt: skip
+    assert Path("t.csv").read_text() == plain  # filtered pairs stay filtered
+    assert sum(other.asked.values()) == without + len(zeros)
+    assert again.code == 0
+    expected = f"verbs: of {len(zeros)} pairs that one rates 0, other rates 2 above 0"
+    assert f"{expected} ({200 / len(zeros):.2f} %)" in again.out
+    assert json.loads(Path("j.json").read_text())["zeros"] == [
+        {"kind": "verb", "first": "one", "rater": "other", "pairs": len(zeros), "above": 2,
+         "share": 2 / len(zeros)}
+    ]  # fmt: skip
+
+
+def test_one_rater_cannot_check_what_it_filters(run, verbs: Path) -> None:
+    done = run("similarity", "build", "--verbs", verbs, "--rater", "http://127.0.0.1:1/v1,m",
+               "--out", "t.csv", "--check-zeros", 5)  # fmt: skip
+    assert done.code == 2
+    assert "--check-zeros: asks a second rater about them; give another --rater" in done.err
+
+
 def test_the_question_has_both_definitions_and_the_scale(run, verbs: Path) -> None:
     with serving(Model(rate)) as model:
         run("similarity", "build", "--verbs", verbs, "--rater", f"{model.url},m", "--out", "t.csv",
