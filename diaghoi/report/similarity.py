@@ -103,7 +103,8 @@ def subset_tables(result: Result) -> Iterator[Table]:
         subsets,
         caption=f"{result['pairs']:,} pairs; agreement: 1 less the mean absolute difference to the "
         "mean of the people.\nMean: of the raters. Majority: their most frequent score for two "
-        "words; of several, that of the rater listed first.",
+        "words; of several, that of the rater listed first. Direct match, as in mAP: "
+        f"{percent(result['direct_match'])}.",
     )
     sizes = [
         text_row(

@@ -467,6 +467,7 @@ def test_raters_by_what_differs(run, alone):
     done = run("similarity", "subset", "v.csv", "--objects", "o.csv", "--human", "human.csv")
     assert done.code == 0
     assert re.search(r"Agreement with people, % +Raters +Mean +Majority", done.out)
+    assert "Direct match, as in mAP: 37.50." in done.out.replace("\n", " ")
     assert re.search(r"Agreement by what differs, % +All +Object +Verb", done.out)
     assert re.search(r"Weight of the verb +w\*", done.out)
     assert max(map(len, done.out.splitlines())) <= 80

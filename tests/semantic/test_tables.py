@@ -363,6 +363,7 @@ def test_agreement_of_every_subset_of_raters(save):
     assert found["sizes"][0]["mean"] == pytest.approx(0.75)
     assert found["sizes"][0]["deviation"] == pytest.approx(np.std([0.625, 0.875], ddof=1))
     assert found["sizes"][1]["deviation"] is None
+    assert found["direct_match"] == pytest.approx(1 - 0.75 / 2)
 
 
 def test_a_majority_vote_of_raters_is_named_beside_their_mean(save):
@@ -440,6 +441,7 @@ def test_interactions_need_both_tables(save):
     found = rater_subsets(judged, verbs, objects)
     assert found.agreement.tolist() == [pytest.approx(1 - 0.25 / 2)]
     assert found.missing == ("swim",)
+    assert found.direct_match == pytest.approx(1 - 0.5 / 2)
     with pytest.raises(InputError, match="give the table of objects with `objects`"):
         rater_subsets(judged, verbs)
     other = read_ratings(save("a,b,y\ncar,bus,2\n", "objects.csv"))

@@ -69,6 +69,8 @@ class Ablation:
         Agreement with the mean of the people, by
         :func:`diaghoi.semantic.tables.agreement.closeness`, of the mean of the raters, and of their
         majority vote, in which the rater listed first decides between equally frequent scores.
+    direct_match : float
+        Agreement of direct match, which mAP goes by: 1 for equal pairs, 0 for all others.
     categories : tuple of Category
         Agreement by what differs; none where people compared words.
     pairs : int
@@ -83,6 +85,7 @@ class Ablation:
     subsets: tuple[tuple[int, ...], ...]
     agreement: FloatArray
     majority: FloatArray
+    direct_match: float
     categories: tuple[Category, ...]
     pairs: int
     missing: tuple[str, ...]
@@ -125,6 +128,7 @@ class Ablation:
                 )
             ],
             "sizes": sizes,
+            "direct_match": self.direct_match,
             "categories": [asdict(category) for category in self.categories],
             "notes": notes,
         }
@@ -185,11 +189,13 @@ def rater_subsets(
         np.array([closeness(judged.sigma(subset, rule), human.mean, 1.0) for subset in subsets])
         for rule in (_mean, _majority)
     )
+    same = [float(words[: len(words) // 2] == words[len(words) // 2 :]) for words in human.words]
     return Ablation(
         raters=raters,
         subsets=tuple(subsets),
         agreement=agreement,
         majority=majority,
+        direct_match=closeness(np.array(same), human.mean, 1.0),
         categories=_categories(human, judged, raters) if human.of_interactions else (),
         pairs=len(human.mean),
         missing=judged.missing,
