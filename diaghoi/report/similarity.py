@@ -212,6 +212,30 @@ def agreement_tables(result: Result) -> Iterator[Table]:
             metrics,
             caption=f"Against the mean of the people; {100 * result['confidence']:g} % interval.",
         )
+    if "again" in result:
+        yield _again_table(result["again"], result["confidence"])
+
+
+def _again_table(again: Result, confidence: float) -> Table:
+    """Show how many ratings people changed when they rated again."""
+    rows = [
+        text_row(
+            title,
+            write(again[key]),
+            f"{write(again[f'{key}_low'])} to {write(again[f'{key}_high'])}",
+        )
+        for key, title, write in (
+            ("share", "Changed ratings, %", percent),
+            ("size", "Size of a change, points", _number),
+        )
+    ]
+    return text_table(
+        f"Rated again in {again['source']}",
+        ("Mean", "Interval"),
+        rows,
+        caption=f"{again['changed']:,} of {again['ratings']:,} ratings by "
+        f"{some_of(again['annotators'])} changed; {100 * confidence:g} % interval.",
+    )
 
 
 def _number(value: float | None) -> str:

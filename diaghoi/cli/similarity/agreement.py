@@ -17,6 +17,14 @@ Ratings = Annotated[
         readable=False,
     ),
 ]
+Again = Annotated[
+    Path | None,
+    typer.Option(
+        help="The same items rated again by the same people, such as with pictures: how many "
+        "ratings changed, and by how much.",
+        readable=False,
+    ),
+]
 Metric = Annotated[
     list[str] | None,
     typer.Option(
@@ -33,6 +41,7 @@ Figure = Annotated[
 
 def agreement(
     ratings: Ratings,
+    again: Again = None,
     metric: Metric = None,
     scale: Scale = 4,
     resamples: Resamples = 10_000,
@@ -53,8 +62,9 @@ def agreement(
     from diaghoi.report.similarity import agreement_tables
     from diaghoi.semantic.tables.agreement import measure_agreement
     from diaghoi.semantic.tables.human_ratings import read_human_ratings
+    from diaghoi.semantic.tables.rerating import compare_ratings
 
-    outputs.check_files([json, figure], [ratings])
+    outputs.check_files([json, figure], [ratings, again])
     if not 0 < confidence < 1:
         raise InputError(f"--confidence {confidence:g}: must lie between 0 and 1")
     if figure is not None:
@@ -62,10 +72,14 @@ def agreement(
 
         check_suffix(figure)
     people = read_human_ratings(ratings, metrics=tuple(metric or ()), highest=scale)
+    changes = {}
+    if again is not None:
+        second = read_human_ratings(again, highest=scale)
+        changes["again"] = compare_ratings(people, second, confidence=confidence).to_dict()
     found = measure_agreement(
         people, np.random.default_rng(seed), resamples=resamples, confidence=confidence
     )
-    result = found.to_dict() | {"confidence": confidence, "seed": seed}
+    result = found.to_dict() | {"confidence": confidence, "seed": seed, **changes}
     if figure is not None:
         from diaghoi.plots.figures.agreement import agreement_figure
         from diaghoi.plots.style import save

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -48,6 +48,8 @@ class HumanRatings:
         The file.
     notes : tuple of str
         How the file was read.
+    described : dict of str to (I,) tuple of str
+        The columns that describe the items.
     """
 
     annotators: tuple[str, ...]
@@ -56,6 +58,7 @@ class HumanRatings:
     highest: int
     source: str
     notes: tuple[str, ...] = ()
+    described: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def mean(self) -> FloatArray:
@@ -125,6 +128,11 @@ def read_human_ratings(
         highest=highest,
         source=path.name,
         notes=(*notes, *metric_notes),
+        described={
+            name: tuple(cell.text for cell in cells)
+            for name, cells in columns.items()
+            if name not in people and name not in chosen
+        },
     )
 
 

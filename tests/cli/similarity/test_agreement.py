@@ -44,6 +44,45 @@ def test_the_tables_say_what_they_are(run, ratings: Path) -> None:
     assert "Note: ratings.csv: 'score' is read as a metric from 0 to 1" in done.err
 
 
+def test_what_people_change_with_the_picture(run, ratings: Path, alone: Path) -> None:
+    # In another order, with the picture: ann changes w by 2, bob x by 1.
+    again = "item,image,ann,bob\nw,w.jpg,1,1\nx,x.jpg,0,2\ny,y.jpg,4,4\nz,,2,\nv,,1,1\n"
+    (alone / "again.csv").write_text(again)
+    words = ("similarity", "agreement", ratings, "--again", "again.csv")
+    found = json.loads(run(*words, "--json", "-").out)["again"]
+    assert found["annotators"] == ["ann", "bob"]
+    assert (found["ratings"], found["changed"]) == (9, 2)
+    half = 1.959964 * np.sqrt(2 / 9 * 7 / 9 / 9)
+    assert found["share"] == pytest.approx(2 / 9)
+    assert found["share_low"] == pytest.approx(2 / 9 - half)
+    assert found["size"] == 1.5
+    assert found["size_high"] == pytest.approx(1.5 + 1.959964 * np.std([1, 2], ddof=1) / 2**0.5)
+    done = run(*words)
+    assert "Rated again in again.csv" in done.out
+    assert "2 of 9 ratings by ann, bob changed; 95 % interval." in done.out
+    same = json.loads(
+        run("similarity", "agreement", ratings, "--again", ratings, "--json", "-").out
+    )
+    assert (same["again"]["share"], same["again"]["size"]) == (0, None)
+
+
+@pytest.mark.parametrize(
+    ("again", "message"),
+    [
+        ("item,ann,bob\nx,0,1\ny,4,4\n", "its 2 items by item are not the 5 of ratings.csv"),
+        ("item,eve,max\nx,0,1\n", "is rated by eve, max, ratings.csv by ann, bob"),
+        ("ann,bob\n0,1\n", "its 1 items are not the 5 of ratings.csv"),
+    ],
+)
+def test_other_items_or_people_are_not_the_same_study(
+    run, ratings: Path, alone: Path, again: str, message: str
+) -> None:
+    (alone / "again.csv").write_text(again)
+    done = run("similarity", "agreement", ratings, "--again", "again.csv")
+    assert done.code == 2
+    assert message in done.err
+
+
 def test_one_rating_a_row_is_the_same(run, ratings: Path, alone: Path) -> None:
     rows = [line.split(",") for line in RATINGS.splitlines()[1:]]
     long = ["item,annotator,rating"]
