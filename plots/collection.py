@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from diaghoi.comparison.comparable import check_comparable, shared_notes
-from diaghoi.comparison.results import read_result
+from diaghoi.comparison.results import is_semantic, read_result, read_semantic
 from diaghoi.comparison.study import Model, Study
 from diaghoi.data.groups import find_class
 from diaghoi.data.scenes import Scenes
@@ -120,7 +120,12 @@ def collect(
 
 
 def _data(kind: FigureKind, source: Source) -> Any:
-    if kind.needs == "diagnoses":
+    if is_semantic(source.result):
+        if kind.name != "confusions":
+            raise NotApplicable("a result of 'diaghoi semantic' has the confusions alone")
+        if "diagnosis" not in source.result:
+            raise NotApplicable("needs a result of 'diaghoi semantic --diagnose --json'")
+    elif kind.needs == "diagnoses":
         diagnosis_of(source)
     return kind.data(source)
 
@@ -145,7 +150,7 @@ class _Reader:
         if is_saved(model.file):
             diagnosis = replace(load(model.file, self.study.vocabulary), label=model.label)
             return source_of(diagnosis, self._hoi(diagnosis.vocabulary))
-        saved = read_result(model.file)
+        saved = read_result(model.file) or read_semantic(model.file)
         if saved is not None:
             return Source(result=saved | {"label": model.label})
         predictions = self.study.open_predictions(model).load()

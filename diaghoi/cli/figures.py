@@ -15,7 +15,7 @@ from diaghoi.cli.locate import find_annotations
 from diaghoi.cli.present import lacks_letters, print_notes, width_of
 from diaghoi.cli.progress import Progress, progress
 from diaghoi.cli.reading import check_annotations, check_choice
-from diaghoi.comparison.results import read_result
+from diaghoi.comparison.results import read_result, read_semantic
 from diaghoi.comparison.study import Study, read_study
 from diaghoi.data.groups import find_class
 from diaghoi.data.protocol import protocol as protocol_named
@@ -58,7 +58,11 @@ def figures(
     files = {name: [out / f"{name}.{kind}" for kind in formats] for name in chosen}
     _check(files, out, study, described)
     notes: list[str] = []
-    predicted = [model for model in described.models if read_result(model.file) is None]
+    predicted = [
+        model
+        for model in described.models
+        if (read_result(model.file) or read_semantic(model.file)) is None
+    ]
 
     def locate(vocabulary: Vocabulary) -> Path:
         try:

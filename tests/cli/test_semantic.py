@@ -357,6 +357,22 @@ def test_a_study_names_similarity_tables(run, words, data, alone):
     assert models["one"] == models["two"]
 
 
+def test_confusions_of_several_results_are_one_figure(run, words, alone):
+    study = ""
+    for label in ("one", "two"):
+        run(*words, "--label", label, "--diagnose", "--json", f"{label}.json", "--quiet")
+        study += f'[[model]]\nlabel = "{label}"\nfile = "{label}.json"\n'
+    (alone / "study.toml").write_text(study)
+    done = run("figures", "study.toml", "--out", "f", "--format", "svg")
+    assert done.code == 0
+    assert [path.name for path in (alone / "f").iterdir()] == ["confusions.svg"]
+    assert "Similarity of the two verbs" in (alone / "f/confusions.svg").read_text()
+    assert "a result of 'diaghoi semantic' has the confusions alone" in done.err
+    run(*words, "--label", "two", "--json", "two.json", "--quiet")
+    done = run("figures", "study.toml", "--out", "g", "--only", "confusions")
+    assert "without two: needs a result of 'diaghoi semantic --diagnose --json'" in done.err
+
+
 @pytest.mark.parametrize(
     ("old", "new", "more", "message"),
     [

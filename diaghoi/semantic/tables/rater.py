@@ -140,8 +140,9 @@ def estimate(
     """
     first, found = store.answers(raters[0]), []
     checked: set[str] = set()
-    for question in questions if zeros is not None else ():
-        checked.update(zeros.of(question, first))
+    if zeros is not None:
+        for question in questions:
+            checked.update(zeros.of(question, first))
     for rater in raters:
         known, pairs, requests, letters = store.answers(rater), 0, 0, 0
         for question in questions:
