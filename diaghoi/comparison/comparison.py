@@ -75,8 +75,9 @@ class Comparison:
         -------
         dict
             ``diaghoi`` (version), ``dataset``, ``protocol`` (``name``, ``signature``) and
-            ``images``; ``models``, each with ``label``, ``stage`` and ``backbone`` (None where not
-            given); ``groups``, the labels of the models of each stage; ``tables``, by key:
+            ``images``; ``models``, each with ``label``, ``stage``, ``venue``, ``backbone``,
+            ``detector`` and ``classifier`` (None where not given); ``groups``, the labels of the
+            models of each stage; ``tables``, by key:
 
             - ``title`` and ``caption``, for people;
             - ``columns``: ``key``, ``title``, ``group``, ``unit`` and ``better`` of each;
@@ -94,14 +95,7 @@ class Comparison:
             "dataset": self.dataset,
             "protocol": {"name": self.protocol, "signature": self.signature},
             "images": self.images,
-            "models": [
-                {
-                    "label": model.label,
-                    "stage": model.stage or None,
-                    "backbone": model.backbone or None,
-                }
-                for model in self.models
-            ],
+            "models": [model.to_dict() for model in self.models],
             "groups": {
                 stage: [model.label for model in self.models if model.stage == stage]
                 for stage in stages(self.models)
@@ -183,7 +177,7 @@ def compare(
         The diagnosis of each; or its result, as :meth:`diaghoi.Diagnosis.to_dict` gives it or a
         file of ``diaghoi report --json`` holds it.
     models : sequence of StudyModel, optional
-        Their labels, stages and backbones; by default the labels are those of the detectors.
+        What is known about them; by default the labels are those of the detectors.
 
     Returns
     -------

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from io import StringIO
 
 from diaghoi.comparison.comparison import Comparison
+from diaghoi.comparison.study import DESCRIPTIONS
 from diaghoi.formats.containers.cells import harmless
 
 CsvValue = str | int | float | bool | None
@@ -43,15 +44,16 @@ def _shown(cell: CsvValue) -> str:
     return "" if cell is None else repr(cell)
 
 
-FIELDS = ("topic", "model", "stage", "backbone", "column", "value")
+FIELDS = ("topic", "model", "stage", *DESCRIPTIONS, "column", "value")
 
 
 def to_csv(comparison: Comparison) -> str:
     """Write the figures of all models in long form; see :func:`csv_text`.
 
-    The fields are ``topic``, ``model``, ``stage``, ``backbone``, ``column`` (the keys of tables
-    and columns as in JSON) and ``value``: at full precision, a fraction where people are shown
-    percent, empty where it is undefined. Means are left out: they would be counted twice.
+    The fields are ``topic``, ``model``, ``stage``, ``venue``, ``backbone``, ``detector``,
+    ``classifier``, ``column`` (the keys of tables and columns as in JSON) and ``value``: at
+    full precision, a fraction where people are shown percent, empty where it is undefined. Means
+    are left out: they would be counted twice.
 
     Parameters
     ----------
@@ -62,7 +64,7 @@ def to_csv(comparison: Comparison) -> str:
     for table in comparison.tables:
         rows = {row.title: row for row in table.rows if row.kind == "entry"}
         for model in comparison.models:
-            about = (table.key, model.label, model.stage, model.backbone)
+            about = (table.key, model.label, model.stage, *model.descriptions.values())
             for column, cell in zip(table.columns, rows[model.label].cells, strict=True):
                 lines.append((*about, column.key, cell.value))
     return csv_text(FIELDS, lines)

@@ -165,10 +165,10 @@ def test_what_is_told_of_each_model(run, put) -> None:
     files = (put("a.json"), put("b.json"), put("c.json"))
     told = ("--labels", "QPIC,UPT,", "--stage", "one, two,", "--backbone", "R50,,Swin")
     result = json.loads(run("compare", *files, *told, "--json", "-").out)
-    assert result["models"] == [
-        {"label": "QPIC", "stage": "one", "backbone": "R50"},
-        {"label": "UPT", "stage": "two", "backbone": None},
-        {"label": "c", "stage": None, "backbone": "Swin"},
+    assert [(each["label"], each["stage"], each["backbone"]) for each in result["models"]] == [
+        ("QPIC", "one", "R50"),
+        ("UPT", "two", None),
+        ("c", None, "Swin"),
     ]
     assert result["groups"] == {"one": ["QPIC"], "two": ["UPT"]}
     assert "difference" in result["tables"]["map"]["means"]
@@ -202,6 +202,32 @@ def test_a_study_is_compared(run, detectors: Path, alone: Path) -> None:
     assert "\nTwo-stage\n  B " in done.out
     assert "\nDifference " in done.out
     assert "Backbone" in done.out
+    assert "Venue" not in done.out
+
+
+def test_what_a_study_says_of_its_models_is_shown(run, put, alone: Path) -> None:
+    for name in ("a", "b"):
+        put(f"{name}.json")
+    (alone / "study.toml").write_text(
+        '[[model]]\nfile = "a.json"\nvenue = "CVPR 2022"\ndetector = "DETR"\n'
+        '[[model]]\nfile = "b.json"\nbackbone = "R50"\nclassifier = "MLP & GNN"\n'
+    )
+    heads = {
+        "text": ("Model", "Venue", "Backbone", "Detector", "Classifier"),
+        "markdown": ("| Model | Venue | Backbone | Detector | Classifier |", "MLP \\& GNN"),
+        "latex": ("Model & Venue & Backbone & Detector & Classifier &", r"MLP \& GNN"),
+        "csv": (
+            "model,stage,venue,backbone,detector,classifier,column",
+            "a,,CVPR 2022,,DETR,,",
+            "b,,,R50,,MLP & GNN,",
+        ),
+    }
+    for kind, texts in heads.items():
+        out = run("compare", "study.toml", "--format", kind).out
+        assert not [text for text in texts if text not in out]
+    first, second = json.loads(run("compare", "study.toml", "--json", "-").out)["models"]
+    assert (first["venue"], first["detector"], first["classifier"]) == ("CVPR 2022", "DETR", None)
+    assert (second["venue"], second["classifier"]) == (None, "MLP & GNN")
 
 
 def test_options_change_the_study(run, detectors: Path, alone: Path) -> None:
