@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -67,6 +67,20 @@ class Comparison:
         """Data set and protocol in a few words."""
         images = "" if self.images is None else f", {number_of('image', self.images)}"
         return f"{self.dataset}{images}, protocol {self.protocol}"
+
+    @property
+    def parts(self) -> tuple[Comparison, ...]:
+        """The comparison on each data set: this one; see :mod:`diaghoi.comparison.joint`."""
+        return (self,)
+
+    @property
+    def statements(self) -> tuple[str, ...]:
+        """What the tests found, a sentence each."""
+        return tuple(f"{difference.sentence}." for difference in self.differences)
+
+    def each(self, change: Callable[[Comparison], Comparison]) -> Comparison:
+        """Change the comparison on each data set: this one."""
+        return change(self)
 
     def to_dict(self) -> dict[str, Any]:
         """All figures as plain Python values: the JSON of ``diaghoi compare --json``.

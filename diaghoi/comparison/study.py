@@ -13,6 +13,10 @@ A study is written down in a TOML file, so that it can be repeated with one comm
     pairs = "qpic_pairs.pkl" # optional
     stage = "one"            # optional: one or two
     backbone = "ResNet-50"   # optional, as venue, detector and classifier
+
+Studies on several data sets are shown together where a file lists them::
+
+    studies = ["hico_det.toml", "v_coco.toml"]
 """
 
 from __future__ import annotations
@@ -48,6 +52,8 @@ KEYS = (*FILES, "dataset", "protocol")
 """Keys that every kind of study has, beside its models."""
 SIMILARITY = ("verb_similarity", "object_similarity")
 SYNSETS = ("verb_synsets", "object_synsets")
+LIST = "studies"
+"""The only key of a file that lists studies on several data sets."""
 Texts = Mapping[str, str | None]
 
 
@@ -199,6 +205,37 @@ def read_study(path: str | PathLike[str]) -> Study:
     return Study(**fields, tables=_tables(Path(path), content))
 
 
+def read_studies(path: str | PathLike[str]) -> tuple[Study, ...]:
+    """Read the description of a study, or of studies on several data sets.
+
+    Parameters
+    ----------
+    path : path
+        A study as for :func:`read_study`; or a TOML file with nothing but the key ``studies``, a
+        list of such files. Their paths start from this file.
+
+    Raises
+    ------
+    InputError
+        As :func:`read_study`; and for a list that is empty, names a study twice, or stands beside
+        other keys.
+    """
+    path = Path(path)
+    content = read_toml(path)
+    if LIST not in content:
+        return (read_study(path),)
+    names = content.pop(LIST)
+    for key in content:
+        raise InputError(f"{path}: {key}: does not go with {LIST}; set it in each listed study")
+    if not isinstance(names, list) or not names or not all(isinstance(n, str) for n in names):
+        raise InputError(f"{path}: {LIST}: is {names!r:.60}; give a list of study files")
+    files = [path.parent / name for name in names]
+    for name, file in zip(names, files, strict=True):
+        if [each.resolve() for each in files].count(file.resolve()) > 1:
+            raise InputError(f"{path}: {LIST}: '{name}' appears twice; list each study once")
+    return tuple(map(read_study, files))
+
+
 def read_study_file(
     path: str | PathLike[str],
     model: Callable[[str, Path, Texts], StudyModel],
@@ -236,6 +273,11 @@ def read_study_file(
     """
     path = Path(path)
     content = read_toml(path)
+    if LIST in content:
+        raise InputError(
+            f"{path}: {LIST}: lists other studies, where a study with [[model]] is needed; give "
+            "one of those"
+        )
     check_keys(str(path), content, (*KEYS, *keys, "model"))
     data = _data(path, content)
     rows = content.get("model")

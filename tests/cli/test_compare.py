@@ -205,6 +205,47 @@ def test_a_study_is_compared(run, detectors: Path, alone: Path) -> None:
     assert "Venue" not in done.out
 
 
+def test_studies_on_several_data_sets_are_compared_together(run, put, alone: Path) -> None:
+    put("a.json")
+    put("b.json", dataset="v-coco")
+    for name in ("a", "b"):
+        (alone / f"{name}.toml").write_text(f'[[model]]\nfile = "{name}.json"\n')
+    (alone / "both.toml").write_text('studies = ["a.toml", "b.toml"]\n')
+    done = run("compare", "both.toml")
+    assert done.code == 0
+    assert "\nhico-det\n  a " in done.out
+    assert "\nv-coco\n  b " in done.out
+    saved = json.loads(run("compare", "both.toml", "--json", "-").out)
+    assert [each["dataset"] for each in saved["studies"]] == ["hico-det", "v-coco"]
+    refused = run("compare", "both.toml", "--protocol", "diag-hoi")
+    assert refused.code == 2
+    assert "--protocol: both.toml lists studies on several data sets; set this in" in refused.err
+    refused = run("figures", "both.toml", "--out", "figures")
+    assert refused.code == 2
+    assert "both.toml: studies: lists other studies, where a study with" in refused.err
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("studies = []", "studies: is []; give a list of study files"),
+        ("studies = [1]", "studies: is [1]; give a list of study files"),
+        ('studies = ["a.toml", "./a.toml"]', "studies: 'a.toml' appears twice"),
+        ('studies = ["none.toml"]', "none.toml: No such file"),
+        ('studies = ["both.toml"]', "both.toml: studies: lists other studies"),
+        ('studies = ["a.toml"]\n[[model]]\nfile = "a"', "model: does not go with studies"),
+        ('studies = ["a.toml"]\nprotocol = "hico-det"', "protocol: does not go with studies"),
+    ],
+)
+def test_bad_lists_of_studies(run, put, alone: Path, text: str, message: str) -> None:
+    put("a.json")
+    (alone / "a.toml").write_text('[[model]]\nfile = "a.json"\n')
+    (alone / "both.toml").write_text(text)
+    refused = run("compare", "both.toml")
+    assert refused.code == 2
+    assert message in refused.err
+
+
 def test_what_a_study_says_of_its_models_is_shown(run, put, alone: Path) -> None:
     for name in ("a", "b"):
         put(f"{name}.json")
@@ -254,7 +295,7 @@ def test_pairs_belong_to_models(run, data, found, save) -> None:
         ("text", "1 model on"),
         ("markdown", "Models on hico-det"),
         ("latex", r"\begin{table"),
-        ("csv", "topic,model,"),
+        ("csv", "topic,dataset,"),
         ("json", "{\n"),
     ],
 )

@@ -204,7 +204,8 @@ def test_csv_has_one_row_for_each_figure() -> None:
     found = comparison("QPIC", "UPT", stages="12", backbone="R50")
     text = to_csv(found)
     assert (
-        text.splitlines()[0] == "topic,model,stage,venue,backbone,detector,classifier,column,value"
+        text.splitlines()[0]
+        == "topic,dataset,protocol,model,stage,venue,backbone,detector,classifier,column,value"
     )
     rows = rows_of(text)
     tables = found.to_dict()["tables"]
@@ -220,7 +221,7 @@ def test_csv_keeps_all_digits() -> None:
     result = example()
     result["map"]["full"] = 0.1 + 0.2
     text = to_csv(compare(result, models=[Model(label="a", file=Path("x"))]))
-    assert "map,a,,,,,,map.full,0.30000000000000004\r\n" in text
+    assert "map,hico-det,hico-det-520,a,,,,,,map.full,0.30000000000000004\r\n" in text
 
 
 @pytest.mark.parametrize("text", ["=1+1", "+x", "-x", "@SUM(A1)", "\tx", "\rx"])
@@ -239,7 +240,9 @@ def test_other_text_stays(text: str) -> None:
 
 
 def test_negative_figures_are_no_formulas() -> None:
-    assert "delta_map_full,a,,,,,,human_box,-0.00123\r\n" in to_csv(comparison("a"))
+    assert "delta_map_full,hico-det,hico-det-520,a,,,,,,human_box,-0.00123\r\n" in to_csv(
+        comparison("a")
+    )
 
 
 def test_data_frames_read_the_csv() -> None:
