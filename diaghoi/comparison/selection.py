@@ -14,7 +14,7 @@ from diaghoi.data.table import Cell, Column, Row, RowGroup, Table, shown
 from diaghoi.exceptions import InputError, close_matches
 from diaghoi.oracles import TOTALS, error_title
 
-Shown = TypeVar("Shown", Comparison, JointComparison)
+Shown = TypeVar("Shown", Comparison, JointComparison, Comparison | JointComparison)
 
 # The official numbers that papers print first, by the keys of their columns: title and group in the
 # compact table, and what they are.

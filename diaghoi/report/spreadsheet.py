@@ -64,8 +64,8 @@ def to_csv(comparison: AnyComparison) -> str:
     for part, table in ((each, table) for each in comparison.parts for table in each.tables):
         rows = {row.title: row for row in table.rows if row.kind == "entry"}
         for model in part.models:
-            about = (table.key, part.dataset, part.protocol)
-            about += (model.label, model.stage, *model.descriptions.values())
+            described = model.label, model.stage, *model.descriptions.values()
+            about = table.key, part.dataset, part.protocol, *described
             for column, cell in zip(table.columns, rows[model.label].cells, strict=True):
                 lines.append((*about, column.key, cell.value))
     return csv_text(FIELDS, lines)
