@@ -220,7 +220,7 @@ def test_studies_on_several_data_sets_are_compared_together(run, put, alone: Pat
     refused = run("compare", "both.toml", "--protocol", "diag-hoi")
     assert refused.code == 2
     assert "--protocol: both.toml lists studies on several data sets; set this in" in refused.err
-    refused = run("figures", "both.toml", "--out", "figures")
+    refused = run("robustness", "both.toml")
     assert refused.code == 2
     assert "both.toml: studies: lists other studies, where a study with" in refused.err
 

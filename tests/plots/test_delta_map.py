@@ -238,6 +238,13 @@ def test_more_than_four_models_are_dots(models):
     ]
 
 
+def test_the_range_of_dots_is_written_above_them():
+    ax = drawn(plots.delta_map([result(f"m{n}", action=0.01 * n) for n in range(5)]))
+    written = [text for text in ax.texts if " to " in text.get_text()]
+    (action,) = [text for text in written if text.xy[0] == list(ORACLES).index("action")]
+    assert (action.get_text(), action.xy[1]) == ("0 to 4.0", pytest.approx(4.0))
+
+
 def certain(label="a", confidence=0.95):
     """A result with an interval of the action errors alone."""
     path = "oracles.action.delta_map.full"
