@@ -334,7 +334,8 @@ def _ranges(ax: Axes, rows: Sequence[DeltaBar], names: Sequence[str], room: floa
         deltas = sorted(row.delta for row in own if row.delta is not None)
         if deltas:
             top = max(row.interval[1] if row.interval else deltas[-1] for row in own)
-            shown[place] = max(top, deltas[-1]), f"{points(deltas[0])} to {points(deltas[-1])}"
+            ends = dict.fromkeys(map(points, (deltas[0], deltas[-1])))
+            shown[place] = max(top, deltas[-1]), " to ".join(ends)
     needed = max((text_width(text, NUMBER_SIZE) for _, text in shown.values()), default=0.0)
     if room < needed + 0.03:
         return
