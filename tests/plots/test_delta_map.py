@@ -293,7 +293,9 @@ def test_intervals_of_a_bootstrap_are_found():
 
 def test_figures_are_written_where_there_is_room():
     assert "−0.2" in [text.get_text() for text in plots.delta_map([result()]).texts]
-    assert not plots.delta_map([result(f"m{n}") for n in range(12)]).texts
+    narrow = Figure(figsize=(3.25, 2.4), layout="constrained").add_subplot()
+    dots = [result(f"m{n}", action=0.01 * n) for n in range(12)]
+    assert not plots.delta_map(dots, ax=narrow).texts
     small = plots.delta_map([result(both_boxes=-0.0004, missed_gt=0.00004, action=0.00096)])
     assert {"−0.04", "0", "0.1"} < {text.get_text() for text in small.texts}
 
