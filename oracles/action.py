@@ -6,7 +6,7 @@ from diaghoi.oracles.oracle import convert, oracle
 
 @oracle("Action", sorts_again=True)
 def action(ledger: Ledger) -> Ledger:
-    """Correct the action of assigned predictions.
+    """Correct the action of assigned predictions, or the pair where theirs is another one.
 
     The other action errors are removed.
     """

@@ -64,30 +64,6 @@ class ImageOutcomes:
     pairs: tuple[PairOutcome, ...]
 
 
-def best_threshold(diagnosis: Diagnosis) -> float:
-    """Return the score from which on predictions have the best F1, over all triplets at once.
-
-    Parameters
-    ----------
-    diagnosis : Diagnosis
-        Any.
-
-    Returns
-    -------
-    float
-        The highest such score; minus infinity without predictions that are right.
-    """
-    ledger = diagnosis.ledger
-    order = np.argsort(-ledger.row_score, kind="stable")
-    scores, true = ledger.row_score[order], np.cumsum(ledger.true[order])
-    if not len(true) or not true[-1]:
-        return float("-inf")
-    f1 = 2 * true / (np.arange(1, len(true) + 1) + len(ledger.annotation_class))
-    # A threshold takes all predictions with its score, or none.
-    f1[:-1][scores[1:] == scores[:-1]] = -1
-    return float(scores[np.argmax(f1)])
-
-
 def outcome_counts(diagnosis: Diagnosis, threshold: float) -> IntArray:
     """Count the triplets of each image by outcome.
 

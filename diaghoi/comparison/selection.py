@@ -175,6 +175,6 @@ def _cell(table: Table, column: Column, new: Column, label: str) -> Cell:
 def _costs(protocol: str) -> str:
     names = ", ".join(f"{short}: {error_title(error).lower()}" for error, short in SHORT.items())
     return (
-        f"ΔmAP: gain of mAP when all errors of one kind are repaired ({names}). Protocol of ΔmAP: "
-        f"{protocol}."
+        "ΔmAP: gain of mAP when all errors of one kind are repaired by the published rule "
+        f"({names}). Protocol of ΔmAP: {protocol}."
     )

@@ -48,7 +48,9 @@ def table_of(
         # Below the stages that it is between, above the models of none.
         row = _made("Difference", "difference", means["difference"], columns, staged)
         row_groups.insert(len(STAGES), RowGroup(rows=(row,)))
-        caption += f" Difference: {STAGES['two'].lower()} minus {STAGES['one'].lower()}."
+        caption += (
+            f" Difference: {STAGES['two'].lower()} minus {STAGES['one'].lower()}, before rounding."
+        )
     return Table(
         key=key,
         title=title,

@@ -392,14 +392,21 @@ class Diagnosis(DiagnosisMethods):
     def counts(self) -> dict[str, Any]:
         """Images, and the annotated triplets, predicted triplets and predicted pairs that count.
 
-        ``classes_in_mean``: over how many classes mAP is the mean, for each split.
+        ``classes_in_mean``: over how many classes mAP is the mean, for each split; ``leave_mean``:
+        how many classes no longer count in the full mean after an oracle, by its name, where any.
         """
+        before = counted_classes(self.class_scores, self.protocol, self.splits)
+        leave = {
+            name: before["full"] - counted_classes(scores, self.protocol, self.splits)["full"]
+            for name, scores in self.repaired_scores.items()
+        }
         return {
             "images": len(self.names),
             "annotated_triplets": int(self.ledger.annotation_counts.sum()),
             "predicted_triplets": len(self.ledger.row_class),
             "predicted_pairs": self.pair_counts["full"].predicted,
-            "classes_in_mean": counted_classes(self.class_scores, self.protocol, self.splits),
+            "classes_in_mean": before,
+            "leave_mean": {name: classes for name, classes in leave.items() if classes > 0},
         }
 
     @property

@@ -170,9 +170,9 @@ def few_notes(splits: Mapping[str, BoolArray], positives: IntArray) -> list[str]
         if len(found) and found.sum() < FEW:
             notes.append(
                 f"{TITLES.get(split, split)}: {number_of('class', len(found))} with "
-                f"{number_of('annotated triplet', int(found.sum()))}, of which "
-                f"{int((found == 1).sum())} have a single one: a few predictions decide these "
-                "means (see --bootstrap)"
+                f"{number_of('annotated triplet', int(found.sum()))}; "
+                f"{number_of('class', int((found == 1).sum()))} with a single one: a few "
+                "predictions decide these means ('diaghoi report --bootstrap' shows how much)"
             )
     return notes
 

@@ -132,7 +132,10 @@ def _errors(result: Result) -> Table:
     groups = [[text_row("True positive", *found, *blank, key="true_positive")]]
     caption = "Share of the predictions; of the annotations for missed and false negative."
     if "localised" in result:
-        caption += "\nFound, lost pairs: triplets of pairs that nothing localises are missed."
+        caption += (
+            "\nOn found, with lost pairs: a second reading, in which an annotated triplet whose "
+            "pair no prediction localises is missed, not a wrong action."
+        )
         if "association" in result["localised"]:
             caption += "\nOther pairs: another action with a person's own object is a wrong action."
     for name, outcome in result["oracles"].items():
@@ -144,7 +147,7 @@ def _errors(result: Result) -> Table:
                     "\nIgnored: of people without annotated actions; not among the predictions."
                 )
             groups.append([])
-        title = ORACLES[name].title if name in ORACLES else name
+        title = _title(name)
         delta = (percent(outcome["delta_map"][split], signed=True) for split in splits)
         groups[-1].append(text_row(title, *_count(result, name), *delta, key=name))
         if name in result.get("localised", {}):
@@ -152,6 +155,13 @@ def _errors(result: Result) -> Table:
             delta = (percent(other[split], signed=True) for split in splits)
             title = LOCALISED[name].title
             groups[-1].append(text_row(title, "", "", *delta, indented=True))
+    leave = result["counts"].get("leave_mean")
+    if leave:
+        named = [f"{_title(name)} {number_of('class', left)}" for name, left in leave.items()]
+        caption += (
+            f"\nThe repair leaves classes without annotated triplets ({', '.join(named)}): they "
+            "leave the mean, which is part of the gain."
+        )
     return text_table(
         "Errors",
         ["Count", "Share, %", *(f"ΔmAP\n{title}" for title in splits.values())],
@@ -159,6 +169,10 @@ def _errors(result: Result) -> Table:
         caption=caption,
         widths=[COUNT, COUNT, *[SPLIT] * len(splits)],
     )
+
+
+def _title(oracle: str) -> str:
+    return ORACLES[oracle].title if oracle in ORACLES else oracle
 
 
 def _count(result: Result, name: str) -> tuple[str, str]:

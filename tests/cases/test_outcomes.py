@@ -22,7 +22,6 @@ from support.scenes import (
 from diaghoi import InputError, diagnose
 from diaghoi.cases.outcomes import (
     ImageOutcomes,
-    best_threshold,
     image_outcomes,
     outcome_counts,
     telling,
@@ -99,24 +98,6 @@ def test_pairs_with_several_objects_name_each() -> None:
     assert {pair.name for pair in one.pairs} == {"wash car", "ride bicycle"}
 
 
-def test_the_threshold_of_best_f1() -> None:
-    # F1 of the first one, two, three and four predictions: 0.4, 0.67, 0.57, 0.75.
-    assert best_threshold(diagnose(*data(FOUND))) == 0.2
-    # Without Bob's: 0.4, 0.67, 0.57.
-    assert best_threshold(diagnose(*data(FOUND[:3]))) == 0.8
-
-
-def test_a_threshold_takes_all_of_equal_scores() -> None:
-    rows = [(0, 2, RIDE, 0.5), (0, 2, WASH, 0.5), (1, 3, WASH, 0.5), (1, 3, RIDE, 0.4)]
-    # The first alone would have F1 2/5; with its equals 2/7, with all 4/8.
-    assert best_threshold(diagnose(*data(rows))) == 0.4
-
-
-def test_nothing_right_takes_all() -> None:
-    assert best_threshold(diagnose(*data([(0, 2, WASH, 0.5)]))) == -np.inf
-    assert best_threshold(diagnose(*data([]))) == -np.inf
-
-
 @given(problem=problems())
 def test_counts_are_those_of_the_diagnosis(problem: tuple[Scenes, Scenes]) -> None:
     diagnosed = diagnose(*problem)
@@ -125,18 +106,6 @@ def test_counts_are_those_of_the_diagnosis(problem: tuple[Scenes, Scenes]) -> No
     assert right == errors["true_positive"]
     assert false == sum(errors.values()) - right - errors["missed_gt"]
     assert missed == len(diagnosed.ledger.annotation_class) - right
-
-
-@given(problem=problems())
-def test_the_best_threshold_has_the_best_f1(problem: tuple[Scenes, Scenes]) -> None:
-    diagnosed = diagnose(*problem)
-
-    def f1(threshold: float) -> float:
-        right, false, missed = outcome_counts(diagnosed, threshold).sum(axis=0).tolist()
-        return 2 * right / max(2 * right + false + missed, 1)
-
-    best = f1(best_threshold(diagnosed))
-    assert all(f1(score) <= best + 1e-12 for score in set(diagnosed.ledger.row_score.tolist()))
 
 
 def test_one_model_is_shown_where_all_happens_in_few_triplets() -> None:

@@ -68,7 +68,8 @@ def test_every_renderer_shows_the_table(models: list[ChoiceEvaluation]) -> None:
     assert "| VLM | VLM-32B | **100.00** | **100.00** |" in to_markdown(comparison)
     assert r"\multicolumn{3}{c}{Instance-F1}" in to_latex(comparison)
     assert r"\textbf{100.00}" in to_latex(comparison)
-    assert "choice,Detector,HOI-specific methods,,instance_f1.multi,0.5\r\n" in to_csv(comparison)
+    line = "choice,hico-det,multiple choice,Detector,HOI-specific methods,,,,,instance_f1.multi,0.5"
+    assert f"{line}\r\n" in to_csv(comparison)
     text = to_text(comparison)
     assert "HOI-specific methods\n  Detector" in text
     assert "100.00*" in text

@@ -36,6 +36,7 @@ CONTRACT: dict[str, Any] = {
     "counts": [
         *("images", "annotated_triplets", "predicted_triplets", "predicted_pairs"),
         "classes_in_mean",
+        "leave_mean",
     ],
     "official": ["default", "known_object"],
     "map": SPLITS,

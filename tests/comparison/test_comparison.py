@@ -201,7 +201,7 @@ def test_models_stand_by_stage_with_means_and_their_difference() -> None:
         ("", [("Difference", "difference", pytest.approx(0.1))]),
     ]
     assert not any(cell.best for row in mean_ap.rows if row.kind != "entry" for cell in row.cells)
-    assert "Difference: two-stage minus one-stage." in mean_ap.caption
+    assert "Difference: two-stage minus one-stage, before rounding." in mean_ap.caption
     saved = comparison.to_dict()
     assert saved["groups"] == {"one": ["b", "c"], "two": ["a", "d"]}
     means = {key: row["map.full"] for key, row in saved["tables"]["map"]["means"].items()}

@@ -98,7 +98,8 @@ def test_what_differs_is_said_by_data_set(both: JointComparison) -> None:
     assert table.title == "mAP, %"
     assert table.caption == (
         "Mean over the classes of the protocol, of AP and of the highest recall. Difference: "
-        "two-stage minus one-stage. hico-det: mAP under diag-hoi. zoo: mAP under hico-det."
+        "two-stage minus one-stage, before rounding. hico-det: mAP under diag-hoi. zoo: "
+        "mAP under hico-det."
     )
     assert both.notes == ("hico-det: a note on hico-det", "zoo: a note on zoo")
 

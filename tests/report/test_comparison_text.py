@@ -52,7 +52,7 @@ Two-stage
   Mean                  31.50     –     20.00    80.00       –       80.00
 Difference              +1.50     –      0.00     0.00       –        0.00
 Mean over the classes of the protocol, of AP and of the highest recall.
-Difference: two-stage minus one-stage.
+Difference: two-stage minus one-stage, before rounding.
 *: best of its column."""
 
 
@@ -165,7 +165,7 @@ MARKDOWN = """\
 |  | Difference | +1.00 | – | 0.00 | 0.00 | – | 0.00 |
 
 Mean over the classes of the protocol, of AP and of the highest recall. \
-Difference: two-stage minus one-stage. Bold: best of its column.
+Difference: two-stage minus one-stage, before rounding. Bold: best of its column.
 
 ###"""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import isnan
+from math import inf, isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -65,7 +65,7 @@ def models(
     misses something, with few pairs.
     """
     from diaghoi import plots
-    from diaghoi.cases.outcomes import best_threshold, image_outcomes, outcome_counts, telling
+    from diaghoi.cases.outcomes import image_outcomes, outcome_counts, telling
     from diaghoi.formats.pictures.folder import Pictures
     from diaghoi.plots.figures.outcome_panel import outcome_panel
     from diaghoi.plots.labels import model_names
@@ -107,7 +107,7 @@ def models(
                 f"{diagnosed.label}: has other images than {read[0][0].label}; give models on the "
                 "same annotations"
             )
-    thresholds = [best_threshold(each) if threshold is None else threshold for each, *_ in read]
+    thresholds = [_least(each) if threshold is None else threshold for each, *_ in read]
     names = read[0][0].names.tolist()
     shown, chosen_notes = chosen_images(image, names, pictures)
     if not image:
@@ -133,3 +133,9 @@ def models(
         notes=list(dict.fromkeys([*notes, *chosen_notes, *collected.notes])),
         quiet=quiet,
     )
+
+
+def _least(diagnosed: Diagnosis) -> float:
+    """Return the score of best F1; all predictions count where none is right."""
+    best = diagnosed.best_threshold
+    return -inf if best is None else best

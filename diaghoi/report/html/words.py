@@ -38,11 +38,12 @@ TABLES = (
 """What each table of the summary shows, in the order of the tables."""
 
 FIGURES: Mapping[str, str] = {
-    "delta_map": "In points, for the mean over all classes. False positives and false negatives "
-    "are errors of several kinds together, on a scale of their own.",
-    "error_shares": "All predictions are ranked by score, the most confident ones stand left. The "
-    "dashed line marks as many predictions as there are annotated triplets: a perfect detector has "
-    "nothing but true positives before it.",
+    "delta_map": "In points of the mean over the classes that count, by the published rule. "
+    "False positives and false negatives are errors of several kinds together, on a scale of "
+    "their own.",
+    "error_shares": "All predictions are ranked by score, the most confident ones are on the left. "
+    "The dashed line marks as many predictions as there are annotated triplets: a perfect "
+    "detector has nothing but true positives before it.",
     "error_profile_verb": "Shares in percent of the predictions of a verb, of those verbs that "
     "have most annotated triplets.",
     "class_ap": "Each mark is an HOI class, a triangle if it is rare; the line is the median of "
