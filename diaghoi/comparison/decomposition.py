@@ -21,70 +21,55 @@ from typing import Any
 import numpy as np
 
 from diaghoi.comparison.transitions import check_same
-from diaghoi.data.arrays.types import BoolArray, FloatArray, IntArray
+from diaghoi.data.arrays.types import FloatArray, IntArray
 from diaghoi.data.protocol import Protocol
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.evaluation.average_precision import envelope_of, needed_for
 from diaghoi.evaluation.errors import LABELS, TRUE_POSITIVE
 from diaghoi.evaluation.ledger import Ledger
+from diaghoi.evaluation.means import counts_in_mean
 
 KINDS = len(LABELS)
+CLASSES = "classes"
+PARTS = (*LABELS, CLASSES)
+"""What a difference in mAP is made of; the last is that the mean runs over other classes, under
+protocols that leave classes without true positives out."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ApDifference:
-    """The difference in average precision of two detectors, class by class, and its parts.
+    """The difference in average precision of two detectors, and its parts.
 
     Parameters
     ----------
     labels : tuple of two str
         The detectors. The difference is that of the second less the first.
-    average_precision : (2, C) float64 array
-        Of both; NaN where a class has no annotated triplet.
+    of_class : (C,) float64 array
+        The difference in AP of each class; NaN where it has no annotated triplet.
     parts : (C, 7) float64 array
         What true positives, and false positives of each kind, changed, in the order of
         :data:`diaghoi.evaluation.errors.LABELS`. They sum to the difference in each class.
+    means : dict of str to dict of str to float
+        For each split, ``total`` is the difference in mAP, and the :data:`PARTS` sum to it. NaN
+        where one of the two has no mAP.
     """
 
     labels: tuple[str, str]
-    average_precision: FloatArray
+    of_class: FloatArray
     parts: FloatArray
-
-    @property
-    def of_class(self) -> FloatArray:
-        """(C,) the difference in each class."""
-        return np.asarray(self.average_precision[1] - self.average_precision[0])
-
-    def mean(self, classes: BoolArray | None = None) -> dict[str, float]:
-        """Return the mean of the difference over classes, under ``total``, and that of its parts.
-
-        Parameters
-        ----------
-        classes : (C,) bool array, optional
-            Some of them; all by default. Classes without an annotated triplet do not count.
-        """
-        counted = ~np.isnan(self.of_class)
-        if classes is not None:
-            counted &= classes
-        if not counted.any():
-            return dict.fromkeys(("total", *LABELS), float("nan"))
-        means = self.parts[counted].mean(axis=0).tolist()
-        return {
-            "total": float(self.of_class[counted].mean()),
-            **dict(zip(LABELS, means, strict=True)),
-        }
+    means: dict[str, dict[str, float]]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the means of all classes, and each class, as plain Python values."""
+        """Return all figures as plain Python values; None where undefined."""
         return {
             "labels": list(self.labels),
-            "mean": self.mean(),
+            "means": {
+                split: {name: _plain(value) for name, value in means.items()}
+                for split, means in self.means.items()
+            },
             "classes": [
-                {"class": hoi, "total": total, **dict(zip(LABELS, row, strict=True))}
-                for hoi, (total, row) in enumerate(
-                    zip(self.of_class.tolist(), self.parts.tolist(), strict=True)
-                )
-                if total == total
+                {"total": total, **dict(zip(LABELS, row, strict=True))} if total == total else None
+                for total, row in zip(self.of_class.tolist(), self.parts.tolist(), strict=True)
             ],
         }
 
@@ -103,17 +88,35 @@ def ap_difference(first: Diagnosis, second: Diagnosis) -> ApDifference:
         If their protocols or their annotated triplets differ.
     """
     check_same(first, second)
-    positives = first.ledger.positives
-    protocol = first.protocol
+    positives, protocol = first.ledger.positives, first.protocol
     group, needed, weight = _levels(positives, protocol)
     one, other = (_reached(each.ledger, protocol, group, needed) for each in (first, second))
     parts = np.zeros((len(positives), KINDS))
     np.add.at(parts, group, _split(one, other) * weight[:, None])
     parts[positives == 0] = np.nan
-    scores = [each.class_scores.average_precision for each in (first, second)]
+    scores = [each.class_scores for each in (first, second)]
+    means = {}
+    for split, members in first.splits.items():
+        counted = [counts_in_mean(each, protocol, split, members) for each in scores]
+        shared = np.nan_to_num(parts[counted[0] & counted[1]])
+        totals = [each.mean_ap[split] for each in (first, second)]
+        total = np.nan if None in totals else totals[1] - totals[0]
+        row = shared.mean(axis=0) if len(shared) else np.zeros(KINDS)
+        means[split] = {
+            "total": float(total),
+            **dict(zip(LABELS, row.tolist(), strict=True)),
+            CLASSES: float(total - row.sum()) if (counted[0] != counted[1]).any() else 0.0,
+        }
     return ApDifference(
-        labels=(first.label, second.label), average_precision=np.stack(scores), parts=parts
+        labels=(first.label, second.label),
+        of_class=scores[1].average_precision - scores[0].average_precision,
+        parts=parts,
+        means=means,
     )
+
+
+def _plain(value: float) -> float | None:
+    return None if value != value else value
 
 
 def _levels(positives: IntArray, protocol: Protocol) -> tuple[IntArray, IntArray, FloatArray]:

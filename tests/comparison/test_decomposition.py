@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from support.scenes import BICYCLE, PERSON, RIDE, WASH, image, problems, scenes
 
 from diaghoi import Diagnosis, InputError, diagnose, protocol
-from diaghoi.comparison.decomposition import ap_difference
+from diaghoi.comparison.decomposition import PARTS, ap_difference
 from diaghoi.comparison.transitions import FATES, transitions
 from diaghoi.evaluation.errors import LABELS
 
@@ -43,9 +43,10 @@ def test_parts_add_up_to_the_difference(name, ap, problem, rows) -> None:
     first, second = (diagnose(annotations, each, chosen) for each in (predictions, other))
     found = ap_difference(first, second)
     np.testing.assert_allclose(found.parts.sum(axis=1), found.of_class, atol=1e-12)
-    means = found.mean()
-    if not np.isnan(means["total"]):
-        assert means["total"] == pytest.approx(sum(means[each] for each in LABELS), abs=1e-12)
+    for split, means in found.means.items():
+        if not np.isnan(means["total"]):
+            assert means["total"] == second.mean_ap[split] - first.mean_ap[split]
+            assert means["total"] == pytest.approx(sum(means[each] for each in PARTS), abs=1e-12)
     # The other way round it is the same, less.
     np.testing.assert_allclose(ap_difference(second, first).parts, -found.parts, atol=1e-12)
 
@@ -55,7 +56,7 @@ def test_a_wrong_box_that_goes_is_a_false_positive_less() -> None:
     second = diagnosed(*RIDES, label="second")
     found = ap_difference(first, second)
     assert found.labels == ("first", "second")
-    means = found.mean()
+    means = found.means["full"]
     # 11 points: precision 2/3 at all levels, then 1 at all.
     assert means["total"] == pytest.approx(1 / 3)
     assert means["object_box"] == pytest.approx(1 / 3)
@@ -63,7 +64,7 @@ def test_a_wrong_box_that_goes_is_a_false_positive_less() -> None:
 
 
 def test_what_only_one_finds_is_a_matter_of_true_positives() -> None:
-    means = ap_difference(diagnosed(RIDES[0]), diagnosed(*RIDES)).mean()
+    means = ap_difference(diagnosed(RIDES[0]), diagnosed(*RIDES)).means["full"]
     # Six of eleven levels were reached before.
     assert means["total"] == pytest.approx(5 / 11)
     assert means["true_positive"] == pytest.approx(5 / 11)
@@ -72,7 +73,7 @@ def test_what_only_one_finds_is_a_matter_of_true_positives() -> None:
 def test_a_trade_of_one_kind_for_another_cancels_out() -> None:
     first = diagnosed((0, 4, RIDE, 0.95), *RIDES)
     second = diagnosed((5, 2, RIDE, 0.95), *RIDES)
-    means = ap_difference(first, second).mean()
+    means = ap_difference(first, second).means["full"]
     changed = {name: value for name, value in means.items() if abs(value) > 1e-12}
     # n / ((n + F1) (n + F2)) with two true positives and one false one.
     assert changed == pytest.approx({"object_box": 2 / 9, "human_box": -2 / 9})
@@ -81,15 +82,23 @@ def test_a_trade_of_one_kind_for_another_cancels_out() -> None:
 def test_no_difference_has_no_parts() -> None:
     found = ap_difference(diagnosed(*RIDES), diagnosed(*RIDES))
     assert not np.nan_to_num(found.parts).any()
-    (only,) = found.to_dict()["classes"]
+    (only,) = filter(None, found.to_dict()["classes"])
     assert only["total"] == 0
 
 
-def test_of_some_classes() -> None:
-    found = ap_difference(diagnosed(RIDES[0]), diagnosed(*RIDES))
-    none = np.zeros(600, bool)
-    assert np.isnan(found.mean(none)["total"])
-    assert found.mean(~none) == found.mean()
+def test_classes_that_only_one_counts() -> None:
+    # Diag-HOI's code leaves classes without a true positive out of the mean.
+    annotations = scenes([image("a.jpg", ANNOTATED, [*TRUTH, (0, 2, WASH)])], scored=False)
+    rows = [RIDES, [*RIDES, (0, 2, WASH, 0.3)], [*RIDES, (1, 3, WASH, 0.3)]]
+    found = [
+        diagnose(annotations, scenes([image("a.jpg", PREDICTED, each)], scored=True), "diag-hoi")
+        for each in rows
+    ]
+    # Without any prediction a class counts 0; with a wrong one alone it does not count.
+    assert ap_difference(found[0], found[1]).means["full"]["classes"] == 0.0
+    means = ap_difference(found[0], found[2]).means["full"]
+    assert means["total"] == pytest.approx(0.5)
+    assert means["classes"] == pytest.approx(0.5)
 
 
 def test_other_protocols_and_annotations_are_refused() -> None:
