@@ -8,7 +8,7 @@ and :func:`figure_of` draws one of them.
 """
 
 from diaghoi.plots.captions import caption
-from diaghoi.plots.collection import Collection, collect
+from diaghoi.plots.collection import Collection, collect, joined
 from diaghoi.plots.figure import FigureKind, ModelData, NotApplicable, Source, figure_of
 from diaghoi.plots.figures.action_ap import action_ap
 from diaghoi.plots.figures.calibration import calibration
@@ -49,6 +49,7 @@ __all__ = [
     "error_profile",
     "error_shares",
     "figure_of",
+    "joined",
     "negatives_curve",
     "oracle_curve",
     "pair_recall",

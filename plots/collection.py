@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from diaghoi.comparison.comparable import check_comparable, shared_notes
+from diaghoi.comparison.joint import data_set_names
 from diaghoi.comparison.results import is_semantic, read_result, read_semantic
 from diaghoi.comparison.study import Model, Study
 from diaghoi.data.groups import find_class
@@ -15,7 +16,7 @@ from diaghoi.data.scenes import Scenes
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.diagnosis.diagnose import diagnose
 from diaghoi.diagnosis.saved import is_saved, load
-from diaghoi.plots.captions import protocol_of
+from diaghoi.plots.captions import caption, protocol_of
 from diaghoi.plots.figure import (
     FigureKind,
     ModelData,
@@ -41,7 +42,7 @@ class Collection:
     left_out : dict
         By name of the figure, the labels of the models that it does not show, by reason.
     results : dict
-        What captions need of each result, by label: see :func:`diaghoi.plots.caption`.
+        What captions need of each result, by :attr:`diaghoi.plots.figure.ModelData.key`.
     notes : tuple of str
         What readers of the figures should know.
     """
@@ -50,6 +51,10 @@ class Collection:
     left_out: dict[str, dict[str, list[str]]]
     results: dict[str, dict[str, Any]]
     notes: tuple[str, ...]
+
+    def caption(self, models: Sequence[ModelData]) -> str:
+        """Name some models, data sets and protocols: see :func:`diaghoi.plots.caption`."""
+        return caption([self.results[model.key] for model in models])
 
 
 def collect(
@@ -117,6 +122,46 @@ def collect(
         results=dict(zip(labels, results, strict=True)),
         notes=reader.notes + caveats + shared_notes(results),
     )
+
+
+def joined(collections: Sequence[Collection], kinds: Sequence[FigureKind]) -> Collection:
+    """Join the data of studies on several data sets.
+
+    Parameters
+    ----------
+    collections : sequence of Collection
+        Of each study.
+    kinds : sequence of FigureKind
+        The figures that were collected; all can show several data sets.
+
+    Raises
+    ------
+    InputError
+        Where two studies are on one data set under one protocol.
+    """
+    names = data_set_names([_subject(each) for each in collections])
+    models: dict[str, list[ModelData]] = {kind.name: [] for kind in kinds}
+    left_out: dict[str, dict[str, list[str]]] = {kind.name: {} for kind in kinds}
+    results: dict[str, dict[str, Any]] = {}
+    for name, each in zip(names, collections, strict=True):
+        results |= {f"{name}: {label}": result for label, result in each.results.items()}
+        for kind in kinds:
+            models[kind.name] += [replace(m, dataset=name) for m in each.models[kind.name]]
+            for reason, labels in each.left_out[kind.name].items():
+                lacking = [f"{name}: {label}" for label in labels]
+                left_out[kind.name].setdefault(reason, []).extend(lacking)
+    notes = dict.fromkeys(
+        f"{name}: {note}"
+        for name, each in zip(names, collections, strict=True)
+        for note in each.notes
+    )
+    return Collection(models=models, left_out=left_out, results=results, notes=tuple(notes))
+
+
+def _subject(collection: Collection) -> tuple[str, str]:
+    """Return data set and protocol of a study."""
+    first = next(iter(collection.results.values()))
+    return str(first.get("dataset")), protocol_of(first, "name")
 
 
 def _data(kind: FigureKind, source: Source) -> Any:

@@ -74,6 +74,8 @@ class ModelData:
         Name of the protocol behind the data.
     score : str
         Name of the score that is drawn where it is not one of the protocol.
+    dataset : str
+        Its data set, in a figure of several.
     """
 
     label: str
@@ -82,6 +84,12 @@ class ModelData:
     backbone: str = ""
     protocol: str = ""
     score: str = ""
+    dataset: str = ""
+
+    @property
+    def key(self) -> str:
+        """Its name among the models of all data sets."""
+        return f"{self.dataset}: {self.label}" if self.dataset else self.label
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,6 +117,8 @@ class FigureKind:
         Height of the figure in inches.
     parts : callable, optional
         Names the parts of the title that these models allow, where not all figures have all.
+    datasets : bool
+        Whether it can show models of several data sets.
     """
 
     name: str
@@ -118,6 +128,7 @@ class FigureKind:
     draw: Callable[[Figure, Sequence[ModelData]], None]
     height: float = 2.4
     parts: Callable[[Sequence[ModelData]], str] | None = None
+    datasets: bool = False
 
     def title_of(self, models: Sequence[ModelData]) -> str:
         """Say what the figure shows of these models."""
@@ -212,7 +223,7 @@ def tables_for(kind: FigureKind, given: Any) -> Mapping[str, Any]:
 
 def shown_names(models: Sequence[ModelData]) -> list[str]:
     """Return the names of the models of a figure, with their protocols if these differ."""
-    if len({model.protocol for model in models}) == 1:
+    if len({model.protocol for model in models}) == 1 or all(model.dataset for model in models):
         return [model.label for model in models]
     return [f"{model.label} ({model.protocol})" for model in models]
 
@@ -249,9 +260,9 @@ def figure_of(kind: FigureKind, models: Sequence[ModelData | Model], width: floa
     with paper():
         figure = Figure(figsize=(width, kind.height), layout="constrained")
         kind.draw(figure, shown)
-        behind = {_behind(model) for model in shown}
-        if len(behind) == 1 and behind != {""}:
-            _sign(figure, behind.pop())
+        behind = list(dict.fromkeys(map(_behind, shown)))
+        if (len(behind) == 1 and behind != [""]) or all(model.dataset for model in shown):
+            _sign(figure, "; ".join(behind))
     return figure
 
 
@@ -259,6 +270,8 @@ def _behind(model: ModelData) -> str:
     """Say what the figures of a model are: a score, or those of a protocol."""
     if model.score:
         return f"Score: {model.score}"
+    if model.dataset:
+        return f"{model.dataset}: protocol {model.protocol}"
     return f"Protocol {model.protocol}" if model.protocol else ""
 
 

@@ -36,9 +36,10 @@ from diaghoi.cli.similarity.options import tables_of_study
 from diaghoi.cli.variants import check_ranked
 from diaghoi.comparison.comparison import Comparison
 from diaghoi.comparison.comparison import compare as compared
+from diaghoi.comparison.joint import AnyComparison, JointComparison
 from diaghoi.comparison.results import is_semantic, read_result, read_semantic
 from diaghoi.comparison.semantic import compare_semantic
-from diaghoi.comparison.study import Model, Study, check_models, read_study
+from diaghoi.comparison.study import Model, Study, check_models, read_studies
 from diaghoi.data.joining import alike
 from diaghoi.data.protocol import HICO_DET, Protocol, choices_of
 from diaghoi.data.protocol import protocol as protocol_named
@@ -64,6 +65,15 @@ Files = Annotated[
 
 Stage = Annotated[str | None, typer.Option(help="one or two, for each model, separated by commas.")]
 Backbone = Annotated[str | None, typer.Option(help="Backbones of the models, separated by commas.")]
+Explain = Annotated[
+    bool,
+    typer.Option(
+        "--explain",
+        help="Split the difference of each model to the first into what true positives and false "
+        "positives of each kind changed, and count the annotated triplets that only one finds.",
+        rich_help_panel=options.EXTRAS,
+    ),
+]
 Pairs = Annotated[
     str | None,
     typer.Option(
@@ -91,6 +101,7 @@ def compare(
     json: options.Json = None,
     pair_nms: variants.PairNms = None,
     detection_threshold: variants.Threshold = None,
+    explain: Explain = False,
     significance: Significance = False,
     resamples: options.Resamples = 1000,
     confidence: options.Confidence = 0.95,
@@ -106,45 +117,55 @@ def compare(
     kind = table_format(format, out)
     selected = selection(only, compact)
     lists = {"--labels": labels, "--stage": stage, "--backbone": backbone, "--pairs": pairs}
-    written = [out, json]
-    outputs.check_files(written, files)
-
-    @cache
-    def read(path: Path) -> dict[str, Any] | None:
-        return read_result(path, dataset) or read_semantic(path)
-
-    study = _study(files, lists, read)
-    dataset = study.dataset if dataset is None else dataset
-    overrides: dict[str, Any] = {
+    given: dict[str, Any] = {
         "annotations": annotations,
         "instances": instances,
         "ids": ids,
         "dataset": dataset,
         "protocol": protocol,
     }
-    study = replace(study, **{key: value for key, value in overrides.items() if value is not None})
-    choices = Choices(study.protocol, ap, variants.VariantOptions(pair_nms, detection_threshold))
-    choices.check()
-    inputs = [path for model in study.models for path in (model.file, model.pairs)]
-    inputs += [study.annotations, study.instances, study.ids, *study.tables.values()]
-    outputs.check_files(written, inputs)
-    tests = significance_options(significance, resamples, confidence, seed, len(study.models))
-    if _is_semantic(study, read):
-        _check_semantic(choices, tests, selected)
-    _check_models(study, read, choices, tests)
+    given = {key: value for key, value in given.items() if value is not None}
+    written = [out, json]
+    outputs.check_files(written, files)
+    asked = variants.VariantOptions(pair_nms, detection_threshold)
+
+    @cache
+    def reader(dataset: str | None) -> Reader:
+        return cache(lambda path: read_result(path, dataset) or read_semantic(path))
+
+    runs = []
+    for study in _studies(files, lists, given, reader(dataset)):
+        choices = Choices(study.protocol, ap, asked, explain)
+        choices.check()
+        inputs = [path for model in study.models for path in (model.file, model.pairs)]
+        inputs += [study.annotations, study.instances, study.ids, *study.tables.values()]
+        outputs.check_files(written, inputs)
+        tests = significance_options(significance, resamples, confidence, seed, len(study.models))
+        read = reader(study.dataset)
+        if explain and len(study.models) < 2:
+            raise InputError("--explain: is between models; give at least two")
+        if _is_semantic(study, read):
+            _check_semantic(choices, tests, selected)
+        _check_models(study, read, choices, tests)
+        runs.append((study, read, choices, tests))
     with progress(quiet) as bar:
-        comparison = _comparison(study, read, choices, bar, written, tests, force=force)
+        parts = tuple(_comparison(*run, bar, written, force=force) for run in runs)
+    comparison: AnyComparison = parts[0] if len(parts) == 1 else JointComparison(parts=parts)
     selected.of(comparison)  # refuses unknown tables before anything is written
     write_comparison(comparison, kind, out, json, selected)
     show_comparison(comparison, kind, out, json, quiet, selected)
 
 
 class Choices(NamedTuple):
-    """How predictions are diagnosed: the name of the protocol, a change to it, and variants."""
+    """How predictions are diagnosed: the name of the protocol, a change to it, and variants.
+
+    With ``explain``, differences to the first model are explained.
+    """
 
     protocol: str | None
     ap: str | None
     variants: variants.VariantOptions
+    explain: bool
 
     def made(self, vocabulary: Vocabulary) -> Protocol:
         """Make the protocol for a data set."""
@@ -193,22 +214,37 @@ def other_choice(
     )
 
 
+def _studies(
+    files: Sequence[Path], lists: Mapping[str, str | None], given: Mapping[str, Any], read: Reader
+) -> list[Study]:
+    """Read the studies, or make one from the files and the lists that describe them.
+
+    What is given on the command line takes the place of what a study says.
+    """
+    file = next((file for file in files if file.suffix == ".toml"), None)
+    if file is None:
+        return [replace(_study(files, lists, read), **given)]
+    if len(files) > 1:
+        raise InputError(f"{file}: give a study alone; list the other files in it")
+    for option, value in lists.items():
+        if value is not None:
+            raise InputError(f"{option}: {file} sets this for each model; change it there")
+    studies = read_studies(file)
+    if len(studies) > 1 and given:
+        raise InputError(
+            f"--{next(iter(given))}: {file} lists studies on several data sets; set this in them"
+        )
+    return [replace(study, **given) for study in studies]
+
+
 def _study(files: Sequence[Path], lists: Mapping[str, str | None], read: Reader) -> Study:
-    """Read the study, or make one from the files and the lists that describe them."""
-    study = next((file for file in files if file.suffix == ".toml"), None)
-    if study is not None:
-        if len(files) > 1:
-            raise InputError(f"{study}: give a study alone; list the other files in it")
-        for option, value in lists.items():
-            if value is not None:
-                raise InputError(f"{option}: {study} sets this for each model; change it there")
-        return read_study(study)
-    given = {
+    """Make a study from files and the lists that describe them."""
+    values = {
         option: options.split_list(option, value, len(files)) for option, value in lists.items()
     }
     models = []
     for row, file in enumerate(files):
-        label, stage, backbone, pairs = (values[row] for values in given.values())
+        label, stage, backbone, pairs = (each[row] for each in values.values())
         models.append(
             Model(
                 label=label or str((read(file) or {}).get("label") or file.stem),
@@ -249,10 +285,10 @@ def _check_semantic(
     """Refuse what the comparison by meaning does not have."""
     if selected != ALL:
         raise InputError("--only, --compact: semantic results have one table; leave this out")
-    if choices.ap is not None or choices.variants.asked or tests is not None:
+    if choices.ap is not None or choices.variants.asked or choices.explain or tests is not None:
         raise InputError(
-            "--ap, --pair-nms, --detection-threshold, --significance: are for mAP, and semantic "
-            "results have soft mAP; leave this out"
+            "--ap, --pair-nms, --detection-threshold, --explain, --significance: are for mAP, and "
+            "semantic results have soft mAP; leave this out"
         )
 
 
@@ -265,10 +301,14 @@ def _check_models(
         result = read(model.file)
         if result is None:
             predicted = predicted or model.file
-        elif tests is not None:
+        elif tests is not None or choices.explain:
+            why = (
+                "--explain follows single predictions"
+                if tests is None
+                else "--significance tests predictions image by image"
+            )
             raise InputError(
-                f"{model.file}: is a saved result, but --significance tests predictions image by "
-                "image; give the prediction file"
+                f"{model.file}: is a saved result, but {why}; give the prediction file"
             )
         else:
             _check_saved(study, model, result)
@@ -281,9 +321,9 @@ def _comparison(
     study: Study,
     read: Reader,
     choices: Choices,
+    tests: SignificanceOptions | None,
     bar: Progress,
     written: Sequence[Path | None],
-    tests: SignificanceOptions | None,
     *,
     force: bool,
 ) -> Comparison:
@@ -315,7 +355,7 @@ def _comparison(
                 ).to_dict()
             else:
                 diagnosis, result = _diagnosed(choices, model, truth, predictions, bar)
-                if tests is not None:
+                if tests is not None or choices.explain:
                     # Without the boxes, as all diagnoses are in memory together.
                     diagnoses.append(replace(diagnosis, scenes=()))
                 del diagnosis
@@ -326,6 +366,9 @@ def _comparison(
         comparison = compare_semantic(results, study.models)
     else:
         comparison = compared(*results, models=study.models)
+    if choices.explain:
+        bar.start("explaining differences")
+        comparison = comparison.explain(diagnoses)
     if tests is not None:
         comparison = with_tests(comparison, diagnoses, compare_pair, tests, bar)
     return replace(comparison, notes=(*located, *comparison.notes))

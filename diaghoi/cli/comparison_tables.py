@@ -11,8 +11,8 @@ import typer
 
 from diaghoi.cli import options, outputs
 from diaghoi.cli.present import print_notes
-from diaghoi.comparison.comparison import Comparison
-from diaghoi.comparison.selection import check_table_names, chosen
+from diaghoi.comparison.joint import AnyComparison
+from diaghoi.comparison.selection import Shown, check_table_names, chosen
 from diaghoi.comparison.selection import compact as compact_table
 from diaghoi.exceptions import InputError, close_matches
 from diaghoi.formats.containers.atomic import replacing
@@ -65,7 +65,7 @@ class Selection(NamedTuple):
     only: list[str]
     compact: bool
 
-    def of(self, comparison: Comparison) -> Comparison:
+    def of(self, comparison: Shown) -> Shown:
         """Select the tables of a comparison."""
         if self.compact:
             return compact_table(comparison)
@@ -115,13 +115,13 @@ def table_format(format: str | None, out: Path | None) -> str:
     return format
 
 
-def written_tables(comparison: Comparison, kind: str, selected: Selection = ALL) -> str:
+def written_tables(comparison: AnyComparison, kind: str, selected: Selection = ALL) -> str:
     """Write tables of a comparison in one of :data:`FORMATS`; JSON holds them all."""
     if kind == "json":
         return to_json(comparison.to_dict()) + "\n"
     from diaghoi.report.comparison import to_text
 
-    writers: dict[str, Callable[[Comparison], str]] = {
+    writers: dict[str, Callable[[AnyComparison], str]] = {
         "text": to_text,
         "markdown": to_markdown,
         "latex": to_latex,
@@ -131,7 +131,7 @@ def written_tables(comparison: Comparison, kind: str, selected: Selection = ALL)
 
 
 def write_comparison(
-    comparison: Comparison,
+    comparison: AnyComparison,
     kind: str,
     out: Path | None,
     json: Path | None,
@@ -148,7 +148,7 @@ def write_comparison(
 
 
 def show_comparison(
-    comparison: Comparison,
+    comparison: AnyComparison,
     kind: str,
     out: Path | None,
     json: Path | None,

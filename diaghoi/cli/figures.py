@@ -16,7 +16,7 @@ from diaghoi.cli.present import lacks_letters, print_notes, width_of
 from diaghoi.cli.progress import Progress, progress
 from diaghoi.cli.reading import check_annotations, check_choice
 from diaghoi.comparison.results import read_result, read_semantic
-from diaghoi.comparison.study import Study, read_study
+from diaghoi.comparison.study import Study, read_studies
 from diaghoi.data.groups import find_class
 from diaghoi.data.protocol import protocol as protocol_named
 from diaghoi.data.vocabulary import Vocabulary
@@ -24,6 +24,8 @@ from diaghoi.exceptions import InputError, some_of
 
 if TYPE_CHECKING:
     from diaghoi import plots
+
+ONE = "show one data set at a time; draw the study of each"
 
 Format = Annotated[
     str, typer.Option(help=f"One or more of {', '.join(FORMATS)}, separated by commas.")
@@ -52,43 +54,28 @@ def figures(
 
     chosen = list(plots.FIGURES) if only is None else named("--only", only, plots.FIGURES)
     formats = named("--format", format, FORMATS)
-    described = read_study(study)
-    if described.protocol is not None:
-        protocol_named(described.protocol)
-    files = {name: [out / f"{name}.{kind}" for kind in formats] for name in chosen}
-    _check(files, out, study, described)
+    studies = read_studies(study)
+    if len(studies) > 1 and hoi is not None:
+        raise InputError(f"--class: {study} lists studies on several data sets; draw one of them")
+    for each in studies:
+        if each.protocol is not None:
+            protocol_named(each.protocol)
     notes: list[str] = []
-    predicted = [
-        model
-        for model in described.models
-        if (read_result(model.file) or read_semantic(model.file)) is None
-    ]
-
-    def locate(vocabulary: Vocabulary) -> Path:
-        try:
-            found = find_annotations(vocabulary)
-        except InputError:
-            raise InputError(
-                f"{study}: annotations: missing; add 'annotations = \"FILE\"' to the study"
-            ) from None
-        notes.extend(found.notes)
-        return found.path
-
-    if predicted:
-        given, known = described.annotations, described.vocabulary
-        check_annotations(given, known, predicted[0].file, locate)
-        if hoi is not None:
-            number = int(hoi) if hoi.isdecimal() else hoi
-            check_choice(partial(find_class, "class", number), known)
+    if len(studies) > 1:
+        single = [name for name in chosen if not plots.FIGURES[name].datasets]
+        chosen = [name for name in chosen if name not in single]
+        if not chosen:
+            raise InputError(f"{study}: {some_of(single)}: {ONE}")
+        notes += [f"{', '.join(single)}: not drawn: {ONE}"] if single else []
+    kinds = [plots.FIGURES[name] for name in chosen]
+    files = {name: [out / f"{name}.{kind}" for kind in formats] for name in chosen}
+    _check(files, out, study, studies)
+    located: list[str] = []
     with progress(quiet) as bar:
-        collection = plots.collect(
-            described,
-            [plots.FIGURES[name] for name in chosen],
-            hoi=hoi,
-            locate=locate,
-            progress=lambda label: bar.start(f"diagnosing {label}"),
-        )
-        notes += collection.notes
+        collections = [_collected(each, study, kinds, hoi, located, bar) for each in studies]
+        several = len(collections) > 1
+        collection = plots.joined(collections, kinds) if several else collections[0]
+        notes += [*located, *collection.notes]
         written = _draw(collection, files, width_of(column), notes, bar)
     if not quiet:
         for name, title in written.items():
@@ -100,14 +87,61 @@ def figures(
         raise InputError(f"{study}: no figure could be drawn: {some_of(notes)}")
 
 
-def _check(files: dict[str, list[Path]], out: Path, study: Path, described: Study) -> None:
+def _collected(
+    described: Study,
+    study: Path,
+    kinds: list[plots.FigureKind],
+    hoi: str | None,
+    notes: list[str],
+    bar: Progress,
+) -> plots.Collection:
+    """Compute the data of the figures of one data set."""
+    from diaghoi import plots
+
+    predicted = [
+        model
+        for model in described.models
+        if (read_result(model.file) or read_semantic(model.file)) is None
+    ]
+
+    def locate(vocabulary: Vocabulary) -> Path:
+        try:
+            found = find_annotations(vocabulary)
+        except InputError:
+            raise InputError(
+                f"{described.source or study}: annotations: missing; add 'annotations = "
+                '"FILE"\' to the study'
+            ) from None
+        notes.extend(found.notes)
+        return found.path
+
+    if predicted:
+        given, known = described.annotations, described.vocabulary
+        check_annotations(given, known, predicted[0].file, locate)
+        if hoi is not None:
+            number = int(hoi) if hoi.isdecimal() else hoi
+            check_choice(partial(find_class, "class", number), known)
+    return plots.collect(
+        described,
+        kinds,
+        hoi=hoi,
+        locate=locate,
+        progress=lambda label: bar.start(f"diagnosing {label}"),
+    )
+
+
+def _check(
+    files: dict[str, list[Path]], out: Path, study: Path, studies: tuple[Study, ...]
+) -> None:
     """Check the output files before the work begins."""
     if out.suffix.lower().lstrip(".") in FORMATS:
         raise InputError(f"--out {out}: give a folder; the figures get names of their own in it")
     outputs.check_folder(out)
-    inputs: list[Path | None] = [study, described.annotations, described.instances, described.ids]
-    for model in described.models:
-        inputs += [model.file, model.pairs]
+    inputs: list[Path | None] = [study]
+    for described in studies:
+        inputs += [described.annotations, described.instances, described.ids]
+        for model in described.models:
+            inputs += [model.file, model.pairs]
     written = [path for paths in files.values() for path in paths] if out.exists() else []
     outputs.check_files(written, inputs)
 
@@ -139,7 +173,7 @@ def _draw(
             except plots.NotApplicable as reason:
                 notes.append(f"{name}: not drawn: {reason}")
                 continue
-            caption = plots.caption([collection.results[model.label] for model in models])
+            caption = collection.caption(models)
             title = plots.FIGURES[name].title_of(models)
             paths[0].parent.mkdir(parents=True, exist_ok=True)
             for path in paths:

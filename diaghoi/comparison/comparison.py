@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -72,6 +72,20 @@ class Comparison:
         images = "" if self.images is None else f", {number_of('image', self.images)}"
         return f"{self.dataset}{images}, protocol {self.protocol}"
 
+    @property
+    def parts(self) -> tuple[Comparison, ...]:
+        """The comparison on each data set: this one; see :mod:`diaghoi.comparison.joint`."""
+        return (self,)
+
+    @property
+    def statements(self) -> tuple[str, ...]:
+        """What the tests found, a sentence each."""
+        return tuple(f"{difference.sentence}." for difference in self.differences)
+
+    def each(self, change: Callable[[Comparison], Comparison]) -> Comparison:
+        """Change the comparison on each data set: this one."""
+        return change(self)
+
     def to_dict(self) -> dict[str, Any]:
         """All figures as plain Python values: the JSON of ``diaghoi compare --json``.
 
@@ -79,8 +93,9 @@ class Comparison:
         -------
         dict
             ``diaghoi`` (version), ``dataset``, ``protocol`` (``name``, ``signature``) and
-            ``images``; ``models``, each with ``label``, ``stage`` and ``backbone`` (None where not
-            given); ``groups``, the labels of the models of each stage; ``tables``, by key:
+            ``images``; ``models``, each with ``label``, ``stage``, ``venue``, ``backbone``,
+            ``detector`` and ``classifier`` (None where not given); ``groups``, the labels of the
+            models of each stage; ``tables``, by key:
 
             - ``title`` and ``caption``, for people;
             - ``columns``: ``key``, ``title``, ``group``, ``unit`` and ``better`` of each;
@@ -100,14 +115,7 @@ class Comparison:
             "dataset": self.dataset,
             "protocol": {"name": self.protocol, "signature": self.signature},
             "images": self.images,
-            "models": [
-                {
-                    "label": model.label,
-                    "stage": model.stage or None,
-                    "backbone": model.backbone or None,
-                }
-                for model in self.models
-            ],
+            "models": [model.to_dict() for model in self.models],
             "groups": {
                 stage: [model.label for model in self.models if model.stage == stage]
                 for stage in stages(self.models)
@@ -222,7 +230,7 @@ def compare(
         The diagnosis of each; or its result, as :meth:`diaghoi.Diagnosis.to_dict` gives it or a
         file of ``diaghoi report --json`` holds it.
     models : sequence of StudyModel, optional
-        Their labels, stages and backbones; by default the labels are those of the detectors.
+        What is known about them; by default the labels are those of the detectors.
     explain : bool
         Whether to add what the differences to the first are made of; this needs diagnoses.
 

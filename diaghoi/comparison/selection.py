@@ -5,12 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
+from typing import TypeVar
 
 from diaghoi.comparison.comparison import Comparison
 from diaghoi.comparison.figures import HEADINGS
+from diaghoi.comparison.joint import JointComparison
 from diaghoi.data.table import Cell, Column, Row, RowGroup, Table, shown
 from diaghoi.exceptions import InputError, close_matches
 from diaghoi.oracles import TOTALS, error_title
+
+Shown = TypeVar("Shown", Comparison, JointComparison, Comparison | JointComparison)
 
 # The official numbers that papers print first, by the keys of their columns: title and group in the
 # compact table, and what they are.
@@ -50,7 +54,7 @@ def check_table_names(names: Iterable[str]) -> None:
             _of_name(name, HEADINGS)
 
 
-def chosen(comparison: Comparison, names: Iterable[str]) -> Comparison:
+def chosen(comparison: Shown, names: Iterable[str]) -> Shown:
     """Keep some tables of a comparison.
 
     Parameters
@@ -75,7 +79,11 @@ def chosen(comparison: Comparison, names: Iterable[str]) -> Comparison:
         table.key: table.title.rpartition(", ")[0] or table.title for table in comparison.tables
     }
     kept = {key for name in names for key in _of_name(name, headings)}
-    return replace(comparison, tables=tuple(each for each in comparison.tables if each.key in kept))
+
+    def keep(part: Comparison) -> Comparison:
+        return replace(part, tables=tuple(each for each in part.tables if each.key in kept))
+
+    return comparison.each(keep)
 
 
 def _of_name(name: str, headings: Mapping[str, str]) -> Collection[str]:
@@ -101,7 +109,7 @@ def _spelt(name: str) -> str:
     return " ".join(re.findall(r"\w+", name.lower().replace("δ", "d").replace("_", " ")))
 
 
-def compact(comparison: Comparison) -> Comparison:
+def compact(comparison: Shown) -> Shown:
     """Replace the tables of a comparison by one: a row for each model, mAP and what errors cost.
 
     Parameters
@@ -115,6 +123,10 @@ def compact(comparison: Comparison) -> Comparison:
         Its only table, ``compact``, has the official mAP, or that of the protocol where the data
         set has no benchmark, and ΔmAP of each error.
     """
+    return comparison.each(_compact)
+
+
+def _compact(comparison: Comparison) -> Comparison:
     tables = {table.key: table for table in comparison.tables}
     official = tables["official"].columns if "official" in tables else ()
     first = [column for column in official if column.key in OFFICIAL]
@@ -163,6 +175,6 @@ def _cell(table: Table, column: Column, new: Column, label: str) -> Cell:
 def _costs(protocol: str) -> str:
     names = ", ".join(f"{short}: {error_title(error).lower()}" for error, short in SHORT.items())
     return (
-        f"ΔmAP: gain of the mAP of protocol {protocol} when all errors of one kind are repaired "
-        f"({names})."
+        f"ΔmAP: gain of mAP when all errors of one kind are repaired ({names}). Protocol of ΔmAP: "
+        f"{protocol}."
     )

@@ -28,7 +28,7 @@ def compare_semantic(results: Sequence[Result], models: Sequence[StudyModel]) ->
     results : sequence of mapping
         As from :meth:`diaghoi.semantic.SemanticEvaluation.to_dict`.
     models : sequence of StudyModel
-        Their labels, stages and backbones.
+        What is known about them.
 
     Returns
     -------

@@ -12,7 +12,11 @@ A study is written down in a TOML file, so that it can be repeated with one comm
     file = "qpic.npz"        # predictions, a saved diagnosis, or a result of `report --json`
     pairs = "qpic_pairs.pkl" # optional
     stage = "one"            # optional: one or two
-    backbone = "ResNet-50"   # optional
+    backbone = "ResNet-50"   # optional, as venue, detector and classifier
+
+Studies on several data sets are shown together where a file lists them::
+
+    studies = ["hico_det.toml", "v_coco.toml"]
 """
 
 from __future__ import annotations
@@ -36,11 +40,20 @@ from diaghoi.formats.containers.toml import check_keys, read_toml, text_of
 from diaghoi.formats.datasets import vocabulary
 
 STAGES = {"one": "One-stage", "two": "Two-stage"}
+DESCRIPTIONS = {
+    "venue": "Venue",
+    "backbone": "Backbone",
+    "detector": "Detector",
+    "classifier": "Classifier",
+}
+"""What a study may say about a model in its own words, with the heads of these columns."""
 FILES = ("annotations", "instances", "ids")
 KEYS = (*FILES, "dataset", "protocol")
 """Keys that every kind of study has, beside its models."""
 SIMILARITY = ("verb_similarity", "object_similarity")
 SYNSETS = ("verb_synsets", "object_synsets")
+LIST = "studies"
+"""The only key of a file that lists studies on several data sets."""
 Texts = Mapping[str, str | None]
 
 
@@ -54,13 +67,26 @@ class StudyModel:
         Its name in tables and figures.
     stage : {"", "one", "two"}
         Whether it finds pairs and actions at once or one after the other; empty where not given.
-    backbone : str
-        Its backbone; empty where not given.
+    venue, backbone, detector, classifier : str
+        Where it was published, and what it is made of; empty where not given.
     """
 
     label: str
     stage: str = ""
+    venue: str = ""
     backbone: str = ""
+    detector: str = ""
+    classifier: str = ""
+
+    @property
+    def descriptions(self) -> dict[str, str]:
+        """What the study says about it, by the keys of :data:`DESCRIPTIONS`."""
+        return {key: str(getattr(self, key)) for key in DESCRIPTIONS}
+
+    def to_dict(self) -> dict[str, str | None]:
+        """Its label, its stage and what the study says about it; None where not given."""
+        given = {"stage": self.stage, **self.descriptions}
+        return {"label": self.label, **{key: text or None for key, text in given.items()}}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -179,6 +205,37 @@ def read_study(path: str | PathLike[str]) -> Study:
     return Study(**fields, tables=_tables(Path(path), content))
 
 
+def read_studies(path: str | PathLike[str]) -> tuple[Study, ...]:
+    """Read the description of a study, or of studies on several data sets.
+
+    Parameters
+    ----------
+    path : path
+        A study as for :func:`read_study`; or a TOML file with nothing but the key ``studies``, a
+        list of such files. Their paths start from this file.
+
+    Raises
+    ------
+    InputError
+        As :func:`read_study`; and for a list that is empty, names a study twice, or stands beside
+        other keys.
+    """
+    path = Path(path)
+    content = read_toml(path)
+    if LIST not in content:
+        return (read_study(path),)
+    names = content.pop(LIST)
+    for key in content:
+        raise InputError(f"{path}: {key}: does not go with {LIST}; set it in each listed study")
+    if not isinstance(names, list) or not names or not all(isinstance(n, str) for n in names):
+        raise InputError(f"{path}: {LIST}: is {names!r:.60}; give a list of study files")
+    files = [path.parent / name for name in names]
+    for name, file in zip(names, files, strict=True):
+        if [each.resolve() for each in files].count(file.resolve()) > 1:
+            raise InputError(f"{path}: {LIST}: '{name}' appears twice; list each study once")
+    return tuple(map(read_study, files))
+
+
 def read_study_file(
     path: str | PathLike[str],
     model: Callable[[str, Path, Texts], StudyModel],
@@ -196,7 +253,8 @@ def read_study_file(
     model : callable
         ``(place for messages, folder in which paths start, texts by key) -> StudyModel``.
     keys, model_keys : sequence of str
-        Further keys of the study, and of each ``[[model]]``, beside label, stage and backbone.
+        Further keys of the study, and of each ``[[model]]``, beside those that models of all
+        kinds have.
     needed : mapping of str
         Keys that a model must have, and what to do where one is missing.
 
@@ -215,6 +273,11 @@ def read_study_file(
     """
     path = Path(path)
     content = read_toml(path)
+    if LIST in content:
+        raise InputError(
+            f"{path}: {LIST}: lists other studies, where a study with [[model]] is needed; give "
+            "one of those"
+        )
     check_keys(str(path), content, (*KEYS, *keys, "model"))
     data = _data(path, content)
     rows = content.get("model")
@@ -223,7 +286,7 @@ def read_study_file(
         raise InputError(
             f"{path}: model: give at least one [[model]] with {', '.join(most)} and {last}"
         )
-    known = ("label", *model_keys, "stage", "backbone")
+    known = ("label", *model_keys, "stage", *DESCRIPTIONS)
     models = []
     for number, row in enumerate(rows, 1):
         where = f"{path}: model {number}"
@@ -242,8 +305,7 @@ def _model(_: str, folder: Path, texts: Texts) -> Model:
         label=texts["label"] or Path(file).stem,
         file=folder / file,
         pairs=None if pairs is None else folder / pairs,
-        stage=texts["stage"] or "",
-        backbone=texts["backbone"] or "",
+        **described(texts),
     )
 
 
@@ -258,6 +320,11 @@ def _tables(path: Path, content: Mapping[str, Any]) -> dict[str, Path]:
                 "verbs and of objects are used together"
             )
     return tables
+
+
+def described(texts: Texts) -> dict[str, str]:
+    """Return the stage of a model and what its study says about it: fields of StudyModel."""
+    return {key: texts[key] or "" for key in ("stage", *DESCRIPTIONS)}
 
 
 def _data(path: Path, content: Mapping[str, Any]) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal
 
-from diaghoi.comparison.study import STAGES, StudyModel
+from diaghoi.comparison.study import DESCRIPTIONS, STAGES, StudyModel
 from diaghoi.data.table import SHOWN, Cell, Column, Row, RowGroup, Table, shown
 
 Values = tuple[float | None, ...]
@@ -52,7 +52,7 @@ def table_of(
     return Table(
         key=key,
         title=title,
-        heads=_heads(models),
+        heads=("Model", *(DESCRIPTIONS[key] for key in _given(models))),
         columns=tuple(columns),
         row_groups=tuple(row_groups),
         grouping="Stage",
@@ -81,13 +81,14 @@ def model_rows(
             replace(cell, text=shown(cell.value, column.unit), best=number in numbers)
             for cell, column, numbers in zip(figures, columns, best, strict=True)
         ]
-        titles = (model.label, model.backbone)[: len(_heads(models))]
+        titles = (model.label, *(model.descriptions[key] for key in _given(models)))
         rows.append(Row(titles=titles, cells=tuple(made)))
     return rows
 
 
-def _heads(models: Sequence[StudyModel]) -> tuple[str, ...]:
-    return ("Model", "Backbone") if any(model.backbone for model in models) else ("Model",)
+def _given(models: Sequence[StudyModel]) -> list[str]:
+    """List what is said about any of the models."""
+    return [key for key in DESCRIPTIONS if any(model.descriptions[key] for model in models)]
 
 
 def _made(

@@ -6,18 +6,18 @@ from io import StringIO
 
 from rich.console import Console
 
-from diaghoi.comparison.comparison import Comparison
+from diaghoi.comparison.joint import AnyComparison
 from diaghoi.data.protocol import phrases_of
 from diaghoi.exceptions import number_of
 from diaghoi.report.terminal import print_line, print_table, wrapped
 
 
-def to_text(comparison: Comparison, width: int = 80) -> str:
+def to_text(comparison: AnyComparison, width: int = 80) -> str:
     """Write a comparison as plain text, with its notes; stars mark the best.
 
     Parameters
     ----------
-    comparison : Comparison
+    comparison : Comparison or JointComparison
         What to show.
     width : int
         Columns of a line; tables that are wider are continued below.
@@ -29,13 +29,13 @@ def to_text(comparison: Comparison, width: int = 80) -> str:
 
 
 def print_comparison(
-    comparison: Comparison, console: Console | None = None, *, notes: bool = True
+    comparison: AnyComparison, console: Console | None = None, *, notes: bool = True
 ) -> None:
     """Print the tables of a comparison.
 
     Parameters
     ----------
-    comparison : Comparison
+    comparison : Comparison or JointComparison
         What to show.
     console : rich.console.Console, optional
         Where to print; by default on stdout. The best are bold, and where the console has no bold
@@ -44,21 +44,23 @@ def print_comparison(
         Print the notes, too.
     """
     console = Console(highlight=False) if console is None else console
-    models = number_of("model", len(comparison.models))
-    print_line(console, f"{models} on {comparison.subject}", style="bold")
+    for part in comparison.parts:
+        models = number_of("model", len(part.models))
+        print_line(console, f"{models} on {part.subject}", style="bold")
     for caveat in comparison.caveats:
         print_line(console, f"Caution: {caveat}.")
     for table in comparison.tables:
         console.print()
         print_table(console, table)
-    if comparison.differences:
+    if comparison.statements:
         console.print()
-    for difference in comparison.differences:
-        print_line(console, f"{difference.sentence}.")
+    for statement in comparison.statements:
+        print_line(console, statement)
     console.print()
-    choices = phrases_of(comparison.signature)
-    head = f"Protocol {comparison.protocol}: {choices[0]}"
-    for line in wrapped([head, *choices[1:]], console):
-        print_line(console, line)
+    for part in comparison.parts:
+        choices = phrases_of(part.signature)
+        head = f"Protocol {part.protocol}: {choices[0]}"
+        for line in wrapped([head, *choices[1:]], console):
+            print_line(console, line)
     for note in comparison.notes if notes else ():
         print_line(console, f"Note: {note}")

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from diaghoi._version import __version__
-from diaghoi.comparison.comparison import Comparison
+from diaghoi.comparison.joint import AnyComparison
 from diaghoi.data.table import Column, Row, Table
 from diaghoi.report.layout import column_blocks, group_runs, widened
 
@@ -58,7 +58,7 @@ class PaperLayout(NamedTuple):
     blocks: list[list[int]]
 
 
-def to_latex(comparison: Comparison) -> str:
+def to_latex(comparison: AnyComparison) -> str:
     r"""Write the tables of a comparison as LaTeX, to be read with ``\input``.
 
     Each table has a caption and a label (``tab:diaghoi-official`` and so on), and is as wide as one
@@ -67,15 +67,15 @@ def to_latex(comparison: Comparison) -> str:
 
     Parameters
     ----------
-    comparison : Comparison
+    comparison : Comparison or JointComparison
         What to show.
     """
     lines = [
         f"diaghoi {__version__}: {comparison.subject}",
-        comparison.signature,
+        *(part.signature for part in comparison.parts),
         *(f"Caution: {caveat}" for caveat in comparison.caveats),
         *(f"Note: {note}" for note in comparison.notes),
-        *(f"{difference.sentence}." for difference in comparison.differences),
+        *comparison.statements,
     ]
     comments = [f"% {' '.join(line.split())}" for line in lines]
     tables = [_table(table, comparison) for table in comparison.tables]
@@ -88,7 +88,7 @@ def escaped(text: str) -> str:
     return " ".join(unicodedata.normalize("NFC", text).split()).translate(WRITTEN)
 
 
-def _table(table: Table, comparison: Comparison) -> str:
+def _table(table: Table, comparison: AnyComparison) -> str:
     titles = zip(table.heads, *(row.titles for row in table.rows), strict=True)
     measure: Callable[[str], float] = _width if table.narrow else len
     names = [max(map(measure, column)) for column in titles]
@@ -117,7 +117,7 @@ def _table(table: Table, comparison: Comparison) -> str:
     )
 
 
-def _caption(table: Table, comparison: Comparison) -> str:
+def _caption(table: Table, comparison: AnyComparison) -> str:
     sentences = [f"{table.title} ({comparison.subject}).", table.caption]
     if table.marked:
         sentences.append(f"Bold: {table.best}.")

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import re
 
-from diaghoi.comparison.comparison import Comparison
+from diaghoi.comparison.joint import AnyComparison
 from diaghoi.data.table import Table
 
 SPECIAL = re.compile(r"([\\`*_\[\]<>|~&$#])")
 
 
-def to_markdown(comparison: Comparison) -> str:
+def to_markdown(comparison: AnyComparison) -> str:
     """Write the tables of a comparison as Markdown; the best are bold.
 
     Parameters
     ----------
-    comparison : Comparison
+    comparison : Comparison or JointComparison
         What to show.
     """
     parts = [f"Models on {escaped(comparison.subject)}."]
@@ -24,10 +24,11 @@ def to_markdown(comparison: Comparison) -> str:
         parts += [f"### {escaped(table.title)}", _table(table)]
         best = f" Bold: {table.best}." if table.marked else ""
         parts.append(escaped(f"{table.caption}{best}"))
-    if comparison.differences:
-        lines = (f"- {escaped(each.sentence)}." for each in comparison.differences)
-        parts.append("\n".join(lines))
-    parts.append(f"Protocol {escaped(f'{comparison.protocol}: {comparison.signature}')}")
+    if comparison.statements:
+        parts.append("\n".join(f"- {escaped(each)}" for each in comparison.statements))
+    parts += [
+        f"Protocol {escaped(f'{part.protocol}: {part.signature}')}" for part in comparison.parts
+    ]
     parts += [f"Note: {escaped(note)}" for note in comparison.notes]
     return "\n\n".join(parts) + "\n"
 

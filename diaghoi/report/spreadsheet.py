@@ -6,7 +6,8 @@ import csv
 from collections.abc import Iterable, Sequence
 from io import StringIO
 
-from diaghoi.comparison.comparison import Comparison
+from diaghoi.comparison.joint import AnyComparison
+from diaghoi.comparison.study import DESCRIPTIONS
 from diaghoi.formats.containers.cells import harmless
 
 CsvValue = str | int | float | bool | None
@@ -43,26 +44,28 @@ def _shown(cell: CsvValue) -> str:
     return "" if cell is None else repr(cell)
 
 
-FIELDS = ("topic", "model", "stage", "backbone", "column", "value")
+FIELDS = ("topic", "dataset", "protocol", "model", "stage", *DESCRIPTIONS, "column", "value")
 
 
-def to_csv(comparison: Comparison) -> str:
+def to_csv(comparison: AnyComparison) -> str:
     """Write the figures of all models in long form; see :func:`csv_text`.
 
-    The fields are ``topic``, ``model``, ``stage``, ``backbone``, ``column`` (the keys of tables
-    and columns as in JSON) and ``value``: at full precision, a fraction where people are shown
-    percent, empty where it is undefined. Means are left out: they would be counted twice.
+    The fields are ``topic``, ``dataset``, ``protocol``, ``model``, ``stage``, ``venue``,
+    ``backbone``, ``detector``, ``classifier``, ``column`` (the keys of tables and columns as in
+    JSON) and ``value``: at full precision, a fraction where people are shown percent, empty where
+    it is undefined. Means are left out: they would be counted twice.
 
     Parameters
     ----------
-    comparison : Comparison
+    comparison : Comparison or JointComparison
         What to write.
     """
     lines = []
-    for table in comparison.tables:
+    for part, table in ((each, table) for each in comparison.parts for table in each.tables):
         rows = {row.title: row for row in table.rows if row.kind == "entry"}
-        for model in comparison.models:
-            about = (table.key, model.label, model.stage, model.backbone)
+        for model in part.models:
+            described = model.label, model.stage, *model.descriptions.values()
+            about = table.key, part.dataset, part.protocol, *described
             for column, cell in zip(table.columns, rows[model.label].cells, strict=True):
                 lines.append((*about, column.key, cell.value))
     return csv_text(FIELDS, lines)

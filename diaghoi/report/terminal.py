@@ -18,8 +18,8 @@ from diaghoi.report.layout import column_blocks, group_runs, widened
 
 # Letters of a table without a title of its own, so that those of a report line up.
 WIDTH = 76
-# Longer titles of rows, such as names of models and backbones, are broken.
-LONGEST = (28, 16)
+# Longer titles of rows, such as names of models, and longer descriptions are broken.
+LONGEST, LONGEST_DESCRIPTION = 28, 16
 INDENT = "  "
 MARK = "*"
 
@@ -56,8 +56,15 @@ def print_table(console: Console, table: Table) -> None:
     places = list(range(len(table.columns)))
     blocks = [places]
     if table.title:
+        needed = [size + widths.gap for size in widths.figures]
         room = console.width - sum(size + widths.gap for size in texts)
-        blocks = column_blocks(table.columns, [size + widths.gap for size in widths.figures], room)
+        if len(texts) > 1 and room < min(console.width // 3, sum(needed)):
+            # Descriptions that leave no room for figures have a block of their own.
+            texts = _narrowed(texts, console.width - widths.gap * len(texts))
+            room = console.width - texts[0] - widths.gap
+            blocks = [[], *column_blocks(table.columns, needed, room)]
+        else:
+            blocks = column_blocks(table.columns, needed, room)
     total = 0
     for number, block in enumerate(blocks):
         if number:
@@ -119,8 +126,17 @@ def _tight(table: Table) -> Widths:
         for column, figures in zip(table.columns, _figures(table), strict=True)
     ]
     gap = 2
-    titles = [min(*sizes) for sizes in zip(_titles(table), LONGEST, strict=False)]
+    first, *others = _titles(table)
+    titles = [min(first, LONGEST), *(min(each, LONGEST_DESCRIPTION) for each in others)]
     return Widths(titles, widened(table.columns, figures, gap), gap, 1)
+
+
+def _narrowed(sizes: Sequence[int], room: int) -> list[int]:
+    """Narrow the widest of some columns until they fit."""
+    fitting = list(sizes)
+    while sum(fitting) > room and max(fitting) > 1:
+        fitting[fitting.index(max(fitting))] -= 1
+    return fitting
 
 
 def _figures(table: Table) -> list[list[str]]:

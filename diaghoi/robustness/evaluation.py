@@ -91,7 +91,7 @@ class Robustness:
             ``metric`` and ``metric_title`` (in words), and in ``scale`` how CRI is taken;
             ``corruptions`` and ``severities`` of the study; ``models``, each with
 
-            - ``label``, ``stage`` and ``backbone``;
+            - ``label``, ``stage``, ``venue``, ``backbone``, ``detector`` and ``classifier``;
             - ``clean``: its score on clean pictures;
             - ``indices``: ``mri``, ``cri`` and of how many ``conditions``, for ``all``, and by
               name in ``groups``, ``corruptions`` and ``severities``;
@@ -241,9 +241,7 @@ def _named(run: Run) -> dict[str, Any]:
 def _model(profile: Profile) -> dict[str, Any]:
     names = profile.corruptions
     return {
-        "label": profile.model.label,
-        "stage": profile.model.stage or None,
-        "backbone": profile.model.backbone or None,
+        **profile.model.to_dict(),
         "clean": profile.clean,
         "indices": {
             "all": profile.index().to_dict(),

@@ -23,7 +23,7 @@ class Profile:
     Parameters
     ----------
     model : StudyModel
-        Label, stage and backbone.
+        What the study says about it.
     metric : str
         Path of its score in a result.
     corruptions : tuple of str

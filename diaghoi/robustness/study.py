@@ -12,7 +12,7 @@ A study is written down in a TOML file::
     clean = "qpic/clean.npz"                       # predictions on the clean pictures
     files = "qpic/{corruption}_{severity}.npz"     # on the others: motion_blur_1.npz and so on
     stage = "one"                                  # optional: one or two
-    backbone = "ResNet-50"                         # optional
+    backbone = "ResNet-50"                         # optional, as venue, detector, classifier
     clean_pairs = "qpic/clean_pairs.pkl"           # optional, both or none
     pairs = "qpic/{corruption}_{severity}_pairs.pkl"
 
@@ -30,7 +30,7 @@ from pathlib import Path
 from string import Formatter
 from typing import Any, NamedTuple
 
-from diaghoi.comparison.study import StudyData, StudyModel, Texts, read_study_file
+from diaghoi.comparison.study import StudyData, StudyModel, Texts, described, read_study_file
 from diaghoi.exceptions import InputError, close_matches
 from diaghoi.formats.containers.locations import below, is_remote
 from diaghoi.formats.containers.toml import text_of
@@ -201,8 +201,7 @@ def _model(where: str, folder: Path, texts: Texts) -> RobustModel:
         files=str(paths["files"]),
         clean_pairs=paths["clean_pairs"],
         pairs=paths["pairs"],
-        stage=texts["stage"] or "",
-        backbone=texts["backbone"] or "",
+        **described(texts),
     )
 
 

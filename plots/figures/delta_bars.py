@@ -320,9 +320,37 @@ def _dots(
         _interval_line(ax, place, row, style["color"])
         (dot,) = ax.plot(place, row.delta, **(style | {"linestyle": ""}), markersize=size)
         dot.set(gid=f"{row.oracle}/{row.model}", zorder=4, **shapes[models.index(row.model)])
+    _ranges(ax, rows, names, room)
     for number in range(1, len(names)):
         ax.axvline(number - 0.5, color="0.88", linewidth=0.5, zorder=0.5)
-    ax.margins(y=0.08)
+    ax.margins(y=0.12)
+
+
+def _ranges(ax: Axes, rows: Sequence[DeltaBar], names: Sequence[str], room: float) -> None:
+    """Write the lowest and the highest value of each error above its dots, where there is room."""
+    shown = {}
+    for place, name in enumerate(names):
+        own = [row for row in rows if row.oracle == name and row.delta is not None]
+        deltas = sorted(row.delta for row in own if row.delta is not None)
+        if deltas:
+            top = max(row.interval[1] if row.interval else deltas[-1] for row in own)
+            ends = dict.fromkeys(map(points, (deltas[0], deltas[-1])))
+            shown[place] = max(top, deltas[-1]), " to ".join(ends)
+    needed = max((text_width(text, NUMBER_SIZE) for _, text in shown.values()), default=0.0)
+    if room < needed + 0.03:
+        return
+    for place, (top, text) in shown.items():
+        ax.annotate(
+            text,
+            (place, top),
+            xytext=(0, 3.5),
+            textcoords="offset points",
+            ha="center",
+            va="bottom",
+            fontsize=NUMBER_SIZE,
+            # No line of the grid goes through it.
+            bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.5},
+        )
 
 
 def _dot_styles(models: int, stages: Sequence[str]) -> list[dict[str, Any]]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from matplotlib.axes import Axes
@@ -140,14 +141,44 @@ def _results(models: Sequence[ModelData]) -> list[dict[str, Any]]:
     return [model.data | {"label": model.label} for model in models]
 
 
-def _rows_of(models: Sequence[ModelData], splits: Sequence[str]) -> list[PanelRow]:
+def _rows_of(
+    models: Sequence[ModelData], splits: Sequence[str], dataset: str = ""
+) -> list[PanelRow]:
     """Make a row of each split, with all models."""
     names, results, stages = shown_names(models), _results(models), _stages(models)
     title = len(splits) > 1 or splits[0] != "full"
     return [
-        PanelRow(split_title(each) if title else "", each, names, results, stages)
+        PanelRow(
+            ", ".join(filter(None, (dataset, split_title(each) if title else ""))),
+            each,
+            names,
+            results,
+            stages,
+        )
         for each in splits
     ]
+
+
+def _by_dataset(models: Sequence[ModelData]) -> list[tuple[str, list[ModelData]]]:
+    """Group models by data set, all in one order; one that a data set lacks has no figures there.
+
+    So a model keeps its place, its colour and its part in the legend.
+    """
+    everywhere = {model.label: model for model in reversed(models)}
+    order = list(dict.fromkeys(model.label for model in models))
+    found = []
+    for dataset in dict.fromkeys(model.dataset for model in models):
+        own = {model.label: model for model in models if model.dataset == dataset}
+        protocol = next(iter(own.values())).protocol
+        missing = {
+            label: replace(
+                everywhere[label], data={"oracles": {}}, dataset=dataset, protocol=protocol
+            )
+            for label in order
+            if label not in own
+        }
+        found.append((dataset, [own.get(label) or missing[label] for label in order]))
+    return found
 
 
 def _stages(models: Sequence[ModelData]) -> list[str]:
@@ -155,22 +186,35 @@ def _stages(models: Sequence[ModelData]) -> list[str]:
 
 
 def _draw_full(figure: Figure, models: Sequence[ModelData]) -> None:
-    draw_rows(figure, _rows_of(models, ["full"]))
+    rows = [
+        row
+        for dataset, members in _by_dataset(models)
+        for row in _rows_of(members, ["full"], dataset)
+    ]
+    draw_rows(figure, rows)
 
 
 def _draw_splits(figure: Figure, models: Sequence[ModelData]) -> None:
-    each = [_splits_of(model.data) for model in models]
-    known = [
-        split
-        for split in dict.fromkeys(split for splits in each for split in splits)
-        if split not in ("full", HARMONIC)
-    ]
-    shared = [split for split in known if all(split in splits for splits in each)]
-    if not shared:
+    rows: list[PanelRow] = []
+    left_out: list[str] = []
+    for dataset, members in _by_dataset(models):
+        each = [_splits_of(model.data) for model in members if model.data["oracles"]]
+        known = [
+            split
+            for split in dict.fromkeys(split for splits in each for split in splits)
+            if split not in ("full", HARMONIC)
+        ]
+        shared = [split for split in known if all(split in splits for splits in each)]
+        rows += _rows_of(members, shared, dataset) if shared else []
+        others = [split_title(split).lower() for split in known if split not in shared]
+        of = f" of {dataset}" if dataset else ""
+        if others:
+            left_out.append(f"Not all models{of} have {', '.join(others)}.")
+        elif dataset and not shared:
+            left_out.append(f"{dataset} has no groups of classes.")
+    if not rows:
         raise NotApplicable("the models share no groups of classes, such as rare ones")
-    others = [split_title(split).lower() for split in known if split not in shared]
-    left_out = f"Not all models have {', '.join(others)}." if others else ""
-    draw_rows(figure, _rows_of(models, shared), left_out)
+    draw_rows(figure, rows, " ".join(left_out))
 
 
 def _splits_of(result: Mapping[str, Any]) -> list[str]:
@@ -182,7 +226,11 @@ def _splits_of(result: Mapping[str, Any]) -> list[str]:
 
 
 def _draw_backbones(figure: Figure, models: Sequence[ModelData]) -> None:
-    groups = backbone_groups(models)
+    groups = [
+        (", ".join(filter(None, (dataset, title))), names, members)
+        for dataset in dict.fromkeys(model.dataset for model in models)
+        for title, names, members in backbone_groups([m for m in models if m.dataset == dataset])
+    ]
     rows = [
         PanelRow(title, "full", names, _results(members), _stages(members))
         for title, names, members in groups
@@ -192,8 +240,8 @@ def _draw_backbones(figure: Figure, models: Sequence[ModelData]) -> None:
             "it shows models of one name or one stage with different backbones, and the study has "
             "none: give backbone, and label or stage"
         )
-    shown = {model.label for _, _, members in groups for model in members}
-    others = [model.label for model in models if model.label not in shown]
+    shown = {model.key for _, _, members in groups for model in members}
+    others = [model.key for model in models if model.key not in shown]
     left_out = f"Without another backbone to compare: {', '.join(others)}." if others else ""
     draw_rows(figure, rows, left_out)
 
@@ -258,6 +306,7 @@ DELTA_MAP = FigureKind(
     needs="results",
     data=_result,
     draw=_draw_full,
+    datasets=True,
 )
 DELTA_MAP_SPLITS = FigureKind(
     name="delta_map_rare",
@@ -265,6 +314,7 @@ DELTA_MAP_SPLITS = FigureKind(
     needs="results",
     data=_result,
     draw=_draw_splits,
+    datasets=True,
 )
 DELTA_MAP_BACKBONE = FigureKind(
     name="delta_map_backbone",
@@ -272,4 +322,5 @@ DELTA_MAP_BACKBONE = FigureKind(
     needs="results",
     data=_result,
     draw=_draw_backbones,
+    datasets=True,
 )

@@ -165,10 +165,10 @@ def test_what_is_told_of_each_model(run, put) -> None:
     files = (put("a.json"), put("b.json"), put("c.json"))
     told = ("--labels", "QPIC,UPT,", "--stage", "one, two,", "--backbone", "R50,,Swin")
     result = json.loads(run("compare", *files, *told, "--json", "-").out)
-    assert result["models"] == [
-        {"label": "QPIC", "stage": "one", "backbone": "R50"},
-        {"label": "UPT", "stage": "two", "backbone": None},
-        {"label": "c", "stage": None, "backbone": "Swin"},
+    assert [(each["label"], each["stage"], each["backbone"]) for each in result["models"]] == [
+        ("QPIC", "one", "R50"),
+        ("UPT", "two", None),
+        ("c", None, "Swin"),
     ]
     assert result["groups"] == {"one": ["QPIC"], "two": ["UPT"]}
     assert "difference" in result["tables"]["map"]["means"]
@@ -202,6 +202,73 @@ def test_a_study_is_compared(run, detectors: Path, alone: Path) -> None:
     assert "\nTwo-stage\n  B " in done.out
     assert "\nDifference " in done.out
     assert "Backbone" in done.out
+    assert "Venue" not in done.out
+
+
+def test_studies_on_several_data_sets_are_compared_together(run, put, alone: Path) -> None:
+    put("a.json")
+    put("b.json", dataset="v-coco")
+    for name in ("a", "b"):
+        (alone / f"{name}.toml").write_text(f'[[model]]\nfile = "{name}.json"\n')
+    (alone / "both.toml").write_text('studies = ["a.toml", "b.toml"]\n')
+    done = run("compare", "both.toml")
+    assert done.code == 0
+    assert "\nhico-det\n  a " in done.out
+    assert "\nv-coco\n  b " in done.out
+    saved = json.loads(run("compare", "both.toml", "--json", "-").out)
+    assert [each["dataset"] for each in saved["studies"]] == ["hico-det", "v-coco"]
+    refused = run("compare", "both.toml", "--protocol", "diag-hoi")
+    assert refused.code == 2
+    assert "--protocol: both.toml lists studies on several data sets; set this in" in refused.err
+    refused = run("robustness", "both.toml")
+    assert refused.code == 2
+    assert "both.toml: studies: lists other studies, where a study with" in refused.err
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("studies = []", "studies: is []; give a list of study files"),
+        ("studies = [1]", "studies: is [1]; give a list of study files"),
+        ('studies = ["a.toml", "./a.toml"]', "studies: 'a.toml' appears twice"),
+        ('studies = ["none.toml"]', "none.toml: No such file"),
+        ('studies = ["both.toml"]', "both.toml: studies: lists other studies"),
+        ('studies = ["a.toml"]\n[[model]]\nfile = "a"', "model: does not go with studies"),
+        ('studies = ["a.toml"]\nprotocol = "hico-det"', "protocol: does not go with studies"),
+    ],
+)
+def test_bad_lists_of_studies(run, put, alone: Path, text: str, message: str) -> None:
+    put("a.json")
+    (alone / "a.toml").write_text('[[model]]\nfile = "a.json"\n')
+    (alone / "both.toml").write_text(text)
+    refused = run("compare", "both.toml")
+    assert refused.code == 2
+    assert message in refused.err
+
+
+def test_what_a_study_says_of_its_models_is_shown(run, put, alone: Path) -> None:
+    for name in ("a", "b"):
+        put(f"{name}.json")
+    (alone / "study.toml").write_text(
+        '[[model]]\nfile = "a.json"\nvenue = "CVPR 2022"\ndetector = "DETR"\n'
+        '[[model]]\nfile = "b.json"\nbackbone = "R50"\nclassifier = "MLP & GNN"\n'
+    )
+    heads = {
+        "text": ("Model", "Venue", "Backbone", "Detector", "Classifier"),
+        "markdown": ("| Model | Venue | Backbone | Detector | Classifier |", "MLP \\& GNN"),
+        "latex": ("Model & Venue & Backbone & Detector & Classifier &", r"MLP \& GNN"),
+        "csv": (
+            "model,stage,venue,backbone,detector,classifier,column",
+            "a,,CVPR 2022,,DETR,,",
+            "b,,,R50,,MLP & GNN,",
+        ),
+    }
+    for kind, texts in heads.items():
+        out = run("compare", "study.toml", "--format", kind).out
+        assert not [text for text in texts if text not in out]
+    first, second = json.loads(run("compare", "study.toml", "--json", "-").out)["models"]
+    assert (first["venue"], first["detector"], first["classifier"]) == ("CVPR 2022", "DETR", None)
+    assert (second["venue"], second["classifier"]) == (None, "MLP & GNN")
 
 
 def test_options_change_the_study(run, detectors: Path, alone: Path) -> None:
@@ -228,7 +295,7 @@ def test_pairs_belong_to_models(run, data, found, save) -> None:
         ("text", "1 model on"),
         ("markdown", "Models on hico-det"),
         ("latex", r"\begin{table"),
-        ("csv", "topic,model,"),
+        ("csv", "topic,dataset,"),
         ("json", "{\n"),
     ],
 )
@@ -462,3 +529,34 @@ def test_the_program(program, put, alone: Path) -> None:
     assert done.code == 0
     assert "\nModel " in done.out
     assert "Compare detectors" in program("compare", "--help").out
+
+
+# Where a difference comes from.
+
+
+def test_a_difference_is_explained(run, data: Data, other: Path) -> None:
+    words = (data.predictions, other, "--annotations", data.annotations, "--explain")
+    done = run("compare", *words, "--labels", "A,B", "--only", "difference,annotated")
+    assert done.code == 0
+    assert "Difference in mAP to A, points" in done.out
+    assert "Annotated triplets found" in done.out
+    assert "Note: B against A: " in done.err
+    saved = json.loads(run("compare", *words, "--labels", "A,B", "--json", "-").out)
+    (found,) = saved["explained"]
+    means = found["ap"]["means"]["full"]
+    values = saved["tables"]["map"]["models"]
+    difference = values["B"]["map.full"] - values["A"]["map.full"]
+    assert means["total"] == pytest.approx(difference)
+    assert sum(means.values()) == pytest.approx(2 * difference)
+    matrix = found["annotated"]["matrix"]
+    assert sum(sum(row.values()) for row in matrix.values()) == found["annotated"]["annotated"]
+
+
+def test_what_cannot_be_explained(run, data: Data, put) -> None:
+    one = run("compare", data.predictions, "--annotations", data.annotations, "--explain")
+    assert (one.code, "--explain: is between models; give at least two" in one.err) == (2, True)
+    put("a.json")
+    words = ("a.json", data.predictions, "--annotations", data.annotations, "--explain")
+    done = run("compare", *words)
+    assert done.code == 2
+    assert "a.json: is a saved result, but --explain follows single predictions" in done.err

@@ -186,3 +186,38 @@ def test_a_study_that_is_not_there(run, alone) -> None:
     assert done.code == 2
     assert "absent.toml" in done.err
     assert len(done.err.splitlines()) == 1
+
+
+# Several data sets.
+
+
+def test_costs_on_several_data_sets_are_drawn_together(run, study, files, alone) -> None:
+    first = study("one.npz", "two.npz")
+    other = first.read_text().replace("[[model]]", 'protocol = "cdn"\n[[model]]', 1)
+    (alone / "other.toml").write_text(other)
+    (alone / "both.toml").write_text('studies = ["study.toml", "other.toml"]')
+    done = run("figures", "both.toml", "--out", "out", "--format", "svg")
+    assert done.code == 0
+    assert {path.name for path in (alone / "out").iterdir()} == {
+        "delta_map.svg",
+        "delta_map_rare.svg",
+    }
+    text = (alone / "out" / "delta_map.svg").read_text(encoding="utf-8")
+    assert "hico-det (cdn): protocol cdn" in text
+    assert "pair_recall" in done.err
+    assert "not drawn: show one data set at a time" in done.err
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--only", "waterfall"), "waterfall: show one data set at a time"),
+        (("--class", "ride bicycle"), "--class: both.toml lists studies on several data sets"),
+    ],
+)
+def test_what_shows_one_data_set_is_refused(run, study, alone, words, message) -> None:
+    study("one.npz")
+    (alone / "other.toml").write_text((alone / "study.toml").read_text())
+    (alone / "both.toml").write_text('studies = ["study.toml", "other.toml"]')
+    done = run("figures", "both.toml", "--out", "out", *words)
+    assert (done.code, message in done.err, (alone / "out").exists()) == (2, True, False)

@@ -139,7 +139,15 @@ def test_the_json_of_a_comparison_keeps_all_digits() -> None:
     assert saved["protocol"]["name"] == "hico-det-520"
     assert saved["images"] == 1234
     assert saved["models"] == [
-        {"label": label, "stage": None, "backbone": None} for label in ("a", "b")
+        {
+            "label": label,
+            "stage": None,
+            "venue": None,
+            "backbone": None,
+            "detector": None,
+            "classifier": None,
+        }
+        for label in ("a", "b")
     ]
     assert saved["groups"] == {}
 

@@ -76,8 +76,8 @@ def test_the_compact_table_has_the_official_map_and_the_costs_of_each_error() ->
         ["b", "50.00", "−0.12", "0.00", "0.00", "5.00", "11.68", "0.00", "0.00"],
     ]
     assert [row.cells[0].best for row in table.rows] == [False, True]
-    assert table.caption.startswith("mAP: official mAP, Default, Full. ΔmAP: gain of the mAP of ")
-    assert "protocol hico-det-520" in table.caption
+    assert table.caption.startswith("mAP: official mAP, Default, Full. ΔmAP: gain of mAP when ")
+    assert "Protocol of ΔmAP: hico-det-520." in table.caption
     assert "Asc: association" in table.caption
 
 

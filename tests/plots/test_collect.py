@@ -3,23 +3,31 @@
 import gc
 import json
 import weakref
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from support.figures import complaints
 
 from diaghoi import simulate
 from diaghoi.comparison.study import Model, Study
 from diaghoi.diagnosis.diagnose import diagnose
 from diaghoi.exceptions import InputError
 from diaghoi.formats import write
+from diaghoi.oracles import ORACLES
 from diaghoi.plots import (
     FIGURES,
+    Collection,
     FigureKind,
+    ModelData,
     NotApplicable,
     collect,
+    figure_of,
+    joined,
 )
 from diaghoi.plots.figure import source_of
+from diaghoi.plots.style import DOUBLE_COLUMN, SINGLE_COLUMN
 from diaghoi.report.json import write_json
 
 
@@ -185,3 +193,58 @@ def test_no_figure_keeps_the_diagnosis(name):
     gc.collect()
     assert [reference() for reference in references] == [None, None]
     assert data is not None
+
+
+# Several data sets.
+
+
+def of(name: str, protocol: str, *labels: str) -> Collection:
+    """Data of one data set, whose models have the cost of one error."""
+    costs = {"oracles": {each: {"delta_map": {"full": 0.1}} for each in ORACLES}}
+    models = [
+        ModelData(label=label, data=costs, protocol=protocol, stage="one") for label in labels
+    ]
+    return Collection(
+        models={"delta_map": models, "delta_map_rare": models},
+        left_out={"delta_map": {"no pairs": ["odd"]}, "delta_map_rare": {}},
+        results={label: {"dataset": name, "protocol": {"name": protocol}} for label in labels},
+        notes=("a note",),
+    )
+
+
+def test_data_sets_are_joined_under_their_names() -> None:
+    kinds = [FIGURES["delta_map"], FIGURES["delta_map_rare"]]
+    both = joined([of("hico-det", "cdn", "A", "B"), of("v-coco", "v-coco-s1", "B")], kinds)
+    models = both.models["delta_map"]
+    assert [model.key for model in models] == ["hico-det: A", "hico-det: B", "v-coco: B"]
+    assert both.left_out["delta_map"] == {"no pairs": ["hico-det: odd", "v-coco: odd"]}
+    assert both.notes == ("hico-det: a note", "v-coco: a note")
+    assert "v-coco" in both.caption(models)
+    with pytest.raises(InputError, match="two are on hico-det under protocol cdn"):
+        joined([of("hico-det", "cdn", "A"), of("hico-det", "cdn", "B")], kinds)
+
+
+@pytest.mark.parametrize("width", [SINGLE_COLUMN, DOUBLE_COLUMN])
+def test_a_model_keeps_its_place_in_every_data_set(width: float) -> None:
+    kind = FIGURES["delta_map"]
+    both = joined([of("hico-det", "cdn", "A", "B"), of("v-coco", "v-coco-s1", "B")], [kind])
+    figure = figure_of(kind, both.models["delta_map"], width)
+    assert complaints(figure) == []
+    panels = [ax for ax in figure.axes if ax.patches]
+    assert [ax.get_title(loc="left") for ax in panels] == ["hico-det", "", "v-coco", ""]
+    colours = [[bar.get_facecolor() for bar in ax.patches] for ax in (panels[0], panels[2])]
+    # Where a data set lacks a model, its bars are missing and those of the others are the same.
+    assert set(colours[1]) < set(colours[0])
+    texts = [text.get_text() for text in figure.texts]
+    assert "hico-det: protocol cdn; v-coco: protocol v-coco-s1" in texts
+
+
+def test_groups_of_classes_of_one_data_set() -> None:
+    kind = FIGURES["delta_map_rare"]
+    hico = of("hico-det", "cdn", "A")
+    rare = {"oracles": {each: {"delta_map": {"full": 0.1, "rare": 0.2}} for each in ORACLES}}
+    hico.models[kind.name][0] = replace(hico.models[kind.name][0], data=rare)
+    both = joined([hico, of("v-coco", "v-coco-s1", "A")], [kind])
+    figure = figure_of(kind, both.models[kind.name], DOUBLE_COLUMN)
+    assert "hico-det, Rare classes" in [ax.get_title(loc="left") for ax in figure.axes]
+    assert "v-coco has no groups of classes." in [text.get_text() for text in figure.texts]

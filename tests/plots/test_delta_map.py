@@ -238,6 +238,13 @@ def test_more_than_four_models_are_dots(models):
     ]
 
 
+def test_the_range_of_dots_is_written_above_them():
+    ax = drawn(plots.delta_map([result(f"m{n}", action=0.01 * n) for n in range(5)]))
+    written = [text for text in ax.texts if " to " in text.get_text()]
+    (action,) = [text for text in written if text.xy[0] == list(ORACLES).index("action")]
+    assert (action.get_text(), action.xy[1]) == ("0 to 4.0", pytest.approx(4.0))
+
+
 def certain(label="a", confidence=0.95):
     """A result with an interval of the action errors alone."""
     path = "oracles.action.delta_map.full"
@@ -286,7 +293,9 @@ def test_intervals_of_a_bootstrap_are_found():
 
 def test_figures_are_written_where_there_is_room():
     assert "−0.2" in [text.get_text() for text in plots.delta_map([result()]).texts]
-    assert not plots.delta_map([result(f"m{n}") for n in range(12)]).texts
+    narrow = Figure(figsize=(3.25, 2.4), layout="constrained").add_subplot()
+    dots = [result(f"m{n}", action=0.01 * n) for n in range(12)]
+    assert not plots.delta_map(dots, ax=narrow).texts
     small = plots.delta_map([result(both_boxes=-0.0004, missed_gt=0.00004, action=0.00096)])
     assert {"−0.04", "0", "0.1"} < {text.get_text() for text in small.texts}
 

@@ -13,7 +13,7 @@ from rich.console import Console
 from support.results import example
 
 from diaghoi.comparison.comparison import Comparison, compare
-from diaghoi.comparison.study import Model
+from diaghoi.comparison.study import Model, StudyModel
 from diaghoi.formats.containers.cells import harmless
 from diaghoi.report.comparison import print_comparison, to_text
 from diaghoi.report.markdown import to_markdown
@@ -72,6 +72,19 @@ def test_text_fits_its_width(models: int) -> None:
     text = to_text(comparison(*labels, backbone="ResNet-101"))
     assert max(map(len, text.splitlines())) <= 80
     assert not [line for line in text.splitlines() if line.endswith(" ")]
+
+
+def test_descriptions_that_leave_no_room_for_figures_have_a_block_of_their_own() -> None:
+    words = {"venue": "NeurIPS 2021", "backbone": "Swin-Tiny", "detector": "A long one " * 3}
+    models = [StudyModel(label="CDN", classifier="Interactions", **words)]
+    text = to_text(compare(example(), models=models), 70)
+    assert max(map(len, text.splitlines())) <= 70
+    described = table_of(text, "mAP under hico-det-520, %")
+    assert "NeurIPS" in described
+    assert "Full" not in described
+    figures = text.split(described)[1].split("\n\n")[1]
+    assert "Full" in figures
+    assert "NeurIPS" not in figures
 
 
 @pytest.mark.parametrize("width", [20, 40, 60, 200])
@@ -190,7 +203,10 @@ def rows_of(text: str) -> list[dict[str, str]]:
 def test_csv_has_one_row_for_each_figure() -> None:
     found = comparison("QPIC", "UPT", stages="12", backbone="R50")
     text = to_csv(found)
-    assert text.splitlines()[0] == "topic,model,stage,backbone,column,value"
+    assert (
+        text.splitlines()[0]
+        == "topic,dataset,protocol,model,stage,venue,backbone,detector,classifier,column,value"
+    )
     rows = rows_of(text)
     tables = found.to_dict()["tables"]
     assert len(rows) == 2 * sum(len(part["columns"]) for part in tables.values())
@@ -205,7 +221,7 @@ def test_csv_keeps_all_digits() -> None:
     result = example()
     result["map"]["full"] = 0.1 + 0.2
     text = to_csv(compare(result, models=[Model(label="a", file=Path("x"))]))
-    assert "map,a,,,map.full,0.30000000000000004\r\n" in text
+    assert "map,hico-det,hico-det-520,a,,,,,,map.full,0.30000000000000004\r\n" in text
 
 
 @pytest.mark.parametrize("text", ["=1+1", "+x", "-x", "@SUM(A1)", "\tx", "\rx"])
@@ -224,7 +240,9 @@ def test_other_text_stays(text: str) -> None:
 
 
 def test_negative_figures_are_no_formulas() -> None:
-    assert "delta_map_full,a,,,human_box,-0.00123\r\n" in to_csv(comparison("a"))
+    assert "delta_map_full,hico-det,hico-det-520,a,,,,,,human_box,-0.00123\r\n" in to_csv(
+        comparison("a")
+    )
 
 
 def test_data_frames_read_the_csv() -> None:

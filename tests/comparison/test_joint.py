@@ -1,0 +1,146 @@
+"""Comparisons on several data sets in one."""
+
+from __future__ import annotations
+
+import csv
+import io
+from typing import Any
+
+import pytest
+from support.results import example
+
+from diaghoi import InputError
+from diaghoi.comparison.comparison import Comparison, compare
+from diaghoi.comparison.joint import JointComparison
+from diaghoi.comparison.selection import chosen, compact
+from diaghoi.comparison.study import StudyModel
+from diaghoi.data.table import Row, Table
+from diaghoi.report.comparison import to_text
+from diaghoi.report.latex import to_latex
+from diaghoi.report.markdown import to_markdown
+from diaghoi.report.spreadsheet import to_csv
+
+
+def part(dataset: str, protocol: str, *labels: str, **more: Any) -> Comparison:
+    """Compare models of which each is one point better than the one before."""
+    results = []
+    for number, _ in enumerate(labels):
+        result = example() | {"dataset": dataset, "notes": [f"a note on {dataset}"]} | more
+        result["protocol"] = {"name": protocol, "signature": f"AP: area | {protocol}"}
+        result["map"] = dict.fromkeys(result["map"], 0.3 + number / 100)
+        results.append(result)
+    stages = ["one", "two"]
+    models = [
+        StudyModel(label=label, stage=stages[number % 2], backbone="R50" if "c" in label else "")
+        for number, label in enumerate(labels)
+    ]
+    return compare(*results, models=models)
+
+
+def zoo(*labels: str) -> Comparison:
+    """Compare models on a data set without a benchmark and without groups of classes."""
+    full = {"full": 0.5}
+    oracles = {
+        name: {"map": full, "delta_map": full, "max_recall": full} for name in example()["oracles"]
+    }
+    return part("zoo", "hico-det", *labels, official={}, map=full, max_recall=full, oracles=oracles)
+
+
+@pytest.fixture
+def both() -> JointComparison:
+    return JointComparison(parts=(part("hico-det", "diag-hoi", "a", "b"), zoo("a", "c")))
+
+
+def table_of(joint: JointComparison, key: str) -> Table:
+    return next(table for table in joint.tables if table.key == key)
+
+
+def shown(row: Row) -> list[str]:
+    return [cell.shown for cell in row.cells]
+
+
+def test_each_table_has_the_rows_of_each_data_set(both: JointComparison) -> None:
+    table = table_of(both, "map")
+    assert [(group.title, [row.title for row in group.rows]) for group in table.row_groups] == [
+        ("hico-det, one-stage", ["a"]),
+        ("hico-det, two-stage", ["b"]),
+        ("", ["Difference, hico-det"]),
+        ("zoo, one-stage", ["a"]),
+        ("zoo, two-stage", ["c"]),
+        ("", ["Difference, zoo"]),
+    ]
+    assert table.heads == ("Model", "Backbone")
+    assert [row.titles[1] for row in table.rows] == ["", "", "", "", "R50", ""]
+
+
+def test_columns_that_a_data_set_lacks_are_empty(both: JointComparison) -> None:
+    table = table_of(both, "map")
+    assert [column.title for column in table.columns] == ["Full", "Rare", "Non-rare"] * 2
+    first, *_, last, _ = table.rows
+    assert "–" not in shown(first)[:3]
+    assert shown(last)[1:3] == ["–", "–"]
+    reversed_ = JointComparison(parts=both.parts[::-1])
+    assert table_of(reversed_, "map").columns == table.columns
+
+
+def test_a_table_of_one_data_set_has_its_rows_alone(both: JointComparison) -> None:
+    table = table_of(both, "official")
+    assert {row.title for row in table.rows} == {"a", "b", "Difference, hico-det"}
+
+
+def test_the_best_are_those_of_their_data_set(both: JointComparison) -> None:
+    best = [row.title for row in table_of(both, "map").rows if row.cells[0].best]
+    assert best == ["b", "c"]
+
+
+def test_what_differs_is_said_by_data_set(both: JointComparison) -> None:
+    table = table_of(both, "map")
+    assert table.title == "mAP, %"
+    assert table.caption == (
+        "Mean over the classes of the protocol, of AP and of the highest recall. Difference: "
+        "two-stage minus one-stage. hico-det: mAP under diag-hoi. zoo: mAP under hico-det."
+    )
+    assert both.notes == ("hico-det: a note on hico-det", "zoo: a note on zoo")
+
+
+def test_a_data_set_twice_is_named_with_the_protocol() -> None:
+    parts = (part("hico-det", "diag-hoi", "a"), part("hico-det", "hico-det", "a"))
+    assert JointComparison(parts=parts).names == ["hico-det (diag-hoi)", "hico-det (hico-det)"]
+    with pytest.raises(InputError, match=r"two are on hico-det under protocol diag-hoi; list"):
+        JointComparison(parts=parts[:1] * 2)
+
+
+def test_every_presentation_has_both(both: JointComparison) -> None:
+    text = to_text(both)
+    assert "2 models on hico-det, 1,234 images, protocol diag-hoi\n" in text
+    assert "2 models on zoo, 1,234 images, protocol hico-det\n" in text
+    assert "\nzoo, two-stage\n  c  " in text
+    assert max(map(len, text.splitlines())) <= 80
+    markdown = to_markdown(both)
+    assert "| Data set, stage | Model | Backbone |" in markdown
+    assert "| zoo, two-stage | c | R50 |" in markdown
+    assert r"{@{}l}{\emph{zoo, two-stage}} \\" in to_latex(both)
+    rows = list(csv.DictReader(io.StringIO(to_csv(both))))
+    assert {(row["dataset"], row["protocol"], row["model"]) for row in rows} == {
+        ("hico-det", "diag-hoi", "a"),
+        ("hico-det", "diag-hoi", "b"),
+        ("zoo", "hico-det", "a"),
+        ("zoo", "hico-det", "c"),
+    }
+    saved = both.to_dict()
+    assert saved["studies"] == [each.to_dict() for each in both.parts]
+
+
+def test_some_tables_are_chosen_among_those_of_all(both: JointComparison) -> None:
+    assert [table.key for table in chosen(both, ["mAP", "dmap (rare)"]).tables] == [
+        "map",
+        "delta_map_rare",
+    ]
+    with pytest.raises(InputError, match="there is no such table"):
+        chosen(both, ["mapp"])
+
+
+def test_the_compact_table_is_one(both: JointComparison) -> None:
+    (table,) = compact(both).tables
+    assert [group.title for group in table.row_groups] == ["hico-det", "zoo"]
+    assert [column.title for column in table.columns][:3] == ["mAP", "mAP", "Hum"]
