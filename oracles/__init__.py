@@ -7,6 +7,15 @@ paper, appendix B, in the exact form of its published code.
 
 from diaghoi.oracles.localised import LOCALISED, lost_triplets
 from diaghoi.oracles.oracle import Oracle
-from diaghoi.oracles.registry import ERRORS, ORACLES, TOTALS, error_title
+from diaghoi.oracles.registry import ERROR_WORDS, ERRORS, ORACLES, TOTALS, error_title
 
-__all__ = ["ERRORS", "LOCALISED", "ORACLES", "TOTALS", "Oracle", "error_title", "lost_triplets"]
+__all__ = [
+    "ERRORS",
+    "ERROR_WORDS",
+    "LOCALISED",
+    "ORACLES",
+    "TOTALS",
+    "Oracle",
+    "error_title",
+    "lost_triplets",
+]

@@ -31,6 +31,18 @@ TOTALS = ("false_positive", "false_negative")
 ERRORS: tuple[str, ...] = tuple(name for name in ORACLES if name not in TOTALS)
 
 
+ERROR_WORDS = {
+    "human_box": "Wrong human boxes",
+    "object_box": "Wrong object boxes",
+    "both_boxes": "Pairs wrong in both boxes",
+    "association": "Wrong associations",
+    "action": "Wrong actions",
+    "duplicate": "Duplicates",
+    "missed_gt": "Missed triplets",
+}
+"""The errors as a sentence names several of them."""
+
+
 def error_title(name: str) -> str:
     """Name an error, a true positive or an oracle for people: ``Object box``."""
     return ORACLES[name].title if name in ORACLES else name.replace("_", " ").capitalize()

@@ -65,6 +65,15 @@ Files = Annotated[
 
 Stage = Annotated[str | None, typer.Option(help="one or two, for each model, separated by commas.")]
 Backbone = Annotated[str | None, typer.Option(help="Backbones of the models, separated by commas.")]
+Explain = Annotated[
+    bool,
+    typer.Option(
+        "--explain",
+        help="Split the difference of each model to the first into what true positives and false "
+        "positives of each kind changed, and count the annotated triplets that only one finds.",
+        rich_help_panel=options.EXTRAS,
+    ),
+]
 Pairs = Annotated[
     str | None,
     typer.Option(
@@ -92,6 +101,7 @@ def compare(
     json: options.Json = None,
     pair_nms: variants.PairNms = None,
     detection_threshold: variants.Threshold = None,
+    explain: Explain = False,
     significance: Significance = False,
     resamples: options.Resamples = 1000,
     confidence: options.Confidence = 0.95,
@@ -125,13 +135,15 @@ def compare(
 
     runs = []
     for study in _studies(files, lists, given, reader(dataset)):
-        choices = Choices(study.protocol, ap, asked)
+        choices = Choices(study.protocol, ap, asked, explain)
         choices.check()
         inputs = [path for model in study.models for path in (model.file, model.pairs)]
         inputs += [study.annotations, study.instances, study.ids, *study.tables.values()]
         outputs.check_files(written, inputs)
         tests = significance_options(significance, resamples, confidence, seed, len(study.models))
         read = reader(study.dataset)
+        if explain and len(study.models) < 2:
+            raise InputError("--explain: is between models; give at least two")
         if _is_semantic(study, read):
             _check_semantic(choices, tests, selected)
         _check_models(study, read, choices, tests)
@@ -145,11 +157,15 @@ def compare(
 
 
 class Choices(NamedTuple):
-    """How predictions are diagnosed: the name of the protocol, a change to it, and variants."""
+    """How predictions are diagnosed: the name of the protocol, a change to it, and variants.
+
+    With ``explain``, differences to the first model are explained.
+    """
 
     protocol: str | None
     ap: str | None
     variants: variants.VariantOptions
+    explain: bool
 
     def made(self, vocabulary: Vocabulary) -> Protocol:
         """Make the protocol for a data set."""
@@ -269,10 +285,10 @@ def _check_semantic(
     """Refuse what the comparison by meaning does not have."""
     if selected != ALL:
         raise InputError("--only, --compact: semantic results have one table; leave this out")
-    if choices.ap is not None or choices.variants.asked or tests is not None:
+    if choices.ap is not None or choices.variants.asked or choices.explain or tests is not None:
         raise InputError(
-            "--ap, --pair-nms, --detection-threshold, --significance: are for mAP, and semantic "
-            "results have soft mAP; leave this out"
+            "--ap, --pair-nms, --detection-threshold, --explain, --significance: are for mAP, and "
+            "semantic results have soft mAP; leave this out"
         )
 
 
@@ -285,10 +301,14 @@ def _check_models(
         result = read(model.file)
         if result is None:
             predicted = predicted or model.file
-        elif tests is not None:
+        elif tests is not None or choices.explain:
+            why = (
+                "--explain follows single predictions"
+                if tests is None
+                else "--significance tests predictions image by image"
+            )
             raise InputError(
-                f"{model.file}: is a saved result, but --significance tests predictions image by "
-                "image; give the prediction file"
+                f"{model.file}: is a saved result, but {why}; give the prediction file"
             )
         else:
             _check_saved(study, model, result)
@@ -335,7 +355,7 @@ def _comparison(
                 ).to_dict()
             else:
                 diagnosis, result = _diagnosed(choices, model, truth, predictions, bar)
-                if tests is not None:
+                if tests is not None or choices.explain:
                     # Without the boxes, as all diagnoses are in memory together.
                     diagnoses.append(replace(diagnosis, scenes=()))
                 del diagnosis
@@ -346,6 +366,9 @@ def _comparison(
         comparison = compare_semantic(results, study.models)
     else:
         comparison = compared(*results, models=study.models)
+    if choices.explain:
+        bar.start("explaining differences")
+        comparison = comparison.explain(diagnoses)
     if tests is not None:
         comparison = with_tests(comparison, diagnoses, compare_pair, tests, bar)
     return replace(comparison, notes=(*located, *comparison.notes))

@@ -8,6 +8,7 @@ from typing import Any
 
 from diaghoi._version import __version__
 from diaghoi.comparison.comparable import check_comparable, shared_notes, shared_signature
+from diaghoi.comparison.explained import ExplainedDifference, explained, explained_tables
 from diaghoi.comparison.figures import comparison_tables
 from diaghoi.comparison.results import Result, figure, text
 from diaghoi.comparison.study import StudyModel, check_models
@@ -45,6 +46,8 @@ class Comparison:
         Tests of models against the first, where they were asked for.
     mark : str
         What the mark of figures that differ means, a sentence; empty without tests.
+    explained : tuple of ExplainedDifference
+        What the difference of each other model to the first is made of, where it was asked for.
     """
 
     dataset: str
@@ -57,6 +60,7 @@ class Comparison:
     notes: tuple[str, ...]
     differences: tuple[Difference, ...] = ()
     mark: str = ""
+    explained: tuple[ExplainedDifference, ...] = ()
 
     def __repr__(self) -> str:
         labels = ", ".join(model.label for model in self.models)
@@ -102,9 +106,11 @@ class Comparison:
               one-stage, as ``models``; empty without stages;
 
             and ``caveats``, ``notes`` and ``differences``
-            (:meth:`diaghoi.statistics.significance.Difference.to_dict`).
+            (:meth:`diaghoi.statistics.significance.Difference.to_dict`); with ``explained``, for
+            each other model :meth:`diaghoi.comparison.explained.ExplainedDifference.to_dict`, where
+            it was asked for.
         """
-        return {
+        result: dict[str, Any] = {
             "diaghoi": __version__,
             "dataset": self.dataset,
             "protocol": {"name": self.protocol, "signature": self.signature},
@@ -120,6 +126,37 @@ class Comparison:
             "notes": list(self.notes),
             "differences": [each.to_dict() for each in self.differences],
         }
+        if self.explained:
+            result["explained"] = [each.to_dict() for each in self.explained]
+        return result
+
+    def explain(self, diagnoses: Sequence[Diagnosis]) -> Comparison:
+        """Add what the difference of each model to the first is made of.
+
+        Parameters
+        ----------
+        diagnoses : sequence of Diagnosis
+            Of the models, in their order, of the same annotations.
+
+        Returns
+        -------
+        Comparison
+            With two more tables, ``difference`` and ``annotated``, and a sentence for each model.
+
+        Raises
+        ------
+        InputError
+            For fewer than two models, or other annotations.
+        """
+        if len(diagnoses) < 2:
+            raise InputError("a difference is between models, but only one is given")
+        found = tuple(explained(diagnoses[0], each) for each in diagnoses[1:])
+        return replace(
+            self,
+            tables=(*self.tables, *explained_tables(self.models, found)),
+            notes=(*(each.sentence for each in found), *self.notes),
+            explained=found,
+        )
 
     def with_differences(
         self, differences: Sequence[Difference], level: float = 0.05
@@ -181,7 +218,9 @@ class Comparison:
 
 
 def compare(
-    *detectors: Diagnosis | Result, models: Sequence[StudyModel] | None = None
+    *detectors: Diagnosis | Result,
+    models: Sequence[StudyModel] | None = None,
+    explain: bool = False,
 ) -> Comparison:
     """Set the results of some detectors side by side.
 
@@ -192,6 +231,8 @@ def compare(
         file of ``diaghoi report --json`` holds it.
     models : sequence of StudyModel, optional
         What is known about them; by default the labels are those of the detectors.
+    explain : bool
+        Whether to add what the differences to the first are made of; this needs diagnoses.
 
     Returns
     -------
@@ -226,11 +267,18 @@ def compare(
     results = [
         {**result, "label": model.label} for model, result in zip(models, results, strict=True)
     ]
+    diagnoses = [
+        replace(each, label=model.label)
+        for each, model in zip(detectors, models, strict=True)
+        if isinstance(each, Diagnosis)
+    ]
+    if explain and len(diagnoses) < len(results):
+        raise InputError("explain: a saved result does not keep its predictions; give diagnoses")
     caveats = check_comparable(results)
     first = results[0]
     images = {figure(result, "counts", "images") for result in results}
     number = images.pop() if len(images) == 1 else None
-    return Comparison(
+    comparison = Comparison(
         dataset=text(first, "dataset"),
         protocol=text(first, "protocol", "name"),
         signature=shared_signature(results),
@@ -240,6 +288,7 @@ def compare(
         caveats=caveats,
         notes=shared_notes(results),
     )
+    return comparison.explain(diagnoses) if explain else comparison
 
 
 def _place(path: str) -> tuple[str, str]:

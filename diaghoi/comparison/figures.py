@@ -34,6 +34,8 @@ HEADINGS = {
     "pairs": "Pairs",
     "negatives_actions": "Negatives and actions",
     "with": "With",
+    "difference": "Difference in mAP",
+    "annotated": "Annotated triplets found",
 }
 """How the titles of the tables begin, by how their keys begin."""
 # Of a variant of a run: the title of each column, and its place in a result.

@@ -47,7 +47,7 @@ def split_means(
     mean_ap: Split = {}
     max_recall: Split = {}
     for name, members in splits.items():
-        counted = _counted(scores, protocol, name, members)
+        counted = counts_in_mean(scores, protocol, name, members)
         mean_ap[name] = _mean(scores.average_precision[counted])
         max_recall[name] = _mean(scores.max_recall[counted])
     for means in (mean_ap, max_recall):
@@ -61,7 +61,7 @@ def counted_classes(
 ) -> dict[str, int]:
     """Count the classes that the means of :func:`split_means` run over, for each split."""
     return {
-        name: int(_counted(scores, protocol, name, members).sum())
+        name: int(counts_in_mean(scores, protocol, name, members).sum())
         for name, members in splits.items()
     }
 
@@ -81,7 +81,7 @@ def weighted_split_means(
     mean_ap: dict[str, FloatArray] = {}
     max_recall: dict[str, FloatArray] = {}
     for name, members in splits.items():
-        counted = _counted(scores, protocol, name, members[:, None])
+        counted = counts_in_mean(scores, protocol, name, members[:, None])
         mean_ap[name] = column_means(scores.average_precision, counted)
         max_recall[name] = column_means(scores.max_recall, counted)
     for means in (mean_ap, max_recall):
@@ -93,10 +93,20 @@ def weighted_split_means(
     return mean_ap, max_recall
 
 
-def _counted(
+def counts_in_mean(
     scores: ClassScores | WeightedScores, protocol: Protocol, split: str, members: BoolArray
 ) -> BoolArray:
-    """Mark the classes that count in a split."""
+    """Mark the classes that count in a split.
+
+    Parameters
+    ----------
+    scores, protocol
+        As for :func:`split_means`.
+    split : str
+        Name of the split.
+    members : (C,) bool array
+        Its classes; (C, 1) for weighted scores.
+    """
     annotated = ~np.isnan(scores.average_precision)
     counted = members & annotated
     if protocol.class_without_true_positive == "left out":

@@ -7,17 +7,7 @@ from typing import Any
 
 from diaghoi.comparison.results import only_interactions
 from diaghoi.diagnosis.benchmark import headlines
-from diaghoi.oracles import ORACLES, TOTALS
-
-WORDS = {
-    "human_box": "Wrong human boxes",
-    "object_box": "Wrong object boxes",
-    "both_boxes": "Pairs wrong in both boxes",
-    "association": "Wrong associations",
-    "action": "Wrong actions",
-    "duplicate": "Duplicates",
-    "missed_gt": "Missed triplets",
-}
+from diaghoi.oracles import ERROR_WORDS, ORACLES, TOTALS
 
 READINGS = {
     "association": "on other pairs",
@@ -167,4 +157,4 @@ def _in_any_ranking(result: Mapping[str, Any], setting: str) -> str:
 def _words(name: str) -> str:
     """Name the errors of an oracle; those of a user's own go by its title."""
     title = ORACLES[name].title if name in ORACLES else name.replace("_", " ")
-    return WORDS.get(name, f"'{title}' errors")
+    return ERROR_WORDS.get(name, f"'{title}' errors")

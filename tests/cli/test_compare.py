@@ -529,3 +529,34 @@ def test_the_program(program, put, alone: Path) -> None:
     assert done.code == 0
     assert "\nModel " in done.out
     assert "Compare detectors" in program("compare", "--help").out
+
+
+# Where a difference comes from.
+
+
+def test_a_difference_is_explained(run, data: Data, other: Path) -> None:
+    words = (data.predictions, other, "--annotations", data.annotations, "--explain")
+    done = run("compare", *words, "--labels", "A,B", "--only", "difference,annotated")
+    assert done.code == 0
+    assert "Difference in mAP to A, points" in done.out
+    assert "Annotated triplets found" in done.out
+    assert "Note: B against A: " in done.err
+    saved = json.loads(run("compare", *words, "--labels", "A,B", "--json", "-").out)
+    (found,) = saved["explained"]
+    means = found["ap"]["means"]["full"]
+    values = saved["tables"]["map"]["models"]
+    difference = values["B"]["map.full"] - values["A"]["map.full"]
+    assert means["total"] == pytest.approx(difference)
+    assert sum(means.values()) == pytest.approx(2 * difference)
+    matrix = found["annotated"]["matrix"]
+    assert sum(sum(row.values()) for row in matrix.values()) == found["annotated"]["annotated"]
+
+
+def test_what_cannot_be_explained(run, data: Data, put) -> None:
+    one = run("compare", data.predictions, "--annotations", data.annotations, "--explain")
+    assert (one.code, "--explain: is between models; give at least two" in one.err) == (2, True)
+    put("a.json")
+    words = ("a.json", data.predictions, "--annotations", data.annotations, "--explain")
+    done = run("compare", *words)
+    assert done.code == 2
+    assert "a.json: is a saved result, but --explain follows single predictions" in done.err

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from diaghoi.diagnosis.notes import ONLY_INTERACTIONS
-from diaghoi.oracles import ORACLES, Oracle
-from diaghoi.report.verdict import TOTALS, WORDS, headline, verdict
+from diaghoi.oracles import ERROR_WORDS, ORACLES, TOTALS, Oracle
+from diaghoi.report.verdict import headline, verdict
 
 
 def test_the_official_number_comes_first(result) -> None:
@@ -114,9 +114,9 @@ def test_totals_of_many_kinds_do_not_count(result) -> None:
 
 
 def test_every_oracle_has_words() -> None:
-    assert set(WORDS) | set(TOTALS) == set(ORACLES)
-    for name in WORDS:
-        assert len(f"{WORDS[name]} cost most: repaired, they would add 11.68.") <= 80
+    assert set(ERROR_WORDS) | set(TOTALS) == set(ORACLES)
+    for name in ERROR_WORDS:
+        assert len(f"{ERROR_WORDS[name]} cost most: repaired, they would add 11.68.") <= 80
 
 
 def test_nothing_to_gain(result) -> None:

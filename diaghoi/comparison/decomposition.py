@@ -1,0 +1,184 @@
+"""What a difference in mAP is made of: true positives, and false positives of each kind.
+
+At a recall level, precision is ``n / (n + F)``: the true positives so far, and the false positives
+of all kinds that rank above the last of them. Two detectors that both reach the level differ in
+``n`` and in the number of false positives of each kind. The change by the false positives is the
+mean of the changes with the one and with the other ``n``, as Shapley's value of two players has it;
+as
+
+    n / (n + F1) - n / (n + F2) = n (F2 - F1) / ((n + F1) (n + F2))
+
+is linear in the false positives, each kind gets its own share, in whatever order they are looked
+at. The rest is that of the true positives, and so is a level that only one of the two reaches.
+Means over levels and classes add up to the difference in mAP.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from diaghoi.comparison.transitions import check_same
+from diaghoi.data.arrays.types import FloatArray, IntArray
+from diaghoi.data.protocol import Protocol
+from diaghoi.diagnosis.diagnosis import Diagnosis
+from diaghoi.evaluation.average_precision import envelope_of, needed_for
+from diaghoi.evaluation.errors import LABELS, TRUE_POSITIVE
+from diaghoi.evaluation.ledger import Ledger
+from diaghoi.evaluation.means import counts_in_mean
+
+KINDS = len(LABELS)
+CLASSES = "classes"
+PARTS = (*LABELS, CLASSES)
+"""What a difference in mAP is made of; the last is that the mean runs over other classes, under
+protocols that leave classes without true positives out."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ApDifference:
+    """The difference in average precision of two detectors, and its parts.
+
+    Parameters
+    ----------
+    labels : tuple of two str
+        The detectors. The difference is that of the second less the first.
+    of_class : (C,) float64 array
+        The difference in AP of each class; NaN where it has no annotated triplet.
+    parts : (C, 7) float64 array
+        What true positives, and false positives of each kind, changed, in the order of
+        :data:`diaghoi.evaluation.errors.LABELS`. They sum to the difference in each class.
+    means : dict of str to dict of str to float
+        For each split, ``total`` is the difference in mAP, and the :data:`PARTS` sum to it. NaN
+        where one of the two has no mAP.
+    """
+
+    labels: tuple[str, str]
+    of_class: FloatArray
+    parts: FloatArray
+    means: dict[str, dict[str, float]]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all figures as plain Python values; None where undefined."""
+        return {
+            "labels": list(self.labels),
+            "means": {
+                split: {name: _plain(value) for name, value in means.items()}
+                for split, means in self.means.items()
+            },
+            "classes": [
+                {"total": total, **dict(zip(LABELS, row, strict=True))} if total == total else None
+                for total, row in zip(self.of_class.tolist(), self.parts.tolist(), strict=True)
+            ],
+        }
+
+
+def ap_difference(first: Diagnosis, second: Diagnosis) -> ApDifference:
+    """Split the difference in AP of two detectors.
+
+    Parameters
+    ----------
+    first, second : Diagnosis
+        Of the same annotations under the same protocol.
+
+    Raises
+    ------
+    InputError
+        If their protocols or their annotated triplets differ.
+    """
+    check_same(first, second)
+    positives, protocol = first.ledger.positives, first.protocol
+    group, needed, weight = _levels(positives, protocol)
+    one, other = (_reached(each.ledger, protocol, group, needed) for each in (first, second))
+    parts = np.zeros((len(positives), KINDS))
+    np.add.at(parts, group, _split(one, other) * weight[:, None])
+    parts[positives == 0] = np.nan
+    scores = [each.class_scores for each in (first, second)]
+    means = {}
+    for split, members in first.splits.items():
+        counted = [counts_in_mean(each, protocol, split, members) for each in scores]
+        shared = np.nan_to_num(parts[counted[0] & counted[1]])
+        totals = [each.mean_ap[split] for each in (first, second)]
+        total = np.nan if None in totals else totals[1] - totals[0]
+        row = shared.mean(axis=0) if len(shared) else np.zeros(KINDS)
+        means[split] = {
+            "total": float(total),
+            **dict(zip(LABELS, row.tolist(), strict=True)),
+            CLASSES: float(total - row.sum()) if (counted[0] != counted[1]).any() else 0.0,
+        }
+    return ApDifference(
+        labels=(first.label, second.label),
+        of_class=scores[1].average_precision - scores[0].average_precision,
+        parts=parts,
+        means=means,
+    )
+
+
+def _plain(value: float) -> float | None:
+    return None if value != value else value
+
+
+def _levels(positives: IntArray, protocol: Protocol) -> tuple[IntArray, IntArray, FloatArray]:
+    """Return the class of each recall level, the true positives it needs, and its weight in AP."""
+    classes = np.flatnonzero(positives)
+    if protocol.levels is None:
+        group = np.repeat(classes, positives[classes])
+        first = np.cumsum(positives[classes]) - positives[classes]
+        needed = np.arange(len(group)) - np.repeat(first, positives[classes]) + 1
+        return group, needed, 1 / positives[group]
+    needed = np.concatenate([needed_for(level, positives[classes]) for level in protocol.levels])
+    group = np.tile(classes, len(protocol.levels))
+    return group, needed, np.full(len(group), 1 / len(protocol.levels))
+
+
+def _reached(ledger: Ledger, protocol: Protocol, group: IntArray, needed: IntArray) -> IntArray:
+    """Count the predictions of each kind up to the best precision at or beyond each level.
+
+    Returns
+    -------
+    (levels, 7) int array
+        True positives and false positives of each kind; zeros where a level is not reached.
+    """
+    counts = np.zeros((len(group), KINDS), dtype=np.int64)
+    for classes, part in ledger.parts():
+        label, row_class = part.row_label, part.row_class
+        if protocol.ranking != "by score":
+            order = np.lexsort((label == TRUE_POSITIVE, row_class))
+            label, row_class = label[order], row_class[order]
+        bounds = np.searchsorted(row_class, np.arange(ledger.classes + 1, dtype=row_class.dtype))
+        true = np.flatnonzero(label == TRUE_POSITIVE)
+        if protocol.top_of_class is not None:
+            true = true[true - bounds[row_class[true]] < protocol.top_of_class]
+        of_class = row_class[true]
+        found = np.bincount(of_class, minlength=ledger.classes)
+        start = np.cumsum(found) - found
+        precision = (np.arange(1, len(true) + 1) - start[of_class]) / (true + 1 - bounds[of_class])
+        envelope = envelope_of(precision, start, start + found)
+        # Of the true positives with the precision of the envelope the last one of the class: it
+        # ends a run of equal values.
+        ends = np.ones(len(true), dtype=bool)
+        ends[:-1] = (envelope[1:] != envelope[:-1]) | (of_class[1:] != of_class[:-1])
+        best = np.repeat(np.flatnonzero(ends), np.diff(np.flatnonzero(ends), prepend=-1))
+        mine = np.flatnonzero((group >= classes.start) & (group < classes.stop))
+        mine = mine[needed[mine] <= found[group[mine]]]
+        last = true[best[start[group[mine]] + needed[mine] - 1]]
+        for kind in range(KINDS):
+            before = np.append(0, np.cumsum(label == kind))
+            counts[mine, kind] = before[last + 1] - before[bounds[group[mine]]]
+    return counts
+
+
+def _split(one: IntArray, other: IntArray) -> FloatArray:
+    """Split the difference in precision at each level; see the top of the module."""
+    true = one[:, TRUE_POSITIVE], other[:, TRUE_POSITIVE]
+    all_ = one.sum(axis=1), other.sum(axis=1)
+    false = all_[0] - true[0], all_[1] - true[1]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        before, after = (np.nan_to_num(n / rows) for n, rows in zip(true, all_, strict=True))
+        slope = sum(n / ((n + false[0]) * (n + false[1])) for n in true) / 2
+    both = (true[0] > 0) & (true[1] > 0)
+    parts = -(other - one) * np.where(both, slope, 0.0)[:, None]
+    parts[:, TRUE_POSITIVE] = 0.0
+    parts[:, TRUE_POSITIVE] = after - before - parts.sum(axis=1)
+    return np.asarray(parts)
