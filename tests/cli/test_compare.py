@@ -534,8 +534,9 @@ def test_the_program(program, put, alone: Path) -> None:
 # Where a difference comes from.
 
 
-def test_a_difference_is_explained(run, data: Data, other: Path) -> None:
-    words = (data.predictions, other, "--annotations", data.annotations, "--explain")
+def test_a_difference_is_explained(run, detectors: Path) -> None:
+    files = [detectors / f"{name}.npz" for name in ("one", "two")]
+    words = (*files, "--annotations", detectors / "gt.npz", "--explain")
     done = run("compare", *words, "--labels", "A,B", "--only", "difference,annotated")
     assert done.code == 0
     assert "Difference in mAP to A, points" in done.out
@@ -552,11 +553,11 @@ def test_a_difference_is_explained(run, data: Data, other: Path) -> None:
     assert sum(sum(row.values()) for row in matrix.values()) == found["annotated"]["annotated"]
 
 
-def test_what_cannot_be_explained(run, data: Data, put) -> None:
-    one = run("compare", data.predictions, "--annotations", data.annotations, "--explain")
+def test_what_cannot_be_explained(run, detectors: Path, put) -> None:
+    words = (detectors / "one.npz", "--annotations", detectors / "gt.npz", "--explain")
+    one = run("compare", *words)
     assert (one.code, "--explain: is between models; give at least two" in one.err) == (2, True)
     put("a.json")
-    words = ("a.json", data.predictions, "--annotations", data.annotations, "--explain")
-    done = run("compare", *words)
+    done = run("compare", "a.json", *words)
     assert done.code == 2
     assert "a.json: is a saved result, but --explain follows single predictions" in done.err

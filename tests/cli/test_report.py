@@ -276,7 +276,8 @@ def test_options_show_in_the_signature(report) -> None:
 def test_options_do_what_they_say(report, usual) -> None:
     strict, few = report("--iou", 0.95), report("--top", 10)
     assert strict["errors"]["true_positive"] < usual["errors"]["true_positive"]
-    assert strict["counts"] == usual["counts"]
+    same = {"leave_mean": None}  # what nothing finds depends on the IoU
+    assert strict["counts"] | same == usual["counts"] | same
     assert strict["official"] == usual["official"]
     assert few["counts"]["predicted_triplets"] < usual["counts"]["predicted_triplets"]
     shifted = report("--origin", 1, "--iou", 0.95)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from support.scenes import BICYCLE, EAT, NO_INTERACTION, PERSON, RIDE, image, scenes
+from support.scenes import BICYCLE, EAT, HOLD, NO_INTERACTION, PERSON, RIDE, image, scenes
 
 from diaghoi import diagnose, simulate
 from diaghoi.data.vocabulary import hico_det
@@ -134,8 +134,17 @@ def test_groups_of_classes_with_few_triplets_are_named() -> None:
     per_class = np.bincount(truth.triplet_class[rare])
     (note,) = [each for each in result.notes if "decide these means" in each]
     assert note.startswith(
-        f"Rare: {(per_class > 0).sum()} classes with {rare.sum()} annotated triplets, of which "
-        f"{(per_class == 1).sum()} have a single one: "
+        f"Rare: {(per_class > 0).sum()} classes with {rare.sum()} annotated triplets; "
+        f"{(per_class == 1).sum()} classes with a single one: "
     )
     classes = np.unique(truth.triplet_class[words.interacting[truth.triplet_class]])
     assert result.counts["classes_in_mean"]["full"] == len(classes)
+
+
+def test_classes_that_a_repair_leaves_without_annotations_are_counted() -> None:
+    boxes = [(PERSON, (0, 0, 9, 19)), (BICYCLE, (10, 10, 29, 29))]
+    truth = scenes([image("a.jpg", boxes, [(0, 1, RIDE), (0, 1, HOLD)])], scored=False)
+    found = scenes([image("a.jpg", boxes, [(0, 1, RIDE, 0.9)])], scored=True)
+    counts = diagnose(truth, found).counts
+    assert counts["classes_in_mean"]["full"] == 2
+    assert counts["leave_mean"] == {"missed_gt": 1, "false_negative": 1}

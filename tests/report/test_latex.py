@@ -80,7 +80,7 @@ def test_a_table_in_latex() -> None:
     caption = (
         r"mAP under hico-det-520, \% (hico-det, 1,234 images, protocol hico-det-520). Mean over "
         "the classes of the protocol, of AP and of the highest recall. Difference: two-stage minus "
-        "one-stage. Bold: best of its column."
+        "one-stage, before rounding. Bold: best of its column."
     )
     assert table_of(text, "tab:diaghoi-map") == MAP.replace("CAPTION", caption)
 

@@ -152,7 +152,8 @@ def test_a_protocol_lists_its_choices() -> None:
 def test_an_oracle_says_what_it_repairs() -> None:
     page = Page(oracle_html(ORACLES["action"]))
     assert page.text == (
-        "Oracle Action actionCorrect the action of assigned predictions, or the pair where theirs is another one."
+        "Oracle Action actionCorrect the action of assigned predictions, "
+        "or the pair where theirs is another one."
         "The other action errors are removed."
     )
     assert page.elements.count("p") == 3
