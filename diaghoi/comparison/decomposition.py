@@ -99,8 +99,8 @@ def ap_difference(first: Diagnosis, second: Diagnosis) -> ApDifference:
     for split, members in first.splits.items():
         counted = [counts_in_mean(each, protocol, split, members) for each in scores]
         shared = np.nan_to_num(parts[counted[0] & counted[1]])
-        totals = [each.mean_ap[split] for each in (first, second)]
-        total = np.nan if None in totals else totals[1] - totals[0]
+        before, after = first.mean_ap[split], second.mean_ap[split]
+        total = np.nan if before is None or after is None else after - before
         row = shared.mean(axis=0) if len(shared) else np.zeros(KINDS)
         means[split] = {
             "total": float(total),

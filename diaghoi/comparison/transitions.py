@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from diaghoi.data.arrays.types import BoolArray, IntArray
+from diaghoi.data.arrays.types import BoolArray, FloatArray, IntArray
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.evaluation.errors import DUPLICATE, LABELS
 from diaghoi.evaluation.ledger import Ledger
@@ -134,7 +134,7 @@ def check_same(first: Diagnosis, second: Diagnosis) -> None:
 def _fate(ledger: Ledger) -> IntArray:
     """Return the position in FATES of each annotated triplet."""
     fate = np.full(len(ledger.annotation_class), FATES.index(MISSED), dtype=np.int8)
-    assigned: list[tuple[IntArray, ...]] = []
+    assigned: list[tuple[IntArray, FloatArray, IntArray, IntArray]] = []
     for _, part in ledger.parts():
         rows = np.flatnonzero((part.row_annotation >= 0) & (part.row_label != DUPLICATE))
         assigned.append(
