@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-for name, examples in (("few", 4), ("many", 15)):
+for name, examples in (("few", 4), ("many", 10)):
     settings.register_profile(
         name,
         deadline=None,

@@ -133,8 +133,8 @@ def _errors(result: Result) -> Table:
     caption = "Share of the predictions; of the annotations for missed and false negative."
     if "localised" in result:
         caption += (
-            "\nOn found, with lost pairs: a second reading, in which an annotated triplet whose "
-            "pair no prediction localises is missed, not a wrong action."
+            "\nFound pairs, lost pairs: a second reading, in which an annotated triplet whose pair "
+            "no prediction localises is missed, not a wrong action."
         )
         if "association" in result["localised"]:
             caption += "\nOther pairs: another action with a person's own object is a wrong action."
