@@ -6,30 +6,34 @@ BIN := $(VENV)/bin
 # where the environment asks for no bytecode, or else every process of the tests compiles them anew.
 unexport PYTHONDONTWRITEBYTECODE
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
+# uv takes a tenth of the time; where it cannot be had or reaches no index, pip installs.
+INSTALL = { $(PIP) uv && $(BIN)/uv pip install --quiet --python $(BIN)/python $(1); } || $(PIP) $(1)
 OUT ?= demo
 # Files that `make fuzz` spoils, what they are drawn from, and what `make fuzz-guided` reads.
 COUNT ?= 100000
 SEED ?= 0
 READER ?= triplet-lists
+# How many mutants `make mutants` draws.
+MUTANTS ?= 600
 
-.PHONY: demo test test-all coverage lint types agreement faults golden fuzz fuzz-guided bench pictures docs \
-	wheel clean
+.PHONY: demo test test-all coverage lint types agreement faults golden fuzz fuzz-guided mutants bench pictures docs \
+	wheel oldest newest clean
 
 # A tool of each set of packages stands for the set.
 $(BIN)/diaghoi: pyproject.toml
-	@echo "Installing diaghoi into $(VENV): NumPy, SciPy and Matplotlib take a minute or two"
+	@echo "Installing diaghoi into $(VENV): NumPy, SciPy and Matplotlib take up to two minutes"
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@$(PIP) --editable .
+	@$(call INSTALL,--editable .)
 	@touch $@
 
 $(BIN)/pytest: $(BIN)/diaghoi
 	@echo "Installing what tests and checks need into $(VENV)"
-	@$(PIP) --editable '.[dev]'
+	@$(call INSTALL,--editable '.[dev]')
 	@touch $@
 
 $(BIN)/sphinx-build: $(BIN)/pytest
 	@echo "Installing what the site needs into $(VENV)"
-	@$(PIP) --editable '.[docs]'
+	@$(call INSTALL,--editable '.[docs]')
 	@touch $@
 
 demo: $(BIN)/diaghoi
@@ -57,7 +61,7 @@ coverage: $(BIN)/pytest
 # there. The folders are there to notice files that are gone.
 build/plain: $(BIN)/pytest $(shell find diaghoi oracles plots -not -path '*__pycache__*')
 	rm -rf $@ build/lib build/bdist.*
-	$(BIN)/python -m pip install --quiet --no-deps --target $@ .
+	@$(call INSTALL,--no-deps --target $@ .)
 	touch $@
 
 lint: build/plain
@@ -68,13 +72,21 @@ lint: build/plain
 types: build/plain
 	cd build/plain && ../../$(BIN)/mypy --config-file ../../pyproject.toml -p diaghoi
 
-# A thousand random cases of each kind against slow, obvious references; minutes, not seconds.
+# A thousand random cases of each kind against slow, obvious references, and searches for slices with
+# fifty seeds; minutes, not seconds.
 agreement: $(BIN)/pytest
-	DIAGHOI_CASES=1000 $(BIN)/python -m pytest -n auto tests/agreement
+	DIAGHOI_CASES=1000 DIAGHOI_SEEDS=50 $(BIN)/python -m pytest -n auto tests/agreement \
+		tests/statistics/test_slice_search.py
 
 # Every command ended and disturbed at forty moments instead of two.
 faults: $(BIN)/pytest
 	DIAGHOI_MOMENTS=40 $(BIN)/python -m pytest -n auto tests/faults
+
+# Random mutants of the code that decides numbers, and those that no fast test notices, in
+# build/survivors.txt. ARGS="--again FILE tests/evaluation" tries mutants of such a file again, on
+# some of the tests.
+mutants: $(BIN)/pytest
+	PYTHONPATH=tests $(BIN)/python -m support.mutants --count $(MUTANTS) --seed $(SEED) $(ARGS)
 
 bench: $(BIN)/pytest
 	$(BIN)/python tests/benchmarks/bench.py
@@ -96,6 +108,18 @@ wheel:
 	$(PYTHON) -m venv build/wheel/venv
 	build/wheel/venv/bin/python -m pip install --quiet --no-compile build/wheel/*.whl
 	build/wheel/venv/bin/python -I tests/installed.py build/wheel/tried
+
+# The first tier in an environment of its own, with the lower bounds of all dependencies (oldest, for
+# PYTHON=python3.10) or with the newest (for PYTHON=python3.13).
+oldest: RESOLUTION := lowest-direct
+newest: RESOLUTION := highest
+oldest newest:
+	rm -rf build/$@
+	$(PYTHON) -m venv build/$@
+	build/$@/bin/python -m pip install --quiet --disable-pip-version-check uv
+	build/$@/bin/uv pip install --quiet --python build/$@/bin/python --resolution $(RESOLUTION) \
+		--editable '.[test]'
+	build/$@/bin/python -m pytest -n auto -p no:randomly -m "not slow" $(ARGS)
 
 # All JSON results of the demo and the conformance cases, byte for byte as kept in tests/golden/kept;
 # with ARGS=--write they are kept anew, where a change of figures is meant.

@@ -74,7 +74,10 @@ _METHODS = {
     "save": "diaghoi.diagnosis.saved:save",
     "load": "diaghoi.diagnosis.saved:load",
     "bootstrap": "diaghoi.statistics.bootstrap:bootstrap",
+    "shortcuts": "diaghoi.diagnosis.shortcuts:shortcuts",
+    "operating_points": "diaghoi.statistics.operating_points:operating_points",
     "plot": "diaghoi.plots.registry:plot",
+    "to_frame": "diaghoi.cases.frames:to_frame",
 }
 
 

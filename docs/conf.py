@@ -10,7 +10,7 @@ import diaghoi
 
 HERE = Path(__file__).parent
 CITED = (HERE.parent / "CITATION.cff").read_text(encoding="utf-8")
-(REPOSITORY,) = re.findall(r"^repository-code: (\S+)$", CITED, re.MULTILINE)
+REPOSITORY = re.findall(r"^repository-code: (\S+)$", CITED, re.MULTILINE)
 
 project = "diaghoi"
 author = "The diaghoi developers"
@@ -34,12 +34,14 @@ napoleon_use_rtype = False
 
 html_theme = "furo"
 html_title = "diaghoi"
-html_theme_options = {
-    "source_repository": REPOSITORY,
-    "source_branch": "main",
-    "source_directory": "docs/",
-    "top_of_page_buttons": ["edit"],
-}
+html_theme_options = {"top_of_page_buttons": []}
+if REPOSITORY:
+    html_theme_options = {
+        "source_repository": REPOSITORY[0],
+        "source_branch": "main",
+        "source_directory": "docs/",
+        "top_of_page_buttons": ["edit"],
+    }
 html_show_sphinx = False
 html_copy_source = False
 html_static_path = ["site.css"]

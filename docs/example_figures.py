@@ -27,7 +27,7 @@ from diaghoi.robustness.evaluation import evaluate_study
 from diaghoi.robustness.simulated import under_corruption
 from diaghoi.robustness.study import read_robustness_study
 
-IMAGES, CORRUPTED, QUESTIONS, RATED = 600, 60, 120, 80
+IMAGES, CORRUPTED, QUESTIONS, RATED = 400, 40, 120, 80
 SEVERITIES = (1, 3, 5)
 MODELS = (
     ("one-stage", "one", "ResNet-50", simulate.ONE_STAGE),
@@ -35,7 +35,11 @@ MODELS = (
     ("one-stage", "one", "ResNet-101", replace(simulate.ONE_STAGE, confused_verbs=0.1)),
 )
 """The third is shown only where backbones are compared."""
-NARROW = ("delta_map", "error_shares", "negatives_curve", "pair_recall", "calibration")
+NARROW = (
+    *("delta_map", "error_shares", "negatives_curve", "pair_recall", "calibration"),
+    *("difference", "transitions", "mean_oracle_curve", "operating_points"),
+    "slices",
+)
 SINGLE = ("error_profile_verb", "error_profile_object")
 """Shown of one model, or the pictures would be large."""
 HOI = "ride bicycle"

@@ -30,11 +30,12 @@ PIXELS = (
     "error_profile_object",
     "error_profile_verb",
     "error_shares",
+    "mean_oracle_curve",
     "robustness_costs",
     "robustness_errors",
     "robustness_shares",
 )
-SCREENSHOT, WINDOW = "page", (1000, 820)
+SCREENSHOT, WINDOW = "page", (1300, 820)
 """The top of a report as a page, in pixels; it takes chromium."""
 DPI, NARROWEST = 125, 600  # what PNGs are reduced to, and the least width of one in pixels
 ENLARGED = 1.4
@@ -88,7 +89,9 @@ def _photograph(path: Path, browser: str) -> None:
             words = [sys.executable, "-m", "diaghoi", *command.split()]
             subprocess.run(words, cwd=temporary, check=True)
         size = ",".join(map(str, WINDOW))
-        flags = ("--headless", "--no-sandbox", "--hide-scrollbars", f"--window-size={size}")
+        # The page unpacks its data before it draws.
+        flags = ["--headless", "--no-sandbox", "--hide-scrollbars", f"--window-size={size}"]
+        flags.append("--virtual-time-budget=10000")
         words = [browser, *flags, f"--screenshot={path.resolve()}", page.as_uri()]
         subprocess.run(words, capture_output=True, check=True)
 

@@ -14,8 +14,15 @@ from dataclasses import replace
 
 import numpy as np
 
-from diaghoi.data.arrays.types import BoolArray
-from diaghoi.evaluation.errors import ACTION, ASSOCIATION, BOTH_BOXES, HUMAN_BOX, OBJECT_BOX
+from diaghoi.data.arrays.types import BoolArray, IntArray
+from diaghoi.evaluation.errors import (
+    ACTION,
+    ASSOCIATION,
+    BOTH_BOXES,
+    DUPLICATE,
+    HUMAN_BOX,
+    OBJECT_BOX,
+)
 from diaghoi.evaluation.ledger import Ledger
 from diaghoi.oracles.action import action
 from diaghoi.oracles.association import association
@@ -31,7 +38,7 @@ def action_localised(ledger: Ledger) -> Ledger:
     wrong = _wrong_action(ledger)
     elsewhere = wrong & (ledger.row_annotation >= 0)
     elsewhere[elsewhere] = ~ledger.annotation_reachable[ledger.row_annotation[elsewhere]]
-    label = np.where(wrong, np.int8(ACTION), ledger.row_label)
+    label = labels_by_pair(ledger)
     assigned = np.where(elsewhere, np.int32(-1), ledger.row_annotation)
     return action(replace(ledger, row_label=label, row_annotation=assigned))
 
@@ -42,7 +49,7 @@ def association_elsewhere(ledger: Ledger) -> Ledger:
 
     The other such errors are removed.
     """
-    label = np.where(_wrong_action(ledger), np.int8(ACTION), ledger.row_label)
+    label = labels_by_pair(ledger)
     return association(replace(ledger, row_label=label))
 
 
@@ -54,6 +61,32 @@ def missed_unlocalised(ledger: Ledger) -> Ledger:
     wrong association is assigned to them.
     """
     return replace(ledger, annotation_counts=ledger.annotation_counts & ~_lost(ledger))
+
+
+def attempts_by_pair(ledger: Ledger) -> tuple[IntArray, IntArray]:
+    """Find the wrong predictions that attempt an annotated triplet, in this reading.
+
+    A wrong action attempts a triplet only where a prediction localises its pair; a duplicate
+    attempts none.
+
+    Returns
+    -------
+    rows, label : (N,) int array
+        Rows of the ledger that are assigned to a triplet, and their labels.
+    """
+    label = labels_by_pair(ledger)
+    rows = np.flatnonzero((ledger.row_annotation >= 0) & (label != DUPLICATE))
+    elsewhere = ~ledger.annotation_reachable[ledger.row_annotation[rows]]
+    rows = rows[(label[rows] != ACTION) | ~elsewhere]
+    return rows, label[rows]
+
+
+def labels_by_pair(ledger: Ledger) -> IntArray:
+    """(R,) label of each prediction where another action with a person's own object is an action.
+
+    The published code for V-COCO calls it an association.
+    """
+    return np.where(_wrong_action(ledger), np.int8(ACTION), ledger.row_label)
 
 
 def lost_triplets(ledger: Ledger) -> dict[str, int]:

@@ -16,12 +16,16 @@ from diaghoi.plots.figures.causes import annotation_causes
 from diaghoi.plots.figures.class_ap import class_ap
 from diaghoi.plots.figures.confusions import confusions
 from diaghoi.plots.figures.delta_bars import delta_map, delta_map_table
+from diaghoi.plots.figures.difference import difference
 from diaghoi.plots.figures.error_profile import error_profile
 from diaghoi.plots.figures.error_shares import error_shares
 from diaghoi.plots.figures.negatives_curve import negatives_curve
-from diaghoi.plots.figures.oracle_curve import oracle_curve
+from diaghoi.plots.figures.operating_points import operating_points
+from diaghoi.plots.figures.oracle_curve import mean_oracle_curve, oracle_curve
 from diaghoi.plots.figures.pair_recall import pair_recall
 from diaghoi.plots.figures.picture import card, picture
+from diaghoi.plots.figures.slices import slices
+from diaghoi.plots.figures.transitions import transitions
 from diaghoi.plots.figures.waterfall import waterfall
 from diaghoi.plots.registry import FIGURES
 from diaghoi.plots.style import COLOURS, DOUBLE_COLUMN, SINGLE_COLUMN, paper, save
@@ -46,16 +50,21 @@ __all__ = [
     "confusions",
     "delta_map",
     "delta_map_table",
+    "difference",
     "error_profile",
     "error_shares",
     "figure_of",
     "joined",
+    "mean_oracle_curve",
     "negatives_curve",
+    "operating_points",
     "oracle_curve",
     "pair_recall",
     "paper",
     "picture",
     "save",
+    "slices",
+    "transitions",
     "waterfall",
 ]
 

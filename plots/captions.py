@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from diaghoi.data.vocabulary import printed_name
+
 
 def protocol_of(result: Mapping[str, Any], key: str) -> str:
     """Look up an entry of the protocol of a result; empty if there is none.
@@ -36,7 +38,7 @@ def caption(results: Sequence[Mapping[str, Any]]) -> str:
     sentences: dict[str, list[str]] = {}
     for number, result in enumerate(results, start=1):
         name, signature = (protocol_of(result, key) for key in ("name", "signature"))
-        where = f" on {result['dataset']}" if result.get("dataset") else ""
+        where = f" on {printed_name(result['dataset'])}" if result.get("dataset") else ""
         choices = f", protocol {name} ({signature})" if name else ""
         label = str(result.get("label") or f"model {number}")
         sentences.setdefault(f"{where}{choices}", []).append(label)

@@ -17,6 +17,7 @@ from diaghoi.plots.figures.class_ap import CLASS_AP, class_ap
 from diaghoi.plots.figures.confusions import CONFUSIONS, confusions
 from diaghoi.plots.figures.delta_bars import delta_map
 from diaghoi.plots.figures.delta_panels import DELTA_MAP, DELTA_MAP_BACKBONE, DELTA_MAP_SPLITS
+from diaghoi.plots.figures.difference import DIFFERENCE
 from diaghoi.plots.figures.error_profile import (
     ERROR_PROFILE_OBJECT,
     ERROR_PROFILE_VERB,
@@ -24,8 +25,16 @@ from diaghoi.plots.figures.error_profile import (
 )
 from diaghoi.plots.figures.error_shares import ERROR_SHARES, error_shares
 from diaghoi.plots.figures.negatives_curve import NEGATIVES_CURVE, negatives_curve
-from diaghoi.plots.figures.oracle_curve import ORACLE_CURVE, oracle_curve
+from diaghoi.plots.figures.operating_points import OPERATING_POINTS, operating_points
+from diaghoi.plots.figures.oracle_curve import (
+    MEAN_ORACLE_CURVE,
+    ORACLE_CURVE,
+    mean_oracle_curve,
+    oracle_curve,
+)
 from diaghoi.plots.figures.pair_recall import PAIR_RECALL, pair_recall
+from diaghoi.plots.figures.slices import SLICES, slices
+from diaghoi.plots.figures.transitions import TRANSITIONS
 from diaghoi.plots.figures.waterfall import WATERFALL, waterfall
 
 FIGURES: dict[str, FigureKind] = {
@@ -42,10 +51,15 @@ FIGURES: dict[str, FigureKind] = {
         NEGATIVES_CURVE,
         ACTION_AP,
         CLASS_AP,
+        MEAN_ORACLE_CURVE,
         ORACLE_CURVE,
         ANNOTATION_CAUSES,
         CALIBRATION,
+        OPERATING_POINTS,
         CONFUSIONS,
+        DIFFERENCE,
+        TRANSITIONS,
+        SLICES,
     )
 }
 """In the order in which they are drawn."""
@@ -61,10 +75,13 @@ FUNCTIONS: dict[str, Callable[..., Axes]] = {
         negatives_curve,
         action_ap,
         class_ap,
+        mean_oracle_curve,
         oracle_curve,
         annotation_causes,
         calibration,
+        operating_points,
         confusions,
+        slices,
     )
 }
 """What draws into one axes, by name."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -18,12 +19,17 @@ for name, examples in (("few", 4), ("many", 10)):
 settings.load_profile("few")  # the second tier asks for --hypothesis-profile=many
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark properties, so that the second tier finds them and tries them on more examples."""
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
+    """Mark properties, so that the second tier finds them and tries them on more examples.
+
+    Long tests go first, whatever the order of the others: one begun last keeps a core idle.
+    """
     for item in items:
         if getattr(getattr(item, "obj", None), "is_hypothesis_test", False):
             item.add_marker(pytest.mark.property)
+    yield
+    items.sort(key=lambda item: item.get_closest_marker("long") is None)
 
 
 def pytest_collection_finish() -> None:

@@ -109,12 +109,38 @@ def reader(
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_every_block_of_a_page_runs(page: Path, reader: Reader) -> None:
     with patch.dict(diaghoi.ORACLES):  # what a page registers is gone with the page
         for block in blocks(page):
             if block.runs:
                 reader.read(block)
+
+
+@pytest.mark.slow
+@pytest.mark.long
+def test_the_paragraph_of_the_manual_rests_on_what_is_printed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    section = MANUAL["compare"].partition("## From two files")[2].partition("\n## ")[0]
+    example = [block for block in blocks(DOCS / "compare.md") if block.text in section]
+    for block in example:
+        if block.language == "console":
+            for line in block.text.splitlines():
+                assert call(*shlex.split(line.removeprefix("$ diaghoi "))) == 0
+    printed = capsys.readouterr()
+    said = " ".join(f"{printed.out} {printed.err}".split())
+    quoted = [
+        line for block in example if block.language == "text" for line in block.text.split("\n")
+    ]
+    assert len(quoted) > 5
+    assert [line for line in quoted if line not in said] == []
+    paragraph = " ".join(re.findall(r"^> (.*)$", section, re.MULTILINE))
+    numbers = re.findall(r"\d[\d,.]*\d|\d", paragraph)
+    assert len(numbers) > 15
+    assert [number for number in numbers if number not in said] == []
 
 
 @pytest.mark.slow
@@ -264,8 +290,8 @@ def test_the_messages_that_are_explained_exist() -> None:
     said = re.sub(r'"\n\s*f?"', "", code).replace("{dataset}", "hico-det")
     told = re.findall(r"(?:^\| |, or |\) )\*([^*]+)\*", MANUAL["troubleshooting"], re.MULTILINE)
     assert len(told) > 6
-    of_the_shell = "diaghoi: command not found"
-    assert [each for each in told if each not in said] == [of_the_shell]
+    of_others = ["diaghoi: command not found", "Invalid value for"]  # the shell and Typer
+    assert [each for each in told if each not in said] == of_others
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
@@ -325,6 +351,7 @@ def test_drawings_have_words() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_pictures_show_what_the_package_draws(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -342,6 +369,7 @@ def test_pictures_show_what_the_package_draws(
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_the_tutorial_runs(tmp_path: Path) -> None:
     """From the first cell to the last, and no output is kept in the repository."""
     nbformat = pytest.importorskip("nbformat", reason="nbformat (the extra test) is not installed")

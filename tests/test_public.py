@@ -20,6 +20,8 @@ from diaghoi import Diagnosis, InputError, plots, simulate
 DRAWING = (
     *("delta_map", "waterfall", "error_shares", "error_profile", "pair_recall", "negatives_curve"),
     *("action_ap", "class_ap", "oracle_curve", "annotation_causes", "calibration", "confusions"),
+    *("mean_oracle_curve", "operating_points"),
+    "slices",
 )
 # Those that a result in JSON is enough for.
 FROM_RESULTS = ("delta_map",)
@@ -121,8 +123,29 @@ def test_tables_are_data_frames(diagnoses: list[Diagnosis]) -> None:
         assert list(frame.columns) == list(table)
         pandas.testing.assert_frame_equal(frame, pandas.DataFrame(table))
     assert len(diagnoses[0].to_frame()) == 520
-    with pytest.raises(InputError, match="of: 'verbs' is not known; give classes or images"):
+    with pytest.raises(InputError, match="of: 'verbs' is not known; give one of classes, images"):
         diagnoses[0].to_frame("verbs")
+
+
+def test_errors_and_cases_are_data_frames(diagnoses: list[Diagnosis]) -> None:
+    errors = diagnoses[0].to_frame("errors").set_index("error")
+    assert errors["number"]["action"] == diagnoses[0].errors["action"]
+    gain = diagnoses[0].oracles["action"]["delta_map"]["full"]
+    assert errors["delta_map_full"]["action"] == gain
+    cases = diagnoses[0].to_frame("cases")
+    assert set(cases["error"]) <= set(errors.index)
+    for error, number in cases["error"].value_counts().items():
+        assert number <= min(100, diagnoses[0].errors[str(error)])
+
+
+def test_comparisons_are_data_frames(diagnoses: list[Diagnosis]) -> None:
+    found = diaghoi.compare(*diagnoses, explain=True)
+    frame = found.to_frame("map").set_index("model")
+    assert frame["map.full"]["one"] == diagnoses[0].mean_ap["full"]
+    with pytest.raises(InputError, match=r"table: 'mapp' is not known \(did you mean 'map'"):
+        found.to_frame("mapp")
+    fates = found.explained[0].annotated
+    np.testing.assert_array_equal(fates.to_frame().drop(columns="fate").to_numpy(), fates.matrix())
 
 
 def test_data_frames_need_pandas(diagnoses: list[Diagnosis], monkeypatch) -> None:
@@ -141,7 +164,7 @@ def test_intervals_are_those_of_the_bootstrap(diagnoses: list[Diagnosis]) -> Non
 def test_diagnoses_and_results_are_compared_alike(diagnoses: list[Diagnosis]) -> None:
     one, two = diagnoses
     found = diaghoi.compare(one, two)
-    assert repr(found) == "<Comparison of one, two on hico-det, 40 images, protocol hico-det-520>"
+    assert repr(found) == "<Comparison of one, two on HICO-DET, 40 images, protocol hico-det-520>"
     assert diaghoi.compare(one.to_dict(), two).to_dict() == found.to_dict()
     with pytest.raises(InputError, match="label 'one': used for two models; give each a label of"):
         diaghoi.compare(one, one)

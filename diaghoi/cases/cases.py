@@ -145,25 +145,91 @@ def worst_cases(
         For an unknown error or class, ``top`` below 1, a diagnosis that is a sum or not that of
         these scenes, similarities of other predictions, or kinds of an error that has none.
     """
+    rows = worst_rows(
+        diagnosis, error, hoi=hoi, top=top, similarities=similarities, kinds=kinds, images=images
+    )
+    return cases_at(diagnosis, annotations, predictions, error, rows, similarities=similarities)
+
+
+def worst_rows(
+    diagnosis: Diagnosis,
+    error: str,
+    *,
+    hoi: int | None = None,
+    top: int = 24,
+    similarities: Similarities | None = None,
+    kinds: Sequence[str] = (),
+    images: Sequence[str] = (),
+) -> IntArray:
+    """Choose the rows of the cases that :func:`worst_cases` shows.
+
+    Parameters
+    ----------
+    diagnosis, error, hoi, top, similarities, kinds, images
+        As for :func:`worst_cases`.
+
+    Returns
+    -------
+    (K,) int array
+        Rows of the ledger, the worst first: of its predictions, or of its annotated triplets for
+        misses.
+
+    Raises
+    ------
+    InputError
+        For an unknown error or class, ``top`` below 1, similarities of other predictions, or kinds
+        of an error that has none.
+    """
     _check_question(diagnosis, error, hoi, top)
+    _check_similarities(similarities, error, kinds)
+    on = np.isin(diagnosis.names, list(images)) if images else None
+    selected = rows_with(diagnosis.ledger, error, hoi, similarities, kinds, on)
+    if error == MISSED:
+        return _missed(diagnosis, selected, top)
+    return _most_confident(diagnosis.ledger, selected, top)
+
+
+def cases_at(
+    diagnosis: Diagnosis,
+    annotations: Scenes,
+    predictions: Scenes,
+    error: str,
+    rows: IntArray,
+    *,
+    similarities: Similarities | None = None,
+) -> list[Case]:
+    """Describe rows of a ledger that have one error.
+
+    Parameters
+    ----------
+    diagnosis, annotations, predictions, error, similarities
+        As for :func:`worst_cases`.
+    rows : (K,) int array
+        As from :func:`worst_rows`.
+
+    Returns
+    -------
+    list of Case
+        One for each row.
+
+    Raises
+    ------
+    InputError
+        For a diagnosis that is a sum or not that of these scenes, and similarities of other
+        predictions.
+    """
     annotations, predictions, _ = join(annotations, predictions)
     check_single(diagnosis, annotations, predictions)
-    _check_similarities(similarities, predictions, error, kinds)
+    _check_similar_triplets(similarities, predictions)
     ledger = diagnosis.ledger
-    on = np.isin(diagnosis.names, list(images)) if images else None
-    selected = rows_with(ledger, error, hoi, similarities, kinds, on)
-    make: Callable[[MatchedImages, Ledger, int], Case]
-    if error == MISSED:
-        chosen = _missed(diagnosis, selected, top)
-        shown, make = ledger.annotation_image[chosen], _missed_case
-    else:
-        chosen = _most_confident(ledger, selected, top)
-        shown, make = ledger.row_image[chosen], _predicted_case
+    missed = error == MISSED
+    make: Callable[[MatchedImages, Ledger, int], Case] = _missed_case if missed else _predicted_case
+    shown = (ledger.annotation_image if missed else ledger.row_image)[rows]
     view = MatchedImages.of(annotations, predictions, shown, diagnosis.protocol)
-    cases = [make(view, ledger, row) for row in chosen.tolist()]
-    if similarities is None or error == MISSED:
+    cases = [make(view, ledger, row) for row in rows.tolist()]
+    if similarities is None or missed:
         return cases
-    triplets = ledger.row_input[chosen].tolist()
+    triplets = ledger.row_input[rows].tolist()
     return [
         _with_similarity(case, similarities, triplet)
         for case, triplet in zip(cases, triplets, strict=True)
@@ -205,7 +271,7 @@ def rows_with(
 
 
 def _check_similarities(
-    similarities: Similarities | None, predictions: Scenes, error: str, kinds: Sequence[str]
+    similarities: Similarities | None, error: str, kinds: Sequence[str]
 ) -> None:
     for kind in kinds:
         if kind not in KINDS:
@@ -218,6 +284,9 @@ def _check_similarities(
             f"kinds {', '.join(kinds)}: only errors that are compared with what is annotated have "
             f"one, {' and '.join(COMPARED)}; give one of these, with similarities"
         )
+
+
+def _check_similar_triplets(similarities: Similarities | None, predictions: Scenes) -> None:
     if similarities is not None and len(similarities.kind) != len(predictions.triplet_pair):
         raise InputError(
             f"the similarities are of {len(similarities.kind):,} predicted triplets, and there "

@@ -45,7 +45,7 @@ from diaghoi.data.arrays.threads import threads
 from diaghoi.data.arrays.types import BoolArray, IntArray
 from diaghoi.data.joining import join
 from diaghoi.data.scenes import Scenes
-from diaghoi.data.vocabulary import Vocabulary, facts
+from diaghoi.data.time_sensitive import counterparts
 from diaghoi.diagnosis.blocks import block_bounds
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.evaluation.errors import ACTION, LABELS
@@ -223,10 +223,12 @@ def _causes(diagnosis: Diagnosis, row_cause: npt.NDArray[np.int8]) -> Causes:
     place[kept] = np.arange(len(kept))
     names = tuple(name for n, name in enumerate(CAUSES) if n in kept)
     row_cause = place[row_cause]
-    deltas = {
-        name: delta_map(diagnosis, diagnosis.ledger.rows(row_cause != n))
-        for n, name in enumerate(names)
-    }
+
+    def without(n: int) -> Split:
+        return delta_map(diagnosis, diagnosis.ledger.rows(row_cause != n))
+
+    with threads() as pool:
+        deltas = dict(zip(names, pool.map(without, range(len(names))), strict=True))
     return Causes(
         names=names,
         row_cause=row_cause,
@@ -244,23 +246,6 @@ def delta_map(diagnosis: Diagnosis, ledger: Ledger) -> Split:
         now = after[split]
         delta[split] = None if now is None or before is None else now - before
     return delta
-
-
-def counterparts(vocabulary: Vocabulary) -> BoolArray | None:
-    """(C, C) table of the counterparts of time-sensitive classes.
-
-    Rows are time-sensitive classes, columns their counterparts. None for data sets without a list,
-    which are all but HICO-DET.
-    """
-    if vocabulary.name != "hico-det":
-        return None
-    table = np.zeros((len(vocabulary), len(vocabulary)), dtype=bool)
-    for row in facts("hico_det_time_sensitive.csv"):
-        label = vocabulary.objects.index(row["object"])
-        verbs = [vocabulary.verbs.index(v) for v in (row["verb"], *row["counterparts"].split())]
-        hoi, *others = vocabulary.class_of[label, verbs]
-        table[hoi, others] = True
-    return table
 
 
 def _block_causes(images: LabelledImages, counterpart: BoolArray | None) -> npt.NDArray[np.int8]:

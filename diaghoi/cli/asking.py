@@ -15,17 +15,27 @@ if TYPE_CHECKING:
 Yes = Annotated[
     bool, typer.Option("--yes", help="Start after the estimate, without asking for confirmation.")
 ]
-Tries = Annotated[int, typer.Option(min=1, help="Attempts per request.")]
+Tries = Annotated[int, typer.Option(min=1, max=1000, help="Attempts per request.")]
 Asks = Annotated[
-    int, typer.Option(min=1, help="How often to ask a question until a reply is valid.")
+    int, typer.Option(min=1, max=1000, help="How often to ask a question until a reply is valid.")
 ]
-Timeout = Annotated[float, typer.Option(min=0.1, help="Seconds to wait for a reply.")]
+Timeout = Annotated[
+    float,
+    typer.Option(
+        min=0.1, max=86_400.0, help="Seconds that a request may take in total, with its reply."
+    ),
+]
 Pause = Annotated[
     float,
-    typer.Option(min=0.0, help="Seconds before the second attempt, doubled with each further one."),
+    typer.Option(
+        min=0.0, max=600.0, help="Seconds before the second attempt, doubled with each further one."
+    ),
 ]
 MaxTokens = Annotated[
-    int, typer.Option(min=0, help="Longest reply in tokens, reasoning included; 0: no limit.")
+    int,
+    typer.Option(
+        min=0, max=10_000_000, help="Longest reply in tokens, reasoning included; 0: no limit."
+    ),
 ]
 Concurrent = Annotated[int, typer.Option(min=1, max=256, metavar="N", help="Concurrent requests.")]
 AskAgain = Annotated[

@@ -21,6 +21,7 @@ from diaghoi.cli.panel.commands import panel
 from diaghoi.cli.report import report
 from diaghoi.cli.robustness import robustness
 from diaghoi.cli.semantic import semantic
+from diaghoi.cli.serve import serve
 from diaghoi.cli.similarity.commands import similarity
 from diaghoi.cli.usage import HintingCommand
 
@@ -51,6 +52,7 @@ def root(
 
 app.command(cls=HintingCommand)(report)
 app.command(cls=HintingCommand, short_help="Compare detectors side by side in tables.")(compare)
+app.command(cls=HintingCommand, short_help="Explore detectors in a browser.")(serve)
 app.command(cls=HintingCommand)(inspect)
 app.command()(convert)
 app.command()(demo)

@@ -10,7 +10,8 @@ from typing import Annotated, Any, NamedTuple
 
 import typer
 
-from diaghoi.cli import options, outputs, variants
+from diaghoi.cli import options, outputs, priors, variants
+from diaghoi.cli.comparison_page import ComparisonPage
 from diaghoi.cli.comparison_tables import (
     ALL,
     Compact,
@@ -24,6 +25,7 @@ from diaghoi.cli.comparison_tables import (
     write_comparison,
 )
 from diaghoi.cli.locate import find_annotations, in_folder
+from diaghoi.cli.present import print_notes, print_written
 from diaghoi.cli.progress import Progress, progress
 from diaghoi.cli.reading import check_annotations
 from diaghoi.cli.significance import (
@@ -33,9 +35,11 @@ from diaghoi.cli.significance import (
     with_tests,
 )
 from diaghoi.cli.similarity.options import tables_of_study
+from diaghoi.cli.slices import SliceOptions, SlicesOption, slice_options
 from diaghoi.cli.variants import check_ranked
 from diaghoi.comparison.comparison import Comparison
 from diaghoi.comparison.comparison import compare as compared
+from diaghoi.comparison.explained import ExplainedDifference, explained
 from diaghoi.comparison.joint import AnyComparison, JointComparison
 from diaghoi.comparison.results import is_semantic, read_result, read_semantic
 from diaghoi.comparison.semantic import compare_semantic
@@ -74,6 +78,23 @@ Explain = Annotated[
         rich_help_panel=options.EXTRAS,
     ),
 ]
+Html = Annotated[
+    Path | None,
+    typer.Option(
+        help="Write an HTML page that explores the models: errors, classes, curves and cases side "
+        "by side.",
+        readable=False,
+        rich_help_panel=options.FILES,
+    ),
+]
+PageImages = Annotated[
+    Path | None,
+    typer.Option(
+        help="Folder with the pictures, to draw the cases of --html on.",
+        readable=False,
+        rich_help_panel=options.FILES,
+    ),
+]
 Pairs = Annotated[
     str | None,
     typer.Option(
@@ -99,9 +120,14 @@ def compare(
     format: Format = None,
     out: Out = None,
     json: options.Json = None,
+    html: Html = None,
+    images: PageImages = None,
     pair_nms: variants.PairNms = None,
     detection_threshold: variants.Threshold = None,
+    shortcuts: priors.Shortcuts = False,
+    prior_annotations: priors.PriorAnnotations = None,
     explain: Explain = False,
+    slices: SlicesOption = None,
     significance: Significance = False,
     resamples: options.Resamples = 1000,
     confidence: options.Confidence = 0.95,
@@ -125,20 +151,22 @@ def compare(
         "protocol": protocol,
     }
     given = {key: value for key, value in given.items() if value is not None}
-    written = [out, json]
-    outputs.check_files(written, files)
+    written = [out, json, html]
+    outputs.check_files(written, [*files, prior_annotations])
+    page = ComparisonPage(wanted=html is not None, images=images)
+    page.check(html)
     asked = variants.VariantOptions(pair_nms, detection_threshold)
+    against = priors.PriorOptions(shortcuts, prior_annotations)
 
-    @cache
-    def reader(dataset: str | None) -> Reader:
-        return cache(lambda path: read_result(path, dataset) or read_semantic(path))
-
+    reader = results_reader()
     runs = []
-    for study in _studies(files, lists, given, reader(dataset)):
-        choices = Choices(study.protocol, ap, asked, explain)
+    for study in studies_of(files, lists, given, reader(dataset)):
+        sliced = slice_options(slices, None, seed, confidence)
+        choices = Choices(study.protocol, ap, asked, against, explain, sliced)
         choices.check()
         inputs = [path for model in study.models for path in (model.file, model.pairs)]
         inputs += [study.annotations, study.instances, study.ids, *study.tables.values()]
+        inputs += [] if sliced is None else sliced.files
         outputs.check_files(written, inputs)
         tests = significance_options(significance, resamples, confidence, seed, len(study.models))
         read = reader(study.dataset)
@@ -146,26 +174,33 @@ def compare(
             raise InputError("--explain: is between models; give at least two")
         if _is_semantic(study, read):
             _check_semantic(choices, tests, selected)
-        _check_models(study, read, choices, tests)
+        check_readable(study, read, choices, tests)
         runs.append((study, read, choices, tests))
     with progress(quiet) as bar:
-        parts = tuple(_comparison(*run, bar, written, force=force) for run in runs)
+        parts = tuple(compared_study(*run, page, bar, written, force=force) for run in runs)
     comparison: AnyComparison = parts[0] if len(parts) == 1 else JointComparison(parts=parts)
     selected.of(comparison)  # refuses unknown tables before anything is written
+    drawn = page.write(html, comparison)
     write_comparison(comparison, kind, out, json, selected)
     show_comparison(comparison, kind, out, json, quiet, selected)
+    if not quiet:
+        print_notes(drawn)
+        print_written([path for path in (html, out, json) if path not in (None, outputs.STDOUT)])
 
 
 class Choices(NamedTuple):
     """How predictions are diagnosed: the name of the protocol, a change to it, and variants.
 
-    With ``explain``, differences to the first model are explained.
+    With ``explain``, differences to the first model are explained; ``slices`` says what to slice
+    the models by.
     """
 
     protocol: str | None
     ap: str | None
     variants: variants.VariantOptions
+    priors: priors.PriorOptions
     explain: bool
+    slices: SliceOptions | None = None
 
     def made(self, vocabulary: Vocabulary) -> Protocol:
         """Make the protocol for a data set."""
@@ -175,6 +210,9 @@ class Choices(NamedTuple):
         """Refuse invalid choices before anything is read."""
         protocol_named(self.protocol or HICO_DET, average_precision=self.ap)
         self.variants.check()
+        self.priors.check()
+        if self.slices is not None:
+            self.slices.check()
 
     def check_saved(self, file: Path, result: Mapping[str, Any]) -> None:
         """Refuse a saved result under other choices.
@@ -193,12 +231,16 @@ class Choices(NamedTuple):
         ):
             if asked not in (None, found):
                 raise other_choice(file, result, key, asked, found)
-        for name in self.variants.asked:
-            if name not in (result.get("variants") or {}):
-                raise InputError(
-                    f"{file}: was saved without {name}; give the predictions instead, or write it "
-                    "again with the same options of 'diaghoi report'"
-                )
+        lacking = [
+            name for name in self.variants.asked if name not in (result.get("variants") or {})
+        ]
+        if self.priors.asked and "shortcuts" not in result:
+            lacking.append("--shortcuts")
+        for name in lacking:
+            raise InputError(
+                f"{file}: was saved without {name}; give the predictions instead, or write it "
+                "again with the same options of 'diaghoi report'"
+            )
 
 
 def other_choice(
@@ -214,7 +256,17 @@ def other_choice(
     )
 
 
-def _studies(
+def results_reader() -> Callable[[str | None], Reader]:
+    """Return what reads saved results on a data set, each file once."""
+
+    @cache
+    def reader(dataset: str | None) -> Reader:
+        return cache(lambda path: read_result(path, dataset) or read_semantic(path))
+
+    return reader
+
+
+def studies_of(
     files: Sequence[Path], lists: Mapping[str, str | None], given: Mapping[str, Any], read: Reader
 ) -> list[Study]:
     """Read the studies, or make one from the files and the lists that describe them.
@@ -285,14 +337,15 @@ def _check_semantic(
     """Refuse what the comparison by meaning does not have."""
     if selected != ALL:
         raise InputError("--only, --compact: semantic results have one table; leave this out")
-    if choices.ap is not None or choices.variants.asked or choices.explain or tests is not None:
+    asked = choices.variants.asked or choices.priors.asked or choices.explain or choices.slices
+    if choices.ap is not None or asked or tests is not None:
         raise InputError(
-            "--ap, --pair-nms, --detection-threshold, --explain, --significance: are for mAP, and "
-            "semantic results have soft mAP; leave this out"
+            "--ap, --pair-nms, --detection-threshold, --shortcuts, --explain, --slices, "
+            "--significance: are for mAP, and semantic results have soft mAP; leave this out"
         )
 
 
-def _check_models(
+def check_readable(
     study: Study, read: Reader, choices: Choices, tests: SignificanceOptions | None
 ) -> None:
     """Refuse what is wrong with single models before any predictions are read."""
@@ -301,12 +354,12 @@ def _check_models(
         result = read(model.file)
         if result is None:
             predicted = predicted or model.file
-        elif tests is not None or choices.explain:
-            why = (
-                "--explain follows single predictions"
-                if tests is None
-                else "--significance tests predictions image by image"
-            )
+        elif tests is not None or choices.explain or choices.slices:
+            why = "--slices places single predictions"
+            if choices.explain:
+                why = "--explain follows single predictions"
+            if tests is not None:
+                why = "--significance tests predictions image by image"
             raise InputError(
                 f"{model.file}: is a saved result, but {why}; give the prediction file"
             )
@@ -317,11 +370,12 @@ def _check_models(
         check_annotations(study.annotations, study.vocabulary, predicted)
 
 
-def _comparison(
+def compared_study(
     study: Study,
     read: Reader,
     choices: Choices,
     tests: SignificanceOptions | None,
+    page: ComparisonPage,
     bar: Progress,
     written: Sequence[Path | None],
     *,
@@ -331,6 +385,7 @@ def _comparison(
     from diaghoi.semantic.run_evaluation import evaluate
 
     truth: Scenes | None = None
+    training: Scenes | None = None
     diagnoses: list[Diagnosis] = []
     results: list[dict[str, Any]] = []
     located: list[str] = []
@@ -343,6 +398,7 @@ def _comparison(
             predictions = study.open_predictions(model)
             if truth is None:
                 truth, located = _annotations(study, predictions.vocabulary, written)
+                training = choices.priors.read(truth.vocabulary, bar)
             predictions, notes = _plausible(choices, model, truth, predictions, force=force)
             bar.start(f"matching {model.label}", total=len(truth))
             if similarity is not None:
@@ -354,24 +410,52 @@ def _comparison(
                     progress=bar.advance,
                 ).to_dict()
             else:
-                diagnosis, result = _diagnosed(choices, model, truth, predictions, bar)
-                if tests is not None or choices.explain:
+                diagnosis, result = _diagnosed(choices, model, truth, predictions, training, bar)
+                page.add(diagnosis, (truth, predictions.load()), result, bar)
+                if tests is not None or choices.explain or choices.slices or page.wanted:
                     # Without the boxes, as all diagnoses are in memory together.
                     diagnoses.append(replace(diagnosis, scenes=()))
                 del diagnosis
             result["notes"] = [*notes, *result["notes"]]
             del predictions  # free the memory before the next file is read
+        else:
+            page.add_saved(model.label, result)
         results.append(result)
     if is_semantic(results[0]):
         comparison = compare_semantic(results, study.models)
     else:
         comparison = compared(*results, models=study.models)
-    if choices.explain:
-        bar.start("explaining differences")
-        comparison = comparison.explain(diagnoses)
+    if choices.slices is not None and truth is not None:
+        sliced = choices.slices.of(diagnoses, truth, bar)
+        comparison = comparison.with_slices(sliced)
     if tests is not None:
         comparison = with_tests(comparison, diagnoses, compare_pair, tests, bar)
-    return replace(comparison, notes=(*located, *comparison.notes))
+    if choices.explain:
+        comparison = comparison.explain(_differences(diagnoses, tests, bar))
+    comparison = replace(comparison, notes=(*located, *comparison.notes))
+    # The page shows single images anyway.
+    page.explain(study, comparison, lambda: _differences(diagnoses, None, bar, of_images=False))
+    return comparison
+
+
+def _differences(
+    diagnoses: Sequence[Diagnosis],
+    tests: SignificanceOptions | None,
+    bar: Progress,
+    *,
+    of_images: bool = True,
+) -> list[ExplainedDifference]:
+    """Explain the difference of each model to the first, with tests where they are asked for."""
+    found = []
+    for diagnosis in diagnoses[1:]:
+        total = 2 * tests.resamples if tests else None
+        bar.start(f"explaining the difference of {diagnosis.label}", total=total)
+        found.append(
+            explained(diagnoses[0], diagnosis, **tests._asdict(), progress=bar.advance)
+            if tests
+            else explained(diagnoses[0], diagnosis, of_images=of_images)
+        )
+    return found
 
 
 def _annotations(
@@ -402,13 +486,19 @@ def _plausible(
     wanted, found = truth.vocabulary.name, predictions.vocabulary.name
     if wanted != found:
         raise InputError(f"{model.file}: is for {found}, but the annotations are for {wanted}")
-    check_ranked(predictions, {"--pair-nms": bool(choices.variants.pair_nms)})
+    asked = {"--pair-nms": bool(choices.variants.pair_nms), "--shortcuts": choices.priors.asked}
+    check_ranked(predictions, asked)
     predictions = alike(truth, predictions)
     return predictions, check_plausible(truth, predictions, force=force)
 
 
 def _diagnosed(
-    choices: Choices, model: Model, truth: Scenes, predictions: SceneSource, bar: Progress
+    choices: Choices,
+    model: Model,
+    truth: Scenes,
+    predictions: SceneSource,
+    training: Scenes | None,
+    bar: Progress,
 ) -> tuple[Diagnosis, dict[str, Any]]:
     chosen = choices.made(truth.vocabulary)
     diagnosis = diagnose(truth, predictions, chosen, label=model.label, progress=bar.advance)
@@ -416,6 +506,8 @@ def _diagnosed(
     result = diagnosis.to_dict()
     if choices.variants.asked:
         choices.variants.add(result, diagnosis, (truth, predictions.load()), bar)
+    if choices.priors.asked:
+        choices.priors.add(result, diagnosis, training, bar)
     return diagnosis, result
 
 

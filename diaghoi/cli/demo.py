@@ -26,9 +26,15 @@ def demo(
     out: options.Folder = Path("demo"),
     images: Annotated[
         int,
-        typer.Option(min=1, help="Images to simulate; 9658 is the size of HICO-DET's test set."),
+        typer.Option(
+            min=1,
+            max=options.MOST_IMAGES,
+            help="Images to simulate; 9658 is the size of HICO-DET's test set.",
+        ),
     ] = 500,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the simulation.")] = 0,
+    seed: Annotated[
+        int, typer.Option(min=0, max=options.LARGEST_SEED, help="Seed of the simulation.")
+    ] = 0,
     annotations: Annotated[
         Path | None,
         typer.Option(

@@ -5,9 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, cast, get_args
 
+from diaghoi.cli.priors import PriorOptions
 from diaghoi.cli.progress import Progress
 from diaghoi.cli.reading import InputFiles, Inputs
+from diaghoi.cli.slices import SliceOptions
 from diaghoi.cli.variants import VariantOptions, check_ranked
+from diaghoi.comparison.slices import Slices
 from diaghoi.data.protocol import Protocol
 from diaghoi.data.scenes import SceneSource
 from diaghoi.data.vocabulary import Vocabulary
@@ -37,8 +40,12 @@ class Extras:
         Of the bootstrap.
     score_threshold : float or None
         Score from which on predictions count in precision, recall and F1.
-    attribution, causes, calibration, rosetta : bool
+    attribution, causes, calibration, rosetta, operating_points : bool
         Whether each is asked for.
+    priors : PriorOptions
+        Whether and how the detector is held against priors.
+    slices : SliceOptions or None
+        What to slice by.
     """
 
     variants: VariantOptions
@@ -51,6 +58,9 @@ class Extras:
     causes: bool
     calibration: bool
     rosetta: bool
+    operating_points: bool
+    priors: PriorOptions
+    slices: SliceOptions | None = None
 
     def check(self, reading: InputFiles) -> None:
         """Refuse invalid settings before anything is read.
@@ -76,8 +86,11 @@ class Extras:
         if reading.dataset is not None:
             self.families(reading.vocabulary)
         self.variants.check()
+        self.priors.check()
         if self.score_threshold is not None:
             check_threshold("--score-threshold", self.score_threshold)
+        if self.slices is not None:
+            self.slices.check()
 
     def check_ranked(self, predictions: SceneSource, top: int | None) -> None:
         """Refuse what asks for the best predictions of a detector that does not rank them.
@@ -93,6 +106,8 @@ class Extras:
             "--score-threshold": self.score_threshold is not None,
             "--calibration": self.calibration,
             "--rosetta": self.rosetta,
+            "--operating-points": self.operating_points,
+            "--shortcuts": self.priors.asked,
         }
         check_ranked(predictions, asked)
 
@@ -120,20 +135,32 @@ class Extras:
         read: Inputs,
         image_labels: ImageLabels | None,
         bar: Progress,
-    ) -> None:
-        """Run the analyses, and add their outcomes to the keys of the JSON result."""
+    ) -> Slices | None:
+        """Run the analyses, and add their outcomes to the keys of the JSON result.
+
+        Returns
+        -------
+        Slices or None
+            The slices, whose images a page shows.
+        """
         if self.variants.asked:
             self.variants.add(result, diagnosis, read.scenes, bar, image_labels)
         if self.score_threshold is not None:
             result["detections"] = self._detections(diagnosis, self.score_threshold)
+        if self.operating_points:
+            bar.start("operating points")
+            result["operating_points"] = diagnosis.operating_points().to_dict()
+        if self.priors.asked:
+            given = self.priors.read(diagnosis.vocabulary, bar)
+            self.priors.add(result, diagnosis, given, bar)
         if self.rosetta:
             bar.start("other evaluators")
             result["rosetta"] = rosetta.figures(diagnosis)
         if self.attribution:
-            from diaghoi.statistics.attribution import attribute
+            from diaghoi.statistics.attribution import attributions
 
             bar.start("attributing")
-            found = {split: attribute(diagnosis, split) for split in diagnosis.splits}
+            found = attributions(diagnosis, diagnosis.splits)
             figures = {
                 split: None if each is None else each.to_dict() for split, each in found.items()
             }
@@ -153,8 +180,13 @@ class Extras:
             scores = measure_calibration(diagnosis)
             result["calibration"] = scores.to_dict()
             result["notes"] += [scores.note] if scores.note else []
+        sliced = None
+        if self.slices is not None:
+            sliced = self.slices.of([diagnosis], read.annotations.load(), bar)
+            result["slices"] = sliced.to_dict()
+            result["notes"] += sliced.notes
         if self.resamples is not None:
-            bar.start("resampling", total=self.resamples)
+            bar.start_slow("computing intervals", self.resamples)
             result |= bootstrap(
                 diagnosis,
                 self.resamples,
@@ -163,6 +195,7 @@ class Extras:
                 method=cast(Method, self.interval),
                 progress=bar.advance,
             ).to_dict()
+        return sliced
 
     def _detections(self, diagnosis: Diagnosis, threshold: float) -> dict[str, Any]:
         found, best = diagnosis.detections(threshold), diagnosis.best_threshold

@@ -50,7 +50,11 @@ Hoi = Annotated[
 ]
 Top = Annotated[
     int,
-    typer.Option(min=1, help=f"Cases of each error, worst first; at most {PER_IMAGE} per image."),
+    typer.Option(
+        min=1,
+        max=10_000,
+        help=f"Cases of each error, worst first; at most {PER_IMAGE} per image.",
+    ),
 ]
 Captions = Annotated[
     bool,

@@ -12,6 +12,11 @@ from diaghoi.data.vocabulary import VOCABULARIES
 from diaghoi.exceptions import InputError, close_matches, number_of
 
 LEAST_RESAMPLES = 100
+# Beyond these a command would run for days, or a number not fit into an array.
+MOST_RESAMPLES = 1_000_000
+MOST_IMAGES = 1_000_000
+MOST_ROWS = 1_000_000_000
+LARGEST_SEED = 2**63 - 1
 COLUMNS = ("single", "double")
 # Headings of options in the help of commands that have many.
 READING, COUNTS, SURE = "Input files", "Evaluation", "Uncertainty"
@@ -108,6 +113,7 @@ Top = Annotated[
     int | None,
     typer.Option(
         min=1,
+        max=MOST_ROWS,
         help="Triplets kept per image, best first [dense arrays: 100; others: all].",
         rich_help_panel=READING,
     ),
@@ -151,13 +157,20 @@ Confidence = Annotated[
 Resamples = Annotated[
     int,
     typer.Option(
+        max=MOST_RESAMPLES,
         metavar="N",
         help="Resamples and permutations of the images for the tests.",
         rich_help_panel=SURE,
     ),
 ]
 Seed = Annotated[
-    int, typer.Option(min=0, help="Seed of the random number generator.", rich_help_panel=SURE)
+    int,
+    typer.Option(
+        min=0,
+        max=LARGEST_SEED,
+        help="Seed of the random number generator.",
+        rich_help_panel=SURE,
+    ),
 ]
 StudyFile = Annotated[
     Path,
@@ -206,6 +219,7 @@ Bootstrap = Annotated[
     int | None,
     typer.Option(
         callback=_check_resamples,
+        max=MOST_RESAMPLES,
         metavar="N",
         help="Compute confidence intervals from N resamples of the images.",
         rich_help_panel=SURE,
@@ -238,7 +252,7 @@ WordNet = Annotated[
     ),
 ]
 Workers = Annotated[
-    int | None, typer.Option(min=1, help="Processes on this machine [one per core].")
+    int | None, typer.Option(min=1, max=1024, help="Processes on this machine [one per core].")
 ]
 Force = Annotated[
     bool,

@@ -35,9 +35,10 @@ def print_notes(notes: Iterable[str]) -> None:
 
 
 def print_written(files: Sequence[Path]) -> None:
-    """Name the files that were written on stderr."""
-    if files:
-        typer.echo(f"Wrote {printable(', '.join(map(str, files)))}", err=True)
+    """Name the files that were written on stderr; a figure that was not drawn is not there."""
+    there = [str(file) for file in files if file.exists()]
+    if there:
+        typer.echo(f"Wrote {printable(', '.join(there))}", err=True)
 
 
 def show_tables(
@@ -98,33 +99,27 @@ def figures_of(result: dict[str, Any], figure: Path) -> list[Path]:
 
 def draw_all(result: dict[str, Any], path: Path, column: str) -> list[str]:
     """Draw the figures of a report as wide as a column; return notes on them."""
-    from diaghoi import plots
-
     notes = draw([result], path, column)
     for other in figures_of(result, path)[1:]:
-        notes += _drawn(other, [result], lambda ax: plots.waterfall(result, ax), column)
+        notes += _drawn(other, [result], "waterfall", column)
     return notes
 
 
 def draw(results: Sequence[dict[str, Any]], path: Path, column: str = "double") -> list[str]:
     """Draw the ΔmAP bars of some detectors as wide as a column; return notes on the figure."""
+    return _drawn(path, results, "delta_map", column)
+
+
+def _drawn(path: Path, results: Sequence[dict[str, Any]], name: str, column: str) -> list[str]:
+    """Draw a figure as ``diaghoi figures`` does; return notes on letters missing in the font."""
     from diaghoi import plots
 
-    return _drawn(path, results, lambda ax: plots.delta_map(results, ax=ax), column)
-
-
-def _drawn(
-    path: Path, results: Sequence[dict[str, Any]], drawing: Callable[[Any], Any], column: str
-) -> list[str]:
-    """Draw and write a figure; return notes on letters missing in the font."""
-    from matplotlib.figure import Figure
-
-    from diaghoi import plots
-
-    with plots.paper(), warnings.catch_warnings(record=True) as caught:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        figure = Figure(figsize=(width_of(column), 2.4), layout="constrained")
-        drawing(figure.add_subplot())
+        try:
+            figure = plots.figure_of(plots.FIGURES[name], results, width_of(column))
+        except plots.NotApplicable as reason:
+            return [f"{path}: not drawn: {reason}"]
         plots.save(figure, path, caption=plots.caption(results))
     if not lacks_letters(caught):
         return []

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
+
+import typer
+
+from diaghoi.exceptions import printable
 
 
 class Progress:
@@ -19,11 +24,29 @@ class Progress:
         self.done = 0
         self.total: int | None = None
         self._bar: Any = None
+        self._logs = False
 
     def start(self, task: str, total: int | None = None) -> None:
         """Start a task, with its number of steps if known."""
         self.task, self.done, self.total = task, 0, total
         self._update()
+
+    def start_slow(self, task: str, total: int, *, twice: bool = False) -> None:
+        """Start a task that takes long on a whole data set: a log file says so in one line.
+
+        Parameters
+        ----------
+        task : str
+            What is done.
+        total : int
+            Resamples to come.
+        twice : bool
+            Whether each of them is two steps.
+        """
+        self.start(task, 2 * total if twice else total)
+        if self._logs:
+            line = f"{task[:1].upper()}{task[1:]}: {total:,} resamples ..."
+            typer.echo(printable(line), err=True)
 
     def advance(self, steps: int) -> None:
         """Count steps as done."""
@@ -49,6 +72,7 @@ class Progress:
     @contextmanager
     def shown(self) -> Iterator[Progress]:
         """Show the bar if the block runs longer than a second."""
+        self._logs = not sys.stderr.isatty()
         timer = threading.Timer(1.0, self._appear)
         timer.daemon = True
         timer.start()

@@ -8,7 +8,7 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 import typer
 
-from diaghoi.cli import options, outputs, variants
+from diaghoi.cli import options, outputs, priors, variants
 from diaghoi.cli.extras import Extras
 from diaghoi.cli.labels import read_labels
 from diaghoi.cli.present import print_notes, print_result, print_written
@@ -16,6 +16,7 @@ from diaghoi.cli.progress import Progress, progress
 from diaghoi.cli.reading import InputFiles, check_choice
 from diaghoi.cli.report_files import ReportFiles
 from diaghoi.cli.settings import CHANGE, setting_of
+from diaghoi.cli.slices import SlicesOption, slice_options
 from diaghoi.data.groups import read_groups
 from diaghoi.data.groups import zero_shot as zero_shot_split
 from diaghoi.data.protocol import Group, Protocol
@@ -155,6 +156,14 @@ ScoreThreshold = Annotated[
         rich_help_panel=options.EXTRAS,
     ),
 ]
+OperatingPoints = Annotated[
+    bool,
+    typer.Option(
+        "--operating-points",
+        help="Give precision, recall, F1 and errors over the score threshold, and the best F1.",
+        rich_help_panel=options.EXTRAS,
+    ),
+]
 Rosetta = Annotated[
     bool,
     typer.Option(
@@ -207,6 +216,10 @@ def report(
     attribution: Attribution = False,
     causes: Causes = False,
     calibration: Calibration = False,
+    operating_points: OperatingPoints = False,
+    shortcuts: priors.Shortcuts = False,
+    prior_annotations: priors.PriorAnnotations = None,
+    slices: SlicesOption = None,
     rosetta: Rosetta = False,
     force: options.Force = False,
     quiet: options.Quiet = False,
@@ -254,12 +267,16 @@ def report(
         causes=causes,
         calibration=calibration,
         rosetta=rosetta,
+        operating_points=operating_points,
+        priors=priors.PriorOptions(shortcuts, prior_annotations),
+        slices=slice_options(slices, bootstrap, seed, confidence),
     )
     changes = {"top": top, "iou": iou, "rare": rare, "average_precision": ap}
     choices = _Choices(protocol, changes, zero_shot, groups)
     choices.check(reading)
     extras.check(reading)
-    files.check([*reading.inputs, image_labels])
+    tags = [] if extras.slices is None else extras.slices.files
+    files.check([*reading.inputs, image_labels, prior_annotations, *tags])
     with progress(quiet) as bar:
         result, notes = _reported(reading, choices, image_labels, extras, files, bar)
     if json == outputs.STDOUT:
@@ -315,9 +332,9 @@ def _reported(
     bar.start("repairing each error")
     result = diagnosed.to_dict()
     result["notes"] = [*read.notes, *notes, *result["notes"]]
-    extras.add(result, diagnosed, read, labels, bar)
+    sliced = extras.add(result, diagnosed, read, labels, bar)
     bar.start("writing" if files.images is None else "drawing the worst cases")
-    return result, files.write(result, diagnosed, read)
+    return result, files.write(result, diagnosed, read, sliced)
 
 
 def _groups(name: str | None, file: Path | None, vocabulary: Vocabulary) -> tuple[Group, ...]:

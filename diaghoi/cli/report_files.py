@@ -16,6 +16,7 @@ from diaghoi.cli.present import (
     write_text,
 )
 from diaghoi.cli.reading import Inputs
+from diaghoi.comparison.slices import Slices
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.diagnosis.tables import CLASS_COLUMNS, IMAGE_COLUMNS, Columns
 from diaghoi.exceptions import InputError, close_matches
@@ -139,6 +140,7 @@ class ReportFiles:
         result: dict[str, Any],
         diagnosis: Diagnosis,
         read: Inputs,
+        slices: Slices | None = None,
     ) -> list[str]:
         """Write all of them; return notes on the figures.
 
@@ -150,6 +152,8 @@ class ReportFiles:
             The diagnosis behind it.
         read : Inputs
             The data diagnosed.
+        slices : Slices, optional
+            What the page filters by.
         """
         notes = self._write_tables(diagnosis)
         if self.json not in (None, outputs.STDOUT):
@@ -157,7 +161,7 @@ class ReportFiles:
         if self.figure is not None:
             notes += draw_all(result, self.figure, self.column)
         if self.html is not None:
-            notes += self._write_page(self.html, result, diagnosis, read)
+            notes += self._write_page(self.html, result, diagnosis, read, slices)
         if self.in_folder is not None:
             text, json, figure = self.in_folder
             text.parent.mkdir(parents=True, exist_ok=True)
@@ -167,14 +171,25 @@ class ReportFiles:
         return notes
 
     def _write_page(
-        self, path: Path, result: dict[str, Any], diagnosis: Diagnosis, read: Inputs
+        self,
+        path: Path,
+        result: dict[str, Any],
+        diagnosis: Diagnosis,
+        read: Inputs,
+        slices: Slices | None,
     ) -> list[str]:
         from diaghoi.report.html import write_html
 
         pictures = None if self.images is None else Pictures(self.images)
         return noting_letters(
             lambda: write_html(
-                path, diagnosis, read.scenes, result=result, files=read.files, pictures=pictures
+                path,
+                diagnosis,
+                read.scenes,
+                result=result,
+                files=read.files,
+                pictures=pictures,
+                slices=slices,
             )
         )
 

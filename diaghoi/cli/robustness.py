@@ -75,7 +75,10 @@ Scheduler = Annotated[
         metavar="ADDRESS", help="A running Dask scheduler [start a cluster on this machine]."
     ),
 ]
-Block = Annotated[int | None, typer.Option(min=1, help="Images per unit of work [a whole run].")]
+Block = Annotated[
+    int | None,
+    typer.Option(min=1, max=options.MOST_IMAGES, help="Images per unit of work [a whole run]."),
+]
 Cache = Annotated[
     Path | None,
     typer.Option(
@@ -118,6 +121,14 @@ def robustness(
 
     kind = table_format(format, out)
     formats = named("--figure-format", figure_format, FORMATS)
+    changed = {
+        "--column": column != "double",
+        "--figure-format": formats != ["pdf"],
+        "--corruption": bool(corruption),
+    }
+    for option, given in changed.items():
+        if given and figures is None:
+            raise InputError(f"{option}: is for figures; add --figures FOLDER")
     _check_engine(engine, scheduler)
     for number in (bootstrap, resamples if significance else None):
         if number is not None:
@@ -126,7 +137,7 @@ def robustness(
     described = read_robustness_study(study)
     if described.protocol is not None:
         protocol_named(described.protocol)
-    shown = _shown(corruption or (), described, figures)
+    shown = _shown(corruption or (), described)
     described, located = _located(described)
     _check_outputs(described, study, [out, json], [figures, cache])
     with progress(quiet) as bar, _engine(engine, scheduler, workers, bar) as chosen:
@@ -198,7 +209,7 @@ def _engine(
         yield cluster
 
 
-def _shown(names: Sequence[str], study: RobustnessStudy, figures: Path | None) -> list[str]:
+def _shown(names: Sequence[str], study: RobustnessStudy) -> list[str]:
     """Find the corruptions to show in figures."""
     from diaghoi.robustness.corruptions.registry import find
 
@@ -209,8 +220,6 @@ def _shown(names: Sequence[str], study: RobustnessStudy, figures: Path | None) -
             f"--corruption: the study does not have {some_of(others)}; give some of "
             f"{', '.join(study.corruptions)}"
         )
-    if shown and figures is None:
-        raise InputError("--corruption: is for figures; add --figures FOLDER")
     return shown
 
 

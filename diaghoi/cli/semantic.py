@@ -74,7 +74,11 @@ NoScores = Annotated[
 ]
 Classes = Annotated[
     int,
-    typer.Option(min=0, help="Number of classes to show, those that gain most from similarity."),
+    typer.Option(
+        min=0,
+        max=1_000_000,
+        help="Number of classes to show, those that gain most from similarity.",
+    ),
 ]
 Diagnose = Annotated[
     bool,
@@ -107,7 +111,10 @@ Html = Annotated[
     ),
 ]
 ExampleImages = Annotated[
-    int, typer.Option(min=1, help="Number of images in --examples.", rich_help_panel=options.FILES)
+    int,
+    typer.Option(
+        min=1, max=1000, help="Number of images in --examples.", rich_help_panel=options.FILES
+    ),
 ]
 
 

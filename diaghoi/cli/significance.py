@@ -76,7 +76,8 @@ def with_tests(
     """
     found: list[Difference] = []
     for model, run in zip(comparison.models[1:], runs[1:], strict=True):
-        bar.start(f"testing {model.label}", total=2 * tests.resamples)
+        # The resamples of the images, and as many exchanges of the models.
+        bar.start_slow(f"testing {model.label}", tests.resamples, twice=True)
         found += compare(
             runs[0],
             run,

@@ -59,3 +59,20 @@ def stoppable() -> Iterator[list[signal.Signals]]:
     finally:
         for each in heeded:
             signal.signal(each, before[each])
+
+
+def wait_for_signal() -> None:
+    """Wait until SIGINT or SIGTERM ask this process to end, where that is no failure.
+
+    Signals that are ignored, as under nohup, stay so.
+    """
+    came = threading.Event()
+    before = {each: signal.getsignal(each) for each in WORDS}
+    heeded = [each for each, handler in before.items() if handler is not signal.SIG_IGN]
+    for each in heeded:
+        signal.signal(each, lambda number, frame: came.set())
+    try:
+        came.wait()
+    finally:
+        for each in heeded:
+            signal.signal(each, before[each])

@@ -3,22 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from diaghoi._version import __version__
 from diaghoi.comparison.comparable import check_comparable, shared_notes, shared_signature
-from diaghoi.comparison.explained import ExplainedDifference, explained, explained_tables
+from diaghoi.comparison.explained import (
+    ExplainedDifference,
+    explained,
+    explained_tables,
+    shares_table,
+)
 from diaghoi.comparison.figures import comparison_tables
-from diaghoi.comparison.results import Result, figure, text
+from diaghoi.comparison.results import Result, classes_in, figure, text
+from diaghoi.comparison.slice_tables import slice_tables
+from diaghoi.comparison.slices import Slices
 from diaghoi.comparison.study import StudyModel, check_models
 from diaghoi.comparison.tables import means_of, stages
+from diaghoi.data.frame import data_frame
 from diaghoi.data.table import Cell, Row, Table
+from diaghoi.data.vocabulary import printed_name
 from diaghoi.diagnosis.diagnosis import Diagnosis
-from diaghoi.exceptions import InputError, number_of
+from diaghoi.exceptions import InputError, close_matches, number_of
 from diaghoi.statistics.significance import Difference
 
 DIFFERS = "†"
+MEANS = ("classes_in_mean", "classes_in_official")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,12 +52,17 @@ class Comparison:
         What keeps the figures of the models from being comparable.
     notes : tuple of str
         What a reader of the single results has to know.
+    classes : mapping of str
+        Over how many classes full means run, ``600 classes``, by ``classes_in_mean`` (of the
+        protocol) and ``classes_in_official``; empty where models differ or do not say it.
     differences : tuple of Difference
         Tests of models against the first, where they were asked for.
     mark : str
         What the mark of figures that differ means, a sentence; empty without tests.
     explained : tuple of ExplainedDifference
         What the difference of each other model to the first is made of, where it was asked for.
+    listings : tuple of Table
+        Tables whose rows are not the models.
     """
 
     dataset: str
@@ -58,9 +73,12 @@ class Comparison:
     tables: tuple[Table, ...]
     caveats: tuple[str, ...]
     notes: tuple[str, ...]
+    classes: Mapping[str, str] = field(default_factory=dict)
     differences: tuple[Difference, ...] = ()
     mark: str = ""
     explained: tuple[ExplainedDifference, ...] = ()
+    listings: tuple[Table, ...] = ()
+    slices: Slices | None = None
 
     def __repr__(self) -> str:
         labels = ", ".join(model.label for model in self.models)
@@ -70,7 +88,7 @@ class Comparison:
     def subject(self) -> str:
         """Data set and protocol in a few words."""
         images = "" if self.images is None else f", {number_of('image', self.images)}"
-        return f"{self.dataset}{images}, protocol {self.protocol}"
+        return f"{printed_name(self.dataset)}{images}, protocol {self.protocol}"
 
     @property
     def parts(self) -> tuple[Comparison, ...]:
@@ -108,7 +126,7 @@ class Comparison:
             and ``caveats``, ``notes`` and ``differences``
             (:meth:`diaghoi.statistics.significance.Difference.to_dict`); with ``explained``, for
             each other model :meth:`diaghoi.comparison.explained.ExplainedDifference.to_dict`, where
-            it was asked for.
+            it was asked for, and ``slices``, :meth:`diaghoi.comparison.slices.Slices.to_dict`.
         """
         result: dict[str, Any] = {
             "diaghoi": __version__,
@@ -128,34 +146,76 @@ class Comparison:
         }
         if self.explained:
             result["explained"] = [each.to_dict() for each in self.explained]
+        if self.slices is not None:
+            result["slices"] = self.slices.to_dict()
         return result
 
-    def explain(self, diagnoses: Sequence[Diagnosis]) -> Comparison:
-        """Add what the difference of each model to the first is made of.
+    def to_frame(self, table: str = "map") -> Any:
+        """Return the figures of a table as a data frame of pandas.
 
         Parameters
         ----------
-        diagnoses : sequence of Diagnosis
-            Of the models, in their order, of the same annotations.
+        table : str
+            Its key in :meth:`to_dict`: ``official``, ``map``, ``delta_map_full`` and so on.
 
         Returns
         -------
-        Comparison
-            With two more tables, ``difference`` and ``annotated``, and a sentence for each model.
+        pandas.DataFrame
+            A row for each model; at full precision, fractions for percent and points.
 
         Raises
         ------
         InputError
-            For fewer than two models, or other annotations.
+            For an unknown table, or where pandas is not installed.
         """
-        if len(diagnoses) < 2:
+        known = [each.key for each in self.tables]
+        if table not in known:
+            raise InputError(
+                f"table: '{table}' is not known{close_matches(table, known)}; give one of "
+                f"{', '.join(known)}"
+            )
+        found = self._table(self.tables[known.index(table)])["models"]
+        return data_frame([{"model": label, **values} for label, values in found.items()])
+
+    def explain(self, differences: Sequence[ExplainedDifference]) -> Comparison:
+        """Add what the difference of each model to the first is made of.
+
+        Parameters
+        ----------
+        differences : sequence of ExplainedDifference
+            Of all models but the first, in their order.
+
+        Returns
+        -------
+        Comparison
+            With two more tables, ``difference`` and ``annotated``, a listing of the verbs, objects,
+            classes and images that differ most, and a sentence for each model. What has been tested
+            so far stands in the sentence.
+
+        Raises
+        ------
+        InputError
+            For fewer than two models.
+        """
+        if not differences:
             raise InputError("a difference is between models, but only one is given")
-        found = tuple(explained(diagnoses[0], each) for each in diagnoses[1:])
+        tests = {each.labels: each for each in self.differences if each.path == "map.full"}
+        differences = [replace(each, test=tests.get(each.labels)) for each in differences]
         return replace(
             self,
-            tables=(*self.tables, *explained_tables(self.models, found)),
-            notes=(*(each.sentence for each in found), *self.notes),
-            explained=found,
+            tables=(*self.tables, *explained_tables(self.models, differences)),
+            listings=(*self.listings, *map(shares_table, differences)),
+            notes=(*(each.sentence for each in differences), *self.notes),
+            explained=tuple(differences),
+        )
+
+    def with_slices(self, slices: Slices) -> Comparison:
+        """Add the models in slices of their annotations, as listings."""
+        return replace(
+            self,
+            listings=(*self.listings, *slice_tables(slices.to_dict())),
+            notes=(*self.notes, *slices.notes),
+            slices=slices,
         )
 
     def with_differences(
@@ -287,8 +347,17 @@ def compare(
         tables=comparison_tables(models, results),
         caveats=caveats,
         notes=shared_notes(results),
+        classes={mean: _shared(classes_in(result, mean) for result in results) for mean in MEANS},
     )
-    return comparison.explain(diagnoses) if explain else comparison
+    if not explain:
+        return comparison
+    return comparison.explain([explained(diagnoses[0], each) for each in diagnoses[1:]])
+
+
+def _shared(texts: Iterable[str]) -> str:
+    """Return the text that all have in common; an empty one where they differ."""
+    first, *others = dict.fromkeys(texts)
+    return "" if others else first
 
 
 def _place(path: str) -> tuple[str, str]:

@@ -20,14 +20,16 @@ from typing import Any
 
 import numpy as np
 
-from diaghoi.comparison.transitions import check_same
 from diaghoi.data.arrays.types import FloatArray, IntArray
 from diaghoi.data.protocol import Protocol
+from diaghoi.data.vocabulary import Vocabulary
+from diaghoi.diagnosis.alignment import check_same_annotations
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.evaluation.average_precision import envelope_of, needed_for
 from diaghoi.evaluation.errors import LABELS, TRUE_POSITIVE
 from diaghoi.evaluation.ledger import Ledger
 from diaghoi.evaluation.means import counts_in_mean
+from diaghoi.oracles.localised import labels_by_pair
 
 KINDS = len(LABELS)
 CLASSES = "classes"
@@ -44,23 +46,28 @@ class ApDifference:
     ----------
     labels : tuple of two str
         The detectors. The difference is that of the second less the first.
+    vocabulary : Vocabulary
+        The data set.
     of_class : (C,) float64 array
         The difference in AP of each class; NaN where it has no annotated triplet.
     parts : (C, 7) float64 array
         What true positives, and false positives of each kind, changed, in the order of
-        :data:`diaghoi.evaluation.errors.LABELS`. They sum to the difference in each class.
+        :data:`diaghoi.evaluation.errors.LABELS`, errors read by the pair
+        (:func:`diaghoi.oracles.localised.labels_by_pair`). They sum to the difference in each
+        class.
     means : dict of str to dict of str to float
         For each split, ``total`` is the difference in mAP, and the :data:`PARTS` sum to it. NaN
         where one of the two has no mAP.
     """
 
     labels: tuple[str, str]
+    vocabulary: Vocabulary
     of_class: FloatArray
     parts: FloatArray
     means: dict[str, dict[str, float]]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all figures as plain Python values; None where undefined."""
+        """Return all figures as plain values, of the annotated classes; None where undefined."""
         return {
             "labels": list(self.labels),
             "means": {
@@ -68,8 +75,9 @@ class ApDifference:
                 for split, means in self.means.items()
             },
             "classes": [
-                {"total": total, **dict(zip(LABELS, row, strict=True))} if total == total else None
-                for total, row in zip(self.of_class.tolist(), self.parts.tolist(), strict=True)
+                {"class": self.vocabulary.class_name(hoi), "total": float(self.of_class[hoi])}
+                | dict(zip(LABELS, self.parts[hoi].tolist(), strict=True))
+                for hoi in np.flatnonzero(~np.isnan(self.of_class)).tolist()
             ],
         }
 
@@ -87,7 +95,7 @@ def ap_difference(first: Diagnosis, second: Diagnosis) -> ApDifference:
     InputError
         If their protocols or their annotated triplets differ.
     """
-    check_same(first, second)
+    check_same_annotations(first, second)
     positives, protocol = first.ledger.positives, first.protocol
     group, needed, weight = _levels(positives, protocol)
     one, other = (_reached(each.ledger, protocol, group, needed) for each in (first, second))
@@ -109,6 +117,7 @@ def ap_difference(first: Diagnosis, second: Diagnosis) -> ApDifference:
         }
     return ApDifference(
         labels=(first.label, second.label),
+        vocabulary=first.vocabulary,
         of_class=scores[1].average_precision - scores[0].average_precision,
         parts=parts,
         means=means,
@@ -142,7 +151,7 @@ def _reached(ledger: Ledger, protocol: Protocol, group: IntArray, needed: IntArr
     """
     counts = np.zeros((len(group), KINDS), dtype=np.int64)
     for classes, part in ledger.parts():
-        label, row_class = part.row_label, part.row_class
+        label, row_class = labels_by_pair(part), part.row_class
         if protocol.ranking != "by score":
             order = np.lexsort((label == TRUE_POSITIVE, row_class))
             label, row_class = label[order], row_class[order]

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from diaghoi.comparison.decomposition import CLASSES, PARTS, ApDifference, ap_difference
+from diaghoi.comparison.shares import KINDS, Share, Shares, shares
 from diaghoi.comparison.study import StudyModel
 from diaghoi.comparison.tables import table_of
-from diaghoi.comparison.transitions import Transitions, transitions
-from diaghoi.data.table import Cell, Column, Table, shown
+from diaghoi.comparison.transitions import FATES, MISSED, Transitions, transitions
+from diaghoi.data.table import UNDEFINED, Cell, Column, RowGroup, Table, shown, text_row
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.evaluation.errors import LABELS
+from diaghoi.exceptions import number_of
 from diaghoi.oracles import ERROR_WORDS, error_title
+from diaghoi.statistics.significance import Difference, shown_p
 
-NAMED = 3  # parts that the sentence names
+NAMED = 3  # parts, verbs and so on that the sentence names
+LISTED = 5  # of each kind in the listing
+TITLES = {"verb": "Verbs", "object": "Objects", "class": "Classes", "image": "Images"}
 FOUND = {
     "both": "Both",
     "only_first": "Only the first",
@@ -34,13 +39,19 @@ class ExplainedDifference:
         Its parts by true positives and false positives of each kind.
     annotated : Transitions
         What became of each annotated triplet.
+    shares : Shares
+        Where it lies.
     protocol : str
         Name of the protocol.
+    test : Difference or None
+        Of the difference in mAP, where it was tested.
     """
 
     ap: ApDifference
     annotated: Transitions
+    shares: Shares
     protocol: str
+    test: Difference | None = None
 
     @property
     def labels(self) -> tuple[str, str]:
@@ -74,10 +85,60 @@ class ExplainedDifference:
         found = self.found
         return (
             f"{second} against {first}: {_points(means['total'])} points of mAP under "
-            f"{self.protocol}{made}. "
+            f"{self.protocol}{self._tested}{made}. {self._where}"
             f"Of {sum(found.values()):,} annotated triplets, both find {found['both']:,}, "
-            f"only {second} {found['only_second']:,}, only {first} {found['only_first']:,}."
+            f"only {second} {found['only_second']:,}, only {first} {found['only_first']:,}"
+            f"{self._lost}."
         )
+
+    @property
+    def _tested(self) -> str:
+        """What the test of the difference says; empty without one."""
+        if self.test is None:
+            return ""
+        what = "" if self.test.significant else "not significant, "
+        together = number_of("test", self.test.together)
+        return f" ({what}{self.test.shown_p}, corrected for {together})"
+
+    @property
+    def _lost(self) -> str:
+        """What most of the triplets that only the first model finds are under this one."""
+        lost = self.annotated.matrix()[0, 1:]
+        if not lost.any():
+            return ""
+        most = int(lost.argmax())
+        if FATES[most + 1] == MISSED:
+            return f" ({lost[most]:,} of them have no attempt by {self.labels[1]})"
+        return (
+            f" (for {lost[most]:,} of them, the best attempt by {self.labels[1]} counts among its "
+            f"{_words(FATES[most + 1])})"
+        )
+
+    @property
+    def _where(self) -> str:
+        """The verbs, or else objects or classes, that stand out; untested, the largest verbs."""
+        total = self.ap.means["full"]["total"]
+        if self.shares.confidence is None:
+            largest = [each for each in self.shares.of["verb"][:NAMED] if each.share]
+            named = ", ".join(f"{each.name} {_points(each.share)}" for each in largest)
+            return (
+                f"The verbs that differ most (untested, may be chance): {named}. " if named else ""
+            )
+        together = f"{self.shares.tested:,} verbs, objects and classes tested together"
+        for kind in KINDS:
+            found = self.shares.standing_out(kind)
+            if not found:
+                continue
+            named = ", ".join(f"{each.name} {_points(each.share)}" for each in found[:NAMED])
+            more = f" and {len(found) - NAMED} more" if len(found) > NAMED else ""
+            worst = shown_p(max(each.p or 0.0 for each in found), at_most=len(found) > 1)
+            return (
+                f"Of the {_points(total)} points, {_points(sum(each.share for each in found))} lie "
+                f"in {number_of(kind, len(found))} that "
+                f"{'stands' if len(found) == 1 else 'stand'} out ({named}{more}; {worst}, "
+                f"{together}). "
+            )
+        return f"No single verb, object or class stands out ({together}). "
 
     def to_dict(self) -> dict[str, Any]:
         """Return all figures as plain Python values."""
@@ -85,17 +146,29 @@ class ExplainedDifference:
             "labels": list(self.labels),
             "ap": self.ap.to_dict(),
             "annotated": self.annotated.to_dict(),
+            "shares": self.shares.to_dict(),
             "sentence": self.sentence,
         }
 
 
-def explained(first: Diagnosis, second: Diagnosis) -> ExplainedDifference:
+def explained(
+    first: Diagnosis,
+    second: Diagnosis,
+    resamples: int = 0,
+    *,
+    seed: int = 0,
+    confidence: float = 0.95,
+    of_images: bool = True,
+    progress: Callable[[int], Any] | None = None,
+) -> ExplainedDifference:
     """Explain the difference of a detector to another one.
 
     Parameters
     ----------
     first, second : Diagnosis
         Of the same annotations under the same protocol.
+    resamples, seed, confidence, of_images, progress
+        As for :func:`diaghoi.comparison.shares.shares`.
 
     Raises
     ------
@@ -105,6 +178,15 @@ def explained(first: Diagnosis, second: Diagnosis) -> ExplainedDifference:
     return ExplainedDifference(
         ap=ap_difference(first, second),
         annotated=transitions(first, second),
+        shares=shares(
+            first,
+            second,
+            resamples,
+            seed=seed,
+            confidence=confidence,
+            of_images=of_images,
+            progress=progress,
+        ),
         protocol=first.protocol.name,
     )
 
@@ -165,6 +247,48 @@ def explained_tables(
             caption=f"The first is {first}.",
         ),
     )
+
+
+def shares_table(difference: ExplainedDifference) -> Table:
+    """List the verbs, objects, classes and images that differ most."""
+    found = difference.shares
+    groups = {
+        kind: [
+            (each.name, _points(each.share), *_certainty(each)) for each in found.of[kind][:LISTED]
+        ]
+        for kind in KINDS
+    }
+    dashes = [UNDEFINED] * 2 if found.confidence else []
+    groups["image"] = [(name, _points(gone), *dashes) for name, gone in found.images[:LISTED]]
+    columns = ["Points"]
+    caption = "Verbs, objects and classes: what they add to the difference in mAP. "
+    if found.confidence:
+        columns += [f"{100 * found.confidence:g} % interval", "p"]
+        caption += "Intervals: of each alone. "
+        caption += f"p: corrected for {found.tested:,} verbs, objects and classes. "
+    if found.images:
+        caption += "Images: how much less the difference is without the image."
+    first, second = difference.labels
+    return Table(
+        key="shares",
+        title=f"Where the difference lies: {second} minus {first}, points",
+        heads=("Largest",),
+        columns=tuple(Column(title=title) for title in columns),
+        row_groups=tuple(
+            RowGroup(title=TITLES[kind], rows=tuple(text_row(*row) for row in rows))
+            for kind, rows in groups.items()
+            if rows
+        ),
+        grouping="Of",
+        caption=caption,
+    )
+
+
+def _certainty(share: Share) -> list[str]:
+    if share.interval is None or share.p is None:
+        return []
+    low, high = map(_points, share.interval)
+    return [f"{low} to {high}", shown_p(share.p).removeprefix("p ").removeprefix("= ")]
 
 
 def _words(name: str) -> str:

@@ -33,9 +33,15 @@ HEADINGS = {
     "error_shares": "Share of predictions",
     "pairs": "Pairs",
     "negatives_actions": "Negatives and actions",
+    "shortcuts": "Lift over priors",
     "with": "With",
     "difference": "Difference in mAP",
     "annotated": "Annotated triplets found",
+    "shares": "Where the difference lies",
+    "slice_search": "Slices with other differences",
+    "slices": "mAP in slices",
+    "slice_differences": "Difference in mAP in slices",
+    "slice_parts": "Pair recall and F1 in slices",
 }
 """How the titles of the tables begin, by how their keys begin."""
 # Of a variant of a run: the title of each column, and its place in a result.
@@ -64,7 +70,8 @@ def comparison_tables(models: Sequence[StudyModel], results: Sequence[Result]) -
     tuple of Table
         ``official`` (where the data set has a benchmark), ``map``, ``delta_map_full`` and the same
         for each other split, ``localised`` (where all results have it), ``errors``,
-        ``error_shares``, ``pairs`` and ``negatives_actions``; and for each variant that all results
+        ``error_shares``, ``pairs`` and ``negatives_actions``; ``shortcuts`` where all results have
+        it; and for each variant that all results
         have, such as ``pair NMS 0.7``, ``with_pair_nms_0.7``.
 
     Raises
@@ -87,6 +94,7 @@ def comparison_tables(models: Sequence[StudyModel], results: Sequence[Result]) -
         _error_shares(results),
         _pairs(results, pairs),
         _negatives_actions(results, pairs),
+        *([_shortcuts(splits)] if all("shortcuts" in result for result in results) else []),
         *(_variant(name) for name in _shared_variants(results)),
     ]
     return tuple(
@@ -316,6 +324,30 @@ def _negatives_actions(results: Sequence[Result], splits: Sequence[str]) -> Cont
         "title": f"{HEADINGS['negatives_actions']}, %",
         "caption": "AP of rejecting pairs that do not interact"
         f"{' (as published: at most 91.82)' if published else ''}; action mAP on localised pairs.",
+    }
+
+
+def _shortcuts(splits: Sequence[str]) -> Contents:
+    """Lay out what models have above priors of their verbs."""
+    columns: list[tuple[Column, Value]] = []
+    for prior, name in (("object", "object"), ("verb", "frequency")):
+        column = Column(key=f"{prior}.map", title="Prior", group=f"By the {name}")
+        columns.append((column, _at("shortcuts", prior, "map", "full")))
+        for split in splits:
+            column = Column(
+                key=f"{prior}.lift.{split}",
+                title="Lift" if split == "full" else split_title(split),
+                unit="points",
+                better="higher",
+                group=f"By the {name}",
+            )
+            columns.append((column, _at("shortcuts", prior, "lift", split)))
+    columns.append((Column(key="map", title="mAP", better="higher"), _at("map", "full")))
+    return columns, {
+        "key": "shortcuts",
+        "title": f"{HEADINGS['shortcuts']}, %",
+        "caption": "Prior: mAP of verbs by how often they are annotated, with the object or with "
+        "any, on the pairs of the model. Lift: mAP above it, percentage points.",
     }
 
 

@@ -11,6 +11,7 @@ from diaghoi._version import __version__
 from diaghoi.comparison.comparison import Comparison
 from diaghoi.comparison.figures import HEADINGS
 from diaghoi.data.table import UNDEFINED, Cell, Column, Row, RowGroup, Table
+from diaghoi.data.vocabulary import printed_name
 from diaghoi.exceptions import InputError
 
 
@@ -47,6 +48,15 @@ class JointComparison:
             for table in part.tables:
                 found.setdefault(table.key, []).append((name, table))
         return tuple(map(_joined, found.values()))
+
+    @property
+    def listings(self) -> tuple[Table, ...]:
+        """Those of all parts; each says of which data set it is."""
+        return tuple(
+            replace(table, title=f"{name}: {table.title}")
+            for name, part in zip(self.names, self.parts, strict=True)
+            for table in part.listings
+        )
 
     @property
     def caveats(self) -> tuple[str, ...]:
@@ -108,7 +118,8 @@ def data_set_names(studies: Sequence[tuple[str, str]]) -> list[str]:
                 "one study"
             )
         alone = sum(other == dataset for other, _ in studies) == 1
-        names.append(dataset if alone else f"{dataset} ({protocol})")
+        name = printed_name(dataset)
+        names.append(name if alone else f"{name} ({protocol})")
     return names
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from diaghoi.data.files import ordinary
 from diaghoi.diagnosis.notes import ONLY_INTERACTIONS
 from diaghoi.diagnosis.saved import is_saved, load
-from diaghoi.exceptions import InputError
+from diaghoi.exceptions import InputError, number_of
 
 Result = Mapping[str, Any]
 VERSION = "diaghoi"
@@ -190,6 +190,20 @@ def error_count(result: Result, name: str) -> tuple[float, float] | None:
     if name not in part(result, "errors"):
         return None
     return _needed(result, "errors", name), annotated if name == "missed_gt" else predicted
+
+
+def classes_in(result: Result, mean: str) -> str:
+    """Say over how many classes a full mean runs, ``600 classes``; empty where it is not known.
+
+    Parameters
+    ----------
+    result : mapping
+        As from :meth:`diaghoi.Diagnosis.to_dict`; older ones do not say it.
+    mean : {"classes_in_mean", "classes_in_official"}
+        That of the protocol, or the official one.
+    """
+    number = figure(result, "counts", mean, "full")
+    return "" if number is None else number_of("class", int(number))
 
 
 def publishes_negatives(result: Result) -> bool:

@@ -68,36 +68,55 @@ def chosen(comparison: Shown, names: Iterable[str]) -> Shown:
     Returns
     -------
     Comparison
-        Its tables in their order.
+        Its tables in their order, with a note on tables that another comparison has.
 
     Raises
     ------
     InputError
-        For a name that no table has.
+        For a name that no table of any comparison has.
     """
     headings = {
-        table.key: table.title.rpartition(", ")[0] or table.title for table in comparison.tables
+        table.key: table.title.rpartition(", ")[0] or table.title
+        for table in (*comparison.tables, *comparison.listings)
     }
-    kept = {key for name in names for key in _of_name(name, headings)}
+    kept: set[str] = set()
+    without: list[str] = []
+    for name in names:
+        try:
+            kept.update(_of_name(name, headings))
+        except InputError:
+            # That of the slices that stand out, for example, where none does.
+            if not _found(_spelt(name), HEADINGS):
+                raise
+            without.append(f"--only '{name}': this comparison has no such table")
 
     def keep(part: Comparison) -> Comparison:
-        return replace(part, tables=tuple(each for each in part.tables if each.key in kept))
+        return replace(
+            part,
+            notes=(*part.notes, *without),
+            tables=tuple(each for each in part.tables if each.key in kept),
+            listings=tuple(each for each in part.listings if each.key in kept),
+        )
 
     return comparison.each(keep)
 
 
 def _of_name(name: str, headings: Mapping[str, str]) -> Collection[str]:
     """Find the keys of the tables that a name means."""
-    spelt = _spelt(name)
-    names = {key: (_spelt(key), _spelt(heading)) for key, heading in headings.items()}
-    exact = [key for key, each in names.items() if spelt in each]
-    begun = [k for k, each in names.items() if any(n.startswith(f"{spelt} ") for n in each)]
-    if exact or begun:
-        return exact or begun
+    found = _found(_spelt(name), headings)
+    if found:
+        return found
     raise InputError(
         f"--only '{name}': there is no such table{close_matches(name, _all(headings))}; give some "
         f"of {', '.join(headings.values())}"
     )
+
+
+def _found(spelt: str, headings: Mapping[str, str]) -> list[str]:
+    names = {key: (_spelt(key), _spelt(heading)) for key, heading in headings.items()}
+    exact = [key for key, each in names.items() if spelt in each]
+    begun = [k for k, each in names.items() if any(n.startswith(f"{spelt} ") for n in each)]
+    return exact or begun
 
 
 def _all(headings: Mapping[str, str]) -> list[str]:
@@ -136,7 +155,9 @@ def _compact(comparison: Comparison) -> Comparison:
     for column in first:
         title, group, meaning = OFFICIAL[column.key]
         columns.append((tables["official"], column, replace(column, title=title, group=group)))
-        meanings.append(f"{title}: {meaning.replace('official mAP', heading)}.")
+        over = column.title if group else comparison.classes.get("classes_in_official")
+        meaning = meaning.replace("official mAP", heading)
+        meanings.append(f"{', '.join(filter(None, (f'{title}: {meaning}', over)))}.")
     if not first:
         own = tables["map"].columns[0]
         columns.append((tables["map"], own, replace(own, title="mAP", group="")))
@@ -158,11 +179,11 @@ def _compact(comparison: Comparison) -> Comparison:
         heads=("Model",),
         columns=tuple(new for *_, new in columns),
         row_groups=(RowGroup(rows=tuple(rows)),),
-        caption=" ".join([*meanings, _costs(comparison.protocol), comparison.mark]).rstrip(),
+        caption=" ".join([*meanings, _costs(comparison), comparison.mark]).rstrip(),
         best="best of its column; of ΔmAP the smallest",
         narrow=True,
     )
-    return replace(comparison, tables=(table,))
+    return replace(comparison, tables=(table,), listings=())
 
 
 def _cell(table: Table, column: Column, new: Column, label: str) -> Cell:
@@ -172,9 +193,10 @@ def _cell(table: Table, column: Column, new: Column, label: str) -> Cell:
     return replace(cell, text=shown(cell.value, new.unit))
 
 
-def _costs(protocol: str) -> str:
+def _costs(comparison: Comparison) -> str:
+    protocol = filter(None, (comparison.protocol, comparison.classes.get("classes_in_mean")))
     names = ", ".join(f"{short}: {error_title(error).lower()}" for error, short in SHORT.items())
     return (
         "ΔmAP: gain of mAP when all errors of one kind are repaired by the published rule "
-        f"({names}). Protocol of ΔmAP: {protocol}."
+        f"({names}). Protocol of ΔmAP: {', '.join(protocol)}."
     )

@@ -54,6 +54,8 @@ SIMILARITY = ("verb_similarity", "object_similarity")
 SYNSETS = ("verb_synsets", "object_synsets")
 LIST = "studies"
 """The only key of a file that lists studies on several data sets."""
+MOST_MODELS = 1000
+"""Models that a study may have, and studies that a file may list."""
 Texts = Mapping[str, str | None]
 
 
@@ -229,6 +231,10 @@ def read_studies(path: str | PathLike[str]) -> tuple[Study, ...]:
         raise InputError(f"{path}: {key}: does not go with {LIST}; set it in each listed study")
     if not isinstance(names, list) or not names or not all(isinstance(n, str) for n in names):
         raise InputError(f"{path}: {LIST}: is {names!r:.60}; give a list of study files")
+    if len(names) > MOST_MODELS:
+        raise InputError(
+            f"{path}: {LIST}: lists {len(names):,} studies; give at most {MOST_MODELS:,}"
+        )
     files = [path.parent / name for name in names]
     for name, file in zip(names, files, strict=True):
         if [each.resolve() for each in files].count(file.resolve()) > 1:
@@ -285,6 +291,10 @@ def read_study_file(
         *most, last = dict.fromkeys(("label", *needed))
         raise InputError(
             f"{path}: model: give at least one [[model]] with {', '.join(most)} and {last}"
+        )
+    if len(rows) > MOST_MODELS:
+        raise InputError(
+            f"{path}: model: there are {len(rows):,} models; give at most {MOST_MODELS:,}"
         )
     known = ("label", *model_keys, "stage", *DESCRIPTIONS)
     models = []

@@ -38,10 +38,12 @@ def table_of(
     rows = model_rows(models, columns, cells)
     staged = [row for row, model in zip(rows, models, strict=True) if model.stage]
     means = means_of(models, [tuple(cell.value for cell in row) for row in cells])
+    # A row of dashes alone would only say that its table has no means.
+    means = {name: values for name, values in means.items() if values.count(None) < len(values)}
     row_groups = []
     for stage in stages(models):
         members = [row for row, model in zip(rows, models, strict=True) if model.stage == stage]
-        if stage and len(members) > 1:
+        if stage in means and len(members) > 1:
             members.append(_made("Mean", "mean", means[stage], columns, members))
         row_groups.append(RowGroup(title=_stage_title(stage, models), rows=tuple(members)))
     if "difference" in means:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from diaghoi.data.arrays.types import BoolArray, FloatArray, IntArray
+from diaghoi.data.frame import data_frame
+from diaghoi.diagnosis.alignment import check_same_annotations, image_numbers
 from diaghoi.diagnosis.diagnosis import Diagnosis
-from diaghoi.evaluation.errors import DUPLICATE, LABELS
+from diaghoi.evaluation.errors import LABELS
 from diaghoi.evaluation.ledger import Ledger
-from diaghoi.exceptions import InputError
+from diaghoi.oracles.localised import attempts_by_pair
 
 MISSED = "missed_gt"
 FATES = (*LABELS[:-1], MISSED)
@@ -28,9 +30,12 @@ class Transitions:
         The detectors.
     fate : (2, A) int8 array
         Position in :data:`FATES`: the true positive that found it, else the error of the highest
-        ranked prediction that is assigned to it, else missed.
+        ranked prediction that is assigned to it, else missed. Errors are read by the pair, as at
+        the head of a report: a wrong action of a pair that is not localised does not count
+        (:func:`diaghoi.oracles.localised.attempts_by_pair`).
     annotation_class, annotation_image : (A,) int array
-        HOI class and image of each annotated triplet.
+        HOI class of each annotated triplet, and its image in the first diagnosis; sorted by image
+        and class.
     """
 
     labels: tuple[str, str]
@@ -80,6 +85,17 @@ class Transitions:
             "matrix": matrix,
         }
 
+    def to_frame(self) -> Any:
+        """Return the counts as a data frame of pandas, as :meth:`matrix` has them.
+
+        Raises
+        ------
+        InputError
+            Where pandas is not installed.
+        """
+        columns = zip(FATES, self.matrix().T.tolist(), strict=True)
+        return data_frame({"fate": FATES, **dict(columns)})
+
 
 def transitions(first: Diagnosis, second: Diagnosis) -> Transitions:
     """Follow each annotated triplet from one detector to another.
@@ -94,41 +110,49 @@ def transitions(first: Diagnosis, second: Diagnosis) -> Transitions:
     InputError
         If their protocols or their annotated triplets differ.
     """
-    check_same(first, second)
-    ledger = first.ledger
+    check_same_annotations(first, second)
+    fate, other = (fates(each.ledger, image_numbers(each, first)) for each in (first, second))
     return Transitions(
         labels=(first.label, second.label),
-        fate=np.stack([_fate(each.ledger) for each in (first, second)]),
-        annotation_class=ledger.annotation_class,
-        annotation_image=ledger.annotation_image,
+        fate=np.stack([fate.fate, other.fate]),
+        annotation_class=fate.annotation_class,
+        annotation_image=fate.annotation_image,
     )
 
 
-def check_same(first: Diagnosis, second: Diagnosis) -> None:
-    """Check that two diagnoses are of the same annotated triplets under one protocol.
+class Fates(NamedTuple):
+    """What became of each annotated triplet under one detector; see :class:`Transitions`.
 
-    Raises
-    ------
-    InputError
-        If they are not.
+    Parameters
+    ----------
+    fate : (A,) int8 array
+        Position in :data:`FATES`.
+    annotation_class, annotation_image : (A,) int array
+        HOI class and image of each.
+    annotation : (A,) int array
+        Which annotated triplet of the ledger it is.
     """
-    names = [
-        each.label or ordinal
-        for each, ordinal in zip((first, second), ("the first", "the second"), strict=True)
-    ]
-    if first.protocol != second.protocol:
-        raise InputError(
-            f"{names[1]}: has another protocol than {names[0]}; diagnose both under one"
-        )
-    one, other = first.ledger, second.ledger
-    if not (
-        np.array_equal(first.names, second.names)
-        and np.array_equal(one.annotation_class, other.annotation_class)
-        and np.array_equal(one.annotation_image, other.annotation_image)
-    ):
-        raise InputError(
-            f"{names[1]}: has other annotations than {names[0]}; diagnose both on the same file"
-        )
+
+    fate: IntArray
+    annotation_class: IntArray
+    annotation_image: IntArray
+    annotation: IntArray
+
+
+def fates(ledger: Ledger, image: IntArray) -> Fates:
+    """Say what became of each annotated triplet, in an order that no file decides.
+
+    Parameters
+    ----------
+    ledger : Ledger
+        Of a detector.
+    image : (N,) int array
+        New numbers of its images: the files of two detectors may list them, and so their
+        annotations, in other orders.
+    """
+    number = image[ledger.annotation_image]
+    order = np.lexsort((ledger.annotation_input, ledger.annotation_class, number))
+    return Fates(_fate(ledger)[order], ledger.annotation_class[order], number[order], order)
 
 
 def _fate(ledger: Ledger) -> IntArray:
@@ -136,14 +160,9 @@ def _fate(ledger: Ledger) -> IntArray:
     fate = np.full(len(ledger.annotation_class), FATES.index(MISSED), dtype=np.int8)
     assigned: list[tuple[IntArray, FloatArray, IntArray, IntArray]] = []
     for _, part in ledger.parts():
-        rows = np.flatnonzero((part.row_annotation >= 0) & (part.row_label != DUPLICATE))
+        rows, row_label = attempts_by_pair(part)
         assigned.append(
-            (
-                part.row_input[rows],
-                part.row_score[rows],
-                part.row_annotation[rows],
-                part.row_label[rows],
-            )
+            (part.row_input[rows], part.row_score[rows], part.row_annotation[rows], row_label)
         )
     given, score, meant, label = map(np.concatenate, zip(*assigned, strict=True))
     # Of several, the last one written counts: the highest score, then the first of the input.

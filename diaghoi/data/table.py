@@ -247,3 +247,9 @@ def shown(value: float | None, unit: Unit, *, signed: bool = False) -> str:
 def percent(value: float | None, *, signed: bool = False) -> str:
     """Show a fraction in percent with two decimals; a dash for None."""
     return shown(value, "percent", signed=signed)
+
+
+def has_width(interval: Sequence[float]) -> bool:
+    """Whether the two ends of an interval, fractions, differ as they are shown in percent."""
+    low, high = interval
+    return percent(low) != percent(high)

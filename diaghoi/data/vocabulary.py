@@ -299,6 +299,11 @@ def _frozen(values: list[int]) -> IntArray:
 VOCABULARIES = {"hico-det": hico_det, "v-coco": v_coco, "swig-hoi": swig_hoi, "hoi-a": hoi_a}
 
 
+def printed_name(dataset: str) -> str:
+    """Name a data set as papers print it: ``HICO-DET``; one of the user keeps its own name."""
+    return dataset.upper() if dataset in VOCABULARIES else dataset
+
+
 @cache
 def object_numberings() -> dict[str, dict[int, int]]:
     """Object numbers of the field, each as ``{number in the file: position in COCO-80}``.

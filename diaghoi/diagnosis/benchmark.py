@@ -87,6 +87,28 @@ def official_figures(
     return figures
 
 
+def official_classes(
+    vocabulary: Vocabulary, benchmark: Benchmark, groups: tuple[Group, ...]
+) -> dict[str, int]:
+    """Count the classes that the official mAP, Default, is a mean over: the annotated ones.
+
+    Parameters
+    ----------
+    vocabulary, benchmark, groups
+        As for :func:`official_figures`.
+
+    Returns
+    -------
+    dict
+        Number of classes of each split; empty without such a benchmark.
+    """
+    if vocabulary.agents is not None or not vocabulary.benchmarks:
+        return {}
+    annotated = np.unique(benchmark.annotation_class)
+    splits = default_setting(vocabulary, benchmark.protocols[0], groups).splits
+    return {name: int(members[annotated].sum()) for name, members in splits.items()}
+
+
 def headlines(official: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Name the official numbers that papers print first.
 

@@ -273,18 +273,21 @@ class Block:
             "counts": self.annotations_count,
             "examined": examined[image],
             "attempted": marked(assigned[wrong], len(hoi)),
-            "reachable": self._localised_by_triplets() | ~has_rows[image],
+            "reachable": self._localised_by(self._pairs_of_triplets) | ~has_rows[image],
+            "pair_found": self._localised_by(self.pairs_listed),
             "claims": self._claims(),
         }
 
-    def _localised_by_triplets(self) -> BoolArray:
-        """Mark annotated triplets whose pair is localised by the pair of a counted prediction."""
+    @property
+    def _pairs_of_triplets(self) -> BoolArray:
+        """(P,) whether the pair is that of a counted prediction."""
+        of_triplets = self.predictions.triplet_pair[self.predictions_count]
+        return marked(of_triplets, len(self.predictions.pair_human))
+
+    def _localised_by(self, pairs: BoolArray) -> BoolArray:
+        """Mark annotated triplets whose pair some of the predicted pairs localise."""
         hits = self.matched.hits
-        used = marked(
-            self.predictions.triplet_pair[self.predictions_count],
-            len(self.predictions.pair_human),
-        )
-        localised = marked(hits.annotated[used[hits.predicted]], len(self.annotations.pair_human))
+        localised = marked(hits.annotated[pairs[hits.predicted]], len(self.annotations.pair_human))
         return np.asarray(localised[self.annotations.triplet_pair])
 
     @cached_property

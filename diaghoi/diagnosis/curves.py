@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, islice
 from typing import NamedTuple
 
 import numpy as np
 
+from diaghoi.data.arrays.division import ratio
 from diaghoi.data.arrays.ragged import place_in_group
 from diaghoi.data.arrays.ranking import descending, ranking
 from diaghoi.data.arrays.threads import threads
@@ -16,14 +18,17 @@ from diaghoi.data.joining import join
 from diaghoi.data.protocol import Protocol
 from diaghoi.data.scenes import Scenes
 from diaghoi.data.splits import counted_classes
-from diaghoi.diagnosis.blocks import annotated_pairs, counted_images, listed_pairs
-from diaghoi.diagnosis.variants import detection_threshold, pair_nms
+from diaghoi.diagnosis.blocks import annotated_pairs, block_bounds, counted_images, listed_pairs
+from diaghoi.diagnosis.variants import ClosePairs, detection_scores
+from diaghoi.evaluation.average_precision import ClassScores, envelopes
 from diaghoi.evaluation.ledger import Ledger
 from diaghoi.evaluation.localisation import pair_hits
 from diaghoi.evaluation.matching import among_best, score_order
+from diaghoi.evaluation.means import counts_in_mean
 from diaghoi.evaluation.negatives import Negatives
-from diaghoi.evaluation.overlap import Overlap, box_overlap
-from diaghoi.evaluation.pairs import PairMatch, pair_scores
+from diaghoi.evaluation.overlap import box_overlap
+from diaghoi.evaluation.pairs import credited_pairs, pair_recall
+from diaghoi.oracles import Oracle
 
 BEST_PAIRS = (1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100)
 """Pairs per image that the sweep ``best`` keeps."""
@@ -104,6 +109,121 @@ def class_curve(ledger: Ledger, hoi: int, protocol: Protocol) -> Curve:
     return precision_recall(true, int(ledger.positives[hoi]))
 
 
+def mean_curve(
+    ledger: Ledger, scores: ClassScores, protocol: Protocol, members: BoolArray
+) -> Curve:
+    """Mean of the precision-recall curves of the classes that count in a mean.
+
+    Parameters
+    ----------
+    ledger : Ledger
+        Of the protocol, repaired or not.
+    scores : ClassScores
+        Of this ledger.
+    protocol : Protocol
+        How rows are ranked, and which classes count.
+    members : (C,) bool array
+        The classes of the full mean.
+
+    Returns
+    -------
+    Curve
+        At every hundredth of recall the mean of the highest precision at that recall or a higher
+        one, 0 for a class that does not reach it: mAP at 101 points is their mean, at 11
+        points that of every tenth.
+    """
+    evaluated = ledger.evaluated.ranked_by(protocol)
+    curves = envelopes(
+        evaluated.row_class, evaluated.row_true, ledger.positives, protocol.top_of_class
+    )
+    counted = counts_in_mean(scores, protocol, "full", members)
+    levels = np.arange(101) / 100
+    if protocol.levels is not None:
+        # 0.3 is not always the same float, and which one decides whether a recall reaches it.
+        levels[:: 100 // (len(protocol.levels) - 1)] = protocol.levels
+    precision = [
+        float(curves.at(level)[counted].mean()) if counted.any() else 0.0 for level in levels
+    ]
+    return Curve(recall=levels, precision=np.array(precision))
+
+
+class Corners(NamedTuple):
+    """The corners of the precision-recall curves of all classes.
+
+    Parameters
+    ----------
+    of_class : (K,) int array
+        Rising.
+    recall, precision : (K,) float64 array
+        As of :class:`Curve`: up to this recall, from that of the corner before, the envelope has
+        this precision.
+    """
+
+    of_class: IntArray
+    recall: FloatArray
+    precision: FloatArray
+
+    @staticmethod
+    def of(ledger: Ledger, protocol: Protocol) -> Corners:
+        """Find the corners of a ledger, repaired or not, or of a part of it."""
+        evaluated = ledger.evaluated.ranked_by(protocol)
+        curves = envelopes(
+            evaluated.row_class, evaluated.row_true, ledger.positives, protocol.top_of_class
+        )
+        of_class = np.repeat(np.arange(ledger.classes), curves.found)
+        # A corner is the last true positive of each precision of a class.
+        ends = np.ones(len(of_class), dtype=bool)
+        ends[:-1] = curves.precision[1:] != curves.precision[:-1]
+        ends[:-1] |= of_class[1:] != of_class[:-1]
+        corner = np.flatnonzero(ends)
+        group = of_class[corner]
+        number = corner + 1 - (np.cumsum(curves.found) - curves.found)[group]
+        recall = number / np.maximum(ledger.positives[group], 1)
+        return Corners(group, recall, curves.precision[corner])
+
+    @staticmethod
+    def joined(parts: Sequence[Corners]) -> Corners:
+        """Join those of consecutive runs of classes."""
+        return Corners(*map(np.concatenate, zip(*parts, strict=True)))
+
+
+def curve_corners(
+    ledger: Ledger, protocol: Protocol, oracles: Mapping[str, Oracle]
+) -> dict[str, Corners]:
+    """Find the corners of all precision-recall curves before and after repairs.
+
+    Parameters
+    ----------
+    ledger : Ledger
+        Of a diagnosis.
+    protocol : Protocol
+        That of the diagnosis.
+    oracles : mapping of str to Oracle
+        What to repair, each alone.
+
+    Returns
+    -------
+    dict
+        By the names of the oracles; before any repair by an empty one.
+    """
+    found: dict[str, list[Corners]] = {name: [] for name in ("", *oracles)}
+
+    def repaired(task: tuple[Oracle | None, Ledger, range]) -> Corners:
+        oracle, part, classes = task
+        corners = Corners.of(part if oracle is None else oracle(part, protocol), protocol)
+        # Rows that belong to other parts may come along, see Ledger.repairable_parts.
+        group, recall, precision = corners
+        mine = (group >= classes.start) & (group < classes.stop)
+        return Corners(group[mine], recall[mine], precision[mine])
+
+    with threads() as pool:
+        for classes, part in ledger.repairable_parts():
+            tasks = [(oracle, part, classes) for oracle in (None, *oracles.values())]
+            for name, corners in zip(found, pool.map(repaired, tasks), strict=True):
+                found[name].append(corners)
+    return {name: Corners.joined(parts) for name, parts in found.items()}
+
+
 def negatives_curve(pairs: Negatives) -> Curve:
     """Precision-recall curve of finding the pairs that do not interact.
 
@@ -155,36 +275,100 @@ def pair_sweeps(
 
     Notes
     -----
-    Whether boxes meet does not change when pairs are dropped, so boxes are compared only once.
+    Which pairs localise which, and how much pairs overlap, does not change when pairs are dropped:
+    both are computed once, and a point only counts what is left.
     """
     annotations, predictions, _ = join(annotations, predictions)
-    detected = predictions.box_score
-    boxes = box_overlap(annotations, predictions, protocol)
-    best = _best_pairs(predictions)
+    settings: dict[str, Sequence[float]] = {"best": BEST_PAIRS[::-1]}
+    detected = np.full(len(predictions.pair_human), np.nan)
+    if predictions.box_score is not None and not np.isnan(predictions.box_score).all():
+        settings["detection"] = DETECTION_THRESHOLDS
+        detected, _ = detection_scores(predictions)
+    settings["nms"] = NMS_OVERLAPS
 
-    def point(task: tuple[str, float | None]) -> PairPoint:
-        sweep, setting = task
-        kept = predictions if setting is None else variants[sweep](setting)
-        return PairPoint(setting, *_recall_precision(annotations, kept, boxes, protocol))
+    def counts(bounds: tuple[int, int]) -> _Counts:
+        block = annotations.between(*bounds), predictions.between(*bounds)
+        of_pairs = slice(*predictions.bounds["pair"][list(bounds)].tolist())
+        return _counts(*block, detected[of_pairs], protocol, settings)
 
-    variants: dict[str, Callable[[float], Scenes]] = {
-        "best": lambda number: predictions.keep(best < number),
-        "detection": lambda score: detection_threshold(predictions, score),
-        "nms": lambda iou: pair_nms(predictions, iou),
-    }
-    settings = {
-        # Those that keep all pairs of every image say nothing new.
-        "best": [k for k in reversed(BEST_PAIRS) if k <= best.max(initial=0)],
-        "detection": () if detected is None or np.isnan(detected).all() else DETECTION_THRESHOLDS,
-        "nms": NMS_OVERLAPS,
-    }
-    tasks = [(sweep, value) for sweep, values in settings.items() for value in values]
     with threads() as pool:
-        everything, *points = pool.map(point, [("", None), *tasks])
-    sweeps = {sweep: [everything] for sweep, values in settings.items() if len(values)}
-    for (sweep, _), found in zip(tasks, points, strict=True):
-        sweeps[sweep].append(found)
-    return sweeps
+        blocks = list(pool.map(counts, block_bounds(predictions)))
+    # Those that keep all pairs of every image say nothing new.
+    most = max(block.most for block in blocks)
+    total = np.sum([block.kept for block in blocks], axis=0)
+    images, annotated = (sum(each) for each in zip(*(block[1:3] for block in blocks), strict=True))
+    single = protocol.single_precision_recall
+    everything, *points = (
+        PairPoint(
+            setting=setting,
+            per_image=ratio(listed, images),
+            recall=pair_recall(localised, annotated, single_precision=single),
+            precision=ratio(credited, listed),
+        )
+        for setting, (listed, localised, credited) in zip(
+            [None, *chain(*settings.values())], total.tolist(), strict=True
+        )
+    )
+    left = iter(points)
+    sweeps = {sweep: list(islice(left, len(values))) for sweep, values in settings.items()}
+    sweeps["best"] = [point for point in sweeps["best"] if (point.setting or 0) < most]
+    return {sweep: [everything, *found] for sweep, found in sweeps.items() if found}
+
+
+class _Counts(NamedTuple):
+    """What some images hold, and what the detector lists in them.
+
+    Parameters
+    ----------
+    most : int
+        Pairs of the image that has most.
+    images, annotated : int
+        Images and annotated pairs that count.
+    kept : (1 + settings, 3) int array
+        Pairs that are listed, annotated pairs that are localised, and listed pairs that are
+        credited: first of all pairs, then at each setting of each sweep.
+    """
+
+    most: int
+    images: int
+    annotated: int
+    kept: IntArray
+
+
+def _counts(
+    annotations: Scenes,
+    predictions: Scenes,
+    detected: FloatArray,
+    protocol: Protocol,
+    settings: Mapping[str, Sequence[float]],
+) -> _Counts:
+    """Count what is left of the pairs of some images, as :mod:`~diaghoi.diagnosis.blocks` does."""
+    boxes = box_overlap(annotations, predictions, protocol)
+    hits = pair_hits(annotations, predictions, boxes, protocol)
+    counted = np.append(counted_classes(protocol, annotations.vocabulary), False)
+    wanted = annotated_pairs(annotations, counted[annotations.triplet_class])
+    images = counted_images(annotations, protocol)
+    order = score_order(predictions)
+
+    def count(kept: BoolArray) -> tuple[int, int, int]:
+        # The best triplets of an image are the best of those that are left.
+        left = order[kept[predictions.triplet_pair[order]]]
+        best = among_best(predictions.triplet_image, left, protocol.top)
+        listed = listed_pairs(predictions, best, images) & kept
+        credited = credited_pairs(hits, listed, wanted)
+        return int(listed.sum()), len(credited), len(np.unique(credited))
+
+    place, close = _best_pairs(predictions), ClosePairs.of(predictions, min(NMS_OVERLAPS))
+    masks = [np.ones(len(place), dtype=bool), *(place < number for number in settings["best"])]
+    # Not `>=`, which would drop pairs of unknown score (NaN).
+    masks += [~(detected < score) for score in settings.get("detection", ())]
+    masks += [close.kept(iou) for iou in settings["nms"]]
+    return _Counts(
+        most=int(place.max(initial=-1)) + 1,
+        images=int(images.sum()),
+        annotated=int(wanted.sum()),
+        kept=np.array([count(mask) for mask in masks]),
+    )
 
 
 def _best_pairs(predictions: Scenes) -> IntArray:
@@ -198,25 +382,3 @@ def _best_pairs(predictions: Scenes) -> IntArray:
     place = np.empty(len(order), dtype=np.int64)
     place[order] = place_in_group(predictions.pair_image[order])
     return place
-
-
-def _recall_precision(
-    annotations: Scenes, predictions: Scenes, boxes: Overlap, protocol: Protocol
-) -> tuple[float | None, float | None, float | None]:
-    """Pairs per image, pair recall and precision, as :mod:`~diaghoi.diagnosis.blocks` counts."""
-    counted = np.append(counted_classes(protocol, annotations.vocabulary), False)
-    image_counts = counted_images(annotations, protocol)
-    order = score_order(predictions)
-    best = among_best(predictions.triplet_image, order, protocol.top)
-    listed = listed_pairs(predictions, best, image_counts)
-    matched = PairMatch(
-        annotations=annotations,
-        predictions=predictions,
-        overlap=boxes,
-        hits=pair_hits(annotations, predictions, boxes, protocol),
-        listed=listed,
-        images=image_counts,
-    )
-    counts = matched.count(annotated_pairs(annotations, counted[annotations.triplet_class]))
-    scores = pair_scores(counts.total(), single_precision=protocol.single_precision_recall)
-    return scores["per_image"], scores["recall"], scores["precision"]

@@ -18,7 +18,12 @@ from diaghoi.data.protocol import Protocol
 from diaghoi.data.scenes import SceneSource
 from diaghoi.data.splits import split_classes
 from diaghoi.data.vocabulary import Vocabulary
-from diaghoi.diagnosis.benchmark import KnownObjects, headlines, official_figures
+from diaghoi.diagnosis.benchmark import (
+    KnownObjects,
+    headlines,
+    official_classes,
+    official_figures,
+)
 from diaghoi.diagnosis.methods import DiagnosisMethods
 from diaghoi.diagnosis.notes import (
     answer_notes,
@@ -392,20 +397,24 @@ class Diagnosis(DiagnosisMethods):
     def counts(self) -> dict[str, Any]:
         """Images, and the annotated triplets, predicted triplets and predicted pairs that count.
 
-        ``classes_in_mean``: over how many classes mAP is the mean, for each split; ``leave_mean``:
-        how many classes no longer count in the full mean after an oracle, by its name, where any.
+        ``classes_in_mean``: over how many classes mAP is the mean, for each split;
+        ``classes_in_official``: the same of the official mAP, Default, where the data set has one;
+        ``leave_mean``: how many classes no longer count in the full mean after an oracle, by its
+        name, where any.
         """
         before = counted_classes(self.class_scores, self.protocol, self.splits)
         leave = {
             name: before["full"] - counted_classes(scores, self.protocol, self.splits)["full"]
             for name, scores in self.repaired_scores.items()
         }
+        official = official_classes(self.vocabulary, self.benchmark, self.protocol.groups)
         return {
             "images": len(self.names),
             "annotated_triplets": int(self.ledger.annotation_counts.sum()),
             "predicted_triplets": len(self.ledger.row_class),
             "predicted_pairs": self.pair_counts["full"].predicted,
             "classes_in_mean": before,
+            **({"classes_in_official": official} if official else {}),
             "leave_mean": {name: classes for name, classes in leave.items() if classes > 0},
         }
 

@@ -205,6 +205,7 @@ def _ranked(
             annotation_examined=annotated["examined"][counts],
             annotation_attempted=annotated["attempted"][counts],
             annotation_reachable=annotated["reachable"][counts],
+            annotation_pair_found=annotated["pair_found"][counts],
             annotation_claims=annotated["claims"][counts, 0],
         ),
         Benchmark(

@@ -19,7 +19,7 @@ from diaghoi.diagnosis.plausibility import (
     one_based_warnings,
     overlap_doubts,
 )
-from diaghoi.exceptions import InputError, some_of
+from diaghoi.exceptions import InputError, number_of, some_of
 
 # What the number of pairs is called where a file does not list them.
 PAIRS_OF_TRIPLETS = "pairs of the triplets"
@@ -216,16 +216,18 @@ def _joint_warnings(scenes: Scenes, annotations: Scenes, whole: bool) -> list[st
     hoi = annotations.triplet_class
     real = (hoi >= 0) & annotations.vocabulary.interacting[hoi]
     empty[scenes.triplet_image], meant[annotations.triplet_image[real]] = False, True
-    for side, images in (
-        ("annotated images are not in this file", joined.annotated & ~joined.predicted & whole),
+    for noun, what, images in (
+        ("annotated image", "not in this file", joined.annotated & ~joined.predicted & whole),
         (
-            "images of this file hold no triplet, though some are annotated there",
+            "image",
+            "of this file without a triplet, though some are annotated there",
             joined.predicted & empty & meant & bool(len(scenes.triplet_image)),
         ),
-        ("images of this file are not annotated", joined.predicted & ~joined.annotated),
+        ("image", "of this file without annotations", joined.predicted & ~joined.annotated),
     ):
         if images.any():
-            warnings.append(f"{int(images.sum())} {side}: {some_of(scenes.names[images].tolist())}")
+            named = some_of(scenes.names[images].tolist())
+            warnings.append(f"{number_of(noun, int(images.sum()))} {what}: {named}")
     if scenes.sizes is None and annotations.sizes is not None:
         warnings += _outside(scenes, annotations.sizes)
     # Evenly over the file: its first images may be of one kind.

@@ -11,8 +11,6 @@ import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal
 
-from diaghoi.exceptions import InputError
-
 if TYPE_CHECKING:
     from typing_extensions import Self
 
@@ -84,6 +82,36 @@ class DiagnosisMethods:
         """
         return WORK["bootstrap"](self, resamples, **settings)
 
+    def shortcuts(self, annotations: Any = None) -> Any:
+        """Hold the detector against priors of its verbs.
+
+        See :func:`diaghoi.diagnosis.shortcuts.shortcuts`.
+
+        Parameters
+        ----------
+        annotations : Scenes, optional
+            What the priors are counted from, usually the training set; by default the annotations
+            of the diagnosis, for each image without its own.
+
+        Returns
+        -------
+        diaghoi.diagnosis.shortcuts.Shortcuts
+            With the mAP of each prior and what the detector has above it.
+        """
+        return WORK["shortcuts"](self, annotations)
+
+    def operating_points(self) -> Any:
+        """Compute precision, recall, F1 and errors over the score threshold.
+
+        See :func:`diaghoi.statistics.operating_points.operating_points`.
+
+        Returns
+        -------
+        diaghoi.statistics.operating_points.OperatingPoints
+            With the threshold of best F1.
+        """
+        return WORK["operating_points"](self)
+
     def plot(self, figure: str = "delta_map", ax: Any = None, **settings: Any) -> Any:
         """Draw a figure: the function of that name in :mod:`diaghoi.plots`.
 
@@ -103,14 +131,16 @@ class DiagnosisMethods:
         """
         return WORK["plot"](self, figure, ax, **settings)
 
-    def to_frame(self, of: Literal["classes", "images"] = "classes") -> Any:
+    def to_frame(self, of: Literal["classes", "images", "errors", "cases"] = "classes") -> Any:
         """Return a table as a data frame of pandas.
 
         Parameters
         ----------
-        of : {"classes", "images"}
+        of : {"classes", "images", "errors", "cases"}
             A row per HOI class or per image, with the columns of :attr:`classes` or
-            :attr:`images`.
+            :attr:`images`; per error, with its number and ΔmAP of each split; or per error of a
+            single prediction and per missed triplet, the 100 that are worth looking at first of
+            each kind (:func:`diaghoi.cases.cases.worst_cases`).
 
         Returns
         -------
@@ -119,12 +149,7 @@ class DiagnosisMethods:
         Raises
         ------
         InputError
-            Where pandas is not installed, or for another table.
+            Where pandas is not installed, for another table, or for cases of a diagnosis that does
+            not hold its annotations and predictions.
         """
-        if of not in ("classes", "images"):
-            raise InputError(f"of: '{of}' is not known; give classes or images")
-        try:
-            import pandas
-        except ImportError:
-            raise InputError("to_frame needs pandas; install it with: pip install pandas") from None
-        return pandas.DataFrame(getattr(self, of))
+        return WORK["to_frame"](self, of)

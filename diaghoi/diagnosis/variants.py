@@ -8,7 +8,7 @@ section 4.3 and appendix C, tables 5 and 6).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 from math import isfinite
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 Variant = Callable[[Scenes], Scenes]
 
 # Pairs of pairs that are compared at once.
-BLOCK = 500_000
+BLOCK = 50_000
 
 
 def pair_nms(predictions: Scenes, iou: float) -> Scenes:
@@ -65,17 +65,52 @@ def pair_nms(predictions: Scenes, iou: float) -> Scenes:
         For an ``iou`` outside (0, 1), and triplets without scores.
     """
     check_overlap("pair NMS", iou)
-    group, order = _best_first(predictions)
-    better, worse = [order[:0]], [order[:0]]
-    for first, second in _together(group):
-        close = _overlap_of_pairs(predictions, order[first], order[second], iou) > iou
-        better.append(first[close])
-        worse.append(second[close])
-    kept = np.ones(len(predictions.pair_human), dtype=bool)
-    dropped = _suppressed(len(order), np.concatenate(better), np.concatenate(worse))
-    kept[order[dropped]] = False
+    kept = ClosePairs.of(predictions, iou).kept(iou)
     note = f"pair NMS at {iou:g}: drops {_share(predictions, kept)} that repeat a better one"
     return _noted(predictions.keep(kept), note)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ClosePairs:
+    """The pairs that overlap so much that :func:`pair_nms` may suppress one of them.
+
+    Parameters
+    ----------
+    pairs : int
+        Number of predicted pairs.
+    better, worse : (K,) int array
+        Two close pairs each, of which the first has the better score.
+    overlap : (K,) float64 array
+        How much they overlap.
+    """
+
+    pairs: int
+    better: IntArray
+    worse: IntArray
+    overlap: FloatArray
+
+    @classmethod
+    def of(cls, predictions: Scenes, iou: float) -> ClosePairs:
+        """Find all that overlap by more than ``iou``."""
+        group, order = _best_first(predictions)
+        better, worse, overlap = [order[:0]], [order[:0]], [np.zeros(0)]
+        for first, second, people in _near(predictions, group, order, iou):
+            value = _overlap_of_pairs(predictions, order[first], order[second], people)
+            close = np.flatnonzero(value > iou)
+            better.append(order[first[close]])
+            worse.append(order[second[close]])
+            overlap.append(value[close])
+        return cls(
+            pairs=len(predictions.pair_human),
+            better=np.concatenate(better),
+            worse=np.concatenate(worse),
+            overlap=np.concatenate(overlap),
+        )
+
+    def kept(self, iou: float) -> BoolArray:
+        """(P,) mark what is left by a threshold that is not lower than that of :meth:`of`."""
+        close = self.overlap > iou
+        return ~_suppressed(self.pairs, self.better[close], self.worse[close])
 
 
 def detection_threshold(predictions: Scenes, score: float) -> Scenes:
@@ -105,7 +140,7 @@ def detection_threshold(predictions: Scenes, score: float) -> Scenes:
         pairs.
     """
     check_threshold("detection threshold", score)
-    of_pair, kind = _detection_scores(predictions)
+    of_pair, kind = detection_scores(predictions)
     # Not `>=`, which would drop pairs of unknown score (NaN).
     kept = ~(of_pair < score)
     note = (
@@ -192,8 +227,14 @@ def check_threshold(where: str, score: float) -> None:
         raise InputError(f"{where}: {score} is not a score")
 
 
-def _detection_scores(predictions: Scenes) -> tuple[FloatArray, str]:
-    """Lowest detection score of the boxes of each pair, NaN where unknown, and its source."""
+def detection_scores(predictions: Scenes) -> tuple[FloatArray, str]:
+    """Lowest detection score of the boxes of each pair, NaN where unknown, and its source.
+
+    Raises
+    ------
+    InputError
+        For predictions with neither scores of boxes nor of pairs.
+    """
     boxes = predictions.box_score
     if boxes is not None and not np.isnan(boxes).all():
         of_object = np.append(boxes, np.nan)[predictions.pair_object]
@@ -233,32 +274,59 @@ def _best_first(predictions: Scenes) -> tuple[IntArray, IntArray]:
     return group[pairs[rank]], pairs[rank]
 
 
+def _near(
+    predictions: Scenes, group: IntArray, order: IntArray, enough: float
+) -> Iterator[tuple[IntArray, IntArray, FloatArray]]:
+    """List all two rows of each group whose people overlap by more than ``enough``, in blocks.
+
+    Yields
+    ------
+    first, second, overlap : (K,) array
+        Rows, the better one first, and the IoU of their people.
+    """
+    margin = protocol(predictions.vocabulary.protocol).margin
+    boxes, human = predictions.box_xyxy, predictions.pair_human[order]
+    # Detectors that pair all boxes list a person many times: each two people are compared once.
+    by_person = np.lexsort((human, group))
+    new = first_of_run(group[by_person]) | first_of_run(human[by_person])
+    start = np.flatnonzero(new)
+    count = np.diff(np.append(start, len(order)))
+    person, of_group = human[by_person[start]], group[by_person[start]]
+    for one, other in _together(of_group):
+        iou = box_iou(boxes[person[one]], boxes[person[other]], margin)
+        met = np.flatnonzero(iou > enough)
+        one, other, iou = one[met], other[met], iou[met]
+        # Each row of the one with each row of the other.
+        owner, mine = expand(start[one], count[one])
+        again, theirs = expand(start[other[owner]], count[other[owner]])
+        mine, theirs = by_person[mine[again]], by_person[theirs]
+        # Of one person with itself every two rows come twice, and every row with itself.
+        once = (one != other)[owner[again]] | (mine < theirs)
+        mine, theirs = mine[once], theirs[once]
+        overlap = iou[owner[again[once]]]
+        yield np.minimum(mine, theirs), np.maximum(mine, theirs), overlap
+
+
 def _together(group: IntArray) -> Iterator[tuple[IntArray, IntArray]]:
-    """List all two rows of each group in blocks; the rows of a group are neighbours."""
-    after = np.arange(1, len(group) + 1)
+    """List all two rows of each group, and each with itself, in blocks; groups are neighbours."""
+    at = np.arange(len(group))
     start, size = runs(group, group)
-    count = start + size - after
+    count = start + size - at
     block = np.cumsum(count) // BLOCK
     bounds = np.flatnonzero(first_of_run(block))
     for first, last in pairwise([*bounds.tolist(), len(group)]):
-        owner, other = expand(after[first:last], count[first:last])
+        owner, other = expand(at[first:last], count[first:last])
         yield owner + first, other
 
 
 def _overlap_of_pairs(
-    predictions: Scenes, first: IntArray, second: IntArray, enough: float
+    predictions: Scenes, first: IntArray, second: IntArray, people: FloatArray
 ) -> FloatArray:
-    """``IoU_human * sqrt(IoU_object)``; 0 where the humans alone do not overlap ``enough``."""
-    boxes = predictions.box_xyxy
-    human, object_box = predictions.pair_human, predictions.pair_object
+    """``IoU_human * sqrt(IoU_object)``, where the IoU of the people is known."""
+    boxes, object_box = predictions.box_xyxy, predictions.pair_object
     margin = protocol(predictions.vocabulary.protocol).margin
-    overlap = box_iou(boxes[human[first]], boxes[human[second]], margin)
-    # The square root is at most 1: where the humans alone do not overlap enough, the pairs cannot.
-    near = np.flatnonzero(overlap > enough)
-    objects = box_iou(boxes[object_box[first[near]]], boxes[object_box[second[near]]], margin)
-    together = np.zeros_like(overlap)
-    together[near] = overlap[near] * np.sqrt(objects)
-    return together
+    objects = box_iou(boxes[object_box[first]], boxes[object_box[second]], margin)
+    return np.asarray(people * np.sqrt(objects))
 
 
 def _suppressed(rows: int, better: IntArray, worse: IntArray) -> BoolArray:
@@ -270,7 +338,7 @@ def _suppressed(rows: int, better: IntArray, worse: IntArray) -> BoolArray:
     Parameters
     ----------
     rows : int
-        Number of rows, best first.
+        Number of rows.
     better, worse : (K,) int array
         Rows of which the first suppresses the second if it is itself kept.
     """

@@ -123,6 +123,58 @@ def average_precision(
     rows are visited. The mean is a sum divided by L, so that a perfect class scores exactly 1; the
     widely copied sum of ``precision / 11`` gives 1.0000000000000002.
     """
+    curves = envelopes(row_class, row_true, positives, top)
+    if levels is None:
+        of_class = np.repeat(np.arange(len(positives)), curves.found)
+        area = np.bincount(of_class, weights=curves.precision, minlength=len(positives))
+        score = ratios(area, positives, undefined=0.0)
+    else:
+        score = np.zeros(len(positives))
+        for level in levels:
+            score += curves.at(level)
+        score /= len(levels)
+    return ClassScores(
+        average_precision=np.where(positives > 0, score, np.nan),
+        max_recall=ratios(curves.found, positives),
+        ranked=curves.ranked,
+        found=curves.found,
+    )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Envelopes:
+    """Highest precision of each class at a recall or a higher one.
+
+    Parameters
+    ----------
+    precision : (T,) float64 array
+        That at each true positive, class by class in ranking order.
+    found, ranked, positives : (C,) int array
+        True positives, rows and annotated instances of each class.
+    """
+
+    precision: FloatArray
+    found: IntArray
+    ranked: IntArray
+    positives: IntArray
+
+    def at(self, level: float) -> FloatArray:
+        """(C,) highest precision at a recall >= the level, 0 where none is reached."""
+        needed = needed_for(level, self.positives)
+        reached = (self.positives > 0) & (needed <= self.found)
+        start = np.cumsum(self.found) - self.found
+        precision = np.zeros(len(self.positives))
+        precision[reached] = self.precision[(start + needed - 1)[reached]]
+        return precision
+
+
+def envelopes(
+    row_class: IntArray, row_true: BoolArray, positives: IntArray, top: int | None = None
+) -> Envelopes:
+    """Envelope of the precision-recall curve of each class.
+
+    The parameters are those of :func:`average_precision`.
+    """
     classes = len(positives)
     # Class numbers of the type of the column, which would be converted as a whole otherwise.
     bounds = np.searchsorted(row_class, np.arange(classes + 1, dtype=row_class.dtype))
@@ -137,22 +189,11 @@ def average_precision(
     found = np.bincount(of_class, minlength=classes)
     start = np.cumsum(found) - found
     precision = (np.arange(1, len(true) + 1) - start[of_class]) / (true + 1 - bounds[of_class])
-    envelope = envelope_of(precision, start, start + found)
-    if levels is None:
-        area = np.bincount(of_class, weights=envelope, minlength=classes)
-        score = ratios(area, positives, undefined=0.0)
-    else:
-        score = np.zeros(classes)
-        for level in levels:
-            needed = needed_for(level, positives)
-            reached = (positives > 0) & (needed <= found)
-            score[reached] += envelope[(start + needed - 1)[reached]]
-        score /= len(levels)
-    return ClassScores(
-        average_precision=np.where(positives > 0, score, np.nan),
-        max_recall=ratios(found, positives),
-        ranked=ranked,
+    return Envelopes(
+        precision=envelope_of(precision, start, start + found),
         found=found,
+        ranked=ranked,
+        positives=positives,
     )
 
 

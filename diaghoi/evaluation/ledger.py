@@ -220,6 +220,8 @@ class Ledger(Ranked):
         Whether a wrong prediction is assigned to it, be it one that counts or not.
     annotation_reachable : (A,) bool array
         Whether the pair of some predicted triplet localises its pair, or its image has none.
+    annotation_pair_found : (A,) bool array
+        Whether a pair that the detector lists localises its pair.
     annotation_claims : (A,) int array
         How many of the predictions claim it.
     """
@@ -234,6 +236,7 @@ class Ledger(Ranked):
     annotation_examined: BoolArray
     annotation_attempted: BoolArray
     annotation_reachable: BoolArray
+    annotation_pair_found: BoolArray
     annotation_claims: IntArray
 
     @cached_property

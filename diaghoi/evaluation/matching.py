@@ -67,14 +67,14 @@ def among_best(image: IntArray, order: IntArray, top: int | None) -> BoolArray:
     ----------
     image : (T,) int array
         Image of each triplet.
-    order : (T,) int array
-        See :func:`score_order`.
+    order : int array
+        See :func:`score_order`; of all triplets, or of those that are left.
     top : int or None
         How many.
     """
     if top is None:
-        return np.ones(len(order), dtype=bool)
-    return marked(order[place_in_group(image[order]) < top], len(order))
+        return np.ones(len(image), dtype=bool)
+    return marked(order[place_in_group(image[order]) < top], len(image))
 
 
 def match(

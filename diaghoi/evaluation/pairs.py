@@ -152,18 +152,14 @@ class PairMatch:
             Annotated pairs to count, for instance those of rare classes.
         """
         annotations, predictions = self.annotations, self.predictions
-        use = self.listed[self.hits.predicted] & wanted[self.hits.annotated]
-        predicted, annotated = self.hits.predicted[use], self.hits.annotated[use]
-        # Each annotated pair credits the first predicted pair in stored order, not the best one.
-        by_annotated = np.lexsort((predicted, annotated))
-        first = by_annotated[first_of_run(annotated[by_annotated])]
+        credited = credited_pairs(self.hits, self.listed, wanted)
         humans = np.unique(annotations.pair_human[wanted])
         objects = self._objects(wanted)
         rows = {
             "predicted": predictions.pair_image[self.listed],
             "annotated": annotations.pair_image[wanted],
-            "localised": predictions.pair_image[predicted[first]],
-            "credited": predictions.pair_image[np.unique(predicted[first])],
+            "localised": predictions.pair_image[credited],
+            "credited": predictions.pair_image[np.unique(credited)],
             "humans": annotations.box_image[humans],
             "humans_found": annotations.box_image[humans[self._humans_reached[humans]]],
             "objects": annotations.box_image[objects],
@@ -204,6 +200,35 @@ class PairMatch:
         return marked(annotated[of_pairs[predicted]], len(self.annotations.box_label))
 
 
+def credited_pairs(hits: PairHits, listed: BoolArray, wanted: BoolArray) -> IntArray:
+    """Find the listed pair that each annotated pair credits, for those that one localises.
+
+    Parameters
+    ----------
+    hits : PairHits
+        Which of P predicted pairs localise which of Pa annotated ones.
+    listed : (P,) bool array
+        The predicted pairs that count.
+    wanted : (Pa,) bool array
+        The annotated pairs that count.
+    """
+    use = listed[hits.predicted] & wanted[hits.annotated]
+    predicted, annotated = hits.predicted[use], hits.annotated[use]
+    # Each annotated pair credits the first predicted pair in stored order, not the best one.
+    by_annotated = np.lexsort((predicted, annotated))
+    first = by_annotated[first_of_run(annotated[by_annotated])]
+    return np.asarray(predicted[first])
+
+
+def pair_recall(localised: int, annotated: int, *, single_precision: bool) -> float | None:
+    """Share of annotated pairs that are localised; see :func:`pair_scores`."""
+    recall = ratio(localised, annotated)
+    # The published code averages in 32 bits, so that 2/3 is 0.6666666865348816 there.
+    if single_precision and recall is not None:
+        recall = float(np.float32(recall))
+    return recall
+
+
 def pair_scores(counts: PairCounts, *, single_precision: bool = False) -> dict[str, Any]:
     """Pair recall, precision and number, from their counts.
 
@@ -220,12 +245,9 @@ def pair_scores(counts: PairCounts, *, single_precision: bool = False) -> dict[s
         ``recall``, ``precision``, ``per_image``, ``human_recall`` and ``object_recall``: fractions
         (pairs per image for ``per_image``), None where there is nothing to divide by.
     """
-    recall = ratio(counts.localised, counts.annotated)
-    # The published code averages in 32 bits, so that 2/3 is 0.6666666865348816 there.
-    if single_precision and recall is not None:
-        recall = float(np.float32(recall))
+    single = single_precision
     return {
-        "recall": recall,
+        "recall": pair_recall(counts.localised, counts.annotated, single_precision=single),
         "precision": ratio(counts.credited, counts.predicted),
         "per_image": ratio(counts.predicted, counts.images),
         "human_recall": ratio(counts.humans_found, counts.humans),

@@ -9,6 +9,7 @@ two products of a sparse matrix (runs x images) with the weights.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ import numpy as np
 from diaghoi.data.arrays.division import ratios
 from diaghoi.data.arrays.ragged import first_of_run, runs
 from diaghoi.data.arrays.types import FloatArray, IntArray
-from diaghoi.evaluation.average_precision import Evaluated
+from diaghoi.evaluation.average_precision import Evaluated, needed_for
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -27,14 +28,28 @@ class WeightedScores:
     ----------
     average_precision, max_recall : (C, B) float64 array
         NaN where a class has no annotated triplet.
-    ranked, found : (C, B) int array
-        Number of rows and of true positives.
+    found : (C, B) int array
+        Number of true positives.
+    rows : (C, N) sparse int32 array
+        Rows of each class and image.
+    weights : (N, B) int32 array
+        How often each image counts.
+    top : int or None
+        How many rows of a class count.
     """
 
     average_precision: FloatArray
     max_recall: FloatArray
-    ranked: IntArray
     found: IntArray
+    rows: Any
+    weights: IntArray
+    top: int | None
+
+    @cached_property
+    def ranked(self) -> IntArray:
+        """(C, B) number of rows; most protocols never ask for it."""
+        ranked = under(self.rows, self.weights)
+        return ranked if self.top is None else np.minimum(ranked, self.top)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -103,62 +118,116 @@ class WeightedRanking:
             As for :func:`diaghoi.evaluation.average_precision.average_precision`, to whose figures
             those of equal weights are equal to the last digit.
         """
-        positives = self.positives @ weights
-        ranked = self.ranked @ weights
-        true = self.true @ weights
-        place = self._within_class(self.rows @ weights)
+        positives = under(self.positives, weights)
+        # From here on a weighting is a row, as sums along the runs are much faster in memory order.
+        true, rows = (
+            np.ascontiguousarray(_product(counts, weights).T) for counts in (self.true, self.rows)
+        )
+        # 64 bits: sums over all classes under large weights.
+        place = self._within_class(np.cumsum(rows, axis=1, dtype=np.int64))
         if top is not None:
             # Within a run false rows come first, so that what the limit cuts off are true ones.
             true = np.clip(top - (place - true), 0, true)
-            place, ranked = np.minimum(place, top), np.minimum(ranked, top)
-        found_at = self._within_class(true)
+            place = np.minimum(place, top)
+        total = np.cumsum(true, axis=1, dtype=np.int64)
+        found_at = self._within_class(total)
         precision = ratios(found_at, place, undefined=0.0)
         score = np.zeros(positives.shape)
         found = np.zeros(positives.shape, dtype=np.int64)
         for hoi in np.flatnonzero(self.stop > self.start).tolist():
             part = slice(self.start[hoi], self.stop[hoi])
-            envelope = precision[part]
-            backwards = envelope[::-1]
-            np.maximum.accumulate(backwards, axis=0, out=backwards)
-            found[hoi] = found_at[part][-1]
+            envelope = precision[:, part]
+            backwards = envelope[:, ::-1]
+            np.maximum.accumulate(backwards, axis=1, out=backwards)
+            found[hoi] = found_at[:, part.stop - 1]
             if levels is None:
-                score[hoi] = (true[part] * envelope).sum(axis=0)
-            else:
-                score[hoi] = _sampled(envelope, found_at[part], positives[hoi], levels)
+                # Run by run, as sums of floats in another order differ in the last digit.
+                score[hoi] = np.ascontiguousarray((true[:, part] * envelope).T).sum(axis=0)
+        if levels is not None:
+            score = self._sampled(precision, total, positives, levels)
         divisor = positives if levels is None else len(levels) * (positives > 0)
         return WeightedScores(
             average_precision=ratios(score, divisor),
             max_recall=ratios(found, positives),
-            ranked=ranked,
             found=found,
+            rows=self.ranked,
+            weights=weights,
+            top=top,
         )
 
-    def _within_class(self, counts: IntArray) -> IntArray:
-        """Add the counts of the runs of each class up."""
-        # 64 bits: sums over all classes under large weights.
-        total = np.cumsum(counts, axis=0, dtype=np.int64)
-        filled = np.flatnonzero((self.stop > self.start) & (self.start > 0))
-        before = np.zeros((len(self.start), counts.shape[1]), dtype=np.int64)
-        before[filled] = total[self.start[filled] - 1]
-        return total - np.repeat(before, self.stop - self.start, axis=0)
+    def _before(self, total: IntArray) -> IntArray:
+        """(B, C) sum of all runs before each class, from (B, R) running sums over all runs."""
+        before = np.zeros((len(total), len(self.start)), dtype=np.int64)
+        later = np.flatnonzero(self.start > 0)
+        before[:, later] = total[:, self.start[later] - 1]
+        return before
+
+    def _within_class(self, total: IntArray) -> IntArray:
+        """(B, R) running sums of each class by itself, from those over all runs."""
+        return total - np.repeat(self._before(total), self.stop - self.start, axis=1)
+
+    def _sampled(
+        self, envelope: FloatArray, total: IntArray, positives: IntArray, levels: FloatArray
+    ) -> FloatArray:
+        """(C, B) sum of the highest precisions of each class at or beyond each recall level.
+
+        Parameters
+        ----------
+        envelope, total : (B, R) array
+            Highest precision of the class at each run or a later one, and true positives up to
+            there, of all classes before, too.
+        positives : (C, B) int array
+            Annotated triplets.
+        levels : (L,) float64 array
+            The levels.
+        """
+        score = np.zeros(positives.shape[::-1])
+        if not total.size:
+            return np.asarray(score.T)
+        filled = np.flatnonzero(self.stop > self.start)
+        distinct, which = np.unique(positives[filled].T, return_inverse=True)
+        needed = np.stack([needed_for(float(level), distinct) for level in levels], axis=1)
+        stop, before = self.stop[filled, None], self._before(total)[:, filled]
+        for row, each in enumerate(total):
+            # Of all classes at once: the sums over all runs rise.
+            at = np.searchsorted(each, before[row, :, None] + needed[which[row]])
+            reached = at < stop
+            best = np.where(reached, envelope[row, np.where(reached, at, 0)], 0.0)
+            # Level by level, as sums of floats in another order differ in the last digit.
+            score[row, filled] = np.cumsum(best, axis=1)[:, -1]
+        # Of the memory order of all others, by which means over classes add up.
+        return np.ascontiguousarray(score.T)
 
 
-def _sampled(
-    envelope: FloatArray, found_at: IntArray, positives: IntArray, levels: FloatArray
-) -> FloatArray:
-    """Sum of the highest precisions at or beyond each recall level."""
-    size, column = len(positives), np.arange(len(positives))
-    # How many levels each run reaches: as quotients, as the evaluators have recall.
-    passed = np.searchsorted(levels, ratios(found_at, positives, undefined=0.0), side="right")
-    passed[found_at == 0] = 0
-    runs_by_passed = np.bincount((passed * size + column).ravel(), minlength=len(levels) * size)
-    before = runs_by_passed[: len(levels) * size].reshape(len(levels), size).cumsum(axis=0)
-    total = np.zeros(size)
-    # Level by level, as sums of floats in another order differ in the last digit.
-    for at in before:
-        reached = at < len(found_at)
-        total += np.where(reached, envelope[np.minimum(at, len(found_at) - 1), column], 0.0)
-    return total
+def under(counts: Any, weights: IntArray) -> IntArray:
+    """Add up the counts of images under weights.
+
+    Parameters
+    ----------
+    counts : (R, N) sparse int array
+        Counts of each image, none negative.
+    weights : (N, B) int32 array
+        How often each image counts.
+
+    Returns
+    -------
+    (R, B) int array
+        The product of both.
+    """
+    return np.asarray(_product(counts, weights).astype(np.int64))
+
+
+def _product(counts: Any, weights: IntArray) -> Any:
+    """Work out :func:`under` in the smallest type that holds every sum exactly."""
+    if not all(counts.shape):
+        return np.zeros((counts.shape[0], weights.shape[1]), dtype=np.int64)
+    most = int(counts.sum(axis=1).max()) * int(weights.max(initial=0))
+    # 16 bits take a third of the time of 32.
+    if most < 2**15:
+        return counts.astype(np.int16) @ weights.astype(np.int16)
+    if most < 2**24:
+        return (counts.astype(np.float32) @ weights.astype(np.float32)).astype(np.int32)
+    return counts.astype(np.int64) @ weights
 
 
 def image_counts(row: IntArray, image: IntArray, shape: tuple[int, int]) -> Any:

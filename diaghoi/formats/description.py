@@ -250,8 +250,10 @@ class _Description:
             rare = np.isin(np.arange(len(vocabulary)), members)
         else:
             below = table.get("below", 10)
-            if type(below) is not int:
-                raise self.error("rare.below", f"is {below!r:.60}; give a whole number")
+            if type(below) is not int or not 0 <= below <= EXACT:
+                raise self.error(
+                    "rare.below", f"is {below!r:.60}; give a whole number from 0 to {EXACT}"
+                )
             rare = self.counts(table["counts"], vocabulary) < below
         return {"rare": rare, "non_rare": ~rare}
 

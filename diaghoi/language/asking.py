@@ -16,7 +16,7 @@ from threading import Event
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from diaghoi.exceptions import InputError
-from diaghoi.language.endpoint import KEY, Endpoint, RetryPolicy
+from diaghoi.language.endpoint import KEY, Endpoint, RetryPolicy, passing
 
 if TYPE_CHECKING:
     from diaghoi.language.completions import Completions
@@ -29,7 +29,6 @@ LETTERS_PER_TOKEN = 4.0
 PICTURE_REFUSED = frozenset({400, 413, 415, 422})
 """Statuses by which servers refuse a picture: its content, size or kind."""
 
-_PASSING = frozenset({408, 409, 425, 429})
 _SOON = 0.5  # seconds
 # Shorter keys, such as "none" or "x" for servers without keys, may be ordinary words of a reply.
 _SHORTEST_KEY = 16
@@ -114,18 +113,24 @@ class Client:
         try:
             text = self._completions.text(body)
         except openai.APIStatusError as error:
-            raise self._refusal(error.status_code, error.response.content) from None
+            asked = self._completions.pause_asked(error.response)
+            raise self._refusal(error.status_code, error.response.content, asked) from None
         except openai.APIConnectionError as error:
             cause = error.__cause__ or error
             problem = f"{type(cause).__name__}: {cause}".removesuffix(": ")
             raise NoReply(self._without_key(problem)) from None
         return self._without_key(text) if len(self.endpoint.key) >= _SHORTEST_KEY else text
 
-    def _refusal(self, status: int, reply: bytes) -> Exception:
+    def _refusal(self, status: int, reply: bytes, asked: float | None) -> Exception:
         """Describe a refusal of the server: temporary, of this question, or of all."""
         said = self._without_key(" ".join(reply[:2000].decode("utf-8", "replace").split()))
         problem = f"HTTP {status} {http.client.responses.get(status, '')}: {said:.200}".rstrip(": ")
-        if status in _PASSING or status >= 500:
+        if passing(status):
+            if not self.policy.retries(status, asked):
+                problem += (
+                    f" (asks to wait {asked:,.0f} seconds, more than the "
+                    f"{self.policy.longest_asked:,.0f} that are waited for)"
+                )
             return NoReply(problem)
         if status in self.single:
             return Refused(problem)

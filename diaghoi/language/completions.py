@@ -1,17 +1,18 @@
 """Chat completions through the ``openai`` package, within limits of our own.
 
 The package sends, retries, reads ``Retry-After`` and respects the proxies of the environment. Added
-here: replies are limited in size and time, a damaged reply counts as a failed attempt, requests
-carry only the few headers that a completion needs, redirects are not followed, and a stop ends all
-pauses.
+here: replies are limited in size, attempts in their total time and pauses by our own policy, a
+damaged reply counts as a failed attempt, requests carry only the few headers that a completion
+needs, redirects are not followed, and a stop ends all pauses.
 """
 
 from __future__ import annotations
 
 import json
-import time
-from collections.abc import Iterator
-from threading import Event
+import socket
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from threading import Event, Timer
 from typing import Any
 
 import httpx2
@@ -46,11 +47,11 @@ class Completions(openai.OpenAI):
     """
 
     def __init__(self, endpoint: Endpoint, policy: RetryPolicy, stopped: Event) -> None:
-        limits = _Limits(endpoint, policy, stopped)
+        limits = _Limits(endpoint, stopped)
         try:
             # A redirect would send the key elsewhere. Connections are not kept alive: nobody would
             # close them, and a model takes far longer than a handshake.
-            client = httpx2.Client(
+            client = _Client(
                 follow_redirects=False,
                 timeout=policy.timeout,
                 limits=httpx2.Limits(max_connections=None, max_keepalive_connections=0),
@@ -94,22 +95,70 @@ class Completions(openai.OpenAI):
         )
         return _text(response.content)
 
+    def pause_asked(self, response: httpx2.Response) -> float | None:
+        """Seconds that a server asks to wait; None if it does not."""
+        return self._parse_retry_after_header(response.headers)
+
+    def _should_retry(self, response: httpx2.Response) -> bool:
+        # The package refuses pauses that servers ask for otherwise, and lets them decide.
+        return self._policy.retries(response.status_code, self.pause_asked(response))
+
     def _sleep_for_retry(
         self, *, retries_taken: int, response: httpx2.Response | None, **others: Any
     ) -> None:
         # The package sleeps without interruption, so a stop would have to wait. It has no public
         # hook to change that.
-        headers = None if response is None else response.headers
-        requested = self._parse_retry_after_header(headers)
+        requested = None if response is None else self.pause_asked(response)
         self._stopped.wait(self._policy.seconds(retries_taken, requested))
+
+
+class _Client(httpx2.Client):
+    """A client whose timeout holds for an attempt as a whole.
+
+    The timeout of the package applies to each read, so that a server which sends a byte now and
+    then, or one ``100 Continue`` after another, could take forever. Here the connection is shut
+    down at the end of the time, whatever is being read or written.
+    """
+
+    def send(self, request: httpx2.Request, **choices: Any) -> httpx2.Response:
+        connections: list[socket.socket] = []
+        late = Event()
+
+        def watch(event: str, info: Mapping[str, Any]) -> None:
+            if event == "connection.connect_tcp.complete":
+                # A duplicate: TLS takes the socket itself over.
+                connections.append(info["return_value"].get_extra_info("socket").dup())
+                if late.is_set():
+                    end()
+
+        def end() -> None:
+            late.set()
+            for each in connections:
+                with suppress(OSError):  # closed by the server
+                    each.shutdown(socket.SHUT_RDWR)
+
+        request.extensions["trace"] = watch
+        timer = Timer(self.timeout.read or 0.0, end)
+        timer.daemon = True
+        timer.start()
+        try:
+            return super().send(request, **choices)
+        except httpx2.RequestError:
+            if late.is_set():
+                raise httpx2.ReadTimeout("the reply takes too long", request=request) from None
+            raise
+        finally:
+            timer.cancel()
+            timer.join()
+            for each in connections:
+                each.close()
 
 
 class _Limits:
     """Hooks of the client before each request and after each reply."""
 
-    def __init__(self, endpoint: Endpoint, policy: RetryPolicy, stopped: Event) -> None:
+    def __init__(self, endpoint: Endpoint, stopped: Event) -> None:
         self._endpoint = endpoint
-        self._timeout = policy.timeout
         self._stopped = stopped
 
     def before(self, request: httpx2.Request) -> None:
@@ -130,7 +179,7 @@ class _Limits:
         # A reply that is compressed anyway is not unpacked, and so counts as damaged.
         response.headers.pop("Content-Encoding", None)
         assert isinstance(response.stream, httpx2.SyncByteStream)
-        response.stream = _LimitedStream(response.stream, time.monotonic() + self._timeout)
+        response.stream = _LimitedStream(response.stream)
         response.read()
         if response.status_code == httpx2.codes.OK:
             try:
@@ -141,14 +190,10 @@ class _Limits:
 
 
 class _LimitedStream(httpx2.SyncByteStream):
-    """The body of a reply, which fails if it is too long or takes too long.
+    """The body of a reply, which fails if it is too long."""
 
-    The timeout of a connection applies to each chunk, so a slow reply could arrive forever.
-    """
-
-    def __init__(self, stream: httpx2.SyncByteStream, end: float) -> None:
+    def __init__(self, stream: httpx2.SyncByteStream) -> None:
         self._stream = stream
-        self._end = end
 
     def __iter__(self) -> Iterator[bytes]:
         size = 0
@@ -156,8 +201,6 @@ class _LimitedStream(httpx2.SyncByteStream):
             size += len(part)
             if size > _LONGEST_REPLY:
                 raise httpx2.ReadError("the reply is too long")
-            if time.monotonic() > self._end:
-                raise httpx2.ReadTimeout("the reply takes too long")
             yield part
 
     def close(self) -> None:

@@ -104,17 +104,21 @@ class RetryPolicy:
     tries : int
         Attempts per request.
     timeout : float
-        Seconds to wait for a reply.
+        Seconds that an attempt may take in total, from connecting to the end of the reply.
     pause : float
         Seconds before the second attempt, doubled with each further one.
     longest : float
-        The longest pause in seconds, even if a server asks for more.
+        The longest pause in seconds, unless a server asks for one.
+    longest_asked : float
+        The longest pause in seconds that a server may ask for; a request for a longer one ends the
+        attempts.
     """
 
     tries: int = 6
-    timeout: float = 120.0
+    timeout: float = 300.0
     pause: float = 1.0
     longest: float = 60.0
+    longest_asked: float = 600.0
 
     def seconds(self, attempt: int, requested: float | None) -> float:
         """Seconds to pause after a failed attempt.
@@ -127,9 +131,26 @@ class RetryPolicy:
             Seconds that the server asks for; by default the pause is random and grows.
         """
         if requested is not None:
-            return min(requested, self.longest) if requested >= 0 else 0.0  # 0 for NaN, too
+            return min(requested, self.longest_asked) if requested >= 0 else 0.0  # 0 for NaN, too
         # The jitter only spreads the load of a server: no result depends on it.
         return min(self.pause * 2.0**attempt, self.longest) * random.uniform(0.5, 1.0)
+
+    def retries(self, status: int, requested: float | None) -> bool:
+        """Whether another attempt may succeed after a reply.
+
+        Parameters
+        ----------
+        status : int
+            The HTTP status.
+        requested : float or None
+            Seconds that the server asks to wait.
+        """
+        return passing(status) and not (requested or 0.0) > self.longest_asked
+
+
+def passing(status: int) -> bool:
+    """Whether an HTTP status is that of a temporary failure."""
+    return status in (408, 409, 425, 429) or status >= 500
 
 
 def read_endpoint(text: str, option: str) -> Endpoint:

@@ -8,7 +8,7 @@ from typing import Any
 from rich.console import Console
 
 from diaghoi.data.table import UNDEFINED, Table, percent, shown, text_row, text_table
-from diaghoi.report.extras import bounds_text
+from diaghoi.report.extras import bounds_text, flat_remark
 from diaghoi.report.terminal import print_line, print_table
 from diaghoi.report.text import heading
 
@@ -99,6 +99,7 @@ def _figures(result: Result) -> Table:
             f"Overall, from {settings['resamples']:,} resamples of the images, "
             f"{settings['method']}, seed {settings['seed']}."
         )
+        caption += flat_remark(filter(None, map(result["intervals"].get, FIGURES)))
     rows = []
     for key, (title, indented) in FIGURES.items():
         texts = [percent(part[key]) for part in parts.values()]

@@ -49,7 +49,7 @@ def print_comparison(
         print_line(console, f"{models} on {part.subject}", style="bold")
     for caveat in comparison.caveats:
         print_line(console, f"Caution: {caveat}.")
-    for table in comparison.tables:
+    for table in (*comparison.tables, *comparison.listings):
         console.print()
         print_table(console, table)
     if comparison.statements:

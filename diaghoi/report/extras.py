@@ -5,11 +5,24 @@ Variants stand beside the run itself, as in tables 5 and 6 of the Diag-HOI paper
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from diaghoi.cases.causes import CAUSES
-from diaghoi.data.table import UNDEFINED, Row, Table, Unit, percent, shown, text_row, text_table
+from diaghoi.comparison.slice_tables import slice_tables
+from diaghoi.data.arrays.division import ratio
+from diaghoi.data.table import (
+    UNDEFINED,
+    Row,
+    Table,
+    Unit,
+    has_width,
+    percent,
+    shown,
+    text_row,
+    text_table,
+)
 from diaghoi.diagnosis.rosetta import FAMILIES, differences
 from diaghoi.exceptions import number_of
 from diaghoi.oracles import ERRORS, ORACLES, error_title
@@ -22,6 +35,9 @@ VARIANT_COLUMNS: tuple[tuple[str, str, str, Unit], ...] = (
     ("pairs", "precision", "Pair\nprecision, %", "percent"),
     ("map", "full", "\nmAP, %", "percent"),
 )
+
+# Shares of the true positives, in percent, at which operating points are shown.
+KEPT = (25, 50, 75, 90)
 
 
 def extra_tables(result: Result, titles: Mapping[str, str]) -> Iterator[Table]:
@@ -38,6 +54,10 @@ def extra_tables(result: Result, titles: Mapping[str, str]) -> Iterator[Table]:
         yield _detections(result["detections"], titles)
     if "unscored" in result:
         yield _bounds(result, titles)
+    if (result.get("operating_points") or {}).get("best") is not None:
+        yield from _operating_points(result["operating_points"])
+    if "shortcuts" in result:
+        yield _shortcuts(result, titles)
     if "variants" in result:
         yield _variants(result)
     if "rosetta" in result:
@@ -52,6 +72,8 @@ def extra_tables(result: Result, titles: Mapping[str, str]) -> Iterator[Table]:
             yield _confusions(result)
     if "calibration" in result:
         yield _calibration(result)
+    if "slices" in result:
+        yield from slice_tables(result["slices"])
 
 
 def _detections(found: Result, titles: Mapping[str, str]) -> Table:
@@ -78,6 +100,86 @@ def _detections(found: Result, titles: Mapping[str, str]) -> Table:
             for key, title in names.items()
         ],
         caption=caption,
+        widths=[9] * len(titles),
+    )
+
+
+def _operating_points(found: Result) -> Iterator[Table]:
+    """Show what some thresholds keep, and the errors at the best of them."""
+    curve, best = found["curve"], found["best"]
+    numbers = ("triplets_per_image", "pairs_per_image")
+
+    def row(title: str, point: Mapping[str, float | None]) -> Row:
+        shares = (percent(point[key]) for key in ("precision", "recall", "f1"))
+        kept = (shown(point[key], "number") for key in numbers)
+        return text_row(title, f"{point['threshold']:.3g}", *shares, *kept)
+
+    def at(place: int) -> dict[str, float | None]:
+        keys = ("threshold", "precision", "recall", "f1", *numbers)
+        return {key: None if curve[key] is None else curve[key][place] for key in keys}
+
+    right = curve["errors"]["true_positive"]
+    rows = [
+        row(f"{share} % of the right", at(bisect_left(right, share * right[-1] / 100)))
+        for share in KEPT
+    ]
+    yield text_table(
+        "Operating points, %",
+        ("Score", "Precision", "Recall", "F1", "Triplets\n/ image", "Pairs\n/ image"),
+        [row("Best F1", best)],
+        [*rows, row("All predictions", at(-1))],
+        caption="All classes pooled: every triplet counts the same. Predictions with at least the "
+        "score are kept.",
+    )
+    predicted = best["triplets_per_image"] * found["images"]
+    calibrated = best["calibration"]
+    yield text_table(
+        "Errors at the best F1",
+        ("Count", "Share, %"),
+        [
+            text_row(
+                error_title(name),
+                shown(count, "count"),
+                percent(count / (found["annotated"] if name == "false_negative" else predicted)),
+                key=name,
+            )
+            for name, count in best["errors"].items()
+        ],
+        caption="Share of the predictions kept; of the annotated triplets for false negative."
+        + (
+            ""
+            if calibrated is None
+            else f"\nCalibration there: mean score {percent(calibrated['mean_score'])}, of which "
+            f"{percent(calibrated['precision'])} right; expected calibration error "
+            f"{percent(calibrated['ece'])}."
+        ),
+    )
+
+
+def _shortcuts(result: Result, titles: Mapping[str, str]) -> Table:
+    """Show mAP beside that of priors on the same pairs."""
+    found = result["shortcuts"]
+
+    def row(name: str, scores: Mapping[str, float | None], *, lift: bool = False) -> Row:
+        unit: Unit = "points" if lift else "percent"
+        return text_row(name, *(shown(scores.get(s), unit) for s in titles), indented=lift)
+
+    groups = []
+    for key, name in (("object", "Verbs by the object"), ("verb", "Verbs by frequency")):
+        prior = found[key]
+        groups.append([row(name, prior["map"]), row("lift", prior["lift"], lift=True)])
+        if "map_all_images" in prior:
+            groups[-1].append(row("with the image itself", prior["map_all_images"]))
+    priors = [found["object"].get(key) for key in ("map", "map_all_images")]
+    shares = [percent(ratio(each["full"], result["map"]["full"])) for each in priors if each]
+    return text_table(
+        "Priors on the detector's pairs, mAP, %",
+        list(titles.values()),
+        [row(f"Protocol {result['protocol']['name']}", result["map"])],
+        *groups,
+        caption=f"The object alone gives {' to '.join(shares)} % of mAP. Lift: mAP above the "
+        f"prior. Verbs counted in {found['annotations']}; confidence in a pair: "
+        f"{found['confidence']}.",
         widths=[9] * len(titles),
     )
 
@@ -151,15 +253,18 @@ def _intervals(result: Result, titles: Mapping[str, str]) -> Table:
     """Bounds of the figures that people quote; all are in the JSON."""
     settings, intervals = result["bootstrap"], result["intervals"]
     rows: list[Row] = []
+    printed: list[Sequence[float]] = []
 
     def add(name: str, path: str, *, signed: bool = False) -> None:
         found = [intervals.get(path.format(split)) for split in titles]
         if any(bounds is not None for bounds in found):
+            printed.extend(bounds for bounds in found if bounds is not None)
             rows.append(text_row(name, *(bounds_text(bounds, signed=signed) for bounds in found)))
 
     def add_one(name: str, path: str) -> None:
         bounds = intervals.get(path)
         if bounds is not None:
+            printed.append(bounds)
             rows.append(text_row(name, bounds_text(bounds), *[""] * (len(titles) - 1)))
 
     add("Official, Default", "official.default.{}")
@@ -174,21 +279,30 @@ def _intervals(result: Result, titles: Mapping[str, str]) -> Table:
     add_one("Pair precision", "pairs.precision")
     add_one("Negatives", "negatives.ap")
     add_one("Actions", "actions.map")
+    others = sum(bounds is not None for bounds in intervals.values()) - len(printed)
     return text_table(
         f"Intervals, {100 * settings['confidence']:g} %",
         list(titles.values()),
         rows,
         caption=f"From {settings['resamples']:,} resamples of the images, {settings['method']}, "
-        f"seed {settings['seed']}.",
+        f"seed {settings['seed']}. ΔmAP: by the published rule. --json writes {others:,} more."
+        f"{flat_remark(printed)}",
     )
 
 
 def bounds_text(bounds: Sequence[float] | None, *, signed: bool = False) -> str:
-    """Show an interval in percent; a dash for None."""
+    """Show an interval in percent; a dash for None, and one value where it has no width."""
     if bounds is None:
         return UNDEFINED
     low, high = (percent(bound, signed=signed) for bound in bounds)
-    return f"{low} to {high}"
+    return f"{low} to {high}" if has_width(bounds) else f"only {low}"
+
+
+def flat_remark(intervals: Iterable[Sequence[float]]) -> str:
+    """Explain intervals without a width, a line of its own; empty where all have one."""
+    if all(map(has_width, intervals)):
+        return ""
+    return "\nOnly: (nearly) all resamples give this value, as where no image has the error."
 
 
 def _attribution(result: Result) -> Table:
@@ -244,7 +358,13 @@ def _confusions(result: Result) -> Table:
         ]
         for found in result["confusions"].values()
     ]
-    return text_table("Taken for another", ("Count", "ΔmAP"), *filter(None, groups))
+    return text_table(
+        "Taken for another",
+        ("Count", "ΔmAP"),
+        *filter(None, groups),
+        caption="What is annotated, taken for what is predicted. ΔmAP of repairing these errors "
+        "alone; those that gain most.",
+    )
 
 
 def _calibration(result: Result) -> Table:

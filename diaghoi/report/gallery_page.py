@@ -9,6 +9,7 @@ from typing import Any
 from diaghoi._version import __version__
 from diaghoi.cases.cases import Case
 from diaghoi.cases.similarities import KINDS
+from diaghoi.data.vocabulary import printed_name
 from diaghoi.formats.containers.atomic import replacing
 from diaghoi.formats.pictures.folder import Pictures
 from diaghoi.oracles import error_title
@@ -58,7 +59,8 @@ def write_page(
     similar = gallery.similarities
     # Part by part, so that the pictures are not all in memory.
     page = template("gallery.html.j2").stream(
-        title=f"{gallery.label or 'Predictions'} on {gallery.dataset}: cases of each error",
+        title=f"{gallery.label or 'Predictions'} on {printed_name(gallery.dataset)}: "
+        "cases of each error",
         gallery=gallery,
         kinds=[KINDS[kind] for kind in gallery.kinds],
         compared="" if similar is None else similarity_in_words(similar),

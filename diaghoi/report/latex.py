@@ -17,8 +17,9 @@ from diaghoi.comparison.joint import AnyComparison
 from diaghoi.data.table import Column, Row, Table
 from diaghoi.report.layout import column_blocks, group_runs, widened
 
-# Width of one column of the paper and of both, in points.
-COLUMN_WIDTH, TEXT_WIDTH = 234.9, 496.8
+# Width of one column of a paper in the class article and of both, in points. The templates of CVPR
+# and IEEE have wider ones.
+COLUMN_WIDTH, TEXT_WIDTH = 229.5, 469.0
 # Names of models and backbones that are longer than this many letters may be broken.
 LONGEST_LABEL = 26
 # The ten characters that mean something to LaTeX, then those of our own texts that pdflatex lacks,
@@ -78,7 +79,14 @@ def to_latex(comparison: AnyComparison) -> str:
         *comparison.statements,
     ]
     comments = [f"% {' '.join(line.split())}" for line in lines]
-    tables = [_table(table, comparison) for table in comparison.tables]
+    tables = []
+    labels: list[str] = []
+    for table in (*comparison.tables, *comparison.listings):
+        label = re.sub("[^A-Za-z0-9]+", "-", table.key)
+        labels.append(label)
+        # Several models, or data sets, have a listing each.
+        number = labels.count(label)
+        tables.append(_table(table, comparison, f"{label}-{number}" if number > 1 else label))
     return "\n\n".join((*tables, "\n".join((*comments, r"% Needs \usepackage{booktabs}.")))) + "\n"
 
 
@@ -88,7 +96,7 @@ def escaped(text: str) -> str:
     return " ".join(unicodedata.normalize("NFC", text).split()).translate(WRITTEN)
 
 
-def _table(table: Table, comparison: AnyComparison) -> str:
+def _table(table: Table, comparison: AnyComparison, label: str) -> str:
     titles = zip(table.heads, *(row.titles for row in table.rows), strict=True)
     measure: Callable[[str], float] = _width if table.narrow else len
     names = [max(map(measure, column)) for column in titles]
@@ -108,7 +116,7 @@ def _table(table: Table, comparison: AnyComparison) -> str:
             # Classes leave room below captions of figures, and here the caption is above.
             r"\setlength{\abovecaptionskip}{0pt}\setlength{\belowcaptionskip}{4pt}",
             rf"\caption{{{_caption(table, comparison)}}}",
-            rf"\label{{tab:diaghoi-{re.sub('[^A-Za-z0-9]+', '-', table.key)}}}",
+            rf"\label{{tab:diaghoi-{label}}}",
             layout.type.command,
             rf"\setlength{{\tabcolsep}}{{{layout.type.gap:g}pt}}",
             "\n\\par\\medskip\n".join(tabulars),

@@ -20,7 +20,7 @@ def to_markdown(comparison: AnyComparison) -> str:
     """
     parts = [f"Models on {escaped(comparison.subject)}."]
     parts += [f"**Caution:** {escaped(caveat)}." for caveat in comparison.caveats]
-    for table in comparison.tables:
+    for table in (*comparison.tables, *comparison.listings):
         parts += [f"### {escaped(table.title)}", _table(table)]
         best = f" Bold: {table.best}." if table.marked else ""
         parts.append(escaped(f"{table.caption}{best}"))

@@ -1,4 +1,4 @@
-"""What a notebook shows of a diagnosis, a protocol and an oracle.
+"""What a notebook shows of diagnoses and comparisons, of a protocol and of an oracle.
 
 Only the layout is given, in the elements themselves: colours and type are those of the notebook, be
 it light or dark, and what strips styles still leaves tables.
@@ -10,10 +10,14 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
+from diaghoi.comparison.comparison import Comparison
+from diaghoi.comparison.slice_tables import slice_tables
+from diaghoi.comparison.slices import Slices
+from diaghoi.comparison.transitions import FATES, Transitions
 from diaghoi.data.protocol import Protocol, phrases_of
-from diaghoi.data.table import Row, Table
+from diaghoi.data.table import Cell, Column, Row, RowGroup, Table
 from diaghoi.diagnosis.diagnosis import Diagnosis
-from diaghoi.oracles import Oracle
+from diaghoi.oracles import Oracle, error_title
 from diaghoi.report.html.words import in_unicode
 from diaghoi.report.text import counts_line, heading, pairs_line, report_tables
 from diaghoi.report.verdict import headline, verdict
@@ -27,7 +31,9 @@ RULE = "border-top:1px solid"
 
 
 def load_ipython_extension(shell: Any) -> None:
-    """Let a notebook show diagnoses, protocols and oracles as HTML; importing diaghoi does it.
+    """Let a notebook show diagnoses, comparisons, protocols and oracles as HTML.
+
+    Importing diaghoi does it.
 
     Parameters
     ----------
@@ -36,6 +42,9 @@ def load_ipython_extension(shell: Any) -> None:
     """
     html = shell.display_formatter.formatters["text/html"]
     html.for_type(Diagnosis, lambda diagnosis: diagnosis_html(diagnosis.to_dict()))
+    html.for_type(Comparison, comparison_html)
+    html.for_type(Transitions, transitions_html)
+    html.for_type(Slices, lambda slices: slices_html(slices.to_dict()))
     html.for_type(Protocol, protocol_html)
     html.for_type(Oracle, oracle_html)
 
@@ -70,6 +79,51 @@ def diagnosis_html(result: Mapping[str, Any]) -> str:
     )
 
 
+def comparison_html(comparison: Comparison) -> str:
+    """Show a comparison: what the tests and the notes say, and its tables.
+
+    The tables but the first two unfold.
+    """
+    labels = ", ".join(model.label for model in comparison.models)
+    title = _escaped(f"{labels} on {comparison.subject}")
+    first, rest = comparison.tables[:2], (*comparison.tables[2:], *comparison.listings)
+    said = _list([*comparison.caveats, *comparison.notes, *comparison.statements])
+    return (
+        f"<div><p><strong>{title}</strong></p>{''.join(map(_titled, first))}{said}"
+        + "".join(_unfolding(table.title, _table(table)) for table in rest)
+        + "</div>"
+    )
+
+
+def transitions_html(found: Transitions) -> str:
+    """Show what became of annotated triplets under two detectors: a row for each fate."""
+    first, second = found.labels
+    titles = ["Found", *map(error_title, FATES[1:])]
+    rows = (
+        Row(titles=(title,), cells=tuple(Cell(text=f"{count:,}") for count in counts))
+        for title, counts in zip(titles, found.matrix().tolist(), strict=True)
+    )
+    table = Table(
+        title=f"Annotated triplets: rows under {first}, columns under {second}",
+        heads=(f"Under {first}",),
+        columns=tuple(Column(title=title, unit="count") for title in titles),
+        row_groups=(RowGroup(rows=tuple(rows)),),
+    )
+    return f"<div>{_titled(table)}</div>"
+
+
+def slices_html(found: Mapping[str, Any]) -> str:
+    """Show detectors in slices: the tables of a comparison, and what stands out.
+
+    Parameters
+    ----------
+    found : mapping
+        As from :meth:`diaghoi.comparison.slices.Slices.to_dict`.
+    """
+    tables = "".join(map(_titled, slice_tables(found)))
+    return f"<div>{tables}{_list(found['notes'])}</div>"
+
+
 def protocol_html(protocol: Protocol) -> str:
     """Show a protocol: its name, and each of its choices."""
     choices = _list(phrases_of(protocol.signature))
@@ -96,24 +150,36 @@ def _unfolding(title: str, content: str) -> str:
     return f"<details><summary>{_escaped(title)}</summary>{content}</details>"
 
 
+def _titled(table: Table) -> str:
+    return f"<p><strong>{_escaped(table.title)}</strong></p>{_table(table)}"
+
+
 def _table(table: Table) -> str:
     """Write a table, with a rule above each group of its rows, and its remarks below."""
-    head = _cell("th", table.heads[0], HEAD.format("left"), "col")
-    right = HEAD.format("right")
-    head += "".join(_cell("th", column.title, right, "col") for column in table.columns)
-    bodies = "".join(
-        f"<tbody>{''.join(_row(row, rule=row is group.rows[0]) for row in group.rows)}</tbody>"
-        for group in table.row_groups
-    )
+    head = "".join(_cell("th", title, HEAD.format("left"), "col") for title in table.heads)
+    titles = (f"{column.group}\n{column.title}".strip() for column in table.columns)
+    head += "".join(_cell("th", title, HEAD.format("right"), "col") for title in titles)
+    width = len(table.heads) + len(table.columns)
+    bodies = "".join(f"<tbody>{_group(group, width)}</tbody>" for group in table.row_groups)
     remarks = "".join(f"<p>{_escaped(remark)}</p>" for remark in table.caption.splitlines())
     return f'<table style="{TABLE}"><thead><tr>{head}</tr></thead>{bodies}</table>{remarks}'
 
 
+def _group(group: RowGroup, width: int) -> str:
+    """Write the rows of a group below its title, if it has one."""
+    rows = "".join(_row(row, rule=not group.title and row is group.rows[0]) for row in group.rows)
+    if not group.title:
+        return rows
+    title = f'<th scope="rowgroup" colspan="{width}" style="{NAME};{RULE}">'
+    return f"<tr>{title}<em>{_escaped(group.title)}</em></th></tr>{rows}"
+
+
 def _row(row: Row, *, rule: bool) -> str:
     border = f";{RULE}" if rule else ""
-    name = _cell("th", row.title, (INDENTED if row.indented else NAME) + border, "row")
+    style = (INDENTED if row.indented else NAME) + border
+    names = "".join(_cell("th", title, style, "row") for title in row.titles)
     cells = (_cell("td", cell.shown, NUMBER + border) for cell in row.cells)
-    return f"<tr>{name}{''.join(cells)}</tr>"
+    return f"<tr>{names}{''.join(cells)}</tr>"
 
 
 def _cell(tag: str, text: str, style: str, scope: str = "") -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import re
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from diaghoi.exceptions import InputError
@@ -32,6 +33,7 @@ def check_installed() -> None:
         ) from None
 
 
+@cache
 def template(name: str) -> Template:
     """Load a template; what it shows is escaped.
 

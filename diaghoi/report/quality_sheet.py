@@ -17,6 +17,7 @@ from diaghoi.choice.build.build import ChoiceBenchmark
 from diaghoi.choice.build.candidates import ImageTargets
 from diaghoi.choice.questions import Box, Question
 from diaghoi.data.arrays.seeding import seeded
+from diaghoi.data.vocabulary import printed_name
 from diaghoi.exceptions import some_of
 from diaghoi.formats.containers.atomic import replacing
 from diaghoi.formats.pictures.folder import Pictures
@@ -91,7 +92,7 @@ def write_quality_sheet(
 
     # Part by part, so that the pictures are not all in memory.
     page = template("quality_sheet.html.j2").stream(
-        title=f"Quality check of questions on {benchmark.dataset}",
+        title=f"Quality check of questions on {printed_name(benchmark.dataset)}",
         questions=_drawn(benchmark, number),
         whole=len(benchmark.scenes) + len(benchmark.people),
         seed=benchmark.seed,

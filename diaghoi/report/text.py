@@ -7,10 +7,16 @@ from typing import Any
 
 from rich.console import Console
 
-from diaghoi.comparison.results import error_count, only_interactions, publishes_negatives
+from diaghoi.comparison.results import (
+    classes_in,
+    error_count,
+    only_interactions,
+    publishes_negatives,
+)
 from diaghoi.data.arrays.division import ratio
-from diaghoi.data.protocol import phrases_of
+from diaghoi.data.protocol import choices_of, phrases_of
 from diaghoi.data.table import Row, Table, percent, shown, text_row, text_table
+from diaghoi.data.vocabulary import printed_name
 from diaghoi.evaluation.means import TITLES
 from diaghoi.exceptions import number_of
 from diaghoi.oracles import LOCALISED, ORACLES
@@ -45,7 +51,8 @@ def print_report(result: Result, console: Console | None = None, *, notes: bool 
     for table in report_tables(result):
         console.print()
         print_table(console, table)
-    print_line(console, pairs_line(result))
+    for line in pairs_line(result).splitlines():
+        print_line(console, line)
     for table in extra_tables(result, split_titles(result)):
         console.print()
         print_table(console, table)
@@ -59,14 +66,15 @@ def print_report(result: Result, console: Console | None = None, *, notes: bool 
 
 def heading(result: Result) -> str:
     """Name the detector and the data set."""
-    return f"{result['label'] or 'Predictions'} on {result['dataset']}"
+    return f"{result['label'] or 'Predictions'} on {printed_name(result['dataset'])}"
 
 
 def counts_line(result: Result) -> str:
     """Say how many images and triplets count, and over how many classes mAP is the mean."""
     counts = result["counts"]
-    classes = counts.get("classes_in_mean")
-    mean = "" if classes is None else f"{number_of('class', classes['full'])}, "
+    own, official = (classes_in(result, f"classes_in_{mean}") for mean in ("mean", "official"))
+    other = f" ({official.split()[0]} in the official mAP)" if official not in ("", own) else ""
+    mean = f"{own}{other}, " if own else ""
     return (
         f"{number_of('image', counts['images'])}, {mean}{counts['annotated_triplets']:,} annotated "
         f"and {number_of('predicted triplet', counts['predicted_triplets'])}"
@@ -95,13 +103,28 @@ def _mean_ap(result: Result) -> Table:
     if "ranking" in result:
         rows.append(row("if ranked perfectly", result["ranking"]["map_best_order"], indented=True))
     known_object = result["official"].get("known_object")
+    remarks = [f"Known Object: by {known_object['source']}."] if known_object is not None else []
     return text_table(
         "mAP, %",
         list(splits.values()),
         rows,
-        caption=f"Known Object: by {known_object['source']}." if known_object is not None else "",
+        caption="\n".join((*remarks, *_levels_remark(result))),
         widths=[SPLIT] * len(splits),
     )
+
+
+def _levels_remark(result: Result) -> Iterator[str]:
+    """Say why mAP, ranked perfectly, exceeds the highest recalls, where it does."""
+    best, recalls = result.get("ranking", {}).get("map_best_order", {}), result["max_recall"]
+    kind = choices_of(result["protocol"]["signature"]).get("AP", "")
+    levels = kind.removesuffix("-point")
+    if levels.isdigit() and any(
+        recall is not None and (best.get(split) or 0) > recall for split, recall in recalls.items()
+    ):
+        yield (
+            f"If ranked perfectly: can exceed the highest recalls, as AP reads {levels} levels of "
+            f"recall, of which a recall of 0.5 reaches {int(levels) // 2 + 1}."
+        )
 
 
 def _official(result: Result) -> Iterator[tuple[str, Mapping[str, float | None], bool]]:
@@ -227,4 +250,11 @@ def pairs_line(result: Result) -> str:
     source = "as listed" if pairs["source"] == "pairs" else "those of the triplets"
     number = number_of("predicted pair", result["counts"]["predicted_pairs"])
     negatives = result["negatives"]["negatives"]
-    return f"{number}{per_image}, {source}; {negatives:,} are negatives."
+    line = f"{number}{per_image}, {source}; {negatives:,} are negatives."
+    if pairs["precision"] is None:
+        return line
+    predicted = result["counts"]["predicted_pairs"]
+    return (
+        f"{line}\nThe other {predicted - negatives:,} localise annotated pairs; matched one "
+        f"to one, {round(pairs['precision'] * predicted):,} of them count in precision."
+    )

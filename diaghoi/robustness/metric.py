@@ -100,8 +100,9 @@ def metric_title(metric: str, result: Result) -> str:
     if metric in SCENARIOS:
         return f"official role AP, {SHOWN[metric].lower()}"
     if parent in OFFICIAL:
-        every = leaf == "full" and dataset in VOCABULARIES
-        classes = f" (all {len(VOCABULARIES[dataset]())} classes)" if every else ""
+        counted = figure(result, "counts", "classes_in_official", leaf) if leaf == "full" else None
+        every = dataset in VOCABULARIES and counted == len(VOCABULARIES[dataset]())
+        classes = "" if counted is None else f" ({'all ' if every else ''}{counted:g} classes)"
         return f"official mAP, {OFFICIAL[parent]}, {TITLES.get(leaf, leaf)}{classes}"
     name = f"mAP, {TITLES.get(leaf, leaf)}" if parent == "map" else metric
     return f"{name}, under protocol {protocol}"

@@ -16,7 +16,8 @@ from typing import Literal
 
 import numpy as np
 
-from diaghoi.data.arrays.ragged import first_of_run
+from diaghoi.data.arrays.ragged import first_of_run, marked
+from diaghoi.data.arrays.threads import threads
 from diaghoi.data.arrays.types import IntArray
 from diaghoi.data.joining import join
 from diaghoi.data.scenes import Scenes
@@ -149,10 +150,13 @@ def _costs(
     )
     # A repair gains more the higher the predictions rank, so the sum of scores selects what to try.
     weight = np.bincount(of_row.ravel(), weights=ledger.row_score[rows], minlength=len(keys))
-    found = []
-    for key in np.argsort(-weight, kind="stable")[:CONSIDERED].tolist():
-        chosen = np.zeros(len(ledger.row_class), dtype=bool)
-        chosen[rows[of_row.ravel() == key]] = True
+
+    def confusion(key: int) -> Confusion:
+        chosen = marked(rows[of_row.ravel() == key], len(ledger.row_class))
         wrong, right = divmod(int(keys[key]), int(size))
-        found.append(Confusion(wrong, right, int(count[key]), oracle.delta(chosen)))
-    return sorted(found, key=lambda each: -(each.delta_map or 0.0))
+        return Confusion(wrong, right, int(count[key]), oracle.delta(chosen))
+
+    with threads() as pool:
+        considered = np.argsort(-weight, kind="stable")[:CONSIDERED].tolist()
+        found = pool.map(confusion, considered)
+        return sorted(found, key=lambda each: -(each.delta_map or 0.0))

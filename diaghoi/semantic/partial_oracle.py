@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -32,7 +33,7 @@ class PartialOracle:
     diagnosis: Diagnosis
     error: str
 
-    @property
+    @cached_property
     def error_rows(self) -> BoolArray:
         """(R,) mask of the rows of the ledger with the error."""
         return np.asarray(self.diagnosis.ledger.row_label == LABELS.index(self.error))
@@ -51,7 +52,8 @@ class PartialOracle:
         assigned = ledger.row_annotation[rows]
         affected = marked(ledger.row_class[rows], ledger.classes)
         affected[ledger.annotation_class[assigned[assigned >= 0]]] = True
-        inside = affected[ledger.row_class]
+        # Rows are sorted by class.
+        inside = np.repeat(affected, np.diff(ledger.bounds))
         part = ledger.rows(inside)
         # The oracle selects by label, so the rows that stay get another one. Any will do: no other
         # oracle runs.

@@ -10,11 +10,12 @@ import numpy as np
 
 from diaghoi.data.arrays.ragged import expand, place_in_group
 from diaghoi.data.arrays.types import FloatArray, IntArray
+from diaghoi.data.instances import instances
 from diaghoi.data.scenes import Scenes
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.simulate.candidates import CandidatePairs, candidates, queries
 from diaghoi.simulate.detector import Detector
-from diaghoi.simulate.sightings import Sightings, instances, jitter, sight
+from diaghoi.simulate.sightings import Sightings, jitter, sight
 
 Columns = dict[str, Any]
 

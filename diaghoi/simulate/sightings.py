@@ -6,14 +6,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from diaghoi.data.arrays.ragged import expand, place_in_group
+from diaghoi.data.arrays.ragged import place_in_group
 from diaghoi.data.arrays.types import FloatArray, IntArray
-from diaghoi.data.iou import box_iou
 from diaghoi.data.scenes import Scenes
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.simulate.detector import Detector
 
-SAME_INSTANCE = 0.6  # IoU from which two annotated boxes of a category show the same instance
 FAR_OFF = 0.6  # shift of a misplaced box, in widths and heights
 MOST_OF_A_KIND = 15  # persons, and objects of other categories, that are kept per image
 
@@ -58,28 +56,6 @@ class Sightings:
         )
 
 
-def instances(scenes: Scenes) -> IntArray:
-    """Find the instance that each annotated box shows: (B,) row of the first box that shows it.
-
-    Data sets that annotate every triplet apart draw the same person once per triplet, a few pixels
-    off each time. A detector sees one person there.
-    """
-    label, image = scenes.box_label, scenes.box_image
-    order = np.lexsort((np.arange(len(label)), label, image))
-    cell = image[order].astype(np.int64) * len(scenes.vocabulary.objects) + label[order]
-    before = place_in_group(cell)
-    later, earlier = expand(np.arange(len(order)) - before, before)
-    boxes = np.asarray(scenes.box_xyxy[order], dtype=np.float64)
-    same = box_iou(boxes[later], boxes[earlier], margin=1.0) >= SAME_INSTANCE
-    first = np.arange(len(order))
-    np.minimum.at(first, later[same], earlier[same])
-    while not np.array_equal(first[first], first):
-        first = first[first]
-    found = np.empty_like(order)
-    found[order] = order[first]
-    return found
-
-
 def sight(
     scenes: Scenes,
     instance_of: IntArray,
@@ -94,7 +70,7 @@ def sight(
     scenes : Scenes
         The annotations.
     instance_of : (B,) int array
-        The instance that each annotated box shows, see :func:`instances`.
+        The instance that each annotated box shows, see :func:`diaghoi.data.instances.instances`.
     sizes : (N, 2) int array
         Width and height of every image.
     detector : Detector

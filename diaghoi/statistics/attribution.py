@@ -18,10 +18,11 @@ from dataclasses import dataclass
 from math import factorial
 from typing import Any
 
+from diaghoi.data.arrays.threads import threads
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.evaluation.average_precision import class_scores
 from diaghoi.evaluation.ledger import Ledger
-from diaghoi.evaluation.means import split_means
+from diaghoi.evaluation.means import Split, split_means
 from diaghoi.exceptions import InputError, close_matches
 from diaghoi.oracles import ERRORS, LOCALISED, ORACLES
 
@@ -99,14 +100,42 @@ def attribute(
     Attribution or None
         None where mAP is undefined, before a repair or after one.
     """
-    worth: dict[Coalition, float | None] = {}
-    members = {split: diagnosis.splits[split]}
-    # All 128 sets take 127 repairs, since each is made from one with an error less.
-    for coalition, ledger in _coalitions(diagnosis.ledger, frozenset(), list(ERRORS)):
-        scores = class_scores(ledger.evaluated, ledger.classes, diagnosis.protocol)
-        worth[coalition] = split_means(scores, diagnosis.protocol, members)[0][split]
-        if progress is not None:
-            progress(1)
+    return attributions(diagnosis, [split], progress=progress)[split]
+
+
+def attributions(
+    diagnosis: Diagnosis,
+    splits: Iterable[str],
+    *,
+    progress: Callable[[int], Any] | None = None,
+) -> dict[str, Attribution | None]:
+    """Compute the Shapley values of the errors for several means over classes; see `attribute`.
+
+    Repairs and average precision are the same for all of them.
+    """
+    members = {split: diagnosis.splits[split] for split in splits}
+
+    def worths(task: tuple[Coalition, Ledger, list[str]]) -> dict[Coalition, Split]:
+        found = {}
+        for coalition, ledger in _coalitions(*task):
+            scores = class_scores(ledger.evaluated, ledger.classes, diagnosis.protocol)
+            found[coalition] = split_means(scores, diagnosis.protocol, members)[0]
+        return found
+
+    worth: dict[Coalition, Split] = {}
+    with threads() as pool:
+        for part in pool.map(worths, _branches(diagnosis.ledger)):
+            worth |= part
+            if progress is not None:
+                progress(len(part))
+    return {
+        split: _attribution({errors: means[split] for errors, means in worth.items()})
+        for split in members
+    }
+
+
+def _attribution(worth: dict[Coalition, float | None]) -> Attribution | None:
+    """Share what all repairs gain out among the errors; None where a mAP is undefined."""
     defined = {errors: value for errors, value in worth.items() if value is not None}
     if len(defined) < len(worth):
         return None
@@ -140,13 +169,19 @@ def shapley(player: str, worth: dict[Coalition, float], players: tuple[str, ...]
     return value
 
 
+def _branches(ledger: Ledger) -> Iterator[tuple[Coalition, Ledger, list[str]]]:
+    """Split the sets of repairs by those of the first two errors, which threads can share."""
+    for done, repaired_ledger in _coalitions(frozenset(), ledger, list(ERRORS[:2])):
+        yield done, repaired_ledger, list(ERRORS[2:])
+
+
 def _coalitions(
-    ledger: Ledger, done: Coalition, left: list[str]
+    done: Coalition, ledger: Ledger, left: list[str]
 ) -> Iterator[tuple[Coalition, Ledger]]:
     """Give the ledger after each set of repairs, each made from one with a repair less."""
     if not left:
         yield done, ledger
         return
     error, *rest = left
-    yield from _coalitions(REPAIRS[error](ledger), done | {error}, rest)
-    yield from _coalitions(ledger, done, rest)
+    yield from _coalitions(done | {error}, REPAIRS[error](ledger), rest)
+    yield from _coalitions(done, ledger, rest)

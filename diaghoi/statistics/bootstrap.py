@@ -24,7 +24,7 @@ of mAP in 55 %.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
@@ -231,7 +231,7 @@ def draws(images: int, resamples: int, seed: int) -> Iterator[IntArray]:
 
 def resampled(
     figures: Callable[[IntArray], Mapping[str, FloatArray]],
-    weights: Iterator[IntArray],
+    weights: Iterable[IntArray],
     progress: Callable[[int], Any] | None = None,
 ) -> Figures:
     """Compute figures under many weightings, on all processors.
@@ -240,7 +240,7 @@ def resampled(
     ----------
     figures : callable
         From (N, B) weights to (B,) values by name.
-    weights : iterator of (N, B) int32 array
+    weights : iterable of (N, B) int32 array
         The weightings, in blocks.
     progress : callable, optional
         Called with the number of weightings done since the last call.
@@ -259,15 +259,22 @@ def resampled(
     return {path: np.concatenate([part[path] for part in found]) for path in found[0]}
 
 
-def groups_left_out(images: int) -> Iterator[IntArray]:
+def groups_left_out(images: int, groups: int = GROUPS) -> Iterator[IntArray]:
     """Leave out one of some groups of images each; the groups are mixed evenly.
+
+    Parameters
+    ----------
+    images : int
+        How many images there are.
+    groups : int
+        How many groups, at most.
 
     Yields
     ------
     (images, B) int32 array
         Weightings of zeros and ones.
     """
-    groups = min(GROUPS, images)
+    groups = min(groups, images)
     # Images next to one another in a file are often alike; so they land in different groups.
     group = np.arange(images) % groups
     for start in range(0, groups, BLOCK):

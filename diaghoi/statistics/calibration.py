@@ -180,7 +180,11 @@ class Calibration:
 
 
 def measure_calibration(
-    diagnosis: Diagnosis, bins: int = 15, *, equal_mass: bool = False
+    diagnosis: Diagnosis,
+    bins: int = 15,
+    *,
+    equal_mass: bool = False,
+    threshold: float | None = None,
 ) -> Calibration:
     """Measure how well triplet scores are calibrated.
 
@@ -194,6 +198,8 @@ def measure_calibration(
         Cut the scores at their quantiles, so that bins hold about equally many predictions;
         otherwise bins are equally wide in [0, 1]. Equal scores share a bin, so that there may be
         fewer bins than asked for.
+    threshold : float, optional
+        Only predictions with at least this score count; by default all do.
 
     Returns
     -------
@@ -209,6 +215,8 @@ def measure_calibration(
     if not 1 <= bins <= MOST_BINS:
         raise InputError(f"bins {bins}: give a number from 1 to {MOST_BINS}, usually 15")
     ledger, vocabulary = diagnosis.ledger, diagnosis.vocabulary
+    if threshold is not None:
+        ledger = ledger.rows(ledger.row_score >= threshold)
     score, label = ledger.row_score, ledger.row_label.astype(np.int64)
     note = _note(score) if diagnosis.answers is None else "calibration: there are no scores"
     if note:

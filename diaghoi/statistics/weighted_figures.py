@@ -6,7 +6,7 @@ Matching is never repeated: ledgers carry the image of each row
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,8 +23,8 @@ from diaghoi.evaluation.errors import LABELS
 from diaghoi.evaluation.ledger import Ledger
 from diaghoi.evaluation.means import column_means, weighted_split_means
 from diaghoi.evaluation.negatives import PUBLISHED_LEVELS, Negatives
-from diaghoi.evaluation.pairs import ObjectBoxes
-from diaghoi.evaluation.weighted_ap import WeightedRanking, image_counts
+from diaghoi.evaluation.pairs import COUNTED, ObjectBoxes
+from diaghoi.evaluation.weighted_ap import WeightedRanking, image_counts, under
 from diaghoi.oracles import ORACLES
 
 Figures = dict[str, FloatArray]
@@ -105,12 +105,11 @@ class Resampler:
         Of the protocol.
     official : tuple of (BenchmarkSetting, WeightedRanking)
         The settings of the benchmark.
-    errors : (N, labels + 1) int array
-        Predictions with each label, and missed annotated triplets, of each image.
-    annotated : (N,) int array
-        Annotated triplets of each image.
-    pairs : dict of dict of (N,) int array
-        Counts of pairs of each image, by split and name.
+    errors : (labels + 2, N) sparse int array
+        Predictions with each label, missed annotated triplets and annotated triplets of each image.
+    pairs : dict of (counts, N) sparse int array
+        Counts of pairs of each image, by split, in the order of
+        :data:`diaghoi.evaluation.pairs.COUNTED`.
     objects : tuple of (categories, N) sparse int32 array
         Annotated object boxes, and those that are found, of each category and image.
     negatives : WeightedRanking or None
@@ -121,9 +120,8 @@ class Resampler:
 
     means: MeanPrecisions
     official: tuple[tuple[BenchmarkSetting, WeightedRanking], ...]
-    errors: IntArray
-    annotated: IntArray
-    pairs: dict[str, Mapping[str, IntArray]]
+    errors: Any
+    pairs: dict[str, Any]
     objects: tuple[Any, Any]
     negatives: WeightedRanking | None
     actions: dict[str, WeightedRanking]
@@ -131,12 +129,15 @@ class Resampler:
     @classmethod
     def of(cls, diagnosis: Diagnosis) -> Resampler:
         """Prepare a diagnosis."""
+        from scipy.sparse import csr_array
+
         images, ledger = len(diagnosis.names), diagnosis.ledger
         labels = len(LABELS)
         cell = ledger.row_image.astype(np.int64) * labels + ledger.row_label
         errors = np.bincount(cell, minlength=images * labels).reshape(images, labels)
         missed = np.bincount(ledger.annotation_image[ledger.missed], minlength=images)
         counted = ledger.annotation_image[ledger.annotation_counts]
+        annotated = np.bincount(counted, minlength=images)
         return cls(
             means=MeanPrecisions.of(ledger, images, diagnosis.protocol, diagnosis.splits),
             official=tuple(
@@ -149,9 +150,11 @@ class Resampler:
                 )
                 for ranked in (each.of(diagnosis.benchmark).ranked_by(each.protocol),)
             ),
-            errors=np.column_stack([errors, missed]),
-            annotated=np.bincount(counted, minlength=images),
-            pairs={split: counts.columns for split, counts in diagnosis.image_pairs.items()},
+            errors=csr_array(np.stack([*errors.T, missed, annotated])),
+            pairs={
+                split: csr_array(np.stack([counts.columns[name] for name in COUNTED]))
+                for split, counts in diagnosis.image_pairs.items()
+            },
             objects=_of_objects(diagnosis.object_boxes, len(diagnosis.vocabulary.objects), images),
             negatives=_of_negatives(diagnosis.negative_pairs, images)
             if diagnosis.negative_pairs.scored
@@ -180,20 +183,20 @@ class Resampler:
         )
 
     def _errors(self, weights: IntArray) -> Figures:
-        counts = self.errors.T @ weights
-        # Missed triplets are a share of the annotated ones, all others of the predictions.
-        wholes = {"missed_gt": self.annotated @ weights}
-        predicted = counts[: len(LABELS)].sum(axis=0)
+        *counts, annotated = under(self.errors, weights)
+        predicted = np.sum(counts[: len(LABELS)], axis=0)
         found: Figures = {}
         for name, count in zip((*LABELS, "missed_gt"), counts, strict=True):
+            # Missed triplets are a share of the annotated ones, all others of the predictions.
+            whole = annotated if name == "missed_gt" else predicted
             found[f"errors.{name}"] = count.astype(np.float64)
-            found[f"shares.{name}"] = ratios(count, wholes.get(name, predicted))
+            found[f"shares.{name}"] = ratios(count, whole)
         return found
 
     def _pairs(self, weights: IntArray) -> Figures:
         found: Figures = {}
-        for split, columns in self.pairs.items():
-            total = {name: column @ weights for name, column in columns.items()}
+        for split, counts in self.pairs.items():
+            total = dict(zip(COUNTED, under(counts, weights), strict=True))
             at = "pairs." if split == "full" else f"pairs.{split}."
             found[f"{at}recall"] = ratios(total["localised"], total["annotated"])
             found[f"{at}precision"] = ratios(total["credited"], total["predicted"])
@@ -201,7 +204,7 @@ class Resampler:
                 found[f"{at}per_image"] = ratios(total["predicted"], total["images"])
                 found[f"{at}human_recall"] = ratios(total["humans_found"], total["humans"])
                 found[f"{at}object_recall"] = ratios(total["objects_found"], total["objects"])
-                annotated, reached = (counts @ weights for counts in self.objects)
+                annotated, reached = (under(boxes, weights) for boxes in self.objects)
                 recall = ratios(reached, annotated)
                 found[f"{at}mean_object_recall"] = column_means(recall, annotated > 0)
         return found

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from matplotlib.axes import Axes
 
+from diaghoi.data.table import has_width
 from diaghoi.exceptions import InputError
 from diaghoi.plots.labels import model_names
 from diaghoi.plots.legend import legend_above, model_lines
@@ -33,7 +34,7 @@ class ModelScores(NamedTuple):
     values : dict of (float or None)
         By metric, in percent.
     bounds : dict of tuple of float
-        By metric, in percent; without metrics that have no interval.
+        By metric, in percent; without metrics that have no interval, or one of no width.
     """
 
     label: str
@@ -59,7 +60,7 @@ def choice_scores_table(results: Sequence[Mapping[str, Any]]) -> list[ModelScore
             bounds={
                 key: (100 * float(bounds[0]), 100 * float(bounds[1]))
                 for key in FIGURES
-                if (bounds := result.get("intervals", {}).get(key)) is not None
+                if (bounds := result.get("intervals", {}).get(key)) and has_width(bounds)
             },
         )
         for name, result in zip(names, results, strict=True)

@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.legend import Legend
 from matplotlib.ticker import MaxNLocator
 
+from diaghoi.data.table import has_width
 from diaghoi.exceptions import InputError, close_matches
 from diaghoi.oracles import ORACLES, TOTALS, error_title
 from diaghoi.plots.bar_legend import EDGE, HATCHES, bar_legend, bar_styles, both_stages
@@ -32,6 +33,7 @@ HEIGHT = 2.4  # inches: height of a new figure
 GROUP = 0.84  # width of the bars of one error, as a share of the distance between errors
 INCHES_FOR_FLAT_LABELS = 0.48  # width of an error from which its name fits horizontally
 NUMBER_SIZE = 6.0  # points
+LEAN = 0.7  # points: vertical digits lean to the left, by half the room of letters such as p
 SMALLEST = 3.0  # points: size of a dot
 INCHES_FOR_TURNED_NUMBERS = 0.105  # width of a bar from which a vertical 6 pt number fits above it
 
@@ -48,7 +50,8 @@ class DeltaBar(NamedTuple):
     delta : float or None
         mAP with the error repaired minus mAP, in percent points; None if it is undefined.
     interval : tuple of float or None
-        Bootstrap interval of it, in percent points; None where the result has none.
+        Bootstrap interval of it, in percent points; None where the result has none, or one of no
+        width.
     """
 
     model: str
@@ -212,7 +215,9 @@ def intervals_note(results: Sequence[Mapping[str, Any]]) -> str:
 
 def _interval(result: Mapping[str, Any], oracle: str, split: str) -> tuple[float, float] | None:
     bounds = (result.get("intervals") or {}).get(f"oracles.{oracle}.delta_map.{split}")
-    return None if bounds is None else (100 * float(bounds[0]), 100 * float(bounds[1]))
+    if bounds is None or not has_width(bounds):
+        return None
+    return 100 * float(bounds[0]), 100 * float(bounds[1])
 
 
 def _oracles_of(model: str, result: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -292,7 +297,7 @@ def _bars(
             ax.annotate(
                 number,
                 (place, max(delta, high) if above else min(delta, low)),
-                xytext=(0, 1.5 if above else -1.5),
+                xytext=(0 if flat else LEAN, 1.5 if above else -1.5),
                 textcoords="offset points",
                 ha="center",
                 va="bottom" if above else "top",

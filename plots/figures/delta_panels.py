@@ -164,10 +164,13 @@ def _by_dataset(models: Sequence[ModelData]) -> list[tuple[str, list[ModelData]]
 
     So a model keeps its place, its colour and its part in the legend.
     """
+    datasets = list(dict.fromkeys(model.dataset for model in models))
+    if len(datasets) == 1:
+        return [(datasets[0], list(models))]
     everywhere = {model.label: model for model in reversed(models)}
     order = list(dict.fromkeys(model.label for model in models))
     found = []
-    for dataset in dict.fromkeys(model.dataset for model in models):
+    for dataset in datasets:
         own = {model.label: model for model in models if model.dataset == dataset}
         protocol = next(iter(own.values())).protocol
         missing = {

@@ -1,4 +1,4 @@
-"""Precision against recall of one HOI class, before and after each oracle."""
+"""Precision against recall before and after each oracle, of one HOI class or of all."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from diaghoi.data.groups import find_class
-from diaghoi.diagnosis.curves import Curve, class_curve
+from diaghoi.diagnosis.curves import Curve, class_curve, mean_curve
 from diaghoi.diagnosis.diagnosis import Diagnosis
+from diaghoi.exceptions import number_of
 from diaghoi.oracles import ORACLES, TOTALS
 from diaghoi.plots.figure import (
     FigureKind,
@@ -21,6 +22,7 @@ from diaghoi.plots.figure import (
     ModelData,
     NotApplicable,
     Source,
+    data_of,
     diagnosis_of,
     shown_names,
     source_of,
@@ -60,21 +62,24 @@ class RepairedCurve(NamedTuple):
 
 
 class ClassCurves(NamedTuple):
-    """The lines of one HOI class and model.
+    """The lines of one HOI class, or of the mean of all, and model.
 
     Parameters
     ----------
     name : str
-        The class.
+        The class, or how many the mean is of.
     annotated : int
         Its annotated triplets.
     curves : list of RepairedCurve
         Before any repair, and after each oracle alone.
+    score : str
+        What the area below them is.
     """
 
     name: str
     annotated: int
     curves: list[RepairedCurve]
+    score: str = "AP"
 
     @property
     def gain(self) -> float:
@@ -113,6 +118,32 @@ def oracle_curve_table(diagnosis: Diagnosis, classes: Sequence[int]) -> dict[int
         hoi: ClassCurves(diagnosis.vocabulary.class_name(hoi), int(positives[hoi]), lines[hoi])
         for hoi in classes
     }
+
+
+def mean_oracle_curve_table(diagnosis: Diagnosis) -> ClassCurves:
+    """Compute the data of :func:`mean_oracle_curve` for one model.
+
+    Parameters
+    ----------
+    diagnosis : Diagnosis
+        The model.
+    """
+    before, lines = diagnosis.mean_ap["full"], []
+    for name in (None, *ORACLES):
+        ledger = diagnosis.ledger if name is None else ORACLES[name](diagnosis.ledger)
+        scores = diagnosis.class_scores if name is None else diagnosis.repaired_scores[name]
+        after = before if name is None else diagnosis.oracles[name]["map"]["full"]
+        lines.append(
+            RepairedCurve(
+                oracle=name,
+                curve=mean_curve(ledger, scores, diagnosis.protocol, diagnosis.splits["full"]),
+                ap=None if after is None else 100 * after,
+                delta=None if before is None or after is None else 100 * (after - before),
+            )
+        )
+    counts = diagnosis.counts
+    classes = number_of("class", counts["classes_in_mean"]["full"])
+    return ClassCurves(f"Mean of {classes}", counts["annotated_triplets"], lines, "mAP")
 
 
 def candidates(diagnosis: Diagnosis) -> list[int]:
@@ -178,6 +209,24 @@ def oracle_curve(
     return ax
 
 
+def mean_oracle_curve(diagnosis: Model | ClassCurves, ax: Axes | None = None) -> Axes:
+    """Draw precision against recall before and after each oracle, as a mean over classes.
+
+    Parameters
+    ----------
+    diagnosis : Diagnosis
+        The detector; or its :func:`mean_oracle_curve_table`.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; by default a new figure of the width of one column.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        Nothing is shown or saved; see :func:`diaghoi.plots.save`.
+    """
+    return oracle_curve(data_of(MEAN_ORACLE_CURVE, diagnosis), ax)
+
+
 def _class_of(model: Model, hoi: str | int | None) -> ClassCurves:
     """Compute the curves of one class, by default of the most costly one."""
     source = source_of(model)
@@ -199,7 +248,7 @@ def _lines(ax: Axes, shown: ClassCurves) -> None:
     ap = shown.curves[0].ap
     if ap is not None:
         ax.annotate(
-            f"AP {ap:.1f}",
+            f"{shown.score} {ap:.1f}",
             (0, 0),
             xytext=(4, 4),
             textcoords="offset points",
@@ -243,12 +292,27 @@ def _why(shown: Sequence[ClassCurves]) -> str:
 def _draw(figure: Figure, models: Sequence[ModelData]) -> None:
     hoi = most_costly([model.data for model in models])
     shown = [model.data[hoi] for model in models]
+    _panels(figure, models, shown)
+    if any(len(model.data) > 1 for model in models):
+        add_note(figure, _why(shown))
+
+
+def _draw_mean(figure: Figure, models: Sequence[ModelData]) -> None:
+    _panels(figure, models, [model.data for model in models])
+
+
+def _panels(figure: Figure, models: Sequence[ModelData], shown: Sequence[ClassCurves]) -> None:
     panels = panel_grid(figure, shown_names(models), LABELS, FURTHER_ROW)
     for ax, one in zip(panels, shown, strict=True):
         _lines(ax, one)
     legend_above(figure, _handles(shown[0], gains=len(models) == 1), _head(shown[0]), mark=MARK)
-    if any(len(model.data) > 1 for model in models):
-        add_note(figure, _why(shown))
+
+
+def _mean_data(source: Source) -> ClassCurves:
+    table = mean_oracle_curve_table(diagnosis_of(source))
+    if not table.annotated:
+        raise NotApplicable("there is no class with annotations")
+    return table
 
 
 def _data(source: Source) -> dict[int, ClassCurves]:
@@ -267,5 +331,14 @@ ORACLE_CURVE = FigureKind(
     needs="diagnoses",
     data=_data,
     draw=_draw,
+    height=HEIGHT,
+)
+
+MEAN_ORACLE_CURVE = FigureKind(
+    name="mean_oracle_curve",
+    title="All classes before and after each oracle",
+    needs="diagnoses",
+    data=_mean_data,
+    draw=_draw_mean,
     height=HEIGHT,
 )

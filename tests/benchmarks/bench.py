@@ -3,7 +3,7 @@
 ``python tests/benchmarks/bench.py report v-coco`` measures some of them. The data are made once, in
 ``build/bench``. Each job runs in a process of its own, import included, and is compared to a floor
 in the same run: bare ``pickle.load`` or ``np.load`` of the same files, a copy of the same arrays,
-or reading and writing the same pictures.
+or reading and writing the same pictures. What a job may cost at most stands beside it.
 """
 
 from __future__ import annotations
@@ -12,13 +12,14 @@ import argparse
 import compileall
 import os
 import platform
+import sys
 from dataclasses import astuple
 from importlib.metadata import version
 from pathlib import Path
 
 from jobs import REPORTS, TOPICS, Job
 from measure import Measured, measure
-from store import SIZES, counts_of, prepare
+from store import CONFORMANCE, SIZES, counts_of, prepare
 from table import HEAD, Line, markdown, widths
 
 REPEAT = 5
@@ -52,6 +53,23 @@ def machine() -> str:
     return f"{os.cpu_count()} cores, Python {platform.python_version()}, {names}; {busy}"
 
 
+def limit_of(job: Job, cost: Measured, done: dict[str, Line]) -> str:
+    """Say what a job may cost, and whether it is within that."""
+    if not job.step:
+        return job.limit.judged(cost, done[job.floor].measured) if job.limit else ""
+    before = done[job.step]
+    grown = cost.seconds / before.measured.seconds / (job.count / before.count)
+    more = cost.megabytes / before.measured.megabytes
+    judged = [f"{_verdict(grown)}: 1.1 time / size"]
+    # What is fixed weighs most before.
+    judged += [f"{_verdict(more)}: 1.1 memory"] if done[job.step].limit else []
+    return ", ".join(judged)
+
+
+def _verdict(found: float, limit: float = 1.1) -> str:
+    return "met" if found <= limit else "MISSED"
+
+
 def note_of(job: Job, cost: Measured, done: dict[str, Line]) -> str:
     """Say how a job compares to others that do the same on more or less."""
     if job.step:
@@ -79,7 +97,11 @@ def main() -> None:
     # As an installation does; a source tree need not be compiled.
     for folder in ("diaghoi", "oracles", "plots"):
         compileall.compile_dir(ROOT / folder, quiet=1)
-    topics = [TOPICS[name] for name in dict.fromkeys(chosen.topics or TOPICS)]
+    names = list(dict.fromkeys(chosen.topics or TOPICS))
+    if not CONFORMANCE.is_dir() and "repeated" in names:
+        print(f"repeated: left out, because there is no {CONFORMANCE}", file=sys.stderr)
+        names.remove("repeated")
+    topics = [TOPICS[name] for name in names]
     folders = {each.data: prepare(each.data, getattr(chosen, each.data)) for each in topics}
     jobs = [
         (job, folders[each.data])
@@ -100,6 +122,7 @@ def main() -> None:
             unit=job.unit,
             floor=job.floor,
             least=done[job.floor].measured if job.floor else None,
+            limit=limit_of(job, cost, done),
             note=note_of(job, cost, done),
         )
         print(columns.line(done[job.name].cells()), flush=True)

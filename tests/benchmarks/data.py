@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from store import STEPS
+from store import CONFORMANCE, MODELS, STEPS
 
-from diaghoi import simulate
+from diaghoi import read_annotations, read_predictions, simulate
 from diaghoi.data.scenes import COLUMNS, Scenes
 from diaghoi.formats import (
     write,
@@ -45,23 +45,56 @@ def hico(images: int) -> Counts:
     truth = simulate.annotations(images, np.random.default_rng(0))
     write("annotations.npz", truth)
     write_triplet_lists("annotations.pkl", truth)
-    study = 'annotations = "annotations.npz"\n'
     for number, (name, detector) in enumerate(DETECTORS.items(), 1):
         found = simulate.detect(truth, detector, np.random.default_rng(number))
-        counts[name] = len(found.triplet_verb)
-        write(f"{name}.npz", found)
-        write_triplet_lists(f"{name}.pkl", found)
-        write_pair_lists(f"{name}_pairs.pkl", found)
+        counts[name] = _detector(name, found)
         if name == "one_stage":
             write_dense_arrays(f"{name}_arrays.pkl", found)
-        study += (
-            f'[[model]]\nlabel = "{name}"\nfile = "{name}.npz"\nstage = "{STAGES[name]}"\n'
-            f'backbone = "{name}"\n'
-        )
-    Path("study.toml").write_text(study)
+    _studies()
     _similarity("verbs.csv", truth.vocabulary.verbs)
     _similarity("objects.csv", truth.vocabulary.objects)
     return counts
+
+
+def repeated(images: int) -> Counts:
+    """Write the conformance case of HICO-DET, its images repeated under new names."""
+    truth = read_annotations(CONFORMANCE / "gt_wo_nointer.pkl")
+    times = -(-images // len(truth))
+    truth = under_new_names(truth, times).between(0, images)
+    write("annotations.npz", truth)
+    write_triplet_lists("annotations.pkl", truth)
+    counts = {}
+    for name in DETECTORS:
+        files = (CONFORMANCE / f"{name}_{kind}.pkl" for kind in ("preds", "pairs"))
+        found = under_new_names(read_predictions(next(files), pairs=next(files)), times)
+        counts[name] = _detector(name, found.between(0, images))
+    _studies()
+    return counts
+
+
+def _detector(name: str, found: Scenes) -> int:
+    """Write a detector as columns and pickles, and count its triplets."""
+    write(f"{name}.npz", found)
+    write_triplet_lists(f"{name}.pkl", found)
+    write_pair_lists(f"{name}_pairs.pkl", found)
+    return len(found.triplet_verb)
+
+
+def _studies() -> None:
+    """Write studies of two, three and six models, the latter with each detector twice."""
+    for file, labels in (
+        ("two.toml", MODELS[:2]),
+        ("study.toml", MODELS),
+        ("six.toml", (*MODELS, *(f"{name} again" for name in MODELS))),
+    ):
+        study = 'annotations = "annotations.npz"\n'
+        for label in labels:
+            name = label.removesuffix(" again")
+            study += (
+                f'[[model]]\nlabel = "{label}"\nfile = "{name}.npz"\nstage = "{STAGES[name]}"\n'
+                f'backbone = "{label}"\n'
+            )
+        Path(file).write_text(study)
 
 
 def _similarity(file: str, names: Any) -> None:
@@ -91,12 +124,12 @@ def growth(images: int) -> Counts:
     truth = simulate.annotations(images, np.random.default_rng(0))
     found = simulate.detect(truth, simulate.ONE_STAGE, np.random.default_rng(1))
     for times in STEPS:
-        write(f"annotations_{times}.npz", repeated(truth, times))
-        write(f"detector_{times}.npz", repeated(found, times))
+        write(f"annotations_{times}.npz", under_new_names(truth, times))
+        write(f"detector_{times}.npz", under_new_names(found, times))
     return {f"detector_{times}": times * len(found.triplet_verb) for times in STEPS}
 
 
-def repeated(scenes: Scenes, times: int) -> Scenes:
+def under_new_names(scenes: Scenes, times: int) -> Scenes:
     """Repeat all images, each time under other names."""
     above = {"box_image": len(scenes), "pair_human": len(scenes.box_label)}
     above |= {"pair_object": len(scenes.box_label), "triplet_pair": len(scenes.pair_human)}
@@ -253,7 +286,8 @@ def _genvlkt_image(image: Scenes, item: Callable[[Any], Any]) -> dict[str, Any]:
 
 
 MAKERS: dict[str, Callable[[int], Counts]] = {
-    each.__name__: each for each in (hico, v_coco, growth, sweep, pictures, questions, literals)
+    each.__name__: each
+    for each in (hico, repeated, v_coco, growth, sweep, pictures, questions, literals)
 }
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ PYTHON = sys.executable
 DIAGHOI = (PYTHON, "-m", "diaghoi")
 EVERY = 10  # of how many runs of a study one is taken, where a part stands for all
 
-NOTHING = ""
+NUMPY = "import numpy"
 PICKLES = "import pickle, sys; kept = [pickle.load(open(f, 'rb')) for f in sys.argv[1:]]"
 ARRAYS = """
 import sys

@@ -3,15 +3,53 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import floors
 from floors import DIAGHOI, script
+from measure import Measured
 from store import MODELS, STEPS
 
 REPORTS = "reports one by one"
 Counts = dict[str, int]
 Command = tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limit:
+    """What a job is asked to cost at most.
+
+    Parameters
+    ----------
+    seconds, megabytes : float or None
+        Wall time and peak memory.
+    times, times_memory : float or None
+        Both as multiples of the floor.
+    less : float
+        Seconds that are taken off the multiple of the wall time.
+    """
+
+    seconds: float | None = None
+    megabytes: float | None = None
+    times: float | None = None
+    times_memory: float | None = None
+    less: float = 0.0
+
+    def judged(self, cost: Measured, least: Measured | None) -> str:
+        """Write each limit, and whether it is met."""
+        asked = [("s", cost.seconds, self.seconds), ("MB", cost.megabytes, self.megabytes)]
+        if least is not None:
+            taken = f" - {self.less:g} s" if self.less else ""
+            seconds = (cost.seconds + self.less) / least.seconds
+            asked += [
+                (f"x floor s{taken}", seconds, self.times),
+                ("x floor MB", cost.megabytes / least.megabytes, self.times_memory),
+            ]
+        return ", ".join(
+            f"{'met' if found <= limit else 'MISSED'}: {limit:g} {unit}"
+            for unit, found, limit in asked
+            if limit is not None
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,6 +72,8 @@ class Job:
         How often it is run at most.
     step : str
         Name of the job before it that does the same on less data.
+    limit : Limit or None
+        What it may cost.
     workers : int
         Processes that share the work of a sweep; 0 for all other jobs.
     """
@@ -46,6 +86,7 @@ class Job:
     clock: bool = False
     most: int | None = None
     step: str = ""
+    limit: Limit | None = None
     workers: int = 0
 
 
@@ -76,35 +117,48 @@ def _alone(file: str) -> Command:
 
 
 def _beside(
-    floor: str, command: Command, jobs: dict[str, Command], count: int = 0, **more: object
+    floor: str,
+    command: Command,
+    jobs: dict[str, Command],
+    count: int = 0,
+    limits: dict[str, Limit] | None = None,
+    **more: object,
 ) -> Iterator[Job]:
     """Make a floor and the jobs that are compared to it."""
     yield Job(name=floor, command=command, count=count, **more)  # type: ignore[arg-type]
     for name, job in jobs.items():
-        yield Job(name=name, command=job, count=count, floor=floor, **more)  # type: ignore[arg-type]
+        limit = (limits or {}).get(name)
+        yield Job(name=name, command=job, count=count, floor=floor, limit=limit, **more)  # type: ignore[arg-type]
 
 
 def _start(counts: Counts) -> Iterator[Job]:
     jobs = {"import diaghoi": script("import diaghoi"), "diaghoi --help": (*DIAGHOI, "--help")}
-    yield from _beside("python alone", script(floors.NOTHING), jobs)
+    limit = Limit(times=5, less=0.05)
+    yield from _beside(
+        "import numpy", script(floors.NUMPY), jobs, limits=dict.fromkeys(jobs, limit)
+    )
 
 
 def _reports(counts: Counts) -> Iterator[Job]:
-    for name in ("one_stage", "two_stage"):
+    for name in MODELS[:2]:
         pickles = (f"{name}.pkl", "annotations.pkl", f"{name}_pairs.pkl")
-        columns = (f"{name}.npz", "annotations.npz")
+        from_pickles, from_columns = f"report from pickles, {name}", f"report from columns, {name}"
         yield from _beside(
             f"bare load of the pickles, {name}",
             script(floors.PICKLES, *pickles),
-            {f"report from pickles, {name}": _report(*pickles[:2], "--pairs", pickles[2])},
+            {
+                from_pickles: _report(*pickles[:2], "--pairs", pickles[2]),
+                from_columns: _report(f"{name}.npz", "annotations.npz"),
+            },
             counts[name],
+            {
+                from_pickles: Limit(times=1.1, megabytes=400, times_memory=0.8),
+                from_columns: Limit(times=0.25, megabytes=400, times_memory=0.8),
+            },
         )
-        yield from _beside(
-            f"bare load of the columns, {name}",
-            script(floors.ARRAYS, *columns),
-            {f"report from columns, {name}": _report(*columns)},
-            counts[name],
-        )
+
+
+def _dense(counts: Counts) -> Iterator[Job]:
     yield from _beside(
         "bare load of dense arrays, one_stage",
         script(floors.PICKLES, "one_stage_arrays.pkl"),
@@ -136,16 +190,43 @@ def _v_coco(counts: Counts) -> Iterator[Job]:
 
 def _study(counts: Counts) -> Iterator[Job]:
     files = ("annotations.npz", *(f"{name}.npz" for name in MODELS))
+    compare = (*DIAGHOI, "compare", "study.toml", "--quiet")
+    figures = {
+        f"figures of {number} models": (*DIAGHOI, "figures", file, "--out", "figures", "--quiet")
+        for number, file in (("two", "two.toml"), ("six", "six.toml"))
+    }
     yield from _beside(
         "bare load of three models",
         script(floors.ARRAYS, *files),
         {
-            "compare three models": (*DIAGHOI, "compare", "study.toml", "--quiet"),
-            "figures of three models": (
-                *(*DIAGHOI, "figures", "study.toml", "--out", "figures", "--quiet"),
-            ),
+            "compare three models": compare,
+            "paired tests of three models": (*compare, "--significance"),
+            **figures,
         },
         sum(counts[name] for name in MODELS),
+        {
+            "paired tests of three models": Limit(seconds=20),
+            "figures of two models": Limit(seconds=8),
+            "figures of six models": Limit(seconds=20),
+        },
+        most=2,
+    )
+
+
+def _resamples(counts: Counts) -> Iterator[Job]:
+    files = ("one_stage.npz", "annotations.npz")
+    yield from _beside(
+        "bare load of one model",
+        script(floors.ARRAYS, *files),
+        {
+            "1,000 resamples": _report(*files, "--bootstrap", "1000"),
+            "1,000 resamples, attribution": _report(*files, "--bootstrap", "1000", "--attribution"),
+        },
+        counts["one_stage"],
+        {
+            "1,000 resamples": Limit(seconds=12),
+            "1,000 resamples, attribution": Limit(seconds=15, megabytes=1000),
+        },
         most=2,
     )
 
@@ -158,13 +239,19 @@ def _further(counts: Counts) -> Iterator[Job]:
         {
             "page": _report(*files, "--html", "page.html"),
             "attribution": _report(*files, "--attribution"),
-            "1,000 resamples": _report(*files, "--bootstrap", "1000"),
-            "1,000 resamples, attribution": _report(*files, "--bootstrap", "1000", "--attribution"),
             "causes and calibration": _report(*files, "--causes", "--calibration"),
         },
         counts["one_stage"],
         most=2,
     )
+
+
+def _repeated(counts: Counts) -> Iterator[Job]:
+    """What is asked for, of real annotations that are repeated."""
+    for topic in (_reports, _study, _resamples):
+        for job in topic(counts):
+            floor = job.floor and f"{job.floor}, repeated"
+            yield replace(job, name=f"{job.name}, repeated", floor=floor)
 
 
 def _semantic(counts: Counts) -> Iterator[Job]:
@@ -256,9 +343,12 @@ def _growth(counts: Counts) -> Iterator[Job]:
 TOPICS = {
     "start": Topic(data="hico", jobs=_start),
     "report": Topic(data="hico", jobs=_reports),
+    "dense": Topic(data="hico", jobs=_dense),
     "matching": Topic(data="hico", jobs=_matching),
     "v-coco": Topic(data="v_coco", jobs=_v_coco),
     "study": Topic(data="hico", jobs=_study),
+    "resamples": Topic(data="hico", jobs=_resamples),
+    "repeated": Topic(data="repeated", jobs=_repeated),
     "further": Topic(data="hico", jobs=_further),
     "semantic": Topic(data="hico", jobs=_semantic),
     "choice": Topic(data="questions", jobs=_choice),

@@ -16,6 +16,7 @@ FOLDER = Path(__file__).resolve().parents[2] / "build" / "bench"
 MAKER = Path(__file__).with_name("data.py")
 SIZES = {
     "hico": 9658,
+    "repeated": 9658,
     "v_coco": 4946,
     "growth": 9658,
     "sweep": 1000,
@@ -27,6 +28,8 @@ SIZES = {
 STEPS = (1, 4, 16)
 """How many times the images of HICO-DET are repeated, to see how time and memory grow."""
 MODELS = ("one_stage", "two_stage", "weak")
+CONFORMANCE = Path(__file__).resolve().parents[3] / "shared" / "conformance" / "hico_det_diagnosis"
+"""400 images with real annotations, beside the repository: the data set ``repeated`` needs them."""
 
 
 def prepare(name: str, size: int) -> Path:

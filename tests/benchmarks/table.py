@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from measure import Measured
 
-HEAD = ("job", "s", "CPU s", "MB", "per s", "x floor s", "x floor MB", "floor", "note")
-LEFT = ("job", "per s", "floor", "note")
+HEAD = ("job", "s", "CPU s", "MB", "per s", "x floor s", "x floor MB", "floor", "limit", "note")
+LEFT = ("job", "per s", "floor", "limit", "note")
 
 
 @dataclass(frozen=True)
@@ -28,6 +28,8 @@ class Line:
         What its cost is compared to; empty for none.
     least : Measured or None
         What that costs in the same run.
+    limit : str
+        What it may cost, and whether it does not cost more.
     note : str
         What else there is to say.
     """
@@ -38,6 +40,7 @@ class Line:
     unit: str = ""
     floor: str = ""
     least: Measured | None = None
+    limit: str = ""
     note: str = ""
 
     def cells(self) -> tuple[str, ...]:
@@ -58,6 +61,7 @@ class Line:
             rate,
             *ratios,
             self.floor,
+            self.limit,
             self.note,
         )
 
@@ -79,7 +83,7 @@ class Widths(NamedTuple):
 def widths(names: Sequence[str], floors: Sequence[str]) -> Widths:
     """Find the widths before anything is measured, so that lines can be printed as they come."""
     fixed = {"job": max(map(len, (*names, "job"))), "floor": max(map(len, (*floors, "floor")))}
-    fixed |= {"per s": len("9.99 M questions"), "note": 0}
+    fixed |= {"per s": len("9.99 M questions"), "limit": 36, "note": 0}
     return Widths(tuple(fixed.get(name, max(8, len(name))) for name in HEAD))
 
 

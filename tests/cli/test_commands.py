@@ -132,8 +132,8 @@ def test_inspect_pairs_and_annotations(run, data) -> None:
 def test_inspect_against_annotations(run, save, truth, found) -> None:
     found[1]["filename"] = "three.jpg"
     done = run("inspect", save("p.pkl", found), "--annotations", save("gt.pkl", truth))
-    assert "Warning: 1 annotated images are not in this file: two.jpg\n" in done.out
-    assert "Warning: 1 images of this file are not annotated: three.jpg\n" in done.out
+    assert "Warning: 1 annotated image not in this file: two.jpg\n" in done.out
+    assert "Warning: 1 image of this file without annotations: three.jpg\n" in done.out
     assert "Nothing looks wrong" not in done.out
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.explorer import page_data_of
 from support.results import example
 
 from diaghoi import diagnose, read_annotations, read_predictions, simulate
@@ -46,7 +47,7 @@ def detectors(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_saved_results_are_compared(run, put) -> None:
     done = run("compare", put("a.json"), put("b.json", map={"full": 0.6, "rare": None}))
     assert done.code == 0
-    assert done.out.startswith("2 models on hico-det, 1,234 images, protocol hico-det-520\n")
+    assert done.out.startswith("2 models on HICO-DET, 1,234 images, protocol hico-det-520\n")
     line = next(
         line
         for line in done.out.split("\nmAP under hico-det-520, %\n")[1].splitlines()
@@ -89,6 +90,7 @@ def test_average_precision_is_taken_as_asked_for(run, detectors: Path) -> None:
     assert found["official 11-point"] == found["official area"] == found["official 101-point"]
 
 
+@pytest.mark.slow
 def test_variants_of_each_model(run, detectors: Path, alone: Path) -> None:
     """Tables 5 and 6 of the Diag-HOI paper, over models."""
     truth = ("--annotations", detectors / "gt.npz")
@@ -149,6 +151,48 @@ def test_predictions_and_results_mix(run, detectors: Path, alone: Path) -> None:
     mixed = json.loads(run("compare", "saved.json", files[1], *truth, "--json", "-").out)
     fresh = json.loads(run("compare", *files, *truth, "--json", "-").out)
     assert mixed == fresh
+
+
+def test_a_page_of_predictions_shows_cases_side_by_side(run, detectors: Path, alone: Path) -> None:
+    pytest.importorskip("jinja2", reason="jinja2 (the extra html) is not installed")
+    files = [detectors / name for name in ("one.npz", "two.npz")]
+    words = (*files, "--annotations", detectors / "gt.npz")
+    plain = run("compare", *words, "--json", "a.json")
+    done = run("compare", *words, "--json", "b.json", "--html", "c.html")
+    assert done.code == 0
+    assert done.out == plain.out  # the page changes nothing else
+    assert (alone / "a.json").read_bytes() == (alone / "b.json").read_bytes()
+    assert done.err.endswith("Wrote c.html, b.json\n")
+    data = page_data_of((alone / "c.html").read_text(encoding="utf-8"))
+    assert [each["rows"] for each in data["models"]] == [True, True]
+    assert [each is not None for each in data["cases"]["models"]] == [True, True]
+    assert data["differences"][0]["labels"] == ["one", "two"]
+
+
+def test_a_page_of_saved_results_shows_what_they_hold(run, put, alone: Path) -> None:
+    pytest.importorskip("jinja2", reason="jinja2 (the extra html) is not installed")
+    files = put("a"), put("b")
+    done = run("compare", *files, "--labels", "x,y", "--html", "c.html")
+    assert done.code == 0, done.err
+    data = page_data_of((alone / "c.html").read_text(encoding="utf-8"))
+    assert [(each["label"], each["rows"]) for each in data["models"]] == [
+        ("x", False),
+        ("y", False),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--html", "c.txt"), "--html c.txt: give a file that ends with .html"),
+        (("--images", "."), "--images: draws the cases of a page on pictures; add --html"),
+        (("--html", "c.html", "--images", "no"), "no: no such folder; give the folder with the"),
+    ],
+)
+def test_a_page_that_cannot_be_made(run, put, words: tuple[str, ...], message: str) -> None:
+    done = run("compare", put("a"), put("b"), *words)
+    assert done.code == 2
+    assert message in done.err
 
 
 def test_annotations_are_found_as_report_finds_them(run, detectors: Path, monkeypatch) -> None:
@@ -213,8 +257,8 @@ def test_studies_on_several_data_sets_are_compared_together(run, put, alone: Pat
     (alone / "both.toml").write_text('studies = ["a.toml", "b.toml"]\n')
     done = run("compare", "both.toml")
     assert done.code == 0
-    assert "\nhico-det\n  a " in done.out
-    assert "\nv-coco\n  b " in done.out
+    assert "\nHICO-DET\n  a " in done.out
+    assert "\nV-COCO\n  b " in done.out
     saved = json.loads(run("compare", "both.toml", "--json", "-").out)
     assert [each["dataset"] for each in saved["studies"]] == ["hico-det", "v-coco"]
     refused = run("compare", "both.toml", "--protocol", "diag-hoi")
@@ -293,7 +337,7 @@ def test_pairs_belong_to_models(run, data, found, save) -> None:
     ("format", "start"),
     [
         ("text", "1 model on"),
-        ("markdown", "Models on hico-det"),
+        ("markdown", "Models on HICO-DET"),
         ("latex", r"\begin{table"),
         ("csv", "topic,dataset,"),
         ("json", "{\n"),
@@ -378,7 +422,7 @@ def test_out_and_json_together(run, put, alone: Path) -> None:
 
 def test_json_beside_the_tables(run, put, alone: Path) -> None:
     done = run("compare", put("a.json"), "--json", "t.json")
-    assert done.out.startswith("1 model on hico-det")
+    assert done.out.startswith("1 model on HICO-DET")
     same = run("compare", put("a.json"), "--json", "-").out
     assert (alone / "t.json").read_text("utf-8") == same
     assert run("compare", put("a.json"), "--format", "json").out == same
@@ -553,6 +597,26 @@ def test_a_difference_is_explained(run, detectors: Path) -> None:
     assert sum(sum(row.values()) for row in matrix.values()) == found["annotated"]["annotated"]
 
 
+def test_where_a_difference_lies_is_listed_and_tested(run, detectors: Path) -> None:
+    files = [detectors / f"{name}.npz" for name in ("one", "two", "one")]
+    words = (*files, "--labels", "A,B,C", "--annotations", detectors / "gt.npz", "--explain")
+    tested = ("--significance", "--resamples", 20)
+    done = run("compare", *words, *tested, "--only", "shares", "--format", "latex")
+    assert done.code == 0
+    for label, second in (("shares", "B"), ("shares-2", "C")):
+        assert f"\\label{{tab:diaghoi-{label}}}" in done.out
+        assert f"Where the difference lies: {second} minus A, points" in done.out
+    assert "tested together)" in done.err
+    saved = json.loads(run("compare", *words, *tested, "--json", "-").out)
+    for found in saved["explained"]:
+        shares = found["shares"]
+        assert shares["confidence"] == 0.95
+        total = sum(each["share"] for each in shares["verb"])
+        assert total == pytest.approx(found["ap"]["means"]["full"]["total"])
+        assert all(1 / 21 <= each["p"] <= 1 for each in shares["object"])
+    assert not any(each["share"] for each in saved["explained"][1]["shares"]["class"])
+
+
 def test_what_cannot_be_explained(run, detectors: Path, put) -> None:
     words = (detectors / "one.npz", "--annotations", detectors / "gt.npz", "--explain")
     one = run("compare", *words)
@@ -561,3 +625,25 @@ def test_what_cannot_be_explained(run, detectors: Path, put) -> None:
     done = run("compare", "a.json", *words)
     assert done.code == 2
     assert "a.json: is a saved result, but --explain follows single predictions" in done.err
+
+
+def test_lift_over_priors(run, detectors: Path) -> None:
+    files = [detectors / "one.npz", detectors / "two.npz"]
+    words = ("--annotations", detectors / "gt.npz", "--shortcuts")
+    done = run("compare", *files, *words, "--json", "x.json", "--only", "shortcuts")
+    assert done.code == 0, done.err
+    table = json.loads(Path("x.json").read_text())["tables"]["shortcuts"]["models"]
+    for figures in table.values():
+        lift = figures["map"] - figures["object.map"]
+        assert figures["object.lift.full"] == pytest.approx(lift)
+    for file in files:
+        report = ("report", file, *words, "--json", f"{file.stem}.json", "--quiet")
+        assert run(*report).code == 0
+    done = run("compare", "one.json", "two.json", "--json", "y.json", "--only", "shortcuts")
+    assert json.loads(Path("y.json").read_text())["tables"]["shortcuts"]["models"] == table
+
+
+def test_a_saved_result_without_priors(run, put) -> None:
+    done = run("compare", put("a.json"), put("b.json"), "--shortcuts")
+    assert done.code == 2
+    assert "a.json: was saved without --shortcuts; give the predictions" in done.err

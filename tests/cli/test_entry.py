@@ -51,7 +51,7 @@ def test_the_installed_script() -> None:
 def test_report_as_a_program(program, data, tmp_path: Path) -> None:
     done = program("report", data.predictions, "--annotations", data.annotations, "--out", tmp_path)
     assert done.code == 0
-    assert done.out.startswith("preds on hico-det (hico-det-520)\nOfficial mAP ")
+    assert done.out.startswith("preds on HICO-DET (hico-det-520)\nOfficial mAP ")
     files = ", ".join(str(tmp_path / f"preds.{kind}") for kind in ("txt", "json", "pdf"))
     assert done.err == (
         f"Note: no pair file: the predicted pairs are those of the triplets\nWrote {files}\n"

@@ -116,6 +116,7 @@ def test_the_index_for_spreadsheets_has_one_number_a_cell(run, files, alone, sav
     assert missed["annotated_human_left"] == "10.0"
 
 
+@pytest.mark.slow
 def test_the_same_cases_have_the_same_names(run, files, alone) -> None:
     written = []
     for out in ("first", "second"):
@@ -169,7 +170,7 @@ def test_names_in_a_page_are_words_and_not_html(run, files, alone, save, found, 
     assert {picture["src"][:5] for picture in page.all("img")} == {"data:"}
     shown = evil.replace("\x07", "\N{REPLACEMENT CHARACTER}")
     assert page.all("img")[0]["alt"] == f"predicted ride bicycle in {shown}"
-    assert page.text.count("<img src=x> on hico-det") == 2
+    assert page.text.count("<img src=x> on HICO-DET") == 2
 
 
 def test_a_described_class_in_a_page_is_words(run, alone, save, images) -> None:
@@ -292,6 +293,7 @@ def test_the_page_tells_similarity_and_its_tables(run, files, meanings) -> None:
     assert "Only errors" not in text
 
 
+@pytest.mark.slow
 def test_cases_of_one_kind(run, files, meanings) -> None:
     words = meanings[:-2]  # the errors are those that can have a kind
     done = show(run, files, *words, "--kind", "wrong", "--out", "cases.html")

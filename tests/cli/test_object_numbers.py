@@ -41,6 +41,7 @@ def figures(result: dict[str, Any]) -> dict[str, Any]:
     return {key: result[key] for key in ("map", "errors", "oracles", "pairs", "counts")}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("numbering", USUAL)
 def test_labels_show_the_numbering(run, numbering: str) -> None:
     files(numbering, both=False)

@@ -84,6 +84,21 @@ def test_a_log_file_gets_no_bar(at_once, stderr) -> None:
     assert stream.getvalue() == ""
 
 
+@pytest.mark.parametrize(
+    ("stream", "quiet", "logged"),
+    [
+        (io.StringIO(), False, "Resampling: 1,000 resamples ...\n"),
+        (io.StringIO(), True, ""),
+        (Terminal(), False, ""),
+    ],
+)
+def test_a_log_file_gets_a_line_of_what_takes_long(stderr, stream, quiet, logged) -> None:
+    stderr(stream)
+    with progress(quiet) as shown:
+        shown.start_slow("resampling", 1000)
+    assert stream.getvalue() == logged
+
+
 def test_an_error_takes_the_bar_away(at_once, stderr) -> None:
     stream = stderr(Terminal())
 

@@ -36,6 +36,7 @@ CONTRACT: dict[str, Any] = {
     "counts": [
         *("images", "annotated_triplets", "predicted_triplets", "predicted_pairs"),
         "classes_in_mean",
+        "classes_in_official",
         "leave_mean",
     ],
     "official": ["default", "known_object"],
@@ -188,6 +189,7 @@ def test_an_older_output_is_replaced(run, data, alone: Path) -> None:
     assert [path.name for path in alone.iterdir()] == ["r.json"]
 
 
+@pytest.mark.slow
 def test_a_label_with_a_folder_is_shown_in_the_figure_alone(run, data, alone: Path) -> None:
     words = ("--annotations", data.annotations, "-q", "--label", "../../[bold]x")
     assert run("report", data.predictions, *words, "--out", "o").code == 2
@@ -198,9 +200,11 @@ def test_a_label_with_a_folder_is_shown_in_the_figure_alone(run, data, alone: Pa
     svg = (alone / "f.svg").read_text()
     assert svg.startswith("<?xml")
     label = "../../[bold]x"
-    assert f"{label} (hico-det-520)</text>" in svg
+    assert f"{label}</text>" in svg
+    assert "Protocol hico-det-520</text>" in svg
+    assert "ΔmAP, own scale</text>" in svg  # of the totals, as in the figures of a study
     assert (
-        f"{label} on hico-det, protocol hico-det-520 (classes: no_interaction left out | AP" in svg
+        f"{label} on HICO-DET, protocol hico-det-520 (classes: no_interaction left out | AP" in svg
     )
 
 
@@ -230,6 +234,7 @@ def test_files_are_written_before_anything_is_printed(run, data, alone: Path, mo
     assert len(list((alone / "o").iterdir())) == 3
 
 
+@pytest.mark.slow
 def test_the_files_that_are_written_are_named(run, data, alone: Path) -> None:
     words = ("--annotations", data.annotations, "--class-table", "c.csv", "--attribution")
     done = run("report", data.predictions, *words, "--json", "-", "--figure", "f.png")
@@ -241,6 +246,23 @@ def test_the_files_that_are_written_are_named(run, data, alone: Path) -> None:
         str(path.relative_to(alone)) for path in alone.rglob("*.*")
     }
     assert "Wrote" not in run("report", *words[:2], data.predictions).err
+
+
+def test_a_figure_without_numbers_is_left_out(run, alone: Path) -> None:
+    boxes = [
+        {"bbox": [0, 0, 9, 9], "category_id": 0},
+        {"bbox": [10, 0, 19, 9], "category_id": 1},
+    ]
+    hold = {"subject_id": 0, "object_id": 1, "category_id": 57}  # no class of this object
+    truth, found = alone / "gt.json", alone / "preds.json"
+    annotated = {"file_name": "a.jpg", "annotations": boxes, "hoi_annotation": [hold]}
+    truth.write_text(json.dumps([annotated]))
+    scored = {"file_name": "a.jpg", "predictions": boxes, "hoi_prediction": [hold | {"score": 0.5}]}
+    found.write_text(json.dumps([scored]))
+    done = run("report", found, "--annotations", truth, "--force", "--figure", "f.pdf")
+    assert "f.pdf: not drawn: the results have no numbers for it" in done.err
+    assert "Wrote" not in done.err
+    assert not (alone / "f.pdf").exists()
 
 
 def test_a_figure_can_be_as_wide_as_one_column(run, data, alone: Path) -> None:

@@ -45,7 +45,7 @@ def test_a_page_with_pictures(report) -> None:
     Image.new("RGB", (640, 480), (90, 120, 150)).save("images/demo_000001.jpg")
     _, _, notes = report("--html", "page.html", "--images", "images")
     page = Path("page.html").read_text()
-    assert '<img src="data:image/jpeg;base64,' in page
+    assert '["data:image/jpeg;base64,' in page or ', "data:image/jpeg;base64,' in page
     assert "Note: 11 of 12 pictures are not in images; their boxes are drawn in empty" in notes
 
 
@@ -102,6 +102,7 @@ def test_intervals(report) -> None:
     assert wide["bootstrap"]["method"] == "percentile"
 
 
+@pytest.mark.slow
 def test_costs_that_add_up(report) -> None:
     result, text, _ = report("--attribution", "--figure", "x.pdf")
     values = result["attribution"]
@@ -161,6 +162,7 @@ def test_the_evaluators_of_code_bases_on_groups_of_classes(report) -> None:
     assert "Unseen" in text[text.index("Evaluators of code bases") :]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("file", "annotations"),
     [
@@ -273,3 +275,40 @@ def test_the_page_holds_all_that_was_added(run, data) -> None:
     ):
         assert title in done.out
         assert title in page
+
+
+def test_priors_of_verbs(report, data) -> None:
+    result, out, err = report("--shortcuts")
+    found = result["shortcuts"]
+    for prior in (found["object"], found["verb"]):
+        assert prior["map"]["full"] + prior["lift"]["full"] == pytest.approx(result["map"]["full"])
+    low, high = (found["object"][key]["full"] for key in ("map", "map_all_images"))
+    low, high = (f"{100 * each / result['map']['full']:.2f}" for each in (low, high))
+    assert f"The object alone gives {low} to {high} % of mAP" in out
+    assert "give the annotations of the training set as --prior-annotations" in " ".join(
+        err.split()
+    )
+    result, out, _ = report("--shortcuts", "--prior-annotations", data.annotations)
+    assert result["shortcuts"]["shared_images"] == result["counts"]["images"]
+    assert result["shortcuts"]["object"]["map"] == found["object"]["map"]
+    assert "with the image itself" not in out
+
+
+def test_operating_points(report) -> None:
+    result, out, _ = report("--operating-points", "--score-threshold", "0.5")
+    best = result["operating_points"]["best"]
+    # The same as beside --score-threshold.
+    for key in ("threshold", "precision", "recall", "f1"):
+        assert best[key] == result["detections"]["best"][key]
+    assert f"{100 * best['f1']:.2f}" in next(s for s in out.splitlines() if s.startswith("Best F1"))
+    assert "Errors at the best F1" in out
+
+
+def test_a_prior_of_nothing(run, data) -> None:
+    usual = ("report", data.predictions, "--annotations", data.annotations)
+    done = run(*usual, "--prior-annotations", data.annotations)
+    assert (done.code, done.out) == (2, "")
+    assert "--prior-annotations: is for --shortcuts; add it or leave this out" in done.err
+    done = run(*usual, "--shortcuts", "--prior-annotations", "train.json")
+    assert done.code == 2
+    assert "train.json" in done.err

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import inspect
 import os
-from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, get_args, get_type_hints
 
 import pytest
-import typer
-from typer.models import OptionInfo
+from support.declared import commands
 
 from diaghoi import InputError, read_annotations, read_predictions
 from diaghoi.cli.commands import app
@@ -20,6 +15,9 @@ from diaghoi.formats.containers.atomic import replacing
 # Options that a command needs before it looks at its files.
 NEEDED: dict[str, dict[str, object]] = {
     "report images": {"html": "new.html"},
+    "compare images": {"html": "new.html"},
+    "report prior_annotations": {"shortcuts": True},
+    "compare prior_annotations": {"shortcuts": True},
     "figures": {"study": "models.toml"},
     "gallery": {"images": "pictures", "verb_table": "gt.pkl", "object_table": "gt.pkl"},
     "choice ask": {"model": "http://127.0.0.1:9,x", "yes": True},
@@ -31,53 +29,6 @@ NEEDED: dict[str, dict[str, object]] = {
 }
 OTHERS = {"out": "new", "target": "new.npz", "images": "pictures", "study": "study.toml"}
 ENDINGS = {"json": ".json", "html": ".html", "figure": ".pdf", "table": ".csv", "target": ".npz"}
-
-
-@dataclass(frozen=True)
-class Given:
-    """An option or an argument of a command."""
-
-    name: str
-    words: tuple[str, ...]
-    required: bool
-    is_path: bool
-
-
-def commands(group: typer.Typer, *names: str) -> Iterator[tuple[str, list[Given]]]:
-    """Find all commands, with what they are given."""
-    for info in group.registered_commands:
-        assert info.callback is not None
-        name = info.name or info.callback.__name__.rstrip("_")
-        hints = get_type_hints(info.callback, include_extras=True)
-        yield (
-            " ".join((*names, name)),
-            [
-                given(each, hints[each.name])
-                for each in inspect.signature(info.callback).parameters.values()
-            ],
-        )
-    for below in group.registered_groups:
-        assert below.typer_instance is not None
-        yield from commands(below.typer_instance, *names, str(below.name))
-
-
-def given(parameter: inspect.Parameter, hint: Any) -> Given:
-    kind, info = get_args(hint)
-    declared = next(
-        (
-            each
-            for each in (info.default, *(info.param_decls or ()))
-            if isinstance(each, str) and each.startswith("--")
-        ),
-        None,
-    )
-    option = declared or f"--{parameter.name.strip('_').replace('_', '-')}"
-    return Given(
-        name=parameter.name,
-        words=(option,) if isinstance(info, OptionInfo) else (),
-        required=parameter.default is parameter.empty,
-        is_path=kind is Path or Path in get_args(kind) or kind == list[Path],
-    )
 
 
 COMMANDS = dict(commands(app))

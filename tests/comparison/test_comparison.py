@@ -15,8 +15,9 @@ import diaghoi
 from diaghoi import InputError, simulate
 from diaghoi.comparison.comparison import Comparison, compare
 from diaghoi.comparison.study import Model
+from diaghoi.comparison.tables import table_of
 from diaghoi.data.protocol import Group, protocol
-from diaghoi.data.table import Table
+from diaghoi.data.table import Cell, Column, Table
 from diaghoi.diagnosis.notes import ONLY_INTERACTIONS
 from diaghoi.oracles import ORACLES
 
@@ -236,6 +237,16 @@ def test_without_stages_there_are_no_groups() -> None:
     assert comparison.to_dict()["tables"]["map"]["means"] == {}
 
 
+def test_tables_without_means_have_no_rows_for_them() -> None:
+    # As the table of differences to the first model, for which the first has none.
+    models = [model(name, stage) for name, stage in (("a", "one"), ("b", "one"), ("c", "two"))]
+    column = Column(key="x", title="X")
+    cells = [[Cell(value=value)] for value in (None, 0.2, 0.4)]
+    found = table_of(models, [column], cells, key="k", title="T", caption="C.")
+    assert [row.title for row in found.rows] == ["a", "b", "c"]
+    assert found.caption == "C."
+
+
 def test_a_mean_is_undefined_where_a_figure_is() -> None:
     comparison = of_values("map.full", 0.1, None, 0.4, stages="112")
     means = comparison.to_dict()["tables"]["map"]["means"]
@@ -356,7 +367,7 @@ def test_what_may_differ_is_a_caveat(path: str, value: Any, caveat: str) -> None
     assert compare(*results[1:2], models=[model("a")]).caveats == ()
     if path == "counts.images":
         assert comparison.images is None
-        assert comparison.subject == "hico-det, protocol hico-det-520"
+        assert comparison.subject == "HICO-DET, protocol hico-det-520"
 
 
 def test_interactions_alone_are_named_in_the_title() -> None:

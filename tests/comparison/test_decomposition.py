@@ -82,8 +82,8 @@ def test_a_trade_of_one_kind_for_another_cancels_out() -> None:
 def test_no_difference_has_no_parts() -> None:
     found = ap_difference(diagnosed(*RIDES), diagnosed(*RIDES))
     assert not np.nan_to_num(found.parts).any()
-    (only,) = filter(None, found.to_dict()["classes"])
-    assert only["total"] == 0
+    (only,) = found.to_dict()["classes"]
+    assert (only["class"], only["total"]) == ("ride bicycle", 0)
 
 
 def test_classes_that_only_one_counts() -> None:
@@ -107,8 +107,8 @@ def test_other_protocols_and_annotations_are_refused() -> None:
     annotations = scenes([image("a.jpg", ANNOTATED, TRUTH)], scored=False)
     washed = scenes([image("a.jpg", ANNOTATED, [(0, 2, WASH)])], scored=False)
     for other, message in (
-        (diagnose(annotations, predictions, "diag-hoi"), "another protocol"),
-        (diagnose(washed, predictions), "other annotations"),
+        (diagnose(annotations, predictions, "diag-hoi"), "different protocols"),
+        (diagnose(washed, predictions), "different annotations"),
     ):
         for function in (ap_difference, transitions):
             with pytest.raises(InputError, match=message):
@@ -146,3 +146,26 @@ def test_transitions_hold_the_counts_of_both(problem, rows) -> None:
         assert counts[-1] >= each.errors["missed_gt"]
     np.testing.assert_array_equal(transitions(second, first).matrix(), matrix.T)
     np.testing.assert_array_equal(transitions(first, first).matrix(), np.diag(matrix.sum(axis=1)))
+
+
+def test_images_may_be_in_another_order_and_left_out() -> None:
+    names = ["a.jpg", "b.jpg", "c.jpg"]
+    annotations = scenes([image(name, ANNOTATED, TRUTH) for name in names], scored=False)
+    found = [
+        image("a.jpg", PREDICTED, [(0, 2, RIDE, 0.9)]),
+        image("b.jpg", PREDICTED, [(5, 2, RIDE, 0.8), (1, 3, RIDE, 0.7)]),
+    ]
+    first, second = (
+        diagnose(annotations, scenes(images, scored=True))
+        for images in ([found[0]], [found[1], found[0]])
+    )
+    assert first.names.tolist() != second.names.tolist()
+    matrix = transitions(first, second).to_dict()["matrix"]
+    assert matrix["true_positive"] == dict.fromkeys(FATES, 0) | {"true_positive": 1}
+    assert matrix["missed_gt"] == dict.fromkeys(FATES, 0) | {
+        "true_positive": 1,
+        "human_box": 1,
+        "missed_gt": 3,
+    }
+    difference = ap_difference(first, second).means["full"]
+    assert difference["total"] == second.mean_ap["full"] - first.mean_ap["full"]

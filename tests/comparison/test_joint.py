@@ -62,9 +62,9 @@ def shown(row: Row) -> list[str]:
 def test_each_table_has_the_rows_of_each_data_set(both: JointComparison) -> None:
     table = table_of(both, "map")
     assert [(group.title, [row.title for row in group.rows]) for group in table.row_groups] == [
-        ("hico-det, one-stage", ["a"]),
-        ("hico-det, two-stage", ["b"]),
-        ("", ["Difference, hico-det"]),
+        ("HICO-DET, one-stage", ["a"]),
+        ("HICO-DET, two-stage", ["b"]),
+        ("", ["Difference, HICO-DET"]),
         ("zoo, one-stage", ["a"]),
         ("zoo, two-stage", ["c"]),
         ("", ["Difference, zoo"]),
@@ -85,7 +85,7 @@ def test_columns_that_a_data_set_lacks_are_empty(both: JointComparison) -> None:
 
 def test_a_table_of_one_data_set_has_its_rows_alone(both: JointComparison) -> None:
     table = table_of(both, "official")
-    assert {row.title for row in table.rows} == {"a", "b", "Difference, hico-det"}
+    assert {row.title for row in table.rows} == {"a", "b", "Difference, HICO-DET"}
 
 
 def test_the_best_are_those_of_their_data_set(both: JointComparison) -> None:
@@ -98,22 +98,22 @@ def test_what_differs_is_said_by_data_set(both: JointComparison) -> None:
     assert table.title == "mAP, %"
     assert table.caption == (
         "Mean over the classes of the protocol, of AP and of the highest recall. Difference: "
-        "two-stage minus one-stage, before rounding. hico-det: mAP under diag-hoi. zoo: "
+        "two-stage minus one-stage, before rounding. HICO-DET: mAP under diag-hoi. zoo: "
         "mAP under hico-det."
     )
-    assert both.notes == ("hico-det: a note on hico-det", "zoo: a note on zoo")
+    assert both.notes == ("HICO-DET: a note on hico-det", "zoo: a note on zoo")
 
 
 def test_a_data_set_twice_is_named_with_the_protocol() -> None:
     parts = (part("hico-det", "diag-hoi", "a"), part("hico-det", "hico-det", "a"))
-    assert JointComparison(parts=parts).names == ["hico-det (diag-hoi)", "hico-det (hico-det)"]
+    assert JointComparison(parts=parts).names == ["HICO-DET (diag-hoi)", "HICO-DET (hico-det)"]
     with pytest.raises(InputError, match=r"two are on hico-det under protocol diag-hoi; list"):
         JointComparison(parts=parts[:1] * 2)
 
 
 def test_every_presentation_has_both(both: JointComparison) -> None:
     text = to_text(both)
-    assert "2 models on hico-det, 1,234 images, protocol diag-hoi\n" in text
+    assert "2 models on HICO-DET, 1,234 images, protocol diag-hoi\n" in text
     assert "2 models on zoo, 1,234 images, protocol hico-det\n" in text
     assert "\nzoo, two-stage\n  c  " in text
     assert max(map(len, text.splitlines())) <= 80
@@ -143,5 +143,5 @@ def test_some_tables_are_chosen_among_those_of_all(both: JointComparison) -> Non
 
 def test_the_compact_table_is_one(both: JointComparison) -> None:
     (table,) = compact(both).tables
-    assert [group.title for group in table.row_groups] == ["hico-det", "zoo"]
+    assert [group.title for group in table.row_groups] == ["HICO-DET", "zoo"]
     assert [column.title for column in table.columns][:3] == ["mAP", "mAP", "Hum"]

@@ -59,6 +59,12 @@ def test_other_names_are_refused_before_anything_is_read(name: str) -> None:
     assert "give some of Official mAP, mAP, ΔmAP, ΔmAP by pair, Number of" in str(error.value)
 
 
+def test_a_table_that_another_comparison_has_is_noted() -> None:
+    found = chosen(of({}), ["pairs", "Slices with other"])
+    assert [table.key for table in found.tables] == ["pairs"]
+    assert "--only 'Slices with other': this comparison has no such table" in found.notes
+
+
 def test_tables_of_other_splits_are_refused_when_the_splits_are_known() -> None:
     check_table_names(["dmap (unseen)"])
     with pytest.raises(InputError, match=r"give some of .*, ΔmAP \(Non-rare\), "):
@@ -81,6 +87,19 @@ def test_the_compact_table_has_the_official_map_and_the_costs_of_each_error() ->
     assert "Asc: association" in table.caption
 
 
+def test_the_compact_table_says_over_how_many_classes_its_means_run() -> None:
+    def over(official: int, protocol: int = 520) -> dict[str, Any]:
+        means = {"classes_in_official": {"full": official}, "classes_in_mean": {"full": protocol}}
+        return {"counts": example()["counts"] | means}
+
+    (table,) = compact(of(over(600), over(600))).tables
+    assert table.caption.startswith("mAP: official mAP, Default, Full, 600 classes. ΔmAP: gain ")
+    assert table.caption.endswith("Protocol of ΔmAP: hico-det-520, 520 classes.")
+    (table,) = compact(of(over(600), over(599))).tables
+    assert table.caption.startswith("mAP: official mAP, Default, Full. ΔmAP: gain ")
+    assert table.caption.endswith("Protocol of ΔmAP: hico-det-520, 520 classes.")
+
+
 def test_the_compact_table_of_v_coco_has_its_role_ap() -> None:
     scenarios = {
         f"scenario_{n}": {
@@ -91,6 +110,7 @@ def test_the_compact_table_of_v_coco_has_its_role_ap() -> None:
         for n in (1, 2)
     }
     (table,) = compact(of({"official": {"agent": {"ap": 0.9}} | scenarios})).tables
+    assert table.caption.startswith("S1: official role AP, scenario 1, 2 roles. S2: official")
     heads = [(column.group, column.title) for column in table.columns[:3]]
     assert heads == [("Role AP", "S1"), ("Role AP", "S2"), ("ΔmAP", "Hum")]
     assert [cell.shown for cell in table.rows[0].cells[:2]] == ["61.00", "62.00"]

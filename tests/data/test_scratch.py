@@ -41,8 +41,14 @@ def _small() -> Any:
     )
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("disk", ["free", "full", "full later"])
+@pytest.mark.parametrize(
+    "disk",
+    [
+        "free",  # in the first tier: no other of its tests has more than one block and part
+        pytest.param("full", marks=pytest.mark.slow),
+        pytest.param("full later", marks=pytest.mark.slow),
+    ],
+)
 @given(problem=problems())
 def test_figures_do_not_depend_on_where_rows_lie(disk: str, problem: tuple[Scenes, Scenes]) -> None:
     expected = diagnose(*problem)

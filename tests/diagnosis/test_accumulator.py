@@ -344,6 +344,7 @@ def v_coco_rows(scenes: Scenes) -> Batch:
     return rows
 
 
+@pytest.mark.slow
 @settings(max_examples=20)
 @given(v_coco.problems())
 def test_v_coco_equals_all_at_once(problem: tuple[list[Any], list[Any]]) -> None:

@@ -263,6 +263,21 @@ def test_sweeps_are_what_diagnoses_of_the_remaining_pairs_say(
     assert_as_diagnosed(truth, replace(found, box_score=scores), protocol(name, top=top))
 
 
+@given(problems(), st.integers(0, 9))
+def test_sweeps_of_images_taken_one_by_one_are_those_of_all(
+    problem: tuple[Scenes, Scenes], seed: int
+) -> None:
+    truth, found = problem
+    scores = np.random.default_rng(seed).random(len(found.box_label))
+    # The scores of some images are unknown, those of others are not.
+    scores[found.box_image % 2 == 0] = np.nan
+    found = replace(found, box_score=scores)
+    together = pair_sweeps(truth, found, protocol("hico-det-520"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("diaghoi.diagnosis.blocks.BLOCK", 1)
+        assert pair_sweeps(truth, found, protocol("hico-det-520")) == together
+
+
 @given(v_coco.problems(), st.sampled_from([1, 2]))
 def test_sweeps_of_v_coco_are_what_diagnoses_say(
     problem: tuple[list[Any], list[Any]], scenario: int

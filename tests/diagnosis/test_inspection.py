@@ -191,8 +191,8 @@ def test_images_of_the_two_sides() -> None:
         found, triplet_score=np.array([0.5, 0.4]), triplet_action_score=np.array([0.5, 0.4])
     )
     assert inspect(found, truth).warnings == (
-        "1 annotated images are not in this file: b.jpg",
-        "1 images of this file are not annotated: c.jpg",
+        "1 annotated image not in this file: b.jpg",
+        "1 image of this file without annotations: c.jpg",
     )
 
 
@@ -202,7 +202,7 @@ def test_images_left_empty() -> None:
     triplets = [(0, 1, RIDE, 0.5, 0.5), (0, 1, RIDE, 0.4, 0.4)]
     found = scenes([image(names[0], BOXES, triplets), image(names[1], BOXES, [])], scored=True)
     assert (
-        "1 images of this file hold no triplet, though some are annotated there: b.jpg"
+        "1 image of this file without a triplet, though some are annotated there: b.jpg"
         in inspect(found, truth).warnings
     )
 

@@ -120,6 +120,12 @@ def test_notes_of_the_readers_come_first() -> None:
     assert diagnose(truth, found).notes[:3] == ("from the file", "twice", NO_PAIR_FILE)
 
 
+def test_the_official_mean_counts_its_own_classes() -> None:
+    counts = diagnose(annotated("a", verbs=(RIDE, NO_INTERACTION)), predicted("a")).counts
+    assert counts["classes_in_mean"] == {"full": 1, "rare": 0, "non_rare": 1}
+    assert counts["classes_in_official"]["full"] == 2
+
+
 def test_a_data_set_without_no_interaction() -> None:
     diagnosis = diagnose(annotated("a"), predicted("a"))
     every_class = replace(diagnosis.vocabulary, no_interaction=-1)

@@ -7,7 +7,7 @@ from itertools import permutations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from diaghoi import diagnose
@@ -59,7 +59,7 @@ ROWS = st.lists(
 )
 
 
-@settings(max_examples=25, deadline=None)
+@pytest.mark.slow
 @given(ROWS, ROWS.filter(bool), st.sampled_from(["hico-det", "cmd-se", "upt"]))
 def test_bounds_are_those_of_all_rankings(predicted, annotated, protocol: str) -> None:
     truth, found = scenes(annotated, scored=False), scenes(predicted, scored=True)

@@ -6,6 +6,7 @@ import pytest
 from support.scenes import BICYCLE, CAR, PERSON, WASH, image, scenes
 
 from diaghoi import diagnose
+from diaghoi.evaluation.actions import action_rankings
 from diaghoi.formats.datasets import vocabulary
 
 ANN, ANNS = (0, 0, 9, 19), (10, 10, 29, 29)
@@ -53,3 +54,17 @@ def test_a_split_without_annotations_is_undefined() -> None:
     actions = diagnose(annotations, predictions).actions
     assert actions["rare"] == {"map": None, "max_recall": None}
     assert actions["map"] == actions["non_rare"]["map"] == 1
+
+
+def test_a_run_of_verbs_ranks_these_alone() -> None:
+    verbs = [HICO.verbs.index("wash") + step for step in (-1, 0, 1)]
+    objects = [HICO.class_object[HICO.class_verb == verb][0] for verb in verbs]
+    pictures = [
+        picture(f"{verb}.jpg", int(thing), verb, 0.5, 0.5)
+        for verb, thing in zip(verbs, objects, strict=True)
+    ]
+    annotations = [{**one, "triplets": [one["triplets"][0][:3]]} for one in pictures]
+    diagnosis = diagnose(scenes(annotations, scored=False), scenes(pictures, scored=True))
+    run = range(verbs[1], verbs[2])
+    ranked = action_rankings(diagnosis.ledger, HICO, diagnosis.splits, run)["full"]
+    assert ranked.row_class.tolist() == [verbs[1]]

@@ -130,6 +130,22 @@ def test_combinations_that_are_no_class_are_left_out_and_noted() -> None:
     assert any("1 predicted triplets are left out" in note for note in diagnosis.notes)
 
 
+def test_the_first_class_is_a_class() -> None:
+    hico = vocabulary("hico-det")
+    thing, verb = int(hico.class_object[0]), int(hico.class_verb[0])
+    boxes, truth = [(PERSON, ANN), (thing, ANNS)], [(0, 1, verb)]
+    diagnosis = diagnosed([(ANN, thing, ANNS, verb, 0.9)], boxes, truth, "hico-det")
+    assert labels(diagnosis) == ["true_positive"]
+    assert not any("left out" in note for note in diagnosis.notes)
+
+
+def test_an_object_of_two_pairs_is_one_box() -> None:
+    # Both ride the first bicycle, which is found; the second, also of a pair, is not.
+    truth = [(0, 2, RIDE), (1, 2, RIDE), (1, 3, RIDE)]
+    diagnosis = diagnosed([(ANN, BICYCLE, ANNS, RIDE, 0.9)], truth=truth)
+    assert diagnosis.pairs["object_recall"] == diagnosis.pairs["mean_object_recall"] == 1 / 2
+
+
 def test_predictions_on_unannotated_images_are_false_positives() -> None:
     annotations = scenes([image("a.jpg", BOXES, TRUTH)], scored=False)
     boxes = [(PERSON, ANN), (BICYCLE, ANNS)]
@@ -393,6 +409,8 @@ def test_qahoi_takes_the_first_annotation_that_is_left() -> None:
     diagnosis = diagnosed(rows, CROWD, ON_IT, "qahoi")
     assert labels(diagnosis) == ["true_positive", "true_positive", "duplicate"]
     assert diagnosis.ledger.row_annotation[:2].tolist() == [0, 1]
+    # One that comes too late for all claims the first.
+    assert diagnosis.ledger.annotation_claims.tolist() == [2, 1]
     best = diagnosed(rows, CROWD, ON_IT, "hico-det")
     assert labels(best) == ["true_positive", "duplicate", "duplicate"]
     assert best.ledger.row_annotation[0] == 1

@@ -142,7 +142,7 @@ BAD: dict[str, tuple[str, str]] = {
     ),
     "below": (
         "rare = { counts = [1, 2, 3, 4, 5, 6], below = 2.5 }",
-        "rare.below: is 2.5; give a whole number",
+        "rare.below: is 2.5; give a whole number from 0 to 9007199254740992",
     ),
     "protocol": (
         "protocol = 1",

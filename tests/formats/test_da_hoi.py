@@ -141,6 +141,7 @@ def test_without_sizes_boxes_stay_fractions(tmp_path):
         read_predictions(saved(tmp_path / "y.pkl", [empty(), without]))
 
 
+@pytest.mark.slow
 def test_a_phrase_list_repeated_without_end(tmp_path):
     phrases = PHRASES * 1000
     many = image(

@@ -12,6 +12,8 @@ from diaghoi.data.vocabulary import hico_det
 from diaghoi.exceptions import InputError
 from diaghoi.formats import read, read_predictions, write
 
+pytestmark = pytest.mark.slow
+
 MUTATIONS = 100
 BELOW = 6
 ODD = (

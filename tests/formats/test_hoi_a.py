@@ -321,7 +321,7 @@ def test_all_of_it_through_the_command_line(save: Save, run: Any) -> None:
     files = [save(predicted(truth, seed), f"{seed}.json") for seed in (0, 1)]
     done = run("report", files[0], "--annotations", annotations)
     assert done.code == 0, done.err
-    assert "on hoi-a (hoi-a)" in done.out
+    assert "on HOI-A (hoi-a)" in done.out
     assert "Official" not in done.out
     assert "Rare" not in done.out
     assert "taken for hoi-a" in done.err
@@ -348,6 +348,7 @@ def test_named_triplets_of_hoi_transformer(save: Save) -> None:
     assert recognise(save(images, "named.json")).dataset == "hico-det"
 
 
+@pytest.mark.slow
 def test_spoilt_files(saved: Any) -> None:
     truth = annotated(CLASSES)
     random = np.random.default_rng(5)

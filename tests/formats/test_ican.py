@@ -232,6 +232,7 @@ def test_refused_structure(ican: dict[int, Any], save: Save) -> None:
         read_predictions(save(ican))
 
 
+@pytest.mark.slow
 def test_fuzz(ican: dict[int, Any], save: Save) -> None:
     rng = np.random.default_rng(683)
     for _ in range(MUTATIONS):

@@ -44,6 +44,7 @@ def run(site: Path, *words: object) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.slow
 def test_a_registered_format_is_recognised_and_read(installed: Path, tmp_path: Path) -> None:
     file = tmp_path / "x.json"
     file.write_text(

@@ -14,6 +14,7 @@ from fuzz.targets import TARGETS, Target
 CASES = 25
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", TARGETS)
 def test_spoilt_files_end_in_a_result_or_an_input_error(name, tmp_path):
     reader = Reader(TARGETS[name], tmp_path / "files")

@@ -21,6 +21,7 @@ def test_results_on_simulated_data_are_those_kept(name: str) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("name", CONFORMANCE)
 def test_results_on_the_conformance_inputs_are_those_kept(name: str, shared: Path) -> None:
     assert differences(kept(name), run(name)) == []

@@ -53,7 +53,7 @@ def test_the_text_of_the_reply_is_returned() -> None:
         error(502),
         {"drop": True},
         {"cut": 3},
-        {"wait": 4.0},
+        pytest.param({"wait": 4.0}, marks=pytest.mark.slow),
         {"body": b"\xff"},
         {"body": b"[]"},
         {"body": gzip.compress(text("3")["body"]), "headers": {"Content-Encoding": "gzip"}},
@@ -83,6 +83,37 @@ def test_a_reply_that_drips_in_for_ever_is_given_up() -> None:
         client(model.url, timeout=0.2, tries=1).ask(QUESTION)
 
 
+@pytest.mark.parametrize(
+    ("start", "again"),
+    {
+        "bytes of the status": (b"", b"H"),
+        "100 Continue": (b"", b"HTTP/1.1 100 Continue\r\n\r\n"),
+        "headers": (b"HTTP/1.1 200 OK\r\n", b"X: x\r\n"),
+        "sizes of chunks": (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", b"0"),
+        "chunks": (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", b"1\r\nx\r\n"),
+    }.values(),
+)
+@pytest.mark.parametrize("drip", [0.05, 0.001])
+def test_whatever_never_ends_is_given_up(start: bytes, again: bytes, drip: float) -> None:
+    trouble = {"raw": (start, again), "drip": drip}
+    model = Model(lambda a, b: 3, lambda words, number: None if number else trouble)
+    with serving(model):
+        asking = client(model.url, timeout=0.4, tries=1)
+        with pytest.raises(NoReply, match=r"the reply takes too long|too long|Protocol"):
+            asking.ask(QUESTION)
+        assert asking.ask(QUESTION) == "3"
+
+
+@pytest.mark.parametrize("said", ["1e9", "inf", "601"])
+def test_a_server_that_asks_for_too_long_a_pause_is_not_waited_for(said: str) -> None:
+    model = Model(lambda a, b: 3, lambda words, number: error(429, Retry_After=said))
+    with serving(model):
+        asking = client(model.url)
+        with pytest.raises(NoReply, match=r"asks to wait .* seconds, more than the 600 that"):
+            asking.ask(QUESTION)
+    assert model.asked == {("a", "b"): 1}
+
+
 def test_the_pause_that_a_server_asks_for_is_kept() -> None:
     slow_down = error(429, "wait", Retry_After="0.3")
     model = Model(lambda a, b: 3, lambda words, number: None if number else slow_down)
@@ -93,12 +124,12 @@ def test_the_pause_that_a_server_asks_for_is_kept() -> None:
 
 
 def test_pauses_grow_and_have_an_end() -> None:
-    policy = RetryPolicy(pause=1.0, longest=10.0)
+    policy = RetryPolicy(pause=1.0, longest=10.0, longest_asked=20.0)
     for attempt in range(20):
         most = min(2.0**attempt, 10.0)
         assert most / 2 <= policy.seconds(attempt, None) <= most
     assert policy.seconds(0, 3.0) == 3.0
-    assert policy.seconds(0, 1e9) == 10.0
+    assert policy.seconds(0, 1e9) == 20.0
     assert policy.seconds(0, -1.0) == 0.0
     assert policy.seconds(0, math.nan) == 0.0
 
@@ -129,7 +160,7 @@ def test_retry_after_in_seconds_or_as_a_date(said: str | None, least: float, mos
     assert least <= requested <= most
 
 
-@pytest.mark.parametrize("said", ["soon", ""])
+@pytest.mark.parametrize("said", ["soon", "", f"Fri, 01 Jan 1{'0' * 20} 00:00:00 GMT"])
 def test_what_is_not_a_time_to_wait_is_passed_over(said: str) -> None:
     policy = Recording(tries=2)
     with serving(Model(lambda a, b: 3, lambda w, n: error(503, Retry_After=said))) as model:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from unittest.mock import patch
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -40,6 +42,7 @@ def ledger(rows: list[tuple[int, str, float, int]], annotations: list[int]) -> L
             np.arange(count), [row[3] for row in rows if row[1] != "true_positive"]
         ),
         annotation_reachable=np.ones(count, dtype=bool),
+        annotation_pair_found=np.ones(count, dtype=bool),
         annotation_claims=np.zeros(count, dtype=int),
     )
 
@@ -102,6 +105,33 @@ def test_equal_scores_keep_their_place_after_a_move() -> None:
     )
     after = ORACLES["action"](before)
     assert [row[1] for row in shown(after)] == ["both_boxes", "true_positive", "both_boxes"]
+
+
+def test_a_row_that_moves_can_become_the_first_of_all() -> None:
+    before = ledger([(0, "true_positive", 0.5, 0), (1, "action", 0.9, 1)], [0, 0])
+    after = ORACLES["action"](before)
+    assert shown(after) == [(0, "true_positive", 0.9), (0, "true_positive", 0.5)]
+    assert after.row_annotation.tolist() == [1, 0]
+
+
+def test_parts_are_repaired_as_the_whole() -> None:
+    before = ledger(
+        [
+            (0, "action", 0.9, 3),  # these three move to another class, the last of them back
+            (1, "action", 0.8, 0),
+            (2, "association", 0.7, 1),
+            *((hoi, "true_positive", 0.5, 4 + hoi) for hoi in range(3)),
+            *((hoi, "both_boxes", 0.6, -1) for hoi in range(3)),
+        ],
+        [0, 0, 1, 2, 0, 1, 2],
+    )
+    for oracle in ORACLES.values():
+        rows = []
+        with patch("diaghoi.evaluation.ledger.PART", 3):
+            for classes, part in before.repairable_parts():
+                assert len(classes) == 1
+                rows += [row for row in shown(oracle(part)) if row[0] in classes]
+        assert rows == shown(oracle(before))
 
 
 def test_each_oracle_says_what_it_does() -> None:

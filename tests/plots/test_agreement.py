@@ -58,6 +58,7 @@ def test_all_of_them_in_one_figure(result) -> None:
     assert figure.get_size_inches()[0] == 6.875
 
 
+@pytest.mark.slow
 def test_counts_of_five_annotators_stay_apart() -> None:
     """As in figure 3 of the supplement: 500 items, five annotators."""
     ratings = np.random.default_rng(0).integers(0, 5, (5, 500)).astype(float)

@@ -216,9 +216,9 @@ def test_data_sets_are_joined_under_their_names() -> None:
     kinds = [FIGURES["delta_map"], FIGURES["delta_map_rare"]]
     both = joined([of("hico-det", "cdn", "A", "B"), of("v-coco", "v-coco-s1", "B")], kinds)
     models = both.models["delta_map"]
-    assert [model.key for model in models] == ["hico-det: A", "hico-det: B", "v-coco: B"]
-    assert both.left_out["delta_map"] == {"no pairs": ["hico-det: odd", "v-coco: odd"]}
-    assert both.notes == ("hico-det: a note", "v-coco: a note")
+    assert [model.key for model in models] == ["HICO-DET: A", "HICO-DET: B", "V-COCO: B"]
+    assert both.left_out["delta_map"] == {"no pairs": ["HICO-DET: odd", "V-COCO: odd"]}
+    assert both.notes == ("HICO-DET: a note", "V-COCO: a note")
     assert "v-coco" in both.caption(models)
     with pytest.raises(InputError, match="two are on hico-det under protocol cdn"):
         joined([of("hico-det", "cdn", "A"), of("hico-det", "cdn", "B")], kinds)
@@ -231,12 +231,12 @@ def test_a_model_keeps_its_place_in_every_data_set(width: float) -> None:
     figure = figure_of(kind, both.models["delta_map"], width)
     assert complaints(figure) == []
     panels = [ax for ax in figure.axes if ax.patches]
-    assert [ax.get_title(loc="left") for ax in panels] == ["hico-det", "", "v-coco", ""]
+    assert [ax.get_title(loc="left") for ax in panels] == ["HICO-DET", "", "V-COCO", ""]
     colours = [[bar.get_facecolor() for bar in ax.patches] for ax in (panels[0], panels[2])]
     # Where a data set lacks a model, its bars are missing and those of the others are the same.
     assert set(colours[1]) < set(colours[0])
     texts = [text.get_text() for text in figure.texts]
-    assert "hico-det: protocol cdn; v-coco: protocol v-coco-s1" in texts
+    assert "HICO-DET: protocol cdn; V-COCO: protocol v-coco-s1" in texts
 
 
 def test_groups_of_classes_of_one_data_set() -> None:
@@ -246,5 +246,5 @@ def test_groups_of_classes_of_one_data_set() -> None:
     hico.models[kind.name][0] = replace(hico.models[kind.name][0], data=rare)
     both = joined([hico, of("v-coco", "v-coco-s1", "A")], [kind])
     figure = figure_of(kind, both.models[kind.name], DOUBLE_COLUMN)
-    assert "hico-det, Rare classes" in [ax.get_title(loc="left") for ax in figure.axes]
-    assert "v-coco has no groups of classes." in [text.get_text() for text in figure.texts]
+    assert "HICO-DET, Rare classes" in [ax.get_title(loc="left") for ax in figure.axes]
+    assert "V-COCO has no groups of classes." in [text.get_text() for text in figure.texts]

@@ -217,8 +217,8 @@ def test_caption():
         result("c") | {"dataset": "hico-det", "protocol": protocol("diag-hoi")},
     ]
     assert plots.caption(results) == (
-        "a, b on hico-det, protocol hico-det (AP: 11-point). "
-        "c on hico-det, protocol diag-hoi (AP: 11-point)."
+        "a, b on HICO-DET, protocol hico-det (AP: 11-point). "
+        "c on HICO-DET, protocol diag-hoi (AP: 11-point)."
     )
     assert plots.caption([result("")]) == "model 1."
 
@@ -265,6 +265,12 @@ def test_intervals_are_lines(models):
     assert list(lines) == [f"interval/action/m{n}" for n in range(models)]
     assert lines["interval/action/m0"] == pytest.approx([3, 9])
     assert [text.get_text() for text in ax.figure.texts] == ["Lines: 95 % bootstrap intervals."]
+
+
+def test_an_interval_of_no_width_is_not_drawn():
+    path = "oracles.action.delta_map.full"
+    ax = plots.delta_map([certain() | {"intervals": {path: [0.05, 0.05 + 1e-9]}}])
+    assert not [line for line in ax.lines if str(line.get_gid()).startswith("interval/")]
 
 
 def test_numbers_are_above_the_intervals():

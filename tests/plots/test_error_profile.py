@@ -139,6 +139,7 @@ def assert_two_models(models):
     assert [ax.get_title("left") for ax in single.axes] == labels
 
 
+@pytest.mark.slow
 def test_two_models_and_their_difference():
     assert_two_models(
         [

@@ -14,12 +14,15 @@ from support.figures import complaints
 from support.scenes import BICYCLE, EAT, HOLD, PERSON, RIDE, image, scenes
 
 from diaghoi import ORACLES, Diagnosis, diagnose, plots
+from diaghoi.data.protocol import protocol as protocol_named
 from diaghoi.diagnosis.curves import Curve
 from diaghoi.plots.figures.oracle_curve import (
+    MEAN_ORACLE_CURVE,
     ORACLE_CURVE,
     ClassCurves,
     RepairedCurve,
     candidates,
+    mean_oracle_curve_table,
     most_costly,
     oracle_curve,
     oracle_curve_table,
@@ -223,3 +226,52 @@ def test_a_saved_result_is_not_enough(sources: list[plots.Source]) -> None:
 def test_a_class_without_predictions(small: Diagnosis) -> None:
     hoi = class_of(small, EAT)
     assert oracle_curve_table(small, [hoi])[hoi].annotated == 0
+
+
+# The mean over classes
+
+
+def test_mean_of_a_hand_made_case(small: Diagnosis) -> None:
+    table = mean_oracle_curve_table(small)
+    assert (table.name, table.annotated) == ("Mean of 2 classes", 2)
+    by_oracle = {one.oracle: one for one in table.curves}
+    # Riding reaches every recall with a precision of one half, holding none.
+    assert set(by_oracle[None].curve.precision) == {0.25}
+    assert set(by_oracle["object_box"].curve.precision) == {0.5}
+    assert (by_oracle["object_box"].ap, by_oracle["object_box"].delta) == (50, 25)
+    # Without what was missed, riding is the only class.
+    assert set(by_oracle["missed_gt"].curve.precision) == {0.5}
+
+
+def test_every_tenth_of_the_mean_curve_is_map(sources: list[plots.Source]) -> None:
+    for source in sources:
+        assert source.diagnosis is not None
+        table = mean_oracle_curve_table(source.diagnosis)
+        for one in table.curves:
+            if one.ap is not None:
+                assert 100 * one.curve.precision[::10].mean() == pytest.approx(one.ap, abs=1e-9)
+            assert (np.diff(one.curve.precision) <= 1e-12).all()
+            after = source.result["map"] if one.oracle is None else None
+            after = after or source.result["oracles"][one.oracle]["map"]
+            assert one.ap == pytest.approx(100 * after["full"])
+
+
+def test_the_mean_of_101_points_is_map(sources: list[plots.Source]) -> None:
+    assert sources[1].diagnosis is not None
+    truth, found = sources[1].diagnosis.scenes[0]
+    protocol = protocol_named("hico-det-520", average_precision="101-point")
+    table = mean_oracle_curve_table(diagnose(truth, found, protocol))
+    for one in table.curves:
+        assert 100 * one.curve.precision.mean() == pytest.approx(one.ap, abs=1e-9)
+
+
+@pytest.mark.parametrize("models", [1, 2, 6])
+def test_mean_figure(models_of, models: int) -> None:
+    shown = models_of(MEAN_ORACLE_CURVE, models)
+    figure = plots.figure_of(MEAN_ORACLE_CURVE, shown, plots.SINGLE_COLUMN)
+    assert len(figure.axes) == models
+    assert [ax.texts[0].get_text() for ax in figure.axes] == [
+        f"mAP {model.data.curves[0].ap:.1f}" for model in shown
+    ]
+    assert figure.legends[0].get_title().get_text().startswith("Mean of ")
+    assert complaints(figure) == []

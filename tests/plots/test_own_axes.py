@@ -21,7 +21,8 @@ from diaghoi.plots.figures.confusions import confusions
 from diaghoi.plots.figures.error_profile import error_profile
 from diaghoi.plots.figures.error_shares import error_shares
 from diaghoi.plots.figures.negatives_curve import negatives_curve
-from diaghoi.plots.figures.oracle_curve import most_costly, oracle_curve
+from diaghoi.plots.figures.operating_points import operating_points
+from diaghoi.plots.figures.oracle_curve import mean_oracle_curve, most_costly, oracle_curve
 from diaghoi.plots.figures.pair_recall import pair_recall
 from diaghoi.plots.figures.waterfall import waterfall
 from diaghoi.plots.robustness.curves import robustness_curves, robustness_curves_table
@@ -43,8 +44,10 @@ DIAGNOSED: dict[str, Draw] = {
     "oracle_curve": lambda data, ax: oracle_curve(
         data["One-stage"][most_costly([data["One-stage"]])], ax
     ),
+    "mean_oracle_curve": lambda data, ax: mean_oracle_curve(data["One-stage"], ax),
     "annotation_causes": lambda data, ax: annotation_causes(data, ax, "share"),
     "calibration": calibration,
+    "operating_points": lambda data, ax: operating_points(data["One-stage"], ax),
     "confusions": lambda data, ax: confusions(data["One-stage"], ax),
 }
 ROBUSTNESS: dict[str, tuple[Callable[[Any], Any], Draw]] = {
@@ -81,6 +84,7 @@ def test_costs(sources: list[plots.Source]) -> None:
     check(lambda ax: plots.delta_map([source.result for source in sources], ax))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ROBUSTNESS)
 def test_robustness(name: str) -> None:
     table, draw = ROBUSTNESS[name]

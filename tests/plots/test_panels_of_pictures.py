@@ -75,6 +75,7 @@ def outcomes(name: str, pairs: int) -> ImageOutcomes:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [3.25, 6.875])
 @pytest.mark.parametrize(("models", "images"), [(1, 1), (2, 3), (6, 2)])
 def test_words_of_models_have_room(width: float, models: int, images: int) -> None:
@@ -89,6 +90,7 @@ def test_words_of_models_have_room(width: float, models: int, images: int) -> No
     assert complaints(figure) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [3.25, 6.875])
 @pytest.mark.parametrize("repairs", [False, True])
 def test_words_of_errors_have_room(width: float, repairs: bool) -> None:

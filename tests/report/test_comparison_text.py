@@ -38,7 +38,7 @@ def table_of(text: str, title: str) -> str:
 
 
 TEXT = """\
-3 models on hico-det, 1,234 images, protocol hico-det-520
+3 models on HICO-DET, 1,234 images, protocol hico-det-520
 """
 MAP = """\
                                  mAP           Mean of the highest recalls
@@ -131,7 +131,7 @@ def test_notes_of_a_comparison_can_be_left_out(capsys, monkeypatch) -> None:
 
 def test_one_model_is_not_the_best() -> None:
     text = to_text(comparison("a"))
-    assert text.startswith("1 model on hico-det")
+    assert text.startswith("1 model on HICO-DET")
     assert "*" not in text
 
 
@@ -142,7 +142,7 @@ def test_caveats_stand_on_top() -> None:
     found = compare(*results, models=models)
     caveat = "images differ (a: 1,234; b: 7)"
     assert to_text(found).splitlines()[:2] == [
-        "2 models on hico-det, protocol hico-det-520",
+        "2 models on HICO-DET, protocol hico-det-520",
         f"Caution: {caveat}.",
     ]
     assert f"**Caution:** {caveat}.".replace("~", "") in to_markdown(found)
@@ -173,7 +173,7 @@ Difference: two-stage minus one-stage, before rounding. Bold: best of its column
 def test_a_table_in_markdown() -> None:
     text = to_markdown(comparison("QPIC", "UPT", stages="12"))
     assert MARKDOWN in text
-    assert text.startswith("Models on hico-det, 1,234 images, protocol hico-det-520.\n\n### ")
+    assert text.startswith("Models on HICO-DET, 1,234 images, protocol hico-det-520.\n\n### ")
     assert text.endswith("rare: \\< 10 train instances\n\nNote: a note\n")
 
 

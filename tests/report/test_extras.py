@@ -80,3 +80,20 @@ def test_an_interval_that_is_undefined_is_a_dash(result) -> None:
         if line.startswith("Protocol hico-det-520 ") and "25.00" in line
     ]
     assert row.split()[2:] == ["25.00", "to", "50.00", "–", "–"]
+
+
+def test_an_interval_of_no_width_is_a_value(result) -> None:
+    settings = {"confidence": 0.95, "resamples": 20, "method": "centred", "seed": 3}
+    intervals = {
+        "oracles.action.delta_map.full": [0.1, 0.2],
+        "oracles.action.delta_map.rare": [0.0, 1e-9],
+        "shares.action": [0.2, 0.3],
+    }
+    text = shown({**result, "bootstrap": settings, "intervals": intervals})
+    assert "+10.00 to +20.00   only 0.00" in text
+    caption = " ".join(text.split())
+    assert "seed 3. ΔmAP: by the published rule. --json writes 1 more. Only: (nearly)" in caption
+    intervals["oracles.action.delta_map.rare"] = [0.0, 1e-4]
+    text = shown({**result, "bootstrap": settings, "intervals": intervals})
+    assert "0.00 to +0.01" in text
+    assert "nly" not in text.partition("Intervals, 95 %")[2]

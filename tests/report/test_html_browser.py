@@ -1,22 +1,29 @@
-"""The page in a browser: it opens, sorts, searches and filters, by keyboard too, light and dark."""
+"""The page in a browser: what is clicked filters the rest, by keyboard too, light and dark."""
 
 from __future__ import annotations
 
 import shutil
-import time
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from diaghoi import Diagnosis, diagnose, simulate
-from diaghoi.cases.cases import ERRORS
+from diaghoi.comparison.comparison import compare
+from diaghoi.comparison.explained import explained
+from diaghoi.comparison.slices import Slices, slices
+from diaghoi.comparison.transitions import transitions
 from diaghoi.data.scenes import Scenes
+from diaghoi.data.table import percent, shown
 from diaghoi.data.vocabulary import hico_det
+from diaghoi.formats.pictures.folder import Pictures
 from diaghoi.oracles import ORACLES
-from diaghoi.report.html import write_html
+from diaghoi.report.html import Page, PageModel, page_model, write_comparison_html, write_html
+from diaghoi.report.html.server import PageServer
 
 pytest.importorskip("jinja2", reason="jinja2 (the extra html) is not installed")
 pytest.importorskip("selenium", reason="selenium is not installed")
@@ -28,6 +35,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support.select import Select
+from selenium.webdriver.support.wait import WebDriverWait
 
 pytestmark = pytest.mark.slow
 
@@ -42,30 +50,67 @@ FLAGS = (
     "--disable-component-update",
     "--disable-sync",
 )
-IMAGES = 120
+IMAGES = 60
 CLASSES = 520
 EVIL = "<script>alert(1)</script>"
+OTHER = "B&b"
 
 if CHROMIUM is None or CHROMEDRIVER is None:
     pytest.skip("chromium and chromedriver are not on this machine", allow_module_level=True)
 
 
 @pytest.fixture(scope="module")
-def scenes() -> tuple[Scenes, Scenes]:
+def detectors() -> list[tuple[Diagnosis, tuple[Scenes, Scenes]]]:
     rng = np.random.default_rng(1)
     annotations = simulate.annotations(IMAGES, rng)
-    return annotations, simulate.detect(annotations, simulate.ONE_STAGE, rng)
+    found = []
+    for label, profile in ((EVIL, simulate.ONE_STAGE), (OTHER, simulate.TWO_STAGE)):
+        both = annotations, simulate.detect(annotations, profile, rng)
+        found.append((diagnose(*both, label=label), both))
+    return found
 
 
 @pytest.fixture(scope="module")
-def diagnosis(scenes: tuple[Scenes, Scenes]) -> Diagnosis:
-    return diagnose(*scenes, label=EVIL)
+def diagnosis(detectors: list[tuple[Diagnosis, tuple[Scenes, Scenes]]]) -> Diagnosis:
+    return detectors[0][0]
 
 
 @pytest.fixture(scope="module")
-def file(diagnosis: Diagnosis, scenes: tuple[Scenes, Scenes], tmp_path_factory: Any) -> Path:
-    path = tmp_path_factory.mktemp("page") / "report.html"
-    write_html(path, diagnosis, scenes)
+def other(detectors: list[tuple[Diagnosis, tuple[Scenes, Scenes]]]) -> Diagnosis:
+    return detectors[1][0]
+
+
+@pytest.fixture(scope="module")
+def models(detectors: list[tuple[Diagnosis, tuple[Scenes, Scenes]]]) -> list[PageModel]:
+    return [page_model(each, both) for each, both in detectors]
+
+
+@pytest.fixture(scope="module")
+def sliced(detectors: list[tuple[Diagnosis, tuple[Scenes, Scenes]]]) -> Slices:
+    (one, (annotations, _)), (second, _) = detectors
+    weather = {name: ("rain", "sun", "sun")[at % 3] for at, name in enumerate(one.names)}
+    return slices(
+        *(one, second),
+        annotations=annotations,
+        own={"weather": weather},
+        attributes=False,
+        resamples=None,
+    )
+
+
+@pytest.fixture(scope="module")
+def file(models: list[PageModel], detectors: Any, sliced: Slices, tmp_path_factory: Any) -> Path:
+    path = tmp_path_factory.mktemp("page") / "c.html"
+    one, second = (each for each, _ in detectors)
+    comparison = compare(one, second).explain([explained(one, second)]).with_slices(sliced)
+    write_comparison_html(path, comparison, models)
+    return Path(path)
+
+
+@pytest.fixture(scope="module")
+def single_file(detectors: Any, tmp_path_factory: Any) -> Path:
+    path = tmp_path_factory.mktemp("single") / "r.html"
+    write_html(path, *detectors[0])
     return Path(path)
 
 
@@ -83,10 +128,25 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[webdriver.Chro
 
 @pytest.fixture
 def page(browser: webdriver.Chrome, file: Path) -> Iterator[webdriver.Chrome]:
-    resize(browser, 1280)
-    browser.get(file.as_uri())
+    resize(browser, 1400)
+    open_page(browser, file.as_uri())
     yield browser
     assert browser.get_log("browser") == []
+
+
+@pytest.fixture
+def single(browser: webdriver.Chrome, single_file: Path) -> Iterator[webdriver.Chrome]:
+    resize(browser, 1400)
+    open_page(browser, single_file.as_uri())
+    yield browser
+    assert browser.get_log("browser") == []
+
+
+def open_page(page: webdriver.Chrome, address: str) -> None:
+    page.get("about:blank")
+    page.get(address)
+    ready = "return document.documentElement.dataset.ready === 'true'"
+    WebDriverWait(page, 60, 0.05).until(lambda each: each.execute_script(ready))
 
 
 def resize(browser: webdriver.Chrome, width: int) -> None:
@@ -98,12 +158,25 @@ def one(page: webdriver.Chrome, selector: str) -> WebElement:
     return page.find_element(By.CSS_SELECTOR, selector)
 
 
+def all_of(page: webdriver.Chrome, selector: str) -> list[WebElement]:
+    return page.find_elements(By.CSS_SELECTOR, selector)
+
+
+def click(page: webdriver.Chrome, selector: str) -> None:
+    """Click what may be below the sticky filter, or a shape of a drawing."""
+    page.execute_script(
+        "arguments[0].scrollIntoView({block: 'center'});"
+        "arguments[0].dispatchEvent(new MouseEvent('click', {bubbles: true}))",
+        one(page, selector),
+    )
+
+
 def column(page: webdriver.Chrome, table: str, key: str) -> list[str]:
     """Read what a table shows in one column."""
     return list(
         page.execute_script(
             """
-            const table = document.querySelector(`#${arguments[0]} .sheet table`);
+            const table = document.querySelector(`#${arguments[0]}-sheet table`);
             const heads = [...table.querySelectorAll("thead th")];
             const place = heads.findIndex((head) => head.dataset.key === arguments[1]);
             return [...table.tBodies[0].rows].map((row) => row.cells[place].textContent);
@@ -115,231 +188,469 @@ def column(page: webdriver.Chrome, table: str, key: str) -> list[str]:
 
 
 def heading(page: webdriver.Chrome, table: str, key: str) -> WebElement:
-    return one(page, f'#{table} thead th[data-key="{key}"]')
+    return one(page, f'#{table}-sheet thead th[data-key="{key}"]')
+
+
+def sort_by(page: webdriver.Chrome, table: str, key: str) -> None:
+    click(page, f'#{table}-sheet thead th[data-key="{key}"] button')
 
 
 def rows(page: webdriver.Chrome, table: str) -> str:
-    return one(page, f"#{table} .rows").text
+    return one(page, f"#{table}-sheet .rows").text
 
 
-def number(shown: str) -> float:
-    return float(shown.replace(",", "").replace("−", "-"))
+def number(text: str) -> float:
+    return float(text.replace(",", "").replace("−", "-"))
 
 
 def choose(page: webdriver.Chrome, error: str) -> None:
-    one(page, f'.filter input[value="{error}"]').click()
+    click(page, f'#filter input[value="{error}"]')
+
+
+def hash_of(page: webdriver.Chrome) -> str:
+    return str(page.execute_script("return decodeURIComponent(location.hash)"))
+
+
+def operating(page: webdriver.Chrome) -> list[list[str]]:
+    found = all_of(page, "#operating tr")
+    return [[cell.text for cell in row.find_elements(By.CSS_SELECTOR, "td")] for row in found]
+
+
+def cases(page: webdriver.Chrome) -> list[str]:
+    return [each.text for each in all_of(page, "#cases-list .case .open")]
 
 
 # ------------------------------------------------------------------ opening
 
 
 def test_it_opens_from_disk(page: webdriver.Chrome, file: Path, capsys) -> None:
-    began = time.perf_counter()
-    page.get(file.as_uri())
-    seconds = time.perf_counter() - began
-    ready = page.execute_script(
+    loaded = page.execute_script(
         "return performance.getEntriesByType('navigation')[0].loadEventEnd / 1000"
     )
     with capsys.disabled():
-        print(f"\n{file.stat().st_size / 1e6:.2f} MB opened in {seconds:.2f} s, loaded {ready:.2f}")
+        print(f"\n{file.stat().st_size / 1e6:.2f} MB, loaded in {loaded:.2f} s")
     assert page.execute_script("return performance.getEntriesByType('resource').length") == 0
-    assert rows(page, "classes") == f"Rows 1–50 of {CLASSES}"
-    assert rows(page, "images") == f"Rows 1–50 of {IMAGES}"
-    assert one(page, "h1").text == f"{EVIL} on hico-det"
+    assert rows(page, "class") == f"Rows 1–50 of {CLASSES}"
+    assert rows(page, "image") == f"Rows 1–50 of {IMAGES}"
+    assert one(page, "h1").text == f"{EVIL} and {OTHER} on HICO-DET"
 
 
-def test_only_the_visible_rows_are_in_the_page(page: webdriver.Chrome) -> None:
-    for table in ("classes", "images"):
-        assert len(page.find_elements(By.CSS_SELECTOR, f"#{table} .sheet tbody tr")) == 50
+def test_the_overview_is_above_the_fold(page: webdriver.Chrome, diagnosis: Diagnosis) -> None:
+    for selector in (".models", ".verdict", "#bars", "#filter"):
+        box = one(page, selector).rect
+        assert box["y"] + box["height"] <= 900, selector
+    # It uses the width of the screen.
+    assert one(page, "#bars").rect["x"] > 600
+    assert percent(diagnosis.official["default"]["full"]) in one(page, ".models").text
 
 
 def test_without_scripts(page: webdriver.Chrome, file: Path) -> None:
     page.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
     try:
         page.get(file.as_uri())
-        assert "mAP" in one(page, ".verdict").text
-        assert len(page.find_elements(By.CSS_SELECTOR, "noscript tbody tr")) == CLASSES
-        assert one(page, "noscript table").is_displayed()
-        for selector in (".sheet", ".filter"):
+        assert "mAP" in one(page, ".models").text
+        assert len(all_of(page, "#classes noscript tbody tr")) == CLASSES
+        assert one(page, "#classes noscript table").is_displayed()
+        for selector in (".sheet", "#filter", "#cases"):
             assert not one(page, selector).is_displayed()
     finally:
         page.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
 
 
-# ------------------------------------------------------------------ sorting, searching, filtering
+# ------------------------------------------------------------------ bars, matrix, curves
+
+
+def test_bars_show_the_costs(
+    page: webdriver.Chrome, diagnosis: Diagnosis, other: Diagnosis
+) -> None:
+    told = [each.get_attribute("textContent") for each in all_of(page, "#bars rect title")]
+    for label, each in ((EVIL, diagnosis), (OTHER, other)):
+        for name, outcome in each.oracles.items():
+            cost = shown(outcome["delta_map"]["full"], "points")
+            assert f"{ORACLES[name].title}, {label}: {cost}" in told
+
+
+def test_a_bar_filters_what_is_below(page: webdriver.Chrome, diagnosis: Diagnosis) -> None:
+    click(page, '#bars rect[data-error="duplicate"]')
+    assert hash_of(page) == "#error=duplicate"
+    assert one(page, '#filter input[value="duplicate"]').is_selected()
+    visible = [each for each in all_of(page, "section.error") if each.is_displayed()]
+    assert [each.get_attribute("data-error") for each in visible] == ["duplicate"]
+    assert one(page, "#cases-words").text.startswith("Duplicate, all classes: 24 of ")
+    for heads in ("Before any repair", "After: Duplicate"):
+        assert heads in one(page, "#curves-grid").text
+    assert len(all_of(page, "#curves-grid figure")) == 2
+    assert heading(page, "class", "delta_duplicate").get_attribute("aria-sort") == "descending"
+    assert all(number(each) > 0 for each in column(page, "image", "duplicate"))
+    left = int((diagnosis.images["duplicate"] > 0).sum())
+    assert f" of {left}; {IMAGES} images in all" in rows(page, "image")
+    click(page, '#bars rect[data-error="duplicate"]')
+    assert hash_of(page) == ""
+    assert rows(page, "class") == f"Rows 1–50 of {CLASSES}"
+
+
+def test_the_matrix_counts_and_filters(
+    page: webdriver.Chrome, diagnosis: Diagnosis, other: Diagnosis
+) -> None:
+    matrix = transitions(diagnosis, other).matrix()
+    shown_ = [
+        [cell.text for cell in row.find_elements(By.CSS_SELECTOR, "td button")]
+        for row in all_of(page, "#matrix tbody tr")
+    ]
+    wanted = [[f"{count:,}" if count else "·" for count in row] for row in matrix.tolist()]
+    assert shown_[:-1] == wanted
+    click(page, '#matrix [data-cell="association>true_positive"]')
+    assert "cell=association>true_positive" in hash_of(page)
+    count = int(matrix[4, 0])
+    assert f": {min(24, count)} of {count} cases" in one(page, "#cases-words").text
+    who = [each.text for each in all_of(page, "#cases-list .case:first-child .who")]
+    assert who == [EVIL, OTHER]
+    sides = [each.text for each in all_of(page, "#cases-list .case:first-child .side")]
+    assert "Association" in sides[0]
+    assert "True positive" in sides[1]
+
+
+def test_a_class_filters_what_is_below(page: webdriver.Chrome, diagnosis: Diagnosis) -> None:
+    table = diagnosis.classes
+    row = int(np.argmax(table["annotated"]))
+    name, count = table["name"][row], int(table["annotated"][row])
+    sort_by(page, "class", "annotated")
+    click(page, f'#class-sheet tr[data-row="{row}"] button')
+    assert hash_of(page) == f"#class={table['class'][row]}&by=-annotated"
+    assert f"{count} annotated triplets of {name}" in one(page, "#matrix-words").text
+    assert one(page, "#curves-words").text.startswith(name.capitalize()[0])
+    assert set(cases(page)) <= {name}
+    assert one(page, "#bars-title").text == f"ΔAP, points: {name}"
+    costs = [each.get_attribute("textContent") for each in all_of(page, "#bars rect title")]
+    assert f"Action, {EVIL}: {shown(table['delta_action'][row], 'points')}" in costs
+    assert operating(page)[0][2] == percent(diagnosis.detections()["classes"][name]["recall"])
+    # The others are still in the table, and a click on the chip brings them back.
+    assert rows(page, "class") == f"Rows 1–50 of {CLASSES}"
+    click(page, '#chips [data-clear="class"]')
+    assert hash_of(page) == "#by=-annotated"
+
+
+def test_a_slice_filters_what_is_below(
+    page: webdriver.Chrome, sliced: Slices, diagnosis: Diagnosis
+) -> None:
+    assert column(page, "slice", "name") == ["weather: rain", "weather: sun"]
+    wanted = [percent(each.figures[1]["map"]) for each in sliced.slices]
+    assert column(page, "slice", f"slices_{OTHER}") == wanted
+    wanted = [shown(each.differences[1]["map"], "points") for each in sliced.slices]
+    assert column(page, "slice", f"slice_differences_{OTHER}") == wanted
+    click(page, '#slice-sheet tr[data-row="0"] button')
+    assert hash_of(page) == "#slice=0"
+    rain = sliced.slices[0]
+    assert rows(page, "image") == f"Rows 1–{rain.images} of {rain.images}; {IMAGES} images in all"
+    assert f"{rain.annotated} annotated triplets" in one(page, "#matrix-words").text
+    names = set(diagnosis.names[::3].tolist())
+    assert set(column(page, "image", "image")) == names
+    assert one(page, '#chips [data-clear="slice"]').text.startswith("weather: rain")
+    click(page, '#chips [data-clear="slice"]')
+    assert f"of {IMAGES}" in rows(page, "image")
+
+
+def test_searching_filters_classes_everywhere(page: webdriver.Chrome, diagnosis: Diagnosis) -> None:
+    one(page, '#filter input[type="search"]').send_keys("BICYCLE ride")
+    assert column(page, "class", "name") == ["ride bicycle"]
+    assert rows(page, "class") == f"Rows 1–1 of 1; {CLASSES} classes in all"
+    assert "search=bicycle+ride" in hash_of(page).lower()
+    one(page, '#filter input[type="search"]').clear()
+    one(page, '#filter input[type="search"]').send_keys("no such class")
+    assert rows(page, "class") == f"None of the {CLASSES} classes fits."
+    assert "none on" in one(page, "#cases-words").text
+    assert operating(page)[0][:2] == ["0", "–"]
+
+
+def test_groups_can_be_chosen(page: webdriver.Chrome, diagnosis: Diagnosis) -> None:
+    Select(one(page, '#filter [name="split"]')).select_by_visible_text("Rare")
+    rare = hico_det().splits["rare"] & hico_det().interacting
+    assert rows(page, "class") == f"Rows 1–50 of {rare.sum()}; {CLASSES} classes in all"
+    told = [each.get_attribute("textContent") for each in all_of(page, "#bars rect title")]
+    cost = shown(diagnosis.oracles["action"]["delta_map"]["rare"], "points")
+    assert f"Action, {EVIL}: {cost}" in told
+
+
+def test_models_change_sides(page: webdriver.Chrome) -> None:
+    Select(one(page, '#filter [name="a"]')).select_by_visible_text(OTHER)
+    Select(one(page, '#filter [name="b"]')).select_by_visible_text(EVIL)
+    assert hash_of(page) == "#a=1&b=0"
+    assert [each.text for each in all_of(page, "#cases-list .case:first-child .who")] == [
+        OTHER,
+        EVIL,
+    ]
+
+
+def test_one_model_has_its_page(single: webdriver.Chrome, diagnosis: Diagnosis) -> None:
+    assert one(single, "h1").text == f"{EVIL} on HICO-DET"
+    assert len(all_of(single, "#matrix tbody tr")) == 1
+    found = int(diagnosis.ledger.found.sum())
+    assert one(single, '#matrix [data-cell="true_positive"]').text == f"{found:,}"
+    click(single, '#matrix [data-cell="action"]')
+    assert one(single, "#cases-words").text.startswith("Action, all classes")
+    assert not all_of(single, "#cases-list .who")
+
+
+# ------------------------------------------------------------------ score threshold
+
+
+def set_threshold(page: webdriver.Chrome, step: int) -> float:
+    """Move the slider as a hand does, and return the score."""
+    page.execute_script(
+        """
+        const slider = document.getElementById("threshold");
+        slider.value = arguments[0];
+        slider.dispatchEvent(new Event("input", {bubbles: true}));
+        """,
+        step,
+    )
+    return float(hash_of(page).partition("score=")[2] or "-inf")
+
+
+def test_the_slider_moves_precision_recall_and_cases(
+    page: webdriver.Chrome, diagnosis: Diagnosis, other: Diagnosis
+) -> None:
+    steps = int(one(page, "#threshold").get_attribute("max") or 0)
+    choose(page, "action")
+    before = cases(page)
+    for step in (0, steps // 3, 2 * steps // 3):
+        score = set_threshold(page, step)
+        for cells, each in zip(operating(page), (diagnosis, other), strict=True):
+            wanted = each.detections(score)["full"]
+            keys = ("precision", "recall", "f1")
+            assert cells[:4] == [
+                f"{wanted['predicted']:,}",
+                *(percent(wanted[key]) for key in keys),
+            ]
+        scores = [
+            float(each.text) for each in all_of(page, "#cases-list .case .score") if each.text
+        ]
+        assert min(scores, default=1.0) >= round(max(score, 0), 2) - 0.01
+    assert len(cases(page)) <= len(before)
+    text = one(page, "#cases-words").text
+    assert f"scores of {score:.2f} or more" in text
+    set_threshold(page, steps)
+    assert cases(page) == []
+
+
+def test_the_best_threshold_is_a_click_away(page: webdriver.Chrome, diagnosis: Diagnosis) -> None:
+    click(page, "#operating tr:first-child button")
+    assert hash_of(page) == f"#score={diagnosis.best_threshold}"
+    best = diagnosis.detections(diagnosis.best_threshold)["full"]
+    assert operating(page)[0][3] == percent(best["f1"])
+
+
+def test_the_slider_moves_by_keyboard(page: webdriver.Chrome) -> None:
+    slider = one(page, "#threshold")
+    slider.send_keys(Keys.ARROW_RIGHT)
+    assert "score=" in hash_of(page)
+    assert page.switch_to.active_element == slider
+    assert "or more" in (slider.get_attribute("aria-valuetext") or "")
+
+
+# ------------------------------------------------------------------ cases
+
+
+def test_more_cases_are_a_click_away(page: webdriver.Chrome) -> None:
+    choose(page, "association")
+    assert len(cases(page)) == 24
+    click(page, "#cases-more")
+    assert len(cases(page)) == 48
+
+
+def test_the_first_cases_are_described(page: webdriver.Chrome) -> None:
+    for error in ("human_box", "object_box", "association", "action", "duplicate"):
+        choose(page, error)
+        assert "Repaired, it " in one(page, "#cases-list .case").text, error
+
+
+def test_a_case_opens_its_whole_image(page: webdriver.Chrome, diagnosis: Diagnosis) -> None:
+    click(page, "#cases-list .case:first-child .open")
+    dialog = one(page, "#image-dialog")
+    assert dialog.is_displayed()
+    name = one(page, "#image-title").text
+    assert hash_of(page) == f"#image={diagnosis.names.tolist().index(name)}"
+    assert len(all_of(page, "#image-body .whole svg")) == 2
+    page.execute_script(
+        "arguments[0].focus()", one(page, "#image-body section:nth-child(2) .predictions button")
+    )
+    assert len(all_of(page, "#image-body section:nth-child(2) .predicted")) == 1
+    dialog.send_keys(Keys.ESCAPE)
+    WebDriverWait(page, 20, 0.05).until(lambda _: not dialog.is_displayed())
+    WebDriverWait(page, 20, 0.05).until(lambda each: hash_of(each) == "")
+
+
+def test_an_image_of_the_table_opens(page: webdriver.Chrome, diagnosis: Diagnosis) -> None:
+    click(page, '#image-sheet tr[data-row="3"] button')
+    assert one(page, "#image-title").text == diagnosis.names[3]
+
+
+# ------------------------------------------------------------------ permalinks
+
+
+def test_a_link_restores_the_view(page: webdriver.Chrome, file: Path) -> None:
+    link = "error=action&split=rare&search=hold&score=&columns=deltas&b=0"
+    open_page(page, f"{file.as_uri()}#{link}")
+    assert one(page, '#filter input[value="action"]').is_selected()
+    assert one(page, '#filter input[type="search"]').get_attribute("value") == "hold"
+    assert one(page, '#filter [name="split"]').get_attribute("value") == "rare"
+    assert all("hold" in each for each in column(page, "class", "name"))
+
+
+def test_going_back_restores_the_view(page: webdriver.Chrome) -> None:
+    choose(page, "action")
+    choose(page, "duplicate")
+    page.back()
+    WebDriverWait(page, 20, 0.05).until(lambda each: hash_of(each) == "#error=action")
+    radio = '#filter input[value="action"]'
+    WebDriverWait(page, 20, 0.05).until(lambda each: one(each, radio).is_selected())
+
+
+@pytest.mark.parametrize(
+    "link",
+    [
+        "error=<img src=x onerror=alert(1)>&class=x&cell=a>b&score=nan&a=99&b=-1&image=1e9",
+        "error=constructor&split=__proto__&slice=9&columns=%00&by=-toString",
+        "cell=true_positive&class=999999&score=Infinity&image=",
+        "%E0%A4%A&=&&==",
+    ],
+)
+def test_a_link_may_be_anything(page: webdriver.Chrome, file: Path, link: str) -> None:
+    open_page(page, f"{file.as_uri()}#{link}")
+    assert rows(page, "class") == f"Rows 1–50 of {CLASSES}"
+    choose(page, "action")
+    assert one(page, "#cases-words").text.startswith("Action")
+
+
+def test_links_to_parts_keep_the_filter(page: webdriver.Chrome) -> None:
+    choose(page, "duplicate")
+    one(page, 'nav a[href="#classes"]').click()
+    assert hash_of(page) == "#error=duplicate"
+    assert page.switch_to.active_element.get_attribute("id") == "classes"
+    click(page, '#summary a[href="#error-action"]')
+    assert one(page, "#error-action").is_displayed()
+
+
+# ------------------------------------------------------------------ tables
+
+
+def test_only_the_visible_rows_are_in_the_page(page: webdriver.Chrome) -> None:
+    for table in ("class", "image"):
+        assert len(all_of(page, f"#{table}-sheet tbody tr")) == 50
 
 
 def test_numbers_sort_from_the_largest_and_dashes_stand_last(page: webdriver.Chrome) -> None:
-    one(page, '#classes input[type="search"]').send_keys("bicycle")
+    one(page, '#filter input[type="search"]').send_keys("bicycle")
     for direction, way in (("descending", -1), ("ascending", 1)):
-        heading(page, "classes", "ap").find_element(By.TAG_NAME, "button").click()
-        assert heading(page, "classes", "ap").get_attribute("aria-sort") == direction
-        shown = column(page, "classes", "ap")
-        known = [number(each) for each in shown if each != "–"]
+        sort_by(page, "class", "ap_0")
+        assert heading(page, "class", "ap_0").get_attribute("aria-sort") == direction
+        texts = column(page, "class", "ap_0")
+        known = [number(each) for each in texts if each != "–"]
         assert known == sorted(known, key=lambda value: way * value)
         assert len(set(known)) > 2
-        assert shown[len(known) :] == ["–"] * (len(shown) - len(known))
-    sorted_heads = page.find_elements(By.CSS_SELECTOR, "#classes thead [aria-sort]")
-    assert len(sorted_heads) == 1
+        assert texts[len(known) :] == ["–"] * (len(texts) - len(known))
+    assert len(all_of(page, "#class-sheet thead [aria-sort]")) == 1
 
 
 def test_words_sort_from_the_first(page: webdriver.Chrome) -> None:
-    heading(page, "classes", "name").find_element(By.TAG_NAME, "button").click()
-    shown = column(page, "classes", "name")
-    assert heading(page, "classes", "name").get_attribute("aria-sort") == "ascending"
-    assert shown == sorted(shown)
-    assert shown[0].startswith("adjust")
+    sort_by(page, "class", "name")
+    texts = column(page, "class", "name")
+    assert heading(page, "class", "name").get_attribute("aria-sort") == "ascending"
+    assert texts == sorted(texts)
+    assert texts[0].startswith("adjust")
 
 
-def test_signs_count_when_differences_are_sorted(page: webdriver.Chrome) -> None:
-    choose(page, "human_box")
-    heading(page, "classes", "delta_human_box").find_element(By.TAG_NAME, "button").click()
-    shown = [number(each) for each in column(page, "classes", "delta_human_box") if each != "–"]
-    assert shown == sorted(shown)
-
-
-def test_search_takes_all_words_in_any_order(page: webdriver.Chrome) -> None:
-    search = one(page, '#classes input[type="search"]')
-    search.send_keys("BICYCLE ride")
-    assert column(page, "classes", "name") == ["ride bicycle"]
-    assert rows(page, "classes") == f"Rows 1–1 of 1; {CLASSES} classes in all"
-    search.clear()
-    search.send_keys("no such class")
-    assert rows(page, "classes") == f"None of the {CLASSES} classes fits."
-    assert column(page, "classes", "name") == []
-
-
-def test_groups_can_be_chosen(page: webdriver.Chrome) -> None:
-    Select(one(page, "#classes .groups")).select_by_visible_text("Rare")
-    assert set(column(page, "classes", "group")) == {"Rare"}
-    rare = hico_det().splits["rare"] & hico_det().interacting
-    assert rows(page, "classes") == f"Rows 1–50 of {rare.sum()}; {CLASSES} classes in all"
-
-
-def test_columns_can_be_chosen(page: webdriver.Chrome) -> None:
+def test_columns_can_be_chosen(
+    page: webdriver.Chrome, diagnosis: Diagnosis, other: Diagnosis
+) -> None:
     heads = {}
-    for view in ("overview", "counts", "deltas"):
-        Select(one(page, "#classes .views")).select_by_value(view)
+    views = [each.get_attribute("value") for each in all_of(page, "#class-views option")]
+    for view in views:
+        Select(one(page, "#class-views")).select_by_value(str(view))
         heads[view] = [
-            each.get_attribute("data-key")
-            for each in page.find_elements(By.CSS_SELECTOR, "#classes thead th")
+            each.get_attribute("data-key") for each in all_of(page, "#class-sheet thead th")
         ]
-    assert "costliest" in heads["overview"]
+    assert {"ap_0", "ap_1", "difference"} <= set(heads["models"])
+    assert {"group", "costliest"} <= set(heads["overview"])
     assert {"human_box", "missed_gt"} <= set(heads["counts"])
     assert {f"delta_{name}" for name in ORACLES} <= set(heads["deltas"])
+    assert "part_duplicate" in heads["parts"]
+    sort_by(page, "class", "total")
+    largest = np.nanmax(other.classes["ap"] - diagnosis.classes["ap"])
+    assert column(page, "class", "total")[0] == shown(float(largest), "points")
+
+
+def test_the_error_that_costs_most(single: webdriver.Chrome, diagnosis: Diagnosis) -> None:
+    table = diagnosis.classes
+    names = [name for name in ORACLES if name not in ("false_positive", "false_negative")]
+    deltas = np.nan_to_num(np.array([table[f"delta_{name}"] for name in names]), nan=-1)
+    sort_by(single, "class", "class")
+    sort_by(single, "class", "class")
+    told = zip(column(single, "class", "costliest"), column(single, "class", "cost"), strict=True)
+    for row, (title, cost) in enumerate(told):
+        if deltas[:, row].max() >= 0.5e-4:
+            best = names[int(deltas[:, row].argmax())]
+            assert (title, cost) == (ORACLES[best].title, shown(deltas[:, row].max(), "points"))
+        else:
+            missed = 0 < table["missed_gt"][row] == table["annotated"][row]
+            assert (title, cost) == ("Missed" if missed else "–", "–")
 
 
 def test_pages_turn(page: webdriver.Chrome) -> None:
     def button(where: str) -> WebElement:
-        return one(page, f'#classes [data-page="{where}"]')
+        return one(page, f'#class-sheet [data-page="{where}"]')
 
-    first = column(page, "classes", "name")
+    first = column(page, "class", "name")
     assert button("previous").get_attribute("aria-disabled") == "true"
-    button("previous").click()
-    assert column(page, "classes", "name") == first
-    button("next").click()
-    assert rows(page, "classes") == f"Rows 51–100 of {CLASSES}"
-    assert not set(first) & set(column(page, "classes", "name"))
-    button("last").click()
-    assert rows(page, "classes") == f"Rows 501–520 of {CLASSES}"
+    for where, words in (("next", "Rows 51–100 of"), ("last", "Rows 501–520 of")):
+        button(where).send_keys(Keys.ENTER)
+        assert rows(page, "class") == f"{words} {CLASSES}"
+        assert page.switch_to.active_element == button(where)
     assert button("next").get_attribute("aria-disabled") == "true"
-    button("first").click()
-    assert column(page, "classes", "name") == first
-
-
-def test_an_error_filters_cases_and_tables(page: webdriver.Chrome) -> None:
-    choose(page, "duplicate")
-    shown = [
-        each.get_attribute("data-error")
-        for each in page.find_elements(By.CSS_SELECTOR, "section.error")
-        if each.is_displayed()
-    ]
-    assert shown == ["duplicate"]
-    assert one(page, "#error-duplicate details").get_attribute("open") is not None
-    assert all(number(each) > 0 for each in column(page, "images", "duplicate"))
-    found = column(page, "classes", "duplicate"), column(page, "classes", "delta_duplicate")
-    assert all(
-        number(count) or number(delta.replace("–", "0"))
-        for count, delta in zip(*found, strict=True)
-    )
-    assert "with the error “Duplicate”" in rows(page, "classes")
-    assert heading(page, "classes", "delta_duplicate").get_attribute("aria-sort") == "descending"
-    assert heading(page, "images", "duplicate").get_attribute("aria-sort") == "descending"
-    choose(page, "")
-    assert one(page, "#error-duplicate details").get_attribute("open") is None
-    assert len([e for e in page.find_elements(By.CSS_SELECTOR, ".error") if e.is_displayed()]) > 8
-    assert rows(page, "classes") == f"Rows 1–50 of {CLASSES}"
-
-
-def test_only_rows_with_the_error_are_left(page: webdriver.Chrome, diagnosis: Diagnosis) -> None:
-    fewer = 0
-    for error in ERRORS:
-        choose(page, error)
-        left = int((diagnosis.images[error] > 0).sum())
-        if 0 < left < IMAGES:
-            fewer += 1
-            assert f" of {left} with the error" in rows(page, "images"), error
-        changes = np.rint(1e4 * np.nan_to_num(diagnosis.classes[f"delta_{error}"])) != 0
-        left = int(((diagnosis.classes[error] > 0) | changes).sum())
-        if left:
-            assert f" of {left} with the error" in rows(page, "classes"), error
-        else:
-            assert rows(page, "classes") == f"None of the {CLASSES} classes fits."
-    assert fewer > 0
-
-
-def test_a_link_to_a_hidden_error_shows_it(page: webdriver.Chrome) -> None:
-    choose(page, "duplicate")
-    assert not one(page, "#error-action").is_displayed()
-    one(page, 'a[href="#error-action"]').click()
-    assert one(page, "#error-action").is_displayed()
-    assert one(page, '.filter input[value=""]').is_selected()
+    button("first").send_keys(Keys.ENTER)
+    assert column(page, "class", "name") == first
 
 
 # ------------------------------------------------------------------ keyboard
 
 
-def focused(page: webdriver.Chrome) -> WebElement:
-    return page.switch_to.active_element
-
-
 def test_the_first_tab_is_the_way_past_the_head(page: webdriver.Chrome) -> None:
     one(page, "body").send_keys(Keys.TAB)
-    link = focused(page)
+    link = page.switch_to.active_element
     assert link.text == "Skip to the report"
     assert link.location["x"] >= 0
     link.send_keys(Keys.ENTER)
-    assert focused(page).get_attribute("id") == "main"
+    assert page.switch_to.active_element.get_attribute("id") == "main"
 
 
 def test_sorting_by_keyboard_keeps_the_focus(page: webdriver.Chrome) -> None:
-    button = heading(page, "images", "image").find_element(By.TAG_NAME, "button")
-    page.execute_script("arguments[0].focus()", button)
-    button.send_keys(Keys.TAB)
-    assert focused(page).text.startswith("Annotated")
-    focused(page).send_keys(Keys.ENTER)
-    assert heading(page, "images", "annotated").get_attribute("aria-sort") == "descending"
-    assert focused(page).text.startswith("Annotated")
+    for table, key in (("image", "annotated"), ("class", "annotated")):
+        button = heading(page, table, key).find_element(By.TAG_NAME, "button")
+        button.send_keys(Keys.ENTER)
+        assert heading(page, table, key).get_attribute("aria-sort") == "descending"
+        assert page.switch_to.active_element.text.startswith("Annotated")
     style = page.execute_script("return getComputedStyle(document.activeElement).outlineStyle")
     assert style == "solid"
 
 
-def test_the_last_page_keeps_the_focus(page: webdriver.Chrome) -> None:
-    button = one(page, '#classes [data-page="last"]')
-    button.send_keys(Keys.ENTER)
-    assert rows(page, "classes") == f"Rows 501–520 of {CLASSES}"
-    assert focused(page) == button
+def test_classes_and_cells_are_chosen_by_keyboard(page: webdriver.Chrome) -> None:
+    one(page, '#class-sheet tr[data-row="1"] button').send_keys(Keys.ENTER)
+    assert "class=" in hash_of(page)
+    assert page.switch_to.active_element.get_attribute("aria-pressed") == "true"
+    one(page, '#matrix [data-cell="true_positive>true_positive"]').send_keys(Keys.ENTER)
+    assert page.switch_to.active_element.get_attribute("aria-pressed") == "true"
 
 
 def test_errors_are_chosen_with_the_arrows(page: webdriver.Chrome) -> None:
-    one(page, '.filter input[value=""]').send_keys(Keys.ARROW_RIGHT)
-    assert focused(page).get_attribute("value") == "human_box"
-    assert "Human box" in rows(page, "classes")
+    one(page, '#filter input[value=""]').send_keys(Keys.ARROW_RIGHT)
+    assert page.switch_to.active_element.get_attribute("value") == "human_box"
+    assert hash_of(page) == "#error=human_box"
 
 
 def test_every_control_has_a_name(page: webdriver.Chrome) -> None:
-    for control in page.find_elements(By.CSS_SELECTOR, "a, button, input, select, summary"):
-        assert control.accessible_name.strip(), control.get_attribute("outerHTML")
+    for control in all_of(page, "a, button, input, select, summary"):
+        if control.is_displayed():
+            assert control.accessible_name.strip(), control.get_attribute("outerHTML")
 
 
 # ------------------------------------------------------------------ looks
@@ -372,39 +683,29 @@ def test_dark_is_dark(page: webdriver.Chrome) -> None:
 
 
 WIDER_THAN_ITS_ROOM = """
-return [...document.querySelectorAll("#main *")]
-  .filter((each) => !each.closest("svg") && each.clientWidth)
+return [...document.querySelectorAll("body *")]
+  .filter((each) => !each.closest("svg, .scroll, .skip") && each.clientWidth)
   .filter((each) => each.scrollWidth > each.clientWidth + 1)
-  .map((each) => `${each.tagName} ${each.className}`)
+  .map((each) => `${each.tagName} ${each.className} ${each.id}`)
 """
 
 
-def test_nothing_is_cut_off_on_a_phone(page: webdriver.Chrome) -> None:
+@pytest.mark.parametrize("kind", ["file", "single_file"])
+def test_nothing_is_cut_off_on_a_phone(
+    page: webdriver.Chrome, kind: str, request: pytest.FixtureRequest
+) -> None:
     resize(page, 420)
-    assert page.execute_script(WIDER_THAN_ITS_ROOM) == []
-    assert page.execute_script("return document.documentElement.scrollWidth") <= 420
-    choose(page, "duplicate")
-    assert page.execute_script(WIDER_THAN_ITS_ROOM) == []
+    open_page(page, request.getfixturevalue(kind).as_uri())
+    for error in ("", "duplicate"):
+        choose(page, error)
+        assert page.execute_script(WIDER_THAN_ITS_ROOM) == []
+        assert page.execute_script("return document.documentElement.scrollWidth") <= 420
 
 
-def test_figures_are_dark_on_dark_pages(page: webdriver.Chrome) -> None:
-    """The words of the axes have the colour of other words, and errors their own."""
-    ink = "return getComputedStyle(document.querySelector('#figure-delta_map').parentElement"
-    ink += ".querySelector(arguments[0])).fill"
-    found = {}
-    for scheme in ("light", "dark"):
-        feature: dict[str, Any] = {"name": "prefers-color-scheme", "value": scheme}
-        page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [feature]})
-        found[scheme] = luminance(page.execute_script(ink, "text"))
-        assert page.execute_script(ink, "[style*='#ddcc77']") == "rgb(221, 204, 119)"
-    page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
-    assert found["light"] < 0.05
-    assert found["dark"] > 0.7
-
-
-@pytest.mark.parametrize("width", [320, 480, 1280])
-def test_the_page_does_not_scroll_sideways(page: webdriver.Chrome, width: int) -> None:
+@pytest.mark.parametrize("width", [320, 480, 800, 1280, 2000])
+def test_the_page_does_not_scroll_sideways(page: webdriver.Chrome, file: Path, width: int) -> None:
     resize(page, width)
+    open_page(page, file.as_uri())
     assert page.execute_script("return document.documentElement.scrollWidth") <= width
 
 
@@ -412,14 +713,47 @@ def test_paper_has_whole_tables_and_no_controls(page: webdriver.Chrome) -> None:
     page.execute_script("dispatchEvent(new Event('beforeprint'))")
     page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
     try:
-        assert len(column(page, "classes", "name")) == CLASSES
-        assert len(column(page, "images", "image")) == 100
-        assert rows(page, "images") == f"Rows 1–100 of {IMAGES}"
-        for selector in (".filter", ".controls", ".pages", "nav", ".skip"):
+        assert len(column(page, "class", "name")) == CLASSES
+        assert len(column(page, "image", "image")) == min(100, IMAGES)
+        assert rows(page, "image") == f"Rows 1–{min(100, IMAGES)} of {IMAGES}"
+        for selector in ("#filter", ".controls", ".pages", "nav", ".skip", ".slider"):
             assert not one(page, selector).is_displayed()
         # Chromium repeats headings on each page of paper only without boxes of buttons in them.
-        assert one(page, "#classes thead button").value_of_css_property("display") == "contents"
+        button = one(page, "#class-sheet thead button")
+        assert button.value_of_css_property("display") == "contents"
     finally:
         page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
         page.execute_script("dispatchEvent(new Event('afterprint'))")
-    assert len(column(page, "classes", "name")) == 50
+    assert len(column(page, "class", "name")) == 50
+
+
+# ------------------------------------------------------------------ served
+
+
+def test_a_served_page_loads_pictures_on_demand(
+    browser: webdriver.Chrome, models: list[PageModel], detectors: Any, tmp_path: Path
+) -> None:
+    for name in detectors[0][0].names.tolist():
+        Image.new("RGB", (640, 480), (90, 120, 150)).save(tmp_path / name)
+    page = Page.of(models, compare(*(each for each, _ in detectors)), every_image=True)
+    with PageServer(page, Pictures(tmp_path)) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        try:
+            resize(browser, 1400)
+            open_page(browser, server.address)
+            loaded = "return performance.getEntriesByType('resource').length"
+            WebDriverWait(browser, 30, 0.05).until(lambda each: each.execute_script(loaded) > 10)
+            assert f"on {IMAGES} images" in one(browser, "#cases-words").text
+            decoded = """
+                const shown = [...document.querySelectorAll("#cases-list image")];
+                return Promise.all(shown.map((each) => {
+                  const picture = new Image();
+                  picture.src = each.getAttribute("href");
+                  return picture.decode().then(() => picture.naturalWidth);
+                }))
+            """
+            assert set(browser.execute_script(decoded)) == {640}
+            assert browser.get_log("browser") == []
+        finally:
+            browser.get("about:blank")
+            server.shutdown()

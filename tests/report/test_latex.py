@@ -17,11 +17,8 @@ from diaghoi.comparison.study import Model
 from diaghoi.oracles import ORACLES
 from diaghoi.report.latex import escaped, to_latex
 
-# Two columns of 3.25 inches, 0.375 inches apart.
 DOCUMENT = r"""\documentclass[10pt,twocolumn]{article}
 \usepackage{booktabs}
-\setlength{\textwidth}{6.875in}
-\setlength{\columnsep}{0.375in}
 \begin{document}
 %s
 \end{document}
@@ -78,7 +75,7 @@ SCG & R50 & \textbf{32.00} & -- & \textbf{20.00} & \textbf{80.00} & -- & \textbf
 def test_a_table_in_latex() -> None:
     text = to_latex(comparison("QPIC", "UPT", "SCG", stages="122", backbone="R50"))
     caption = (
-        r"mAP under hico-det-520, \% (hico-det, 1,234 images, protocol hico-det-520). Mean over "
+        r"mAP under hico-det-520, \% (HICO-DET, 1,234 images, protocol hico-det-520). Mean over "
         "the classes of the protocol, of AP and of the highest recall. Difference: two-stage minus "
         "one-stage, before rounding. Bold: best of its column."
     )

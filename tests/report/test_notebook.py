@@ -14,6 +14,10 @@ import pytest
 from IPython.core.formatters import DisplayFormatter
 
 from diaghoi import ORACLES, diagnose, protocol, simulate
+from diaghoi.comparison.comparison import compare
+from diaghoi.comparison.explained import explained
+from diaghoi.comparison.slices import slices
+from diaghoi.comparison.transitions import transitions
 from diaghoi.oracles.oracle import Oracle
 from diaghoi.report.notebook import (
     diagnosis_html,
@@ -63,7 +67,7 @@ def test_the_summary_and_both_tables_stand_first(result) -> None:
     page = Page(diagnosis_html(result))
     head, *_ = diagnosis_html(result).split("<details>")
     assert Page(head + "</div>").text.startswith(
-        "model on hico-det (hico-det-520)\n"
+        "model on HICO-DET (hico-det-520)\n"
         "Official mAP 31.00 (Default, Full); 56.75 under hico-det-520.\n"
         "Wrong actions cost most: repaired, they would add 11.68.\n"
         "1,234 images, 2,000 annotated and 2,000 predicted triplets"
@@ -97,7 +101,7 @@ def test_nothing_in_the_data_is_taken_for_html(result) -> None:
 
 def test_labels_that_are_not_unicode_can_be_saved(result) -> None:
     html = diagnosis_html(result | {"label": "\udcff"})
-    assert "? on hico-det" in html
+    assert "? on HICO-DET" in html
     html.encode("utf-8")
 
 
@@ -121,6 +125,7 @@ def test_result_objects_show_themselves() -> None:
     assert shown(ORACLES["action"]) == oracle_html(ORACLES["action"])
 
 
+@pytest.mark.slow
 def test_a_notebook_needs_no_more_than_the_import() -> None:
     script = (
         "from IPython.core.interactiveshell import InteractiveShell\n"
@@ -175,3 +180,40 @@ def test_the_core_loads_no_presentation() -> None:
     )
     done: Any = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
     assert done.stdout.strip() == b"[]"
+
+
+def test_slices_are_tables_with_their_attributes() -> None:
+    truth = simulate.annotations(12, np.random.default_rng(0))
+    found = simulate.detect(truth, simulate.TWO_STAGE, np.random.default_rng(1))
+    shell = SimpleNamespace(display_formatter=DisplayFormatter())
+    load_ipython_extension(shell)
+    own = {"<weather>": lambda name: "rain" if name < "demo_000007" else "sun"}
+    sliced = slices(diagnose(truth, found), own=own, attributes=False, resamples=5)
+    html = shell.display_formatter.formatters["text/html"](sliced)
+    (main, deltas) = Page(html).tables
+    assert [row[0] for row in main] == ["Slice", "All", "<weather>", "rain", "sun"]
+    assert len(deltas[1]) == 8
+    assert sliced.search.sentence in Page(html).text
+
+
+def test_comparisons_are_their_tables_and_sentences() -> None:
+    truth = simulate.annotations(12, np.random.default_rng(0))
+    one, two = (
+        diagnose(truth, simulate.detect(truth, detector, np.random.default_rng(1)), label=label)
+        for label, detector in (("<A>", simulate.ONE_STAGE), ("B", simulate.TWO_STAGE))
+    )
+    shell = SimpleNamespace(display_formatter=DisplayFormatter())
+    load_ipython_extension(shell)
+    show = shell.display_formatter.formatters["text/html"]
+    difference = explained(one, two)
+    comparison = compare(one, two).explain([difference])
+    page = Page(show(comparison))
+    assert "<A>, B on HICO-DET, 12 images" in page.text
+    assert difference.sentence in page.text
+    assert len(page.tables) == len(comparison.tables) + len(comparison.listings)
+    assert "Known ObjectRare" in page.tables[0][0]
+    matrix = transitions(one, two)
+    (table,) = Page(show(matrix)).tables
+    assert table[0][:3] == ["Under <A>", "Found", "Human box"]
+    found = [[int(cell.replace(",", "")) for cell in row[1:]] for row in table[1:]]
+    assert found == matrix.matrix().tolist()

@@ -20,7 +20,7 @@ def shown(result: dict[str, Any], width: int = 80, **more: Any) -> str:
 
 
 EXPECTED = """\
-model on hico-det (hico-det-520)
+model on HICO-DET (hico-det-520)
 Official mAP 31.00 (Default, Full); 56.75 under hico-det-520.
 Wrong actions cost most: repaired, they would add 11.68.
 1,234 images, 2,000 annotated and 2,000 predicted triplets
@@ -59,7 +59,9 @@ Pair precision                                  2.00
 Negatives: AP of rejecting other pairs         95.00
   as published (at most 91.82)                 87.00
 Actions: mAP on localised pairs                46.00       12.50           –
-98,765 predicted pairs, 80.0 per image, as listed; 98,000 are negatives.
+98,765 predicted pairs, 80.0 per image, as listed; 96,000 are negatives.
+The other 2,765 localise annotated pairs; matched one to one, 1,975 of them
+count in precision.
 
 Protocol hico-det-520: classes: no_interaction left out | AP: 11-point |
   IoU >= 0.5 | rare: < 10 train instances
@@ -77,7 +79,7 @@ def test_notes_can_be_left_out(result) -> None:
 
 def test_a_wide_terminal_only_lengthens_the_protocol(result) -> None:
     head, protocol = shown(result, width=120).split("Protocol hico-det-520: ")
-    assert head == EXPECTED.split("Protocol hico-det-520: ")[0]
+    assert head.split() == EXPECTED.split("Protocol hico-det-520: ")[0].split()
     assert protocol == (
         "classes: no_interaction left out | AP: 11-point | IoU >= 0.5 | rare: < 10 train "
         "instances\nNote: a note\n"
@@ -157,6 +159,40 @@ Pair precision                                                          2.00
 """
 
 
+@pytest.mark.parametrize(
+    ("official", "words"),
+    [
+        (600, "images, 520 classes (600 in the official mAP), "),
+        (520, "images, 520 classes, "),
+    ],
+)
+def test_the_classes_of_both_means(result, official: int, words: str) -> None:
+    result["counts"] |= {
+        "classes_in_mean": {"full": 520},
+        "classes_in_official": {"full": official},
+    }
+    assert words in shown(result)
+
+
+@pytest.mark.parametrize(
+    ("kind", "best", "words"),
+    [
+        ("11-point", 0.81, "as AP reads 11 levels of recall, of which a recall of 0.5 reaches 6."),
+        ("101-point", 0.81, "reads 101 levels of recall, of which a recall of 0.5 reaches 51."),
+        ("11-point", 0.8, ""),
+        ("area", 0.81, ""),
+    ],
+)
+def test_why_a_perfect_ranking_exceeds_the_highest_recalls(result, kind, best, words) -> None:
+    result["protocol"]["signature"] = f"classes: all | AP: {kind} | IoU >= 0.5"
+    outranked = dict.fromkeys(result["errors"], 0.9)
+    best_order = dict.fromkeys(result["map"], best)
+    result["ranking"] = {"map_best_order": best_order, "outranked": outranked}
+    text = " ".join(shown(result).split())
+    assert ("If ranked perfectly: can exceed the highest recalls, " in text) == bool(words)
+    assert words in text
+
+
 def test_v_coco(result) -> None:
     """A data set without rare classes, with other official figures and ignored people."""
     scenarios = {
@@ -192,15 +228,15 @@ def test_no_label_no_pairs(result) -> None:
     result["label"] = ""
     result["pairs"] |= {"source": "triplets", "per_image": None}
     text = shown(result)
-    assert text.startswith("Predictions on hico-det (hico-det-520)\n")
-    assert "98,765 predicted pairs, those of the triplets; 98,000 are negatives.\n" in text
+    assert text.startswith("Predictions on HICO-DET (hico-det-520)\n")
+    assert "98,765 predicted pairs, those of the triplets; 96,000 are negatives" in text
 
 
 def test_names_are_no_markup(result) -> None:
     result["label"] = "[red]model[/red]"
     result["notes"] = ["see [1] and [/x]"]
     text = shown(result)
-    assert text.startswith("[red]model[/red] on hico-det")
+    assert text.startswith("[red]model[/red] on HICO-DET")
     assert "Note: see [1] and [/x]\n" in text
 
 

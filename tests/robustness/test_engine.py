@@ -76,6 +76,7 @@ TREE = [
 ]
 
 
+@pytest.mark.slow
 def test_outcomes_follow_arguments_and_wanted_ones_are_given_back(local) -> None:
     assert outcomes(local, TREE) == {"sum": 113, "c": 7, "twice": 127}
 
@@ -124,12 +125,14 @@ def test_a_task_that_ends_every_worker_is_given_up(tmp_path: Path, pair: LocalEn
     assert len(list(tmp_path.iterdir())) == MOST_LOSSES
 
 
+@pytest.mark.slow
 def test_workers_lost_between_tasks_are_replaced(pair: LocalEngine) -> None:
     (process,) = outcomes(pair, [Task("a", os.getpid, ())]).values()
     os.kill(process, signal.SIGKILL)
     assert outcomes(pair, [Task("b", add, (1,))]) == {"b": 1}
 
 
+@pytest.mark.slow
 def test_a_script_without_guard_is_told_so(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(

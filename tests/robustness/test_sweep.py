@@ -172,6 +172,7 @@ def test_damaged_work_is_done_again(written: Path, tmp_path: Path) -> None:
     assert again.tests == first.tests != {}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block", [None, 5])
 def test_a_damaged_file_does_not_stop_the_rest(
     folder: Path, few: Outcomes, block: int | None
@@ -212,6 +213,7 @@ def test_another_data_set_is_refused_by_name(folder: Path) -> None:
         swept(replace(study_of(folder), dataset="v-coco"))
 
 
+@pytest.mark.slow
 def test_a_second_sweep_works_on_nothing(folder: Path, few: Outcomes) -> None:
     study, cache = small(folder), folder / "cache"
     assert digits(swept(study, store=Store(cache))) == digits(few)
@@ -221,6 +223,7 @@ def test_a_second_sweep_works_on_nothing(folder: Path, few: Outcomes) -> None:
     assert digits(again) == digits(few)
 
 
+@pytest.mark.slow
 def test_an_interrupted_sweep_goes_on(folder: Path, few: Outcomes) -> None:
     study, cache = small(folder), folder / "cache"
     steps = 0

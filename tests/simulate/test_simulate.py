@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from diaghoi import simulate
+from diaghoi.data.instances import instances
 from diaghoi.data.scenes import COLUMNS, Scenes
 from diaghoi.data.vocabulary import hico_det
 from diaghoi.diagnosis.diagnose import diagnose
 from diaghoi.exceptions import InputError
 from diaghoi.simulate import DETECTORS, ONE_STAGE, TWO_STAGE, WEAK, Detector
-from diaghoi.simulate.sightings import instances
 
 LABELS = ("human_box", "object_box", "both_boxes", "association", "action", "duplicate")
 PERFECT = Detector(
@@ -212,6 +212,7 @@ def test_the_input_is_unchanged(world):
     np.testing.assert_array_equal(world.box_xyxy, before)
 
 
+@pytest.mark.slow
 def test_more_images_than_are_worked_on_at_once():
     scenes = simulate.annotations(1100, np.random.default_rng(4))
     found = simulate.detect(scenes, TWO_STAGE, np.random.default_rng(5))
@@ -317,6 +318,7 @@ def test_rate_makes_its_oracle_worth_more(world, noisy, change, oracle):
     assert cost(errors(world, score_noise=0.7, **change)) > cost(noisy) + 0.02
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shared", [False, True])
 def test_false_pairs_are_believed(world, shared):
     fixed = {"boxes": 16, "score_noise": 1.0, "shared_boxes": shared}

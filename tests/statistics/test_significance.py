@@ -12,7 +12,16 @@ from hypothesis import strategies as st
 
 from diaghoi import Diagnosis, InputError, diagnose, protocol, simulate
 from diaghoi.data.scenes import Scenes
-from diaghoi.statistics.significance import Difference, compare_pair, corrected, holm, shown_p
+from diaghoi.evaluation.listing import Answers
+from diaghoi.statistics.significance import (
+    Difference,
+    compare_pair,
+    corrected,
+    holm,
+    level_of,
+    sample_pair,
+    shown_p,
+)
 
 
 def simulated(images: int, seed: int, *detectors: simulate.Detector) -> list[Diagnosis]:
@@ -76,7 +85,7 @@ def test_the_order_of_images_does_not_matter() -> None:
 def test_equal_detectors_do_not_differ(small: list[Diagnosis]) -> None:
     for each in compare_pair(small[0], small[0], 20):
         assert (each.difference, each.p, each.p_holm) == (0, 1, 1)
-        assert "cannot be told apart: A minus A +0.0" in each.sentence
+        assert "no significant difference: A minus A +0.0" in each.sentence
 
 
 @pytest.mark.slow
@@ -94,15 +103,15 @@ def test_a_plain_sentence(pair: list[Diagnosis]) -> None:
     points, low, high = 100 * mean.difference, *(100 * bound for bound in mean.interval)
     assert mean.sentence == (
         f"B's mAP is higher than that of A by {points:.1f}, 95 % {low:.1f} to {high:.1f} "
-        f"uncorrected ({mean.shown_p}, corrected)"
+        f"uncorrected ({mean.shown_p}, corrected for 2 tests)"
     )
 
 
 @pytest.mark.parametrize(
     ("difference", "interval", "words"),
     [
-        (0.02, (-0.001, 0.05), "is higher than that of A by 2.0, 95 % -0.1 to 5.0 uncorrected (p"),
-        (-0.02, (-0.05, 0.001), "is lower than that of A by 2.0, 95 % -0.1 to 5.0 uncorrected (p"),
+        (0.02, (-0.001, 0.05), "is higher than that of A by 2.0, 95 % −0.1 to 5.0 uncorrected (p"),
+        (-0.02, (-0.05, 0.001), "is lower than that of A by 2.0, 95 % −0.1 to 5.0 uncorrected (p"),
         (-0.02, (-0.05, -0.01), "is lower than that of A by 2.0, 95 % 1.0 to 5.0 uncorrected (p"),
     ],
 )
@@ -123,6 +132,7 @@ def test_a_bound_beyond_zero_keeps_its_sign(
         sentence="",
     )
     assert words in corrected([found])[0].sentence
+    assert "no significant difference" in corrected([replace(found, p=0.2)])[0].sentence
 
 
 def halves(count: int, seed: int, better: float) -> list[Diagnosis]:
@@ -182,6 +192,27 @@ def test_holm_by_hand() -> None:
     assert holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
 
 
+def test_the_level_of_a_confidence() -> None:
+    assert (level_of(0.95), level_of(0.9)) == (0.05, 0.1)
+
+
+def test_an_exchange_takes_each_image_from_each_model_once() -> None:
+    seen = []
+
+    def mixed(weights: np.ndarray) -> dict[str, np.ndarray]:
+        seen.append(weights)
+        return {"all": weights.mean(axis=0)}
+
+    def alone(weights: np.ndarray) -> dict[str, np.ndarray]:
+        return {"all": weights.mean(axis=0)}
+
+    sample_pair((alone, alone, mixed), 5, ["all"], 20)
+    for first, second in zip(seen[::2], seen[1::2], strict=True):
+        assert set(np.unique(first)) == {0, 1}
+        assert (first[:5] + first[5:] == 1).all()
+        assert (first + second == 1).all()
+
+
 @pytest.mark.parametrize(
     ("p", "shown", "bound"),
     [
@@ -200,9 +231,10 @@ def test_the_smallest_p_value_is_told_as_a_bound() -> None:
     one, other = halves(40, 0, 0.5)
     (far, *_) = compare_pair(one, other, 19)
     assert far.p == far.p_least == 1 / 20
+    assert far.p_bootstrap >= 1 / 20
     assert "(p ≤ " in far.sentence
     (same, *_) = compare_pair(one, one, 19)
-    assert "(p = 1.000, corrected)" in same.sentence
+    assert "(p = 1.000, corrected for 10 tests)" in same.sentence
 
 
 def test_what_cannot_be_compared(pair: list[Diagnosis]) -> None:
@@ -214,10 +246,21 @@ def test_what_cannot_be_compared(pair: list[Diagnosis]) -> None:
     names[0] = "elsewhere.jpg"
     with pytest.raises(InputError, match="2 images are in one of the diagnoses alone"):
         compare_pair(first, replace(second, names=names))
+    answers = Answers(
+        unreadable=0, unreadable_triplets=0, unknown_names=0, no_class=0, boxes_outside=0
+    )
+    with pytest.raises(InputError, match="B gives no scores"):
+        compare_pair(first, replace(second, answers=answers))
+    with pytest.raises(InputError, match="A gives no scores"):
+        compare_pair(replace(first, answers=answers), second)
     with pytest.raises(InputError, match="'unseen' is not a split; known: full, rare, non_rare"):
         compare_pair(first, second, split="unseen")
     with pytest.raises(InputError, match="1 resamples: give at least two"):
         compare_pair(first, second, 1)
-    less = replace(second.ledger, annotation_class=second.ledger.annotation_class[:-1])
+    less = replace(
+        second.ledger,
+        annotation_class=second.ledger.annotation_class[:-1],
+        annotation_image=second.ledger.annotation_image[:-1],
+    )
     with pytest.raises(InputError, match="different annotations"):
         compare_pair(first, replace(second, ledger=less))

@@ -21,10 +21,8 @@ BUILT = ("{toctree}", "{include}", "{eval-rst}")
 # For other places: the repositories of code bases, and papers.
 SHOWN = ("bash", "bibtex")
 CITED = ROOT / "CITATION.cff"
-REPOSITORY = CITED.is_file() and re.findall(r"^repository-code: (\S+)$", CITED.read_text(), re.M)[0]
-# To begin with a clone and an environment of one's own; tests are in one.
+# To begin in a clone and an environment of one's own; tests are in one.
 OUTSIDE = (
-    f"git clone {REPOSITORY}",
     "cd diaghoi",
     "python3 -m venv .venv",
     ". .venv/bin/activate",
@@ -34,6 +32,7 @@ LESS = {
     "demo": ("--images", "20"),
     "--bootstrap": ("--bootstrap", "100"),  # the fewest that are taken
     "--resamples": ("--resamples", "20"),
+    "--significance": ("--resamples", "20"),
 }
 SERVER = re.compile(r"http://localhost:\d+/v1")
 # Pages whose tables hold commands that run, each in a cell of its own.

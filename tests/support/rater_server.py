@@ -45,7 +45,8 @@ class Model:
         ``(words, number)``: what happens to the question about these words that is asked for the
         ``number``-th time (from 0); None for a good reply. Keys: status, body, headers, wait
         (seconds), cut (bytes of the body that are sent), drip (seconds between bytes), drop (close
-        without a word).
+        without a word), raw (``(start, again)``: sent instead, the second over and over, until the
+        client leaves).
     """
 
     rate: Callable[[str, str], object]
@@ -111,6 +112,14 @@ def _handler(model: Model) -> type[BaseHTTPRequestHandler]:
             if done.get("drop"):
                 self.close_connection = True
                 return
+            if "raw" in done:
+                self.close_connection = True
+                start, again = done["raw"]
+                self.wfile.write(start)
+                while True:
+                    self.wfile.write(again)
+                    self.wfile.flush()
+                    time.sleep(done.get("drip", 0.0))
             self.send_response(done.get("status", 200))
             for name, value in done.get("headers", {}).items():
                 self.send_header(name.replace("_", "-"), value)

@@ -13,8 +13,8 @@ from functools import cache
 
 import numpy as np
 
-from diaghoi.cases.causes import counterparts
 from diaghoi.choice.classes import Interaction, interactions_of, normalised
+from diaghoi.data.time_sensitive import counterparts
 from diaghoi.data.vocabulary import facts, hico_det
 
 

@@ -73,15 +73,19 @@ Coordinates = Annotated[
         help="How the model writes boxes: in pixels, or in thousandths of the picture's sides."
     ),
 ]
-OptionSeed = Annotated[int, typer.Option(min=0, help="Seed of the order of the options.")]
+OptionSeed = Annotated[
+    int, typer.Option(min=0, max=options.LARGEST_SEED, help="Seed of the order of the options.")
+]
 Limit = Annotated[
-    int | None, typer.Option(min=1, metavar="N", help="Ask the first N questions only.")
+    int | None,
+    typer.Option(min=1, max=options.MOST_ROWS, metavar="N", help="Ask the first N questions only."),
 ]
 Price = Annotated[
     str | None, typer.Option(metavar="IN,OUT", help="Price of a million tokens in and out.")
 ]
 Temperature = Annotated[
-    float, typer.Option(help="Sampling temperature; if negative, the server's default.")
+    float,
+    typer.Option(max=10.0, help="Sampling temperature; if negative, the server's default."),
 ]
 
 
@@ -102,7 +106,7 @@ def ask(
     yes: asking.Yes = False,
     price: Price = None,
     tries: asking.Tries = 6,
-    timeout: asking.Timeout = 120.0,
+    timeout: asking.Timeout = 300.0,
     pause: asking.Pause = 1.0,
     max_tokens: asking.MaxTokens = 1024,
     temperature: Temperature = 0.0,

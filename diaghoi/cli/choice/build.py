@@ -67,6 +67,7 @@ Sheet = Annotated[
         "--quality-sheet",
         metavar="N",
         min=1,
+        max=1_000_000,
         help="Write a page with N random questions and their pictures for a person to check.",
     ),
 ]
@@ -98,7 +99,7 @@ def build(
     yes: asking.Yes = False,
     tries: asking.Tries = 6,
     asks: asking.Asks = 3,
-    timeout: asking.Timeout = 120.0,
+    timeout: asking.Timeout = 300.0,
     pause: asking.Pause = 1.0,
     max_tokens: asking.MaxTokens = 1024,
     ask_again: asking.AskAgain = False,

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from diaghoi.cli import options
+
 QuestionFile = Annotated[
     Path, typer.Argument(help="Questions, as the benchmark publishes them.", readable=False)
 ]
@@ -43,7 +45,11 @@ ScoreFigure = Annotated[
 ]
 Top = Annotated[
     int | None,
-    typer.Option(min=1, help="Answer each question by its best triplets, this many [5]."),
+    typer.Option(
+        min=1,
+        max=options.MOST_ROWS,
+        help="Answer each question by its best triplets, this many [5].",
+    ),
 ]
 Threshold = Annotated[
     float | None, typer.Option(help="Answer by all triplets with at least this score instead.")
@@ -51,7 +57,9 @@ Threshold = Annotated[
 TopAll = Annotated[
     int | None,
     typer.Option(
-        min=1, help="Answer by this many best triplets of the whole prediction file instead."
+        min=1,
+        max=options.MOST_ROWS,
+        help="Answer by this many best triplets of the whole prediction file instead.",
     ),
 ]
 Match = Annotated[

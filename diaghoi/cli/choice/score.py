@@ -23,6 +23,7 @@ from diaghoi.cli.comparison_tables import (
 from diaghoi.cli.present import print_notes
 from diaghoi.cli.progress import Progress, progress
 from diaghoi.cli.significance import Significance, significance_options, with_tests
+from diaghoi.data.vocabulary import printed_name
 from diaghoi.exceptions import InputError
 from diaghoi.report.json import to_json, write_json
 
@@ -294,7 +295,7 @@ def _result(
     if resamples is not None:
         from diaghoi.choice.intervals import choice_bootstrap
 
-        bar.start("resampling", total=resamples)
+        bar.start_slow("computing intervals", resamples)
         result |= choice_bootstrap(
             evaluation, resamples, seed=seed, confidence=confidence, progress=bar.advance
         ).to_dict()
@@ -329,7 +330,7 @@ def _write(
 def _draw_positions(result: Mapping[str, Any], path: Path) -> None:
     from diaghoi.plots.figures.choice_positions import choice_positions
 
-    caption = f"{result['label']} on {result['dataset']}: picks by position"
+    caption = f"{result['label']} on {printed_name(result['dataset'])}: picks by position"
     _save(choice_positions(result), path, caption)
 
 

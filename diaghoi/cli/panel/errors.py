@@ -14,6 +14,7 @@ from diaghoi.cli.panel.options import (
     Out,
     check_figure,
     chosen_images,
+    subject_of,
     write_figure,
 )
 from diaghoi.cli.present import width_of
@@ -105,7 +106,7 @@ def errors(
         lambda: error_panel(
             cases, drawn, width=width_of(column), columns=columns or 0, repairs=repairs
         ),
-        caption=f"Errors of {plots.caption([diagnosed.to_dict()])}",
+        caption=f"Errors of {plots.caption([subject_of(diagnosed)])}",
         notes=[*read.notes, *diagnosed.reading_notes, *notes, *found.notes],
         quiet=quiet,
     )

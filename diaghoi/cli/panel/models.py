@@ -15,6 +15,7 @@ from diaghoi.cli.panel.options import (
     Out,
     check_figure,
     chosen_images,
+    subject_of,
     write_figure,
 )
 from diaghoi.cli.present import width_of
@@ -128,7 +129,7 @@ def models(
     write_figure(
         out,
         lambda: outcome_panel(outcomes, drawn, width=width_of(column), columns=columns or 0),
-        caption=f"{plots.caption([each.to_dict() for each, *_ in read])} Images: "
+        caption=f"{plots.caption([subject_of(each) for each, *_ in read])} Images: "
         f"{', '.join(shown)}; predictions from a score of {at}.",
         notes=list(dict.fromkeys([*notes, *chosen_notes, *collected.notes])),
         quiet=quiet,

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from matplotlib.figure import Figure
 
+    from diaghoi.diagnosis.diagnosis import Diagnosis
     from diaghoi.formats.pictures.folder import Pictures
 
 Out = Annotated[Path, typer.Option(help="The figure: a .pdf, .svg or .png file.", readable=False)]
@@ -83,6 +84,16 @@ def chosen_images(
         return list(names), []
     note = f"{len(found):,} of {len(names):,} images have a picture in {pictures.folder}"
     return found, [f"{note}; chosen among these"]
+
+
+def subject_of(diagnosis: Diagnosis) -> dict[str, object]:
+    """Return what a caption needs of a diagnosis; its whole result would take all oracles."""
+    protocol = diagnosis.protocol
+    return {
+        "label": diagnosis.label,
+        "dataset": diagnosis.vocabulary.name,
+        "protocol": {"name": protocol.name, "signature": protocol.signature},
+    }
 
 
 def write_figure(

@@ -31,8 +31,10 @@ Metric = Annotated[
         help="Column with the scores of a metric; repeatable [score, similarity, shoe, ...]."
     ),
 ]
-Scale = Annotated[int, typer.Option(min=1, help="Highest number of the rating scale.")]
-Resamples = Annotated[int, typer.Option(min=1, help="Permutations of the test.")]
+Scale = Annotated[int, typer.Option(min=1, max=1000, help="Highest number of the rating scale.")]
+Resamples = Annotated[
+    int, typer.Option(min=1, max=options.MOST_RESAMPLES, help="Permutations of the test.")
+]
 Figure = Annotated[
     Path | None,
     typer.Option(help="Draw distributions and kappa to this .pdf, .png or .svg.", readable=False),

@@ -66,6 +66,7 @@ CheckZeros = Annotated[
     int,
     typer.Option(
         min=0,
+        max=1_000_000,
         help="Ask the other raters about this many random pairs that the first rated 0, and say "
         "how many they rate above 0. The table stays the same.",
     ),
@@ -91,7 +92,7 @@ def build(
     workers: asking.Concurrent = 8,
     tries: asking.Tries = 6,
     asks: asking.Asks = 3,
-    timeout: asking.Timeout = 120.0,
+    timeout: asking.Timeout = 300.0,
     pause: asking.Pause = 1.0,
     max_tokens: asking.MaxTokens = 1024,
     ask_again: asking.AskAgain = False,

@@ -20,6 +20,9 @@ else:
 # The time to parse a dotted key grows with the square of its parts; keys here have at most two.
 _DEEP = re.compile(rb"(?:\.[ \t]*[\w\"'-]{1,500}[ \t]*){100}")
 
+# A thousand models with long paths and descriptions take less; a parser in Python takes seconds.
+_LARGEST = 1 << 22  # bytes
+
 
 def read_toml(path: Path) -> dict[str, Any]:
     """Read a TOML file.
@@ -27,10 +30,15 @@ def read_toml(path: Path) -> dict[str, Any]:
     Raises
     ------
     InputError
-        If the file cannot be opened or is not valid.
+        If the file cannot be opened, is too large or not valid.
     """
     try:
-        data = ordinary(path).read_bytes()
+        if (size := ordinary(path).stat().st_size) > _LARGEST:
+            raise InputError(
+                f"{path}: has {size:,} bytes, and a TOML file may have {_LARGEST:,}; remove what "
+                "it does not need, or split it"
+            )
+        data = path.read_bytes()
         if _DEEP.search(data):
             raise InputError(f"{path}: not valid TOML here (a key of very many parts)")
         content: dict[str, Any] = tomllib.loads(data.decode("utf-8").replace("\r\n", "\n"))

@@ -83,6 +83,22 @@ class Pictures:
                 continue  # too long or otherwise invalid as a file name
         return None
 
+    def size(self, name: str) -> tuple[int, int] | None:
+        """Return width and height of the picture of an image; None where it cannot be read."""
+        from PIL import Image
+
+        path = self.find(name)
+        if path is None:
+            return None
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                with Image.open(path, formats=KINDS) as picture:
+                    width, height = picture.size
+                    return width, height
+        except Exception:  # Pillow raises many kinds of errors for damaged files
+            return None
+
     def read(self, name: str, size: tuple[int, int] | None = None) -> Picture:
         """Read the picture of an image.
 

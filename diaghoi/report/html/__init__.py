@@ -1,10 +1,18 @@
-"""The report as one page that opens from disk: tables to sort and search, figures, worst cases.
+"""The report as one page that explores it: no network, no further files.
 
-The page is one file without anything to load. Its tables per class and per image are columns of
-numbers that a script shows page by page; without scripts the summary, the figures, the cases and a
-plain table of the classes remain.
+Charts are drawn by Observable Plot and D3, which ``vendor/`` holds with their licences.
 """
 
-from diaghoi.report.html.page import write_html
+from diaghoi.report.html.data import page_data
+from diaghoi.report.html.models import PageModel, page_model, saved_model
+from diaghoi.report.html.page import Page, write_comparison_html, write_html
 
-__all__ = ["write_html"]
+__all__ = [
+    "Page",
+    "PageModel",
+    "page_data",
+    "page_model",
+    "saved_model",
+    "write_comparison_html",
+    "write_html",
+]

@@ -1,62 +1,54 @@
-"""The page itself: what it holds, and writing it as one file."""
+"""The page itself: one file that explores the results of a detector or of several."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
+import json
 import os
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from importlib import resources
+from io import BytesIO
 from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from diaghoi._version import __version__
-from diaghoi.cases.cases import ERRORS, Case, worst_cases
-from diaghoi.cases.sentences import shown_score
 from diaghoi.cases.similarities import Similarities
+from diaghoi.comparison.comparison import Comparison
+from diaghoi.comparison.joint import AnyComparison
+from diaghoi.comparison.slices import Slices
 from diaghoi.data.protocol import phrases_of
 from diaghoi.data.scenes import Scenes
-from diaghoi.data.table import Table
+from diaghoi.data.table import Table, percent
+from diaghoi.data.vocabulary import printed_name
+from diaghoi.diagnosis.benchmark import headlines
 from diaghoi.diagnosis.diagnosis import Diagnosis
+from diaghoi.exceptions import InputError, number_of
 from diaghoi.formats.containers.atomic import replacing
-from diaghoi.formats.pictures.folder import Pictures
-from diaghoi.oracles import error_title
-from diaghoi.report.case_pictures import CasePicture, CasePictures
+from diaghoi.formats.pictures.folder import Picture, Pictures
+from diaghoi.report.case_pictures import FoundPictures
 from diaghoi.report.extras import extra_tables
-from diaghoi.report.html.sketches import Sketch, sketch
-from diaghoi.report.html.sortable import sortable_classes, sortable_images
-from diaghoi.report.html.words import FIGURES, TABLES, definition_of, meaning_of, order_of_cases
-from diaghoi.report.pages import check_installed, template
+from diaghoi.report.html.cases import image_names
+from diaghoi.report.html.data import page_data
+from diaghoi.report.html.models import PageModel, page_model
+from diaghoi.report.html.words import TABLES, definition_of, meaning_of, order_of_cases
+from diaghoi.report.pages import check_installed, jpeg_url, template
 from diaghoi.report.semantic import semantic_tables, similarity_in_words, table_lines
 from diaghoi.report.text import counts_line, heading, pairs_line, report_tables, split_titles
 from diaghoi.report.verdict import headline, verdict
 
-FIRST_CASES = 4
-"""Cases of each error that are shown at once; the others are a click away."""
-MOST_CASES, MOST_PICTURED = 24, 12
-"""Cases of each error by default, without and with pictures, of which each takes some 50 kB."""
-
-
-class DrawnCase(NamedTuple):
-    """A case and its drawing.
-
-    Parameters
-    ----------
-    case : Case
-        What is drawn.
-    sketch : Sketch or None
-        Its boxes in an empty frame, without pictures.
-    picture : CasePicture or None
-        Its boxes on their picture.
-    line : str
-        The image, and how much it is enlarged.
-    """
-
-    case: Case
-    sketch: Sketch | None
-    picture: CasePicture | None
-    line: str
+MOST_CASES = 24
+"""Cases of each error that are described in a sentence, by default."""
+MOST_IMAGES, FEWEST_IMAGES, MOST_PICTURED = 2000, 200, 120
+"""Images of a page with drawings, shared among its detectors; and with pictures, 40 kB each."""
+PIXELS, QUALITY = 480, 80
+SCRIPTS = ("vendor/d3.min.js", "vendor/plot.umd.min.js", "explorer.js")
+NO_DATA = {
+    **dict.fromkeys(("models", "errors", "splits", "differences"), ()),
+    **dict.fromkeys(("classes", "cases", "slices")),
+}
 
 
 class ErrorPart(NamedTuple):
@@ -68,18 +60,18 @@ class ErrorPart(NamedTuple):
         The oracle.
     title, meaning, definition : str
         Its name, what the error is, and what the oracle repairs.
-    figures : tuple of (str, str)
-        Count, share and ΔmAP, each with its name.
-    cases : tuple of DrawnCase
-        The worst first.
+    heads : tuple of str
+        What is known of it: count, share and ΔmAP.
+    rows : tuple of (str, tuple of str)
+        For each detector its name and these figures.
     """
 
     error: str
     title: str
     meaning: str
     definition: str
-    figures: tuple[tuple[str, str], ...]
-    cases: tuple[DrawnCase, ...]
+    heads: tuple[str, ...]
+    rows: tuple[tuple[str, tuple[str, ...]], ...]
 
 
 def write_html(
@@ -92,6 +84,7 @@ def write_html(
     top: int | None = None,
     similarities: Similarities | None = None,
     pictures: Pictures | None = None,
+    slices: Slices | None = None,
 ) -> list[str]:
     """Write the report of a detector as one page that opens from disk.
 
@@ -102,19 +95,21 @@ def write_html(
     diagnosis : Diagnosis
         What to report.
     scenes : tuple of Scenes, optional
-        The annotations and predictions that were diagnosed, for drawings of the worst cases.
-        Without them, as for a sum of diagnoses, the page has none.
+        The annotations and predictions that were diagnosed, for drawings of cases. Without them, as
+        for a sum of diagnoses, the page has none.
     result : mapping, optional
         As from :meth:`diaghoi.Diagnosis.to_dict`, where more has been added to it: notes, what
         ``diaghoi report`` adds, or the result of a semantic evaluation as ``semantic``.
     files : sequence of path
         What was read; the page tells their names, without folders.
     top : int, optional
-        Cases of each error; by default 24, and 12 with pictures.
+        Cases of each error that are described in a sentence; by default 24.
     similarities : Similarities, optional
-        How similar action and object errors are to what is annotated, for their drawings.
+        How similar action and object errors are to what is annotated, for their sentences.
     pictures : Pictures, optional
         The pictures of the images, to draw the cases on.
+    slices : Slices, optional
+        The detector in slices of the annotations.
 
     Returns
     -------
@@ -128,126 +123,406 @@ def write_html(
         written.
     """
     check_installed()
-    result = diagnosis.to_dict() if result is None else result
-    drawn = None if pictures is None else CasePictures(pictures, pixels=480, inches=2.2)
-    if top is None:
-        top = MOST_CASES if drawn is None else MOST_PICTURED
-    cases: dict[str, list[DrawnCase]] = {}
-    if scenes is not None:
-        for error in ERRORS:
-            found = worst_cases(diagnosis, *scenes, error, top=top, similarities=similarities)
-            cases[error] = [_drawn(case, drawn) for case in found]
-    content = _content(diagnosis, scenes, result, files, cases)
-    content["pictured"] = drawn is not None
-    if similarities is not None:
-        content["compared"] = similarity_in_words(similarities)
-    page = _render(content)
-    with replacing(path) as temporary:
-        # Names of files need not be Unicode, and figures may quote them.
-        temporary.write_bytes(page.encode("utf-8", errors="replace"))
-    return [] if drawn is None else drawn.notes
+    model = page_model(
+        diagnosis,
+        scenes,
+        result=result,
+        similarities=similarities,
+        top=MOST_CASES if top is None else top,
+    )
+    page = Page.of([model], files=files, similarities=similarities, slices=slices)
+    return page.write(path, pictures)
 
 
-def _drawn(case: Case, pictures: CasePictures | None) -> DrawnCase:
-    from diaghoi.plots.figures.picture import enlarged_words
+def write_comparison_html(
+    path: str | PathLike[str],
+    comparison: AnyComparison,
+    models: Sequence[PageModel] = (),
+    *,
+    files: Sequence[str | PathLike[str]] = (),
+    pictures: Pictures | None = None,
+) -> list[str]:
+    """Write a comparison as one page that opens from disk.
 
-    if pictures is not None:
-        picture = pictures.draw(case)
-        return DrawnCase(case, None, picture, picture.line)
-    boxes = sketch(case)
-    line = ". ".join(filter(None, (case.image, enlarged_words(boxes.enlarged))))
-    return DrawnCase(case, boxes, None, line)
+    Parameters
+    ----------
+    path : path
+        Where to; the file appears whole or not at all.
+    comparison : Comparison or JointComparison
+        What to show.
+    models : sequence of PageModel
+        Its models, in their order; without them the page has the tables of the comparison alone.
+    files, pictures
+        As for :func:`write_html`.
+
+    Returns
+    -------
+    list of str
+        Notes on the pictures.
+
+    Raises
+    ------
+    InputError
+        Where jinja2 is missing, or the file cannot be written.
+    """
+    check_installed()
+    page = Page.of(models, comparison, files=files)
+    return page.write(path, pictures)
+
+
+class Page(NamedTuple):
+    """A page: its data, and what its template shows beside them.
+
+    Parameters
+    ----------
+    data : dict
+        As from :func:`diaghoi.report.html.page_data`; without models for tables alone.
+    content : dict
+        What the template shows.
+    images : tuple of str
+        Names of the images with drawings, as the files have them.
+    """
+
+    data: dict[str, Any]
+    content: dict[str, Any]
+    images: tuple[str, ...]
+
+    @staticmethod
+    def of(
+        models: Sequence[PageModel],
+        comparison: AnyComparison | None = None,
+        *,
+        files: Sequence[str | PathLike[str]] = (),
+        similarities: Similarities | None = None,
+        slices: Slices | None = None,
+        every_image: bool = False,
+    ) -> Page:
+        """Collect what the page of some detectors shows.
+
+        Parameters
+        ----------
+        models, comparison, files, similarities, slices
+            As for :func:`write_html` and :func:`write_comparison_html`; a comparison holds its own
+            slices.
+        every_image : bool
+            Draw all images, and not only those that keep the page small.
+
+        Raises
+        ------
+        InputError
+            Where a saved result lacks what a report holds, or the models are not on the same
+            annotations.
+        """
+        for model in models:
+            if model.diagnosis is None:
+                _check_saved(model.result)
+        most = max(FEWEST_IMAGES, MOST_IMAGES // max(1, len(models)))
+        explained = comparison if isinstance(comparison, Comparison) else None
+        data: dict[str, Any] = dict(NO_DATA)
+        if explained is not None:
+            slices = explained.slices
+        if models:
+            data = page_data(models, explained, images=None if every_image else most, slices=slices)
+        elif comparison is not None:
+            data["dataset"] = ", ".join(
+                dict.fromkeys(printed_name(each.dataset) for each in comparison.parts)
+            )
+        content = _content(data, models, comparison, files)
+        content["compared"] = "" if similarities is None else similarity_in_words(similarities)
+        names = image_names(models, data["cases"]["images"]["image"]) if data.get("cases") else ()
+        return Page(data, content, tuple(names))
+
+    def write(self, path: str | PathLike[str], pictures: Pictures | None) -> list[str]:
+        """Write the page as one file, with its pictures; return notes on them."""
+        embedded, notes = self._embedded(pictures)
+        page = self.html(embedded)
+        with replacing(path) as temporary:
+            # Names of files need not be Unicode, and notes may quote them.
+            temporary.write_bytes(page.encode("utf-8", errors="replace"))
+        return notes
+
+    def html(self, pictures: Sequence[str | None] | bool = False, *, served: bool = False) -> str:
+        """Write the page.
+
+        Parameters
+        ----------
+        pictures : sequence of str or None, or bool
+            Addresses of the pictures of the first images; True where a server has them all.
+        served : bool
+            Whether a server shows it.
+        """
+        from markupsafe import Markup
+
+        folder = resources.files("diaghoi.report.html")
+        scripts = [
+            (folder / name).read_text(encoding="utf-8")
+            for name in (SCRIPTS if self.data["models"] else ())
+        ]
+        text = json.dumps(self.data, separators=(",", ":"), allow_nan=False)
+        packed = base64.b64encode(zlib.compress(text.encode(), 9)).decode()
+        # No script but these runs, whatever the data hold.
+        hashes = (base64.b64encode(hashlib.sha256(each.encode()).digest()) for each in scripts)
+        allowed = " ".join(f"'sha256-{each.decode()}'" for each in hashes)
+        return template("html/explorer.html.j2").render(
+            self.content,
+            data=self.data,
+            packed=packed,
+            pictures=Markup(json.dumps(pictures)),
+            pictured=bool(pictures),
+            served=served,
+            scripts=[Markup(each) for each in scripts],
+            allowed=Markup(allowed or "'none'"),
+        )
+
+    def measure(self, pictures: Pictures) -> None:
+        """Learn the sizes of images that files do not tell from their pictures."""
+        sizes = self.data["cases"]["images"]
+        for place, name in enumerate(self.images):
+            if not (sizes["width"][place] and sizes["height"][place]):
+                shape = pictures.size(name)
+                if shape is not None:
+                    sizes["width"][place], sizes["height"][place] = shape
+
+    def _embedded(self, pictures: Pictures | None) -> tuple[list[str | None], list[str]]:
+        """Encode the pictures of the first images; return them, and notes on them."""
+        if pictures is None or not self.images:
+            return [], []
+        self.measure(pictures)
+        found = FoundPictures(pictures)
+        sizes = self.data["cases"]["images"]
+        urls = []
+        for place, name in enumerate(self.images[:MOST_PICTURED]):
+            size = sizes["width"][place], sizes["height"][place]
+            jpeg = jpeg_of(found.read(name, size if all(size) else None), PIXELS)
+            urls.append(None if jpeg is None else jpeg_url(jpeg))
+        return urls, found.notes
+
+
+def jpeg_of(picture: Picture, longest: int) -> bytes | None:
+    """Encode a picture for a page; None where there is none.
+
+    Parameters
+    ----------
+    picture : Picture
+        As from :meth:`diaghoi.formats.pictures.folder.Pictures.read`.
+    longest : int
+        Pixels of the longer side.
+    """
+    if picture.image is None:
+        return None
+    from PIL import Image
+
+    image = Image.fromarray(picture.image)
+    image.thumbnail((longest, longest))
+    stream = BytesIO()
+    image.save(stream, format="jpeg", quality=QUALITY)
+    return stream.getvalue()
 
 
 def _content(
-    diagnosis: Diagnosis,
-    scenes: tuple[Scenes, Scenes] | None,
-    result: Mapping[str, Any],
+    data: Mapping[str, Any],
+    models: Sequence[PageModel],
+    comparison: AnyComparison | None,
     files: Sequence[str | PathLike[str]],
-    cases: Mapping[str, list[DrawnCase]],
 ) -> dict[str, Any]:
-    """Collect what the template shows."""
-    from diaghoi.plots.figure import Source
+    """Collect what the template shows beside the data."""
     from diaghoi.plots.style import COLOURS
-    from diaghoi.report.html.figures import SEMANTIC, dark_colours, drawings
 
-    source = Source(result=result, diagnosis=None if scenes is None else diagnosis)
-    tables = report_tables(result)
-    figures = drawings(source, str(result["label"] or "Predictions"))
-    return {
-        "heading": heading(result),
-        "verdict": f"{headline(result)} {verdict(result)}",
-        "counts": counts_line(result),
-        "result": result,
-        "notes": [_without_folders(note, files) for note in result["notes"]],
-        "tables": tables,
-        "table_meanings": TABLES,
-        "extras": list(extra_tables(result, split_titles(result))),
-        "pairs": pairs_line(result),
-        "meaning": semantic_tables(result["semantic"]) if "semantic" in result else [],
-        "meaning_lines": _meaning_lines(result),
-        "compared": "",
-        "drawings": figures,
-        "dark_colours": dark_colours(figure.svg for figure in figures),
-        "words_of_figures": FIGURES,
-        "semantic_figures": SEMANTIC,
-        "sections": list(_sections(diagnosis, result, tables[1], cases)),
-        "filters": [(error, error_title(error)) for error in ERRORS],
-        "drawn": scenes is not None,
-        "first": FIRST_CASES,
-        "order": order_of_cases(diagnosis),
-        "shown_score": shown_score,
-        "classes": sortable_classes(diagnosis),
-        "plain": ("name", "annotated", "ap", "max_recall", "costliest", "cost"),
-        "images": sortable_images(diagnosis),
-        "choices": phrases_of(result["protocol"]["signature"]),
+    results = [each.result for each in models]
+    result = results[0] if results else {}
+    common = {
+        "figures": _figures(data),
+        "colours": COLOURS if models else {},
+        "oracles": [each["name"] for each in data["errors"]],
+        "errors": list(_errors(models)),
+        "order": _order(models),
+        "plain": _plain(data),
         "files": [Path(file).name for file in files],
+        "parts": _parts(data, "semantic" in result),
         "version": __version__,
-        "colours": COLOURS,
+    }
+    if comparison is not None:
+        return common | _of_comparison(models, comparison, files)
+    semantic = result.get("semantic")
+    return common | {
+        "heading": heading(result),
+        "sentences": [f"{headline(result)} {verdict(result)}"],
+        "caveats": [],
+        "counts": f"{counts_line(result)}. Protocol {result['protocol']['name']}.",
+        "notes": _without_folders(result["notes"], files),
+        "tables": list(_tables(result)),
+        "lines": pairs_line(result).splitlines(),
+        "of_models": [],
+        "meaning": [] if semantic is None else semantic_tables(semantic),
+        "meaning_lines": []
+        if semantic is None
+        else [*table_lines(semantic), f"Measure: {semantic['measure']['signature']}"],
+        "protocols": [_protocol(result["protocol"]["name"], result["protocol"]["signature"])],
     }
 
 
-def _meaning_lines(result: Mapping[str, Any]) -> list[str]:
-    """Say what the semantic evaluation goes by, if there is one."""
-    if "semantic" not in result:
-        return []
-    semantic = result["semantic"]
-    return [*table_lines(semantic), f"Measure: {semantic['measure']['signature']}"]
+def _of_comparison(
+    models: Sequence[PageModel],
+    comparison: AnyComparison,
+    files: Sequence[str | PathLike[str]],
+) -> dict[str, Any]:
+    parts = comparison.parts
+    labels = [model.label for model in parts[0].models]
+    named = number_of("model", len(labels))
+    if len(labels) <= 3:
+        named = ", ".join(labels[:-1]) + (" and " if labels[1:] else "") + labels[-1]
+    subject = " and ".join(dict.fromkeys(printed_name(part.dataset) for part in parts))
+    told = [each.sentence for part in parts for each in getattr(part, "explained", ())]
+    notes = _without_folders(comparison.notes, files)
+    return {
+        "heading": f"{named} on {subject}",
+        # Those of further models are shown where these are chosen.
+        "sentences": [*told[:1], *comparison.statements[:1]],
+        "caveats": comparison.caveats,
+        "counts": f"{number_of('model', len(labels))} on {comparison.subject}.",
+        "notes": [note for note in notes if note not in told[:1]],
+        "tables": [(table, "") for table in (*comparison.tables, *comparison.listings)],
+        "lines": list(comparison.statements),
+        "of_models": [
+            (each.label, [*_tables(each.result)]) for each in models if "oracles" in each.result
+        ],
+        "meaning": [],
+        "meaning_lines": [],
+        "protocols": list(
+            dict.fromkeys(_protocol(part.protocol, part.signature) for part in parts)
+        ),
+    }
 
 
-def _without_folders(note: str, files: Sequence[str | PathLike[str]]) -> str:
-    """Name files without their folders, which mean nothing to those who read the page elsewhere."""
-    for file in files:
-        note = note.replace(os.fspath(file), Path(file).name)
-    return note
+def _protocol(name: str, signature: str) -> tuple[str, tuple[str, ...]]:
+    return name, tuple(phrases_of(signature))
 
 
-def _sections(
-    diagnosis: Diagnosis,
-    result: Mapping[str, Any],
-    errors: Table,
-    cases: Mapping[str, list[DrawnCase]],
-) -> Iterator[ErrorPart]:
-    categories_count = diagnosis.protocol.categories_count
-    cells_of = {row.key: [cell.shown for cell in row.cells] for row in errors.rows}
-    heads = [" ".join(column.title.split()) for column in errors.columns]
-    for name in result["oracles"]:
-        cells = cells_of[name]
+def _tables(result: Mapping[str, Any]) -> Iterator[tuple[Table, str]]:
+    """Give the tables of a report, each with what it shows."""
+    yield from zip(report_tables(result), TABLES, strict=True)
+    for table in extra_tables(result, split_titles(result)):
+        yield table, ""
+
+
+def _figures(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Lay out the means above the fold: the official ones first, which papers print."""
+    if not data["models"]:
+        return {"heads": [], "rows": []}
+    first = data["models"][0]
+    over = ", interactions" if first["interactions"] else ""
+    heads = [f"Official {each['metric']}, {each['setting']}{over}, %" for each in first["headline"]]
+    heads.append(f"mAP, {data['protocol']}, %")
+    tests = {each["labels"][1]: each for each in data["tests"] if each["path"] == "map.full"}
+    if tests:
+        heads.append(f"Difference to {first['label']}")
+    rows = []
+    for model in data["models"]:
+        cells = [(_shown(each["value"]), _between(each["interval"])) for each in model["headline"]]
+        cells.append((_shown(model["map"]["full"]), _between(model["map_intervals"]["full"])))
+        if tests:
+            test = tests.get(model["label"])
+            cells.append(
+                ("", "")
+                if test is None
+                else (
+                    _shown(test["difference"], signed=True),
+                    f"{_between(test['interval'], signed=True)}, p {test['p']}",
+                )
+            )
+        rows.append({"label": model["label"], "cells": cells})
+    return {"heads": heads, "rows": rows}
+
+
+def _shown(value: int | None, *, signed: bool = False) -> str:
+    return percent(None if value is None else value / 1e4, signed=signed)
+
+
+def _between(bounds: Sequence[int] | None, *, signed: bool = False) -> str:
+    if bounds is None:
+        return ""
+    return " to ".join(_shown(bound, signed=signed) for bound in bounds)
+
+
+def _check_saved(result: Mapping[str, Any]) -> None:
+    """Refuse a saved result that is not whole; anything may stand in a file."""
+    try:
+        list(_tables(result))
+        counts_line(result)
+        headlines(result["official"])
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise InputError(
+            f"result of '{result.get('label')}': is not a whole report "
+            f"({type(error).__name__}: {error}); write it again with 'diaghoi report --json'"
+        ) from None
+
+
+def _errors(models: Sequence[PageModel]) -> Iterator[ErrorPart]:
+    if not models:
+        return
+    known = next((each.diagnosis for each in models if each.diagnosis is not None), None)
+    categories = known is None or known.protocol.categories_count
+    tables = [report_tables(each.result)[1] for each in models]
+    for name in models[0].result["oracles"]:
+        found = [next(row for row in table.rows if row.key == name) for table in tables]
+        # Totals have no count of their own.
+        told = [
+            place
+            for place in range(len(found[0].cells))
+            if any(r.cells[place].shown for r in found)
+        ]
         yield ErrorPart(
             error=name,
-            title=error_title(name),
-            meaning=meaning_of(name, categories_count=categories_count),
+            title=found[0].title,
+            meaning=meaning_of(name, categories_count=categories),
             definition=definition_of(name),
-            figures=tuple((head, cell) for head, cell in zip(heads, cells, strict=True) if cell),
-            cases=tuple(cases.get(name, ())),
+            heads=tuple(" ".join(tables[0].columns[place].title.split()) for place in told),
+            rows=tuple(
+                (model.label, tuple(row.cells[place].shown for place in told))
+                for model, row in zip(models, found, strict=True)
+            ),
         )
 
 
-def _render(content: Mapping[str, Any]) -> str:
-    from markupsafe import Markup
+def _order(models: Sequence[PageModel]) -> str:
+    known = next((each.diagnosis for each in models if each.diagnosis is not None), None)
+    return "" if known is None else order_of_cases(known)
 
-    script = (resources.files("diaghoi.report.html") / "script.js").read_text(encoding="utf-8")
-    # No script but this one runs, whatever the data hold.
-    allowed = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    page = template("html/template.html.j2")
-    return page.render(content, script=Markup(script), allowed=f"sha256-{allowed}")
+
+def _plain(data: Mapping[str, Any]) -> list[list[str]]:
+    """Classes and their AP for readers without scripts."""
+    table = data["classes"]
+    if table is None:
+        return []
+    columns = [each["ap"] for each in table["models"] if each is not None]
+    return [
+        [name, f"{annotated:,}", *(_shown(column[row]) for column in columns)]
+        for row, (name, annotated) in enumerate(zip(table["name"], table["annotated"], strict=True))
+    ]
+
+
+def _parts(data: Mapping[str, Any], meaning: bool) -> list[tuple[str, str]]:
+    """List the sections of the page."""
+    rows = data["classes"] is not None
+    every = (
+        ("annotated", "Annotated", rows),
+        ("errors", "Errors", bool(data["models"])),
+        ("curves", "Curves", rows),
+        ("scores", "Threshold", rows and data["thresholds"] is not None),
+        ("cases", "Cases", rows),
+        ("classes", "Classes", rows),
+        ("slices", "Slices", rows and data["slices"] is not None),
+        ("images", "Images", rows),
+        ("summary", "Tables", True),
+        ("meaning", "Meaning", meaning),
+        ("method", "Method", True),
+    )
+    return [(key, title) for key, title, there in every if there]
+
+
+def _without_folders(notes: Sequence[str], files: Sequence[str | PathLike[str]]) -> list[str]:
+    """Name files without their folders, which mean nothing to those who read the page elsewhere."""
+    found = list(notes)
+    for file in files:
+        found = [note.replace(os.fspath(file), Path(file).name) for note in found]
+    return found

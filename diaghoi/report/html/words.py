@@ -37,22 +37,6 @@ TABLES = (
 )
 """What each table of the summary shows, in the order of the tables."""
 
-FIGURES: Mapping[str, str] = {
-    "delta_map": "In points of the mean over the classes that count, by the published rule. "
-    "False positives and false negatives are errors of several kinds together, on a scale of "
-    "their own.",
-    "error_shares": "All predictions are ranked by score, the most confident ones are on the left. "
-    "The dashed line marks as many predictions as there are annotated triplets: a perfect "
-    "detector has nothing but true positives before it.",
-    "error_profile_verb": "Shares in percent of the predictions of a verb, of those verbs that "
-    "have most annotated triplets.",
-    "class_ap": "Each mark is an HOI class, a triangle if it is rare; the line is the median of "
-    "classes with about as many annotated triplets.",
-    "confusions": "Predicted → annotated verb of the same pair: what repairing this confusion "
-    "alone adds to mAP. Paler bars are confusions of similar verbs.",
-}
-"""What each figure shows, by its name in the registry."""
-
 
 def meaning_of(error: str, *, categories_count: bool) -> str:
     """Say what an error is; empty for one that is not known here.
@@ -74,8 +58,9 @@ def order_of_cases(diagnosis: Diagnosis) -> str:
     if diagnosis.answers is not None:
         wrong = "the predictions, which have no scores, are in the order of their list"
     return (
-        f"Of each error, {wrong}; missed triplets are those of the classes with the highest AP. "
-        "Of one image there are two cases at most."
+        f"Of each error, {wrong}. Of annotated triplets, those described in words come first, then "
+        "those with the highest score among what is assigned to them. Two cases of an image come "
+        "before the others of that image."
     )
 
 

@@ -10,8 +10,7 @@ import numpy as np
 
 from diaghoi.data.arrays.division import ratios
 from diaghoi.data.arrays.types import FloatArray
-from diaghoi.exceptions import InputError, close_matches, some_of
-from diaghoi.semantic.tables.csv_rows import (
+from diaghoi.data.csv_rows import (
     Rows,
     as_number,
     check_names,
@@ -19,6 +18,7 @@ from diaghoi.semantic.tables.csv_rows import (
     number_in,
     read_rows,
 )
+from diaghoi.exceptions import InputError, close_matches, some_of
 from diaghoi.semantic.tables.ratings import SCALES
 
 METRICS = ("score", "similarity", "metric", "shoe", "model")

@@ -20,17 +20,17 @@ import numpy as np
 
 from diaghoi.data.arrays.division import ratios
 from diaghoi.data.arrays.types import FloatArray, IntArray
-from diaghoi.exceptions import InputError, some_of
-from diaghoi.formats.containers.cells import original
-from diaghoi.formats.containers.npz import Member, members
-from diaghoi.language.words import plain
-from diaghoi.semantic.tables.csv_rows import (
+from diaghoi.data.csv_rows import (
     as_number,
     check_names,
     check_widths,
     number_in,
     read_rows,
 )
+from diaghoi.exceptions import InputError, some_of
+from diaghoi.formats.containers.cells import original
+from diaghoi.formats.containers.npz import Member, members
+from diaghoi.language.words import plain
 
 SCALES = (1.0, 4.0)
 """Highest scores of the recognised scales."""

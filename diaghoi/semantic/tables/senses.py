@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from diaghoi.data.csv_rows import read_rows
 from diaghoi.exceptions import InputError, close_matches
 from diaghoi.language.words import plain
-from diaghoi.semantic.tables.csv_rows import read_rows
 
 # Usual headers of lists, in lower case: the word, and its sense.
 WORDS = ("word", "name", "verb", "object", "original_verb")

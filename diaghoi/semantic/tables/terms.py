@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from diaghoi.data.csv_rows import check_widths, read_rows
 from diaghoi.exceptions import InputError, close_matches, some_of
 from diaghoi.language.lexicon import Lexicon, Pos
 from diaghoi.language.words import plain
 from diaghoi.semantic.tables.annotated_senses import annotated_synsets
-from diaghoi.semantic.tables.csv_rows import check_widths, read_rows
 from diaghoi.semantic.tables.prompts import Term
 from diaghoi.semantic.tables.senses import WORDS
 from diaghoi.semantic.tables.similarity import SYNSET

@@ -75,7 +75,7 @@ def test_the_conformance_cases_agree(run: Run, shared: Path, alone: Path, settin
 def test_the_figures_are_shown_and_written(run: Run, asked: Path, answers: Path) -> None:
     outcome = run("choice", "score", asked, answers, "--json", "out.json")
     assert outcome.code == 0
-    assert "model on hico-det, multiple choice" in outcome.out
+    assert "model on HICO-DET, multiple choice" in outcome.out
     assert "6 questions on 6 images, 3 classes; answers: 5 letters, 1 refusals" in outcome.out
     assert "Instance-F1" in outcome.out
     assert "Exact match" in outcome.out
@@ -145,7 +145,7 @@ def test_a_detector_is_scored_by_its_best_triplets(
 ) -> None:
     outcome = run("choice", "detect", asked, predictions, "--json", "out.json", "--label", "D")
     assert outcome.code == 0
-    assert "D on hico-det, multiple choice" in outcome.out
+    assert "D on HICO-DET, multiple choice" in outcome.out
     assert "finds the person in 6 of 6 questions" in outcome.err
     result = json.loads(Path("out.json").read_text())
     assert result["exact_match"] == pytest.approx(5 / 6)
@@ -177,7 +177,7 @@ def test_models_are_tested_against_the_first(run: Run, asked: Path, answers: Pat
     )
     assert outcome.code == 0
     assert "small\n  model" in outcome.out
-    assert "Instance-F1: model and other cannot be told apart" in outcome.out
+    assert "Instance-F1: no significant difference" in outcome.out
     assert "60 exchanges are too few to tell models apart" in outcome.err
     assert "give --resamples 80 or more" in outcome.err
     assert Path("scores.png").read_bytes().startswith(b"\x89PNG")

@@ -219,7 +219,7 @@ def test_dicts_that_python_prints():
 def test_strings_are_not_changed(name):
     record = {"filename": name, "score": np.float32(0.5), name: [name, True, None, 0.25, name]}
     expected = {**record, "score": 0.5}
-    for text in (repr(record), repr([record] * 4000)):
+    for text in (repr(record), repr([record] * 2000)):
         value = load(text)
         assert same(value if isinstance(value, dict) else value[-1], expected)
 
@@ -311,7 +311,7 @@ def test_truncated_files_are_recognised_at_every_place():
 
 
 LONG_STRING = "'" + "x" * (1 << 20) + "'"
-LARGE = 600_000
+LARGE = 300_000
 HOSTILE = {
     "lists in lists": ("[", 1),
     "tuples in tuples": ("(", 1),
@@ -494,7 +494,7 @@ def test_lists_without_others_are_read_alike_both_ways(text):
 @pytest.mark.slow
 def test_text_that_is_dense_with_odd_values_is_given_up_early():
     for part in ("(), ", "'a\\n', ", "[(1)], ", "[[], ()], "):
-        text = f"[{part * (20_000_000 // len(part))}]"
+        text = f"[{part * (8_000_000 // len(part))}]"
         place = refused(text).removeprefix("file.json: character ").split(" ")[0]
         assert int(place.replace(",", "")) < len(text) // 2
 
@@ -502,4 +502,4 @@ def test_text_that_is_dense_with_odd_values_is_given_up_early():
 @pytest.mark.slow
 @pytest.mark.parametrize("name", HOSTILE)
 def test_very_large_hostile_text_is_refused(name):
-    refused(hostile(name, 100_000_000))
+    refused(hostile(name, 20_000_000))

@@ -231,6 +231,7 @@ def test_bytes_do_not_become_many_times_as_many(items, monkeypatch):
     assert "of memory: it consists of millions of empty or tiny lists, dicts or sets" in message
 
 
+@pytest.mark.slow
 def test_real_files_take_little_memory_per_byte(shared, monkeypatch):
     monkeypatch.setattr(opcodes, "MEMORY", 0)
     files = sorted(path for path in shared.rglob("*.p*kl*") if path.stat().st_size > 1000)

@@ -401,9 +401,8 @@ def test_any_file_equals_the_slow_reading(tmp_path_factory, drawn, chunk):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("detector", ["one_stage", "two_stage"])
-def test_real_layout(detector, shared, equal, tmp_path):
-    path = shared / "conformance" / "v_coco" / f"{detector}.pkl"
+def test_real_layout(shared, equal, tmp_path):
+    path = shared / "conformance" / "v_coco" / "one_stage.pkl"
     scenes = read_predictions(path)
     assert same(scenes, pickle.loads(path.read_bytes()))
     write_v_coco(tmp_path / "x.pkl", scenes)

@@ -1,0 +1,60 @@
+"""The tables of a diagnosis as data frames of pandas."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from diaghoi.cases.cases import worst_cases
+from diaghoi.data.frame import data_frame
+from diaghoi.diagnosis.diagnosis import Diagnosis
+from diaghoi.diagnosis.saved import as_one, scenes_of
+from diaghoi.exceptions import InputError, close_matches
+from diaghoi.oracles import ORACLES, error_title
+
+FRAMES = ("classes", "images", "errors", "cases")
+CASES = 100  # of each kind of error
+
+
+def to_frame(diagnosis: Diagnosis, of: str = "classes") -> Any:
+    """Return a table of a diagnosis; see :meth:`diaghoi.Diagnosis.to_frame`.
+
+    Raises
+    ------
+    InputError
+        Where pandas is not installed, for another table, or for cases of a diagnosis that does not
+        hold its annotations and predictions.
+    """
+    if of not in FRAMES:
+        raise InputError(
+            f"of: '{of}' is not known{close_matches(of, FRAMES)}; give one of {', '.join(FRAMES)}"
+        )
+    if of == "errors":
+        return data_frame(_errors(diagnosis))
+    if of == "cases":
+        return data_frame(_cases(diagnosis))
+    return data_frame(getattr(diagnosis, of))
+
+
+def _errors(diagnosis: Diagnosis) -> list[dict[str, Any]]:
+    """Make a row for each oracle; ``number`` is undefined where it repairs several errors."""
+    return [
+        {
+            "error": name,
+            "title": error_title(name),
+            "number": diagnosis.errors.get(name),
+            **{f"delta_map_{split}": gain for split, gain in outcome["delta_map"].items()},
+        }
+        for name, outcome in diagnosis.oracles.items()
+    ]
+
+
+def _cases(diagnosis: Diagnosis) -> list[dict[str, Any]]:
+    single = as_one(diagnosis)
+    scenes = scenes_of(single)
+    return [
+        asdict(case)
+        for error in ORACLES
+        if error in diagnosis.errors
+        for case in worst_cases(single, *scenes, error, top=CASES)
+    ]

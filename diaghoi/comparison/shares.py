@@ -1,0 +1,338 @@
+"""Where the difference in mAP of two detectors lies: in which verbs, objects, classes and images.
+
+The mAP is a mean over classes, so each class has its share of the difference, and verbs and objects
+have those of their classes. The shares of all verbs sum to the difference, and so do those of all
+objects and of all classes.
+
+Whether a share stands out is tested against exchanged detectors (approximate randomisation, see
+:mod:`diaghoi.statistics.significance`), all verbs, objects and classes together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from diaghoi.data.arrays.division import ratios
+from diaghoi.data.arrays.types import BoolArray, FloatArray, IntArray
+from diaghoi.data.protocol import Protocol
+from diaghoi.data.vocabulary import Vocabulary
+from diaghoi.diagnosis.alignment import aligned_ledger, check_same_annotations
+from diaghoi.diagnosis.diagnosis import Diagnosis
+from diaghoi.evaluation.average_precision import Evaluated
+from diaghoi.evaluation.ledger import Ledger
+from diaghoi.evaluation.means import counts_in_mean
+from diaghoi.evaluation.weighted_ap import WeightedRanking
+from diaghoi.statistics.bootstrap import check_settings, draws, groups_left_out, resampled
+from diaghoi.statistics.significance import level_of, sample_pair, step_down
+
+KINDS = ("verb", "object", "class")
+SPLIT = "full"
+IMAGES = 100  # of the JSON
+
+
+@dataclass(frozen=True, kw_only=True)
+class Share:
+    """The share of some classes in the difference in mAP.
+
+    Parameters
+    ----------
+    name : str
+        The verb, the object or the class.
+    classes : int
+        How many annotated classes it has.
+    share : float
+        What they add to the difference; a fraction, as mAP.
+    interval : tuple of float or None
+        Its bounds, by the centred paired bootstrap; None where nothing was tested.
+    p : float or None
+        How often exchanged detectors differ as much: corrected for all verbs, objects and classes
+        together (:func:`diaghoi.statistics.significance.step_down`).
+    """
+
+    name: str
+    classes: int
+    share: float
+    interval: tuple[float, float] | None = None
+    p: float | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """All values as plain Python."""
+        return asdict(self) | {"interval": None if self.interval is None else list(self.interval)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shares:
+    """Where the difference in mAP of two detectors lies.
+
+    Parameters
+    ----------
+    labels : tuple of two str
+        The detectors. The difference is that of the second less the first.
+    of : dict of tuple of Share
+        By :data:`KINDS`; from the largest absolute share on.
+    images : tuple of (str, float)
+        Name of an image, and how much less the difference is without it; from the largest absolute
+        value on. They do not sum to the difference.
+    confidence : float or None
+        Of the intervals; None where nothing was tested.
+    """
+
+    labels: tuple[str, str]
+    of: dict[str, tuple[Share, ...]]
+    images: tuple[tuple[str, float], ...]
+    confidence: float | None = None
+
+    @property
+    def tested(self) -> int:
+        """How many shares were tested together."""
+        return sum(each.p is not None for kind in KINDS for each in self.of[kind])
+
+    def standing_out(self, kind: str) -> tuple[Share, ...]:
+        """Those of a kind whose corrected p is below one less the confidence."""
+        level = level_of(self.confidence or 1)
+        return tuple(each for each in self.of[kind] if each.p is not None and each.p < level)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All values as plain Python; of the images the first :data:`IMAGES`."""
+        return {
+            "confidence": self.confidence,
+            "tested": self.tested,
+            **{kind: [each.to_dict() for each in self.of[kind]] for kind in KINDS},
+            "images": [{"image": name, "share": share} for name, share in self.images[:IMAGES]],
+        }
+
+
+def shares(
+    first: Diagnosis,
+    second: Diagnosis,
+    resamples: int = 0,
+    *,
+    seed: int = 0,
+    confidence: float = 0.95,
+    of_images: bool = True,
+    progress: Callable[[int], Any] | None = None,
+) -> Shares:
+    """Find where the difference in mAP of two detectors lies.
+
+    Parameters
+    ----------
+    first, second : Diagnosis
+        Of the same annotations under the same protocol.
+    resamples : int
+        Resamples of the bootstrap, and exchanges; 0 for neither intervals nor tests.
+    seed, confidence, progress
+        As for :func:`diaghoi.statistics.significance.compare_pair`.
+    of_images : bool
+        Whether to work out what each image decides, too, which takes longer than all else.
+
+    Raises
+    ------
+    InputError
+        If their protocols or their annotated triplets differ, or for settings of which no interval
+        can be made.
+    """
+    check_same_annotations(first, second)
+    images = len(first.names)
+    ledgers = first.ledger, aligned_ledger(second, first)
+    members = _members(first.vocabulary, first.splits[SPLIT] & (first.ledger.positives > 0))
+    one, other = (
+        _ClassShares.of(each, images, first.protocol, first.splits[SPLIT], members)
+        for each in ledgers
+    )
+    whole = np.ones((images, 1), dtype=np.int32)
+    before, after = one.figures(whole), other.figures(whole)
+    found = {
+        key: Share(
+            name=key.partition(":")[2],
+            classes=len(hois),
+            share=float((after[key] - before[key])[0]),
+        )
+        for key, hois in members.items()
+    }
+    if resamples:
+        check_settings(images, resamples, confidence)
+        both = Ledger.concatenate(ledgers, [images, images])
+        mixed = _ClassShares.of(both, 2 * images, first.protocol, first.splits[SPLIT], members)
+        sampled = sample_pair(
+            (one.figures, other.figures, mixed.figures), images, members, resamples, seed, progress
+        )
+        p = step_down(
+            np.array([each.share for each in found.values()]),
+            np.stack([sampled.chance[key] for key in found]),
+        )
+        tail = (1 - confidence) / 2
+        for (key, share), own in zip(list(found.items()), p.tolist(), strict=True):
+            low, high = share.share + np.quantile(sampled.away[key], [tail, 1 - tail])
+            found[key] = replace(share, interval=(float(low), float(high)), p=own)
+    gone = other.influence() - one.influence() if of_images else np.zeros(images)
+    return Shares(
+        labels=(first.label, second.label),
+        of={
+            kind: tuple(
+                sorted(
+                    (each for key, each in found.items() if key.startswith(f"{kind}:")),
+                    key=lambda each: -abs(each.share),
+                )
+            )
+            for kind in KINDS
+        },
+        images=tuple(
+            (str(first.names[image]), float(gone[image]))
+            for image in np.argsort(-np.abs(gone), kind="stable").tolist()
+            if gone[image]
+        ),
+        confidence=confidence if resamples else None,
+    )
+
+
+class SampledShares(NamedTuple):
+    """What the verbs, objects and classes of one detector add to its mAP, and how that varies.
+
+    Those of two detectors are of the same draws, so that they may be subtracted.
+
+    Parameters
+    ----------
+    names : tuple of str
+        K verbs, objects or classes.
+    share : (K,) float64 array
+        What each adds; fractions.
+    drawn : (K, B) float64 array
+        The same in B resamples of the images.
+    left_out : (K, G) float64 array
+        The same without each of G groups of images.
+    """
+
+    names: tuple[str, ...]
+    share: FloatArray
+    drawn: FloatArray
+    left_out: FloatArray
+
+
+def sampled_shares(
+    diagnosis: Diagnosis, kind: str = "verb", resamples: int = 200, seed: int = 0
+) -> SampledShares:
+    """Resample what each verb, object or class adds to mAP; images are drawn by name.
+
+    Parameters
+    ----------
+    diagnosis : Diagnosis
+        Of a detector.
+    kind : str
+        One of :data:`KINDS`.
+    resamples, seed
+        As for :func:`shares`.
+    """
+    images, split = len(diagnosis.names), diagnosis.splits[SPLIT]
+    check_settings(images, resamples, 0.95)
+    members = _members(diagnosis.vocabulary, split & (diagnosis.ledger.positives > 0))
+    members = {key: hois for key, hois in members.items() if key.startswith(f"{kind}:")}
+    found = _ClassShares.of(diagnosis.ledger, images, diagnosis.protocol, split, members)
+    # The sort is stable: images without names keep their order.
+    place = np.argsort(np.argsort(diagnosis.names, kind="stable"), kind="stable")
+
+    def figures(weights: IntArray) -> dict[str, FloatArray]:
+        return found.figures(weights[place])
+
+    once = figures(np.ones((images, 1), dtype=np.int32))
+    drawn = resampled(figures, draws(images, resamples, seed))
+    left_out = resampled(figures, groups_left_out(images))
+    return SampledShares(
+        tuple(key.partition(":")[2] for key in members),
+        np.array([once[key][0] for key in members]),
+        *(np.array([each[key] for key in members]) for each in (drawn, left_out)),
+    )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _ClassShares:
+    """What each class adds to the mAP of a detector, under weights of the images."""
+
+    ledger: Ledger
+    images: int
+    protocol: Protocol
+    split: BoolArray
+    members: dict[str, IntArray]
+    ranking: WeightedRanking
+
+    @classmethod
+    def of(
+        cls,
+        ledger: Ledger,
+        images: int,
+        protocol: Protocol,
+        split: BoolArray,
+        members: dict[str, IntArray],
+    ) -> _ClassShares:
+        ranked = ledger.evaluated.ranked_by(protocol)
+        return cls(
+            ledger=ledger,
+            images=images,
+            protocol=protocol,
+            split=split,
+            members=members,
+            ranking=WeightedRanking.of(ranked, ledger.classes, images),
+        )
+
+    def figures(self, weights: IntArray) -> dict[str, FloatArray]:
+        """Return what each verb, object and class adds to mAP under each of B weightings."""
+        scores = self.ranking.scores(weights, self.protocol.levels, self.protocol.top_of_class)
+        counted = counts_in_mean(scores, self.protocol, SPLIT, self.split[:, None])
+        values = np.where(counted, np.nan_to_num(scores.average_precision), 0.0)
+        values = ratios(values, counted.sum(axis=0), undefined=0.0)
+        return {key: values[hois].sum(axis=0) for key, hois in self.members.items()}
+
+    def influence(self) -> FloatArray:
+        """Return how much mAP is lost when each of the N images is left out.
+
+        The mean runs over as many classes as with the image; a class that is annotated nowhere else
+        loses its AP.
+        """
+        whole = np.ones((self.images, 1), dtype=np.int32)
+        levels, top = self.protocol.levels, self.protocol.top_of_class
+        scores = self.ranking.scores(whole, levels, top)
+        counted = counts_in_mean(scores, self.protocol, SPLIT, self.split[:, None])[:, 0]
+        before = np.nan_to_num(scores.average_precision[:, 0])
+        ranked = self.ledger.evaluated.ranked_by(self.protocol)
+        rows = np.searchsorted(ranked.row_class, np.arange(self.ledger.classes + 1))
+        order = np.argsort(ranked.annotation_class, kind="stable")
+        annotated = np.searchsorted(
+            ranked.annotation_class[order], np.arange(self.ledger.classes + 1)
+        )
+        lost = np.zeros(self.images)
+        for hoi in np.flatnonzero(counted).tolist():
+            mine = slice(rows[hoi], rows[hoi + 1])
+            truth = order[annotated[hoi] : annotated[hoi + 1]]
+            image, number = np.unique(
+                np.concatenate([ranked.row_image[mine], ranked.annotation_image[truth]]),
+                return_inverse=True,
+            )
+            split = mine.stop - mine.start
+            alone = Evaluated(
+                np.zeros(split, dtype=np.int16),
+                ranked.row_true[mine],
+                number[:split],
+                np.zeros(len(truth), dtype=np.int16),
+                number[split:],
+            )
+            without = 1 - np.eye(len(image), dtype=np.int32)
+            left = WeightedRanking.of(alone, 1, len(image)).scores(without, levels, top)
+            lost[image] += before[hoi] - np.nan_to_num(left.average_precision[0])
+        return np.asarray(lost / max(1, counted.sum()))
+
+
+def _members(vocabulary: Vocabulary, annotated: BoolArray) -> dict[str, IntArray]:
+    """Collect the annotated classes of ``verb:NAME``, ``object:NAME`` and ``class:NAME``."""
+    found: dict[str, list[int]] = {}
+    for hoi in np.flatnonzero(annotated).tolist():
+        verb, label = vocabulary.class_verb[hoi], vocabulary.class_object[hoi]
+        found.setdefault(f"verb:{vocabulary.verbs[verb].replace('_', ' ')}", []).append(hoi)
+        # Classes for every object, as in V-COCO, are of none.
+        if label >= 0:
+            name = vocabulary.objects[label].replace("_", " ")
+            found.setdefault(f"object:{name}", []).append(hoi)
+        found.setdefault(f"class:{vocabulary.class_name(hoi)}", []).append(hoi)
+    return {key: np.array(hois) for key, hois in found.items()}

@@ -1,0 +1,426 @@
+"""Detectors in slices of the annotations, side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from diaghoi.data.arrays.threads import threads
+from diaghoi.data.arrays.types import BoolArray, IntArray
+from diaghoi.data.attributes import Slice, attribute_slices
+from diaghoi.data.frame import data_frame
+from diaghoi.data.scenes import Scenes
+from diaghoi.data.tags import Own, tag_slices
+from diaghoi.diagnosis.diagnosis import Diagnosis
+from diaghoi.exceptions import InputError, close_matches
+from diaghoi.statistics.bootstrap import (
+    bounds_of,
+    check_settings,
+    draws,
+    groups_left_out,
+    resampled,
+    shift_of,
+    stretch_of,
+)
+from diaghoi.statistics.found_precision import FoundAt
+from diaghoi.statistics.slice_figures import DELTAS, FIGURES, Sliced, image_names
+from diaghoi.statistics.slice_search import Search
+from diaghoi.statistics.slice_search import search as search_slices
+from diaghoi.statistics.weighted_figures import Figures
+
+Values = Mapping[str, float | None]
+Bounds = Mapping[str, tuple[float, float] | None]
+RESAMPLES = 100
+GROUPS = 50
+"""Groups of images that are left out to widen intervals; fewer than of a whole diagnosis, as there
+are many slices."""
+LEAST = 10
+"""Images of the smallest slice that has intervals."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class SliceResult:
+    """The detectors in one slice.
+
+    Parameters
+    ----------
+    attribute, title, name, by : str
+        As of :class:`diaghoi.data.attributes.Slice`.
+    members : (N,) bool array
+        The images whose predictions can belong to it, of the images of the whole.
+    images, annotated, classes : int
+        Images whose predictions can belong to it, its annotated triplets, and their HOI classes.
+    figures : tuple of mapping
+        For each detector the figures by name (:data:`diaghoi.statistics.slice_figures.FIGURES`),
+        None where undefined.
+    intervals : tuple of mapping
+        For each detector the bounds of figures; empty without intervals, and for slices of fewer
+        than :data:`LEAST` images.
+    differences, difference_intervals : tuple of mapping
+        The same of each detector less the first one; nothing for the first.
+    """
+
+    attribute: str
+    title: str
+    name: str
+    by: str
+    members: BoolArray
+    images: int
+    annotated: int
+    classes: int
+    figures: tuple[Values, ...]
+    intervals: tuple[Bounds, ...]
+    differences: tuple[Values, ...]
+    difference_intervals: tuple[Bounds, ...]
+
+    def to_dict(self, labels: Sequence[str]) -> dict[str, Any]:
+        """All values as plain Python."""
+        return {
+            "attribute": self.attribute,
+            "title": self.title,
+            "name": self.name,
+            "by": self.by,
+            "images": self.images,
+            "annotated": self.annotated,
+            "classes": self.classes,
+            "models": [
+                {
+                    "label": label,
+                    "figures": dict(self.figures[place]),
+                    "intervals": _lists(self.intervals[place]),
+                    "difference": dict(self.differences[place]),
+                    "difference_intervals": _lists(self.difference_intervals[place]),
+                }
+                for place, label in enumerate(labels)
+            ],
+        }
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Slices:
+    """Detectors in slices of the annotations.
+
+    Parameters
+    ----------
+    labels : tuple of str
+        The detectors.
+    images : tuple of str
+        Names of the N images.
+    thresholds : tuple of (float or None)
+        The score of the best F1 of each over all images, from which on F1 counts predictions.
+    everything : SliceResult
+        All images, for comparison.
+    slices : tuple of SliceResult
+        In the order of the attributes.
+    bootstrap : dict or None
+        ``resamples``, ``seed`` and ``confidence`` of the intervals.
+    search : Search or None
+        The slices of one or two attributes that stand out, see
+        :mod:`diaghoi.statistics.slice_search`; None without intervals.
+    notes : tuple of str
+        What a reader has to know.
+    """
+
+    labels: tuple[str, ...]
+    images: tuple[str, ...]
+    thresholds: tuple[float | None, ...]
+    everything: SliceResult
+    slices: tuple[SliceResult, ...]
+    bootstrap: Mapping[str, Any] | None
+    search: Search | None
+    notes: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"<Slices of {', '.join(self.labels)}: {len(self.slices)}>"
+
+    def to_dict(self) -> dict[str, Any]:
+        """All values as plain Python: what the key ``slices`` of results holds.
+
+        Returns
+        -------
+        dict
+            ``labels``, ``thresholds``, ``bootstrap`` (None without intervals), ``everything`` and
+            ``slices``, each with ``attribute``, ``title``, ``name``, ``by``, ``images``,
+            ``annotated``, ``classes`` and ``models``: for each ``label`` its ``figures`` (``map``,
+            ``delta_map.<error>``, ``pair_recall`` and ``f1``, fractions), their ``intervals``, and
+            ``difference`` and ``difference_intervals`` to the first; ``search``, with the number
+            ``tried`` and ``findings`` (:class:`diaghoi.statistics.slice_search.Finding`), None
+            without intervals; and ``notes``.
+        """
+        return {
+            "labels": list(self.labels),
+            "thresholds": list(self.thresholds),
+            "bootstrap": None if self.bootstrap is None else dict(self.bootstrap),
+            "everything": self.everything.to_dict(self.labels),
+            "slices": [each.to_dict(self.labels) for each in self.slices],
+            "search": None if self.search is None else self.search.to_dict(),
+            "notes": list(self.notes),
+        }
+
+    def to_frame(self) -> Any:
+        """Return a data frame of pandas: a row per slice and detector.
+
+        Returns
+        -------
+        pandas.DataFrame
+            With ``attribute``, ``title``, ``name``, ``by``, ``images``, ``annotated``, ``classes``,
+            ``model``, each figure, its ``_low`` and ``_high`` bound where there are intervals, and
+            all of that of the difference to the first detector, after ``difference_``.
+
+        Raises
+        ------
+        InputError
+            Where pandas is not installed.
+        """
+        rows = []
+        for each in (self.everything, *self.slices):
+            found = each.to_dict(self.labels)
+            for model in found.pop("models"):
+                row = {key: value for key, value in found.items() if key != "models"}
+                row |= {"model": model["label"]} | _columns(model, "figures", "intervals", "")
+                row |= _columns(model, "difference", "difference_intervals", "difference_")
+                rows.append(row)
+        return data_frame(rows)
+
+
+def slices(
+    *diagnoses: Diagnosis,
+    annotations: Scenes | None = None,
+    own: Mapping[str, Own] | None = None,
+    attributes: bool = True,
+    resamples: int | None = RESAMPLES,
+    seed: int = 0,
+    confidence: float = 0.95,
+    deltas: bool = False,
+    figures: Sequence[str] = FIGURES,
+    search: bool = True,
+    source: str = "own",
+    progress: Callable[[int], Any] | None = None,
+) -> Slices:
+    """Look at detectors in slices of the annotations.
+
+    Parameters
+    ----------
+    *diagnoses : Diagnosis
+        Of the same annotations under one protocol.
+    annotations : Scenes, optional
+        The annotations; by default those that the first diagnosis holds.
+    own : mapping, optional
+        Slices of your own: by the name of an attribute the tags of each image, as a mapping or a
+        function from the name of the image; a function may also say whether the image belongs to
+        the slice of that name.
+    attributes : bool
+        Whether to cut by the attributes of the annotations, too
+        (:data:`diaghoi.data.attributes.ATTRIBUTES`).
+    resamples : int or None
+        Resamples of the paired bootstrap over images; None for no intervals, and no search.
+    seed, confidence
+        Of the bootstrap.
+    deltas : bool
+        Whether to give intervals of the ΔmAP of each error, too, which takes eight times as long.
+    figures : sequence of str
+        Which of :data:`diaghoi.statistics.slice_figures.FIGURES` are wanted besides mAP, which
+        alone takes an eighth of the time.
+    search : bool
+        Whether to search for slices that stand out.
+    source : str
+        What messages call the slices of your own.
+    progress : callable, optional
+        Called with the number of slices done since the last call; there is one more for all
+        images, and each is done for each detector.
+
+    Returns
+    -------
+    Slices
+
+    Raises
+    ------
+    InputError
+        Where no detector is given, the annotations differ or are not known, or tags cannot be used.
+    """
+    annotations = _checked(diagnoses, annotations)
+    mine, notes = tag_slices(annotations.names, own or {}, source)
+    cuts = [*mine, *(attribute_slices(annotations) if attributes else [])]
+    names = image_names(annotations, diagnoses)
+    if resamples is not None:
+        check_settings(len(names), resamples, confidence)
+    whole = Slice(
+        attribute="",
+        title="",
+        name="All",
+        by="image",
+        members=np.ones(len(names), dtype=bool),
+    )
+    if unknown := [each for each in figures if each not in FIGURES]:
+        raise InputError(
+            f"figure '{unknown[0]}': not of slices{close_matches(unknown[0], FIGURES)}; give some "
+            f"of {', '.join(FIGURES)}"
+        )
+    weights = None if resamples is None else _Weights.of(len(names), resamples, seed)
+    sure = figures if deltas else [each for each in figures if each not in DELTAS]
+    runs: list[list[_Run]] = []
+    thresholds, found_at = [], []
+    for diagnosis in diagnoses:
+        # One after the other, as what a detector ranks after each repair takes memory.
+        sliced = Sliced(diagnosis, annotations, names)
+        thresholds.append(sliced.threshold)
+        run = partial(_run, sliced, weights=weights, figures=figures, sure=sure)
+        found = []
+        with threads() as pool:
+            for each in pool.map(run, (whole, *cuts)):
+                found.append(each)
+                if progress is not None:
+                    progress(1)
+        runs.append(found)
+        if resamples is not None and search:
+            found_at.append(FoundAt.of(sliced))
+        del sliced
+    results = [
+        _result(each, [run[place] for run in runs], confidence)
+        for place, each in enumerate((whole, *cuts))
+    ]
+    searched = None
+    if found_at:
+        searched = search_slices(
+            found_at, annotations, len(names), cuts, seed=seed, confidence=confidence
+        )
+        notes.append(f"slices: {searched.sentence}")
+    return Slices(
+        labels=tuple(each.label or f"model {n}" for n, each in enumerate(diagnoses, 1)),
+        images=tuple(names),
+        thresholds=tuple(thresholds),
+        everything=results[0],
+        # A slice of the annotations may hold nothing that the protocol counts.
+        slices=tuple(each for each in results[1:] if each.annotated),
+        bootstrap=None
+        if resamples is None
+        else {"resamples": resamples, "seed": seed, "confidence": confidence},
+        search=searched,
+        notes=tuple(notes),
+    )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Run:
+    """A detector in a slice; the figures also in resamples, and without some images."""
+
+    images: BoolArray
+    support: Mapping[str, int]
+    figures: Values
+    drawn: Figures
+    left_out: Figures
+
+
+def _checked(diagnoses: Sequence[Diagnosis], annotations: Scenes | None) -> Scenes:
+    if not diagnoses:
+        raise InputError("there is no detector to look at; give at least one diagnosis")
+    if any(each.protocol != diagnoses[0].protocol for each in diagnoses):
+        raise InputError("the detectors were diagnosed under different protocols; use one")
+    if annotations is not None:
+        return annotations
+    given = [part[0].load() for part in diagnoses[0].scenes]
+    if not given:
+        raise InputError("the diagnosis does not hold its annotations; give annotations=...")
+    return given[0] if len(given) == 1 else Scenes.concatenate(given)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Weights:
+    """How often images count: drawn with replacement, and without some of them."""
+
+    drawn: Sequence[IntArray]
+    left_out: Sequence[IntArray]
+
+    @classmethod
+    def of(cls, images: int, resamples: int, seed: int) -> _Weights:
+        # The same images are drawn for each slice and detector: they are paired.
+        return cls(
+            drawn=list(draws(images, resamples, seed)),
+            left_out=list(groups_left_out(images, GROUPS)),
+        )
+
+
+def _run(
+    sliced: Sliced,
+    some: Slice,
+    weights: _Weights | None,
+    figures: Sequence[str],
+    sure: Sequence[str],
+) -> _Run:
+    """Compute some figures of a slice, and some of them under weights."""
+    members = sliced.members(some)
+    drawn: Figures = {}
+    left_out: Figures = {}
+    support = sliced.support(members)
+    if weights is not None and support["annotated"] and support["images"] >= LEAST:
+        prepared = sliced.prepared(members, sure)
+        drawn = resampled(prepared.figures, weights.drawn)
+        left_out = resampled(prepared.figures, weights.left_out)
+    return _Run(
+        images=members.images,
+        support=support,
+        figures=sliced.figures(members, figures),
+        drawn=drawn,
+        left_out=left_out,
+    )
+
+
+def _result(some: Slice, runs: Sequence[_Run], confidence: float) -> SliceResult:
+    first = runs[0]
+    differences: list[Values] = [{}]
+    away: list[Bounds] = [{}]
+    for run in runs[1:]:
+        values = {name: _less(run.figures[name], first.figures[name]) for name in first.figures}
+        differences.append(values)
+        drawn, left_out = (
+            {name: one[name] - other[name] for name in one}
+            for one, other in ((run.drawn, first.drawn), (run.left_out, first.left_out))
+        )
+        away.append(_bounds(values, drawn, left_out, confidence))
+    return SliceResult(
+        attribute=some.attribute,
+        title=some.title,
+        name=some.name,
+        by=some.by,
+        members=first.images,
+        **first.support,
+        figures=tuple(run.figures for run in runs),
+        intervals=tuple(_bounds(run.figures, run.drawn, run.left_out, confidence) for run in runs),
+        differences=tuple(differences),
+        difference_intervals=tuple(away),
+    )
+
+
+def _bounds(values: Values, drawn: Figures, left_out: Figures, confidence: float) -> Bounds:
+    """Centred intervals, see :mod:`diaghoi.statistics.bootstrap`."""
+    tail = (1 - confidence) / 2
+    quantiles = np.array([tail, 1 - tail])
+    bounds = {}
+    for name, each in drawn.items():
+        value = values[name]
+        bounds[name] = (
+            None
+            if value is None
+            else bounds_of(each, quantiles, shift_of(each, value), stretch_of(each, left_out[name]))
+        )
+    return bounds
+
+
+def _less(value: float | None, other: float | None) -> float | None:
+    return None if value is None or other is None else value - other
+
+
+def _lists(bounds: Bounds) -> dict[str, list[float] | None]:
+    return {name: None if each is None else list(each) for name, each in bounds.items()}
+
+
+def _columns(model: Mapping[str, Any], values: str, bounds: str, start: str) -> dict[str, Any]:
+    columns = {f"{start}{name}": value for name, value in model[values].items()}
+    for name, each in model[bounds].items():
+        low, high = each or (None, None)
+        columns |= {f"{start}{name}_low": low, f"{start}{name}_high": high}
+    return columns

@@ -1,0 +1,427 @@
+"""Situations: what annotations say of images and annotated pairs, cut into few named ranges.
+
+All of it follows from annotations alone, so that every detector is looked at in the same slices.
+People and objects are counted as instances (:mod:`diaghoi.data.instances`), because some data sets
+draw the same person once per triplet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+
+from diaghoi.data.arrays.division import ratios
+from diaghoi.data.arrays.ragged import expand
+from diaghoi.data.arrays.types import BoolArray, FloatArray, IntArray
+from diaghoi.data.instances import instances
+from diaghoi.data.iou import area, box_iou
+from diaghoi.data.scenes import Scenes
+from diaghoi.data.time_sensitive import time_sensitive
+
+By = Literal["image", "pair"]
+COCO_AREAS = (0.0, 32.0**2, 96.0**2, 288.0**2)
+FEW = 10  # annotated triplets below which a class is rare where the data set does not say
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Slice:
+    """Some of the images, or of the annotated triplets.
+
+    Parameters
+    ----------
+    attribute : str
+        What it is cut by, for machines: ``people``.
+    title : str
+        The same for people: ``People in the image``.
+    name : str
+        Which part of it: ``3 to 5``.
+    by : {"image", "pair"}
+        Whether predictions belong to it by their image, or by the annotated pair that they meet.
+    members : (N,) or (T,) bool array
+        The images, or the annotated triplets.
+    """
+
+    attribute: str
+    title: str
+    name: str
+    by: By
+    members: BoolArray
+
+    @property
+    def key(self) -> str:
+        """Its name for machines: ``people: 3 to 5``."""
+        return f"{self.attribute}: {self.name}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Attribute:
+    """Something to cut annotations by.
+
+    Parameters
+    ----------
+    key, title, by
+        As of :class:`Slice`.
+    starts : tuple of float
+        Where each range begins, it included; values below the first, and NaN, are in none.
+    values : callable
+        From annotations to (N,) or (T,) values, or None where they do not say.
+    names : tuple of str
+        Of the ranges; by default made of the numbers.
+    unit : str
+        What follows the numbers.
+    """
+
+    key: str
+    title: str
+    by: By
+    starts: tuple[float, ...]
+    values: Callable[[Annotated], FloatArray | None]
+    names: tuple[str, ...] = ()
+    unit: str = ""
+
+    def slices(self, annotated: Annotated) -> list[Slice]:
+        """Cut annotations; ranges without members, and a range that holds all, are left out."""
+        values = self.values(annotated)
+        if values is None:
+            return []
+        names = self.names or range_names(self.starts, self.unit)
+        number = np.digitize(values, self.starts) - 1
+        number[np.isnan(values)] = -1
+        found = [
+            Slice(attribute=self.key, title=self.title, name=name, by=self.by, members=members)
+            for place, name in enumerate(names)
+            if (members := number == place).any()
+        ]
+        return found if len(found) > 1 else []
+
+
+class Annotated:
+    """What the attributes are computed from."""
+
+    def __init__(self, scenes: Scenes) -> None:
+        self.scenes = scenes
+
+    @cached_property
+    def instance(self) -> IntArray:
+        """(B,) first box that shows the same instance."""
+        return instances(self.scenes)
+
+    @cached_property
+    def human(self) -> IntArray:
+        """(T,) box of the person."""
+        return self.scenes.pair_human[self.scenes.triplet_pair]
+
+    @cached_property
+    def object(self) -> IntArray:
+        """(T,) box of the object, -1 without one."""
+        return self.scenes.pair_object[self.scenes.triplet_pair]
+
+    @cached_property
+    def distinct(self) -> IntArray:
+        """(D, 3) person, object and verb of distinct annotated triplets, by instance."""
+        return np.unique(np.column_stack([*self.pair, self.scenes.triplet_verb]), axis=0)
+
+    @cached_property
+    def pair(self) -> tuple[IntArray, IntArray]:
+        """(T,) instances of person and object, -1 without an object."""
+        objects = np.append(self.instance, -1)[self.object]
+        return self.instance[self.human], objects
+
+    def instances_of(self, *, people: bool) -> FloatArray:
+        """(N,) number of people, or of other objects, in each image."""
+        first = np.unique(self.instance)
+        person = self.scenes.box_label[first] == self.scenes.vocabulary.person
+        images = self.scenes.box_image[first[person == people]]
+        return np.bincount(images, minlength=len(self.scenes)).astype(np.float64)
+
+    @cached_property
+    def sizes(self) -> FloatArray:
+        """(N, 2) width and height of each image, NaN where unknown."""
+        if self.scenes.sizes is None:
+            return np.full((len(self.scenes), 2), np.nan)
+        return np.where(self.scenes.sizes > 0, self.scenes.sizes, np.nan)
+
+    def boxes(self, which: IntArray) -> FloatArray:
+        """(T, 4) boxes, NaN where there is none."""
+        empty = np.full((1, 4), np.nan)
+        return np.concatenate([np.asarray(self.scenes.box_xyxy, np.float64), empty])[which]
+
+    @cached_property
+    def crowding(self) -> FloatArray:
+        """(T,) largest share of the person's box that another person covers."""
+        scenes = self.scenes
+        person = np.flatnonzero(scenes.box_label == scenes.vocabulary.person)
+        bounds = np.searchsorted(scenes.box_image[person], np.arange(len(scenes) + 1))
+        image = scenes.box_image[person]
+        mine, other = expand(bounds[image], np.diff(bounds)[image])
+        apart = self.instance[person[mine]] != self.instance[person[other]]
+        mine, other = person[mine[apart]], person[other[apart]]
+        first, second = self.boxes(mine), self.boxes(other)
+        low = np.maximum(first[:, :2], second[:, :2])
+        high = np.minimum(first[:, 2:], second[:, 2:])
+        shared = np.clip(high - low + 1, 0, None).prod(axis=1)
+        share = np.zeros(len(scenes.box_label))
+        np.maximum.at(share, mine, ratios(shared, area(first, 1.0), undefined=0.0))
+        return share[self.human]
+
+
+def attribute_slices(annotations: Scenes, attributes: Sequence[Attribute] = ()) -> list[Slice]:
+    """Cut annotations by each attribute.
+
+    Parameters
+    ----------
+    annotations : Scenes
+        With N images and T annotated triplets.
+    attributes : sequence of Attribute
+        By default :data:`ATTRIBUTES`.
+
+    Returns
+    -------
+    list of Slice
+        Attributes that the annotations do not tell apart give none: sizes that no file says, for
+        instance, or the role of objects where each pair has one.
+    """
+    annotated = Annotated(annotations)
+    return [each for one in attributes or ATTRIBUTES for each in one.slices(annotated)]
+
+
+def range_names(starts: Sequence[float], unit: str = "") -> tuple[str, ...]:
+    """Name ranges by their bounds: counts as ``3 to 5``, others as ``0.1 to 0.2``."""
+    counts = all(float(start).is_integer() for start in starts) and not unit
+    names = []
+    for place, start in enumerate(starts):
+        stop = starts[place + 1] if place + 1 < len(starts) else None
+        if counts and stop is not None:
+            names.append(f"{start:g}" if stop == start + 1 else f"{start:g} to {stop - 1:g}")
+        elif stop is None:
+            names.append(f"{start:g}{unit} or more")
+        elif place == 0:
+            names.append(f"below {stop:g}{unit}")
+        else:
+            names.append(f"{start:g} to {stop:g}{unit}")
+    return tuple(names)
+
+
+def _triplets_of_image(of: Annotated) -> FloatArray:
+    images = of.scenes.box_image[of.distinct[:, 0]]
+    return np.bincount(images, minlength=len(of.scenes)).astype(np.float64)
+
+
+def _triplets_of_pair(of: Annotated) -> FloatArray:
+    pairs, number = np.unique(of.distinct[:, :2], axis=0, return_counts=True)
+    key = len(of.instance) + 1
+    at = np.searchsorted(
+        pairs[:, 0].astype(np.int64) * key + pairs[:, 1], of.pair[0] * key + of.pair[1]
+    )
+    return number[at].astype(np.float64)
+
+
+def _triplets_of_person(of: Annotated) -> FloatArray:
+    number = np.bincount(of.distinct[:, 0], minlength=len(of.instance))
+    return number[of.pair[0]].astype(np.float64)
+
+
+def _people_of_object(of: Annotated) -> FloatArray:
+    pairs = np.unique(of.distinct[:, :2], axis=0)
+    number = np.bincount(pairs[pairs[:, 1] >= 0, 1], minlength=len(of.instance))
+    return np.append(number.astype(np.float64), np.nan)[of.pair[1]]
+
+
+def _areas(box: Callable[[Annotated], IntArray]) -> Callable[[Annotated], FloatArray]:
+    return lambda of: area(of.boxes(box(of)), 1.0)
+
+
+def _heights(box: Callable[[Annotated], IntArray]) -> Callable[[Annotated], FloatArray]:
+    """Height of a box in widths."""
+
+    def values(of: Annotated) -> FloatArray:
+        boxes = of.boxes(box(of))
+        size = boxes[:, 2:] - boxes[:, :2] + 1
+        return np.asarray(size[:, 1] / size[:, 0])
+
+    return values
+
+
+def _distance(of: Annotated) -> FloatArray:
+    human, object_box = of.boxes(of.human), of.boxes(of.object)
+    apart = (human[:, :2] + human[:, 2:] - object_box[:, :2] - object_box[:, 2:]) / 2
+    diagonal = np.hypot(*of.sizes.T)[of.scenes.triplet_image]
+    return np.asarray(np.hypot(*apart.T) / diagonal)
+
+
+def _overlap(of: Annotated) -> FloatArray:
+    overlap = box_iou(of.boxes(of.human), of.boxes(of.object), margin=1.0)
+    # A share of nothing: without an object there is no overlap to speak of.
+    return np.where(of.object < 0, np.nan, overlap)
+
+
+def _rarity(of: Annotated) -> FloatArray:
+    hoi, rare = of.scenes.triplet_class, of.scenes.vocabulary.rare
+    if rare is None:
+        number = np.bincount(hoi[hoi >= 0], minlength=len(of.scenes.vocabulary))
+        rare = number < FEW
+    return _of_class(rare, hoi)
+
+
+def _of_class(marked: BoolArray, hoi: IntArray) -> FloatArray:
+    """(T,) 0 or 1 by the class of each triplet, NaN for triplets of no class."""
+    return np.append(marked.astype(np.float64), np.nan)[hoi]
+
+
+def _time_sensitive(of: Annotated) -> FloatArray | None:
+    classes = time_sensitive(of.scenes.vocabulary)
+    return None if classes is None else _of_class(classes, of.scenes.triplet_class)
+
+
+COUNTS = (0.0, 1.0, 2.0, 3.0, 6.0)
+SMALL_TO_LARGE = ("small", "medium", "large", "very large")
+ATTRIBUTES = (
+    Attribute(
+        key="people",
+        title="People in the image",
+        by="image",
+        starts=COUNTS,
+        values=lambda of: of.instances_of(people=True),
+    ),
+    Attribute(
+        key="objects",
+        title="Objects in the image",
+        by="image",
+        starts=COUNTS,
+        values=lambda of: of.instances_of(people=False),
+    ),
+    Attribute(
+        key="triplets",
+        title="Triplets in the image",
+        by="image",
+        starts=(1.0, 2.0, 4.0, 8.0),
+        values=_triplets_of_image,
+    ),
+    Attribute(
+        key="image_size",
+        title="Size of the image",
+        by="image",
+        starts=(0.0, 0.2, 0.4, 1.0),
+        unit=" MP",
+        values=lambda of: of.sizes.prod(axis=1) / 1e6,
+    ),
+    Attribute(
+        key="image_shape",
+        title="Shape of the image",
+        by="image",
+        starts=(0.0, 0.8, 1.25),
+        names=("upright", "square", "wide"),
+        values=lambda of: of.sizes[:, 0] / of.sizes[:, 1],
+    ),
+    Attribute(
+        key="pair_triplets",
+        title="Triplets of the pair",
+        by="pair",
+        starts=(1.0, 2.0, 3.0),
+        values=_triplets_of_pair,
+    ),
+    Attribute(
+        key="person_triplets",
+        title="Triplets of the person",
+        by="pair",
+        starts=(1.0, 2.0, 4.0),
+        values=_triplets_of_person,
+    ),
+    Attribute(
+        key="object_people",
+        title="People with the object",
+        by="pair",
+        starts=(1.0, 2.0, 3.0),
+        values=_people_of_object,
+    ),
+    Attribute(
+        key="object_box",
+        title="Box of the object",
+        by="pair",
+        starts=(0.0, 1.0),
+        names=("none", "annotated"),
+        values=lambda of: (of.object >= 0).astype(np.float64),
+    ),
+    Attribute(
+        key="crowding",
+        title="Person covered by another",
+        by="pair",
+        # Anything above 0 is above the share that one pixel of the largest picture covers.
+        starts=(0.0, 1e-9, 0.25),
+        names=("not at all", "up to 0.25", "0.25 or more"),
+        values=lambda of: of.crowding,
+    ),
+    Attribute(
+        key="human_area",
+        title="Human box",
+        by="pair",
+        starts=COCO_AREAS,
+        names=SMALL_TO_LARGE,
+        values=_areas(lambda of: of.human),
+    ),
+    Attribute(
+        key="object_area",
+        title="Object box",
+        by="pair",
+        starts=COCO_AREAS,
+        names=SMALL_TO_LARGE,
+        values=_areas(lambda of: of.object),
+    ),
+    Attribute(
+        key="human_aspect",
+        title="Human box, height / width",
+        by="pair",
+        starts=(0.0, 1.0, 2.0),
+        names=("below 1", "1 to 2", "2 or more"),
+        values=_heights(lambda of: of.human),
+    ),
+    Attribute(
+        key="object_aspect",
+        title="Object box, height / width",
+        by="pair",
+        starts=(0.0, 0.5, 2.0),
+        names=("below 0.5", "0.5 to 2", "2 or more"),
+        values=_heights(lambda of: of.object),
+    ),
+    Attribute(
+        key="distance",
+        title="Distance / diagonal",
+        by="pair",
+        starts=(0.0, 0.1, 0.2, 0.4),
+        values=_distance,
+    ),
+    Attribute(
+        key="overlap",
+        title="IoU of person and object",
+        by="pair",
+        starts=(0.0, 1e-9, 0.1, 0.3),
+        names=("0", "up to 0.1", "0.1 to 0.3", "0.3 or more"),
+        values=_overlap,
+    ),
+    Attribute(
+        key="rarity",
+        title="Class",
+        by="pair",
+        starts=(0.0, 1.0),
+        names=("non-rare", "rare"),
+        values=_rarity,
+    ),
+    Attribute(
+        key="time_sensitive",
+        title="Verb",
+        by="pair",
+        starts=(0.0, 1.0),
+        names=("others", "time-sensitive"),
+        values=_time_sensitive,
+    ),
+)
+"""What annotations are cut by. All ranges are fixed, so that results of different data sets can be
+compared, and so are their reasons: counts are single where most annotations are, and wider beyond;
+box areas are cut at COCO's 32² and 96² pixels, and at 288², where sides are three times as long
+again; image sizes around the 640 x 480 pixels (0.31 MP) of most pictures; shapes where one side is
+a quarter longer or shorter than the other, and boxes where one is twice the other; distances and
+overlaps so that each range holds many of HICO-DET's annotated pairs."""

@@ -1,0 +1,379 @@
+"""How much of mAP does the object alone give? A prior takes the place of the detector's verbs.
+
+The detector keeps its pairs: its boxes, their categories and its confidence in them. On each of
+them the prior predicts every verb that the category allows, by how often that verb is annotated
+with it, P(verb | object), whatever the picture shows; or by how often it is annotated at all,
+P(verb). In each image as many triplets are kept as the detector lists itself. What of its mAP is
+above that of the prior, the *lift*, is what it sees beyond the object.
+
+**Which annotations.** Those of the training set, where they are given. Otherwise those of the test
+set without the image itself. That prior takes a class to be rarer just where it is annotated, which
+is worse than to know nothing. So its mAP is too low, most of all in rare classes, and the lift is
+too high: on simulated images the object prior reaches half of what it reaches with a training set.
+The prior of all annotations, the image's own included, is given beside it as ``map_all_images``,
+and errs in the other direction. Images that are in both files are left out of their own prior, too.
+
+**How scores are formed.** The triplet score is the product of P and the confidence in the pair:
+
+- ``"triplet score / action score"`` of the pair's triplet with the highest score, where the file
+  has scores of verbs that differ from those of triplets: the prior takes the place of the verb
+  score in the detector's own product;
+- ``"detection scores"``: the product of those of human and object, where the file has them;
+- ``"highest triplet score"`` of the pair: all that is left where a file holds triplet scores alone.
+  The verb that the prior ranks first gets it, the others as much less as they are less frequent.
+  It says how sure the detector is that something happens, which the other two do not, so that the
+  lift is lower.
+
+A detector that is itself the prior has the lift 0 under each of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from diaghoi.data.arrays.division import ratios
+from diaghoi.data.arrays.ragged import batches, expand, first_of_run, place_in_group
+from diaghoi.data.arrays.ranking import ranking
+from diaghoi.data.arrays.types import BoolArray, FloatArray, IntArray
+from diaghoi.data.protocol import Protocol
+from diaghoi.data.scenes import Scenes
+from diaghoi.data.splits import counted_classes
+from diaghoi.diagnosis.diagnose import diagnose_images
+from diaghoi.diagnosis.diagnosis import Diagnosis
+from diaghoi.diagnosis.saved import scenes_of
+from diaghoi.diagnosis.verb_prior import VerbPrior, verb_prior
+from diaghoi.evaluation.average_precision import ClassScores
+from diaghoi.evaluation.matching import among_best, score_order
+from diaghoi.evaluation.means import Split
+from diaghoi.evaluation.overlap import box_overlap
+from diaghoi.exceptions import InputError, number_of
+
+PAIRS = 100_000
+"""Pairs whose verbs are ranked at once."""
+NEVER = 1e-9
+"""P of verbs that are not annotated: they come last, ranked by the confidence in the pair."""
+RATIO, DETECTION, BEST = (
+    "triplet score / action score",
+    "detection scores",
+    "highest triplet score",
+)
+TRAINING, LEFT_OUT = "given annotations", "these annotations without the image itself"
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class PriorScores:
+    """What a prior reaches on the pairs of a detector.
+
+    Parameters
+    ----------
+    mean_ap, lift : dict
+        mAP of the prior for each split, and that of the detector less it.
+    classes : ClassScores
+        Of the prior.
+    all_images : dict or None
+        mAP of the prior that also knows the annotations of the image itself; None where none are
+        left out.
+    """
+
+    mean_ap: Split
+    lift: Split
+    classes: ClassScores
+    all_images: Split | None
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Shortcuts:
+    """A detector beside priors on its own pairs.
+
+    Parameters
+    ----------
+    annotations : str
+        What the priors are counted from, :data:`TRAINING` or :data:`LEFT_OUT`.
+    confidence : str
+        What the confidence in a pair is: :data:`RATIO`, :data:`DETECTION` or :data:`BEST`.
+    objects : str
+        Where the categories of objects are from: "predictions" or, where these name none,
+        "annotated boxes".
+    shared : int
+        Images of the given annotations that are diagnosed, too; each is left out of its own prior.
+    mean_ap : dict
+        mAP of the detector for each split.
+    object, verb : PriorScores
+        The prior of each verb with the object's category, and with any object.
+    names : tuple of str
+        The HOI classes that count, and
+    average_precision : dict of (K,) float64 array
+        their AP: ``detector``, ``object`` and ``verb``; NaN without annotations.
+    """
+
+    annotations: str
+    confidence: str
+    objects: str
+    shared: int
+    mean_ap: Split
+    object: PriorScores
+    verb: PriorScores
+    names: tuple[str, ...]
+    average_precision: dict[str, FloatArray]
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader of the lift has to know."""
+        notes = []
+        if self.annotations == LEFT_OUT:
+            notes.append(
+                "shortcuts: without the image itself the prior is too low, with it too high; give "
+                "the annotations of the training set as --prior-annotations"
+            )
+        if self.shared:
+            notes.append(
+                f"shortcuts: {number_of('image', self.shared)} of the prior's annotations are "
+                "evaluated here; each is left out of its own prior, which is then too low"
+            )
+        if self.objects != "predictions":
+            notes.append(
+                "shortcuts: the predictions do not name objects, so the object prior takes the "
+                "category of the annotated box that each role box overlaps most"
+            )
+        return tuple(notes)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All values as plain Python: the JSON key ``shortcuts``.
+
+        ``annotations``, ``confidence``, ``objects`` and ``shared_images``; ``object`` and ``verb``,
+        each with ``map`` and ``lift`` by split, and ``map_all_images`` where images are left out of
+        their own prior; ``classes``: by name ``ap``, and ``ap`` and ``lift`` of either prior.
+        """
+        columns = {name: _plain(column) for name, column in self.average_precision.items()}
+        return {
+            "annotations": self.annotations,
+            "confidence": self.confidence,
+            "objects": self.objects,
+            "shared_images": self.shared,
+            **{
+                key: {
+                    "map": prior.mean_ap,
+                    "lift": prior.lift,
+                    **({} if prior.all_images is None else {"map_all_images": prior.all_images}),
+                }
+                for key, prior in (("object", self.object), ("verb", self.verb))
+            },
+            "classes": {
+                name: {
+                    "ap": columns["detector"][n],
+                    **{
+                        key: {
+                            "ap": columns[key][n],
+                            "lift": _difference(columns["detector"][n], columns[key][n]),
+                        }
+                        for key in ("object", "verb")
+                    },
+                }
+                for n, name in enumerate(self.names)
+            },
+        }
+
+
+def shortcuts(diagnosis: Diagnosis, annotations: Scenes | None = None) -> Shortcuts:
+    """Hold a detector against priors that know its pairs and no picture.
+
+    Parameters
+    ----------
+    diagnosis : Diagnosis
+        The detector, with its scenes.
+    annotations : Scenes, optional
+        What the priors are counted from, usually the training set; by default the annotations of
+        the diagnosis, for each image without its own.
+
+    Raises
+    ------
+    InputError
+        For a detector without scores, a diagnosis that does not hold its scenes, and annotations of
+        another data set or without any triplet that counts.
+    """
+    if diagnosis.answers is not None:
+        raise InputError("shortcuts: the detector gives no scores, so a prior has nothing to rank")
+    truth, predictions = scenes_of(diagnosis)
+    counted = counted_classes(diagnosis.protocol, diagnosis.vocabulary)
+    given = truth if annotations is None else annotations
+    if given.vocabulary.fingerprint != truth.vocabulary.fingerprint:
+        raise InputError(
+            f"{given.source or 'annotations of the prior'}: are of {given.vocabulary.name}, but "
+            f"the predictions are for {truth.vocabulary.name}; give annotations of the same data "
+            "set"
+        )
+    if not np.append(counted, False)[given.triplet_class].any():
+        raise InputError(
+            f"{given.source or 'annotations of the prior'}: no annotated triplet counts, so that "
+            "there is no prior; give the annotations of the training set"
+        )
+    pairs = _pairs(truth, predictions, diagnosis.protocol, counted)
+    own = np.arange(len(truth)) if annotations is None else _places(given, truth)
+
+    def scored(prior: VerbPrior, without: IntArray) -> Diagnosis:
+        found = _predicted(prior, pairs, predictions, counted, without)
+        return diagnose_images(truth, found, diagnosis.protocol)
+
+    def of(*, by_object: bool) -> PriorScores:
+        prior = verb_prior(given, counted, by_object=by_object)
+        found = scored(prior, own)
+        nothing = np.full(len(truth), -1)
+        others = scored(prior, nothing).mean_ap if annotations is None else None
+        return PriorScores(
+            mean_ap=found.mean_ap,
+            lift={
+                split: _difference(mean, found.mean_ap[split])
+                for split, mean in diagnosis.mean_ap.items()
+            },
+            classes=found.class_scores,
+            all_images=others,
+        )
+
+    by_object, by_verb = of(by_object=True), of(by_object=False)
+    shown = np.flatnonzero(counted)
+    scores = {"detector": diagnosis.class_scores, "object": by_object.classes}
+    scores["verb"] = by_verb.classes
+    return Shortcuts(
+        annotations=LEFT_OUT if annotations is None else TRAINING,
+        confidence=pairs.source,
+        objects=pairs.objects,
+        shared=0 if annotations is None else int((own >= 0).sum()),
+        mean_ap=diagnosis.mean_ap,
+        object=by_object,
+        verb=by_verb,
+        names=tuple(map(diagnosis.vocabulary.class_name, shown.tolist())),
+        average_precision={key: each.average_precision[shown] for key, each in scores.items()},
+    )
+
+
+class _Pairs(NamedTuple):
+    """The pairs of a detector that have triplets that count: rows of the pair table.
+
+    ``triplets`` is how many of these each image has, ``category`` that of the object for the prior.
+    """
+
+    rows: IntArray
+    image: IntArray
+    confidence: FloatArray
+    category: IntArray
+    triplets: IntArray
+    source: str
+    objects: str
+
+
+def _pairs(truth: Scenes, predictions: Scenes, protocol: Protocol, counted: BoolArray) -> _Pairs:
+    best = among_best(predictions.triplet_image, score_order(predictions), protocol.top)
+    kept = np.flatnonzero(best & np.append(counted, False)[predictions.triplet_class])
+    pair, score = predictions.triplet_pair[kept], predictions.scores[kept]
+    order = np.lexsort((-score, pair))
+    first = order[first_of_run(pair[order])]
+    rows = pair[first]
+    source, confidence = _confidence(predictions, rows, kept, kept[first])
+    category, objects = predictions.pair_label[rows], "predictions"
+    nameless = (category < 0) & (predictions.pair_object[rows] >= 0)
+    if nameless.any() and not protocol.categories_count:
+        # The data set does not ask for categories, so that its detectors often give none.
+        objects = "annotated boxes"
+        found = _annotated_categories(truth, predictions, protocol)
+        category = np.where(nameless, found[predictions.pair_object[rows]], category)
+    return _Pairs(
+        rows=rows,
+        image=predictions.pair_image[rows].astype(np.int64),
+        confidence=confidence,
+        category=category,
+        triplets=np.bincount(predictions.triplet_image[kept], minlength=len(predictions)),
+        source=source,
+        objects=objects,
+    )
+
+
+def _confidence(
+    predictions: Scenes, rows: IntArray, kept: IntArray, best: IntArray
+) -> tuple[str, FloatArray]:
+    """Say how sure the detector is of each pair: see the head of the module.
+
+    ``best`` is the triplet of each pair with the highest score, ``kept`` all triplets.
+    """
+    score, action = predictions.scores, predictions.triplet_action_score
+    low = score[kept].min(initial=0)
+    if action is not None and low >= 0:
+        known = action[kept]
+        # NaN is not 0 or more either.
+        if (known >= 0).all() and (known != score[kept]).any():
+            return RATIO, ratios(score[best], action[best], undefined=0.0)
+    human, object_box = predictions.pair_human[rows], predictions.pair_object[rows]
+    detected = predictions.box_score
+    if detected is not None:
+        product = detected[human] * np.where(object_box < 0, 1.0, detected[object_box])
+        if not (np.isnan(product) | (product < 0)).any() and (product != product[:1]).any():
+            return DETECTION, product
+    # Scores below 0 are logarithms of something, or at least rank like them.
+    return BEST, np.exp(score[best] - score[best].max(initial=0)) if low < 0 else score[best]
+
+
+def _annotated_categories(truth: Scenes, predictions: Scenes, protocol: Protocol) -> IntArray:
+    """(B,) category of the annotated box that each predicted one overlaps most; -1 for none."""
+    boxes = box_overlap(truth, predictions, protocol)
+    mine, theirs = boxes.reaching
+    order = np.lexsort((-boxes.value[boxes.reached], mine))
+    first = order[first_of_run(mine[order])]
+    category = np.full(len(predictions.box_label), -1)
+    category[mine[first]] = truth.box_label[theirs[first]]
+    return category
+
+
+def _predicted(
+    prior: VerbPrior, pairs: _Pairs, predictions: Scenes, counted: BoolArray, without: IntArray
+) -> Scenes:
+    """Predict, on each pair, the verbs that its category allows, and keep the best of each image.
+
+    ``without`` is the annotated image that the prior leaves out in each image.
+    """
+    words = predictions.vocabulary
+    # The last row is that of category -1, as -1 counts from the end.
+    possible = np.append(counted, False)[words.class_of]
+    verbs, number = np.nonzero(possible)[1], possible.sum(axis=1)
+    start, label = np.cumsum(number) - number, predictions.pair_label[pairs.rows]
+    bounds = np.searchsorted(pairs.image, np.arange(len(predictions) + 1))
+    found: list[tuple[IntArray, IntArray, FloatArray, FloatArray]] = []
+    for images in batches(bounds, PAIRS):
+        some = slice(*bounds[[images.start, images.stop]].tolist())
+        owner, place = expand(start[label[some]], number[label[some]])
+        verb, image = verbs[place], pairs.image[some][owner]
+        share = prior.probability(pairs.category[some][owner], verb, without[image])
+        share = np.maximum(share, NEVER)
+        score = share
+        if pairs.source == BEST:
+            highest = np.zeros(some.stop - some.start)
+            np.maximum.at(highest, owner, share)
+            score = share / highest[owner]
+        score = pairs.confidence[some][owner] * score
+        order = ranking(image - images.start, score)
+        kept = np.sort(order[place_in_group(image[order]) < pairs.triplets[image[order]]])
+        found.append((pairs.rows[some][owner[kept]], verb[kept], score[kept], share[kept]))
+    pair, verb, score, share = (np.concatenate(column) for column in zip(*found, strict=True))
+    return replace(
+        predictions,
+        triplet_pair=pair,
+        triplet_verb=verb,
+        triplet_score=score,
+        triplet_action_score=share,
+        notes=(),
+    )
+
+
+def _places(given: Scenes, truth: Scenes) -> IntArray:
+    """Find the place of each image in other annotations, -1 where it is not in them."""
+    place = {name: row for row, name in enumerate(given.names.tolist()) if name}
+    return np.array([place.get(name, -1) for name in truth.names.tolist()], dtype=np.int64)
+
+
+def _difference(one: float | None, other: float | None) -> float | None:
+    return None if one is None or other is None else one - other
+
+
+def _plain(values: FloatArray) -> list[float | None]:
+    return [None if np.isnan(value) else value for value in values.tolist()]

@@ -1,0 +1,372 @@
+"""The data of the page: one object of plain values, from the results of some detectors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from diaghoi._version import __version__
+from diaghoi.cases.cases import ERRORS, MISSED
+from diaghoi.comparison.comparison import Comparison
+from diaghoi.comparison.results import only_interactions
+from diaghoi.comparison.slices import Slices
+from diaghoi.comparison.transitions import FATES
+from diaghoi.data.arrays.types import Array, FloatArray, IntArray
+from diaghoi.data.vocabulary import printed_name
+from diaghoi.diagnosis.benchmark import headlines
+from diaghoi.diagnosis.diagnosis import Diagnosis
+from diaghoi.evaluation.errors import LABELS
+from diaghoi.evaluation.means import TITLES
+from diaghoi.oracles import ORACLES, TOTALS, error_title
+from diaghoi.report.html.cases import case_data
+from diaghoi.report.html.models import AlignedModel, PageModel, aligned
+from diaghoi.report.html.slices import slice_data
+from diaghoi.report.html.words import definition_of, in_unicode, meaning_of
+
+STEPS = 100
+"""Settings of the score threshold, at most."""
+KNOWN = ("classes", "curves", "thresholds", "annotations", "images", "cases", "slices")
+"""What the page holds only where single predictions are known."""
+FINE = 500
+"""Recall and precision of curves are multiples of one part in so many."""
+
+
+def page_data(
+    models: Sequence[PageModel],
+    comparison: Comparison | None = None,
+    *,
+    images: int | None = None,
+    slices: Slices | None = None,
+) -> dict[str, Any]:
+    """Collect all that the page of some detectors explores.
+
+    Parameters
+    ----------
+    models : sequence of PageModel
+        The detectors, on the same annotations under one protocol.
+    comparison : Comparison, optional
+        Its tests, and the parts of the differences where they were asked for.
+    images : int, optional
+        How many images have drawings, those with the most telling cases; all by default.
+    slices : Slices, optional
+        The detectors in slices of their annotations.
+
+    Raises
+    ------
+    InputError
+        Where the detectors are not on the same annotations under the same protocol.
+
+    Returns
+    -------
+    dict
+        Plain values for JSON. Scores and counts are as they are; percents and points are integers,
+        hundredths of what is shown, None for what is undefined. Positions count from zero.
+
+        - ``diaghoi``, ``dataset``, ``protocol``;
+        - ``models``: ``label``, ``interactions`` (whether the official means run over these alone),
+          ``headline`` (``metric``, ``setting``, ``value``, ``interval``),
+          ``map``, ``map_intervals`` and ``classes_in_mean`` by split, ``delta`` and
+          ``delta_intervals`` by oracle and split, ``errors`` (counts), ``scored`` (whether scores
+          rank its predictions), ``best_threshold``, and ``rows`` (whether its predictions are
+          known, and not only its result);
+        - ``splits``: ``key``, ``title`` and ``classes`` (rows of ``classes``, None for all);
+        - ``errors``: for each oracle ``name``, ``title``, ``meaning``, ``definition``, ``colour``,
+          ``kind`` ("prediction", "annotation", "total" or "own");
+        - ``classes``: ``number``, ``name``, ``verb``, ``annotated``, and for each model
+          (``models``) ``ap``, ``max_recall``, ``predicted``, one count by label and missed, and
+          ``delta`` by oracle; None where the predictions of no model are known;
+        - ``curves``: for each model, by oracle ("" for none), the corners of all curves: ``start``
+          (first corner of each class, and their number), ``recall`` and ``precision``, in parts of
+          ``fine``;
+        - ``thresholds``: ``score``, rising, and for each model (``models``) and label the counts of
+          predictions with at least that score, class after class;
+        - ``annotations``: ``class`` and ``image`` of each annotated triplet, and for each model its
+          fates, one digit a triplet (position in ``fates``);
+        - ``images``: ``name``, ``annotated``, and for each model the columns of
+          :attr:`diaghoi.Diagnosis.images`;
+        - ``differences``: for each other model that is explained against the first ``labels``,
+          ``sentence``, ``means`` (by split, by part) and ``classes`` (by part); ``tests``;
+        - ``cases``: see :func:`diaghoi.report.html.cases.case_data`;
+        - ``slices``: see :func:`diaghoi.report.html.slices.slice_data`; None without.
+    """
+    all_models = aligned(models)
+    known = next((each for each in all_models if each is not None), None)
+    data: dict[str, Any] = {
+        "diaghoi": __version__,
+        "dataset": in_unicode(printed_name(str(models[0].result["dataset"]))),
+        "protocol": models[0].result["protocol"]["name"],
+        "models": [_model(each) for each in models],
+        "splits": _splits(models),
+        "errors": _errors(models),
+        "fine": FINE,
+        "fates": list(FATES),
+        "labels": [*LABELS, MISSED],
+        **dict.fromkeys(KNOWN),
+        **_differences(comparison, None if known is None else known.model),
+    }
+    if known is None:
+        return data
+    place, classes = _class_places(known.diagnosis), known.model.classes
+    data["classes"] = {
+        "number": classes["class"].tolist(),
+        "name": _texts(classes["name"]),
+        "verb": _texts(classes["verb"]),
+        "annotated": classes["annotated"].tolist(),
+        "models": [_class_columns(each.classes) for each in models],
+    }
+    data["curves"] = [_curves(each, place) for each in models]
+    data["thresholds"] = _thresholds(models)
+    data["annotations"] = {
+        "class": place[known.fates.annotation_class].tolist(),
+        "image": known.fates.annotation_image.tolist(),
+        "models": [
+            None if each is None else "".join(map(str, each.fates.fate.tolist()))
+            for each in all_models
+        ],
+    }
+    data["images"] = {
+        "name": _texts(known.model.images["image"]),
+        "annotated": known.model.images["annotated"].tolist(),
+        "models": [None if each is None else _counts(each) for each in all_models],
+    }
+    data["cases"] = case_data(all_models, place, images)
+    if slices is not None:
+        data["slices"] = slice_data(slices, known.diagnosis.names.tolist())
+    return data
+
+
+def hundredths(fractions: FloatArray) -> list[int | None]:
+    """Turn fractions into hundredths of a percent; None for NaN."""
+    whole = np.rint(1e4 * np.nan_to_num(fractions)).astype(np.int64).tolist()
+    known = ~np.isnan(fractions)
+    return [value if is_known else None for value, is_known in zip(whole, known, strict=True)]
+
+
+def _hundredth(value: float | None) -> int | None:
+    return None if value is None else round(1e4 * value)
+
+
+def _bounds(result: Mapping[str, Any], path: str) -> list[int | None] | None:
+    found = result.get("intervals", {}).get(path)
+    return None if found is None else [_hundredth(bound) for bound in found]
+
+
+def _texts(values: Array) -> list[str]:
+    return [in_unicode(str(value)) for value in values.tolist()]
+
+
+def _model(model: PageModel) -> dict[str, Any]:
+    result, diagnosis = model.result, model.diagnosis
+    official = result["official"]
+    paths = ["default.full"] if "default" in official else ["scenario_1.ap", "scenario_2.ap"]
+    splits = list(result["map"])
+    return {
+        "label": in_unicode(model.label),
+        "interactions": only_interactions(result),
+        "headline": [
+            {
+                "metric": each["metric"],
+                "setting": each["setting"],
+                "value": _hundredth(each["value"]),
+                "interval": _bounds(result, f"official.{path}"),
+            }
+            for path, each in zip(paths, headlines(official), strict=False)
+        ],
+        "map": {split: _hundredth(value) for split, value in result["map"].items()},
+        "map_intervals": {split: _bounds(result, f"map.{split}") for split in splits},
+        "classes_in_mean": result["counts"].get("classes_in_mean", {}),
+        "delta": {
+            name: {split: _hundredth(value) for split, value in outcome["delta_map"].items()}
+            for name, outcome in result["oracles"].items()
+        },
+        "delta_intervals": {
+            name: {split: _bounds(result, f"oracles.{name}.delta_map.{split}") for split in splits}
+            for name in result["oracles"]
+            if "intervals" in result
+        },
+        "errors": result["errors"],
+        "scored": diagnosis is not None and diagnosis.answers is None,
+        "best_threshold": None if diagnosis is None else diagnosis.best_threshold,
+        "rows": diagnosis is not None,
+    }
+
+
+def _splits(models: Sequence[PageModel]) -> list[dict[str, Any]]:
+    known = next((each.diagnosis for each in models if each.diagnosis is not None), None)
+    found = []
+    for key in models[0].result["map"]:
+        rows = None
+        if known is not None and key != "full" and key in known.splits:
+            rows = np.flatnonzero(known.splits[key][known.splits["full"]]).tolist()
+        title = in_unicode(TITLES.get(key, key))
+        found.append({"key": in_unicode(key), "title": title, "classes": rows})
+    return found
+
+
+def _errors(models: Sequence[PageModel]) -> list[dict[str, Any]]:
+    from diaghoi.plots.style import COLOURS, OTHER_COLOUR
+
+    known = next((each.diagnosis for each in models if each.diagnosis is not None), None)
+    categories = known is None or known.protocol.categories_count
+    found = []
+    for name in models[0].result["oracles"]:
+        kind = "own"
+        if name in ERRORS:
+            kind = "annotation" if name == MISSED else "prediction"
+        elif name in TOTALS:
+            kind = "total"
+        found.append(
+            {
+                "name": name,
+                "title": error_title(name),
+                "meaning": meaning_of(name, categories_count=categories),
+                "definition": definition_of(name),
+                "colour": COLOURS.get(name, OTHER_COLOUR),
+                "kind": kind,
+            }
+        )
+    return found
+
+
+def _differences(comparison: Comparison | None, known: PageModel | None) -> dict[str, Any]:
+    if comparison is None:
+        return {"differences": [], "tests": []}
+    found = []
+    for each in comparison.explained if known is not None else ():
+        counted = known.classes["class"] - 1 if known is not None else np.zeros(0, dtype=int)
+        parts = each.ap.parts[counted]
+        found.append(
+            {
+                "labels": [in_unicode(label) for label in each.labels],
+                "sentence": in_unicode(each.sentence),
+                "means": {
+                    split: {
+                        name: None if value != value else _hundredth(value)
+                        for name, value in means.items()
+                    }
+                    for split, means in each.ap.means.items()
+                },
+                "classes": {
+                    "total": hundredths(each.ap.of_class[counted]),
+                    **{label: hundredths(parts[:, column]) for column, label in enumerate(LABELS)},
+                },
+            }
+        )
+    tests = [
+        {
+            "path": each.path,
+            "labels": [in_unicode(label) for label in each.labels],
+            "difference": _hundredth(each.difference),
+            "interval": [_hundredth(bound) for bound in each.interval],
+            "p": each.shown_p,
+            "sentence": in_unicode(each.sentence),
+        }
+        for each in comparison.differences
+    ]
+    return {"differences": found, "tests": tests}
+
+
+def _class_places(diagnosis: Diagnosis) -> IntArray:
+    """(C,) row of each HOI class in the table; -1 where it does not count."""
+    counted = diagnosis.splits["full"]
+    return np.where(counted, np.cumsum(counted) - 1, -1)
+
+
+def _class_columns(table: Mapping[str, Array]) -> dict[str, Any] | None:
+    if not table:
+        return None
+    percents = ("ap", "max_recall", "ap_best_order")
+    return {
+        "predicted": table["predicted"].tolist(),
+        **{key: hundredths(table[key]) for key in percents},
+        **{key: table[key].tolist() for key in (*LABELS, MISSED)},
+        "delta": {
+            name: hundredths(table[f"delta_{name}"]) for name in ORACLES if f"delta_{name}" in table
+        },
+    }
+
+
+def _counts(model: AlignedModel) -> dict[str, Any]:
+    """Count in each image, in the order of those of the first detector."""
+    order = np.argsort(model.image)
+    return {key: model.model.images[key][order].tolist() for key in ("predicted", *LABELS, MISSED)}
+
+
+def _curves(model: PageModel, place: IntArray) -> dict[str, Any] | None:
+    if model.diagnosis is None:
+        return None
+    found = {}
+    for name, corners in model.corners.items():
+        group = place[corners.of_class]
+        points = np.stack(
+            [
+                group,
+                np.rint(FINE * corners.recall).astype(np.int64),
+                np.rint(FINE * corners.precision).astype(np.int64),
+            ]
+        )
+        points = points[:, (group >= 0) & (corners.recall <= 1)]
+        # Corners that fall together when they are rounded are one.
+        last = np.ones(points.shape[1], dtype=bool)
+        for shared in ([0, 1], [0, 2]):
+            kept = np.flatnonzero(last)
+            same = (points[:, kept][shared][:, 1:] == points[:, kept][shared][:, :-1]).all(axis=0)
+            last[kept[:-1][same]] = False
+        points = points[:, last]
+        start = np.searchsorted(points[0], np.arange(place.max() + 2))
+        found[name] = {
+            "start": start.tolist(),
+            "recall": points[1].tolist(),
+            "precision": points[2].tolist(),
+        }
+    return found
+
+
+def _thresholds(models: Sequence[PageModel]) -> dict[str, Any] | None:
+    """Count the predictions of each label and class from each of some scores on."""
+    ranked = [
+        each.diagnosis
+        for each in models
+        if each.diagnosis is not None
+        and each.diagnosis.answers is None
+        and len(each.diagnosis.ledger.row_score)
+    ]
+    if not ranked:
+        return None
+    levels = np.linspace(0, 1, STEPS // (2 * len(ranked)) + 1)
+    grid = [np.zeros(0)]
+    for each in ranked:
+        ledger = each.ledger
+        for scores in (ledger.row_score, ledger.row_score[ledger.true]):
+            if len(scores):
+                grid.append(np.quantile(scores, levels))
+        if each.best_threshold is not None:
+            grid.append(np.array([each.best_threshold]))
+    # Rounded down, so that the lowest keeps all predictions, and of few letters.
+    found = np.concatenate(grid)
+    exponent = np.floor(np.log10(np.maximum(np.abs(found), 1e-300))) - 2
+    rounded = np.floor(found / 10**exponent + 1e-9) * 10**exponent
+    best = [each.best_threshold for each in ranked if each.best_threshold is not None]
+    shown = np.unique([float(f"{value:.3g}") for value in rounded.tolist()] + best)
+    return {
+        "score": shown.tolist(),
+        "models": [_kept(each.diagnosis, shown) for each in models],
+    }
+
+
+def _kept(diagnosis: Diagnosis | None, scores: FloatArray) -> list[list[int]] | None:
+    if diagnosis is None or diagnosis.answers is not None:
+        return None
+    place, steps = _class_places(diagnosis), len(scores) + 1
+    classes = int(place.max()) + 1
+    counts = np.zeros(len(LABELS) * classes * steps, dtype=np.int64)
+    for _, part in diagnosis.ledger.parts():
+        # How many of the thresholds each prediction reaches.
+        reached = np.searchsorted(scores, part.row_score, side="right")
+        group = place[part.row_class]
+        cell = (part.row_label.astype(np.int64) * classes + group) * steps + reached
+        counts += np.bincount(cell[group >= 0], minlength=len(counts))
+    table = counts.reshape(len(LABELS), classes, steps)[:, :, ::-1].cumsum(axis=2)[:, :, -2::-1]
+    return [each.ravel().tolist() for each in table]

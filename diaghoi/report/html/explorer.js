@@ -1,0 +1,1297 @@
+// The explorer: everything below the filter follows one state, which is kept in the hash.
+(async () => {
+  "use strict";
+
+  const DASH = "–";
+  const PAGE = 50;
+  const CASES = 24;
+  const PER_IMAGE = 2;
+  const PRINTED = { classes: Infinity, images: 100, slices: Infinity };
+  const collator = new Intl.Collator("en", { numeric: true });
+  const grouped = new Intl.NumberFormat("en-GB");
+  const byId = (id) => document.getElementById(id);
+
+  async function load() {
+    const packed = Uint8Array.from(atob(byId("data").textContent), (letter) => letter.charCodeAt(0));
+    const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate"));
+    return new Response(stream).json();
+  }
+
+  const data = await load();
+  const pictures = JSON.parse(byId("pictures").textContent);
+  const { models, errors, labels, classes } = data;
+  const several = models.length > 1;
+  const known = models.map((model, at) => at).filter((at) => models[at].rows);
+  const errorOf = Object.assign(Object.create(null), Object.fromEntries(errors.map((error) => [error.name, error])));
+  const RIGHT = { name: "true_positive", title: "True positive", colour: "var(--right)" };
+
+  // ---------------------------------------------------------------- words and elements
+
+  /** Show a value as the text report does: hundredths of a percent with two decimals. */
+  function shown(value, kind) {
+    if (value === null || value === undefined) return DASH;
+    if (kind === "count") return grouped.format(value);
+    if (kind === "percent") return (value / 100).toFixed(2);
+    if (kind === "delta") {
+      const text = (Math.abs(value) / 100).toFixed(2);
+      if (Number(text) === 0) return text;
+      return (value > 0 ? "+" : "−") + text;
+    }
+    if (kind === "score") return shownScore(value);
+    return String(value);
+  }
+
+  const shownScore = (score) =>
+    Math.abs(score) >= 0.01 || score === 0 ? score.toFixed(2) : Number(score.toPrecision(1)).toString();
+  const bounds = (interval, kind) => (interval ? ` [${interval.map((each) => shown(each, kind)).join(", ")}]` : "");
+  const ratio = (part, whole) => (whole ? Math.round((1e4 * part) / whole) : null);
+  const plural = (number, word, words = `${word}s`) => `${grouped.format(number)} ${number === 1 ? word : words}`;
+
+  function element(name, attributes = {}, ...children) {
+    const made = document.createElement(name);
+    for (const [key, value] of Object.entries(attributes)) {
+      if (value !== null && value !== undefined && value !== false) made.setAttribute(key, value);
+    }
+    made.append(...children);
+    return made;
+  }
+
+  function drawn(name, attributes = {}, ...children) {
+    const made = document.createElementNS("http://www.w3.org/2000/svg", name);
+    for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+    made.append(...children);
+    return made;
+  }
+
+  const modelColour = (at) => `var(--model-${at % 6})`;
+  const labelTitle = (name) => (name === RIGHT.name ? RIGHT.title : (errorOf[name]?.title ?? name));
+  const labelColour = (name) => (name === RIGHT.name ? RIGHT.colour : (errorOf[name]?.colour ?? "var(--faint)"));
+  /** What became of an annotated triplet, in words. */
+  const fateTitle = (fate) => {
+    if (fate === "true_positive") return "Found";
+    return fate === "missed_gt" ? "Missed" : labelTitle(fate);
+  };
+
+  // ---------------------------------------------------------------- state
+
+  const START = {
+    split: "full", error: "", class: "", search: "", slice: "", cell: "", score: "", columns: "",
+    by: "", image: "", a: String(known[0] ?? 0), b: String(known[1] ?? known[0] ?? 0),
+  };
+  const FILTERS = ["split", "error", "class", "search", "slice", "cell", "score"];
+  const state = { ...START };
+
+  /** Take what the hash says, as far as it can be; a hash may be anything. */
+  function fromHash() {
+    const given = new URLSearchParams(location.hash.includes("=") ? location.hash.slice(1) : "");
+    for (const key of Object.keys(START)) state[key] = given.get(key) ?? START[key];
+    const fits = {
+      split: (key) => data.splits.some((split) => split.key === key),
+      error: (name) => name in errorOf || name === RIGHT.name,
+      class: (number) => classes?.number.includes(Number(number)),
+      slice: (row) => Boolean(data.slices?.images[row]),
+      cell: (cell) => cell.split(">").every((fate) => data.fates.includes(fate)) && cell.split(">").length === (several ? 2 : 1),
+      score: (score) => data.thresholds?.score.includes(Number(score)),
+      a: (at) => known.includes(Number(at)),
+      b: (at) => known.includes(Number(at)),
+      image: (at) => casesOf().images.has(Number(at)),
+    };
+    for (const [key, test] of Object.entries(fits)) {
+      if (state[key] !== "" && !test(state[key])) state[key] = START[key];
+    }
+  }
+
+  function toHash(replace) {
+    const kept = Object.entries(state).filter(([key, value]) => value !== START[key]);
+    const hash = kept.length ? `#${new URLSearchParams(kept)}` : `${location.pathname}${location.search}`;
+    if (hash !== location.hash) history[replace ? "replaceState" : "pushState"](null, "", hash);
+  }
+
+  /** Change the state, remember it in the hash, and draw what follows it. */
+  function change(changes, replace = false) {
+    Object.assign(state, changes);
+    toHash(replace);
+    render();
+  }
+
+  const A = () => Number(state.a);
+  const B = () => Number(state.b);
+  const sides = () => (several && A() !== B() ? [A(), B()] : [A()]);
+  const threshold = () => (state.score === "" ? -Infinity : Number(state.score));
+
+  /** The classes that the filter leaves, as rows of the table. */
+  function scope() {
+    if (!classes) return [];
+    const split = data.splits.find((each) => each.key === state.split)?.classes;
+    const among = split ? new Set(split) : null;
+    const terms = words(state.search);
+    const number = Number(state.class);
+    const rows = [];
+    for (let row = 0; row < classes.name.length; row += 1) {
+      if (state.class !== "" && classes.number[row] !== number) continue;
+      if (among && !among.has(row)) continue;
+      if (!terms.every((term) => searched[row].includes(term))) continue;
+      rows.push(row);
+    }
+    return rows;
+  }
+
+  const words = (text) => text.toLowerCase().split(/\s+/).filter(Boolean);
+  const searched = classes ? classes.name.map((name) => name.toLowerCase().replaceAll("_", " ")) : [];
+  const sliceImages = () => {
+    if (state.slice === "") return null;
+    const inside = data.slices.images[Number(state.slice)];
+    return new Set([...data.images.name.keys()].filter((at) => inside[at] === "1"));
+  };
+
+  function scopeTitle(rows) {
+    if (state.class !== "") return rows.length ? classes.name[rows[0]] : "no class";
+    const title = data.splits.find((each) => each.key === state.split)?.title ?? "";
+    const found = state.search ? ` with “${state.search}”` : "";
+    if (state.split === "full" && !found) return "all classes";
+    return `${plural(rows.length, "class", "classes")}${state.split === "full" ? "" : ` of ${title}`}${found}`;
+  }
+
+  // ---------------------------------------------------------------- charts
+
+  const LOOK = { background: "transparent", color: "inherit", fontFamily: "inherit", fontSize: "12px" };
+
+  /** Put a chart into its place, as wide as it is. */
+  function chart(place, title, options) {
+    const width = Math.max(220, Math.floor(place.clientWidth || 300));
+    const made = Plot.plot({ width, style: LOOK, className: "chart", ...options(width) });
+    const svg = made.tagName === "svg" ? made : made.querySelector("svg");
+    svg.setAttribute("role", "img");
+    svg.setAttribute("aria-label", title);
+    place.replaceChildren(made);
+    return svg;
+  }
+
+  function legend(place, entries) {
+    place.replaceChildren(
+      ...entries.map(([title, colour, kind]) => {
+        const swatch = element("span", { class: `swatch ${kind ?? ""}` });
+        swatch.style.setProperty("--error", colour);
+        return element("span", { class: "entry" }, swatch, title);
+      })
+    );
+  }
+
+  /** ΔmAP of each error for all models; under a filter by class the mean of ΔAP. */
+  function drawBars() {
+    const place = byId("bars");
+    if (!place) return;
+    const rows = scope();
+    const single = classes && (state.class !== "" || state.search !== "");
+    const which = several ? models.map((model, at) => at) : [0];
+    const value = (at, name) => {
+      if (!single) return models[at].delta[name]?.[state.split] ?? null;
+      const found = classes.models[at]?.delta[name];
+      const defined = found ? rows.map((row) => found[row]).filter((each) => each !== null) : [];
+      return defined.length ? defined.reduce((sum, each) => sum + each, 0) / defined.length : null;
+    };
+    const made = errors.flatMap((error) =>
+      which.map((at) => ({
+        error: error.name, title: error.title, model: models[at].label, at, total: error.kind === "total",
+        value: value(at, error.name) === null ? null : value(at, error.name) / 100,
+        interval: single ? null : (models[at].delta_intervals[error.name]?.[state.split] ?? null),
+        colour: several ? modelColour(at) : error.colour,
+      }))
+    ).filter((each) => each.value !== null);
+    const what = single ? `ΔAP, points: ${scopeTitle(rows)}` : `ΔmAP, points${state.split === "full" ? "" : ` (${scopeTitle(rows)})`}`;
+    byId("bars-title").textContent = what;
+    const parts = [made.filter((each) => !each.total), made.filter((each) => each.total)];
+    const thick = several ? Math.max(6, 16 - 2 * models.length) : 20;
+    const tip = (each) => `${each.title}${several ? `, ${each.model}` : ""}: ${shown(Math.round(100 * each.value), "delta")}${bounds(each.interval, "delta")}`;
+    parts.forEach((part, number) => {
+      const box = place.children[number];
+      box.hidden = !part.length;
+      if (!part.length) return;
+      const heads = [...new Set(part.map((each) => each.title))];
+      const svg = chart(box, what, (width) => ({
+        marginLeft: 104, marginRight: 44, marginTop: 4, marginBottom: 28,
+        height: 32 + heads.length * (which.length * thick + 10),
+        width,
+        color: { type: "identity" },
+        x: { label: null, grid: true, nice: true, ticks: 5 },
+        y: { axis: null, domain: which, padding: 0.08 },
+        fy: { label: null, domain: heads, padding: 0.16 },
+        marks: [
+          Plot.barX(part, {
+            x: "value", y: "at", fy: "title", fill: "colour", title: tip,
+            fillOpacity: (each) => (state.error && state.error !== each.error ? 0.3 : 1),
+            stroke: "currentColor", strokeWidth: 0.5,
+          }),
+          ...[["var(--ground)", 4], ["currentColor", 1.5]].map(([stroke, strokeWidth]) => Plot.ruleY(part.filter((each) => each.interval), {
+            x1: (each) => each.interval[0] / 100, x2: (each) => each.interval[1] / 100, y: "at", fy: "title", stroke, strokeWidth,
+          })),
+          ...(which.length <= 3 ? [Plot.text(part, {
+            x: (each) => Math.max(each.value, (each.interval?.[1] ?? 0) / 100, 0), y: "at", fy: "title", dx: 4, textAnchor: "start",
+            fontSize: thick < 13 ? 10 : 11, text: (each) => shown(Math.round(100 * each.value), "delta"),
+          })] : []),
+          Plot.ruleX([0]),
+        ],
+      }));
+      for (const bar of svg.querySelectorAll('[aria-label="bar"] rect')) bar.dataset.error = part[bar.__data__]?.error;
+      for (const text of svg.querySelectorAll('[aria-label="fy-axis tick label"] text')) {
+        text.dataset.error = part.find((each) => each.title === text.textContent)?.error;
+      }
+      svg.addEventListener("click", (event) => {
+        const error = event.target.dataset?.error;
+        if (error) change({ error: state.error === error ? "" : error, cell: "" });
+      });
+    });
+    legend(byId("bars-legend"), several ? models.map((model, at) => [model.label, modelColour(at)]) : []);
+  }
+
+  // ---------------------------------------------------------------- what became of the annotated
+
+  const triplets = data.annotations;
+  const fateAt = (at, triplet) => triplets.models[at].charCodeAt(triplet) - 48;
+
+  function drawMatrix() {
+    const place = byId("matrix");
+    if (!place) return;
+    const inside = new Set(scope());
+    const images = sliceImages();
+    const [one, other] = [A(), several ? B() : null];
+    const size = data.fates.length;
+    const counts = Array.from({ length: size }, () => new Array(size).fill(0));
+    let whole = 0;
+    for (let at = 0; at < triplets.class.length; at += 1) {
+      if (!inside.has(triplets.class[at]) || (images && !images.has(triplets.image[at]))) continue;
+      counts[fateAt(one, at)][other === null ? 0 : fateAt(other, at)] += 1;
+      whole += 1;
+    }
+    const most = Math.max(1, ...counts.flatMap((row, from) => row.filter((count, to) => from !== to || other === null)));
+    const button = (from, to) => {
+      const cell = other === null ? data.fates[from] : `${data.fates[from]}>${data.fates[to]}`;
+      const count = counts[from][to];
+      const said = other === null
+        ? `${fateTitle(data.fates[from])}: ${count}`
+        : `${models[one].label}: ${fateTitle(data.fates[from])}; ${models[other].label}: ${fateTitle(data.fates[to])}: ${count}`;
+      const made = element("button", { type: "button", "data-cell": cell, "aria-pressed": String(state.cell === cell), title: said, "aria-label": said }, count ? grouped.format(count) : "·");
+      const same = from === to && other !== null;
+      const share = Math.round((other === null ? 35 : 70) * Math.sqrt(count / most));
+      const hue = to === 0 ? "var(--gain)" : from === 0 ? "var(--loss)" : "var(--faint)";
+      made.style.background = same || !count ? "" : `color-mix(in srgb, ${other === null ? labelColour(data.fates[from]) : hue} ${share}%, var(--ground))`;
+      return element("td", { class: same ? "same" : null }, made);
+    };
+    const total = (value) => element("td", { class: "sum" }, grouped.format(value));
+    const heads = data.fates.map((fate) => element("th", { scope: "col" }, fateTitle(fate)));
+    let rows;
+    if (other === null) {
+      rows = [element("tr", {}, element("th", { scope: "row" }, models[one].label), ...data.fates.map((fate, from) => button(from, 0)), total(whole))];
+    } else {
+      rows = data.fates.map((fate, from) =>
+        element("tr", {}, element("th", { scope: "row" }, fateTitle(fate)), ...data.fates.map((to, at) => button(from, at)), total(counts[from].reduce((a, b) => a + b, 0)))
+      );
+      const sums = data.fates.map((fate, to) => total(counts.reduce((sum, row) => sum + row[to], 0)));
+      rows.push(element("tr", { class: "sums" }, element("th", { scope: "row" }, "All"), ...sums, total(whole)));
+    }
+    const corner = other === null ? "" : `${models[one].label} ↓  ${models[other].label} →`;
+    place.replaceChildren(
+      element("table", {},
+        element("thead", {}, element("tr", {}, element("th", { scope: "col", class: "corner" }, corner), ...heads, element("th", { scope: "col" }, "All"))),
+        element("tbody", {}, ...rows))
+    );
+    const found = counts[0][0];
+    const onlyOne = counts[0].reduce((a, b) => a + b, 0) - found;
+    const onlyOther = counts.reduce((sum, row) => sum + row[0], 0) - found;
+    byId("matrix-words").textContent = other === null
+      ? `${plural(whole, "annotated triplet")} of ${scopeTitle([...inside])}.`
+      : `${plural(whole, "annotated triplet")} of ${scopeTitle([...inside])}: both find ${grouped.format(found)}, only ${models[one].label} ${grouped.format(onlyOne)}, only ${models[other].label} ${grouped.format(onlyOther)}.`;
+  }
+
+  // ---------------------------------------------------------------- precision against recall
+
+  const LEVELS = 50;
+
+  /** The curve of a class, or the mean over some, of a model after an oracle ("" for none). */
+  function curve(at, oracle, rows) {
+    const found = data.curves[at]?.[oracle];
+    if (!found) return [];
+    const { start, recall, precision } = found;
+    const undefinedFor = oracle ? classes.models[at].delta[oracle] : classes.models[at].ap;
+    const counted = rows.filter((row) => classes.annotated[row] > 0 && undefinedFor?.[row] !== null);
+    if (counted.length === 1) {
+      const [row] = counted;
+      const points = [];
+      for (let corner = start[row]; corner < start[row + 1]; corner += 1) {
+        if (!points.length) points.push({ recall: 0, precision: precision[corner] / data.fine });
+        points.push({ recall: recall[corner] / data.fine, precision: precision[corner] / data.fine });
+      }
+      if (points.length) points.push({ recall: points.at(-1).recall + 1e-6, precision: 0 });
+      return points;
+    }
+    const sums = new Float64Array(LEVELS + 1);
+    for (const row of counted) {
+      let corner = start[row];
+      for (let level = 0; level <= LEVELS; level += 1) {
+        while (corner < start[row + 1] && recall[corner] * LEVELS < level * data.fine) corner += 1;
+        if (corner === start[row + 1]) break;
+        sums[level] += precision[corner] / data.fine;
+      }
+    }
+    return counted.length ? Array.from(sums, (sum, level) => ({ recall: level / LEVELS, precision: sum / counted.length })) : [];
+  }
+
+  function drawCurves() {
+    const place = byId("curves-grid");
+    if (!place) return;
+    const rows = scope();
+    const one = state.error && state.error !== RIGHT.name ? [errorOf[state.error]] : errors;
+    const panels = [...(several || one.length > 1 ? [null] : []), ...one];
+    place.classList.toggle("few", panels.length < 3);
+    while (place.children.length > panels.length) place.lastChild.remove();
+    while (place.children.length < panels.length) {
+      place.append(element("figure", {}, element("figcaption"), element("div")));
+    }
+    const lone = state.class !== "";
+    panels.forEach((error, number) => {
+      const [caption, box] = place.children[number].children;
+      caption.textContent = error ? `After: ${error.title}` : "Before any repair";
+      const which = error ? sides() : known;
+      const lines = which.flatMap((at) => [
+        { at, after: false, points: curve(at, "", rows) },
+        ...(error ? [{ at, after: true, points: curve(at, error.name, rows) }] : []),
+      ]);
+      chart(box, `Precision against recall, ${caption.textContent}, ${scopeTitle(rows)}`, (width) => ({
+        width, height: Math.min(Math.round(width * 0.72), 360), marginLeft: 30, marginBottom: 22, marginTop: 8, marginRight: 10,
+        x: { domain: [0, 1], label: null, ticks: 5, grid: true },
+        y: { domain: [0, 1], label: null, ticks: 5, grid: true },
+        marks: lines.map((line) =>
+          Plot.line(line.points, {
+            x: "recall", y: "precision", curve: lone ? "step-before" : "linear", clip: "frame",
+            stroke: several ? modelColour(line.at) : line.after ? labelColour(error.name) : "currentColor",
+            strokeWidth: line.after ? 1.4 : 2, strokeDasharray: line.after ? "5 3" : null,
+            strokeOpacity: error && !line.after ? 0.55 : 1,
+          })
+        ),
+      }));
+    });
+    const entries = several ? known.map((at) => [models[at].label, modelColour(at), "line"]) : [[models[0].label, "currentColor", "line"]];
+    legend(byId("curves-legend"), [...entries, ["after the repair", "currentColor", "dashed"]]);
+    const mean = lone ? " Precision (upwards) against recall." : " At each recall (to the right), the mean over the classes of the highest precision at this recall or a higher one, 0 where a class does not reach it (upwards).";
+    byId("curves-words").textContent = `${scopeTitle(rows)[0].toUpperCase()}${scopeTitle(rows).slice(1)}.${mean}${several && known.length > 2 ? " Repairs are those of the two models chosen above." : ""}`;
+  }
+
+  // ---------------------------------------------------------------- score threshold
+
+  /** Add the predictions of each label from each threshold on, over the classes in scope. */
+  function keptCounts(at, rows) {
+    const steps = data.thresholds.score.length;
+    const found = data.thresholds.models[at];
+    return found?.map((counts) => {
+      const sums = new Array(steps).fill(0);
+      for (const row of rows) {
+        for (let step = 0; step < steps; step += 1) sums[step] += counts[row * steps + step];
+      }
+      return sums;
+    });
+  }
+
+  let operating = [];
+
+  function countThresholds() {
+    const rows = scope();
+    const annotated = rows.reduce((sum, row) => sum + classes.annotated[row], 0);
+    operating = known.filter((at) => data.thresholds.models[at]).map((at) => {
+      const counts = keptCounts(at, rows);
+      const right = counts[0];
+      const all = right.map((_, step) => counts.reduce((sum, each) => sum + each[step], 0));
+      const f1 = right.map((found, step) => (annotated + all[step] ? (2 * found) / (annotated + all[step]) : 0));
+      return { at, counts, right, all, annotated, f1, best: f1.indexOf(Math.max(...f1)) };
+    });
+  }
+
+  const step = () => (state.score === "" ? 0 : data.thresholds.score.indexOf(Number(state.score)));
+
+  function drawThresholds() {
+    if (!byId("threshold-lines")) return;
+    countThresholds();
+    const scores = data.thresholds.score;
+    const tick = (at) => (scores[at] === undefined ? "" : shownScore(scores[at]));
+    const x = { label: "Lowest score, spaced by how many predictions have it", labelArrow: "none", ticks: 6, tickFormat: tick, domain: [0, scores.length - 1] };
+    const which = operating.filter((each) => sides().includes(each.at));
+    const lines = which.flatMap(({ at, right, all, annotated, f1 }) => [
+      ["precision", right.map((found, step) => (all[step] ? found / all[step] : NaN)), null],
+      ["recall", right.map((found) => (annotated ? found / annotated : NaN)), "6 3"],
+      ["F1", f1, "2 3"],
+    ].map(([name, values, dash]) => ({ at, name, dash, points: values.map((value, step) => ({ step, value })) })));
+    const margins = { marginLeft: 38, marginRight: 12, marginTop: 8, marginBottom: 34, height: 240 };
+    chart(byId("threshold-lines"), "Precision, recall and F1 against the score threshold", (width) => ({
+      ...margins, width, x, y: { domain: [0, 1], grid: true, ticks: 5, label: null },
+      marks: [
+        ...lines.map((line) => Plot.line(line.points, {
+          x: "step", y: "value", stroke: several ? modelColour(line.at) : "currentColor", strokeDasharray: line.dash, strokeWidth: 1.8,
+        })),
+        Plot.ruleX([step()], { className: "mark", stroke: "var(--accent)", strokeWidth: 2 }),
+      ],
+    }));
+    legend(byId("threshold-legend"), [
+      ...which.filter(() => several).map(({ at }) => [models[at].label, modelColour(at), "line"]),
+      ["precision", "currentColor", "line"], ["recall", "currentColor", "dashed"], ["F1", "currentColor", "dotted"],
+    ]);
+    const first = which[0];
+    const shares = first ? first.counts.flatMap((counts, label) => counts.flatMap((count, step) =>
+      first.all[step] ? [{ step, label: labels[label], share: count / first.all[step] }] : [])) : [];
+    const least = first ? first.all.findIndex((all) => all <= first.annotated) : -1;
+    chart(byId("threshold-shares"), "Share of each error among the predictions from the threshold on", (width) => ({
+      ...margins, width, x, y: { domain: [0, 100], percent: true, ticks: 5, label: "%", labelArrow: "none" }, color: { type: "identity" },
+      marks: [
+        Plot.areaY(shares, Plot.stackY({ x: "step", y: "share", z: "label", fill: (each) => labelColour(each.label), stroke: "var(--ground)", strokeWidth: 0.5 })),
+        ...(least > 0 ? [Plot.ruleX([least], { stroke: "currentColor", strokeDasharray: "4 3" })] : []),
+        Plot.ruleX([step()], { className: "mark", stroke: "var(--accent)", strokeWidth: 2 }),
+      ],
+    }));
+    legend(byId("shares-legend"), first ? labels.slice(0, -1).map((label) => [labelTitle(label), labelColour(label)]) : []);
+    byId("shares-title").textContent = first ? `What the predictions of ${models[first.at].label} with at least this score are` : "";
+    const slider = byId("threshold");
+    slider.max = scores.length - 1;
+    slider.value = step();
+    drawOperating();
+  }
+
+  function drawOperating() {
+    if (!byId("threshold")) return;
+    const at = step();
+    const score = data.thresholds.score[at];
+    const all = state.score === "";
+    byId("threshold-score").textContent = all ? "all predictions" : `scores of ${shownScore(score)} or more`;
+    byId("threshold").setAttribute("aria-valuetext", byId("threshold-score").textContent);
+    byId("threshold").value = at;
+    const cells = (each) => [
+      shown(each.all[at], "count"), shown(ratio(each.right[at], each.all[at]), "percent"),
+      shown(ratio(each.right[at], each.annotated), "percent"), shown(ratio(2 * each.right[at], each.annotated + each.all[at]), "percent"),
+    ];
+    byId("operating").replaceChildren(...operating.map((each) => {
+      const best = data.thresholds.score[each.best];
+      const button = element("button", { type: "button", "data-score": best }, `${shownScore(best)}: F1 ${shown(Math.round(1e4 * each.f1[each.best]), "percent")}`);
+      return element("tr", {}, element("th", { scope: "row" }, models[each.at].label), ...cells(each).map((text) => element("td", {}, text)), element("td", {}, button));
+    }));
+    const width = data.thresholds.score.length - 1;
+    for (const id of ["threshold-lines", "threshold-shares"]) {
+      const svg = byId(id).querySelector("svg");
+      const rule = svg?.querySelector("g.mark line, line.mark");
+      if (!rule) continue;
+      const total = Number(svg.getAttribute("width"));
+      const x = 38 + ((total - 38 - 12) * at) / Math.max(1, width);
+      rule.setAttribute("x1", x);
+      rule.setAttribute("x2", x);
+    }
+  }
+
+  // ---------------------------------------------------------------- cases
+
+  let prepared = null;
+
+  /** Index the cases once: predictions and annotated triplets by image. */
+  function casesOf() {
+    if (prepared) return prepared;
+    const found = data.cases;
+    prepared = { images: new Map(), of: [], annotated: [], hits: [] };
+    if (!found) return prepared;
+    found.images.image.forEach((image, at) => prepared.images.set(image, at));
+    prepared.annotated = found.images.image.map(() => []);
+    found.annotated.image.forEach((image, at) => prepared.annotated[image].push(at));
+    models.forEach((model, at) => {
+      const mine = found.models[at];
+      const lists = found.images.image.map(() => []);
+      const hits = new Map();
+      mine?.image.forEach((image, row) => {
+        lists[image].push(row);
+        const meant = mine.annotated[row];
+        // The first is the best; a true positive comes before what is merely assigned.
+        if (meant >= 0 && (!hits.has(meant) || mine.label[row] === 0)) hits.set(meant, row);
+      });
+      prepared.of.push(lists);
+      prepared.hits.push(hits);
+    });
+    return prepared;
+  }
+
+  const boxAt = (at) => (at < 0 ? null : data.cases.boxes.slice(4 * at, 4 * at + 4));
+  const scoreAt = (at, row) => data.cases.models[at].score?.[row] ?? null;
+  const over = (at, row) => (scoreAt(at, row) ?? Infinity) >= threshold();
+
+  /** List the cases that the filter leaves: of a prediction, or of an annotated triplet. */
+  function listed() {
+    const found = casesOf();
+    const inside = new Set(scope());
+    const images = sliceImages();
+    const which = sides().filter((at) => data.cases.models[at]);
+    const kept = (image) => !images || images.has(data.cases.images.image[image]);
+    const list = [];
+    const error = state.error;
+    const kind = error === RIGHT.name ? "prediction" : errorOf[error]?.kind;
+    const ofPredictions = kind === "prediction" || error === "false_positive" || (!error && !several);
+    if (state.cell || !ofPredictions) {
+      const cell = state.cell.split(">").map((fate) => data.fates.indexOf(fate));
+      const { triplet, image } = data.cases.annotated;
+      triplet.forEach((place, at) => {
+        if (!inside.has(triplets.class[place]) || !kept(image[at])) return;
+        const fates = which.map((model) => fateAt(model, place));
+        let fits;
+        if (state.cell) fits = fates.every((fate, side) => fate === cell[side]);
+        else if (error === "missed_gt") fits = fates.some((fate) => data.fates[fate] === "missed_gt");
+        else if (error === "false_negative") fits = fates.some((fate) => fate !== 0);
+        else if (error) fits = false;
+        else fits = fates.some((fate) => fate === 0) && fates.some((fate) => fate !== 0);
+        if (!fits) return;
+        const rows = which.map((model) => found.hits[model].get(at) ?? -1);
+        if (rows.some((row, side) => row >= 0 && !over(which[side], row))) return;
+        const scores = rows.map((row, side) => (row < 0 ? -1 : (scoreAt(which[side], row) ?? 0)));
+        const told = which.some((model) => data.cases.models[model].missed[at] !== undefined);
+        list.push({ triplet: at, image: image[at], rows, rank: Math.max(...scores) + (told ? 0.5 : 0) });
+      });
+    } else {
+      which.forEach((model) => {
+        const mine = data.cases.models[model];
+        mine.image.forEach((image, row) => {
+          const label = mine.label[row];
+          const fits = error && error !== "false_positive" ? labels[label] === error : label !== 0;
+          if (!fits || !inside.has(mine.class[row]) || !kept(image) || !over(model, row)) return;
+          list.push({ model, row, image, rank: scoreAt(model, row) ?? -row });
+        });
+      });
+    }
+    list.sort((one, other) => other.rank - one.rank);
+    if (list.length <= CASES) return list;
+    const seen = new Map();
+    const first = [];
+    const later = [];
+    for (const each of list) {
+      const number = (seen.get(each.image) ?? 0) + 1;
+      seen.set(each.image, number);
+      (number <= PER_IMAGE ? first : later).push(each);
+    }
+    return [...first, ...later];
+  }
+
+  const area = (box) => Math.max(0, box[2] - box[0]) * Math.max(0, box[3] - box[1]);
+  function iou(one, other) {
+    if (!one || !other) return one || other ? 0 : 1;
+    const met = area([Math.max(one[0], other[0]), Math.max(one[1], other[1]), Math.min(one[2], other[2]), Math.min(one[3], other[3])]);
+    return met / Math.max(1, area(one) + area(other) - met);
+  }
+
+  /** Find what another model predicts there: the same annotated triplet, or the same boxes. */
+  function counterpart(model, row, other) {
+    const mine = data.cases.models[model];
+    const theirs = data.cases.models[other];
+    if (mine.annotated[row] >= 0) {
+      const hit = casesOf().hits[other].get(mine.annotated[row]);
+      if (hit !== undefined && over(other, hit)) return hit;
+    }
+    let [best, found] = [0.25, -1];
+    for (const each of casesOf().of[other][mine.image[row]]) {
+      if (theirs.class[each] !== mine.class[row] || !over(other, each)) continue;
+      const near = Math.min(iou(boxAt(mine.human[row]), boxAt(theirs.human[each])), iou(boxAt(mine.object[row]), boxAt(theirs.object[each])));
+      if (near > best) [best, found] = [near, each];
+    }
+    return found;
+  }
+
+  /** The part of an image that shows some boxes, no smaller than a third of it. */
+  function viewOf(image, boxes, whole) {
+    const [width, height] = [data.cases.images.width[image], data.cases.images.height[image]];
+    const all = boxes.filter(Boolean);
+    const edge = all.length ? [Math.min(...all.map((b) => b[0])), Math.min(...all.map((b) => b[1])), Math.max(...all.map((b) => b[2])), Math.max(...all.map((b) => b[3]))] : [0, 0, 100, 75];
+    const pad = 0.3 * Math.max(edge[2] - edge[0], edge[3] - edge[1], 20);
+    const full = width && height ? [0, 0, width, height] : [edge[0] - pad, edge[1] - pad, edge[2] + pad, edge[3] + pad];
+    if (whole || !width || !height) return { view: full, enlarged: 1, framed: Boolean(width && height) };
+    let wide = Math.max(edge[2] - edge[0] + 2 * pad, width / 3);
+    let high = Math.max(edge[3] - edge[1] + 2 * pad, height / 3);
+    const shape = width / height;
+    [wide, high] = wide / high > shape ? [wide, wide / shape] : [high * shape, high];
+    const scale = Math.max(1, width / wide);
+    if (scale < 1.25) return { view: full, enlarged: 1, framed: true };
+    const left = Math.min(Math.max((edge[0] + edge[2] - wide) / 2, 0), width - wide);
+    const top = Math.min(Math.max((edge[1] + edge[3] - high) / 2, 0), height - high);
+    return { view: [left, top, left + wide, top + high], enlarged: scale, framed: true };
+  }
+
+  const addressOf = (image) => {
+    if (Array.isArray(pictures)) return pictures[image] ?? null;
+    return pictures ? `picture/${data.cases.images.image[image]}` : null;
+  };
+
+  /** Draw pairs of boxes over their picture, or in an empty frame. */
+  function sketch(image, pairs, area, alt) {
+    const [left, top, right, bottom] = area.view;
+    const unit = Math.max((right - left) / 300, (bottom - top) / 220);
+    const svg = drawn("svg", { viewBox: `${left} ${top} ${right - left} ${bottom - top}`, role: "img", "aria-label": alt });
+    const { width, height } = { width: data.cases.images.width[image], height: data.cases.images.height[image] };
+    const address = width && height ? addressOf(image) : null;
+    svg.append(drawn("rect", { class: area.framed ? "frame" : "frame open", x: left, y: top, width: right - left, height: bottom - top }));
+    if (address) svg.append(drawn("image", { href: address, x: 0, y: 0, width, height, preserveAspectRatio: "none" }));
+    for (const { human, object, kind, colour, faint } of pairs) {
+      const group = drawn("g", { class: `${kind}${faint ? " faint" : ""}` });
+      group.style.setProperty("--error", colour ?? "var(--line)");
+      group.style.setProperty("--unit", unit);
+      const boxes = [human, object].map(boxAt);
+      const shapes = boxes.filter(Boolean).map((box) => ["rect", { x: box[0], y: box[1], width: Math.max(1, box[2] - box[0]), height: Math.max(1, box[3] - box[1]) }]);
+      if (boxes[0] && boxes[1]) {
+        const [from, to] = boxes.map((box) => [(box[0] + box[2]) / 2, (box[1] + box[3]) / 2]);
+        shapes.push(["line", { x1: from[0], y1: from[1], x2: to[0], y2: to[1] }]);
+      }
+      for (const [name, where] of shapes) {
+        group.append(drawn(name, { ...where, class: "casing" }), drawn(name, where));
+      }
+      // Letters of one pair are enough.
+      const lettered = kind === "predicted" || !pairs.some((each) => each.kind === "predicted");
+      boxes.forEach((box, role) => {
+        if (!box || faint || !lettered) return;
+        const size = 11 * unit;
+        const x = role ? Math.min(box[2], right) - 0.85 * size : Math.max(box[0], left) + 0.25 * size;
+        const y = role ? Math.min(box[3], bottom) - 0.3 * size : Math.max(box[1], top) + size;
+        group.append(drawn("text", { x, y, "font-size": size }, role ? "O" : "H"));
+      });
+      svg.append(group);
+    }
+    return svg;
+  }
+
+  /** Say in a line what a model does in a case, and in a sentence where one is known. */
+  function saidOf(model, row, fate, at) {
+    const lines = [];
+    if (row >= 0) {
+      const mine = data.cases.models[model];
+      const name = labels[mine.label[row]];
+      const swatch = element("span", { class: "swatch" });
+      swatch.style.setProperty("--error", labelColour(name));
+      const score = scoreAt(model, row);
+      lines.push(element("p", {}, swatch, element("strong", {}, labelTitle(name)), ` ${classes.name[mine.class[row]]}`, score === null ? "" : element("span", { class: "score" }, ` ${shownScore(score)}`)));
+      if (mine.sentences[row]) lines.push(element("p", {}, mine.sentences[row]));
+    } else {
+      const swatch = element("span", { class: "swatch" });
+      const lost = fate === "missed_gt" || fate === undefined;
+      swatch.style.setProperty("--error", lost ? labelColour("missed_gt") : labelColour(fate));
+      lines.push(element("p", {}, swatch, element("strong", {}, fate === undefined ? "Nothing like it" : fateTitle(fate))));
+      if (at !== undefined && data.cases.models[model].missed[at]) lines.push(element("p", {}, data.cases.models[model].missed[at]));
+    }
+    return lines;
+  }
+
+  const pairOf = (model, row) => ({
+    human: data.cases.models[model].human[row], object: data.cases.models[model].object[row],
+    kind: "predicted", colour: labelColour(labels[data.cases.models[model].label[row]]),
+  });
+  const annotatedPair = (at) => ({ human: data.cases.annotated.human[at], object: data.cases.annotated.object[at], kind: "annotated" });
+  const imageName = (image) => data.images.name[data.cases.images.image[image]];
+
+  function card(each) {
+    const which = sides().filter((at) => data.cases.models[at]);
+    const meant = each.triplet ?? data.cases.models[each.model].annotated[each.row];
+    const rows = each.rows ?? which.map((at) => (at === each.model ? each.row : counterpart(each.model, each.row, at)));
+    const name = each.triplet !== undefined ? classes.name[triplets.class[data.cases.annotated.triplet[each.triplet]]] : classes.name[data.cases.models[each.model].class[each.row]];
+    const annotated = meant >= 0 ? [annotatedPair(meant)] : nearest(each);
+    const pairs = which.map((at, side) => (rows[side] >= 0 ? [pairOf(at, rows[side])] : []));
+    const boxes = [...annotated, ...pairs.flat()].flatMap((pair) => [boxAt(pair.human), boxAt(pair.object)]);
+    const area = viewOf(each.image, boxes, false);
+    const annotatedName = meant >= 0 ? classes.name[triplets.class[data.cases.annotated.triplet[meant]]] : null;
+    const parts = which.map((at, side) => {
+      const fate = meant >= 0 ? data.fates[fateAt(at, data.cases.annotated.triplet[meant])] : undefined;
+      const alt = `${name} in ${imageName(each.image)}, ${models[at].label}`;
+      return element("div", { class: "side" },
+        ...(several ? [element("p", { class: "who" }, models[at].label)] : []),
+        sketch(each.image, [...annotated, ...pairs[side]], area, alt),
+        ...saidOf(at, rows[side], fate, meant >= 0 ? meant : undefined));
+    });
+    const enlarged = area.enlarged > 1 ? `, enlarged ${area.enlarged.toFixed(1)} times` : "";
+    return element("figure", { class: "case", "data-image": data.cases.images.image[each.image] },
+      element("figcaption", {},
+        element("button", { type: "button", class: "open", title: "Show all of this image" }, name),
+        annotatedName && annotatedName !== name ? element("p", {}, `Annotated: ${annotatedName}`) : ""),
+      element("div", { class: "sides" }, ...parts),
+      element("p", { class: "image" }, `${imageName(each.image)}${enlarged}`));
+  }
+
+  /** The annotated pair that a prediction without one of its own meets most, if it meets any. */
+  function nearest(each) {
+    if (each.row === undefined) return [];
+    const mine = data.cases.models[each.model];
+    let [best, found] = [0, null];
+    for (const at of casesOf().annotated[each.image]) {
+      const near = iou(boxAt(mine.human[each.row]), boxAt(data.cases.annotated.human[at])) + iou(boxAt(mine.object[each.row]), boxAt(data.cases.annotated.object[at]));
+      if (near > best) [best, found] = [near, at];
+    }
+    return found === null ? [] : [annotatedPair(found)];
+  }
+
+  let visible = CASES;
+  let cases = [];
+
+  function drawCases() {
+    const place = byId("cases-list");
+    if (!place) return;
+    cases = listed();
+    visible = CASES;
+    moreCases();
+  }
+
+  function moreCases() {
+    const place = byId("cases-list");
+    const shownNow = cases.slice(0, visible);
+    place.replaceChildren(...shownNow.map(card));
+    const whole = data.cases.images.image.length;
+    const every = data.images.name.length;
+    const where = whole < every ? `the ${grouped.format(whole)} of ${grouped.format(every)} images that this page holds` : plural(whole, "image");
+    // The page draws the best predictions of an image, and what is described in words.
+    const held = cases.some((each) => each.triplet === undefined) ? ", among the predictions of each image that it draws: the best, and those described in words" : "";
+    byId("cases-words").textContent = cases.length
+      ? `${caseTitle()}: ${grouped.format(shownNow.length)} of ${plural(cases.length, "case")} on ${where}${held}.`
+      : `${caseTitle()}: none on ${where}.`;
+    byId("cases-more").hidden = cases.length <= visible;
+    byId("cases-more").textContent = `Show ${Math.min(CASES, cases.length - visible)} more`;
+  }
+
+  function caseTitle() {
+    const rows = scope();
+    let what = several ? "Annotated triplets that only one of the two finds" : "Wrong predictions";
+    if (state.error) what = labelTitle(state.error);
+    if (state.cell) {
+      const fates = state.cell.split(">").map(fateTitle);
+      what = several ? `${models[A()].label}: ${fates[0].toLowerCase()}; ${models[B()].label}: ${fates[1].toLowerCase()}` : fates[0];
+    }
+    const from = state.score === "" ? "" : `, scores of ${shownScore(Number(state.score))} or more`;
+    return `${what}, ${scopeTitle(rows)}${from}`;
+  }
+
+  /** Show a whole image with everything that each model predicts there. */
+  function drawImage() {
+    const dialog = byId("image-dialog");
+    if (!dialog) return;
+    if (state.image === "" || !data.cases) {
+      if (dialog.open) dialog.close();
+      return;
+    }
+    const image = casesOf().images.get(Number(state.image));
+    const which = sides().filter((at) => data.cases.models[at]);
+    const annotated = casesOf().annotated[image];
+    const parts = which.map((at) => {
+      const rows = casesOf().of[at][image].filter((row) => over(at, row));
+      const all = [...annotated.map(annotatedPair), ...rows.map((row) => pairOf(at, row))];
+      const area = viewOf(image, all.flatMap((pair) => [boxAt(pair.human), boxAt(pair.object)]), true);
+      const frame = element("div", { class: "whole" });
+      const show = (chosen) => {
+        const pairs = [...annotated.map((each) => ({ ...annotatedPair(each), faint: chosen !== null })), ...rows.filter((row) => chosen === null || chosen === row).map((row) => ({ ...pairOf(at, row), faint: chosen === null }))];
+        frame.replaceChildren(sketch(image, pairs, area, `${imageName(image)}, ${models[at].label}`));
+      };
+      show(null);
+      const items = rows.map((row) => {
+        const button = element("button", { type: "button" }, ...saidOf(at, row).flatMap((line) => [...line.childNodes]));
+        for (const event of ["mouseenter", "focus"]) button.addEventListener(event, () => show(row));
+        for (const event of ["mouseleave", "blur"]) button.addEventListener(event, () => show(null));
+        return element("li", {}, button);
+      });
+      return element("section", {}, element("h3", {}, models[at].label), frame,
+        element("ol", { class: "predictions" }, ...items), rows.length ? "" : element("p", {}, "Nothing is predicted here from this score on."));
+    });
+    const meant = annotated.map((at) => element("li", {}, classes.name[triplets.class[data.cases.annotated.triplet[at]]], ": ", which.map((model) => `${several ? `${models[model].label} ` : ""}${fateTitle(data.fates[fateAt(model, data.cases.annotated.triplet[at])]).toLowerCase()}`).join(", ")));
+    byId("image-title").textContent = imageName(image);
+    byId("image-body").replaceChildren(...parts, element("section", { class: "meant" }, element("h3", {}, "Annotated"), element("ul", {}, ...meant)));
+    if (!dialog.open) dialog.showModal();
+  }
+
+  // ---------------------------------------------------------------- tables
+
+  class Sheet {
+    constructor(id, columns, rows, choose) {
+      this.box = byId(id);
+      this.id = id;
+      this.columnsOf = columns;
+      this.rowsOf = rows;
+      this.chosen = choose;
+      this.sorted = null;
+      this.page = 0;
+      this.box.querySelector("thead").addEventListener("click", (event) => {
+        const button = event.target.closest("button");
+        if (button) this.sortBy(button.parentElement.dataset.key);
+      });
+      this.box.querySelector(".pages").addEventListener("click", (event) => {
+        const button = event.target.closest("button");
+        if (button && button.getAttribute("aria-disabled") !== "true") this.turn(button.dataset.page);
+      });
+      this.box.querySelector("tbody").addEventListener("click", (event) => {
+        const row = event.target.closest("tr");
+        if (row && choose) choose(Number(row.dataset.row));
+      });
+    }
+
+    /** Build headings and rows anew, as the state wants them. */
+    render() {
+      this.columns = this.columnsOf();
+      if (!this.columns.some((column) => column.key === this.sorted?.key)) this.sorted = null;
+      const cells = this.columns.map((column) => {
+        const button = element("button", { type: "button", title: column.about });
+        const cell = element("th", { scope: "col", "data-key": column.key, class: isWords(column) ? "words" : null }, button);
+        if (column.error) {
+          const swatch = element("span", { class: "swatch" });
+          swatch.style.setProperty("--error", labelColour(column.error));
+          button.append(swatch);
+        }
+        button.append(column.title);
+        return cell;
+      });
+      const head = this.box.querySelector("thead");
+      const focused = head.contains(document.activeElement) ? document.activeElement.parentElement.dataset.key : null;
+      head.replaceChildren(element("tr", {}, ...cells));
+      if (focused) head.querySelector(`th[data-key="${CSS.escape(focused)}"] button`)?.focus();
+      this.renew();
+    }
+
+    sortBy(key) {
+      const column = this.columns.find((each) => each.key === key);
+      const down = this.sorted?.key === key ? !this.sorted.down : !isWords(column);
+      this.sorted = { key, down };
+      if (this.id === "class-sheet") change({ by: `${down ? "-" : ""}${key}` }, true);
+      else this.renew();
+    }
+
+    renew() {
+      this.rows = this.rowsOf();
+      if (this.sorted) this.order();
+      this.page = 0;
+      this.show();
+    }
+
+    order() {
+      const { key, down } = this.sorted;
+      const column = this.columns.find((each) => each.key === key);
+      const compare = isWords(column) ? collator.compare : (one, other) => one - other;
+      const way = down ? -1 : 1;
+      const values = column.values;
+      this.rows = [...this.rows].sort((one, other) => {
+        const [a, b] = [values[one] ?? null, values[other] ?? null];
+        // What is undefined stands last whichever way.
+        if (a === null || b === null) return (a === null) - (b === null);
+        return way * compare(a, b);
+      });
+    }
+
+    turn(where) {
+      const last = Math.max(0, Math.ceil(this.rows.length / PAGE) - 1);
+      this.page = { first: 0, previous: this.page - 1, next: this.page + 1, last }[where];
+      this.show();
+    }
+
+    show(start = this.page * PAGE, count = PAGE) {
+      const made = this.rows.slice(start, start + count).map((row) => {
+        const cells = this.columns.map((column) => {
+          const name = column.kind === "name";
+          const text = shown(column.values[row], column.kind);
+          const cell = element(name ? "th" : "td", { scope: name ? "row" : null, class: isWords(column) ? "words" : null, "data-title": column.title });
+          if (name && this.chosen) cell.append(element("button", { type: "button", "aria-pressed": String(column.pressed?.(row) ?? false) }, text));
+          else cell.textContent = text;
+          return cell;
+        });
+        return element("tr", { "data-row": row }, ...cells);
+      });
+      const body = this.box.querySelector("tbody");
+      const focused = body.contains(document.activeElement) ? document.activeElement.closest("tr").dataset.row : null;
+      body.replaceChildren(...made);
+      if (focused) body.querySelector(`tr[data-row="${focused}"] button`)?.focus();
+      for (const cell of this.box.querySelectorAll("thead th")) {
+        if (cell.dataset.key === this.sorted?.key) cell.setAttribute("aria-sort", this.sorted.down ? "descending" : "ascending");
+        else cell.removeAttribute("aria-sort");
+      }
+      const things = this.box.dataset.things;
+      const whole = this.columns[0].values.length;
+      const fewer = this.rows.length === whole ? "" : `; ${grouped.format(whole)} ${things} in all`;
+      this.box.querySelector(".rows").textContent = made.length
+        ? `Rows ${grouped.format(start + 1)}–${grouped.format(start + made.length)} of ${grouped.format(this.rows.length)}${fewer}`
+        : `None of the ${grouped.format(whole)} ${things} fits.`;
+      const ends = [start === 0, start + made.length >= this.rows.length];
+      for (const button of this.box.querySelectorAll(".pages button")) {
+        // Not `disabled`, which would take the focus away at the last page.
+        button.setAttribute("aria-disabled", ["first", "previous"].includes(button.dataset.page) ? ends[0] : ends[1]);
+      }
+      this.box.querySelector(".pages").hidden = this.rows.length <= PAGE;
+    }
+  }
+
+  const isWords = (column) => column.kind === "name" || column.kind === "text";
+  const less = (one, other) => one.map((value, row) => (value === null || other[row] === null ? null : other[row] - value));
+  const counted = () => errors.filter((error) => error.kind === "prediction" || error.kind === "annotation");
+
+  function differenceOf() {
+    return data.differences.find((each) => each.labels[0] === models[A()].label && each.labels[1] === models[B()].label);
+  }
+
+  function viewsOfClasses() {
+    const name = models[A()].label;
+    return [
+      ...(several ? [["models", "AP of all models"]] : []),
+      ["overview", several ? `Overview of ${name}` : "Overview"],
+      ["counts", several ? `Numbers of errors of ${name}` : "Numbers of errors"],
+      ["deltas", several ? `ΔAP of each oracle, ${name}` : "ΔAP of each oracle"],
+      ...(several && differenceOf() ? [["parts", `Difference of ${models[B()].label}, by cause`]] : []),
+    ];
+  }
+
+  const groupTitles = classes ? classes.name.map((_, row) =>
+    data.splits.filter((split) => split.classes?.includes(row)).map((split) => split.title).join(", ")) : [];
+
+  /** The error of each class whose repair gains most, and the gain; nothing below 0.01 points. */
+  function costliest(at) {
+    const names = errors.filter((error) => error.kind !== "total").map((error) => error.name);
+    const delta = classes.models[at].delta;
+    const gain = classes.name.map((_, row) => Math.max(...names.map((name) => delta[name]?.[row] ?? -1)));
+    return {
+      cost: gain.map((value) => (value > 0 ? value : null)),
+      name: gain.map((value, row) => {
+        if (value > 0) return labelTitle(names.find((each) => delta[each]?.[row] === value));
+        // The repair of missed triplets leaves a class of which all are missed without any.
+        const missed = classes.models[at].missed_gt[row];
+        return missed > 0 && missed === classes.annotated[row] ? labelTitle("missed_gt") : null;
+      }),
+    };
+  }
+
+  function classColumns() {
+    const views = viewsOfClasses();
+    const view = state.error && state.error in errorOf ? "error" : views.some(([key]) => key === state.columns) ? state.columns : views[0][0];
+    const mine = classes.models[A()];
+    const pressed = (row) => state.class === String(classes.number[row]);
+    const start = [
+      { key: "class", title: "No.", kind: "count", values: classes.number, about: "Number in the data set, from 1." },
+      { key: "name", title: "Class", kind: "name", values: classes.name, pressed },
+      ...(view === "overview" && data.splits.length > 1 ? [{ key: "group", title: "Group", kind: "text", values: groupTitles }] : []),
+      { key: "annotated", title: "Annotated", kind: "count", values: classes.annotated, about: "Annotated triplets." },
+    ];
+    const found = { key: "true_positive", title: "True positive", kind: "count", values: mine.true_positive, about: "Predictions that find an annotated triplet." };
+    const ap = { key: "ap", title: "AP, %", kind: "percent", values: mine.ap, about: "Average precision." };
+    const delta = (error) => ({ key: `delta_${error.name}`, title: `ΔAP ${error.title}`, kind: "delta", values: mine.delta[error.name] ?? [], about: `Change of AP in points. ${error.definition}`, error: error.name });
+    const number = (error, at, key, title) => ({ key, title, kind: "count", values: classes.models[at][error.name], about: error.meaning, error: error.name });
+    const ofAll = (make) => known.map((at) => make(at, classes.models[at]));
+    if (view === "models") {
+      const columns = ofAll((at, model) => ({ key: `ap_${at}`, title: `AP ${models[at].label}`, kind: "percent", values: model.ap }));
+      const other = classes.models[B()];
+      return [...start, ...columns, ...(A() !== B() ? [{ key: "difference", title: `${models[B()].label} less ${models[A()].label}`, kind: "delta", values: less(mine.ap, other.ap), about: "Difference in AP, points." }] : [])];
+    }
+    if (view === "error") {
+      const error = errorOf[state.error];
+      const countable = error.kind === "prediction" || error.kind === "annotation";
+      return [
+        ...start,
+        ...(countable ? ofAll((at) => number(error, at, at === A() ? error.name : `${error.name}_${at}`, several ? `${error.title} ${models[at].label}` : error.title)) : []),
+        ...ofAll((at, model) => ({ key: at === A() ? `delta_${error.name}` : `delta_${error.name}_${at}`, title: several ? `ΔAP ${models[at].label}` : `ΔAP ${error.title}`, kind: "delta", values: model.delta[error.name], about: error.definition, error: error.name })),
+        ap,
+      ];
+    }
+    if (view === "counts") return [...start, found, ...counted().map((error) => number(error, A(), error.name, error.title))];
+    if (view === "deltas") return [...start, ap, ...errors.map(delta)];
+    if (view === "parts") {
+      const parts = differenceOf().classes;
+      return [...start, { key: "total", title: "Difference in AP", kind: "delta", values: parts.total }, ...labels.slice(0, -1).map((label) => ({ key: `part_${label}`, title: labelTitle(label), kind: "delta", values: parts[label], error: label }))];
+    }
+    const worst = costliest(A());
+    return [
+      ...start,
+      { key: "predicted", title: "Predicted", kind: "count", values: mine.predicted, about: "Predicted triplets." },
+      found, ap,
+      { key: "max_recall", title: "Max recall, %", kind: "percent", values: mine.max_recall, about: "Share of the annotated triplets that any prediction finds." },
+      { key: "costliest", title: "Costs most", kind: "text", values: worst.name, about: "The kind of error whose repair would raise AP most; none where no single repair does." },
+      { key: "cost", title: "ΔAP", kind: "delta", values: worst.cost, about: "What repairing that error would add to AP, in points; undefined where all annotated triplets are missed, as AP is without them." },
+    ];
+  }
+
+  function classRows() {
+    let rows = scope();
+    if (state.class !== "") rows = scopeWithoutClass();
+    const error = errorOf[state.error];
+    if (error && error.kind !== "own") {
+      const has = (row) => known.some((at) => classes.models[at][error.name]?.[row] || classes.models[at].delta[error.name]?.[row]);
+      rows = rows.filter(has);
+    }
+    return rows;
+  }
+
+  /** The table keeps its other rows, so that another class is one click away. */
+  function scopeWithoutClass() {
+    const chosen = state.class;
+    state.class = "";
+    const rows = scope();
+    state.class = chosen;
+    return rows;
+  }
+
+  function imageColumns() {
+    const mine = data.images.models[A()];
+    return [
+      { key: "image", title: "Image", kind: "name", values: data.images.name },
+      { key: "annotated", title: "Annotated", kind: "count", values: data.images.annotated, about: "Annotated triplets." },
+      { key: "predicted", title: "Predicted", kind: "count", values: mine.predicted, about: "Predicted triplets." },
+      { key: "true_positive", title: "True positive", kind: "count", values: mine.true_positive, about: "Predictions that find an annotated triplet." },
+      ...counted().map((error) => ({ key: error.name, title: error.title, kind: "count", values: mine[error.name], about: error.meaning, error: error.name })),
+    ];
+  }
+
+  function imageRows() {
+    const inside = state.class === "" && state.search === "" && state.split === "full" ? null : new Set(scope());
+    const slice = sliceImages();
+    const with_ = inside && new Set(triplets.class.flatMap((row, at) => (inside.has(row) ? [triplets.image[at]] : [])));
+    const values = data.images.models[A()][state.error];
+    const terms = words(byId("image-search").value);
+    return data.images.name.flatMap((name, at) => {
+      const fits = (!slice || slice.has(at)) && (!with_ || with_.has(at)) && (!values || values[at]) && terms.every((term) => name.toLowerCase().includes(term));
+      return fits ? [at] : [];
+    });
+  }
+
+  function drawScatter() {
+    const place = byId("scatter");
+    if (!place) return;
+    const inside = new Set(scopeWithoutClass());
+    const rare = new Set(data.splits.find((split) => split.key === "rare")?.classes ?? []);
+    const values = classes.models[A()].ap;
+    const other = several && A() !== B() ? classes.models[B()].ap : null;
+    const points = classes.name.flatMap((name, row) =>
+      inside.has(row) && values[row] !== null ? [{ row, name, annotated: classes.annotated[row], ap: values[row] / 100, change: other ? (other[row] - values[row]) / 100 : null, rare: rare.has(row) }] : []);
+    const draw = (box, y, label, value) => {
+      const chosen = (each) => state.class === String(classes.number[each.row]);
+      const svg = chart(box, label, (width) => ({
+        width, height: Math.min(320, Math.round(width * 0.6)), marginLeft: 40, marginBottom: 34, marginTop: 12,
+        x: { type: "log", label: "Annotated triplets", grid: true, labelArrow: "none", ticks: 4, tickFormat: (at) => grouped.format(at) },
+        y: { label: null, grid: true, nice: true },
+        symbol: { type: "identity" },
+        marks: [
+          Plot.ruleY([0]),
+          Plot.dot(points, {
+            x: "annotated", y, symbol: (each) => (each.rare ? "triangle" : "circle"), r: (each) => (chosen(each) ? 7 : 3),
+            fill: several ? modelColour(y === "ap" ? A() : B()) : "var(--accent)", fillOpacity: (each) => (state.class && !chosen(each) ? 0.25 : 0.65),
+            stroke: (each) => (chosen(each) ? "var(--ink)" : "none"),
+            title: (each) => `${each.name}: ${value(each)}; ${each.annotated} annotated`,
+          }),
+          ...(points.length > 20 ? [Plot.line([...points].sort((a, b) => a.annotated - b.annotated), Plot.windowY({ k: Math.min(51, points.length), reduce: "median" }, { x: "annotated", y, stroke: "currentColor", strokeWidth: 1.5 }))] : []),
+        ],
+      }));
+      for (const dot of svg.querySelectorAll('[aria-label="dot"] > *')) dot.dataset.row = points[dot.__data__]?.row;
+      svg.addEventListener("click", (event) => {
+        const row = event.target.closest("[data-row]")?.dataset.row;
+        if (row !== undefined) chooseClass(Number(row));
+      });
+    };
+    const [first, second] = place.children;
+    first.firstElementChild.textContent = `AP of each class${several ? `, ${models[A()].label}` : ""}, %`;
+    draw(first.lastElementChild, "ap", "AP of each class against its annotated triplets", (each) => `AP ${each.ap.toFixed(2)}`);
+    second.hidden = !other;
+    if (other) {
+      second.firstElementChild.textContent = `Difference in AP: ${models[B()].label} less ${models[A()].label}, points`;
+      draw(second.lastElementChild, "change", "Difference in AP of each class", (each) => shown(Math.round(100 * each.change), "delta"));
+    }
+  }
+
+  /** Shares of each label among the predictions of the verbs that are annotated most. */
+  function drawProfile() {
+    const place = byId("profile");
+    if (!place) return;
+    const mine = classes.models[A()];
+    const verbs = new Map();
+    for (const row of scope()) {
+      const verb = verbs.get(classes.verb[row]) ?? { annotated: 0, counts: labels.slice(0, -1).map(() => 0) };
+      verb.annotated += classes.annotated[row];
+      labels.slice(0, -1).forEach((label, at) => (verb.counts[at] += mine[label][row]));
+      verbs.set(classes.verb[row], verb);
+    }
+    const most = [...verbs].filter(([, verb]) => verb.counts.some(Boolean)).sort((one, other) => other[1].annotated - one[1].annotated).slice(0, 16);
+    const parts = most.flatMap(([name, verb]) => {
+      const all = verb.counts.reduce((a, b) => a + b, 0);
+      return verb.counts.map((count, at) => ({ verb: name.replaceAll("_", " "), label: labels[at], share: count / all }));
+    });
+    byId("profile-title").textContent = `What the predictions of the most annotated verbs are${several ? `, ${models[A()].label}` : ""}`;
+    const svg = chart(place, byId("profile-title").textContent, (width) => ({
+      width, height: 40 + 19 * most.length, marginLeft: 96, marginBottom: 30, marginTop: 4,
+      x: { percent: true, label: null, ticks: 5 }, y: { label: null, domain: most.map(([name]) => name.replaceAll("_", " ")) }, color: { type: "identity" },
+      marks: [Plot.barX(parts, Plot.stackX({ x: "share", y: "verb", z: "label", fill: (each) => labelColour(each.label), title: (each) => `${each.verb}, ${labelTitle(each.label)}: ${(100 * each.share).toFixed(1)} %`, inset: 0.5 }))],
+    }));
+    svg.addEventListener("click", (event) => {
+      const text = event.target.tagName === "text" ? event.target.textContent : parts[event.target.__data__]?.verb;
+      if (most.some(([name]) => name.replaceAll("_", " ") === text)) change({ search: text, class: "" });
+    });
+    legend(byId("profile-legend"), labels.slice(0, -1).map((label) => [labelTitle(label), labelColour(label)]));
+  }
+
+  // ---------------------------------------------------------------- filter and rendering
+
+  function chooseClass(row) {
+    const number = String(classes.number[row]);
+    change({ class: state.class === number ? "" : number });
+  }
+
+  const sheets = {};
+  if (classes) {
+    sheets.classes = new Sheet("class-sheet", classColumns, classRows, chooseClass);
+    sheets.images = new Sheet("image-sheet", imageColumns, imageRows, data.cases ? (at) => {
+      if (casesOf().images.has(at)) change({ image: String(at) });
+    } : null);
+  }
+  if (data.slices && byId("slice-sheet")) {
+    const made = data.slices.columns.map((column) => ({ ...column, pressed: (row) => state.slice === String(row) }));
+    sheets.slices = new Sheet("slice-sheet", () => made, () => [...data.slices.images.keys()], (row) => change({ slice: state.slice === String(row) ? "" : String(row) }));
+  }
+
+  function drawFilter() {
+    const form = byId("filter");
+    if (!form) return;
+    for (const radio of form.querySelectorAll('[name="error"]')) radio.checked = radio.value === state.error;
+    for (const name of ["split", "a", "b"]) {
+      const choice = form.elements[name];
+      if (choice) choice.value = state[name];
+    }
+    if (form.elements.search && document.activeElement !== form.elements.search) form.elements.search.value = state.search;
+    const chips = [];
+    const chip = (key, text) => chips.push(element("button", { type: "button", "data-clear": key, title: "Remove this filter" }, text, " ×"));
+    if (state.class !== "") chip("class", scopeTitle(scope()));
+    if (state.cell !== "") chip("cell", state.cell.split(">").map(fateTitle).join(" → "));
+    if (state.slice !== "") chip("slice", data.slices.columns[0].values[Number(state.slice)]);
+    if (state.score !== "") chip("score", `score ≥ ${shownScore(Number(state.score))}`);
+    if (FILTERS.some((key) => state[key] !== START[key])) chips.push(element("button", { type: "button", "data-clear": "all" }, "Clear all"));
+    byId("chips").replaceChildren(...chips);
+    const view = byId("class-views");
+    if (view) {
+      const views = viewsOfClasses();
+      view.replaceChildren(...views.map(([value, title]) => element("option", { value }, title)));
+      view.disabled = state.error in errorOf;
+      view.value = views.some(([key]) => key === state.columns) ? state.columns : views[0][0];
+    }
+  }
+
+  function drawClasses() {
+    if (!sheets.classes) return;
+    const error = state.error in errorOf ? state.error : "";
+    sheets.classes.sorted = state.by ? { key: state.by.replace(/^-/, ""), down: state.by.startsWith("-") } : error ? { key: `delta_${error}`, down: true } : null;
+    sheets.classes.render();
+    byId("classes-words").textContent = state.class === "" ? "" : `The other sections show ${scopeTitle(scope())} alone.`;
+  }
+
+  /** The sentence of the chosen difference, where it is known; else that of the first stays. */
+  function drawDifference() {
+    const found = several && (differenceOf() ?? data.differences[0]);
+    if (found) byId("difference").textContent = found.sentence;
+  }
+
+  function drawErrors() {
+    for (const section of document.querySelectorAll("section.error")) {
+      section.hidden = state.error !== "" && state.error in errorOf && section.dataset.error !== state.error;
+    }
+  }
+
+  function drawImages() {
+    if (!sheets.images) return;
+    sheets.images.sorted = sheets.images.sorted ?? (data.images.models[A()][state.error] ? { key: state.error, down: true } : null);
+    sheets.images.render();
+  }
+
+  const CLASSES = ["split", "class", "search"];
+  // What each part follows; it is drawn again when any of these changes.
+  const PARTS = [
+    [drawFilter, Object.keys(START)],
+    [drawErrors, ["error"]],
+    [drawBars, [...CLASSES, "error"]],
+    ...(classes ? [
+      [drawDifference, ["a", "b"]],
+      [drawMatrix, [...CLASSES, "slice", "a", "b", "cell"]],
+      [drawCurves, [...CLASSES, "error", "a", "b"]],
+      ...(data.thresholds ? [[drawThresholds, [...CLASSES, "a", "b"]], [drawOperating, ["score", ...CLASSES]]] : []),
+      ...(data.cases ? [[drawCases, [...CLASSES, "slice", "error", "cell", "score", "a", "b"]], [drawImage, ["image", "score", "a", "b"]]] : []),
+      [drawClasses, [...CLASSES, "error", "columns", "by", "a", "b"]],
+      [drawScatter, [...CLASSES, "a", "b"]],
+      [drawProfile, [...CLASSES, "a"]],
+      [drawImages, [...CLASSES, "slice", "error", "a"]],
+    ] : []),
+    ...(sheets.slices ? [[() => sheets.slices.render(), ["slice"]]] : []),
+  ];
+  const drawnFor = new Map();
+
+  function render(again = false) {
+    for (const [draw, keys] of PARTS) {
+      const now = JSON.stringify(keys.map((key) => state[key]));
+      if (!again && drawnFor.get(draw) === now) continue;
+      drawnFor.set(draw, now);
+      draw();
+    }
+  }
+
+  function listen() {
+    const form = byId("filter");
+    form.hidden = false;
+    for (const each of document.querySelectorAll(".needs-script")) each.hidden = false;
+    form.addEventListener("submit", (event) => event.preventDefault());
+    form.addEventListener("change", (event) => {
+      const { name, value } = event.target;
+      if (name === "error") change({ error: value, cell: "", by: "" });
+      else if (name === "a" || name === "b") change({ [name]: value, cell: "" });
+      else if (name === "split") change({ split: value, class: "" });
+    });
+    form.elements.search?.addEventListener("input", (event) => change({ search: event.target.value, class: "" }, true));
+    byId("chips").addEventListener("click", (event) => {
+      const key = event.target.closest("button")?.dataset.clear;
+      if (key === "all") change(Object.fromEntries(FILTERS.map((each) => [each, START[each]])));
+      else if (key) change({ [key]: START[key] });
+    });
+    byId("matrix")?.addEventListener("click", (event) => {
+      const cell = event.target.closest("button")?.dataset.cell;
+      if (!cell) return;
+      change({ cell: state.cell === cell ? "" : cell, error: "" });
+      byId("matrix").querySelector(`[data-cell="${cell}"]`)?.focus();
+    });
+    byId("threshold")?.addEventListener("input", (event) => {
+      const at = Number(event.target.value);
+      change({ score: at === 0 ? "" : String(data.thresholds.score[at]) }, true);
+    });
+    byId("operating")?.addEventListener("click", (event) => {
+      const score = event.target.closest("button")?.dataset.score;
+      if (score) change({ score });
+    });
+    byId("cases-more")?.addEventListener("click", () => {
+      visible += CASES;
+      moreCases();
+    });
+    byId("cases-list")?.addEventListener("click", (event) => {
+      const open = event.target.closest(".open, svg");
+      if (open) change({ image: open.closest("figure").dataset.image });
+    });
+    byId("image-dialog")?.addEventListener("close", () => {
+      if (state.image !== "") change({ image: "" });
+    });
+    byId("class-views")?.addEventListener("change", (event) => change({ columns: event.target.value, by: "" }));
+    byId("image-search")?.addEventListener("input", () => sheets.images.renew());
+    // Links to parts of the page must not replace the state in the hash.
+    document.addEventListener("click", (event) => {
+      const link = event.target.closest('a[href^="#"]');
+      const target = link && byId(decodeURIComponent(link.hash.slice(1)));
+      if (!target) return;
+      event.preventDefault();
+      if (target.hidden) change({ error: "" });
+      target.scrollIntoView();
+      target.focus({ preventScroll: true });
+    });
+    for (const event of ["hashchange", "popstate"]) {
+      window.addEventListener(event, () => {
+        fromHash();
+        render();
+      });
+    }
+    const sheetOf = (sheet) => PRINTED[sheet.box.dataset.things] ?? Infinity;
+    window.addEventListener("beforeprint", () => {
+      for (const sheet of Object.values(sheets)) sheet.show(0, sheetOf(sheet));
+    });
+    window.addEventListener("afterprint", () => {
+      for (const sheet of Object.values(sheets)) sheet.show();
+    });
+    let width = window.innerWidth;
+    window.addEventListener("resize", () => {
+      if (window.innerWidth === width) return;
+      width = window.innerWidth;
+      render(true);
+    });
+  }
+
+  listen();
+  fromHash();
+  render();
+  document.documentElement.dataset.ready = "true";
+})();

@@ -1,0 +1,247 @@
+"""What the page keeps of each detector while its predictions are in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from diaghoi.cases.cases import ERRORS, MISSED, cases_at, check_single, worst_rows
+from diaghoi.cases.similarities import Similarities
+from diaghoi.comparison.transitions import Fates, fates
+from diaghoi.data.arrays.ragged import place_in_group
+from diaghoi.data.arrays.ranking import ranking
+from diaghoi.data.arrays.types import FloatArray, IntArray
+from diaghoi.data.joining import join
+from diaghoi.data.scenes import Scenes
+from diaghoi.diagnosis.alignment import check_same_annotations, image_numbers
+from diaghoi.diagnosis.curves import Corners, curve_corners
+from diaghoi.diagnosis.diagnosis import Diagnosis
+from diaghoi.diagnosis.tables import Columns
+from diaghoi.oracles import ORACLES
+
+SHOWN = 20
+"""Predictions of an image that the page holds, those with the highest scores."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ShownTriplets:
+    """Predictions and annotated triplets with their boxes, for drawings.
+
+    Parameters
+    ----------
+    rows : (K,) int array
+        Rows of the ledger, image by image: the best predictions, all true positives, and those with
+        sentences.
+    boxes : (K, 2, 4) float array
+        Human and object box of each; NaN for none.
+    annotated : (A, 2, 4) float array
+        The same of each annotated triplet.
+    sizes : (N, 2) int array
+        Width and height of the images; 0 where they are not known.
+    sentences : dict of str to dict of int to str
+        Of the worst cases of each error, by the row of the ledger (of the annotated triplet for
+        ``missed_gt``): what is wrong, and what the oracle does with it.
+    """
+
+    rows: IntArray
+    boxes: FloatArray
+    annotated: FloatArray
+    sizes: IntArray
+    sentences: dict[str, dict[int, str]]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class PageModel:
+    """A detector of the page.
+
+    Parameters
+    ----------
+    label : str
+        Its name.
+    result : mapping
+        As from :meth:`diaghoi.Diagnosis.to_dict`, where more may have been added to it.
+    diagnosis : Diagnosis or None
+        Without its scenes; None where only the result is known.
+    classes, images : dict of arrays
+        Its tables; empty where only the result is known.
+    corners : dict of str to Corners
+        Its precision-recall curves, after each oracle and before any (an empty name).
+    shown : ShownTriplets or None
+        What can be drawn; None where the boxes are not known, as for a sum.
+    """
+
+    label: str
+    result: Mapping[str, Any]
+    diagnosis: Diagnosis | None = None
+    classes: Columns
+    images: Columns
+    corners: Mapping[str, Corners]
+    shown: ShownTriplets | None = None
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class AlignedModel:
+    """A detector whose images and annotated triplets are numbered as those of the first one.
+
+    Parameters
+    ----------
+    model : PageModel
+        The detector.
+    diagnosis : Diagnosis
+        Its diagnosis.
+    image : (N,) int array
+        The new number of each of its images.
+    triplet : (A + 1,) int array
+        The new number of each of its annotated triplets, and -1 for none.
+    fates : Fates
+        What became of them, in the new order.
+    """
+
+    model: PageModel
+    diagnosis: Diagnosis
+    image: IntArray
+    triplet: IntArray
+    fates: Fates
+
+
+def aligned(models: Sequence[PageModel]) -> list[AlignedModel | None]:
+    """Give images and annotated triplets of all detectors the numbers of the first one.
+
+    Raises
+    ------
+    InputError
+        Where detectors are not on the same annotations under the same protocol.
+    """
+    first: Diagnosis | None = None
+    found: list[AlignedModel | None] = []
+    for model in models:
+        if model.diagnosis is None:
+            found.append(None)
+            continue
+        if first is None:
+            first = model.diagnosis
+        else:
+            check_same_annotations(first, model.diagnosis)
+        image = image_numbers(model.diagnosis, first)
+        fate = fates(model.diagnosis.ledger, image)
+        triplet = np.full(len(fate.annotation) + 1, -1)
+        triplet[fate.annotation] = np.arange(len(fate.annotation))
+        found.append(
+            AlignedModel(
+                model=model, diagnosis=model.diagnosis, image=image, triplet=triplet, fates=fate
+            )
+        )
+    return found
+
+
+def saved_model(result: Mapping[str, Any]) -> PageModel:
+    """Make a detector of a saved result, of which no single predictions are known."""
+    return PageModel(
+        label=str(result.get("label") or ""),
+        result=result,
+        classes={},
+        images={},
+        corners={},
+    )
+
+
+def page_model(
+    diagnosis: Diagnosis,
+    scenes: tuple[Scenes, Scenes] | None = None,
+    *,
+    result: Mapping[str, Any] | None = None,
+    similarities: Similarities | None = None,
+    top: int = 24,
+    shown: int | None = SHOWN,
+) -> PageModel:
+    """Collect what the page shows of a detector.
+
+    Parameters
+    ----------
+    diagnosis : Diagnosis
+        Of the detector.
+    scenes : tuple of Scenes, optional
+        The annotations and predictions that were diagnosed; without them, as for a sum of
+        diagnoses, there are no cases.
+    result : mapping, optional
+        As from :meth:`diaghoi.Diagnosis.to_dict`, where more has been added to it.
+    similarities : Similarities, optional
+        How similar action and object errors are to what is annotated, for the sentences.
+    top : int
+        How many cases of each error are described in a sentence.
+    shown : int or None
+        Predictions of an image that can be drawn, those with the highest scores; None for all.
+
+    Raises
+    ------
+    InputError
+        Where the scenes are not those of the diagnosis.
+    """
+    result = diagnosis.to_dict() if result is None else result
+    drawn = None
+    if scenes is not None:
+        drawn = _shown(diagnosis, scenes, similarities, top, shown)
+    return PageModel(
+        label=str(result.get("label") or ""),
+        result=result,
+        diagnosis=diagnosis,
+        classes=diagnosis.classes,
+        images=diagnosis.images,
+        corners=curve_corners(diagnosis.ledger, diagnosis.protocol, ORACLES),
+        shown=drawn,
+    )
+
+
+def _shown(
+    diagnosis: Diagnosis,
+    scenes: tuple[Scenes, Scenes],
+    similarities: Similarities | None,
+    top: int,
+    shown: int | None,
+) -> ShownTriplets:
+    annotations, predictions, _ = join(*scenes)
+    check_single(diagnosis, annotations, predictions)
+    ledger = diagnosis.ledger
+    sentences: dict[str, dict[int, str]] = {}
+    for error in ERRORS:
+        rows = worst_rows(diagnosis, error, top=top, similarities=similarities)
+        cases = cases_at(
+            diagnosis, annotations, predictions, error, rows, similarities=similarities
+        )
+        sentences[error] = {
+            row: f"{case.sentence} Repaired, it {case.repair}."
+            for row, case in zip(rows.tolist(), cases, strict=True)
+        }
+    order = ranking(ledger.row_image, ledger.row_score)
+    if shown is not None:
+        kept = ledger.true.copy()  # for what became of the annotated triplets
+        for error, of in sentences.items():
+            if error != MISSED:
+                kept[list(of)] = True
+        few = place_in_group(ledger.row_image[order]) < shown
+        order = order[few | kept[order]]
+    sizes = np.zeros((len(diagnosis.names), 2), dtype=np.int64)
+    for each in (predictions, annotations):
+        if each.sizes is not None:
+            known = each.sizes.min(axis=1) > 0
+            sizes[known] = each.sizes[known]
+    return ShownTriplets(
+        rows=order,
+        boxes=_boxes(predictions, ledger.row_input[order]),
+        annotated=_boxes(annotations, ledger.annotation_input),
+        sizes=sizes,
+        sentences=sentences,
+    )
+
+
+def _boxes(scenes: Scenes, triplets: IntArray) -> FloatArray:
+    pair = scenes.triplet_pair[triplets]
+    boxes = np.full((len(pair), 2, 4), np.nan)
+    for role, column in enumerate((scenes.pair_human, scenes.pair_object)):
+        box = column[pair]
+        known = box >= 0
+        boxes[known, role] = scenes.box_xyxy[box[known]]
+    return boxes

@@ -1,0 +1,115 @@
+"""The precision at which each annotated triplet is found, and how each image changes it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from diaghoi.data.arrays.types import BoolArray, FloatArray, IntArray
+from diaghoi.evaluation.average_precision import envelope_of
+from diaghoi.evaluation.weighted_ap import image_counts
+from diaghoi.statistics.slice_figures import Sliced
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class FoundAt:
+    """The precision at which each of T annotated triplets is found, and what it depends on.
+
+    Parameters
+    ----------
+    label : str
+        The detector.
+    counted : (T,) bool array
+        The triplets that the protocol counts.
+    precision : (T,) float64 array
+        In [0, 1]; 0 where nothing finds the triplet.
+    ends : (K, T) sparse array
+        The triplets that are found at the precision of each end. At an end the precision of a class
+        is the highest so far from behind.
+    rows, true : (K, N) sparse int32 array
+        The predictions of each image since the end before, and the true positives among them.
+    rank, at : (K,) array
+        Predictions of the class up to each end, and the precision there.
+    last : (K,) int array
+        The last end of the class of each end.
+    """
+
+    label: str
+    counted: BoolArray
+    precision: FloatArray
+    ends: Any
+    rows: Any
+    true: Any
+    rank: IntArray
+    at: FloatArray
+    last: IntArray
+
+    @classmethod
+    def of(cls, sliced: Sliced) -> FoundAt:
+        """Read it off the ranking of a detector."""
+        ranked, triplets = sliced.rankings[""], len(sliced.annotations.triplet_pair)
+        row_class, row_true, row_image, *_ = ranked.evaluated
+        bounds = np.searchsorted(row_class, np.arange(sliced.diagnosis.ledger.classes + 1))
+        true = np.flatnonzero(row_true)
+        top = sliced.diagnosis.protocol.top_of_class
+        if top is not None:
+            true = true[true - bounds[row_class[true]] < top]
+        of_class = row_class[true].astype(np.int64)
+        found = np.bincount(of_class, minlength=len(bounds) - 1)
+        start = np.cumsum(found) - found
+        rank = true + 1 - bounds[of_class]
+        precision = (np.arange(1, len(true) + 1) - start[of_class]) / rank
+        envelope = envelope_of(precision, start, start + found)
+        ends = np.ones(len(true), dtype=bool)
+        ends[:-1] = (envelope[1:] != envelope[:-1]) | (of_class[1:] != of_class[:-1])
+        end = np.cumsum(ends) - ends
+        at = np.flatnonzero(ends)
+        triplet = sliced.triplet[ranked.row_annotation[true]]
+        values = np.zeros(triplets)
+        values[triplet] = envelope
+        counted = np.zeros(triplets, dtype=bool)
+        counted[sliced.triplet] = True
+        # Predictions behind the last end of their class change nothing.
+        segment = np.searchsorted(true[at], np.arange(len(row_class)))
+        inside = segment < len(at)
+        inside[inside] = row_class[true[at[segment[inside]]]] == row_class[inside]
+        shape = len(at), sliced.images
+        right = inside & row_true
+        last = np.searchsorted(of_class[at], of_class[at], side="right") - 1
+        return cls(
+            label=sliced.diagnosis.label,
+            counted=counted,
+            precision=values,
+            ends=image_counts(end, triplet, (len(at), triplets)),
+            rows=image_counts(segment[inside], row_image[inside], shape),
+            true=image_counts(segment[right], row_image[right], shape),
+            rank=rank[at],
+            at=precision[at],
+            last=last,
+        )
+
+    def of_others(self, weights: FloatArray) -> FloatArray:
+        """How each image changes the precision at which weighted triplets are found.
+
+        Parameters
+        ----------
+        weights : (T, S) float64 array
+            The triplets of each of S sums.
+
+        Returns
+        -------
+        (N, S) float64 array
+            Sums of 0 over the images.
+        """
+        share = (self.ends @ weights) / self.rank[:, None]
+        return np.asarray(
+            self.true.T @ self._from_here(share)
+            - self.rows.T @ self._from_here(share * self.at[:, None])
+        )
+
+    def _from_here(self, values: FloatArray) -> FloatArray:
+        """Sum over this and the later ends of the class."""
+        total = np.cumsum(values, axis=0)
+        return np.asarray(total[self.last] - total + values)

@@ -1,0 +1,192 @@
+"""What a detector does at a score threshold: precision, recall, F1, errors and calibration.
+
+All classes are pooled (micro): every prediction and every annotated triplet counts the same,
+whatever its class. The best threshold is that of :attr:`diaghoi.Diagnosis.best_threshold`, exact
+over all scores. The curves are thinned: they have a point at every hundredth of the true positives
+and at every hundredth of all predictions, from the highest score to the lowest, at the best
+threshold, and at the lowest score. At each point all figures are exact.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from diaghoi.data.arrays.division import ratios
+from diaghoi.data.arrays.types import FloatArray, IntArray
+from diaghoi.diagnosis.diagnosis import Diagnosis
+from diaghoi.diagnosis.saved import as_one, scenes_of
+from diaghoi.evaluation.errors import LABELS
+from diaghoi.evaluation.ledger import Ledger
+from diaghoi.exceptions import InputError
+from diaghoi.statistics.calibration import Calibration, measure_calibration
+
+QUANTILES = 100
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class OperatingPoints:
+    """Figures of the predictions with at least some score, for falling thresholds.
+
+    Parameters
+    ----------
+    thresholds : (K,) float64 array
+        Scores that the detector gives, from high to low.
+    counts : (K, 7) int array
+        Predictions kept with each label of :data:`diaghoi.evaluation.errors.LABELS`.
+    pairs : (K,) int array or None
+        Pairs with a prediction that is kept; None where the diagnosis does not hold its scenes.
+    annotated, images : int
+        Annotated triplets and images.
+    best : int or None
+        The point with the highest F1 of all thresholds, the highest of equal ones; None where there
+        is no true positive.
+    calibration : Calibration or None
+        Of the predictions kept at the best point.
+    """
+
+    thresholds: FloatArray
+    counts: IntArray
+    pairs: IntArray | None
+    annotated: int
+    images: int
+    best: int | None
+    calibration: Calibration | None
+
+    @property
+    def predicted(self) -> IntArray:
+        """(K,) number of predictions kept."""
+        return np.asarray(self.counts.sum(axis=1))
+
+    @property
+    def found(self) -> IntArray:
+        """(K,) number of true positives kept."""
+        return self.counts[:, 0]
+
+    @property
+    def precision(self) -> FloatArray:
+        """(K,) share of the predictions kept that are true positives."""
+        return ratios(self.found, self.predicted)
+
+    @property
+    def recall(self) -> FloatArray:
+        """(K,) share of the annotated triplets that are found; NaN where there are none."""
+        return ratios(self.found, self.annotated)
+
+    @property
+    def f1(self) -> FloatArray:
+        """(K,) harmonic mean of precision and recall."""
+        return ratios(2 * self.found, self.predicted + self.annotated)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All values as plain Python: the JSON key ``operating_points``.
+
+        ``images``, ``annotated``; ``curve``: an array each of ``threshold``, ``precision``,
+        ``recall``, ``f1``, ``triplets_per_image``, ``pairs_per_image`` (None where unknown) and
+        ``errors``, the predictions kept with each label, and ``false_negative``, the annotated
+        triplets not found; ``best``: the same at the best threshold, and ``calibration`` there,
+        None where scores are not probabilities; None without a true positive.
+        """
+        curve: dict[str, Any] = {
+            "threshold": self.thresholds.tolist(),
+            "precision": self.precision.tolist(),
+            "recall": None if not self.annotated else self.recall.tolist(),
+            "f1": self.f1.tolist(),
+            "triplets_per_image": (self.predicted / self.images).tolist(),
+            "pairs_per_image": None if self.pairs is None else (self.pairs / self.images).tolist(),
+        }
+        errors = {name: self.counts[:, n].tolist() for n, name in enumerate(LABELS)}
+        errors["false_negative"] = (self.annotated - self.found).tolist()
+        best = None
+        if self.best is not None:
+            best = {key: None if each is None else each[self.best] for key, each in curve.items()}
+            best["errors"] = {name: each[self.best] for name, each in errors.items()}
+            best["calibration"] = self._calibration()
+        return {
+            "images": self.images,
+            "annotated": self.annotated,
+            "best": best,
+            "curve": curve | {"errors": errors},
+        }
+
+    def _calibration(self) -> dict[str, float | None] | None:
+        found = self.calibration
+        if found is None or found.ece is None:
+            return None
+        count = int(found.counts.sum())
+        mean, precision = found.score_sums.sum() / count, found.counts[:, 0].sum() / count
+        return {
+            "mean_score": float(mean),
+            "precision": float(precision),
+            "gap": float(mean - precision),
+            "ece": found.ece,
+        }
+
+
+def operating_points(diagnosis: Diagnosis) -> OperatingPoints:
+    """Count what a detector finds and gets wrong over the score threshold.
+
+    Parameters
+    ----------
+    diagnosis : Diagnosis
+        The detector; a sum of diagnoses does as well.
+
+    Raises
+    ------
+    InputError
+        For a detector without scores.
+    """
+    if diagnosis.answers is not None:
+        raise InputError("operating points: the detector gives no scores, so there is no threshold")
+    ledger, best = diagnosis.ledger, diagnosis.best_threshold
+    thresholds = _thresholds(ledger, best)
+    counts = np.zeros((len(LABELS), len(thresholds) + 1), dtype=np.int64)
+    for _, part in ledger.parts():
+        cell = part.row_label.astype(np.int64) * counts.shape[1] + _place(
+            thresholds, part.row_score
+        )
+        counts += np.bincount(cell, minlength=counts.size).reshape(counts.shape)
+    return OperatingPoints(
+        thresholds=thresholds,
+        counts=np.cumsum(counts, axis=1)[:, :-1].T,
+        pairs=_pairs(diagnosis, thresholds) if diagnosis.scenes else None,
+        annotated=int(ledger.positives.sum()),
+        images=len(diagnosis.names),
+        best=None if best is None else int(np.flatnonzero(thresholds == best)[0]),
+        calibration=None if best is None else measure_calibration(diagnosis, threshold=best),
+    )
+
+
+def _thresholds(ledger: Ledger, best: float | None) -> FloatArray:
+    """Choose scores of the detector, from high to low."""
+    if not len(ledger.row_class):
+        return np.zeros(0)
+    score = np.concatenate([part.row_score for _, part in ledger.parts()])
+    true = np.concatenate([part.true for _, part in ledger.parts()])
+    levels = np.linspace(0, 1, QUANTILES + 1)
+    # Scores that occur: between two of them a threshold keeps the same predictions.
+    chosen = [
+        np.quantile(some, levels, method="inverted_cdf")
+        for some in (score, score[true])
+        if len(some)
+    ]
+    return np.unique(np.concatenate([*chosen, [] if best is None else [best]]))[::-1]
+
+
+def _place(thresholds: FloatArray, score: FloatArray) -> IntArray:
+    """Find the first of falling thresholds that each score reaches."""
+    return np.searchsorted(-thresholds, -score, side="left")
+
+
+def _pairs(diagnosis: Diagnosis, thresholds: FloatArray) -> IntArray:
+    """Count the pairs with a prediction at or above each threshold."""
+    # The rows of a sum are not those of its scenes.
+    diagnosis = as_one(diagnosis)
+    _, predictions = scenes_of(diagnosis)
+    highest = np.full(len(predictions.pair_human), -np.inf)
+    for _, part in diagnosis.ledger.parts():
+        np.maximum.at(highest, predictions.triplet_pair[part.row_input], part.row_score)
+    place = _place(thresholds, highest[np.isfinite(highest)])
+    return np.cumsum(np.bincount(place, minlength=len(thresholds) + 1))[:-1]

@@ -1,0 +1,312 @@
+"""Figures of a slice of a diagnosis, as functions of weighted images.
+
+An annotated triplet belongs to a slice by its image, or by itself. A prediction goes with the
+annotated triplet that it found or is assigned to; one that is assigned to none belongs to the
+slices of its image: those that hold the image, or any annotated triplet in it. So a false positive
+of an image with triplets in several slices counts in each of them, and one in an image without any
+in none. Oracles repair predictions one by one, so it does not matter whether a ledger is cut before
+its repair or afterwards; here it is repaired once and then cut many times.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from diaghoi.data.arrays.division import ratio, ratios
+from diaghoi.data.arrays.ragged import expand, marked
+from diaghoi.data.arrays.types import BoolArray, IntArray
+from diaghoi.data.attributes import Slice
+from diaghoi.data.protocol import Protocol
+from diaghoi.data.scenes import Scenes
+from diaghoi.data.splits import counted_classes
+from diaghoi.diagnosis.diagnosis import Diagnosis
+from diaghoi.evaluation.average_precision import Evaluated, class_scores
+from diaghoi.evaluation.means import split_means
+from diaghoi.evaluation.weighted_ap import WeightedRanking, image_counts, under
+from diaghoi.exceptions import InputError
+from diaghoi.oracles import ERRORS, ORACLES
+from diaghoi.statistics.weighted_figures import Figures, MeanPrecisions
+
+MAP, RECALL, F1 = "map", "pair_recall", "f1"
+DELTAS = {f"delta_map.{name}": name for name in ERRORS}
+FIGURES = (MAP, *DELTAS, RECALL, F1)
+"""The figures of a slice, by name."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Members:
+    """A slice of one diagnosis.
+
+    Parameters
+    ----------
+    annotations : (A,) bool array
+        Annotated triplets of its ledger.
+    images : (N,) bool array
+        Images whose unassigned predictions belong to the slice.
+    """
+
+    annotations: BoolArray
+    images: BoolArray
+
+    def rows(self, image: IntArray, annotation: IntArray) -> IntArray:
+        """Find its predictions by their images and annotated triplets, -1 for none."""
+        inside = np.append(self.annotations, True)
+        # Most slices are a small part of the images.
+        rows = np.flatnonzero(self.images[image])
+        return np.asarray(rows[inside[annotation[rows]]])
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class SliceFigures:
+    """A slice, prepared for weightings of N images.
+
+    Parameters
+    ----------
+    means : MeanPrecisions
+        Of its predictions and annotated triplets.
+    counts : dict of sparse (K, N) int32 array
+        For pair recall: annotated pairs of each image, and those that a listed pair localises. For
+        F1: true positives, predictions and annotated triplets of each image, of the predictions
+        from some score on. Those that are wanted.
+    """
+
+    means: MeanPrecisions
+    counts: dict[str, Any]
+
+    def figures(self, weights: IntArray) -> Figures:
+        """Figures by name under each of B weightings, see :data:`FIGURES`; NaN where undefined.
+
+        Parameters
+        ----------
+        weights : (N, B) int32 array
+            How often each image counts.
+        """
+        means = self.means.figures(weights)
+        paths = {MAP: "map.full"}
+        paths |= {key: f"oracles.{name}.delta_map.full" for key, name in DELTAS.items()}
+        found = {key: means[path] for key, path in paths.items() if path in means}
+        if RECALL in self.counts:
+            annotated, localised = under(self.counts[RECALL], weights)
+            found[RECALL] = ratios(localised, annotated)
+        if F1 in self.counts:
+            true, predicted, asked = under(self.counts[F1], weights)
+            found[F1] = ratios(2 * true, predicted + asked)
+        return found
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Ranking:
+    """What a ledger or a repair of it ranks, and which annotated triplets it asks for.
+
+    Parameters
+    ----------
+    evaluated : Evaluated
+        All rows and annotated triplets, images numbered as in the annotations.
+    row_annotation : (R,) int array
+        Annotated triplet of each row, -1 for none.
+    annotation_counts : (A,) bool array
+        The annotated triplets that count.
+    """
+
+    evaluated: Evaluated
+    row_annotation: IntArray
+    annotation_counts: BoolArray
+
+    def cut(self, members: Members) -> Evaluated:
+        """Return the part of a slice."""
+        rows = members.rows(self.evaluated.row_image, self.row_annotation)
+        asked = self.annotation_counts & members.annotations
+        return Evaluated(
+            self.evaluated.row_class[rows],
+            self.evaluated.row_true[rows],
+            self.evaluated.row_image[rows],
+            self.evaluated.annotation_class[asked],
+            self.evaluated.annotation_image[asked],
+        )
+
+
+def image_names(annotations: Scenes, diagnoses: Sequence[Diagnosis]) -> list[str]:
+    """List all images, the annotated ones first; only these where files have no names."""
+    if not annotations.named:
+        return [str(name) for name in annotations.names]
+    names = [annotations.names.tolist(), *(each.names.tolist() for each in diagnoses)]
+    return list(dict.fromkeys(chain(*names)))
+
+
+class Sliced:
+    """A diagnosis that can be cut into slices of its annotations.
+
+    Parameters
+    ----------
+    diagnosis : Diagnosis
+        The detector.
+    annotations : Scenes
+        The annotations behind it.
+    names : sequence of str
+        All images, see :func:`image_names`; figures are functions of their weights.
+
+    Raises
+    ------
+    InputError
+        If the annotations are not those of the diagnosis.
+    """
+
+    def __init__(self, diagnosis: Diagnosis, annotations: Scenes, names: Sequence[str]) -> None:
+        self.diagnosis = diagnosis
+        self.annotations = annotations
+        self.images = len(names)
+        number = {name: place for place, name in enumerate(names)}
+        named = [number.get(name, 0) for name in diagnosis.names.tolist()]
+        # Files without names are joined by position.
+        self._image = np.array(named) if annotations.named else np.arange(len(diagnosis.names))
+        self._image = self._image.astype(np.int32)
+        self.annotation_image = self._image[diagnosis.ledger.annotation_image]
+        self.triplet = self._triplets()
+
+    def _triplets(self) -> IntArray:
+        """Find which triplet of the annotations each one of the ledger is: (A,)."""
+        given, ledger = self.annotations, self.diagnosis.ledger
+        # Images that are not annotated follow, with nothing in them.
+        bounds = np.pad(given.bounds["triplet"], (0, self.images - len(given)), mode="edge")
+        _, triplet = expand(bounds[self._image], np.diff(bounds)[self._image])
+        counted = counted_classes(self.diagnosis.protocol, given.vocabulary)
+        triplet = triplet[np.append(counted, False)[given.triplet_class[triplet]]]
+        if not np.array_equal(given.triplet_class[triplet], ledger.annotation_class):
+            raise InputError(
+                f"{self.diagnosis.label or 'a detector'}: was diagnosed with other annotations "
+                "than the slices are made from; diagnose it on the same file"
+            )
+        return np.asarray(triplet)
+
+    def members(self, some: Slice) -> Members:
+        """Find what of the ledger belongs to a slice."""
+        images = np.zeros(self.images, dtype=bool)
+        if some.by == "image":
+            images[: len(some.members)] = some.members
+            return Members(annotations=images[self.annotation_image], images=images)
+        annotations = some.members[self.triplet]
+        return Members(
+            annotations=annotations, images=marked(self.annotation_image[annotations], self.images)
+        )
+
+    def figures(self, members: Members, wanted: Sequence[str] = FIGURES) -> dict[str, float | None]:
+        """Give the mAP of a slice and what else is wanted of it; None where undefined."""
+        diagnosis, full = self.diagnosis, {"full": self.diagnosis.splits["full"]}
+        means = {}
+        for name in _rankings(wanted):
+            ranked = self.rankings[name].cut(members)
+            scores = class_scores(ranked, diagnosis.ledger.classes, self._protocol)
+            means[name] = split_means(scores, self._protocol, full)[0]["full"]
+        found = {MAP: means[""]}
+        found |= {
+            key: _less(means[name], means[""]) for key, name in DELTAS.items() if key in wanted
+        }
+        if RECALL in wanted:
+            annotated, localised = map(len, self._pairs(members))
+            found[RECALL] = ratio(localised, annotated)
+        if F1 in wanted:
+            true, predicted, asked = map(len, self._detections(members))
+            found[F1] = ratio(2 * true, predicted + asked)
+        return found
+
+    def prepared(self, members: Members, wanted: Sequence[str] = FIGURES) -> SliceFigures:
+        """Prepare the mAP of a slice and what else is wanted of it for weightings."""
+        classes = self.diagnosis.ledger.classes
+        means = MeanPrecisions(
+            rankings={
+                name: WeightedRanking.of(self.rankings[name].cut(members), classes, self.images)
+                for name in _rankings(wanted)
+            },
+            protocol=self._protocol,
+            splits={"full": self.diagnosis.splits["full"]},
+        )
+        counted = {RECALL: self._pairs, F1: self._detections}
+        counts = {key: self._per_image(of(members)) for key, of in counted.items() if key in wanted}
+        return SliceFigures(means=means, counts=counts)
+
+    def support(self, members: Members) -> dict[str, int]:
+        """Count the images, annotated triplets and classes of a slice."""
+        hoi = self.diagnosis.ledger.annotation_class[members.annotations]
+        return {
+            "images": int(members.images.sum()),
+            "annotated": len(hoi),
+            "classes": len(np.unique(hoi)),
+        }
+
+    @cached_property
+    def threshold(self) -> float | None:
+        """The score of the best F1 over all images; None for detectors without scores."""
+        return None if self.diagnosis.answers is not None else self.diagnosis.best_threshold
+
+    @property
+    def _protocol(self) -> Protocol:
+        # The mean of a slice runs over its own classes.
+        return replace(self.diagnosis.protocol, class_without_annotation="left out")
+
+    @cached_property
+    def rankings(self) -> dict[str, Ranking]:
+        """The ranking before any repair, by "", and after each oracle."""
+        ledger, protocol = self.diagnosis.ledger, self.diagnosis.protocol
+        found = {}
+        for name in ("", *ERRORS):
+            repaired = ORACLES[name](ledger, protocol) if name else ledger
+            evaluated, annotation = repaired.evaluated, repaired.row_annotation
+            if protocol.ranking != "by score":
+                order = np.lexsort((evaluated.row_true, evaluated.row_class))
+                evaluated, annotation = evaluated.reordered(order), annotation[order]
+            found[name] = Ranking(
+                evaluated=evaluated._replace(
+                    row_image=self._image[evaluated.row_image],
+                    annotation_class=ledger.annotation_class,
+                    annotation_image=self.annotation_image,
+                ),
+                row_annotation=annotation,
+                annotation_counts=repaired.annotation_counts,
+            )
+        return found
+
+    def _pairs(self, members: Members) -> list[IntArray]:
+        """Images of the annotated pairs, and of those that a listed pair localises."""
+        pair = self.annotations.triplet_pair[self.triplet]
+        mine = np.flatnonzero(members.annotations & (self.annotations.pair_object[pair] >= 0))
+        # Pairs of several triplets count once.
+        mine = mine[np.unique(pair[mine], return_index=True)[1]]
+        found = mine[self.diagnosis.ledger.annotation_pair_found[mine]]
+        return [self.annotation_image[rows] for rows in (mine, found)]
+
+    def _detections(self, members: Members) -> list[IntArray]:
+        """Images of the true positives, predictions and annotated triplets that F1 counts."""
+        image, true, annotation = self._scored
+        rows = members.rows(image, annotation)
+        return [
+            image[rows[true[rows]]],
+            image[rows],
+            self.annotation_image[members.annotations],
+        ]
+
+    @cached_property
+    def _scored(self) -> tuple[IntArray, BoolArray, IntArray]:
+        """Image, truth and annotated triplet of the predictions from the threshold on."""
+        ledger, least = self.diagnosis.ledger, self.threshold
+        some = slice(None) if least is None else np.flatnonzero(ledger.row_score >= least)
+        return self._image[ledger.row_image[some]], ledger.true[some], ledger.row_annotation[some]
+
+    def _per_image(self, images: Sequence[IntArray]) -> Any:
+        """Count each of some lists for each image: a sparse (K, N) int32 array."""
+        kind = np.repeat(np.arange(len(images)), [len(each) for each in images])
+        return image_counts(kind, np.concatenate(images), (len(images), self.images))
+
+
+def _rankings(wanted: Sequence[str]) -> list[str]:
+    """Name what is ranked for some figures."""
+    return ["", *(name for key, name in DELTAS.items() if key in wanted)]
+
+
+def _less(value: float | None, other: float | None) -> float | None:
+    return None if value is None or other is None else value - other

@@ -1,0 +1,453 @@
+"""Where a detector is worse than elsewhere, and where one detector loses or gains most on another.
+
+Each annotated triplet has the precision at which it is found: that of the ranking of its class at
+the true positive or the best one behind it, and 0 if nothing finds it. Its mean over a class is the
+area under the precision-recall curve, so a difference in mAP lies in triplets, and can be summed
+over any of them. The triplets of a slice are compared with all others: for one detector within
+their classes, as classes differ by themselves; for two detectors by what one has more than the
+other.
+
+The statistic of a slice is the difference between inside and outside, by its standard error. Images
+are the independent parts: the influence of an image is that of its annotated triplets, and that of
+its true and false positives on the precision at which others are found. Without a difference the
+influence of each image could as well have the other sign. So signs are drawn at random, one for
+each image and the same for all slices, and the largest statistic of any slice is noted each time: a
+slice stands out where its own is beyond nearly all of these. This holds the rate of false alarms
+over all slices that are tried, and as slices overlap it is more powerful than Holm's correction
+(Westfall and Young, Resampling-Based Multiple Testing, 1993).
+
+Slices overlap, so one real weakness makes many of them stand out. The clearest is taken first, what
+it explains is taken out of all others (least squares), and so on while any is left that stands out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from diaghoi.data.arrays.division import ratios
+from diaghoi.data.arrays.ragged import slices as runs_of
+from diaghoi.data.arrays.types import BoolArray, FloatArray, IntArray
+from diaghoi.data.attributes import Slice
+from diaghoi.data.scenes import Scenes
+from diaghoi.data.table import shown
+from diaghoi.statistics.found_precision import FoundAt
+
+TOGETHER = 256  # slices that are looked at together, which bounds the memory
+LEAST_IMAGES, LEAST_TRIPLETS = 30, 50
+SHOWN = 10  # findings at most
+NONE = 1e-9  # standard errors that are rounding
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding:
+    """A slice that stands out.
+
+    Parameters
+    ----------
+    parts : tuple of (attribute, title, name)
+        The one or two attributes that it is cut by.
+    labels : tuple of str
+        The detector; or the first one and the one that differs from it.
+    images, annotated : int
+        Its images and its annotated triplets.
+    values : tuple of float
+        The mean precision at which triplets are found elsewhere, and here: that of the detector,
+        elsewhere in the same classes; or what the second detector has more than the first.
+    difference : float
+        Here less elsewhere.
+    interval : tuple of float
+        Bounds of the difference that hold for all slices tried at once.
+    p : float
+        Corrected for their number, after what clearer findings explain.
+    """
+
+    parts: tuple[tuple[str, str, str], ...]
+    labels: tuple[str, ...]
+    images: int
+    annotated: int
+    values: tuple[float, float]
+    difference: float
+    interval: tuple[float, float]
+    p: float
+
+    @property
+    def shown_p(self) -> str:
+        """The corrected p-value for a sentence."""
+        return "p < 0.001" if self.p < 0.001 else f"p = {self.p:.3f}"
+
+    @property
+    def title(self) -> str:
+        """The slice in words."""
+        return ", ".join(
+            f"{title}: {name}" if title != name else name for _, title, name in self.parts
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """All values as plain Python."""
+        return {
+            "parts": [
+                {"attribute": attribute, "title": title, "name": name}
+                for attribute, title, name in self.parts
+            ],
+            "title": self.title,
+            "labels": list(self.labels),
+            "images": self.images,
+            "annotated": self.annotated,
+            "values": list(self.values),
+            "difference": self.difference,
+            "interval": list(self.interval),
+            "p": self.p,
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Search:
+    """What a search for slices found.
+
+    Parameters
+    ----------
+    tried : int
+        How many slices were looked at, for all detectors together.
+    findings : tuple of Finding
+        Those that stand out, the clearest first, each after what those before it explain.
+    """
+
+    tried: int
+    findings: tuple[Finding, ...]
+
+    @property
+    def sentence(self) -> str:
+        """What was found, and the clearest of it, in words."""
+        tried = f"{self.tried:,} slices of one or two attributes"
+        if not self.findings:
+            return f"none of {tried} stands out"
+        first = self.findings[0]
+        if len(first.labels) == 1:
+            values = [f"{shown(each, 'percent')} %" for each in first.values]
+            what = f"{first.labels[0] or 'the detector'} finds its triplets at a mean precision of"
+        else:
+            values = [shown(each, "points") for each in first.values]
+            what = f"{first.labels[1]} against {first.labels[0]}, points of mean precision:"
+        return (
+            f"of {tried}, {first.title} stands out; {what} {values[1]}, elsewhere {values[0]} "
+            f"({first.shown_p}, corrected)"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """All values as plain Python."""
+        return {"tried": self.tried, "findings": [each.to_dict() for each in self.findings]}
+
+
+def search(
+    detectors: Sequence[FoundAt],
+    annotations: Scenes,
+    images: int,
+    cuts: Sequence[Slice],
+    *,
+    resamples: int = 1000,
+    seed: int = 0,
+    confidence: float = 0.95,
+    least: tuple[int, int] = (LEAST_IMAGES, LEAST_TRIPLETS),
+) -> Search:
+    """Search slices, and pairs of slices of two attributes, for those that stand out.
+
+    Parameters
+    ----------
+    detectors : sequence of FoundAt
+        One, to find where it is worse than elsewhere; or several, to find where others lose or gain
+        against the first.
+    annotations : Scenes
+        With T annotated triplets.
+    images : int
+        Number of images N, those that are not annotated included.
+    cuts : sequence of Slice
+        What to look at.
+    resamples, seed : int
+        How many times signs are drawn, and the seed of their generator.
+    confidence : float
+        A slice stands out where the corrected p is below the rest.
+    least : tuple of int
+        The least images and the least annotated triplets of a slice.
+    """
+    singles = _members(cuts, annotations, detectors[0].counted)
+    tried = _supported(cuts, singles, annotations.triplet_image, least)
+    contrasts = (
+        [_within_classes(detectors[0], annotations)]
+        if len(detectors) == 1
+        else [_between(detectors[0], other) for other in detectors[1:]]
+    )
+    signs = _signs(images, resamples, seed)
+    image = _of_images(annotations.triplet_image, images)
+    most = np.zeros(resamples)
+    statistic = np.zeros((len(contrasts), len(tried)))
+    for some in runs_of(len(tried), TOGETHER):
+        members = _stacked(singles, tried[some])
+        for place, contrast in enumerate(contrasts):
+            total, influence, _ = contrast.measured(members, image)
+            error = np.sqrt((influence**2).sum(axis=0))
+            statistic[place, some] = contrast.sided(ratios(total, error * (error > NONE)))
+            # A slice that is made of whole groups has nothing outside to compare with.
+            known = error > NONE
+            drawn = signs @ (influence[:, known] / error[known]).astype(np.float32)
+            if drawn.size:
+                most = np.maximum(
+                    most, (np.abs(drawn) if contrast.two_sided else drawn).max(axis=1)
+                )
+    reach = float(np.quantile(most, confidence))
+    findings: list[tuple[float, Finding]] = []
+    for place, contrast in enumerate(contrasts):
+        order = np.argsort(-np.nan_to_num(statistic[place], nan=-np.inf), kind="stable")
+        clear = order[np.nan_to_num(statistic[place][order]) > reach]
+        found = [tried[number] for number in clear[:TOGETHER].tolist()]
+        for chosen in _chosen(contrast, found, singles, image, reach):
+            p = float((1 + (most >= chosen.statistic).sum()) / (1 + resamples))
+            parts = [cuts[part] for part in chosen.parts]
+            members = _both(singles, chosen.parts)
+            finding = _finding(contrast, chosen, parts, members, annotations, reach, p)
+            findings.append((chosen.statistic, finding))
+    findings.sort(key=lambda each: -each[0])
+    return Search(
+        tried=int((~np.isnan(statistic)).sum()),
+        findings=tuple(finding for _, finding in findings[:SHOWN]),
+    )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Contrast:
+    """Values of annotated triplets that are compared inside and outside of slices.
+
+    Parameters
+    ----------
+    labels : tuple of str
+        The detectors.
+    two_sided : bool
+        Whether higher values count as well as lower ones.
+    values : (T,) float64 array
+        The values.
+    group : (T,) int array
+        Triplets are compared within groups; -1 for those that do not count.
+    detectors : tuple of (int, FoundAt)
+        What the values are made of, each with its sign.
+    """
+
+    labels: tuple[str, ...]
+    two_sided: bool
+    values: FloatArray
+    group: IntArray
+    detectors: tuple[tuple[int, FoundAt], ...]
+
+    @cached_property
+    def _groups(self) -> tuple[IntArray, Any, IntArray]:
+        """The triplets that count, the sum over each group, and its size."""
+        from scipy.sparse import csr_array
+
+        counted = np.flatnonzero(self.group >= 0)
+        size = np.bincount(self.group[counted])
+        entries = np.ones(len(counted)), (self.group[counted], counted)
+        return counted, csr_array(entries, shape=(len(size), len(self.group))), size
+
+    @cached_property
+    def _residual(self) -> FloatArray:
+        """(T,) value less the mean of its group, as widely spread as what it stands for."""
+        counted, sums, size = self._groups
+        group = self.group[counted]
+        mean = ratios(sums @ self.values, size, undefined=0.0)
+        # A residual is smaller than its error, because its own value is in the mean.
+        spread = np.sqrt(ratios(size, size - 1, undefined=0.0))
+        residual = np.zeros(len(self.values))
+        residual[counted] = (self.values[counted] - mean[group]) * spread[group]
+        return residual
+
+    def measured(self, members: BoolArray, image: Any) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Compare inside and outside of S slices.
+
+        Returns
+        -------
+        total, influence, weights : (S,), (N, S) and (T, S) float64 array
+            Sums of the weighted values, what each image adds to them, and the weights: inside or
+            not, less the share of the group that is inside.
+        """
+        counted, sums, size = self._groups
+        inside = members.astype(np.float64)
+        share = ratios(sums @ inside, size[:, None], undefined=0.0)
+        weights = np.zeros(members.shape)
+        weights[counted] = inside[counted] - share[self.group[counted]]
+        influence = image @ (weights * self._residual[:, None])
+        for sign, detector in self.detectors:
+            influence += sign * detector.of_others(weights)
+        return self.values @ weights, influence, weights
+
+    def sided(self, statistic: FloatArray) -> FloatArray:
+        """Return how far statistics are in the direction that counts."""
+        return np.abs(statistic) if self.two_sided else -statistic
+
+
+def _within_classes(detector: FoundAt, annotations: Scenes) -> _Contrast:
+    return _Contrast(
+        labels=(detector.label,),
+        two_sided=False,
+        values=detector.precision,
+        group=np.where(detector.counted, annotations.triplet_class, -1),
+        detectors=((1, detector),),
+    )
+
+
+def _between(first: FoundAt, second: FoundAt) -> _Contrast:
+    return _Contrast(
+        labels=(first.label, second.label),
+        two_sided=True,
+        values=second.precision - first.precision,
+        group=np.where(first.counted, 0, -1),
+        detectors=((-1, first), (1, second)),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Chosen:
+    """A slice with its statistic, its difference, and the standard error of that."""
+
+    parts: tuple[int, ...]
+    statistic: float
+    difference: float
+    error: float
+
+
+def _chosen(
+    contrast: _Contrast,
+    found: Sequence[tuple[int, ...]],
+    singles: Sequence[BoolArray],
+    image: Any,
+    reach: float,
+) -> Iterator[_Chosen]:
+    """Choose slices one by one, each the clearest after what those before it explain."""
+    if not found:
+        return
+    total, influence, weights = contrast.measured(_stacked(singles, found), image)
+    gram = weights.T @ weights
+    plain = np.sqrt((influence**2).sum(axis=0))
+    size = _stacked(singles, found).sum(axis=0)
+
+    def given(those: list[int]) -> FloatArray:
+        """Statistics after what some slices explain."""
+        if not those:
+            return contrast.sided(total / plain)
+        share = np.linalg.lstsq(gram[np.ix_(those, those)], gram[those], rcond=None)[0]
+        error = np.sqrt(((influence - influence[:, those] @ share) ** 2).sum(axis=0))
+        left = total - total[those] @ share
+        # What is the same as those has no error but rounding.
+        return contrast.sided(ratios(left, np.where(error > NONE * plain, error, 0), undefined=0.0))
+
+    those: list[int] = []
+    while len(those) < SHOWN:
+        statistic = given(those)
+        best = int(np.argmax(statistic))
+        if statistic[best] <= reach:
+            return
+        # A second attribute has to add something to the first one alone.
+        for simple in np.argsort(-statistic).tolist():
+            if set(found[simple]) < set(found[best]) and given([*those, simple])[best] <= reach:
+                best = simple
+                break
+        if statistic[best] <= reach:
+            return
+        # Of two halves of everything, which differ from one another alike, the smaller one.
+        alike = np.flatnonzero(np.isclose(statistic, statistic[best], rtol=1e-6))
+        best = int(alike[np.argmin(size[alike])])
+        those.append(best)
+        spread = gram[best, best]
+        yield _Chosen(
+            parts=found[best],
+            statistic=float(statistic[best]),
+            difference=float(total[best] / spread),
+            error=float(plain[best] / spread),
+        )
+
+
+def _of_images(image: IntArray, images: int) -> Any:
+    """(N, T) sparse array that adds the triplets of each image up."""
+    from scipy.sparse import csr_array
+
+    place = np.arange(len(image))
+    return csr_array((np.ones(len(image)), (image, place)), shape=(images, len(image)))
+
+
+def _signs(images: int, resamples: int, seed: int) -> FloatArray:
+    """(B, N) random signs."""
+    drawn = np.random.default_rng([seed, 2]).integers(0, 2, (resamples, images), dtype=np.int8)
+    return np.asarray(2 * drawn - 1, dtype=np.float32)
+
+
+def _members(cuts: Sequence[Slice], annotations: Scenes, counted: BoolArray) -> list[BoolArray]:
+    """(T,) members of each slice among the annotated triplets that count."""
+    image = annotations.triplet_image
+    return [
+        counted & (each.members[image] if each.by == "image" else each.members) for each in cuts
+    ]
+
+
+def _both(singles: Sequence[BoolArray], parts: Sequence[int]) -> BoolArray:
+    """(T,) members of a slice by one or two attributes."""
+    return np.asarray(np.logical_and.reduce([singles[part] for part in parts]))
+
+
+def _stacked(singles: Sequence[BoolArray], some: Sequence[tuple[int, ...]]) -> BoolArray:
+    """(T, S) members of some slices."""
+    columns = [_both(singles, parts) for parts in some]
+    return np.stack(columns, axis=1) if columns else np.zeros((len(singles[0]), 0), dtype=bool)
+
+
+def _supported(
+    cuts: Sequence[Slice],
+    singles: Sequence[BoolArray],
+    image: IntArray,
+    least: tuple[int, int],
+) -> list[tuple[int, ...]]:
+    """List the slices of one and of two attributes that are large enough, and not the same."""
+    large = [part for part, members in enumerate(singles) if _enough(members, image, least)]
+    tried: list[tuple[int, ...]] = [(part,) for part in large]
+    for one, other in combinations(large, 2):
+        if cuts[one].attribute == cuts[other].attribute:
+            continue
+        members = singles[one] & singles[other]
+        number = members.sum()
+        # A second attribute that leaves nothing out says nothing.
+        if number in (singles[one].sum(), singles[other].sum()):
+            continue
+        if _enough(members, image, least):
+            tried.append((one, other))
+    return tried
+
+
+def _enough(members: BoolArray, image: IntArray, least: tuple[int, int]) -> bool:
+    if members.sum() < least[1]:
+        return False
+    return len(np.unique(image[members])) >= least[0]
+
+
+def _finding(
+    contrast: _Contrast,
+    chosen: _Chosen,
+    parts: Sequence[Slice],
+    members: BoolArray,
+    annotations: Scenes,
+    reach: float,
+    p: float,
+) -> Finding:
+    here = float(contrast.values[members].mean())
+    wide = chosen.error * reach
+    return Finding(
+        parts=tuple((each.attribute, each.title, each.name) for each in parts),
+        labels=contrast.labels,
+        images=len(np.unique(annotations.triplet_image[members])),
+        annotated=int(members.sum()),
+        values=(here - chosen.difference, here),
+        difference=chosen.difference,
+        interval=(chosen.difference - wide, chosen.difference + wide),
+        p=p,
+    )

@@ -1,0 +1,86 @@
+"""``diaghoi serve``: a program that runs until it is told to end."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("jinja2", reason="jinja2 (the extra html) is not installed")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_it_serves_until_it_is_told_to_end(data, alone: Path, number: signal.Signals) -> None:
+    (alone / "study.toml").write_text(
+        f"""
+        annotations = "{data.annotations}"
+        [[model]]
+        label = "one"
+        file = "{data.predictions}"
+        [[model]]
+        label = "two"
+        file = "{data.columnar}"
+        """
+    )
+    words = [sys.executable, "-m", "diaghoi", "serve", "study.toml"]
+    with subprocess.Popen(
+        words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ
+    ) as program:
+        assert program.stdout is not None
+        address = program.stdout.readline().strip()
+        assert address.startswith("http://127.0.0.1:")
+        with urllib.request.urlopen(address, timeout=60) as answer:
+            assert "one and two on HICO-DET" in answer.read().decode()
+        with pytest.raises(urllib.error.HTTPError, match="404"):
+            urllib.request.urlopen(f"{address}picture/0", timeout=60)
+        program.send_signal(number)
+        out, err = program.communicate(timeout=60)
+    assert program.returncode == 0
+    assert out == ""
+    assert "Ctrl-C ends" in err
+    assert "Traceback" not in err
+    with pytest.raises(urllib.error.URLError):
+        urllib.request.urlopen(address, timeout=60)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("nothing.pkl",), "nothing.pkl: No such file or directory; check the path"),
+        (("--images", "no"), "no: no such folder; give the folder with the pictures"),
+        (("--protocol", "own"), "protocol 'own'"),
+        (("--port", "1"), "--port 1: cannot be used (Permission denied); give another"),
+    ],
+)
+def test_what_is_wrong_is_said_before_anything_is_served(run, data, words, message) -> None:
+    if words[0] == "--port" and os.geteuid() == 0:
+        pytest.skip("root may listen on any port")
+    files = words if not words[0].startswith("-") else (data.predictions, *words)
+    done = run("serve", *files, "--annotations", data.annotations)
+    assert done.code == 2
+    assert message in done.err
+    assert done.out == ""
+
+
+def test_what_is_compared_by_meaning_is_refused(run, alone: Path) -> None:
+    keys = ("soft_map", "mf1", "measure", "similarity", "class_set")
+    (alone / "s.json").write_text("{" + ", ".join(f'"{key}": {{}}' for key in keys) + "}")
+    done = run("serve", "s.json")
+    assert done.code == 2
+    assert "serve: shows mAP and errors" in done.err
+
+
+def test_studies_on_several_data_sets_are_refused(run, alone: Path) -> None:
+    for name in ("a", "b"):
+        (alone / f"{name}.toml").write_text('[[model]]\nlabel = "m"\nfile = "m.pkl"\n')
+    (alone / "all.toml").write_text('studies = ["a.toml", "b.toml"]\n')
+    done = run("serve", "all.toml")
+    assert done.code == 2
+    assert "all.toml: lists studies on several data sets; give one of them" in done.err

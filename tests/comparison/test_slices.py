@@ -1,0 +1,150 @@
+"""Detectors in slices, side by side."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from diaghoi import Diagnosis, InputError, Scenes, diagnose, simulate
+from diaghoi.comparison.slice_tables import slice_tables
+from diaghoi.comparison.slices import slices
+from diaghoi.statistics.slice_figures import FIGURES
+
+
+def detected(truth: Scenes, label: str, seed: int = 1) -> Diagnosis:
+    detector = simulate.TWO_STAGE if label == "A" else simulate.ONE_STAGE
+    found = simulate.detect(truth, detector, np.random.default_rng(seed))
+    return diagnose(truth, found, label=label)
+
+
+@pytest.fixture(scope="module")
+def truth() -> Scenes:
+    return simulate.annotations(60, np.random.default_rng(0))
+
+
+@pytest.fixture(scope="module")
+def pair(truth: Scenes) -> tuple[Diagnosis, Diagnosis]:
+    return detected(truth, "A"), detected(truth, "B")
+
+
+def odd(name: str) -> bool:
+    return int(name.removesuffix(".jpg")[-1]) % 2 == 1
+
+
+def test_slices_of_images_are_diagnoses_of_these_images(truth, pair) -> None:
+    found = slices(*pair, own={"odd": odd}, attributes=False, resamples=None)
+    (mine,) = found.slices
+    images = [row for row, name in enumerate(truth.names.tolist()) if odd(name)]
+    for place, each in enumerate(pair):
+        (given,) = each.scenes
+        alone = diagnose(given[0].take(images), given[1].take(images), each.protocol)
+        figures = mine.figures[place]
+        assert figures["map"] == pytest.approx(alone.mean_ap["full"])
+        assert figures["pair_recall"] == pytest.approx(alone.pairs["recall"])
+        for name, outcome in alone.oracles.items():
+            if f"delta_map.{name}" in FIGURES:
+                expected = outcome["delta_map"]["full"]
+                assert figures[f"delta_map.{name}"] == pytest.approx(expected, abs=1e-12)
+        threshold = found.thresholds[place]
+        assert figures["f1"] == alone.detections(threshold)["full"]["f1"]
+    assert (mine.images, mine.annotated) == (30, alone.counts["annotated_triplets"])
+    assert found.everything.figures[1]["map"] == pair[1].mean_ap["full"]
+
+
+def test_differences_are_paired(pair) -> None:
+    found = slices(*pair, own={"odd": odd}, attributes=False, resamples=40, deltas=True)
+    (mine,) = found.slices
+    first, second = mine.figures
+    for name in FIGURES:
+        assert mine.differences[1][name] == second[name] - first[name]
+        low, high = mine.difference_intervals[1][name]
+        assert low <= mine.differences[1][name] <= high
+    # A detector differs from itself by nothing in any resample.
+    twin = replace(pair[0], label="twin")
+    (same,) = slices(pair[0], twin, own={"odd": odd}, attributes=False, resamples=40).slices
+    assert same.difference_intervals[1]["map"] == (0, 0)
+    assert same.intervals[0]["map"][0] < same.figures[0]["map"] < same.intervals[0]["map"][1]
+
+
+@pytest.mark.slow
+def test_order_of_images_and_parts_do_not_matter(truth, pair) -> None:
+    once = slices(*pair, resamples=None).to_dict()
+    (given,) = pair[1].scenes
+    turned = diagnose(truth, given[1].take(np.arange(len(truth))[::-1]), label="B")
+    assert turned.names.tolist() == pair[1].names.tolist()[::-1]
+    halves = [
+        diagnose(given[0].between(*some), given[1].between(*some), label="B")
+        for some in ((0, 20), (20, 60))
+    ]
+    for other in (turned, halves[0] + halves[1]):
+        again = slices(pair[0], other, annotations=truth, resamples=None).to_dict()
+        for one, two in zip(once["slices"], again["slices"], strict=True):
+            assert one["models"][0] == two["models"][0]
+            for kind in ("figures", "difference"):
+                assert one["models"][1][kind] == pytest.approx(two["models"][1][kind], abs=1e-12)
+
+
+def test_small_slices_have_no_intervals(pair) -> None:
+    own = {"one": lambda name: name.endswith("7.jpg")}
+    found = slices(pair[0], own=own, attributes=False, resamples=10)
+    few = found.slices[0]
+    assert few.images == 6
+    assert few.intervals == ({},)
+    assert found.everything.intervals[0]["map"] is not None
+
+
+def test_map_alone_is_that_of_all_figures(pair) -> None:
+    settings = {"own": {"odd": odd}, "attributes": False, "resamples": 10, "search": False}
+    every, alone = (slices(*pair, **settings, **more).slices[0] for more in ({}, {"figures": ()}))
+    for kind in ("figures", "intervals", "differences", "difference_intervals"):
+        for one, other in zip(getattr(alone, kind), getattr(every, kind), strict=True):
+            assert one == {name: other[name] for name in one}
+            assert set(one) <= {"map"}
+    assert alone.intervals[0]["map"] is not None
+
+
+def test_v_coco_with_pairs_of_one_box() -> None:
+    truth = simulate.v_coco_annotations(30, np.random.default_rng(0))
+    found = simulate.v_coco_detect(truth, np.random.default_rng(1))
+    diagnosis = diagnose(truth, found, label="A")
+    sliced = slices(diagnosis, resamples=10)
+    keys = {each.attribute for each in sliced.slices}
+    assert {"object_box", "people"} <= keys
+    assert "time_sensitive" not in keys
+    assert sliced.everything.figures[0]["map"] == diagnosis.mean_ap["full"]
+
+
+def test_frame_and_tables(pair, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = slices(*pair, own={"odd": odd}, attributes=False, resamples=10)
+    frame = found.to_frame()
+    assert frame["model"].tolist() == ["A", "B", "A", "B"]
+    assert frame["name"].tolist() == ["All", "All", "odd", "odd"]
+    assert frame["difference_map"].iloc[3] == found.slices[0].differences[1]["map"]
+    assert frame["map_low"].iloc[2] == found.slices[0].intervals[0]["map"][0]
+    titles = [table.title for table in slice_tables(found.to_dict())]
+    assert titles == [
+        "mAP in slices, %",
+        "Difference in mAP in slices to A, points",
+        "Pair recall and F1 in slices, %",
+    ]
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(InputError, match="pip install pandas"):
+        found.to_frame()
+
+
+def test_what_cannot_be_sliced(truth, pair) -> None:
+    with pytest.raises(InputError, match="give at least one diagnosis"):
+        slices()
+    with pytest.raises(InputError, match="does not hold its annotations"):
+        slices(replace(pair[0], scenes=()))
+    with pytest.raises(InputError, match="different protocols"):
+        slices(pair[0], diagnose(*pair[0].scenes[0], "diag-hoi"))
+    with pytest.raises(InputError, match="none of its 1 images is annotated"):
+        slices(pair[0], own={"x": {"k.jpg": "y"}})
+    with pytest.raises(InputError, match="0 resamples"):
+        slices(pair[0], resamples=0)
+    with pytest.raises(InputError, match=r"figure .f2.: not of slices.*pair_recall, f1"):
+        slices(pair[0], figures=("f2",))

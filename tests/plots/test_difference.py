@@ -1,0 +1,82 @@
+"""Figures of a difference: in which verbs it lies, and what became of annotated triplets."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from support.figures import faint
+
+from diaghoi import Diagnosis, InputError, diagnose, plots, simulate
+from diaghoi.comparison.shares import sampled_shares, shares
+from diaghoi.comparison.transitions import transitions
+from diaghoi.plots.figures.difference import SHOWN, difference_table
+
+
+@pytest.fixture(scope="module")
+def models() -> list[Diagnosis]:
+    rng = np.random.default_rng(0)
+    truth = simulate.annotations(40, rng)
+    found = [
+        diagnose(truth, simulate.detect(truth, detector, rng), label=label)
+        for label, detector in (("A", simulate.ONE_STAGE), ("$B_1$", simulate.TWO_STAGE))
+    ]
+    turned = simulate.detect(truth, simulate.WEAK, rng).take(np.arange(40)[::-1])
+    return [*found, diagnose(truth, turned, label="C")]
+
+
+def test_the_matrix_holds_every_count(models: list[Diagnosis]) -> None:
+    found = transitions(*models[:2])
+    ax = plots.transitions(models[:2])
+    written = [text.get_text() for text in ax.texts if text.get_text()[0].isdigit()]
+    assert sorted(written) == sorted(f"{n:,}" for n in found.matrix().ravel().tolist() if n)
+    assert faint(ax, ax.collections[0], found.matrix()) == []
+    assert (ax.get_ylabel(), ax.get_xlabel()) == ("Under A", "Under $B_1$")
+
+
+def test_verbs_are_those_of_the_comparison(models: list[Diagnosis]) -> None:
+    table = plots.difference(models[:2])
+    names = [label.get_text() for label in table.get_yticklabels()]
+    largest = shares(*models[:2]).of["verb"][:SHOWN]
+    assert set(names) == {each.name for each in largest}
+    (dots,) = (line for line in table.lines if len(line.get_xdata()) == len(names))
+    drawn = dict(zip(names, dots.get_xdata(), strict=True))
+    for each in largest:
+        assert drawn[each.name] == pytest.approx(100 * each.share)
+
+
+def test_each_other_model_is_drawn_against_the_first(models: list[Diagnosis]) -> None:
+    figure = plots.figure_of(plots.FIGURES["transitions"], models, plots.DOUBLE_COLUMN)
+    assert [ax.get_xlabel() for ax in figure.axes] == ["Under $B_1$", "Under C"]
+    (ax,) = plots.figure_of(plots.FIGURES["difference"], models, plots.SINGLE_COLUMN).axes
+    assert ax.get_xlabel() == "Points of mAP: each model less the first"
+
+
+@pytest.mark.parametrize("name", ["difference", "transitions"])
+def test_one_model_or_other_annotations_have_no_difference(
+    models: list[Diagnosis], name: str
+) -> None:
+    kind = plots.FIGURES[name]
+    with pytest.raises(plots.NotApplicable, match="give at least two"):
+        plots.figure_of(kind, models[:1], plots.SINGLE_COLUMN)
+    rng = np.random.default_rng(1)
+    truth = simulate.annotations(20, rng)
+    other = diagnose(truth, simulate.detect(truth, simulate.WEAK, rng), label="D")
+    with pytest.raises(plots.NotApplicable, match="different annotations"):
+        plots.figure_of(kind, [models[0], other], plots.SINGLE_COLUMN)
+
+
+def test_bounds_contain_the_shares(models: list[Diagnosis]) -> None:
+    one, other = (sampled_shares(each) for each in models[:2])
+    table = difference_table(one, other)
+    assert (table.low <= table.share + 1e-12).all()
+    assert (table.share <= table.high + 1e-12).all()
+    with pytest.raises(InputError, match="different annotations"):
+        difference_table(one, one._replace(names=other.names[:-1]))
+
+
+def test_unused_names_are_not_needed(models: list[Diagnosis]) -> None:
+    # Models without labels are told apart by their place.
+    ax = plots.transitions([replace(each, label="") for each in models[:2]])
+    assert (ax.get_ylabel(), ax.get_xlabel()) == ("Under the first", "Under the second")
