@@ -121,7 +121,7 @@ oldest newest:
 		--editable '.[test]'
 	build/$@/bin/python -m pytest -n auto -p no:randomly -m "not slow" $(ARGS)
 
-# All JSON results of the demo and the conformance cases, byte for byte as kept in tests/golden/kept;
+# All JSON results of the demo and the conformance cases, as kept in tests/golden/kept;
 # with ARGS=--write they are kept anew, where a change of figures is meant.
 golden: $(BIN)/pytest
 	PYTHONPATH=tests $(BIN)/python -m golden $(ARGS)

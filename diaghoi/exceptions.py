@@ -43,6 +43,11 @@ def speaking_of_options() -> Iterator[None]:
         _commands.pop()
 
 
+def running_a_command() -> bool:
+    """Whether messages speak of command-line options."""
+    return bool(_commands)
+
+
 # Most characters shown of a message, and of a name within it.
 LONGEST_MESSAGE, LONGEST_NAME = 2000, 200
 

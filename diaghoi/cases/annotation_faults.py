@@ -17,10 +17,11 @@ from diaghoi.data.protocol import Protocol
 from diaghoi.data.scenes import Scenes
 from diaghoi.evaluation.errors import DUPLICATE, TRUE_POSITIVE
 from diaghoi.evaluation.matching import Match
+from diaghoi.evaluation.overlap import LEAST
 
 NEAR_DUPLICATE_IOU = 0.7
 """IoU beyond which two annotated boxes of one category are taken for one object."""
-BACKGROUND_IOU = 0.1
+BACKGROUND_IOU = LEAST
 """IoU below which a person box is background and not a badly placed box of an annotated person: the
 background threshold of TIDE (Bolya et al., 2020)."""
 
@@ -255,8 +256,7 @@ def confident_people(images: LabelledImages) -> BoolArray:
     np.maximum.at(best, human, predictions.scores[counted])
 
     people = (annotations.box_label == annotations.vocabulary.person)[overlap.annotated]
-    mine = np.repeat(np.arange(len(best)), overlap.count)
-    near = marked(mine[people & (overlap.value >= BACKGROUND_IOU)], len(best))
+    near = marked(overlap.predicted[people & (overlap.value >= BACKGROUND_IOU)], len(best))
     usual = _usual_score(images, best)
     unmatched = np.flatnonzero((best > -np.inf) & ~near)
     confident = unmatched[best[unmatched] >= usual[predictions.box_image[unmatched]]]

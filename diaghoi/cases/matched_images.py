@@ -97,11 +97,9 @@ class MatchedImages:
         if box < 0:
             return NearestBox()
         overlap = self.matched.overlap
-        run = slice(overlap.start[box], overlap.start[box] + overlap.count[box])
-        annotated, value = overlap.annotated[run], overlap.value[run]
-        if among is not None:
-            annotated, value = annotated[among[annotated]], value[among[annotated]]
-        return _largest(annotated, value)
+        compared = overlap.cell_of_annotated == overlap.cell_of_predicted[box]
+        annotated = np.flatnonzero(compared if among is None else compared & among)
+        return _largest(annotated, overlap.iou(np.full(len(annotated), box), annotated))
 
     def closest_of_all(self, box: int) -> NearestBox:
         """Find the annotated box that a predicted one overlaps most, regardless of category."""
@@ -122,14 +120,13 @@ class MatchedImages:
             The predicted boxes to consider.
         """
         overlap = self.matched.overlap
-        owner = np.repeat(np.arange(len(overlap.start)), overlap.count)
-        chosen = (overlap.annotated == box) & np.isin(owner, among)
-        return _largest(owner[chosen], overlap.value[chosen])
+        among = np.unique(among)
+        among = among[overlap.cell_of_predicted[among] == overlap.cell_of_annotated[box]]
+        return _largest(among, overlap.iou(among, np.full(len(among), box)))
 
     def iou(self, predicted: int, annotated: int) -> float:
         """Return the intersection over union of two boxes of comparable categories."""
-        overlap = self.matched.overlap
-        return float(overlap.value[overlap.entry(np.array(predicted), np.array(annotated))])
+        return float(self.matched.overlap.iou(np.array([predicted]), np.array([annotated]))[0])
 
 
 def _largest(boxes: IntArray, values: FloatArray) -> NearestBox:

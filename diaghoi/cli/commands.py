@@ -17,6 +17,7 @@ from diaghoi.cli.demo import demo
 from diaghoi.cli.figures import figures
 from diaghoi.cli.gallery import gallery
 from diaghoi.cli.inspect import inspect
+from diaghoi.cli.memory import sparing
 from diaghoi.cli.panel.commands import panel
 from diaghoi.cli.report import report
 from diaghoi.cli.robustness import robustness
@@ -50,17 +51,21 @@ def root(
     """Diagnose human-object interaction detectors: which errors they make and what each costs."""
 
 
-app.command(cls=HintingCommand)(report)
-app.command(cls=HintingCommand, short_help="Compare detectors side by side in tables.")(compare)
-app.command(cls=HintingCommand, short_help="Explore detectors in a browser.")(serve)
-app.command(cls=HintingCommand)(inspect)
-app.command()(convert)
+app.command(cls=HintingCommand)(sparing(report))
+app.command(cls=HintingCommand, short_help="Compare detectors side by side in tables.")(
+    sparing(compare)
+)
+app.command(cls=HintingCommand, short_help="Explore detectors in a browser.")(sparing(serve))
+app.command(cls=HintingCommand)(sparing(inspect))
+app.command()(sparing(convert))
 app.command()(demo)
-app.command(short_help="Draw the figures of a study, for a paper.")(figures)
-app.command(cls=HintingCommand, short_help="Draw the worst cases of each error.")(gallery)
+app.command(short_help="Draw the figures of a study, for a paper.")(sparing(figures))
+app.command(cls=HintingCommand, short_help="Draw the worst cases of each error.")(sparing(gallery))
 app.add_typer(panel, name="panel", short_help="Lay out pictures of cases for a paper.")
-app.command(short_help="Evaluate detectors on corrupted pictures.")(robustness)
-app.command(cls=HintingCommand, short_help="Evaluate with credit for similar classes.")(semantic)
+app.command(short_help="Evaluate detectors on corrupted pictures.")(sparing(robustness))
+app.command(cls=HintingCommand, short_help="Evaluate with credit for similar classes.")(
+    sparing(semantic)
+)
 app.command(short_help="Apply the 20 corruptions of RoHOI to pictures.")(corrupt)
 app.add_typer(dataset, name="dataset")
 app.add_typer(similarity, name="similarity")

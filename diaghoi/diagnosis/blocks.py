@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from diaghoi.data.arrays.budget import BudgetError, check_budget
 from diaghoi.data.arrays.ragged import batches, marked
 from diaghoi.data.arrays.scratch import Scratch
 from diaghoi.data.arrays.threads import threads
@@ -28,6 +29,8 @@ from diaghoi.evaluation.pairs import COUNTED, PairMatch
 BLOCK = 50_000
 # Triplets beyond which what blocks leave behind lies on disk.
 LARGE = 2_000_000
+# Bytes that a triplet, a pair or a box takes while its image is worked through.
+ROW = 100
 
 
 def examine(
@@ -53,16 +56,25 @@ def examine(
 
     def evidence(bounds: tuple[int, int]) -> BlockEvidence:
         first = bounds[0]
-        return Block(
-            annotations=annotations.between(*bounds),
-            predictions=predictions.between(*bounds),
-            protocol=protocol,
-            benchmarks=benchmarks,
-            first_image=first,
-            first_annotation=int(annotations.bounds["triplet"][first]),
-            first_input=int(predictions.bounds["triplet"][first]),
-        ).evidence()
+        try:
+            return Block(
+                annotations=annotations.between(*bounds),
+                predictions=predictions.between(*bounds),
+                protocol=protocol,
+                benchmarks=benchmarks,
+                first_image=first,
+                first_annotation=int(annotations.bounds["triplet"][first]),
+                first_input=int(predictions.bounds["triplet"][first]),
+            ).evidence()
+        except BudgetError as error:
+            fullest = first + int(rows[slice(*bounds)].argmax())
+            raise BudgetError(f"{_named(predictions, fullest)}: {error}") from None
 
+    rows = np.diff(_rows(annotations)) + np.diff(_rows(predictions))
+    if len(rows):
+        fullest = int(rows.argmax())
+        what = f"{_named(predictions, fullest)}: {rows[fullest]:,} triplets, pairs and boxes"
+        check_budget(int(rows[fullest]) * ROW, what)
     blocks = []
     large = int(predictions.bounds["triplet"][-1]) > LARGE
     with threads() as pool, closing(Scratch(on_disk=large)) as scratch:
@@ -75,9 +87,17 @@ def examine(
 
 def block_bounds(predictions: SceneSource) -> list[tuple[int, int]]:
     """Cut the images into runs of about ``BLOCK`` rows: first image, and one after the last."""
-    bounds = predictions.bounds
-    runs = batches(bounds["triplet"] + bounds["pair"] + bounds["box"], BLOCK)
+    runs = batches(_rows(predictions), BLOCK)
     return [(run.start, run.stop) for run in runs] or [(0, 0)]
+
+
+def _rows(scenes: SceneSource) -> IntArray:
+    """(N + 1,) triplets, pairs and boxes before each image, and of all."""
+    return scenes.bounds["triplet"] + scenes.bounds["pair"] + scenes.bounds["box"]
+
+
+def _named(scenes: SceneSource, image: int) -> str:
+    return f"image {scenes.names[image] if scenes.named else image}"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -105,11 +105,10 @@ def _partners(annotations: Scenes, predictions: Scenes) -> tuple[IntArray, IntAr
         for scenes in (annotations, predictions)
     )
     boxes = box_overlap(annotations, predictions, HICO_DET)
-    owner = np.repeat(np.arange(len(boxes.start)), boxes.count)
     same = np.flatnonzero(boxes.value >= SAME)
     order = same[np.lexsort((-boxes.value[same], boxes.annotated[same]))]
     best = order[first_of_run(boxes.annotated[order])]
-    return boxes.annotated[best], owner[best]
+    return boxes.annotated[best], boxes.predicted[best]
 
 
 def _in_words(off: FloatArray) -> list[str]:

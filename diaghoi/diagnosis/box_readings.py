@@ -20,6 +20,8 @@ MOST, BETTER = 0.4, 3
 OF_BOX, OF_IMAGE = 0.1, 0.05
 # Scales of images that differ by less are one scale, and so are those of width and height.
 UNIFORM = 0.08
+# Scales are not sought in images with more pairs of an annotated and a predicted box.
+COMPARED = 50_000
 
 
 class BoxReading(NamedTuple):
@@ -116,7 +118,7 @@ def _scaled(annotations: Scenes, predictions: Scenes) -> BoxReading | None:
             _logarithms(scenes.box_xyxy[bounds[image] : bounds[image + 1]])
             for scenes, bounds in ((annotations, mine), (predictions, theirs))
         )
-        if len(true) < 2:
+        if len(true) < 2 or len(true) * len(found) > COMPARED:
             continue
         boxes += len(true)
         ratio = true[:, None] - found[None]

@@ -37,6 +37,8 @@ NO_PEOPLE = 0.5
 SAMPLE, FEWEST, BOXES = 100, 20, 50_000
 # So many are neighbours in the file, which is quicker to read.
 NEIGHBOURS = 5
+# Boxes of images with more pairs of an annotated and a predicted one are not compared.
+COMPARED = 500_000
 
 
 class Doubt(NamedTuple):
@@ -121,10 +123,13 @@ def doubts(annotations: SceneSource, predictions: SceneSource) -> list[Doubt]:
     constant = constant_score_warnings(sample) and constant_score_warnings(predictions.load())
     roles = role_box_warnings(sample) and role_box_warnings(predictions.load())
     truth = annotations.take(theirs[chosen])
-    overlap = overlap_doubts(truth, sample)
+    pairs = np.diff(truth.bounds["box"]) * np.diff(sample.bounds["box"]).astype(float)
+    small = np.flatnonzero(pairs <= COMPARED)
+    compared = truth.take(small), sample.take(small)
+    overlap = overlap_doubts(*compared)
     minor = [] if overlap else one_based_warnings(sample)
     if not overlap:
-        minor += box_bias(truth, sample)
+        minor += box_bias(*compared)
     minor += (constant or flat_score_warnings(sample)) + roles
     return [*overlap, *(Doubt(text, False) for text in minor)]
 
@@ -281,5 +286,4 @@ def _close_boxes(annotations: Scenes, predictions: Scenes) -> tuple[IntArray, In
     # All boxes have one category here, so that this compares all with all.
     boxes = box_overlap(annotations, predictions, HICO_DET)
     close = np.flatnonzero(boxes.value >= LOOSE)
-    owner = np.repeat(np.arange(len(boxes.start)), boxes.count)
-    return owner[close], boxes.annotated[close], boxes.value[close]
+    return boxes.predicted[close], boxes.annotated[close], boxes.value[close]

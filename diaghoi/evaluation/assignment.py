@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
-from diaghoi.data.arrays.ragged import expand
-from diaghoi.data.arrays.types import BoolArray, IntArray
+from diaghoi.data.arrays.budget import gathered
+from diaghoi.data.arrays.ragged import expand, expand_in_parts, runs
+from diaghoi.data.arrays.types import IntArray
 from diaghoi.data.scenes import Scenes
 from diaghoi.evaluation.matching import Match
+from diaghoi.evaluation.overlap import CROWDED
 
 
 def assign(
@@ -25,16 +29,13 @@ def assign(
     limit = np.full(len(annotations.triplet_pair), len(rank), dtype=np.int64)
     limit[match.candidates.claimed[match.found]] = rank[match.found]
 
-    # The wrong predictions of an image are one run of `wrong`, cut at the own true positive.
-    image = annotations.triplet_image[proposers]
-    in_image = np.bincount(predictions.triplet_image[wrong], minlength=len(annotations))
-    start = (np.cumsum(in_image) - in_image)[image]
     above = np.searchsorted(rank[wrong], limit[proposers])
-    stop = np.minimum(start + in_image[image], above)
-    proposer, position = expand(start, np.maximum(stop - start, 0))
-    fits = _fits(annotations, predictions, match, wrong[position], proposers[proposer])
-    proposer, position = proposer[fits], position[fits]
-
+    fitting = _fitting(annotations, predictions, match, proposers, wrong)
+    proposer, position = gathered(fitting, CROWDED)
+    use = position < above[proposer]
+    # One box that fits is enough, and both may. Sorted, by proposer and then by rank.
+    fits = np.unique(proposer[use] * np.int64(len(wrong)) + position[use])
+    proposer, position = np.divmod(fits, max(len(wrong), 1))
     chosen = choose_in_turn(
         np.bincount(proposer, minlength=len(proposers)), position, choices=len(wrong)
     )
@@ -42,23 +43,28 @@ def assign(
     return wrong[chosen[matched]], proposers[matched]
 
 
-def _fits(
-    annotations: Scenes, predictions: Scenes, match: Match, wrong: IntArray, annotated: IntArray
-) -> BoolArray:
-    """Whether a wrong prediction may be assigned to an annotated triplet of its image."""
-    predicted_pair = predictions.triplet_pair[wrong]
-    annotated_pair = annotations.triplet_pair[annotated]
-    fits = np.zeros(len(wrong), dtype=bool)
+def _fitting(
+    annotations: Scenes, predictions: Scenes, match: Match, proposers: IntArray, wrong: IntArray
+) -> Iterator[tuple[IntArray, IntArray]]:
+    """Find the wrong predictions that may be assigned to each proposer, by human and by object.
+
+    Yields places among the proposers, and among the wrong predictions.
+    """
+    predicted, annotated = match.overlap.reaching
+    by_annotated = np.argsort(annotated, kind="stable")
+    of_proposers = annotations.triplet_pair[proposers]
     for attempts_by, mine, theirs in (
         (match.candidates.attempts_by_human, predictions.pair_human, annotations.pair_human),
         (match.candidates.attempts_by_object, predictions.pair_object, annotations.pair_object),
     ):
-        # One box that fits is enough, so what fits by the human is not compared again.
-        open_ = np.flatnonzero(attempts_by[wrong] & ~fits)
-        fits[open_] = match.overlap.reaches(
-            mine[predicted_pair[open_]], theirs[annotated_pair[open_]]
-        )
-    return fits
+        able = np.flatnonzero(attempts_by[wrong])
+        box = mine[predictions.triplet_pair[wrong[able]]]
+        by_box = np.argsort(box, kind="stable")
+        reaching = runs(annotated[by_annotated], theirs[of_proposers])
+        for owner, place in expand_in_parts(*reaching):
+            among = runs(box[by_box], predicted[by_annotated[place]])
+            of_box, position = expand(*among)
+            yield owner[of_box], able[by_box[position]]
 
 
 def choose_in_turn(count: IntArray, preference: IntArray, choices: int) -> IntArray:

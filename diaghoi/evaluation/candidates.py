@@ -247,16 +247,20 @@ def closest_person(annotations: Scenes, boxes: Overlap) -> tuple[IntArray, BoolA
     reaches : (Bp,) bool array
         Whether the IoU reaches the threshold.
     """
-    closest = np.full(len(boxes.start), -1, dtype=np.int64)
-    reaches = np.zeros(len(boxes.start), dtype=bool)
-    owner = np.repeat(np.arange(len(boxes.start)), boxes.count)
-    people = np.flatnonzero(annotations.box_label[boxes.annotated] == annotations.vocabulary.person)
+    is_person = annotations.box_label == annotations.vocabulary.person
+    # A person may be closest with an IoU of 0: the first of the image.
+    first = np.full(len(annotations), -1, dtype=np.int64)
+    backwards = np.flatnonzero(is_person)[::-1]
+    first[annotations.box_image[backwards]] = backwards
+    closest = first[boxes.cell_of_predicted]
+    reaches = np.zeros(len(closest), dtype=bool)
+    people = np.flatnonzero(is_person[boxes.annotated])
     # By falling IoU; of people with equal IoU the first in the annotation file wins, as np.argmax
-    # does in the official evaluator. A person may be closest with an IoU of 0.
-    best = people[np.lexsort((people, -boxes.value[people], owner[people]))]
-    best = best[first_of_run(owner[best])]
-    closest[owner[best]] = boxes.annotated[best]
-    reaches[owner[best]] = boxes.reached[best]
+    # does in the official evaluator.
+    best = people[np.lexsort((people, -boxes.value[people], boxes.predicted[people]))]
+    best = best[first_of_run(boxes.predicted[best])]
+    closest[boxes.predicted[best]] = boxes.annotated[best]
+    reaches[boxes.predicted[best]] = boxes.reached[best]
     return closest, reaches
 
 

@@ -9,14 +9,13 @@ taken candidate is never replaced by another, so no loop over predictions is nee
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from diaghoi.data.arrays.ragged import marked, place_in_group
 from diaghoi.data.arrays.ranking import ranking
 from diaghoi.data.arrays.types import BoolArray, IntArray
-from diaghoi.data.iou import reaches
 from diaghoi.data.protocol import Protocol
 from diaghoi.data.scenes import Scenes
 from diaghoi.evaluation.candidates import Candidates, by_person, by_triplet
@@ -121,8 +120,8 @@ def _overlap(
         if protocol.overlaps_like(other.protocol):
             return other.overlap
     for other in others:
-        if protocol.measures_like(other.protocol):
-            return replace(other.overlap, reached=reaches(protocol, other.overlap.value))
+        if protocol.measures_like(other.protocol) and protocol.iou >= other.overlap.least:
+            return other.overlap.under(protocol)
     return box_overlap(annotations, predictions, protocol)
 
 

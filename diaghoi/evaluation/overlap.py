@@ -2,61 +2,70 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
-from diaghoi.data.arrays.ragged import expand
+from diaghoi.data.arrays.budget import gathered
+from diaghoi.data.arrays.ragged import expand_in_parts, marked
 from diaghoi.data.arrays.types import BoolArray, FloatArray, IntArray
 from diaghoi.data.iou import box_iou, reaches
 from diaghoi.data.protocol import Protocol
 from diaghoi.data.scenes import Scenes
 
+LEAST = 0.1
+"""IoU below which boxes count as not overlapping, but where people are assigned the closest."""
+
+CROWDED = "boxes that overlap in the same images"
+"""What takes memory here, for the message where it is too much."""
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Overlap:
-    """IoU of every predicted box with the annotated boxes that it is compared with.
+    """Which boxes overlap, of those that are compared with one another.
 
-    These are the boxes of its *cell*: of its image and, where categories count, its category.
+    Compared are the boxes of a *cell*: of an image and, where categories count, of a category.
 
     Parameters
     ----------
+    predicted_boxes, annotated_boxes : (Bp, 4) and (Ba, 4) float64 array
+        Boxes xyxy in pixels.
     cell_of_predicted, cell_of_annotated : (Bp,) and (Ba,) int array
         Cell of each box.
-    start, count : (Bp,) int array
-        The run of each predicted box in ``value`` and ``annotated``.
-    annotated : (K,) int array
-        Annotated box of each entry.
+    predicted, annotated : (K,) int array
+        Boxes that overlap by at least ``least``, ordered by predicted, then annotated box.
     value : (K,) float64 array
-        IoU of each entry.
+        Their IoU.
     reached : (K,) bool array
-        Whether the IoU reaches the threshold of the protocol.
-    place : (Ba,) int array
-        Position of an annotated box in the runs of the boxes of its cell.
+        Whether it reaches the threshold of the protocol.
+    least : float
+        Boxes that overlap less are left out: there are very many in an image with many boxes.
+    protocol : Protocol
+        Box convention and threshold.
     """
 
+    predicted_boxes: FloatArray
+    annotated_boxes: FloatArray
     cell_of_predicted: IntArray
     cell_of_annotated: IntArray
-    start: IntArray
-    count: IntArray
+    predicted: IntArray
     annotated: IntArray
     value: FloatArray
     reached: BoolArray
-    place: IntArray
+    least: float
+    protocol: Protocol
 
     @cached_property
     def reaching(self) -> tuple[IntArray, IntArray]:
         """Predicted and annotated box of each entry that reaches the threshold."""
-        owner = np.repeat(np.arange(len(self.start)), self.count)
-        return owner[self.reached], self.annotated[self.reached]
+        return self.predicted[self.reached], self.annotated[self.reached]
 
     @cached_property
     def reaches_any(self) -> BoolArray:
         """(Bp,) true where a predicted box reaches any annotated box of its cell."""
-        hit = np.zeros(len(self.start), dtype=bool)
-        hit[self.reaching[0]] = True
-        return hit
+        return marked(self.reaching[0], len(self.cell_of_predicted))
 
     def reaches(self, predicted: IntArray, annotated: IntArray) -> BoolArray:
         """Whether predicted boxes reach annotated ones, pair by pair.
@@ -66,17 +75,20 @@ class Overlap:
         predicted, annotated : (N,) int array
             Rows of the box tables; -1 for "no box", which reaches nothing.
         """
-        reaches = np.zeros(len(predicted), dtype=bool)
+        reached = np.zeros(len(predicted), dtype=bool)
         boxes = np.flatnonzero((predicted >= 0) & (annotated >= 0))
         mine, theirs = predicted[boxes], annotated[boxes]
-        # Boxes of different cells have no entry; they reach nothing.
         met = boxes[self.cell_of_predicted[mine] == self.cell_of_annotated[theirs]]
-        reaches[met] = self.reached[self.entry(predicted[met], annotated[met])]
-        return reaches
+        reached[met] = reaches(self.protocol, self.iou(predicted[met], annotated[met]))
+        return reached
 
-    def entry(self, predicted: IntArray, annotated: IntArray) -> IntArray:
-        """Entry of each (predicted, annotated) pair of boxes of one cell."""
-        return self.start[predicted] + self.place[annotated]
+    def iou(self, predicted: IntArray, annotated: IntArray) -> FloatArray:
+        """(N,) IoU of predicted and annotated boxes, pair by pair, whatever their cells."""
+        return _iou(self.predicted_boxes[predicted], self.annotated_boxes[annotated], self.protocol)
+
+    def under(self, protocol: Protocol) -> Overlap:
+        """Return the same overlap under another threshold, which is not below ``least``."""
+        return replace(self, reached=reaches(protocol, self.value), protocol=protocol)
 
 
 def box_overlap(annotations: Scenes, predictions: Scenes, protocol: Protocol) -> Overlap:
@@ -95,29 +107,36 @@ def box_overlap(annotations: Scenes, predictions: Scenes, protocol: Protocol) ->
     # Stable: the boxes of a cell keep their stored order, in which the first of equal IoU wins.
     by_cell = np.argsort(cell_of_annotated, kind="stable")
     in_cell = np.bincount(cell_of_annotated, minlength=cells)
-    cell_start = np.cumsum(in_cell) - in_cell
-    place = np.empty(len(by_cell), dtype=np.intp)
-    place[by_cell] = np.arange(len(by_cell)) - cell_start[cell_of_annotated[by_cell]]
-
+    start = (np.cumsum(in_cell) - in_cell)[cell_of_predicted]
     count = in_cell[cell_of_predicted]
-    owner, position = expand(cell_start[cell_of_predicted], count)
-    annotated = by_cell[position]
-    value = box_iou(
-        predictions.box_xyxy[owner],
-        annotations.box_xyxy[annotated],
-        margin=protocol.margin,
-        added=protocol.added_to_union,
-    )
+
+    # The closest person may overlap by hardly anything.
+    least = min(LEAST, protocol.iou) if protocol.pairing == "triplet" else np.nextafter(0, 1)
+
+    def overlapping() -> Iterator[tuple[IntArray, IntArray, FloatArray]]:
+        for owner, position in expand_in_parts(start, count):
+            other = by_cell[position]
+            iou = _iou(predictions.box_xyxy[owner], annotations.box_xyxy[other], protocol)
+            met = np.flatnonzero(iou >= least)
+            yield owner[met], other[met], iou[met]
+
+    predicted, annotated, value = gathered(overlapping(), CROWDED)
     return Overlap(
+        predicted_boxes=predictions.box_xyxy,
+        annotated_boxes=annotations.box_xyxy,
         cell_of_predicted=cell_of_predicted,
         cell_of_annotated=cell_of_annotated,
-        start=np.cumsum(count) - count,
-        count=count,
+        predicted=predicted,
         annotated=annotated,
         value=value,
         reached=reaches(protocol, value),
-        place=place,
+        least=least,
+        protocol=protocol,
     )
+
+
+def _iou(first: FloatArray, second: FloatArray, protocol: Protocol) -> FloatArray:
+    return box_iou(first, second, margin=protocol.margin, added=protocol.added_to_union)
 
 
 def _cells(scenes: Scenes, protocol: Protocol) -> tuple[int, IntArray]:

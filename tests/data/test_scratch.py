@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from support.scenes import problems
 
 from diaghoi import diagnose
-from diaghoi.data.arrays import scratch
+from diaghoi.data.arrays import ragged, scratch
 from diaghoi.data.arrays.ragged import batches
 from diaghoi.data.arrays.scratch import Scratch, release
 from diaghoi.data.scenes import Scenes
@@ -38,6 +38,7 @@ def _small() -> Any:
         patch.object(ledger, "PART", 4),
         patch.object(diagnosis, "PART", 4),
         patch.object(negatives, "_SORTED", 3),
+        patch.object(ragged, "EXPANDED", 2),
     )
 
 

@@ -94,3 +94,39 @@ def test_a_file_larger_than_memory_reports_correctly(tmp_path: Path) -> None:
     found = json.loads(limited.read_text())
     assert sum(found["errors"][label] for label in found["errors"] if label != "missed_gt") > 0
     assert found["pairs"]["recall"] > 0
+
+
+def _crowd(rng: np.random.Generator, pairs: int) -> dict[str, Any]:
+    """Draw one image with very many people on very many bicycles."""
+    corner = rng.uniform(0, 900, (2 * pairs, 2))
+    return {
+        "vocabulary": hico_det(),
+        "names": np.array(["crowd.jpg"]),
+        "box_image": np.zeros(2 * pairs, dtype=int),
+        "box_xyxy": np.hstack([corner, corner + rng.uniform(20, 200, (2 * pairs, 2))]),
+        "box_label": np.tile([0, 1], pairs),
+        "pair_human": 2 * np.arange(pairs),
+        "pair_object": 2 * np.arange(pairs) + 1,
+        "triplet_pair": np.arange(pairs),
+        "triplet_verb": np.full(pairs, 76),
+    }
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux counts all memory of a process")
+def test_one_image_may_hold_very_many_boxes(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    # All with all would be 16 million people compared, a gigabyte at once.
+    write(tmp_path / "truth.npz", Scenes(**_crowd(rng, 4000)))
+    write(tmp_path / "found.npz", Scenes(**_crowd(rng, 4000), triplet_score=rng.random(4000)))
+    command = ["-m", "diaghoi", "report", str(tmp_path / "found.npz"), "--force", "--quiet"]
+    command += ["--annotations", str(tmp_path / "truth.npz"), "--json", str(tmp_path / "a.json")]
+    run = _limited(500_000_000, *command)
+    assert run.returncode == 0, run.stderr
+    assert sum(json.loads((tmp_path / "a.json").read_text())["errors"].values()) > 4000
+    run = _limited(500_000_000, *command, "--memory", "5")
+    assert run.returncode == 2
+    assert run.stderr.startswith(
+        "diaghoi: error: image crowd.jpg: boxes that overlap in the same images: more than the 5 MB"
+    )
+    assert run.stderr.endswith("; raise --memory\n")

@@ -1,1 +1,1 @@
-"""Golden results: what the command line wrote as JSON before, byte for byte."""
+"""Golden results: what the command line wrote as JSON before."""

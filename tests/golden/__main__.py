@@ -1,4 +1,4 @@
-"""``make golden``: compare all JSON results with those kept, byte for byte but for the version."""
+"""``make golden``: compare all JSON results with those kept, but for version and last digits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""No result changes: each is byte for byte what was kept, but for the version."""
+"""No result changes: each is what was kept, but for the version and the last digits of numbers."""
 
 from __future__ import annotations
 
@@ -36,6 +36,18 @@ def test_a_difference_is_shown_with_its_place() -> None:
         'a.json: ap[1]: expected 2, found "(absent)"',
     ]
     assert differences(before, {}) == ["a.json: is no longer written"]
+
+
+def test_only_the_last_digits_of_numbers_may_differ() -> None:
+    before = {"a.json": '{"x": 0.1234567890123456, "y": [1e-07, 3], "z": "0.5 or 1.25"}'}
+    assert differences(before, {"a.json": before["a.json"].replace("3456,", "3457,")}) == []
+    for old, new in (
+        ("0123456,", "0223456,"),
+        ("1e-07", "1.00001e-07"),
+        ("3]", "4]"),
+        ("1.25", "1.26"),
+    ):
+        assert len(differences(before, {"a.json": before["a.json"].replace(old, new)})) == 1
 
 
 def test_the_same_values_written_otherwise_differ() -> None:

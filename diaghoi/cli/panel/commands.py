@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import typer
 
+from diaghoi.cli.memory import sparing
 from diaghoi.cli.panel.corruptions import corruptions
 from diaghoi.cli.panel.errors import errors
 from diaghoi.cli.panel.models import models
@@ -17,6 +18,6 @@ def _group() -> None:
     """Figures of pictures in rows and columns, in the width of a column."""
 
 
-panel.command(cls=HintingCommand)(errors)
-panel.command(cls=HintingCommand)(models)
+panel.command(cls=HintingCommand)(sparing(errors))
+panel.command(cls=HintingCommand)(sparing(models))
 panel.command()(corruptions)

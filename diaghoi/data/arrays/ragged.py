@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import pairwise, starmap
 
 import numpy as np
@@ -25,6 +26,37 @@ def expand(start: IntArray, count: IntArray) -> tuple[IntArray, IntArray]:
     owner = np.repeat(np.arange(len(count)), count)
     shift = np.asarray(start) - (np.cumsum(count) - count)
     return owner, np.arange(len(owner)) + shift[owner]
+
+
+# Positions expanded at once: few enough for arrays to stay in the cache.
+EXPANDED = 200_000
+
+
+def expand_in_parts(
+    start: IntArray, count: IntArray, size: int | None = None
+) -> Iterator[tuple[IntArray, IntArray]]:
+    """Give what :func:`expand` gives, in parts that end with an owner.
+
+    What is compared all with all, as the boxes of an image, can be too much for memory.
+
+    Parameters
+    ----------
+    start, count : (N,) int array
+        The run of consecutive positions that each owner has.
+    size : int, optional
+        Positions of a part, :data:`EXPANDED` by default; an owner with more has a part of its own,
+        or ends one.
+
+    Yields
+    ------
+    owner, position : int array
+        Of at least one part, which may be empty.
+    """
+    bounds = np.append(0, np.cumsum(count))
+    for part in batches(bounds, EXPANDED if size is None else size) or [range(0)]:
+        some = slice(part.start, part.stop)
+        owner, position = expand(start[some], count[some])
+        yield owner + part.start, position
 
 
 def runs(sorted_keys: IntArray, wanted: IntArray) -> tuple[IntArray, IntArray]:

@@ -11,6 +11,7 @@ from typing import Any, BinaryIO, cast
 
 import numpy as np
 
+from diaghoi.data.arrays.budget import budget, check_budget
 from diaghoi.data.arrays.scratch import StoredArray
 from diaghoi.data.arrays.types import Array
 from diaghoi.exceptions import InputError
@@ -71,6 +72,18 @@ class Member:
                     return StoredArray.in_file(self._entry, stream.tell(), shape, dtype)
         return StoredArray.in_memory(self.read())
 
+    def rows(self) -> int:
+        """Return how many rows the array has, without reading them; 1 for a single value.
+
+        Raises
+        ------
+        InputError
+            As :meth:`read`.
+        """
+        with self._entry() as stream:
+            shape, _, _ = self._header(stream)
+            return shape[0] if shape else 1
+
     @contextmanager
     def _entry(self) -> Iterator[BinaryIO]:
         """Open the entry at its first byte; any error in the block becomes an InputError."""
@@ -108,13 +121,22 @@ class Member:
         return shape, transposed, dtype
 
 
+def _check_unpacked(path: Path, arrays: Mapping[str, Member]) -> None:
+    """Refuse a file whose compressed arrays take too much memory; say how many rows it has."""
+    packed = [each for each in arrays.values() if not is_stored(each.info)]
+    size = sum(each.info.file_size for each in packed)
+    if size > budget():
+        rows = max(each.rows() for each in packed)
+        check_budget(size, f"{path}: {rows:,} rows, which are compressed")
+
+
 def members(path: Path) -> Mapping[str, Member]:
     """List the arrays of an ``.npz`` file by name, without reading them.
 
     Raises
     ------
     InputError
-        For a damaged archive, or one that holds no arrays.
+        For a damaged archive, one that holds no arrays, or compressed ones beyond the budget.
     """
     arrays = {
         entry.filename[:-4]: Member(path, entry)
@@ -123,4 +145,5 @@ def members(path: Path) -> Mapping[str, Member]:
     }
     if not arrays:
         raise InputError(f"{path}: a zip archive without NumPy arrays; give the file inside it")
+    _check_unpacked(path, arrays)
     return arrays

@@ -201,6 +201,8 @@ def trouble(words: tuple[str, ...], number: int) -> dict[str, Any] | None:
         {"body": b"<html>not json</html>"},
         {"body": b'{"choices": []}'},
         {"body": b'{"error": "no model"}'},
+        {"body": b"[" * 100_000},
+        error(500, '{"error": ' * 100_000),
         {"drop": True},
         {"cut": 5},
         {"wait": 0.05},
