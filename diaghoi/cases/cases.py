@@ -10,6 +10,7 @@ import numpy as np
 from diaghoi.cases.matched_images import MatchedImages, NearestBox
 from diaghoi.cases.sentences import (
     closest_person,
+    ious,
     joined_pairs,
     sentence,
     sentence_of_missed,
@@ -462,11 +463,12 @@ def _repair(view: MatchedImages, ledger: Ledger, row: int, triplet: int) -> str:
     name = _repaired(view, ledger, row)
     if name is None:
         return "is removed"
-    repaired = f"becomes a true positive of {name}"
-    if LABELS[label] == "action" and view.protocol.pairing == "triplet":
-        meant = view.annotated(int(ledger.annotation_input[annotation]))
-        if view.annotations.triplet_pair[meant] not in joined_pairs(view, triplet):
-            repaired += ", of a pair that its boxes do not reach"
+    meant = view.annotated(int(ledger.annotation_input[annotation]))
+    mine, theirs = view.boxes(view.predictions, triplet), view.boxes(view.annotations, meant)
+    repaired = f"becomes a true positive of {name} ({ious(view, mine, theirs)})"
+    by_pair = LABELS[label] == "action" and view.protocol.pairing == "triplet"
+    if by_pair and view.annotations.triplet_pair[meant] not in joined_pairs(view, triplet):
+        repaired += ", of a pair that its boxes do not reach"
     superseded = ledger.row_score[ledger.true & (ledger.row_annotation == annotation)]
     if len(superseded):
         repaired += ", in place of the true positive "

@@ -31,7 +31,7 @@ def sentence(view: MatchedImages, triplet: int, label: int) -> str:
     Returns
     -------
     str
-        IoU values are truncated, not rounded, so that 0.499 does not appear to reach 0.5.
+        IoU values have two decimals, or three where two would say that 0.499 reaches 0.5.
     """
     describe = (BY_PERSON if view.protocol.pairing == "person" else BY_TRIPLET)[LABELS[label]]
     text = describe(view, triplet)
@@ -54,16 +54,16 @@ def sentence_of_missed(view: MatchedImages, triplet: int) -> str:
         if box >= 0:
             name = _category(view.annotations, box, view) or role
             near = view.closest_predicted(box, predicted)
-            best.append(_best_predicted(name, near))
+            best.append(_best_predicted(view, name, near))
     return f"{start}: {' and '.join(best)}."
 
 
-def _best_predicted(name: str, near: NearestBox) -> str:
+def _best_predicted(view: MatchedImages, name: str, near: NearestBox) -> str:
     if near.box < 0:
         return f"no {name} box is predicted"
     if near.iou == 0:
         return f"no predicted {name} box overlaps it"
-    return f"the best predicted {name} box reaches IoU {_cut(near.iou)}"
+    return f"the best predicted {name} box reaches IoU {shown_iou(view, near.iou)}"
 
 
 # HICO-DET and all data sets of pairs: a box is right if it reaches an annotated box of its
@@ -74,7 +74,7 @@ def _both_right(view: MatchedImages, triplet: int) -> str:
     human, obj = view.boxes(view.predictions, triplet)
     candidate = int(view.matched.candidates.claimed[triplet])
     theirs = view.boxes(view.annotations, candidate)
-    return f"both boxes are right ({_ious(view, (human, obj), theirs)})"
+    return f"both boxes are right ({ious(view, (human, obj), theirs)})"
 
 
 def _found(view: MatchedImages, triplet: int) -> str:
@@ -92,18 +92,18 @@ def _duplicate(view: MatchedImages, triplet: int) -> str:
 def _action(view: MatchedImages, triplet: int) -> str:
     annotations, pairs = view.annotations, joined_pairs(view, triplet)
     best = int(annotations.pair_human[pairs[0]]), int(annotations.pair_object[pairs[0]])
-    ious = _ious(view, view.boxes(view.predictions, triplet), best)
+    overlap = ious(view, view.boxes(view.predictions, triplet), best)
     verb = _verb(view, triplet)
     reached = _counted(view) & np.isin(annotations.triplet_pair, pairs)
     annotated = _verbs(view, reached)
     if len(pairs) == 1:
         return (
-            f"the boxes are those of an annotated pair ({ious}), but '{verb}' is not annotated for "
-            f"it{annotated}"
+            f"the boxes are those of an annotated pair ({overlap}), but '{verb}' is not annotated "
+            f"for it{annotated}"
         )
     return (
-        f"the boxes reach those of {reached.sum()} annotated triplets (the best with {ious}), but "
-        f"'{verb}' is annotated in none of them{annotated}"
+        f"the boxes reach those of {reached.sum()} annotated triplets (the best with {overlap}), "
+        f"but '{verb}' is annotated in none of them{annotated}"
     )
 
 
@@ -127,20 +127,20 @@ def joined_pairs(view: MatchedImages, triplet: int) -> IntArray:
 
 def _association(view: MatchedImages, triplet: int) -> str:
     human, obj = view.boxes(view.predictions, triplet)
-    ious = [_cut(view.closest(box).iou) for box in (human, obj)]
+    near = [shown_iou(view, view.closest(box).iou) for box in (human, obj)]
     return (
-        f"both boxes are right (IoU {ious[0]} and {ious[1]}), but no annotated triplet joins them"
+        f"both boxes are right (IoU {near[0]} and {near[1]}), but no annotated triplet joins them"
     )
 
 
 def _object_box(view: MatchedImages, triplet: int) -> str:
     human, obj = view.boxes(view.predictions, triplet)
-    return f"{_right('human', view.closest(human))}, but {_wrong(view, 'object', obj)}"
+    return f"{_right(view, 'human', view.closest(human))}, but {_wrong(view, 'object', obj)}"
 
 
 def _human_box(view: MatchedImages, triplet: int) -> str:
     human, obj = view.boxes(view.predictions, triplet)
-    return f"{_right('object', view.closest(obj))}, but {_wrong(view, 'human', human)}"
+    return f"{_right(view, 'object', view.closest(obj))}, but {_wrong(view, 'human', human)}"
 
 
 def _both_boxes(view: MatchedImages, triplet: int) -> str:
@@ -185,7 +185,7 @@ def _person_found(view: MatchedImages, triplet: int) -> str:
     human, _ = view.boxes(view.predictions, triplet)
     person = closest_person(view, human)
     return (
-        f"{_right('human', person)}, {_fitting(view, triplet, person)}, and "
+        f"{_right(view, 'human', person)}, {_fitting(view, triplet, person)}, and "
         f"'{_class(view, triplet)}' is annotated for this person"
     )
 
@@ -195,7 +195,7 @@ def _person_action(view: MatchedImages, triplet: int) -> str:
     annotations = view.annotations
     of_person = annotations.pair_human[annotations.triplet_pair] == person.box
     return (
-        f"{_right('human', person)}, but '{_verb(view, triplet)}' is not annotated for this "
+        f"{_right(view, 'human', person)}, but '{_verb(view, triplet)}' is not annotated for this "
         f"person{_verbs(view, of_person)}"
     )
 
@@ -206,11 +206,11 @@ def _person_association(view: MatchedImages, triplet: int) -> str:
     if reaches(view.protocol, person.iou):
         other = view.closest(obj)
         return (
-            f"{_right('human', person)}, and the object box fits {_a_box(view, other)}, but "
+            f"{_right(view, 'human', person)}, and the object box fits {_a_box(view, other)}, but "
             f"{_not_the_role(view, triplet, person)}"
         )
     return (
-        f"{_wrong_person(person)}, but fits {_a_box(view, view.closest(human))}; "
+        f"{_wrong_person(view, person)}, but fits {_a_box(view, view.closest(human))}; "
         f"{_fitting(view, triplet, person)}"
     )
 
@@ -219,22 +219,22 @@ def _person_object(view: MatchedImages, triplet: int) -> str:
     human, obj = view.boxes(view.predictions, triplet)
     person = closest_person(view, human)
     if obj < 0:
-        return f"{_right('human', person)}, but the object that is annotated has no box here"
-    return f"{_right('human', person)}, but {_wrong(view, 'object', obj)}"
+        return f"{_right(view, 'human', person)}, but the object that is annotated has no box here"
+    return f"{_right(view, 'human', person)}, but {_wrong(view, 'object', obj)}"
 
 
 def _person_human(view: MatchedImages, triplet: int) -> str:
     human, _ = view.boxes(view.predictions, triplet)
     person = closest_person(view, human)
-    return f"{_wrong_person(person)}; {_fitting(view, triplet, person)}"
+    return f"{_wrong_person(view, person)}; {_fitting(view, triplet, person)}"
 
 
 def _person_both(view: MatchedImages, triplet: int) -> str:
     human, _ = view.boxes(view.predictions, triplet)
     person = closest_person(view, human)
     if person.iou == 0:
-        return f"{_wrong_person(person)}, and so no object box can be right"
-    return f"{_wrong_person(person)}, and {_not_the_role(view, triplet, person)}"
+        return f"{_wrong_person(view, person)}, and so no object box can be right"
+    return f"{_wrong_person(view, person)}, and {_not_the_role(view, triplet, person)}"
 
 
 def _fitting(view: MatchedImages, triplet: int, person: NearestBox) -> str:
@@ -243,7 +243,7 @@ def _fitting(view: MatchedImages, triplet: int, person: NearestBox) -> str:
     done = _done(view, triplet, person.box)
     role = view.boxes(view.annotations, done)[1] if done >= 0 else -1
     if role >= 0:
-        return f"the object box fits (IoU {_cut(view.iou(obj, role))})"
+        return f"the object box fits (IoU {shown_iou(view, view.iou(obj, role))})"
     return "no object box is annotated" if done >= 0 else "there is no object box"
 
 
@@ -258,7 +258,7 @@ def _not_the_role(view: MatchedImages, triplet: int, person: NearestBox) -> str:
         return "the annotation has no object box"
     if obj < 0:
         return "the object that is annotated has no box here"
-    return f"the annotated object is another (IoU {_cut(view.iou(obj, role))})"
+    return f"the annotated object is another (IoU {shown_iou(view, view.iou(obj, role))})"
 
 
 BY_PERSON: dict[str, Callable[[MatchedImages, int], str]] = {
@@ -275,14 +275,14 @@ BY_PERSON: dict[str, Callable[[MatchedImages, int], str]] = {
 # Shared phrases.
 
 
-def _right(role: str, near: NearestBox) -> str:
-    return f"the {role} box is right (IoU {_cut(near.iou)})"
+def _right(view: MatchedImages, role: str, near: NearestBox) -> str:
+    return f"the {role} box is right (IoU {shown_iou(view, near.iou)})"
 
 
-def _wrong_person(person: NearestBox) -> str:
+def _wrong_person(view: MatchedImages, person: NearestBox) -> str:
     if person.iou == 0:
         return "the human box overlaps no annotated person"
-    return f"the human box is not that of the closest person (IoU {_cut(person.iou)})"
+    return f"the human box is not that of the closest person (IoU {shown_iou(view, person.iou)})"
 
 
 def _wrong(view: MatchedImages, role: str, box: int) -> str:
@@ -299,7 +299,9 @@ def _wrong(view: MatchedImages, role: str, box: int) -> str:
         text = f"the {role} box overlaps no annotated {category or 'box'}"
     else:
         than = "more than " if view.protocol.strict else ""
-        reached = f"at most IoU {_cut(near.iou)}" if near.iou >= 0.01 else "less than IoU 0.01"
+        reached = (
+            f"at most IoU {shown_iou(view, near.iou)}" if near.iou >= 0.01 else "less than IoU 0.01"
+        )
         text = (
             f"the {role} box reaches {reached} with any annotated "
             f"{category or 'box'} ({than}{view.protocol.iou:g} is needed)"
@@ -317,7 +319,7 @@ def _category(scenes: Scenes, box: int, view: MatchedImages) -> str:
 
 def _a_box(view: MatchedImages, near: NearestBox) -> str:
     name = view.annotations.vocabulary.objects[int(view.annotations.box_label[near.box])]
-    return f"one annotated as {name.replace('_', ' ')} (IoU {_cut(near.iou)})"
+    return f"one annotated as {name.replace('_', ' ')} (IoU {shown_iou(view, near.iou)})"
 
 
 def _class(view: MatchedImages, triplet: int) -> str:
@@ -344,9 +346,14 @@ def _verbs(view: MatchedImages, of: BoolArray) -> str:
     return f", only {some_of(names, len(names))}" if names else ""
 
 
-def _ious(view: MatchedImages, mine: tuple[int, int], theirs: tuple[int, int]) -> str:
-    values = [_cut(view.iou(*boxes)) for boxes in zip(mine, theirs, strict=True)]
-    return f"IoU {values[0]} and {values[1]}"
+def ious(view: MatchedImages, mine: tuple[int, int], theirs: tuple[int, int]) -> str:
+    """Say how far human and object box of a prediction overlap annotated ones, where both exist."""
+    values = [
+        shown_iou(view, view.iou(*boxes))
+        for boxes in zip(mine, theirs, strict=True)
+        if min(boxes) >= 0
+    ]
+    return f"IoU {' and '.join(values)}"
 
 
 def shown_score(score: float) -> str:
@@ -354,7 +361,9 @@ def shown_score(score: float) -> str:
     return f"{score:.2f}" if abs(score) >= 0.01 or score == 0 else f"{score:.1g}"
 
 
-def _cut(value: float) -> str:
-    """Format an IoU with two decimals, truncated."""
-    # 100 * 0.29 is 28.999... in floats, hence the 1e-9.
-    return f"{math.floor(100 * value + 1e-9) / 100:.2f}"
+def shown_iou(view: MatchedImages, value: float) -> str:
+    """Format an IoU with two decimals, or with three where two would be on the other side."""
+    enough = reaches(view.protocol, value)
+    if reaches(view.protocol, round(value, 2)) == enough:
+        return f"{value:.2f}"
+    return f"{(math.ceil if enough else math.floor)(1000 * value) / 1000:.3f}"

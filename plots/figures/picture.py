@@ -151,7 +151,8 @@ def _lines(case: Case, width: float, enlarged: float) -> Iterator[_Line]:
     for words in (case.sentence, f"Under its oracle it {case.repair}."):
         for line in wrapped(in_a_line(words), width, TEXT_SIZE):
             yield _Line(line)
-    legend = "Dashes: annotation."
+    # What it becomes need not be the annotation that its boxes overlap most.
+    legend = f"Dashes: {'annotation' if case.repaired is None else 'what it becomes'}."
     if case.name is not None:
         legend = f"Solid: prediction. {legend}"
     legend = f"{legend} {enlarged_words(enlarged)}".rstrip()

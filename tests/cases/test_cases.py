@@ -108,7 +108,7 @@ def test_a_human_box_that_reaches_too_little() -> None:
         "The object box is right (IoU 1.00), but the human box reaches at most IoU 0.40 with any "
         "annotated person (0.5 is needed)."
     )
-    assert case.repair == "becomes a true positive of ride bicycle"
+    assert case.repair == "becomes a true positive of ride bicycle (IoU 0.40 and 1.00)"
 
 
 def test_an_object_box_in_the_void_shows_the_triplet_of_its_human() -> None:
@@ -161,7 +161,8 @@ def test_an_association_that_stands_for_a_triplet() -> None:
     )
     assert (case.annotated, case.annotated_object) == ("ride bicycle", BOBS)
     assert case.repair == (
-        "becomes a true positive of ride bicycle, in place of the true positive with score 0.75"
+        "becomes a true positive of ride bicycle (IoU 1.00 and 0.00), in place of the true "
+        "positive with score 0.75"
     )
 
 
@@ -190,7 +191,7 @@ def test_an_action_names_those_of_all_pairs_that_its_boxes_reach() -> None:
         "The boxes reach those of 3 annotated triplets (the best with IoU 1.00 and 1.00), but "
         "'wash' is annotated in none of them, only 'ride', 'hold', 'carry'."
     )
-    assert case.repair == "becomes a true positive of ride bicycle"
+    assert case.repair == "becomes a true positive of ride bicycle (IoU 1.00 and 1.00)"
 
 
 def test_an_action_may_stand_for_a_pair_that_its_boxes_do_not_reach() -> None:
@@ -198,7 +199,8 @@ def test_an_action_may_stand_for_a_pair_that_its_boxes_do_not_reach() -> None:
     case = only(rows, "action", truth=[*TRUTH, (0, 3, HOLD)])
     assert case.sentence.endswith("'wash' is not annotated for it, only 'ride'.")
     assert case.repair == (
-        "becomes a true positive of hold bicycle, of a pair that its boxes do not reach"
+        "becomes a true positive of hold bicycle (IoU 1.00 and 0.00), of a pair that its boxes do "
+        "not reach"
     )
 
 
@@ -250,12 +252,15 @@ def test_a_missed_triplet_says_how_close_predictions_come() -> None:
     )
 
 
-def test_overlap_is_cut_and_not_rounded() -> None:
+def test_overlap_is_rounded_unless_it_would_seem_enough() -> None:
     # 499 of 1000 pixels: not enough, and not to be shown as 0.50.
     boxes = [(PERSON, (0.0, 0.0, 9.0, 99.0)), (BICYCLE, ANNS)]
     rows = [((0.0, 0.0, 9.0, 48.9), BICYCLE, ANNS, RIDE, 0.5)]
     case = only(rows, "human_box", boxes=boxes, truth=[(0, 1, RIDE)])
-    assert "at most IoU 0.49 with" in case.sentence
+    assert "at most IoU 0.499 with" in case.sentence
+    better = [((0.0, 0.0, 9.0, 85.7), BICYCLE, FAR, RIDE, 0.5)]
+    case = only(better, "object_box", boxes=boxes, truth=[(0, 1, RIDE)])
+    assert case.sentence.startswith("The human box is right (IoU 0.87), but")
     touching = [((0.0, 99.0, 9.0, 198.0), BICYCLE, ANNS, RIDE, 0.5)]
     case = only(touching, "human_box", boxes=boxes, truth=[(0, 1, RIDE)])
     assert "reaches less than IoU 0.01 with any annotated person (0.5 is needed)" in case.sentence
@@ -477,7 +482,7 @@ def test_other_data_sets(kind: str, tmp_path: Any) -> None:
     (case,) = worst_cases(diagnose(truth, found), truth, found, "object_box")
     name = words.class_name(hoi)
     assert (case.name, case.annotated) == (name, name)
-    assert case.repair == f"becomes a true positive of {name}"
+    assert case.repair == f"becomes a true positive of {name} (IoU 1.00 and 0.00)"
     assert f"overlaps no annotated {words.objects[thing].replace('_', ' ')}." in case.sentence
 
 

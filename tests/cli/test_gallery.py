@@ -92,7 +92,8 @@ def test_a_folder_holds_one_picture_a_case_and_an_index(run, files, alone) -> No
     assert (case["file"], case["picture"], case["image"]) == (picture, "found", "one.jpg")
     assert (case["name"], case["score"], case["object"]) == ("ride bicycle", 0.75, FAR)
     assert case["repair"].startswith(
-        "becomes a true positive of ride bicycle, in place of the true positive with score "
+        "becomes a true positive of ride bicycle (IoU 1.00 and 0.00), in place of the true "
+        "positive with score "
     )
     # Without tables there is no similarity.
     assert (index["similarity"], index["kinds"]) == (None, None)

@@ -31,7 +31,12 @@ def test_it_serves_until_it_is_told_to_end(data, alone: Path, number: signal.Sig
     )
     words = [sys.executable, "-m", "diaghoi", "serve", "study.toml"]
     with subprocess.Popen(
-        words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ
+        words,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        # Tests in the background may run with signals ignored, which it would keep ignoring.
+        preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),
     ) as program:
         assert program.stdout is not None
         address = program.stdout.readline().strip()
