@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
+from typing import TypeAlias
 
 import numpy as np
 
@@ -14,6 +16,8 @@ from diaghoi.data.iou import reaches
 from diaghoi.data.protocol import Protocol
 from diaghoi.data.scenes import Scenes
 from diaghoi.evaluation.overlap import CROWDED, Overlap
+
+_Hits: TypeAlias = tuple[IntArray, IntArray, FloatArray]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -43,12 +47,24 @@ def pair_hits(
     An annotated pair without an object (V-COCO) is localised by its person, together with what fits
     a missing role.
     """
+    hits = _hits_by_both(annotations, predictions, boxes)
+    alone = np.flatnonzero(annotations.pair_object < 0)
+    if len(alone):
+        anything = protocol.missing_role == "anything"
+        fitting = np.flatnonzero((predictions.pair_object < 0) | anything)
+        by_human = _meeting(boxes, predictions.pair_human, annotations.pair_human, fitting, alone)
+        hits = chain(hits, by_human)
+    predicted, annotated, value = gathered(hits, CROWDED)
+    order = np.lexsort((annotated, predicted))
+    return PairHits(predicted=predicted[order], annotated=annotated[order], value=value[order])
+
+
+def _hits_by_both(annotations: Scenes, predictions: Scenes, boxes: Overlap) -> Iterator[_Hits]:
     human, object_box = predictions.pair_human, predictions.pair_object
     near = boxes.reaches_any
     # Almost all predicted boxes reach nothing: without them few pairs are left to compare.
     possible = np.flatnonzero((object_box >= 0) & near[human] & near[object_box])
     wanted = np.flatnonzero(annotations.pair_object >= 0)
-    hits = []
     for predicted, annotated, by_object in _meeting(
         boxes, object_box, annotations.pair_object, possible, wanted
     ):
@@ -56,21 +72,13 @@ def pair_hits(
         by_human = boxes.iou(mine, theirs)
         # Boxes of different cells are not compared, whatever their IoU.
         both = boxes.cell_of_predicted[mine] == boxes.cell_of_annotated[theirs]
-        both &= reaches(protocol, by_human)
-        hits.append((predicted[both], annotated[both], np.minimum(by_human, by_object)[both]))
-    alone = np.flatnonzero(annotations.pair_object < 0)
-    if len(alone):
-        anything = protocol.missing_role == "anything"
-        fitting = np.flatnonzero((object_box < 0) | anything)
-        hits += _meeting(boxes, human, annotations.pair_human, fitting, alone)
-    predicted, annotated, value = gathered(hits, CROWDED)
-    order = np.lexsort((annotated, predicted))
-    return PairHits(predicted=predicted[order], annotated=annotated[order], value=value[order])
+        both &= reaches(boxes.protocol, by_human)
+        yield predicted[both], annotated[both], np.minimum(by_human, by_object)[both]
 
 
 def _meeting(
     boxes: Overlap, mine: IntArray, theirs: IntArray, possible: IntArray, wanted: IntArray
-) -> Iterator[tuple[IntArray, IntArray, FloatArray]]:
+) -> Iterator[_Hits]:
     """List possible and wanted pairs whose boxes reach each other, with their IoU, in parts.
 
     ``mine`` and ``theirs`` are one box of each predicted and of each annotated pair.
