@@ -5,19 +5,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from diaghoi.data.arrays.ragged import expand, first_of_run, marked, runs
+from diaghoi.data.arrays.budget import gathered
+from diaghoi.data.arrays.ragged import expand, expand_in_parts, first_of_run, marked, runs
 from diaghoi.data.arrays.types import BoolArray, FloatArray, IntArray
 from diaghoi.data.iou import box_iou, reaches
 from diaghoi.data.protocol import Protocol
 from diaghoi.data.scenes import Scenes
 from diaghoi.evaluation.errors import DUPLICATE, TRUE_POSITIVE
 from diaghoi.evaluation.matching import Match
-from diaghoi.evaluation.overlap import LEAST
+from diaghoi.evaluation.overlap import CROWDED, LEAST
 
 NEAR_DUPLICATE_IOU = 0.7
 """IoU beyond which two annotated boxes of one category are taken for one object."""
@@ -104,11 +106,17 @@ def _near_duplicates(annotations: Scenes, protocol: Protocol) -> tuple[IntArray,
     labels = np.int64(len(annotations.vocabulary.objects) + 1)
     cell = annotations.box_image * labels + annotations.box_label + 1
     by_cell = np.argsort(cell, kind="stable")
-    owner, position = expand(*runs(cell[by_cell], cell))
-    other = by_cell[position]
     xyxy, margin = annotations.box_xyxy, protocol.margin
-    duplicates = (owner != other) & (box_iou(xyxy[owner], xyxy[other], margin) > NEAR_DUPLICATE_IOU)
-    return owner[duplicates], other[duplicates]
+
+    def found() -> Iterator[tuple[IntArray, IntArray]]:
+        for owner, position in expand_in_parts(*runs(cell[by_cell], cell)):
+            other = by_cell[position]
+            near = box_iou(xyxy[owner], xyxy[other], margin) > NEAR_DUPLICATE_IOU
+            near &= owner != other
+            yield owner[near], other[near]
+
+    box, other = gathered(found(), CROWDED)
+    return box, other
 
 
 def _same_class(images: LabelledImages) -> tuple[IntArray, IntArray]:
@@ -260,15 +268,16 @@ def confident_people(images: LabelledImages) -> BoolArray:
     usual = _usual_score(images, best)
     unmatched = np.flatnonzero((best > -np.inf) & ~near)
     confident = unmatched[best[unmatched] >= usual[predictions.box_image[unmatched]]]
-    owner, position = expand(
-        *runs(predictions.box_image[confident], predictions.box_image[unmatched])
-    )
-    box, other = unmatched[owner], confident[position]
     xyxy, protocol = predictions.box_xyxy, images.protocol
-    value = box_iou(xyxy[box], xyxy[other], protocol.margin)
-    agree = reaches(protocol, value)
-    agree |= box == other  # the IoU of a box without area with itself is 0
-    return _of_triplets(images, marked(box[agree], len(best)))
+    agreed = np.zeros(len(best), dtype=bool)
+    for owner, position in expand_in_parts(
+        *runs(predictions.box_image[confident], predictions.box_image[unmatched])
+    ):
+        box, other = unmatched[owner], confident[position]
+        agree = reaches(protocol, box_iou(xyxy[box], xyxy[other], protocol.margin))
+        agree |= box == other  # the IoU of a box without area with itself is 0
+        agreed[box[agree]] = True
+    return _of_triplets(images, agreed)
 
 
 def _usual_score(images: LabelledImages, best: FloatArray) -> FloatArray:

@@ -15,7 +15,7 @@ from typing import Literal
 import numpy as np
 
 from diaghoi.data.arrays.division import ratios
-from diaghoi.data.arrays.ragged import expand
+from diaghoi.data.arrays.ragged import expand_in_parts
 from diaghoi.data.arrays.types import BoolArray, FloatArray, IntArray
 from diaghoi.data.instances import instances
 from diaghoi.data.iou import area, box_iou
@@ -157,15 +157,15 @@ class Annotated:
         person = np.flatnonzero(scenes.box_label == scenes.vocabulary.person)
         bounds = np.searchsorted(scenes.box_image[person], np.arange(len(scenes) + 1))
         image = scenes.box_image[person]
-        mine, other = expand(bounds[image], np.diff(bounds)[image])
-        apart = self.instance[person[mine]] != self.instance[person[other]]
-        mine, other = person[mine[apart]], person[other[apart]]
-        first, second = self.boxes(mine), self.boxes(other)
-        low = np.maximum(first[:, :2], second[:, :2])
-        high = np.minimum(first[:, 2:], second[:, 2:])
-        shared = np.clip(high - low + 1, 0, None).prod(axis=1)
         share = np.zeros(len(scenes.box_label))
-        np.maximum.at(share, mine, ratios(shared, area(first, 1.0), undefined=0.0))
+        for mine, other in expand_in_parts(bounds[image], np.diff(bounds)[image]):
+            apart = self.instance[person[mine]] != self.instance[person[other]]
+            mine, other = person[mine[apart]], person[other[apart]]
+            first, second = scenes.box_xyxy[mine], scenes.box_xyxy[other]
+            low = np.maximum(first[:, :2], second[:, :2])
+            high = np.minimum(first[:, 2:], second[:, 2:])
+            shared = np.clip(high - low + 1, 0, None).prod(axis=1)
+            np.maximum.at(share, mine, ratios(shared, area(first, 1.0), undefined=0.0))
         return share[self.human]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from diaghoi.data.arrays.ragged import expand, place_in_group
+from diaghoi.data.arrays.ragged import expand_in_parts, place_in_group
 from diaghoi.data.arrays.types import IntArray
 from diaghoi.data.iou import box_iou
 from diaghoi.data.scenes import Scenes
@@ -23,11 +23,11 @@ def instances(scenes: Scenes) -> IntArray:
     order = np.lexsort((np.arange(len(label)), label, image))
     cell = image[order].astype(np.int64) * len(scenes.vocabulary.objects) + label[order]
     before = place_in_group(cell)
-    later, earlier = expand(np.arange(len(order)) - before, before)
     boxes = np.asarray(scenes.box_xyxy[order], dtype=np.float64)
-    same = box_iou(boxes[later], boxes[earlier], margin=1.0) >= SAME_INSTANCE
     first = np.arange(len(order))
-    np.minimum.at(first, later[same], earlier[same])
+    for later, earlier in expand_in_parts(first - before, before):
+        same = box_iou(boxes[later], boxes[earlier], margin=1.0) >= SAME_INSTANCE
+        np.minimum.at(first, later[same], earlier[same])
     while not np.array_equal(first[first], first):
         first = first[first]
     found = np.empty_like(order)

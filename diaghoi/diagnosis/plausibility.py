@@ -123,13 +123,10 @@ def doubts(annotations: SceneSource, predictions: SceneSource) -> list[Doubt]:
     constant = constant_score_warnings(sample) and constant_score_warnings(predictions.load())
     roles = role_box_warnings(sample) and role_box_warnings(predictions.load())
     truth = annotations.take(theirs[chosen])
-    pairs = np.diff(truth.bounds["box"]) * np.diff(sample.bounds["box"]).astype(float)
-    small = np.flatnonzero(pairs <= COMPARED)
-    compared = truth.take(small), sample.take(small)
-    overlap = overlap_doubts(*compared)
+    overlap = overlap_doubts(truth, sample)
     minor = [] if overlap else one_based_warnings(sample)
     if not overlap:
-        minor += box_bias(*compared)
+        minor += box_bias(truth, sample)
     minor += (constant or flat_score_warnings(sample)) + roles
     return [*overlap, *(Doubt(text, False) for text in minor)]
 
@@ -196,6 +193,9 @@ def overlap_doubts(annotations: Scenes, predictions: Scenes) -> list[Doubt]:
     list of Doubt
         At most one.
     """
+    pairs = np.diff(annotations.bounds["box"]) * np.diff(predictions.bounds["box"]).astype(float)
+    small = np.flatnonzero(pairs <= COMPARED)
+    annotations, predictions = annotations.take(small), predictions.take(small)
     predicted, annotated, value = _close_boxes(annotations, predictions)
 
     def shares(least: float) -> list[float]:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
-from diaghoi.data.arrays.ragged import expand, runs
+from diaghoi.data.arrays.budget import gathered
+from diaghoi.data.arrays.ragged import expand, expand_in_parts, runs
 from diaghoi.data.arrays.types import IntArray
 from diaghoi.data.iou import box_iou
 from diaghoi.data.protocol import Protocol
 from diaghoi.data.scenes import Scenes
 from diaghoi.data.splits import counted_classes
 from diaghoi.evaluation.candidates import closest_person
-from diaghoi.evaluation.overlap import box_overlap
+from diaghoi.evaluation.overlap import CROWDED, box_overlap
 from diaghoi.semantic.triplets import EvaluatedTriplets
 
 
@@ -45,12 +48,17 @@ def overlapping(
     truth_pairs, truth_row = np.unique(truth_pair, return_inverse=True)
     found_pairs, found_row = np.unique(found_pair, return_inverse=True)
     start, count = runs(truth.pair_image[truth_pairs], found.pair_image[found_pairs])
-    owner, position = expand(start, count)
-    for role in ("pair_human", "pair_object"):
-        one = found.box_xyxy[getattr(found, role)[found_pairs[owner]]]
-        other = truth.box_xyxy[getattr(truth, role)[truth_pairs[position]]]
-        reached = box_iou(one, other, margin) >= theta
-        owner, position = owner[reached], position[reached]
+
+    def meeting() -> Iterator[tuple[IntArray, IntArray]]:
+        for owner, position in expand_in_parts(start, count):
+            for role in ("pair_human", "pair_object"):
+                one = found.box_xyxy[getattr(found, role)[found_pairs[owner]]]
+                other = truth.box_xyxy[getattr(truth, role)[truth_pairs[position]]]
+                reached = box_iou(one, other, margin) >= theta
+                owner, position = owner[reached], position[reached]
+            yield owner, position
+
+    owner, position = gathered(meeting(), CROWDED)
     # From pairs to the triplets of both pairs.
     by_found = np.argsort(found_row, kind="stable")
     by_truth = np.argsort(truth_row, kind="stable")

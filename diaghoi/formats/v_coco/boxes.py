@@ -170,10 +170,11 @@ def _where(file: str, row: dict[str, Any]) -> str:
 def _labels(file: str, rows: list[dict[str, Any]]) -> IntArray:
     table = object_numberings()["coco91"]
     for row in rows:
-        if row.get("category_id") not in table:
+        category = row.get("category_id")
+        if not isinstance(category, int) or category not in table:
             raise InputError(
-                f"{_where(file, row)}: category_id: {shown(row.get('category_id'))} is not a COCO "
-                "category; they are 1 to 90"
+                f"{_where(file, row)}: category_id: {shown(category)} is not a COCO category; they "
+                "are 1 to 90"
             )
     return np.array([table[row["category_id"]] for row in rows], dtype=np.int64)
 

@@ -199,6 +199,7 @@ BAD_INSTANCES = {
     ),
     "size": (lambda c: c["images"][0].update(width=None), "image 7: width None, height 80; the si"),
     "no size": (lambda c: c["images"][0].update(width=0), "image 7: width 0, height 80; the size"),
+    "list as category": (box(0, category_id=[]), "category_id: [] is not a COCO category; they ar"),
     "category": (box(0, category_id=12), "annotation 70: category_id: 12 is not a COCO category"),
     "box of three": (box(1, bbox=[1, 2, 3]), "image 7: annotation 71: bbox: [1, 2, 3] is not four"),
     "NaN": (box(1, bbox=[1, 2, 3, float("nan")]), "annotation 71: bbox: [1, 2, 3, nan] is not fou"),
