@@ -35,7 +35,7 @@ def assign(
     use = position < above[proposer]
     # One box that fits is enough, and both may. Sorted, by proposer and then by rank.
     fits = np.unique(proposer[use] * np.int64(len(wrong)) + position[use])
-    proposer, position = np.divmod(fits, max(len(wrong), 1))
+    proposer, position = np.divmod(fits, len(wrong))
     chosen = choose_in_turn(
         np.bincount(proposer, minlength=len(proposers)), position, choices=len(wrong)
     )

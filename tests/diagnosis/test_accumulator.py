@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from support import v_coco
+from support.scenes import BICYCLE, PERSON, RIDE, WASH, image, scenes
 
 import diaghoi
 from diaghoi import Accumulator, Diagnosis, InputError, Scenes, plots, simulate
@@ -159,6 +160,24 @@ def test_parts_of_other_processes_add_up(truth, found, batches) -> None:
             accumulator.update(names, predictions, truths)
             parts.append(pickle.loads(pickle.dumps(accumulator.compute())))
     assert_same(Diagnosis.sum(parts), diaghoi.diagnose(truth, found))
+
+
+def test_equal_scores_of_parts_stay_in_order_when_they_are_repaired() -> None:
+    boxes = [(PERSON, (0, 0, 9, 9)), (BICYCLE, (0, 20, 9, 29)), (BICYCLE, (90, 90, 99, 99))]
+    truth = [image("a", boxes[:2], [(0, 1, RIDE)]), image("b", boxes[:2], [(0, 1, WASH)])]
+    # Repaired, "ride" of the second image becomes a true positive of "wash", of which the first
+    # image has a false positive with the same score, which comes first.
+    found = [
+        image("a", boxes, [(0, 2, WASH, 0.5, 0.5)]),
+        image("b", boxes, [(0, 1, RIDE, 0.5, 0.5)]),
+    ]
+    sides = scenes(truth, scored=False), scenes(found, scored=True)
+    whole = diaghoi.diagnose(*sides)
+    parts = [diaghoi.diagnose(*(side.between(n, n + 1) for side in sides)) for n in range(2)]
+    assert_same(Diagnosis.sum(parts), whole)
+    wash = whole.vocabulary.class_of[BICYCLE, WASH]
+    for result in (whole, Diagnosis.sum(parts)):
+        assert result.repaired_scores["action"].average_precision[wash] == pytest.approx(0.5)
 
 
 def test_without_action_scores() -> None:

@@ -260,7 +260,8 @@ def flat_value(flat: str) -> Any:
         items = items.rstrip().removesuffix(",")
         flat = f"[{items}]"
     # NumPy prints 1.0 as "1.", which JSON does not have.
-    if items.count(".") == items.count(",") + 1 and _FLOATS.fullmatch(items):
+    numbers = flat[0] != "{" and items.count(".") == items.count(",") + 1
+    if numbers and _FLOATS.fullmatch(items):
         try:
             return list(map(float, items.split(",")))
         except ValueError:

@@ -88,10 +88,10 @@ def _table(path: Path) -> FloatArray:
             "numbers; give two boxes, the image, the class and the score"
         )
     flat = [np.ravel(cell) for row in cells for cell in row]
-    try:
-        values = np.concatenate(flat).astype(np.float64).reshape(-1, sum(_CELLS))
-    except (TypeError, ValueError):
-        raise InputError(f"{path}: all_boxes: holds something else than numbers") from None
+    numbers = np.concatenate(flat)
+    if numbers.dtype.kind not in "biuf":
+        raise InputError(f"{path}: all_boxes: holds something else than real numbers")
+    values = numbers.astype(np.float64).reshape(-1, sum(_CELLS))
     whole = values[:, 8:10]
     bad_rows = ~((whole >= 0) & (whole <= EXACT) & (whole == np.floor(whole))).all(axis=1)
     if bad_rows.any():

@@ -48,7 +48,8 @@ def test_rows_are_read_by_image_and_score(folder: Callable[..., Path]) -> None:
             "row 2 has cells of 4, 3, 1, 1, 1 numbers; give two boxes, the image, the class and "
             "the score",
         ),
-        ([HUMAN, THING, 7, 0, "x"], "holds something else than numbers"),
+        ([HUMAN, THING, 7, 0, "x"], "holds something else than real numbers"),
+        ([HUMAN, THING, 7, 0, 0.5j], "holds something else than real numbers"),
         (
             [HUMAN, THING, 7.5, 0, 0.2],
             "row 2: image 7.5 and class 0 must be whole numbers from 0",
