@@ -152,7 +152,7 @@ def _lines(case: Case, width: float, enlarged: float) -> Iterator[_Line]:
         for line in wrapped(in_a_line(words), width, TEXT_SIZE):
             yield _Line(line)
     # What it becomes need not be the annotation that its boxes overlap most.
-    legend = f"Dashes: {'annotation' if case.repaired is None else 'what it becomes'}."
+    legend = f"Dashes: {'annotation' if case.repaired is None else 'repaired'}."
     if case.name is not None:
         legend = f"Solid: prediction. {legend}"
     legend = f"{legend} {enlarged_words(enlarged)}".rstrip()
