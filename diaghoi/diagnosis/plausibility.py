@@ -11,7 +11,7 @@ from diaghoi.data.arrays.ragged import first_of_run
 from diaghoi.data.arrays.types import FloatArray, IntArray
 from diaghoi.data.protocol import HICO_DET
 from diaghoi.data.scenes import Scenes, SceneSource
-from diaghoi.diagnosis.box_bias import box_bias, pixel_shift
+from diaghoi.diagnosis.box_bias import box_bias, pixel_shift, without_crowds
 from diaghoi.diagnosis.box_readings import best_box_reading
 from diaghoi.diagnosis.object_numbers import category_doubts
 from diaghoi.diagnosis.omissions import image_warnings, role_box_warnings
@@ -37,8 +37,6 @@ NO_PEOPLE = 0.5
 SAMPLE, FEWEST, BOXES = 100, 20, 50_000
 # So many are neighbours in the file, which is quicker to read.
 NEIGHBOURS = 5
-# Boxes of images with more pairs of an annotated and a predicted one are not compared.
-COMPARED = 500_000
 
 
 class Doubt(NamedTuple):
@@ -193,9 +191,7 @@ def overlap_doubts(annotations: Scenes, predictions: Scenes) -> list[Doubt]:
     list of Doubt
         At most one.
     """
-    pairs = np.diff(annotations.bounds["box"]) * np.diff(predictions.bounds["box"]).astype(float)
-    small = np.flatnonzero(pairs <= COMPARED)
-    annotations, predictions = annotations.take(small), predictions.take(small)
+    annotations, predictions = without_crowds(annotations, predictions)
     predicted, annotated, value = _close_boxes(annotations, predictions)
 
     def shares(least: float) -> list[float]:
