@@ -15,7 +15,7 @@ from diaghoi.comparison.explained import (
     shares_table,
 )
 from diaghoi.comparison.figures import comparison_tables
-from diaghoi.comparison.results import Result, classes_in, figure, text
+from diaghoi.comparison.results import Result, classes_in, figure, leaving, text
 from diaghoi.comparison.slice_tables import slice_tables
 from diaghoi.comparison.slices import Slices
 from diaghoi.comparison.study import StudyModel, check_models
@@ -25,6 +25,7 @@ from diaghoi.data.table import Cell, Row, Table
 from diaghoi.data.vocabulary import printed_name
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.exceptions import InputError, close_matches, number_of
+from diaghoi.oracles import ORACLES, TOTALS
 from diaghoi.statistics.significance import Difference
 
 DIFFERS = "†"
@@ -54,7 +55,8 @@ class Comparison:
         What a reader of the single results has to know.
     classes : mapping of str
         Over how many classes full means run, ``600 classes``, by ``classes_in_mean`` (of the
-        protocol) and ``classes_in_official``; empty where models differ or do not say it.
+        protocol) and ``classes_in_official``; empty where models differ or do not say it. By
+        ``leave_mean``, how many leave the mean where missed triplets are repaired.
     differences : tuple of Difference
         Tests of models against the first, where they were asked for.
     mark : str
@@ -347,7 +349,10 @@ def compare(
         tables=comparison_tables(models, results),
         caveats=caveats,
         notes=shared_notes(results),
-        classes={mean: _shared(classes_in(result, mean) for result in results) for mean in MEANS},
+        classes={
+            **{mean: _shared(classes_in(result, mean) for result in results) for mean in MEANS},
+            "leave_mean": leaving(results, sorted(set(ORACLES) - set(TOTALS))),
+        },
     )
     if not explain:
         return comparison

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ from diaghoi.data.files import ordinary
 from diaghoi.diagnosis.notes import ONLY_INTERACTIONS
 from diaghoi.diagnosis.saved import is_saved, load
 from diaghoi.exceptions import InputError, number_of
+from diaghoi.oracles import error_title
 
 Result = Mapping[str, Any]
 VERSION = "diaghoi"
@@ -204,6 +205,32 @@ def classes_in(result: Result, mean: str) -> str:
     """
     number = figure(result, "counts", mean, "full")
     return "" if number is None else number_of("class", int(number))
+
+
+def leaving(results: Sequence[Result], errors: Iterable[str]) -> str:
+    """Say how many classes lose their last annotated triplet, and so leave the full mean.
+
+    Parameters
+    ----------
+    results : sequence of mapping
+        As from :meth:`diaghoi.Diagnosis.to_dict`; older ones do not say it.
+    errors : iterable of str
+        Those whose repair does it, or may.
+
+    Returns
+    -------
+    str
+        ``Missed up to 1 class``, the most of all results; empty where none does.
+    """
+    most = {
+        name: max(int(figure(result, "counts", "leave_mean", name) or 0) for result in results)
+        for name in errors
+    }
+    return ", ".join(
+        f"{error_title(name)} up to {number_of('class', left)}"
+        for name, left in most.items()
+        if left
+    )
 
 
 def publishes_negatives(result: Result) -> bool:

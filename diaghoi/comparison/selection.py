@@ -194,9 +194,11 @@ def _cell(table: Table, column: Column, new: Column, label: str) -> Cell:
 
 
 def _costs(comparison: Comparison) -> str:
-    protocol = filter(None, (comparison.protocol, comparison.classes.get("classes_in_mean")))
+    classes, gone = (comparison.classes.get(key) for key in ("classes_in_mean", "leave_mean"))
+    protocol = filter(None, (comparison.protocol, classes))
+    fewer = f", less what a repair leaves without annotated triplets ({gone})" if gone else ""
     names = ", ".join(f"{short}: {error_title(error).lower()}" for error, short in SHORT.items())
     return (
         "ΔmAP: gain of mAP when all errors of one kind are repaired by the published rule "
-        f"({names}). Protocol of ΔmAP: {', '.join(protocol)}."
+        f"({names}). Protocol of ΔmAP: {', '.join(protocol)}{fewer}."
     )

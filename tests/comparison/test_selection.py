@@ -100,6 +100,25 @@ def test_the_compact_table_says_over_how_many_classes_its_means_run() -> None:
     assert table.caption.endswith("Protocol of ΔmAP: hico-det-520, 520 classes.")
 
 
+def test_tables_say_how_many_classes_a_repair_takes_out_of_the_mean() -> None:
+    def leaves(**classes: int) -> dict[str, Any]:
+        return {"counts": example()["counts"] | {"leave_mean": classes}}
+
+    found = of(leaves(missed_gt=1, false_negative=11), leaves(missed_gt=2))
+    costs = {table.key: table.caption for table in found.tables}
+    gone = "Missed up to 2 classes, False negative up to 11 classes"
+    assert (
+        f"The repair leaves classes without annotated triplets ({gone}): "
+        in costs["delta_map_full"]
+    )
+    assert "leaves" not in costs["delta_map_rare"]
+    (table,) = compact(found).tables
+    less = "hico-det-520, less what a repair leaves without annotated triplets (Missed up to 2 "
+    assert less in table.caption
+    assert "False negative" not in table.caption
+    assert not any("leaves" in table.caption for table in of(leaves(), {}).tables)
+
+
 def test_the_compact_table_of_v_coco_has_its_role_ap() -> None:
     scenarios = {
         f"scenario_{n}": {
