@@ -36,7 +36,7 @@ def budget() -> int:
     given = os.environ.get(VARIABLE, "")
     if not given:
         return DEFAULT * MEGABYTE
-    if not (given.isascii() and given.isdecimal() and 0 < int(given[:9]) <= MOST):
+    if not (given.isascii() and given.isdecimal() and len(given) <= 7 and 0 < int(given) <= MOST):
         raise InputError(f"{VARIABLE}={given}: expected megabytes, a whole number up to {MOST:,}")
     return int(given) * MEGABYTE
 
