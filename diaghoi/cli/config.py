@@ -9,6 +9,7 @@ import typer
 
 from diaghoi.cli.labels import read_labels
 from diaghoi.cli.locate import in_folder
+from diaghoi.cli.memory import sparing
 from diaghoi.cli.progress import progress
 from diaghoi.cli.settings import (
     KEYS,
@@ -27,6 +28,7 @@ Key = Annotated[str, typer.Argument(help=f"One of: {', '.join(KEYS)}.")]
 
 
 @config.command("set")
+@sparing
 def set_(key: Key, path: Annotated[Path, typer.Argument(help="The file.", readable=False)]) -> None:
     """Set the path of a file of a data set.
 

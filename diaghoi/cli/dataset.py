@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from diaghoi.cli import options, outputs
+from diaghoi.cli.memory import sparing
 from diaghoi.cli.progress import progress
 from diaghoi.data.protocol import phrases_of
 from diaghoi.data.splits import split_classes
@@ -27,6 +28,7 @@ def _group() -> None:
 
 
 @dataset.command()
+@sparing
 def check(
     file: Annotated[
         str, typer.Argument(help="The .toml description, or the name of a known data set.")

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.declared import commands
 
+from diaghoi.cli.commands import app
 from diaghoi.data.arrays.budget import VARIABLE
 
 ROWS = 200_000
@@ -54,3 +56,13 @@ def test_the_environment_may_say_it(run, data, packed: Path, monkeypatch) -> Non
     assert "more than the 10 MB" in run("report", packed, *given).err
     monkeypatch.setenv(VARIABLE, "ten")
     assert "DIAGHOI_MEMORY=ten: expected megabytes" in run("report", packed, *given).err
+
+
+def test_every_command_that_reads_such_files_has_the_option() -> None:
+    read = {"predictions", "annotations", "study"}
+    lacking = [
+        name
+        for name, given in commands(app)
+        if read & {each.name for each in given} and "memory" not in {each.name for each in given}
+    ]
+    assert lacking == []

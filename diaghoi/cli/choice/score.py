@@ -20,6 +20,7 @@ from diaghoi.cli.comparison_tables import (
     table_format,
     write_comparison,
 )
+from diaghoi.cli.memory import sparing
 from diaghoi.cli.present import print_notes
 from diaghoi.cli.progress import Progress, progress
 from diaghoi.cli.significance import Significance, significance_options, with_tests
@@ -51,7 +52,7 @@ def _group() -> None:
 
 
 choice.command()(ask)
-choice.command()(build)
+choice.command()(sparing(build))
 
 
 @choice.command()
@@ -95,6 +96,7 @@ def score(
 
 
 @choice.command()
+@sparing
 def detect(
     questions: given.QuestionFile,
     predictions: options.Predictions,
@@ -135,6 +137,7 @@ def detect(
 
 
 @choice.command()
+@sparing
 def compare(
     questions: given.QuestionFile,
     files: given.Files,
