@@ -58,7 +58,7 @@ app.command(cls=HintingCommand, short_help="Compare detectors side by side in ta
 app.command(cls=HintingCommand, short_help="Explore detectors in a browser.")(sparing(serve))
 app.command(cls=HintingCommand)(sparing(inspect))
 app.command()(sparing(convert))
-app.command()(demo)
+app.command()(sparing(demo))
 app.command(short_help="Draw the figures of a study, for a paper.")(sparing(figures))
 app.command(cls=HintingCommand, short_help="Draw the worst cases of each error.")(sparing(gallery))
 app.add_typer(panel, name="panel", short_help="Lay out pictures of cases for a paper.")
