@@ -184,9 +184,11 @@ def _lines(ax: Axes, tables: Sequence[Reliability]) -> None:
     for number, (table, filled) in enumerate(zip(tables, drawn, strict=True)):
         style = model_style(number)
         score, precision = 100 * table.scores[filled], 100 * table.precisions[filled]
-        ax.plot(score, precision, **(style | {"marker": ""}), clip_on=False, zorder=3)
+        ax.plot(score, precision, **(style | {"marker": ""}), zorder=3)
         few = table.counts[filled] < FEW
         for some, fill in ((~few, style["color"]), (few, "white")):
+            if not some.any():
+                continue  # unclipped marks without any take room at the edge of the figure
             ax.plot(
                 score[some],
                 precision[some],

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 from matplotlib.text import Text
-from support.figures import SIZES
+from support.figures import SIZES, complaints
 from support.scenes import BICYCLE, HOLD, PERSON, RIDE, image, scenes
 
 from diaghoi import InputError, diagnose, plots
@@ -129,6 +129,18 @@ def test_bins_of_very_few_predictions_are_not_drawn_and_a_note_says_so() -> None
 def test_a_diagram_of_nothing_but_very_few() -> None:
     ax = calibration({"a": calibration_table(result(counts=(1, 0, 2)))})
     assert [len(line.get_xdata()) for line in lines(ax)] == [0]
+
+
+@pytest.mark.parametrize("counts", [(1000, 0, 1000), (50, 0, 50), (1, 0, 2)])
+def test_the_diagram_keeps_its_room_where_no_mark_is_full_or_hollow(
+    counts: tuple[int, int, int],
+) -> None:
+    models = [ModelData(label="a", data=calibration_table(result(counts=counts)), protocol="p")]
+    figure = figure_of(CALIBRATION, models, plots.SINGLE_COLUMN)
+    assert complaints(figure) == []
+    diagram, histogram = (ax.get_position().height for ax in figure.axes)
+    assert diagram > 0.4
+    assert histogram > 0.1
 
 
 def test_the_histogram_shows_counts_with_gaps() -> None:
