@@ -17,8 +17,10 @@ SUPPORT = (("images", "Images"), ("annotated", "Triplets"), ("classes", "Classes
 TITLES = {MAP: "mAP", RECALL: "Pair recall", F1: "F1"}
 MORE = 3  # detectors from which on a finding says of which it is
 WHERE = (
-    "Predictions belong to a slice by their image or, where the annotated pair decides, with the "
-    "annotated triplet that they found or are assigned to; others with their image."
+    "Predictions belong to a slice by their image, where classes decide by their class, and where "
+    "the annotated pair decides with the annotated triplet that they found or are assigned to; "
+    "others with their image. So slices of images and pairs have fewer false positives of a class "
+    "than all images: compare them with each other."
 )
 
 

@@ -51,9 +51,10 @@ class SliceResult:
     attribute, title, name, by : str
         As of :class:`diaghoi.data.attributes.Slice`.
     members : (N,) bool array
-        The images whose predictions can belong to it, of the images of the whole.
+        Its images, of the images of the whole; of pairs or classes, those with annotated triplets
+        of it.
     images, annotated, classes : int
-        Images whose predictions can belong to it, its annotated triplets, and their HOI classes.
+        Numbers of these images, of its annotated triplets, and of their HOI classes.
     figures : tuple of mapping
         For each detector the figures by name (:data:`diaghoi.statistics.slice_figures.FIGURES`),
         None where undefined.

@@ -22,7 +22,7 @@ from diaghoi.data.iou import area, box_iou
 from diaghoi.data.scenes import Scenes
 from diaghoi.data.time_sensitive import time_sensitive
 
-By = Literal["image", "pair"]
+By = Literal["image", "pair", "class"]
 COCO_AREAS = (0.0, 32.0**2, 96.0**2, 288.0**2)
 FEW = 10  # annotated triplets below which a class is rare where the data set does not say
 
@@ -39,10 +39,11 @@ class Slice:
         The same for people: ``People in the image``.
     name : str
         Which part of it: ``3 to 5``.
-    by : {"image", "pair"}
-        Whether predictions belong to it by their image, or by the annotated pair that they meet.
-    members : (N,) or (T,) bool array
-        The images, or the annotated triplets.
+    by : {"image", "pair", "class"}
+        Whether predictions belong to it by their image, by the annotated pair that they meet, or by
+        their class.
+    members : (N,), (T,) or (C,) bool array
+        The images, the annotated triplets or the classes.
     """
 
     attribute: str
@@ -56,6 +57,14 @@ class Slice:
         """Its name for machines: ``people: 3 to 5``."""
         return f"{self.attribute}: {self.name}"
 
+    def triplets(self, annotations: Scenes) -> BoolArray:
+        """(T,) annotated triplets in it."""
+        if self.by == "image":
+            return np.asarray(self.members[annotations.triplet_image])
+        if self.by == "class":
+            return np.append(self.members, False)[annotations.triplet_class]
+        return self.members
+
 
 @dataclass(frozen=True, kw_only=True)
 class Attribute:
@@ -68,7 +77,7 @@ class Attribute:
     starts : tuple of float
         Where each range begins, it included; values below the first, and NaN, are in none.
     values : callable
-        From annotations to (N,) or (T,) values, or None where they do not say.
+        From annotations to (N,), (T,) or (C,) values, or None where they do not say.
     names : tuple of str
         Of the ranges; by default made of the numbers.
     unit : str
@@ -84,18 +93,20 @@ class Attribute:
     unit: str = ""
 
     def slices(self, annotated: Annotated) -> list[Slice]:
-        """Cut annotations; ranges without members, and a range that holds all, are left out."""
+        """Cut annotations; ranges without triplets, and a range that holds all, are left out."""
         values = self.values(annotated)
         if values is None:
             return []
         names = self.names or range_names(self.starts, self.unit)
         number = np.digitize(values, self.starts) - 1
         number[np.isnan(values)] = -1
-        found = [
-            Slice(attribute=self.key, title=self.title, name=name, by=self.by, members=members)
+        cuts = [
+            Slice(
+                attribute=self.key, title=self.title, name=name, by=self.by, members=number == place
+            )
             for place, name in enumerate(names)
-            if (members := number == place).any()
         ]
+        found = [each for each in cuts if each.triplets(annotated.scenes).any()]
         return found if len(found) > 1 else []
 
 
@@ -262,19 +273,13 @@ def _overlap(of: Annotated) -> FloatArray:
 def _rarity(of: Annotated) -> FloatArray:
     hoi, rare = of.scenes.triplet_class, of.scenes.vocabulary.rare
     if rare is None:
-        number = np.bincount(hoi[hoi >= 0], minlength=len(of.scenes.vocabulary))
-        rare = number < FEW
-    return _of_class(rare, hoi)
-
-
-def _of_class(marked: BoolArray, hoi: IntArray) -> FloatArray:
-    """(T,) 0 or 1 by the class of each triplet, NaN for triplets of no class."""
-    return np.append(marked.astype(np.float64), np.nan)[hoi]
+        rare = np.bincount(hoi[hoi >= 0], minlength=len(of.scenes.vocabulary)) < FEW
+    return rare.astype(np.float64)
 
 
 def _time_sensitive(of: Annotated) -> FloatArray | None:
     classes = time_sensitive(of.scenes.vocabulary)
-    return None if classes is None else _of_class(classes, of.scenes.triplet_class)
+    return None if classes is None else classes.astype(np.float64)
 
 
 COUNTS = (0.0, 1.0, 2.0, 3.0, 6.0)
@@ -405,7 +410,7 @@ ATTRIBUTES = (
     Attribute(
         key="rarity",
         title="Class",
-        by="pair",
+        by="class",
         starts=(0.0, 1.0),
         names=("non-rare", "rare"),
         values=_rarity,
@@ -413,7 +418,7 @@ ATTRIBUTES = (
     Attribute(
         key="time_sensitive",
         title="Verb",
-        by="pair",
+        by="class",
         starts=(0.0, 1.0),
         names=("others", "time-sensitive"),
         values=_time_sensitive,

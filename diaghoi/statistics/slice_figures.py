@@ -4,8 +4,12 @@ An annotated triplet belongs to a slice by its image, or by itself. A prediction
 annotated triplet that it found or is assigned to; one that is assigned to none belongs to the
 slices of its image: those that hold the image, or any annotated triplet in it. So a false positive
 of an image with triplets in several slices counts in each of them, and one in an image without any
-in none. Oracles repair predictions one by one, so it does not matter whether a ledger is cut before
-its repair or afterwards; here it is repaired once and then cut many times.
+in none. Where classes decide, all predictions of these classes belong to the slice, so that rare
+classes have the figures that they have in a report.
+
+Oracles repair predictions one by one, so for images and pairs it does not matter whether a ledger
+is cut before its repair or afterwards; classes are those after it. Here a ledger is repaired once
+and then cut many times.
 """
 
 from __future__ import annotations
@@ -48,14 +52,20 @@ class Members:
     annotations : (A,) bool array
         Annotated triplets of its ledger.
     images : (N,) bool array
-        Images whose unassigned predictions belong to the slice.
+        Its images, or those with annotated triplets of it: their unassigned predictions belong to
+        it, too.
+    classes : (C,) bool array or None
+        Classes whose predictions belong to it, whatever their images; None where images decide.
     """
 
     annotations: BoolArray
     images: BoolArray
+    classes: BoolArray | None = None
 
-    def rows(self, image: IntArray, annotation: IntArray) -> IntArray:
-        """Find its predictions by their images and annotated triplets, -1 for none."""
+    def rows(self, hoi: IntArray, image: IntArray, annotation: IntArray) -> IntArray:
+        """Find its predictions by their classes, images and annotated triplets, -1 for none."""
+        if self.classes is not None:
+            return np.flatnonzero(self.classes[hoi])
         inside = np.append(self.annotations, True)
         # Most slices are a small part of the images.
         rows = np.flatnonzero(self.images[image])
@@ -120,7 +130,7 @@ class Ranking:
 
     def cut(self, members: Members) -> Evaluated:
         """Return the part of a slice."""
-        rows = members.rows(self.evaluated.row_image, self.row_annotation)
+        rows = members.rows(self.evaluated.row_class, self.evaluated.row_image, self.row_annotation)
         asked = self.annotation_counts & members.annotations
         return Evaluated(
             self.evaluated.row_class[rows],
@@ -190,9 +200,11 @@ class Sliced:
         if some.by == "image":
             images[: len(some.members)] = some.members
             return Members(annotations=images[self.annotation_image], images=images)
-        annotations = some.members[self.triplet]
+        annotations = some.triplets(self.annotations)[self.triplet]
         return Members(
-            annotations=annotations, images=marked(self.annotation_image[annotations], self.images)
+            annotations=annotations,
+            images=marked(self.annotation_image[annotations], self.images),
+            classes=some.members if some.by == "class" else None,
         )
 
     def figures(self, members: Members, wanted: Sequence[str] = FIGURES) -> dict[str, float | None]:
@@ -282,8 +294,8 @@ class Sliced:
 
     def _detections(self, members: Members) -> list[IntArray]:
         """Images of the true positives, predictions and annotated triplets that F1 counts."""
-        image, true, annotation = self._scored
-        rows = members.rows(image, annotation)
+        hoi, image, true, annotation = self._scored
+        rows = members.rows(hoi, image, annotation)
         return [
             image[rows[true[rows]]],
             image[rows],
@@ -291,11 +303,12 @@ class Sliced:
         ]
 
     @cached_property
-    def _scored(self) -> tuple[IntArray, BoolArray, IntArray]:
-        """Image, truth and annotated triplet of the predictions from the threshold on."""
+    def _scored(self) -> tuple[IntArray, IntArray, BoolArray, IntArray]:
+        """Class, image, truth and annotated triplet of the predictions from the threshold on."""
         ledger, least = self.diagnosis.ledger, self.threshold
         some = slice(None) if least is None else np.flatnonzero(ledger.row_score >= least)
-        return self._image[ledger.row_image[some]], ledger.true[some], ledger.row_annotation[some]
+        image = self._image[ledger.row_image[some]]
+        return ledger.row_class[some], image, ledger.true[some], ledger.row_annotation[some]
 
     def _per_image(self, images: Sequence[IntArray]) -> Any:
         """Count each of some lists for each image: a sparse (K, N) int32 array."""

@@ -385,10 +385,7 @@ def _signs(images: int, resamples: int, seed: int) -> FloatArray:
 
 def _members(cuts: Sequence[Slice], annotations: Scenes, counted: BoolArray) -> list[BoolArray]:
     """(T,) members of each slice among the annotated triplets that count."""
-    image = annotations.triplet_image
-    return [
-        counted & (each.members[image] if each.by == "image" else each.members) for each in cuts
-    ]
+    return [counted & each.triplets(annotations) for each in cuts]
 
 
 def _both(singles: Sequence[BoolArray], parts: Sequence[int]) -> BoolArray:

@@ -33,7 +33,8 @@ AROUND = 0.45  # inches above and below the rows
 NAME_ROOM, NAME_SIZE = 1.3, 6.0  # inches, points
 NOTE = (
     "mAP over the classes of each slice, and 95 % intervals. The attributes whose slices differ "
-    "most clearly; a slice has fewer false positives of a class than all images."
+    "most clearly; slices of images and pairs have fewer false positives of a class than all "
+    "images."
 )
 
 

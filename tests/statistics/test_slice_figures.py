@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from support.scenes import BICYCLE, HOLD, PERSON, RIDE, image, problems, scenes
 
-from diaghoi import ORACLES, Diagnosis, InputError, Scenes, diagnose, protocol
+from diaghoi import ORACLES, Diagnosis, InputError, Scenes, diagnose, protocol, simulate
 from diaghoi.data.attributes import Slice, attribute_slices
 from diaghoi.evaluation.means import split_means
 from diaghoi.oracles import ERRORS
@@ -77,6 +77,38 @@ def test_an_assigned_error_belongs_to_the_slice_of_its_triplet_alone() -> None:
     assert bob["pair_recall"] == 1
 
 
+def test_predictions_belong_to_slices_of_classes_by_their_class() -> None:
+    boxes = [(PERSON, ANN), (BICYCLE, ANNS)]
+    truth = [image("a.jpg", boxes, [(0, 1, RIDE)]), image("b.jpg", boxes, [(0, 1, HOLD)])]
+    annotations = scenes(truth, scored=False)
+    # Where Ann only holds, riding is wrong, and assigned to what she does.
+    found = [image("a.jpg", boxes, [(0, 1, RIDE, 0.8)]), image("b.jpg", boxes, [(0, 1, RIDE, 0.9)])]
+    diagnosis = diagnose(annotations, scenes(found, scored=True))
+    assert figures(annotations, diagnosis, cut([True, False]))["map"] == 1
+    every = np.arange(len(annotations.vocabulary))
+    ride, hold = (
+        figures(annotations, diagnosis, cut(list(every == hoi), "class"))
+        for hoi in annotations.triplet_class
+    )
+    assert (ride["map"], hold["map"]) == (pytest.approx(1 / 2), 0)
+    # Repaired, the wrong action is no longer riding, but holding.
+    assert (ride["delta_map.action"], hold["delta_map.action"]) == (pytest.approx(1 / 2), 1)
+
+
+def test_rare_classes_have_the_figures_of_the_diagnosis() -> None:
+    truth = simulate.annotations(60, np.random.default_rng(0))
+    diagnosis = diagnose(
+        truth, simulate.detect(truth, simulate.ONE_STAGE, np.random.default_rng(1))
+    )
+    slices = {each.name: each for each in attribute_slices(truth) if each.attribute == "rarity"}
+    for name, split in (("rare", "rare"), ("non-rare", "non_rare")):
+        found = figures(truth, diagnosis, slices[name])
+        assert found["map"] == pytest.approx(diagnosis.mean_ap[split], abs=1e-12)
+        for error in ERRORS:
+            expected = diagnosis.oracles[error]["delta_map"][split]
+            assert found[f"delta_map.{error}"] == pytest.approx(expected, abs=1e-12)
+
+
 def plain(diagnosis: Diagnosis, inside: list[bool], images: set[int]) -> dict[str, float | None]:
     """Figures by their definition: the ledger is cut, and then repaired."""
     ledger = diagnosis.ledger
@@ -124,6 +156,8 @@ def test_the_plain_definition(name: str, problem: tuple[Scenes, Scenes]) -> None
     place = [number[each] for each in diagnosis.names.tolist()]
     ledger = diagnosis.ledger
     for each in attribute_slices(annotations):
+        if each.by == "class":
+            continue  # cut after the repair
         members = sliced.members(each)
         triplets = sliced.triplet.tolist()
         if each.by == "image":
