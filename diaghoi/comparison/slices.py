@@ -36,8 +36,8 @@ Values = Mapping[str, float | None]
 Bounds = Mapping[str, tuple[float, float] | None]
 RESAMPLES = 100
 GROUPS = 50
-"""Groups of images that are left out to widen intervals; fewer than of a whole diagnosis, as there
-are many slices."""
+"""Groups of images that are left out to widen the intervals of a slice; fewer than those of all
+images, as there are many slices."""
 LEAST = 10
 """Images of the smallest slice that has intervals."""
 
@@ -261,7 +261,7 @@ def slices(
             f"figure '{unknown[0]}': not of slices{close_matches(unknown[0], FIGURES)}; give some "
             f"of {', '.join(FIGURES)}"
         )
-    weights = None if resamples is None else _Weights.of(len(names), resamples, seed)
+    weights = None if resamples is None else _Weights.of(names, diagnoses[0], resamples, seed)
     sure = figures if deltas else [each for each in figures if each not in DELTAS]
     runs: list[list[_Run]] = []
     thresholds, found_at = [], []
@@ -331,17 +331,26 @@ def _checked(diagnoses: Sequence[Diagnosis], annotations: Scenes | None) -> Scen
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Weights:
-    """How often images count: drawn with replacement, and without some of them."""
+    """How often images count: drawn with replacement, and without some of them.
+
+    The same images are drawn for each slice and detector, so that they are paired, and as by
+    :func:`diaghoi.statistics.bootstrap.bootstrap` of the first one: all images have its intervals.
+    """
 
     drawn: Sequence[IntArray]
     left_out: Sequence[IntArray]
+    left_out_of_all: Sequence[IntArray]
 
     @classmethod
-    def of(cls, images: int, resamples: int, seed: int) -> _Weights:
-        # The same images are drawn for each slice and detector: they are paired.
+    def of(cls, names: list[str], first: Diagnosis, resamples: int, seed: int) -> _Weights:
+        number = {name: place for place, name in enumerate(first.names.tolist())}
+        place = np.arange(len(names))
+        if len(number) == len(names) and number.keys() == set(names):
+            place = np.array([number[name] for name in names])
         return cls(
-            drawn=list(draws(images, resamples, seed)),
-            left_out=list(groups_left_out(images, GROUPS)),
+            drawn=[each[place] for each in draws(len(names), resamples, seed)],
+            left_out=list(groups_left_out(len(names), GROUPS)),
+            left_out_of_all=[each[place] for each in groups_left_out(len(names))],
         )
 
 
@@ -360,7 +369,9 @@ def _run(
     if weights is not None and support["annotated"] and support["images"] >= LEAST:
         prepared = sliced.prepared(members, sure)
         drawn = resampled(prepared.figures, weights.drawn)
-        left_out = resampled(prepared.figures, weights.left_out)
+        left_out = resampled(
+            prepared.figures, weights.left_out if some.attribute else weights.left_out_of_all
+        )
     return _Run(
         images=members.images,
         support=support,

@@ -54,6 +54,18 @@ def test_slices_of_images_are_diagnoses_of_these_images(truth, pair) -> None:
     assert found.everything.figures[1]["map"] == pair[1].mean_ap["full"]
 
 
+def test_all_images_have_the_intervals_of_the_bootstrap(truth) -> None:
+    mixed = np.random.default_rng(0).permutation(len(truth))
+    found = simulate.detect(truth, simulate.TWO_STAGE, np.random.default_rng(1)).take(mixed)
+    diagnosis = diagnose(truth.take(mixed[::-1]), found)
+    everything = slices(
+        diagnosis, annotations=truth, attributes=False, own={"odd": odd}, resamples=40, search=False
+    ).everything
+    drawn = diagnosis.bootstrap(40).intervals
+    assert everything.intervals[0]["map"] == pytest.approx(drawn["map.full"])
+    assert everything.intervals[0]["pair_recall"] == pytest.approx(drawn["pairs.recall"])
+
+
 def test_differences_are_paired(pair) -> None:
     found = slices(*pair, own={"odd": odd}, attributes=False, resamples=40, deltas=True)
     (mine,) = found.slices
