@@ -124,3 +124,17 @@ def test_a_row_that_the_limit_cuts_counts_in_part() -> None:
     expected = average_precision(np.zeros(3, int), np.ones(3, bool), np.array([3]), None, top=2)
     assert found.average_precision[0, 0] == expected.average_precision[0] == 2 / 3
     assert found.max_recall[0, 0] == expected.max_recall[0] == 2 / 3
+
+
+def test_rows_behind_the_limit_find_nothing() -> None:
+    # Two of an image of weight two fill the limit; of the next image a false positive and a true
+    # one are behind it.
+    hoi, image, true = np.zeros(3, dtype=int), np.array([0, 1, 1]), np.array([True, False, True])
+    evaluated = Evaluated(hoi, true, image, hoi[true], image[true])
+    weights = np.array([[2], [1]], dtype=np.int32)
+    found = WeightedRanking.of(evaluated, 1, 2).scores(weights, None, top=2)
+    expected = average_precision(
+        np.zeros(4, int), np.array([True, True, False, True]), np.array([3]), None, top=2
+    )
+    assert found.average_precision[0, 0] == expected.average_precision[0] == 2 / 3
+    assert found.max_recall[0, 0] == expected.max_recall[0] == 2 / 3

@@ -27,7 +27,7 @@ from support.scenes import (
 from support.semantic import identity
 from support.shoe import KEYS
 
-from diaghoi import read_annotations, read_predictions
+from diaghoi import read_annotations, read_predictions, simulate
 from diaghoi.exceptions import InputError
 from diaghoi.semantic import Measure, Similarity, evaluate, read_similarity
 from diaghoi.semantic.run_evaluation import score_ranks
@@ -73,6 +73,22 @@ def test_golden(shared):
         assert found[key] == pytest.approx(expected[key], abs=1e-9), key
     assert found["counts"]["images"] == expected["images"]
     assert found["counts"]["classes"] == expected["classes"]
+
+
+def test_images_by_the_thousand_are_matched_in_blocks():
+    truth = simulate.annotations(40, np.random.default_rng(0))
+    found = simulate.detect(truth, simulate.ONE_STAGE, np.random.default_rng(1))
+    # Fifty thousand predictions are a block.
+    times = 50_000 // len(found.triplet_pair) + 2
+    copies = np.tile(np.arange(len(truth)), times)
+    names = np.array([f"{number}.jpg" for number in range(len(copies))])
+    truth, found = (replace(each.take(copies), names=names) for each in (truth, found))
+    done = []
+    whole = evaluate(truth, found, VERBS, OBJECTS, progress=done.append)
+    assert len(done) > 1
+    assert sum(done) == len(copies)
+    mixed = np.random.default_rng(2).permutation(len(copies))
+    same(figures(evaluate(truth.take(mixed), found.take(mixed), VERBS, OBJECTS)), figures(whole))
 
 
 @given(problems(), st.randoms(use_true_random=False))
