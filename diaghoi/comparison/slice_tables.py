@@ -42,9 +42,8 @@ def slice_tables(found: Found) -> Iterator[Table]:
     if found["search"] is not None and found["search"]["findings"]:
         yield _search_table(found)
     if len(labels) == 1:
-        yield _table(
-            found, "slices", "Slices, %", list(_of_one(found)), f"{WHERE}\n{_thresholds(found)}"
-        )
+        caption = "\n".join(filter(None, (WHERE, _thresholds(found), _resamples(found))))
+        yield _table(found, "slices", "Slices, %", list(_of_one(found)), caption)
         deltas = [
             (
                 Column(title=error_title(name), unit="points"),
@@ -61,6 +60,7 @@ def slice_tables(found: Found) -> Iterator[Table]:
         "slice_differences",
         f"Difference in mAP in slices to {first}, points",
         list(_differences(found)),
+        _resamples(found),
     )
     parts = [*_of_models(found, RECALL), *_of_models(found, F1)]
     yield _table(found, "slice_parts", "Pair recall and F1 in slices, %", parts, _thresholds(found))
@@ -78,6 +78,14 @@ def _thresholds(found: Found) -> str:
     if not scores:
         return "F1: of all predictions."
     return "F1: of predictions from the score on that gives the best F1 of all images."
+
+
+def _resamples(found: Found) -> str:
+    """Say where intervals come from, as others of the same figure may have more resamples."""
+    if found["bootstrap"] is None:
+        return ""
+    drawn = f"{found['bootstrap']['resamples']:,} resamples of the images"
+    return f"Intervals: {drawn}; none for slices of very few."
 
 
 def _support() -> Iterator[tuple[Column, Of]]:

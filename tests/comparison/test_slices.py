@@ -136,12 +136,19 @@ def test_frame_and_tables(pair, monkeypatch: pytest.MonkeyPatch) -> None:
     assert frame["name"].tolist() == ["All", "All", "odd", "odd"]
     assert frame["difference_map"].iloc[3] == found.slices[0].differences[1]["map"]
     assert frame["map_low"].iloc[2] == found.slices[0].intervals[0]["map"][0]
-    titles = [table.title for table in slice_tables(found.to_dict())]
-    assert titles == [
+    tables = list(slice_tables(found.to_dict()))
+    assert [table.title for table in tables] == [
         "mAP in slices, %",
         "Difference in mAP in slices to A, points",
         "Pair recall and F1 in slices, %",
     ]
+    assert tables[1].caption.startswith("Intervals: 10 resamples of the images;")
+    alone = slices(pair[0], own={"odd": odd}, attributes=False, resamples=10)
+    (figures, _) = slice_tables(alone.to_dict())
+    assert "Intervals: 10 resamples" in figures.caption
+    without = slices(pair[0], own={"odd": odd}, attributes=False, resamples=None)
+    (figures, _) = slice_tables(without.to_dict())
+    assert "resamples" not in figures.caption
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(InputError, match="pip install pandas"):
         found.to_frame()
