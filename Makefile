@@ -110,7 +110,8 @@ wheel:
 	build/wheel/venv/bin/python -I tests/installed.py build/wheel/tried
 
 # The first tier in an environment of its own, with the lower bounds of all dependencies (oldest, for
-# PYTHON=python3.10) or with the newest (for PYTHON=python3.13).
+# PYTHON=python3.10) or with the newest (for PYTHON=python3.13); with ARGS="tests/evaluation" some of it.
+# Old packages warn of what their own dependencies deprecate.
 oldest: RESOLUTION := lowest-direct
 newest: RESOLUTION := highest
 oldest newest:
@@ -119,7 +120,8 @@ oldest newest:
 	build/$@/bin/python -m pip install --quiet --disable-pip-version-check uv
 	build/$@/bin/uv pip install --quiet --python build/$@/bin/python --resolution $(RESOLUTION) \
 		--editable '.[test]'
-	build/$@/bin/python -m pytest -n auto -p no:randomly -m "not slow" $(ARGS)
+	build/$@/bin/python -m pytest -n auto -p no:randomly -m "not slow" \
+		-W ignore::DeprecationWarning $(ARGS)
 
 # All JSON results of the demo and the conformance cases, as kept in tests/golden/kept;
 # with ARGS=--write they are kept anew, where a change of figures is meant.

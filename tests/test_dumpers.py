@@ -258,7 +258,11 @@ def test_gen_vlkt(tmp_path: Path) -> None:
     expected, expected_pairs = {}, set()
     for file, row in zip(files, rows, strict=True):
         cells = [
-            (row["hoi_scores"][query, number] + row["obj_scores"][query, label] ** 2, query, number)
+            (
+                row["hoi_scores"][query, number] + np.square(row["obj_scores"][query, label]),
+                query,
+                number,
+            )
             for query in range(6)
             for number, (_, label) in enumerate(classes)
         ]

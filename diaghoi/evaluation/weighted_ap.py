@@ -185,7 +185,9 @@ class WeightedRanking:
         if not total.size:
             return np.asarray(score.T)
         filled = np.flatnonzero(self.stop > self.start)
-        distinct, which = np.unique(positives[filled].T, return_inverse=True)
+        asked = positives[filled].T
+        distinct, which = np.unique(asked, return_inverse=True)
+        which = which.reshape(asked.shape)  # flat before NumPy 2
         needed = np.stack([needed_for(float(level), distinct) for level in levels], axis=1)
         stop, before = self.stop[filled, None], self._before(total)[:, filled]
         for row, each in enumerate(total):

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 from support import v_coco
 
 from diaghoi import protocol
@@ -82,6 +85,19 @@ def test_an_action_of_the_person_with_another_object_is_an_association(scenario:
     costs = _costs(scenario, held | {"carry obj": ((70, 0, 79, 9), 0.9)})
     assert costs["action"] == 0
     assert costs["association"] > 0
+
+
+@given(v_coco.problems(), st.sampled_from(["v-coco-s1", "v-coco-s2"]))
+def test_the_order_of_annotated_triplets_changes_no_label(
+    problem: tuple[list[Any], list[Any]], name: str
+) -> None:
+    truth, found = v_coco.annotations(problem[0]), v_coco.predictions(problem[1])
+    order = np.lexsort((-np.arange(len(truth.triplet_pair)), truth.triplet_image))
+    other = replace(
+        truth, triplet_pair=truth.triplet_pair[order], triplet_verb=truth.triplet_verb[order]
+    )
+    first, second = (diagnose_images(each, found, protocol(name)) for each in (truth, other))
+    np.testing.assert_array_equal(first.ledger.row_label, second.ledger.row_label)
 
 
 @given(v_coco.problems())

@@ -115,6 +115,13 @@ def test_sums_under_weights_are_exact(images: list[int], weights: list[int]) -> 
     assert found.tolist() == [expected, [0, 0]]
 
 
+def test_nothing_to_add_up_gives_no_sums() -> None:
+    none = np.zeros(0, dtype=np.int64)
+    weights = np.ones((3, 2), dtype=np.int32)
+    assert under(image_counts(none, none, (0, 3)), weights).shape == (0, 2)
+    assert under(image_counts(none, none, (4, 0)), weights[:0]).tolist() == [[0, 0]] * 4
+
+
 def test_a_row_that_the_limit_cuts_counts_in_part() -> None:
     # One true positive in an image of weight three, of which two fit under the limit.
     one = np.zeros(1, dtype=int)

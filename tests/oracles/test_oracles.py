@@ -166,3 +166,8 @@ def test_lost_triplets_with_a_prediction_of_the_class_wrong_in_both_boxes() -> N
     ]
     # Of class 0 one is found and one lost, of class 1 one is nearly found, and of class 2 all lost.
     assert lost_triplets(ledger(rows, [0, 0, 2, 1, 2])) == {"triplets": 3, "both_boxes": 1}
+
+
+def test_the_first_triplet_can_be_nearly_found() -> None:
+    rows = [(0, "human_box", 0.9, 0)]
+    assert lost_triplets(ledger(rows, [0, 0])) == {"triplets": 1, "both_boxes": 0}
