@@ -174,6 +174,14 @@ def part(name: str, protocol: str = "hico-det", label: str = "") -> diaghoi.Diag
     return diagnose(*named, protocol, label=label)
 
 
+def test_progress_counts_images() -> None:
+    truth = simulate.annotations(30, np.random.default_rng(0))
+    found = simulate.detect(truth, simulate.ONE_STAGE, np.random.default_rng(1))
+    done: list[int] = []
+    diagnose(truth, found, progress=done.append)
+    assert sum(done) == 30
+
+
 def test_two_diagnoses_add() -> None:
     one, other = part("a.jpg"), part("b.jpg")
     both = one + other
