@@ -26,7 +26,7 @@ from diaghoi.plots.style import model_style, paper
 
 VERBS = 25
 ROW = 0.125  # inches: height of a row, which fits 7 pt names
-FRAME = 0.65  # inches: legend above and x-axis below the rows
+FRAME = 0.67  # inches: legend above and x-axis below the rows
 
 
 class ActionAP(NamedTuple):

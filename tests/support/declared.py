@@ -42,7 +42,8 @@ def commands(group: typer.Typer, *names: str) -> Iterator[tuple[str, list[Given]
 
 
 def given(parameter: inspect.Parameter, hint: Any) -> Given:
-    kind, info = get_args(hint)
+    # Python 3.10 wraps hints of what is None by default.
+    kind, info = get_args(hint if hasattr(hint, "__metadata__") else get_args(hint)[0])
     declared = next(
         (
             each
