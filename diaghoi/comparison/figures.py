@@ -199,17 +199,22 @@ def _delta_map(results: Sequence[Result], split: str) -> Contents:
     ]
     classes = "" if split == "full" else f" ({split_title(split)})"
     caption = "What mAP gains when all errors of one kind are repaired: what they cost."
-    if split == "full" and (gone := leaving(results, _oracles(results))):
-        caption += (
-            f" The repair leaves classes without annotated triplets ({gone}): they leave the mean, "
-            "which is part of the gain."
-        )
+    caption += _leaving(leaving(results, _oracles(results), split))
     return columns, {
         "key": f"delta_map_{split}",
         "title": f"{HEADINGS['delta_map']}{classes}, percentage points",
         "caption": caption,
         "best": "smallest of its column: the error costs least",
     }
+
+
+def _leaving(gone: str) -> str:
+    if not gone:
+        return ""
+    return (
+        f" The repair leaves classes without annotated triplets ({gone}): they leave the mean, "
+        "which is part of the gain."
+    )
 
 
 def _localised(results: Sequence[Result]) -> Contents:
@@ -221,11 +226,15 @@ def _localised(results: Sequence[Result]) -> Contents:
             other = all(name in part(result, "localised") for result in results)
             source = "localised" if other else "oracles"
             columns.append((column, _at(source, name, "delta_map", "full")))
+    caption = (
+        "The same by the reading that a report begins with: triplets of pairs that nothing "
+        "localises are missed."
+    )
+    caption += _leaving(leaving(results, ["missed_gt"], counted="leave_mean_by_pair"))
     return columns, {
         "key": "localised",
         "title": f"{HEADINGS['localised']}, percentage points",
-        "caption": "The same by the reading that a report begins with: triplets of pairs that "
-        "nothing localises are missed.",
+        "caption": caption,
         "best": "smallest of its column: the error costs least",
     }
 

@@ -207,8 +207,13 @@ def classes_in(result: Result, mean: str) -> str:
     return "" if number is None else number_of("class", int(number))
 
 
-def leaving(results: Sequence[Result], errors: Iterable[str]) -> str:
-    """Say how many classes lose their last annotated triplet, and so leave the full mean.
+def leaving(
+    results: Sequence[Result],
+    errors: Iterable[str],
+    split: str = "full",
+    counted: str = "leave_mean",
+) -> str:
+    """Say how many classes lose their last annotated triplet, and so leave the mean.
 
     Parameters
     ----------
@@ -216,6 +221,10 @@ def leaving(results: Sequence[Result], errors: Iterable[str]) -> str:
         As from :meth:`diaghoi.Diagnosis.to_dict`; older ones do not say it.
     errors : iterable of str
         Those whose repair does it, or may.
+    split : str
+        The mean of which classes.
+    counted : {"leave_mean", "leave_mean_by_pair"}
+        By which reading.
 
     Returns
     -------
@@ -223,7 +232,7 @@ def leaving(results: Sequence[Result], errors: Iterable[str]) -> str:
         ``Missed up to 1 class``, the most of all results; empty where none does.
     """
     most = {
-        name: max(int(figure(result, "counts", "leave_mean", name) or 0) for result in results)
+        name: max(int(figure(result, "counts", counted, name, split) or 0) for result in results)
         for name in errors
     }
     return ", ".join(

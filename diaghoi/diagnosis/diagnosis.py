@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
@@ -399,14 +399,23 @@ class Diagnosis(DiagnosisMethods):
 
         ``classes_in_mean``: over how many classes mAP is the mean, for each split;
         ``classes_in_official``: the same of the official mAP, Default, where the data set has one;
-        ``leave_mean``: how many classes no longer count in the full mean after an oracle, by its
-        name, where any.
+        ``leave_mean``: by the name of an oracle that takes classes out of the full mean, how many,
+        for each split; ``leave_mean_by_pair``: the same of the second reading (``localised``).
         """
         before = counted_classes(self.class_scores, self.protocol, self.splits)
-        leave = {
-            name: before["full"] - counted_classes(scores, self.protocol, self.splits)["full"]
-            for name, scores in self.repaired_scores.items()
-        }
+
+        def leave(repaired: Mapping[str, ClassScores]) -> dict[str, dict[str, int]]:
+            after = {
+                name: counted_classes(scores, self.protocol, self.splits)
+                for name, scores in repaired.items()
+            }
+            return {
+                name: {split: before[split] - left[split] for split in before}
+                for name, left in after.items()
+                if left["full"] < before["full"]
+            }
+
+        readings = {name: self._repaired[each.name] for name, each in self._readings.items()}
         official = official_classes(self.vocabulary, self.benchmark, self.protocol.groups)
         return {
             "images": len(self.names),
@@ -415,7 +424,8 @@ class Diagnosis(DiagnosisMethods):
             "predicted_pairs": self.pair_counts["full"].predicted,
             "classes_in_mean": before,
             **({"classes_in_official": official} if official else {}),
-            "leave_mean": {name: classes for name, classes in leave.items() if classes > 0},
+            "leave_mean": leave(self.repaired_scores),
+            "leave_mean_by_pair": leave(readings),
         }
 
     @property

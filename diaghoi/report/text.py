@@ -178,12 +178,17 @@ def _errors(result: Result) -> Table:
             delta = (percent(other[split], signed=True) for split in splits)
             title = LOCALISED[name].title
             groups[-1].append(text_row(title, "", "", *delta, indented=True))
-    leave = result["counts"].get("leave_mean")
-    if leave:
-        named = [f"{_title(name)} {number_of('class', left)}" for name, left in leave.items()]
+    leave, also = (result["counts"].get(f"leave_mean{by}", {}) for by in ("", "_by_pair"))
+    named = [
+        f"{title} {_classes(left[name], splits)}"
+        for name in result["oracles"]
+        for title, left in ((_title(name), leave), (f"{_title(name)} with lost pairs", also))
+        if name in left
+    ]
+    if named:
         caption += (
-            f"\nThe repair leaves classes without annotated triplets ({', '.join(named)}): they "
-            "leave the mean, which is part of the gain."
+            "\nClasses that a repair leaves without annotated triplets leave the mean, which is part "
+            f"of the gain: {', '.join(named)}."
         )
     return text_table(
         "Errors",
@@ -192,6 +197,19 @@ def _errors(result: Result) -> Table:
         caption=caption,
         widths=[COUNT, COUNT, *[SPLIT] * len(splits)],
     )
+
+
+def _classes(left: Mapping[str, int], splits: Mapping[str, str]) -> str:
+    """Say how many classes there are, and of which splits: ``3 classes (1 rare, 2 non-rare)``."""
+    parts = {
+        title.lower(): left[split]
+        for split, title in splits.items()
+        if split != "full" and left.get(split)
+    }
+    if list(parts.values()) == [left["full"]]:
+        return number_of(f"{next(iter(parts))} class", left["full"])
+    more = ", ".join(f"{number} {title}" for title, number in parts.items())
+    return number_of("class", left["full"]) + (f" ({more})" if more else "")
 
 
 def _title(oracle: str) -> str:

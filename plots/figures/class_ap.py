@@ -95,13 +95,12 @@ def running_median(rows: Sequence[ClassAP]) -> tuple[FloatArray, FloatArray]:
     Returns
     -------
     annotated, ap : (K,) float64 array
-        Numbers of annotated triplets and, for each, the median over the classes with that number
-        within a factor of 1.6 to both sides; only where there are at least five of them.
+        Numbers of annotated triplets of the classes and, for each, the median over the classes with
+        that number within a factor of 1.6 to both sides; only where there are at least five.
     """
     number = np.array([row.annotated for row in rows], dtype=np.float64)
     ap = np.array([row.ap for row in rows])
-    # Evenly spaced on the logarithmic axis, like the window of the median.
-    at = np.geomspace(number.min(), number.max(), 60) if len(rows) else number
+    at = np.unique(number)
     around = [ap[(number >= n / NEIGHBOURS) & (number <= n * NEIGHBOURS)] for n in at]
     median = [
         (n, np.median(near)) for n, near in zip(at, around, strict=True) if len(near) >= FEWEST

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -74,12 +74,15 @@ class ClassCurves(NamedTuple):
         Before any repair, and after each oracle alone.
     score : str
         What the area below them is.
+    left : mapping or None
+        How many classes leave the mean, by the name of the oracle that does it; None for a class.
     """
 
     name: str
     annotated: int
     curves: list[RepairedCurve]
     score: str = "AP"
+    left: Mapping[str, int] | None = None
 
     @property
     def gain(self) -> float:
@@ -143,7 +146,8 @@ def mean_oracle_curve_table(diagnosis: Diagnosis) -> ClassCurves:
         )
     counts = diagnosis.counts
     classes = number_of("class", counts["classes_in_mean"]["full"])
-    return ClassCurves(f"Mean of {classes}", counts["annotated_triplets"], lines, "mAP")
+    left = {name: gone["full"] for name, gone in counts["leave_mean"].items()}
+    return ClassCurves(f"Mean of {classes}", counts["annotated_triplets"], lines, "mAP", left)
 
 
 def candidates(diagnosis: Diagnosis) -> list[int]:
@@ -206,6 +210,7 @@ def oracle_curve(
         ax.set_xlabel(LABELS[0])
         ax.set_ylabel(LABELS[1])
         legend_above(target, _handles(table), _head(table), mark=MARK)
+        add_note(target, _fewer([table]))
     return ax
 
 
@@ -298,7 +303,22 @@ def _draw(figure: Figure, models: Sequence[ModelData]) -> None:
 
 
 def _draw_mean(figure: Figure, models: Sequence[ModelData]) -> None:
-    _panels(figure, models, [model.data for model in models])
+    shown = [model.data for model in models]
+    _panels(figure, models, shown)
+    add_note(figure, _fewer(shown))
+
+
+def _fewer(shown: Sequence[ClassCurves]) -> str:
+    """Say how many classes repairs take out of the mean."""
+    most = {
+        name: max((each.left or {}).get(name, 0) for each in shown)
+        for name in ORACLES
+        if any(each.left and name in each.left for each in shown)
+    }
+    if not most:
+        return ""
+    gone = ", ".join(f"{ORACLES[name].title} up to {left}" for name, left in most.items())
+    return f"Classes that a repair leaves without annotated triplets leave the mean: {gone}."
 
 
 def _panels(figure: Figure, models: Sequence[ModelData], shown: Sequence[ClassCurves]) -> None:

@@ -102,7 +102,14 @@ def test_the_compact_table_says_over_how_many_classes_its_means_run() -> None:
 
 def test_tables_say_how_many_classes_a_repair_takes_out_of_the_mean() -> None:
     def leaves(**classes: int) -> dict[str, Any]:
-        return {"counts": example()["counts"] | {"leave_mean": classes}}
+        left = {
+            name: {"full": full, "rare": full // 10, "non_rare": full - full // 10}
+            for name, full in classes.items()
+        }
+        by_pair = {name: left[name] for name in left if name == "missed_gt"}
+        counts = example()["counts"] | {"leave_mean": left, "leave_mean_by_pair": by_pair}
+        localised = {"missed_gt": {"delta_map": dict.fromkeys(("full", "rare", "non_rare"), 0.1)}}
+        return {"counts": counts, "localised": localised}
 
     found = of(leaves(missed_gt=1, false_negative=11), leaves(missed_gt=2))
     costs = {table.key: table.caption for table in found.tables}
@@ -111,7 +118,11 @@ def test_tables_say_how_many_classes_a_repair_takes_out_of_the_mean() -> None:
         f"The repair leaves classes without annotated triplets ({gone}): "
         in costs["delta_map_full"]
     )
-    assert "leaves" not in costs["delta_map_rare"]
+    assert "triplets (False negative up to 1 class): " in costs["delta_map_rare"]
+    assert (
+        "(Missed up to 2 classes, False negative up to 10 classes)" in costs["delta_map_non_rare"]
+    )
+    assert "triplets (Missed up to 2 classes): " in costs["localised"]
     (table,) = compact(found).tables
     less = "hico-det-520, less what a repair leaves without annotated triplets (Missed up to 2 "
     assert less in table.caption

@@ -153,4 +153,6 @@ def test_classes_that_a_repair_leaves_without_annotations_are_counted() -> None:
     found = scenes([image("a.jpg", boxes, [(0, 1, RIDE, 0.9)])], scored=True)
     counts = diagnose(truth, found).counts
     assert counts["classes_in_mean"]["full"] == 2
-    assert counts["leave_mean"] == {"missed_gt": 1, "false_negative": 1}
+    one = {"full": 1, "rare": 0, "non_rare": 1}
+    assert counts["leave_mean"] == {"missed_gt": one, "false_negative": one}
+    assert counts["leave_mean_by_pair"] == {"missed_gt": one}

@@ -113,6 +113,19 @@ def test_notes_say_whose_they_are(folder):
     assert found.notes[-3:] == ("of all", "m0: of one", "m1: of two")
 
 
+def test_costs_are_noted_to_lose_classes(folder):
+    mine, other = FIGURES["delta_map"], FIGURES["class_ap"]
+    (note,) = [
+        note
+        for note in collect(study(folder, "one.npz"), [mine, other]).notes
+        if "leave the mean" in note
+    ]
+    assert note.startswith("delta_map: say in the caption that classes ")
+    assert "False negative up to " in note
+    notes = collect(study(folder, "one.npz"), [other]).notes
+    assert not any("leave the mean" in note for note in notes)
+
+
 def test_progress_names_the_models(folder):
     told = []
     collect(study(folder, "one.json", "two.json"), [], progress=told.append)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 from support.figures import complaints
 from support.scenes import BICYCLE, EAT, HOLD, PERSON, RIDE, image, scenes
 
@@ -22,6 +23,7 @@ from diaghoi.plots.figures.oracle_curve import (
     ClassCurves,
     RepairedCurve,
     candidates,
+    mean_oracle_curve,
     mean_oracle_curve_table,
     most_costly,
     oracle_curve,
@@ -87,6 +89,21 @@ def test_oracles_that_leave_no_annotation_have_no_ap(small: Diagnosis) -> None:
     missed = by_oracle["missed_gt"]
     assert (missed.ap, missed.delta) == (None, None)
     assert not len(missed.curve.recall)
+
+
+def test_the_mean_says_how_many_classes_repairs_take_out_of_it(small: Diagnosis) -> None:
+    table = mean_oracle_curve_table(small)
+    assert table.left == {"missed_gt": 1, "false_negative": 1}
+    note = "leave the mean: Missed up to 1, False negative up to 1."
+    for figure in (
+        mean_oracle_curve(small).figure,
+        plots.figure_of(plots.FIGURES["mean_oracle_curve"], [small, small], plots.SINGLE_COLUMN),
+    ):
+        assert complaints(figure) == []
+        shown = " ".join(text.get_text() for text in figure.findobj(Text)).replace("\n", " ")
+        assert note in shown
+    whole = table._replace(left={})
+    assert not mean_oracle_curve(whole).figure.texts
 
 
 def test_table_has_the_figures_of_the_diagnosis(sources: list[plots.Source]) -> None:

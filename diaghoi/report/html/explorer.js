@@ -1050,6 +1050,11 @@
     const other = several && A() !== B() ? classes.models[B()].ap : null;
     const points = classes.name.flatMap((name, row) =>
       inside.has(row) && values[row] !== null ? [{ row, name, annotated: classes.annotated[row], ap: values[row] / 100, change: other ? (other[row] - values[row]) / 100 : null, rare: rare.has(row) }] : []);
+    // As in the figure class_ap: of the classes with that number within a factor of 1.6, of five at least.
+    const medians = (y) => [...new Set(points.map((each) => each.annotated))].sort((a, b) => a - b).flatMap((annotated) => {
+      const near = points.filter((each) => each.annotated >= annotated / 1.6 && each.annotated <= annotated * 1.6).map((each) => each[y]).sort((a, b) => a - b);
+      return near.length >= 5 ? [{ annotated, [y]: (near[(near.length - 1) >> 1] + near[near.length >> 1]) / 2 }] : [];
+    });
     const draw = (box, y, label, value) => {
       const chosen = (each) => state.class === String(classes.number[each.row]);
       const svg = chart(box, label, (width) => ({
@@ -1065,7 +1070,7 @@
             stroke: (each) => (chosen(each) ? "var(--ink)" : "none"),
             title: (each) => `${each.name}: ${value(each)}; ${each.annotated} annotated`,
           }),
-          ...(points.length > 20 ? [Plot.line([...points].sort((a, b) => a.annotated - b.annotated), Plot.windowY({ k: Math.min(51, points.length), reduce: "median" }, { x: "annotated", y, stroke: "currentColor", strokeWidth: 1.5 }))] : []),
+          Plot.line(medians(y), { x: "annotated", y, stroke: "currentColor", strokeWidth: 1.5 }),
         ],
       }));
       for (const dot of svg.querySelectorAll('[aria-label="dot"] > *')) dot.dataset.row = points[dot.__data__]?.row;
