@@ -187,8 +187,8 @@ def _errors(result: Result) -> Table:
     ]
     if named:
         caption += (
-            "\nClasses that a repair leaves without annotated triplets leave the mean, which is part "
-            f"of the gain: {', '.join(named)}."
+            "\nClasses that a repair leaves without annotated triplets leave the mean, which is "
+            f"part of the gain: {', '.join(named)}."
         )
     return text_table(
         "Errors",
