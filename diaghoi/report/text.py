@@ -272,7 +272,8 @@ def pairs_line(result: Result) -> str:
     if pairs["precision"] is None:
         return line
     predicted = result["counts"]["predicted_pairs"]
+    credited = round(pairs["precision"] * predicted)
     return (
-        f"{line}\nThe other {predicted - negatives:,} localise annotated pairs; matched one "
-        f"to one, {round(pairs['precision'] * predicted):,} of them count in precision."
+        f"{line}\nThe other {predicted - negatives:,} localise annotated pairs. Each annotated "
+        f"pair credits the first: {credited:,} are credited, and count in precision."
     )

@@ -292,7 +292,7 @@ def test_the_tests_of_a_comparison_are_above_the_fold(
     page = read(tmp_path / "c.html")
     assert "Difference to my model" in page.text
     assert page.data()["tests"][0]["difference"] == round(1e4 * tests[0].difference)
-    assert f"p {tests[0].shown_p}" in page.text
+    assert f" uncorrected; {tests[0].shown_p} corrected" in page.text
 
 
 # ------------------------------------------------------------------ the data

@@ -60,8 +60,8 @@ Negatives: AP of rejecting other pairs         95.00
   as published (at most 91.82)                 87.00
 Actions: mAP on localised pairs                46.00       12.50           –
 98,765 predicted pairs, 80.0 per image, as listed; 96,000 are negatives.
-The other 2,765 localise annotated pairs; matched one to one, 1,975 of them
-count in precision.
+The other 2,765 localise annotated pairs. Each annotated pair credits the first:
+1,975 are credited, and count in precision.
 
 Protocol hico-det-520: classes: no_interaction left out | AP: 11-point |
   IoU >= 0.5 | rare: < 10 train instances

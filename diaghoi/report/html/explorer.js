@@ -720,6 +720,7 @@
     return found === null ? [] : [annotatedPair(found)];
   }
 
+  const BY_PAIR = " Triplets whose pair nothing localises are among them; under Errors, in the bars and in tables those with a wrong action assigned to them are not counted as missed.";
   let visible = CASES;
   let cases = [];
 
@@ -741,7 +742,7 @@
     // The page draws the best predictions of an image, and what is described in words.
     const held = cases.some((each) => each.triplet === undefined) ? ", among the predictions of each image that it draws: the best, and those described in words" : "";
     byId("cases-words").textContent = cases.length
-      ? `${caseTitle()}: ${grouped.format(shownNow.length)} of ${plural(cases.length, "case")} on ${where}${held}.`
+      ? `${caseTitle()}: ${grouped.format(shownNow.length)} of ${plural(cases.length, "case")} on ${where}${held}.${state.error === "missed_gt" && !state.cell ? BY_PAIR : ""}`
       : `${caseTitle()}: none on ${where}.`;
     byId("cases-more").hidden = cases.length <= visible;
     byId("cases-more").textContent = `Show ${Math.min(CASES, cases.length - visible)} more`;

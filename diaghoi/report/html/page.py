@@ -427,7 +427,7 @@ def _figures(data: Mapping[str, Any]) -> dict[str, Any]:
                 if test is None
                 else (
                     _shown(test["difference"], signed=True),
-                    f"{_between(test['interval'], signed=True)}, p {test['p']}",
+                    f"{_between(test['interval'], signed=True)} uncorrected; {test['p']} corrected",
                 )
             )
         rows.append({"label": model["label"], "cells": cells})
