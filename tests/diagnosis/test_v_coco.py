@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support import v_coco
 
-from diaghoi import protocol
+from diaghoi import Scenes, protocol
 from diaghoi.diagnosis.diagnose import diagnose_images
 
 
@@ -87,15 +87,36 @@ def test_an_action_of_the_person_with_another_object_is_an_association(scenario:
     assert costs["association"] > 0
 
 
+def _turned_round(truth: Scenes) -> Scenes:
+    """List the triplets of each image from the last to the first."""
+    order = np.lexsort((-np.arange(len(truth.triplet_pair)), truth.triplet_image))
+    return replace(
+        truth, triplet_pair=truth.triplet_pair[order], triplet_verb=truth.triplet_verb[order]
+    )
+
+
+def test_the_first_triplet_of_all_is_one_like_others() -> None:
+    person = {"box": (0, 0, 9, 9), "doing": {"hold": [-1]}, "ignored": False}
+    found = [[{"box": (0, 0, 9, 9), "scores": {"hold obj": ((30, 0, 39, 9), 0.9)}}]]
+    truth = _turned_round(v_coco.annotations([{"people": [person], "things": []}]))
+    diagnosis = diagnose_images(truth, v_coco.predictions(found), protocol("v-coco-s2"))
+    assert diagnosis.errors["true_positive"] == 1
+    # What the person does first of all, with the object of something else.
+    person["doing"] = {"carry": [0], "hold": [1]}
+    things = [(20, 0, 29, 9), (70, 0, 79, 9)]
+    found[0][0]["scores"] = {"hold obj": ((20, 0, 29, 9), 0.9)}
+    truth = _turned_round(v_coco.annotations([{"people": [person], "things": things}]))
+    diagnosis = diagnose_images(truth, v_coco.predictions(found), protocol("v-coco-s1"))
+    assert diagnosis.localised["action"]["delta_map"]["full"] == 0
+    assert diagnosis.localised["association"]["delta_map"]["full"] > 0
+
+
 @given(v_coco.problems(), st.sampled_from(["v-coco-s1", "v-coco-s2"]))
 def test_the_order_of_annotated_triplets_changes_no_label(
     problem: tuple[list[Any], list[Any]], name: str
 ) -> None:
     truth, found = v_coco.annotations(problem[0]), v_coco.predictions(problem[1])
-    order = np.lexsort((-np.arange(len(truth.triplet_pair)), truth.triplet_image))
-    other = replace(
-        truth, triplet_pair=truth.triplet_pair[order], triplet_verb=truth.triplet_verb[order]
-    )
+    other = _turned_round(truth)
     first, second = (diagnose_images(each, found, protocol(name)) for each in (truth, other))
     np.testing.assert_array_equal(first.ledger.row_label, second.ledger.row_label)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from unittest.mock import patch
 
 import numpy as np
@@ -169,5 +170,7 @@ def test_lost_triplets_with_a_prediction_of_the_class_wrong_in_both_boxes() -> N
 
 
 def test_the_first_triplet_can_be_nearly_found() -> None:
-    rows = [(0, "human_box", 0.9, 0)]
-    assert lost_triplets(ledger(rows, [0, 0])) == {"triplets": 1, "both_boxes": 0}
+    unreached = replace(
+        ledger([(0, "human_box", 0.9, 0)], [0, 0]), annotation_reachable=np.zeros(2, dtype=bool)
+    )
+    assert lost_triplets(unreached) == {"triplets": 1, "both_boxes": 0}
