@@ -176,8 +176,8 @@ def _errors(result: Result) -> Table:
         if name in result.get("localised", {}):
             other = result["localised"][name]["delta_map"]
             delta = (percent(other[split], signed=True) for split in splits)
-            title = LOCALISED[name].title
-            groups[-1].append(text_row(title, "", "", *delta, indented=True))
+            found = _lost(result) if name == "missed_gt" else ("", "")
+            groups[-1].append(text_row(LOCALISED[name].title, *found, *delta, indented=True))
     leave, also = (result["counts"].get(f"leave_mean{by}", {}) for by in ("", "_by_pair"))
     named = [
         f"{title} {_classes(left[name], splits)}"
@@ -220,6 +220,12 @@ def _count(result: Result, name: str) -> tuple[str, str]:
     """Show how many there are of an error, and their share; nothing for a user's own oracle."""
     counted = error_count(result, name)
     return ("", "") if counted is None else (shown(counted[0], "count"), percent(ratio(*counted)))
+
+
+def _lost(result: Result) -> tuple[str, str]:
+    """Show how many triplets the second reading calls missed, and their share."""
+    lost, annotated = result["lost"]["triplets"], result["counts"]["annotated_triplets"]
+    return shown(lost, "count"), percent(ratio(lost, annotated))
 
 
 def _parts(result: Result) -> Table:

@@ -275,3 +275,11 @@ def test_the_published_ap_of_negatives_belongs_to_hico_det(result) -> None:
     assert "as published (at most 91.82)" in shown(result)
     result["dataset"] = "v-coco"
     assert "as published" not in shown(result)
+
+
+def test_lost_pairs_are_counted_with_the_missed(result) -> None:
+    result["counts"]["annotated_triplets"] = 1318
+    result["localised"] = {"missed_gt": {"delta_map": dict.fromkeys(result["map"], 0.0124)}}
+    result["lost"] = {"triplets": 40, "both_boxes": 3}
+    (row,) = [line for line in shown(result).splitlines() if "+ lost pairs" in line]
+    assert row.split()[:6] == ["+", "lost", "pairs", "40", "3.03", "+1.24"]
