@@ -205,6 +205,15 @@ def test_bad_settings(diagnosis: Diagnosis, changes: dict, message: str) -> None
         bootstrap(diagnosis, **changes)
 
 
+def test_a_sum_of_parts_has_the_intervals_of_the_whole() -> None:
+    truth = simulate.annotations(12, np.random.default_rng(0))
+    found = simulate.detect(truth, simulate.ONE_STAGE, np.random.default_rng(1))
+    whole = diagnose(truth, found)
+    halves = [diagnose(truth.take(some), found.take(some)) for some in (range(5), range(5, 12))]
+    parts = halves[0] + halves[1]
+    assert parts.bootstrap(5).intervals == whole.bootstrap(5).intervals
+
+
 def test_one_image_is_too_few() -> None:
     boxes = [(PERSON, (0, 0, 9, 9)), (BICYCLE, (10, 0, 19, 9))]
     one = diagnose(

@@ -21,6 +21,7 @@ from diaghoi.statistics.significance import (
     level_of,
     sample_pair,
     shown_p,
+    step_down,
 )
 
 
@@ -190,6 +191,42 @@ def test_holm(p: list[float]) -> None:
 
 def test_holm_by_hand() -> None:
     assert holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(-9, 9), st.lists(st.integers(-9, 9), min_size=4, max_size=4)),
+        min_size=1,
+        max_size=5,
+    )
+)
+def test_step_down_is_its_definition(drawn: list[tuple[int, list[int]]]) -> None:
+    differences = np.array([each for each, _ in drawn], dtype=float)
+    chance = np.array([each for _, each in drawn], dtype=float)
+    spread = chance.std(axis=1)
+    moving = spread > 0
+    if moving.any():
+        spread = np.maximum(spread, np.median(spread[moving]))
+    spread[~moving] = np.inf
+    found = np.abs(differences) / spread
+    order = sorted(range(len(found)), key=lambda each: -found[each])
+    expected, least = {}, 0.0
+    for place, one in enumerate(order):
+        beyond = sum(
+            max(abs(chance[other, draw]) / spread[other] for other in order[place:])
+            >= found[one] * (1 - 1e-9)
+            for draw in range(4)
+        )
+        least = max(least, (1 + beyond) / 5)
+        expected[one] = least
+    np.testing.assert_allclose(
+        step_down(differences, chance), [expected[each] for each in range(len(found))]
+    )
+
+
+def test_an_interval_of_hardly_any_confidence_is_the_median(small: list[Diagnosis]) -> None:
+    low, high = compare_pair(*small, 20, confidence=1e-9, oracles=())[0].interval
+    assert low == pytest.approx(high)
 
 
 def test_the_level_of_a_confidence() -> None:
