@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from support import v_coco
-from support.scenes import BICYCLE, PERSON, RIDE, WASH, image, scenes
+from support.scenes import BICYCLE, EAT, PERSON, RIDE, WASH, image, scenes
 
 import diaghoi
 from diaghoi import Accumulator, Diagnosis, InputError, Scenes, plots, simulate
@@ -167,8 +167,9 @@ def test_equal_scores_of_parts_stay_in_order_when_they_are_repaired() -> None:
     truth = [image("a", boxes[:2], [(0, 1, RIDE)]), image("b", boxes[:2], [(0, 1, WASH)])]
     # Repaired, "ride" of the second image becomes a true positive of "wash", of which the first
     # image has a false positive with the same score, which comes first.
+    # What is no class takes places in the input of the first.
     found = [
-        image("a", boxes, [(0, 2, WASH, 0.5, 0.5)]),
+        image("a", boxes, [(0, 2, EAT, 0.9, 0.9)] * 3 + [(0, 2, WASH, 0.5, 0.5)]),
         image("b", boxes, [(0, 1, RIDE, 0.5, 0.5)]),
     ]
     sides = scenes(truth, scored=False), scenes(found, scored=True)

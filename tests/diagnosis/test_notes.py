@@ -121,7 +121,8 @@ def test_notes_of_the_readers_come_first() -> None:
 
 
 def test_the_official_mean_counts_its_own_classes() -> None:
-    counts = diagnose(annotated("a", verbs=(RIDE, NO_INTERACTION)), predicted("a")).counts
+    verbs = (RIDE, RIDE, NO_INTERACTION)
+    counts = diagnose(annotated("a", verbs=verbs), predicted("a")).counts
     assert counts["classes_in_mean"] == {"full": 1, "rare": 0, "non_rare": 1}
     assert counts["classes_in_official"]["full"] == 2
 

@@ -129,6 +129,16 @@ def test_what_cannot_be_read_is_wrong_in_all_classes_together() -> None:
         "no_class": 0,
         "boxes_outside": 0,
     }
+    # The first class is a class.
+    airplane = [WORDS.person, WORDS.objects.index("airplane")]
+    board = [WORDS.verbs.index("board")]
+    first = replace(
+        scenes([(0, 0, 0.0)], scored=True),
+        box_label=np.array(airplane),
+        triplet_verb=np.array(board),
+    )
+    listed = diagnose(scenes([(0, 0, 0.0)], scored=False), first).to_dict()["unscored"]["answers"]
+    assert listed["no_class"] == 0
     assert any(
         each.startswith("3 listed triplets of no HOI class (2 unreadable, 1 with unknown names")
         for each in figures["notes"]

@@ -35,6 +35,28 @@ def test_both_scenarios_and_point_stand_in_every_result() -> None:
     assert result["oracles"]["action"]["delta_map"].keys() == {"full"}
 
 
+def test_each_scenario_has_bounds_of_its_own_where_there_are_no_scores() -> None:
+    person = {"box": (0, 0, 9, 9), "doing": {"hold": [-1], "point": [0]}, "ignored": False}
+    truth = v_coco.annotations([{"people": [person], "things": [(20, 0, 29, 9)]}])
+    # A box where none is annotated is right in scenario 2 alone; the second person is nobody.
+    scores = {"hold obj": ((60, 0, 69, 9), 1.0)}
+    people = [{"box": (x, 0, x + 9, 9), "scores": scores} for x in (0, 100)]
+    found = v_coco.predictions([people])
+    listed = replace(
+        found,
+        triplet_score=np.ones(len(found.triplet_pair)),
+        unread=np.zeros((len(found), 3), dtype=np.int64),
+    )
+    result = diagnose_images(truth, listed, protocol("v-coco-s1")).to_dict()
+    bounds = result["unscored"]["bounds"]
+    ap = {
+        name: (bounds[name]["worst"]["ap"], bounds[name]["best"]["ap"])
+        for name in ("scenario_1", "scenario_2")
+    }
+    assert ap == {"scenario_1": (0, 0), "scenario_2": (1 / 4, 1 / 2)}
+    assert bounds["scenario_2"]["best"]["ap_without_point"] == 1
+
+
 def test_classes_left_without_annotations_drop_out_of_the_mean_or_count_nothing() -> None:
     # One class is found, and nothing attempts the other; the published script counts that one 0
     # when it is repaired, and all classes that are not annotated as well.

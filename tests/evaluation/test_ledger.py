@@ -134,6 +134,16 @@ def test_rejection_of_negatives_equals_its_definition(
     assert result["ap_published"] == pytest.approx(sum(sampled) / 110, rel=1e-12)
 
 
+def test_a_million_pairs_are_ranked_in_ranges_of_scores() -> None:
+    rng = np.random.default_rng(0)
+    pairs = Negatives(
+        score=rng.permutation(1_100_000) / 1_100_000,
+        negative=rng.random(1_100_000) < 0.5,
+        image=np.zeros(1_100_000, dtype=np.int32),
+    )
+    assert np.array_equal(pairs.ranked(), pairs.negative[np.argsort(-pairs.score)])
+
+
 def test_negatives_without_any_are_undefined() -> None:
     one = np.zeros(1, dtype=np.int32)
     result = negative_scores(

@@ -214,6 +214,16 @@ def test_a_sum_of_parts_has_the_intervals_of_the_whole() -> None:
     assert parts.bootstrap(5).intervals == whole.bootstrap(5).intervals
 
 
+def test_blocks_of_images_do_not_change_intervals(diagnosis: Diagnosis) -> None:
+    rng = np.random.default_rng(0)
+    truth = simulate.annotations(12, rng)
+    found = simulate.detect(truth, simulate.ONE_STAGE, rng)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("diaghoi.diagnosis.blocks.BLOCK", 1)
+        blocks = diagnose(truth, found)
+    assert blocks.bootstrap(20).intervals == diagnosis.bootstrap(20).intervals
+
+
 def test_one_image_is_too_few() -> None:
     boxes = [(PERSON, (0, 0, 9, 9)), (BICYCLE, (10, 0, 19, 9))]
     one = diagnose(

@@ -254,6 +254,7 @@ def test_an_exchange_takes_each_image_from_each_model_once() -> None:
     ("p", "shown", "bound"),
     [
         (0.0009, "p < 0.001", "p < 0.001"),
+        (0.001, "p = 0.001", "p ≤ 0.001"),
         (0.0412, "p = 0.041", "p ≤ 0.041"),
         (1.0, "p = 1.000", "p = 1.000"),
     ],
@@ -261,6 +262,20 @@ def test_an_exchange_takes_each_image_from_each_model_once() -> None:
 def test_p_values_are_shown_short(p: float, shown: str, bound: str) -> None:
     assert shown_p(p) == shown
     assert shown_p(p, at_most=True) == bound
+
+
+def test_a_difference_in_one_image_is_chance() -> None:
+    """Every exchange of models gives that difference, with one sign or the other."""
+    rng = np.random.default_rng(0)
+    truth = simulate.annotations(4, rng)
+    scores = rng.random(len(truth.triplet_pair))
+    found = replace(truth, triplet_score=scores, pair_score=None, sizes=None)
+    some = truth.triplet_image == truth.triplet_image[0]
+    other = np.where(some, truth.vocabulary.no_interaction, truth.triplet_verb)
+    pair = [diagnose(truth, _with_verbs(found, verb)) for verb in (truth.triplet_verb, other)]
+    mean = compare_pair(*pair, 40, oracles=())[0]
+    assert mean.difference < 0
+    assert mean.p == 1
 
 
 def test_the_smallest_p_value_is_told_as_a_bound() -> None:
