@@ -16,8 +16,8 @@ READER ?= triplet-lists
 # How many mutants `make mutants` draws.
 MUTANTS ?= 600
 
-.PHONY: demo test test-all coverage lint types agreement faults golden fuzz fuzz-guided mutants bench pictures docs \
-	wheel oldest newest clean
+.PHONY: demo test test-all coverage lint types agreement faults golden fuzz fuzz-guided mutants bench bench-compare \
+	pictures docs wheel oldest newest clean
 
 # A tool of each set of packages stands for the set.
 $(BIN)/diaghoi: pyproject.toml
@@ -88,8 +88,13 @@ faults: $(BIN)/pytest
 mutants: $(BIN)/pytest
 	PYTHONPATH=tests $(BIN)/python -m support.mutants --count $(MUTANTS) --seed $(SEED) $(ARGS)
 
+# All jobs at full size beside what they may cost. ARGS="report v-coco" measures some of them.
 bench: $(BIN)/pytest
-	$(BIN)/python tests/benchmarks/bench.py
+	$(BIN)/python tests/benchmarks/bench.py $(ARGS)
+
+# The same jobs with another commit and with this tree, in turn: BASE=v0.1.0 ARGS="report --rounds 20"
+bench-compare: build/plain
+	$(BIN)/python tests/benchmarks/compare.py --base $(BASE) $(ARGS)
 
 # The pictures of README and manual, which are kept in docs/pictures. Run it when a figure changes.
 pictures: $(BIN)/pytest

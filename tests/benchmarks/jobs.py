@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from statistics import median
 
 import floors
 from floors import DIAGHOI, script
@@ -37,10 +38,10 @@ class Limit:
 
     def judged(self, cost: Measured, least: Measured | None) -> str:
         """Write each limit, and whether it is met."""
-        asked = [("s", cost.seconds, self.seconds), ("MB", cost.megabytes, self.megabytes)]
+        asked = [("s", cost.least("seconds"), self.seconds), ("MB", cost.megabytes, self.megabytes)]
         if least is not None:
             taken = f" - {self.less:g} s" if self.less else ""
-            seconds = (cost.seconds + self.less) / least.seconds
+            seconds = median(cost.ratios(least, "seconds", self.less))
             asked += [
                 (f"x floor s{taken}", seconds, self.times),
                 ("x floor MB", cost.megabytes / least.megabytes, self.times_memory),
@@ -62,7 +63,7 @@ class Job:
         In the table.
     command : tuple of str
         The program and its arguments.
-    count, unit : int, str
+    count : int
         How many triplets, pictures or questions it works on.
     floor : str
         Name of the job before it that it is compared to; empty for one that is a floor itself.
@@ -81,7 +82,6 @@ class Job:
     name: str
     command: Command
     count: int = 0
-    unit: str = "triplets"
     floor: str = ""
     clock: bool = False
     most: int | None = None
@@ -97,7 +97,7 @@ class Topic:
     Parameters
     ----------
     data : str
-        The data set that they need.
+        The data set that they need; empty for none.
     jobs : callable
         From the counts of the data set to the jobs, floors before what is compared to them.
     """
@@ -277,7 +277,6 @@ def _choice(counts: Counts) -> Iterator[Job]:
         script(floors.LINES, *files),
         {"choice score": (*DIAGHOI, "choice", "score", *files, "--quiet")},
         counts["questions"],
-        unit="questions",
     )
 
 
@@ -307,7 +306,6 @@ def _corrupt(counts: Counts) -> Iterator[Job]:
         script(floors.PICTURES),
         {f"corrupt: {name}": script(made, *words, name) for name in names},
         counts[names[0]],
-        unit="pictures",
         most=1,
     )
 
@@ -340,8 +338,18 @@ def _growth(counts: Counts) -> Iterator[Job]:
         before = name
 
 
+def families(jobs: list[Job]) -> list[list[Job]]:
+    """Group each floor with what is compared to it, which run in turn."""
+    found: list[list[Job]] = []
+    for job in jobs:
+        if not job.floor:
+            found.append([])
+        found[-1].append(job)
+    return found
+
+
 TOPICS = {
-    "start": Topic(data="hico", jobs=_start),
+    "start": Topic(data="", jobs=_start),
     "report": Topic(data="hico", jobs=_reports),
     "dense": Topic(data="hico", jobs=_dense),
     "matching": Topic(data="hico", jobs=_matching),

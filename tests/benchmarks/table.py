@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import median
 from typing import NamedTuple
 
 from measure import Measured
 
-HEAD = ("job", "s", "CPU s", "MB", "per s", "x floor s", "x floor MB", "floor", "limit", "note")
-LEFT = ("job", "per s", "floor", "limit", "note")
+HEAD = (
+    *("job", "s", "median", "CPU s", "median", "MB", "x floor s", "x floor CPU", "x floor MB"),
+    *("floor", "limit", "note"),
+)
+LEFT = ("job", "floor", "limit", "note")
 
 
 @dataclass(frozen=True)
@@ -22,8 +26,8 @@ class Line:
         The job.
     measured : Measured
         What it costs.
-    count, unit : int, str
-        How many triplets, pictures or questions it works on; empty where that makes no sense.
+    count : int
+        How many triplets, pictures or questions it works on; 0 where that makes no sense.
     floor : str
         What its cost is compared to; empty for none.
     least : Measured or None
@@ -37,33 +41,28 @@ class Line:
     name: str
     measured: Measured
     count: int = 0
-    unit: str = ""
     floor: str = ""
     least: Measured | None = None
     limit: str = ""
     note: str = ""
 
     def cells(self) -> tuple[str, ...]:
-        """Write the figures."""
+        """Write the figures: minimum and median of times, and the median of ratios to the floor."""
         cost, least = self.measured, self.least
-        rate = f"{_short(self.count / cost.seconds)} {self.unit}" if self.count else ""
-        ratios = ("", "")
+        times = [
+            f"{each:.3f}" if each < 0.1 else f"{each:.2f}"
+            for what in ("seconds", "processor")
+            for each in (cost.least(what), cost.median(what))
+        ]
+        ratios = ["", "", ""]
         if least is not None:
-            ratios = (
-                f"{cost.seconds / least.seconds:.2f}",
+            ratios = [
+                f"{median(cost.ratios(least, 'seconds')):.2f}",
+                f"{median(cost.ratios(least, 'processor')):.2f}",
                 f"{cost.megabytes / least.megabytes:.2f}",
-            )
-        return (
-            self.name,
-            f"{cost.seconds:.3f}" if cost.seconds < 0.1 else f"{cost.seconds:.2f}",
-            f"{cost.processor:.2f}",
-            f"{cost.megabytes:,.0f}",
-            rate,
-            *ratios,
-            self.floor,
-            self.limit,
-            self.note,
-        )
+            ]
+        megabytes = f"{cost.megabytes:,.0f}"
+        return (self.name, *times, megabytes, *ratios, self.floor, self.limit, self.note)
 
 
 class Widths(NamedTuple):
@@ -83,7 +82,7 @@ class Widths(NamedTuple):
 def widths(names: Sequence[str], floors: Sequence[str]) -> Widths:
     """Find the widths before anything is measured, so that lines can be printed as they come."""
     fixed = {"job": max(map(len, (*names, "job"))), "floor": max(map(len, (*floors, "floor")))}
-    fixed |= {"per s": len("9.99 M questions"), "limit": 36, "note": 0}
+    fixed |= {"limit": 36, "note": 0}
     return Widths(tuple(fixed.get(name, max(8, len(name))) for name in HEAD))
 
 
@@ -92,10 +91,3 @@ def markdown(lines: Sequence[Line], before: str) -> str:
     rows = [HEAD, tuple("---" if name in LEFT else "---:" for name in HEAD)]
     rows += [line.cells() for line in lines]
     return f"{before}\n\n" + "".join(f"| {' | '.join(row)} |\n" for row in rows)
-
-
-def _short(rate: float) -> str:
-    for size, letter in ((1e6, " M"), (1e3, " k")):
-        if rate >= size:
-            return f"{rate / size:.3g}{letter}"
-    return f"{rate:.3g}"
