@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
+
 from diaghoi._version import __version__
 from diaghoi.comparison.comparable import check_comparable, shared_notes, shared_signature
 from diaghoi.comparison.explained import (
@@ -233,7 +235,10 @@ class Comparison:
             Figures with a lower corrected p are marked.
         """
         marked = {
-            (_place(each.path), each.labels[1]) for each in differences if each.p_holm < level
+            (place, each.labels[1])
+            for each in differences
+            if each.p_holm < level
+            for place in (_place(each.path), *(("official", key) for key in self.official(each)))
         }
         others = sorted({each.labels[0] for each in differences})
         mark = (
@@ -242,6 +247,19 @@ class Comparison:
         )
         tables = tuple(_marked(table, marked, mark) for table in self.tables)
         return replace(self, tables=tables, differences=tuple(differences), mark=mark)
+
+    def official(self, tested: Difference) -> set[str]:
+        """Return the columns of official means that are the tested mean, as far as digits show."""
+        if tested.path != "map.full":
+            return set()
+        values = (tested.first, tested.second)
+        found = [self._table(each)["models"] for each in self.tables if each.key == "official"]
+        return {
+            key
+            for models in found
+            for key in models[tested.labels[0]]
+            if np.allclose([models[label][key] or 0.0 for label in tested.labels], values, 0, 1e-9)
+        }
 
     def _table(self, table: Table) -> dict[str, Any]:
         keys = [column.key for column in table.columns]

@@ -162,6 +162,15 @@ def _compact(comparison: Comparison) -> Comparison:
         own = tables["map"].columns[0]
         columns.append((tables["map"], own, replace(own, title="mAP", group="")))
         meanings.append(f"mAP: of protocol {comparison.protocol}.")
+    means = [
+        comparison.official(each) for each in comparison.differences if each.path == "map.full"
+    ]
+    untested = [OFFICIAL[each.key][0] for each in first if not all(each.key in m for m in means)]
+    if untested:
+        meanings.append(
+            f"{' and '.join(untested)}: not tested; the test is of the mAP under "
+            f"{comparison.protocol}."
+        )
     costs = tables["delta_map_full"]
     for column in costs.columns:
         if column.key not in TOTALS:

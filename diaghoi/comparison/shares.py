@@ -32,6 +32,7 @@ from diaghoi.statistics.significance import level_of, sample_pair, step_down
 KINDS = ("verb", "object", "class")
 SPLIT = "full"
 IMAGES = 100  # of the JSON
+RESAMPLES = 200
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -213,7 +214,7 @@ class SampledShares(NamedTuple):
 
 
 def sampled_shares(
-    diagnosis: Diagnosis, kind: str = "verb", resamples: int = 200, seed: int = 0
+    diagnosis: Diagnosis, kind: str = "verb", resamples: int = RESAMPLES, seed: int = 0
 ) -> SampledShares:
     """Resample what each verb, object or class adds to mAP; images are drawn by name.
 

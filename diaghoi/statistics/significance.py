@@ -17,6 +17,7 @@ import numpy as np
 
 from diaghoi.data.arrays.types import FloatArray, IntArray
 from diaghoi.diagnosis.alignment import aligned_ledger, check_same_annotations
+from diaghoi.diagnosis.benchmark import headlines
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.evaluation.ledger import Ledger
 from diaghoi.exceptions import InputError, number_of
@@ -145,7 +146,7 @@ def compare_pair(
     )
     both = Ledger.concatenate(ledgers, [images, images])
     mixed = MeanPrecisions.of(both, 2 * images, first.protocol, splits, oracles)
-    titles = {f"map.{split}": "mAP"} | {
+    titles = {f"map.{split}": _mean_title((first, second), split)} | {
         f"oracles.{name}.delta_map.{split}": f"ΔmAP of {ORACLES[name].title.lower()}"
         for name in ORACLES
         if name in oracles
@@ -160,6 +161,16 @@ def compare_pair(
         confidence=confidence,
         progress=progress,
     )
+
+
+def _mean_title(pair: Sequence[Diagnosis], split: str) -> str:
+    """Name the mean over classes, by its protocol where the official mean is another one."""
+    for each in pair:
+        values = [found["value"] for found in headlines(each.official)] if split == "full" else []
+        official, mean = [value for value in values if value is not None], each.mean_ap[split]
+        if official and mean is not None and not np.isclose(official, mean, 0, 1e-9).any():
+            return f"mAP under {each.protocol.name}"
+    return "mAP"
 
 
 def paired_differences(
@@ -418,8 +429,8 @@ def _sentence(found: Difference, confidence: float) -> str:
         low, high = -high, -low
     return (
         f"{labels[1]}'s {found.title} is {'higher' if points > 0 else 'lower'} than that of "
-        f"{labels[0]} by {abs(points):.1f}, {share} {_plain(low)} to {_plain(high)} uncorrected "
-        f"({found.shown_p}, {_corrected(found)})"
+        f"{labels[0]} by {_plain(abs(points))}, {share} {_plain(low)} to {_plain(high)} "
+        f"uncorrected ({found.shown_p}, {_corrected(found)})"
     )
 
 
@@ -428,11 +439,16 @@ def _corrected(found: Difference) -> str:
 
 
 def _signed(points: float) -> str:
-    return f"{points:+.1f}".replace("-", "−")
+    return f"{points:+.{_decimals(points)}f}".replace("-", "−")
 
 
 def _plain(points: float) -> str:
-    return f"{points:.1f}".replace("-", "−")
+    return f"{points:.{_decimals(points)}f}".replace("-", "−")
+
+
+def _decimals(points: float) -> int:
+    """One, or as many as tell a bound near zero from zero: on which side it lies matters."""
+    return next((few for few in (1, 2, 3) if round(points, few)), 1)
 
 
 def level_of(confidence: float) -> float:

@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from diaghoi.comparison.shares import SampledShares, sampled_shares
+from diaghoi.comparison.shares import RESAMPLES, SampledShares, sampled_shares
 from diaghoi.data.arrays.types import FloatArray
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.exceptions import InputError
@@ -33,7 +33,8 @@ AROUND = 0.45  # inches above and below the rows
 NAME_ROOM, NAME_SIZE = 1.2, 6.0  # inches, points
 TAIL = 0.025
 NOTE = (
-    "Shares of a verb's classes in the difference in mAP, and 95 % intervals of each alone. "
+    "Shares of a verb's classes in the difference in mAP, and 95 % intervals of each alone "
+    f"({RESAMPLES} resamples, not corrected for the number of verbs). "
     "The verbs with the largest shares; those of all verbs sum to the difference."
 )
 

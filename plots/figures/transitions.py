@@ -32,7 +32,10 @@ CELL = 0.27  # inches: height of a cell
 AROUND = 0.95  # inches: names of the columns, and the title of the axis
 WIDTH = 3.25  # inches that a panel needs
 SIZE, NAME_SIZE, TITLE_SIZE = 5.5, 6.0, 7.0  # points
-NOTE = "Annotated triplets. Framed: the same under both."
+NOTE = (
+    "Annotated triplets. Framed: the same under both. Read by the pair: a wrong action counts only "
+    "on a pair that is localised, so more can be missed than by the published rule."
+)
 
 
 def transitions(found: Transitions | Sequence[Diagnosis], ax: Axes | None = None) -> Axes:

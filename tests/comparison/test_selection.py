@@ -179,3 +179,35 @@ def test_marks_of_differences_are_kept_and_explained() -> None:
     marks = [[cell.mark for cell in row.cells] for row in table.rows]
     assert [row.count("†") for row in marks] == [0, 1]
     assert "†: differs from a (p < 0.05, corrected for 1 comparisons)." in table.caption
+    assert "not tested" not in table.caption
+
+
+@pytest.mark.parametrize(("official", "marked"), [((0.3, 0.2), True), ((0.3, 0.201), False)])
+def test_the_official_map_is_marked_where_it_is_the_tested_one(
+    official: tuple[float, float], marked: bool
+) -> None:
+    found = of(*({"official": {"default": {"full": value}}} for value in official))
+    difference = Difference(
+        path="map.full",
+        title="mAP",
+        labels=("a", "b"),
+        first=0.3 + 1e-15,
+        second=0.2,
+        difference=-0.1,
+        interval=(-0.15, -0.05),
+        p=0.001,
+        p_bootstrap=0.001,
+        p_holm=0.001,
+        sentence="They differ.",
+    )
+    tested = found.with_differences([difference])
+    marks = {
+        table.key: [row.cells[0].mark for row in table.rows if row.kind == "entry"]
+        for table in tested.tables
+    }
+    assert marks["map"] == ["", "†"]
+    assert marks["official"] == ["", "†" if marked else ""]
+    (table,) = compact(tested).tables
+    assert [row.cells[0].mark for row in table.rows] == marks["official"]
+    untested = "mAP: not tested; the test is of the mAP under hico-det-520."
+    assert (untested in table.caption) is not marked

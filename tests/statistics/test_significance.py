@@ -136,6 +136,35 @@ def test_a_bound_beyond_zero_keeps_its_sign(
     assert "no significant difference" in corrected([replace(found, p=0.2)])[0].sentence
 
 
+def test_a_bound_near_zero_shows_on_which_side_it_lies() -> None:
+    one = Difference(
+        path="map.full",
+        title="mAP",
+        labels=("A", "B"),
+        first=0.5,
+        second=0.5,
+        difference=0.0,
+        interval=(-0.0003, 0.00002),
+        p=0.01,
+        p_bootstrap=0.06,
+        p_holm=1.0,
+        sentence="",
+    )
+    (found,) = corrected([replace(one, p=0.5)])
+    assert "B minus A +0.0, 95 % −0.03 to +0.002 uncorrected" in found.sentence
+    (found,) = corrected([replace(one, difference=0.0001, p=0.001)])
+    assert "higher than that of A by 0.01, 95 % −0.03 to 0.002 uncorrected" in found.sentence
+
+
+def test_the_mean_of_a_protocol_is_named_beside_another_official_one() -> None:
+    rng = np.random.default_rng(0)
+    truth = simulate.annotations(30, rng)
+    found = [simulate.detect(truth, each, rng) for each in (simulate.ONE_STAGE, simulate.TWO_STAGE)]
+    for name, title in (("hico-det", "mAP"), ("hico-det-520", "mAP under hico-det-520")):
+        pair = [diagnose(truth, each, name) for each in found]
+        assert compare_pair(*pair, 2, oracles=())[0].title == title
+
+
 def halves(count: int, seed: int, better: float) -> list[Diagnosis]:
     """Make two detectors that find annotated triplets at random, the second more by ``better``."""
     rng = np.random.default_rng(seed)
