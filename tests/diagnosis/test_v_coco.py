@@ -126,8 +126,9 @@ def test_the_first_triplet_of_all_is_one_like_others() -> None:
     # What the person does first of all, with the object of something else.
     person["doing"] = {"carry": [0], "hold": [1]}
     things = [(20, 0, 29, 9), (70, 0, 79, 9)]
-    found[0][0]["scores"] = {"hold obj": ((20, 0, 29, 9), 0.9)}
+    found[0][0]["scores"] = {"carry obj": ((70, 0, 79, 9), 0.9)}
     truth = _turned_round(v_coco.annotations([{"people": [person], "things": things}]))
+    assert truth.vocabulary.verbs[truth.triplet_verb[0]] == "carry obj"
     diagnosis = diagnose_images(truth, v_coco.predictions(found), protocol("v-coco-s1"))
     assert diagnosis.localised["action"]["delta_map"]["full"] == 0
     assert diagnosis.localised["association"]["delta_map"]["full"] > 0
