@@ -115,6 +115,12 @@ def test_sums_under_weights_are_exact(images: list[int], weights: list[int]) -> 
     assert found.tolist() == [expected, [0, 0]]
 
 
+def test_many_images_of_one_row_each_add_up_beyond_small_integers() -> None:
+    images = np.arange(40_000)
+    counts = image_counts(np.zeros_like(images), images, (1, len(images)))
+    assert under(counts, np.ones((len(images), 1), dtype=np.int32)).tolist() == [[40_000]]
+
+
 def test_nothing_to_add_up_gives_no_sums() -> None:
     none = np.zeros(0, dtype=np.int64)
     weights = np.ones((3, 2), dtype=np.int32)
