@@ -477,3 +477,14 @@ def test_a_diagnosis_needs_scenes_in_their_order() -> None:
         diagnose("gt.json", found)
     with pytest.raises(InputError, match="are swapped"):
         diagnose(found, hico)
+
+
+@pytest.mark.parametrize(("boxes", "found"), [("inclusive", 1), ("continuous", 0)])
+def test_official_figures_measure_boxes_in_their_own_way(boxes: str, found: int) -> None:
+    # 100 of 200 pixels; edges 9 and 19 apart are 81 of 171.
+    truth = [(PERSON, (0, 0, 9, 9)), (BICYCLE, (50, 50, 59, 59))]
+    row = ((0, 0, 9, 19), BICYCLE, (50, 50, 59, 59), RIDE, 0.9)
+    chosen = protocol("hico-det", boxes=boxes)
+    diagnosis = diagnosed([row], truth, [(0, 1, RIDE)], chosen)
+    assert diagnosis.errors["true_positive"] == found
+    assert diagnosis.official["default"]["full"] == 1
