@@ -333,8 +333,11 @@ def _growth(counts: Counts) -> Iterator[Job]:
         files = (f"detector_{times}.npz", f"annotations_{times}.npz")
         floor, name = f"bare load, {times}x", f"report, {times}x"
         count = counts[f"detector_{times}"]
-        yield Job(name=floor, command=script(floors.ARRAYS, *files), count=count, most=3)
-        yield Job(name=name, command=_report(*files), count=count, floor=floor, most=3, step=before)
+        most = 3 if times < 16 else 1
+        yield Job(name=floor, command=script(floors.ARRAYS, *files), count=count, most=most)
+        yield Job(
+            name=name, command=_report(*files), count=count, floor=floor, most=most, step=before
+        )
         before = name
 
 

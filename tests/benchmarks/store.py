@@ -25,7 +25,7 @@ SIZES = {
     "pictures": 8,
 }
 """Of each data set: images, questions or pictures."""
-STEPS = (1, 4, 16)
+STEPS = (1, 4, 16, 64)
 """How many times the images of HICO-DET are repeated, to see how time and memory grow."""
 MODELS = ("one_stage", "two_stage", "weak")
 CONFORMANCE = Path(__file__).resolve().parents[3] / "shared" / "conformance" / "hico_det_diagnosis"

@@ -185,3 +185,12 @@ def test_lost_triplets_that_a_prediction_with_two_wrong_boxes_may_mean() -> None
     found.append(image("c", [], []))
     diagnosis = diagnose(scenes(truth, scored=False), scenes(found, scored=True))
     assert diagnosis.to_dict()["lost"] == {"triplets": 3, "both_boxes": 1}
+
+
+def test_an_action_on_another_pair_of_the_person_does_not_stand_for_the_first_triplet() -> None:
+    boxes = [(PERSON, (0, 0, 9, 9)), (BICYCLE, (0, 20, 9, 29)), (BICYCLE, (40, 40, 49, 49))]
+    truth = scenes([image("a", boxes, [(0, 1, RIDE), (0, 2, HOLD)])], scored=False)
+    found = scenes([image("a", boxes, [(0, 2, RIDE, 0.5)])], scored=True)
+    diagnosis = diagnose(truth, found)
+    assert diagnosis.oracles["action"]["delta_map"]["full"] == 0.5
+    assert diagnosis.localised["action"]["delta_map"]["full"] == 0
