@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.scenes import problems
+from support.scenes import BICYCLE, PERSON, RIDE, image, problems, scenes
 
 import diaghoi
 import diaghoi.data.scenes
 from diaghoi import InputError, diagnose, protocol, simulate
+from diaghoi.data.arrays.budget import allowing
 from diaghoi.data.scenes import Scenes
 from diaghoi.data.vocabulary import swig_hoi
 from diaghoi.diagnosis.diagnose import diagnose_images
@@ -218,3 +219,23 @@ def test_what_a_session_shows_of_a_diagnosis() -> None:
     assert repr(one) == (
         f"<Diagnosis of one-stage on hico-det, 1 images, protocol hico-det: mAP {100 * full:.2f} %>"
     )
+
+
+def test_the_image_that_takes_too_much_memory_is_named() -> None:
+    boxes = [(PERSON, (0, 0, 9, 9)), (BICYCLE, (0, 20, 9, 29))]
+
+    def sides(count: int) -> tuple[Scenes, Scenes]:
+        numbers = (("a", 1), ("b", 1), ("c", count))
+        truth, found = (
+            [
+                image(name, boxes * n, [(2 * k, 2 * k + 1, RIDE, *score) for k in range(n)])
+                for name, n in numbers
+            ]
+            for score in ((), (0.5,))
+        )
+        return scenes(truth, scored=False), scenes(found, scored=True)
+
+    with allowing(1):
+        assert diagnose(*sides(50)).errors["true_positive"] == 3  # all others are equal
+        with pytest.raises(InputError, match=r"^image c: boxes that overlap in the same images"):
+            diagnose(*sides(500))

@@ -488,3 +488,9 @@ def test_official_figures_measure_boxes_in_their_own_way(boxes: str, found: int)
     diagnosis = diagnosed([row], truth, [(0, 1, RIDE)], chosen)
     assert diagnosis.errors["true_positive"] == found
     assert diagnosis.official["default"]["full"] == 1
+
+
+@pytest.mark.parametrize("name", ["hico-det", "qahoi", "cmd-se"])
+def test_the_best_of_three_is_the_true_positive_in_any_order(name: str) -> None:
+    rows = [(ANN, BICYCLE, ANNS, RIDE, score) for score in (0.5, 0.9, 0.7)]
+    assert labels(diagnosed(rows, name=name)) == ["duplicate", "true_positive", "duplicate"]
