@@ -111,9 +111,10 @@ def lost_triplets(ledger: Ledger) -> dict[str, int]:
 def _lost(ledger: Ledger) -> BoolArray:
     """Tell which annotated triplets nothing found or was about to find."""
     nearly = np.zeros(len(ledger.annotation_class), dtype=bool)
-    near = np.isin(ledger.row_label, (HUMAN_BOX, OBJECT_BOX, ASSOCIATION)) & ~_wrong_action(ledger)
-    assigned = ledger.row_annotation[near]
-    nearly[assigned[assigned >= 0]] = True
+    for _, part in ledger.parts():
+        near = np.isin(part.row_label, (HUMAN_BOX, OBJECT_BOX, ASSOCIATION)) & ~_wrong_action(part)
+        assigned = part.row_annotation[near]
+        nearly[assigned[assigned >= 0]] = True
     lost = ledger.annotation_examined & ~ledger.found & ~ledger.annotation_reachable & ~nearly
     return np.asarray(ledger.missed | lost)
 
