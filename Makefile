@@ -47,8 +47,9 @@ test: $(BIN)/pytest
 
 # What `make test` leaves: processes, browsers, LaTeX, clusters, large inputs, the manual, all results
 # as kept; and properties once more, on many examples. All in random order, whose seed is printed.
+TIER ?= slow or property
 test-all: $(BIN)/pytest
-	$(BIN)/python -m pytest -n auto --dist worksteal -m "slow or property" --hypothesis-profile=many \
+	$(BIN)/python -m pytest -n auto --dist worksteal -m "$(TIER)" --hypothesis-profile=many \
 		--durations=25
 
 # Which statements both tiers reach. This takes twice as long as the tests, so CI leaves it out.
