@@ -118,87 +118,139 @@ class WeightedRanking:
             As for :func:`diaghoi.evaluation.average_precision.average_precision`, to whose figures
             those of equal weights are equal to the last digit.
         """
-        positives = under(self.positives, weights)
+        return self.scored(self.curve(weights, top), levels)
+
+    def curve(self, weights: IntArray, top: int | None = None) -> WeightedCurve:
+        """Make what the scores at all recall levels have in common; see :meth:`scores`."""
+        filled = np.flatnonzero(self.stop > self.start)
+        start, length = self.start[filled], (self.stop - self.start)[filled]
+        most = int(self.rows.data.sum(dtype=np.int64)) * int(weights.max(initial=0))
+        kind = np.int32 if most < 2**31 else np.int64
         # From here on a weighting is a row, as sums along the runs are much faster in memory order.
         true, rows = (
-            np.ascontiguousarray(_product(counts, weights).T) for counts in (self.true, self.rows)
+            np.ascontiguousarray(_product(counts, weights).T, dtype=kind)
+            for counts in (self.true, self.rows)
         )
-        # 64 bits: sums over all classes under large weights.
-        place = self._within_class(np.cumsum(rows, axis=1, dtype=np.int64))
+        place = np.cumsum(rows, axis=1, dtype=kind)
+        place -= np.repeat(_before(place, start), length, axis=1)
         if top is not None:
             # Within a run false rows come first, so that what the limit cuts off are true ones.
             true = np.clip(top - (place - true), 0, true)
             place = np.minimum(place, top)
-        total = np.cumsum(true, axis=1, dtype=np.int64)
-        found_at = self._within_class(total)
-        precision = ratios(found_at, place, undefined=0.0)
-        score = np.zeros(positives.shape)
-        found = np.zeros(positives.shape, dtype=np.int64)
-        for hoi in np.flatnonzero(self.stop > self.start).tolist():
-            part = slice(self.start[hoi], self.stop[hoi])
-            envelope = precision[:, part]
-            backwards = envelope[:, ::-1]
-            np.maximum.accumulate(backwards, axis=1, out=backwards)
-            found[hoi] = found_at[:, part.stop - 1]
-            if levels is None:
-                # Run by run, as sums of floats in another order differ in the last digit.
-                score[hoi] = np.ascontiguousarray((true[:, part] * envelope).T).sum(axis=0)
-        if levels is not None:
-            score = self._sampled(precision, total, positives, levels)
+        total = np.cumsum(true, axis=1, dtype=kind)
+        before = _before(total, start)
+        found = total - np.repeat(before, length, axis=1)
+        precision = np.zeros((len(total), total.shape[1] + 1))
+        # Where nothing is ranked yet, nothing is found.
+        np.divide(found, np.maximum(place, 1), out=precision[:, :-1])
+        return WeightedCurve(
+            weights=weights,
+            top=top,
+            classes=filled,
+            start=start,
+            stop=start + length,
+            true=true,
+            total=total,
+            before=before,
+            precision=precision,
+        )
+
+    def scored(self, curve: WeightedCurve, levels: FloatArray | None) -> WeightedScores:
+        """Score a curve of this ranking; see :meth:`scores`."""
+        positives = under(self.positives, curve.weights)
+        score, found = np.zeros(positives.shape), np.zeros(positives.shape, dtype=np.int64)
+        if len(curve.classes):
+            found[curve.classes] = (curve.total[:, curve.stop - 1] - curve.before).T
+            asked = positives[curve.classes].T
+            area = curve.area() if levels is None else curve.sampled(asked, levels)
+            score[curve.classes] = area.T
         divisor = positives if levels is None else len(levels) * (positives > 0)
         return WeightedScores(
             average_precision=ratios(score, divisor),
             max_recall=ratios(found, positives),
             found=found,
             rows=self.ranked,
-            weights=weights,
-            top=top,
+            weights=curve.weights,
+            top=curve.top,
         )
 
-    def _before(self, total: IntArray) -> IntArray:
-        """(B, C) sum of all runs before each class, from (B, R) running sums over all runs."""
-        before = np.zeros((len(total), len(self.start)), dtype=np.int64)
-        later = np.flatnonzero(self.start > 0)
-        before[:, later] = total[:, self.start[later] - 1]
-        return before
 
-    def _within_class(self, total: IntArray) -> IntArray:
-        """(B, R) running sums of each class by itself, from those over all runs."""
-        return total - np.repeat(self._before(total), self.stop - self.start, axis=1)
+def _before(total: IntArray, start: IntArray) -> IntArray:
+    """(B, F) sum of all runs before each class, from (B, R) running sums over all runs."""
+    before = np.zeros((len(total), len(start)), dtype=total.dtype)
+    before[:, 1:] = total[:, start[1:] - 1]
+    return before
 
-    def _sampled(
-        self, envelope: FloatArray, total: IntArray, positives: IntArray, levels: FloatArray
-    ) -> FloatArray:
-        """(C, B) sum of the highest precisions of each class at or beyond each recall level.
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class WeightedCurve:
+    """Precision at the ends of R runs of true positives, of F classes, under B weightings.
+
+    Parameters
+    ----------
+    weights : (N, B) int32 array
+        How often each image counts.
+    top : int or None
+        How many rows of a class count.
+    classes : (F,) int array
+        The classes that have runs.
+    start, stop : (F,) int array
+        The runs of each.
+    true, total : (B, R) int array
+        True positives of each run, and of all runs up to its end, those of other classes, too.
+    before : (B, F) int array
+        True positives of all classes before.
+    precision : (B, R + 1) float64 array
+        Within the class, and an empty column.
+    """
+
+    weights: IntArray
+    top: int | None
+    classes: IntArray
+    start: IntArray
+    stop: IntArray
+    true: IntArray
+    total: IntArray
+    before: IntArray
+    precision: FloatArray
+
+    def area(self) -> FloatArray:
+        """(B, F) sum over the true positives of the highest precision at each or a later one."""
+        area = np.empty(self.before.shape)
+        for place, (start, stop) in enumerate(zip(self.start, self.stop, strict=True)):
+            backwards = self.precision[:, start:stop][:, ::-1]
+            envelope = np.maximum.accumulate(backwards, axis=1)[:, ::-1]
+            # Run by run, as sums of floats in another order differ in the last digit.
+            area[:, place] = np.cumsum(self.true[:, start:stop] * envelope, axis=1)[:, -1]
+        return area
+
+    def sampled(self, positives: IntArray, levels: FloatArray) -> FloatArray:
+        """(B, F) sum of the highest precisions of each class at or beyond each recall level.
 
         Parameters
         ----------
-        envelope, total : (B, R) array
-            Highest precision of the class at each run or a later one, and true positives up to
-            there, of all classes before, too.
-        positives : (C, B) int array
+        positives : (B, F) int array
             Annotated triplets.
         levels : (L,) float64 array
-            The levels.
+            The levels, rising.
         """
-        score = np.zeros(positives.shape[::-1])
-        if not total.size:
-            return np.asarray(score.T)
-        filled = np.flatnonzero(self.stop > self.start)
-        asked = positives[filled].T
-        distinct, which = np.unique(asked, return_inverse=True)
-        which = which.reshape(asked.shape)  # flat before NumPy 2
+        distinct, which = np.unique(positives, return_inverse=True)
+        which = which.reshape(positives.shape)  # flat before NumPy 2
         needed = np.stack([needed_for(float(level), distinct) for level in levels], axis=1)
-        stop, before = self.stop[filled, None], self._before(total)[:, filled]
-        for row, each in enumerate(total):
+        needed = needed.astype(self.total.dtype)
+        score, stop = np.empty(positives.shape), self.stop[:, None]
+        for row, total in enumerate(self.total):
             # Of all classes at once: the sums over all runs rise.
-            at = np.searchsorted(each, before[row, :, None] + needed[which[row]])
+            at = np.searchsorted(total, self.before[row, :, None] + needed[which[row]])
             reached = at < stop
-            best = np.where(reached, envelope[row, np.where(reached, at, 0)], 0.0)
+            # The highest precision from each level to the next one, and from the last to the end.
+            bounds = np.append(np.minimum(at, stop), stop, axis=1)
+            best = np.maximum.reduceat(self.precision[row], bounds.ravel()).reshape(bounds.shape)
+            best = np.where(reached, best[:, :-1], 0.0)
+            best = np.maximum.accumulate(best[:, ::-1], axis=1)[:, ::-1]
             # Level by level, as sums of floats in another order differ in the last digit.
-            score[row, filled] = np.cumsum(best, axis=1)[:, -1]
-        # Of the memory order of all others, by which means over classes add up.
-        return np.ascontiguousarray(score.T)
+            score[row] = np.cumsum(best, axis=1)[:, -1]
+        return score
 
 
 def under(counts: Any, weights: IntArray) -> IntArray:

@@ -41,6 +41,8 @@ Method = Literal["centred", "percentile", "bca"]
 # Resamples that are worked on together: enough for array code, few enough for the caches. Part of
 # what a seed means: each block has a generator of its own.
 BLOCK = 128
+# Of a block, those that are weighed at once: the arrays of more do not fit into the caches.
+TOGETHER = 64
 # Groups of images that the jackknife behind BCa leaves out in turn.
 GROUPS = 200
 
@@ -252,11 +254,18 @@ def resampled(
     """
     found: list[Mapping[str, FloatArray]] = []
     with threads() as pool:
-        for part in pool.map(figures, weights):
+        for part in pool.map(figures, _together(weights)):
             found.append(part)
             if progress is not None:
                 progress(len(next(iter(part.values()))))
     return {path: np.concatenate([part[path] for part in found]) for path in found[0]}
+
+
+def _together(blocks: Iterable[IntArray]) -> Iterator[IntArray]:
+    """Cut blocks of weightings into what is weighed at once."""
+    for block in blocks:
+        for start in range(0, block.shape[1], TOGETHER):
+            yield np.ascontiguousarray(block[:, start : start + TOGETHER])
 
 
 def groups_left_out(images: int, groups: int = GROUPS) -> Iterator[IntArray]:

@@ -213,8 +213,9 @@ class Resampler:
         if self.negatives is None:
             return {}
         levels = {"ap": None, "ap_published": PUBLISHED_LEVELS}
+        curve = self.negatives.curve(weights)
         return {
-            f"negatives.{key}": self.negatives.scores(weights, chosen).average_precision[0]
+            f"negatives.{key}": self.negatives.scored(curve, chosen).average_precision[0]
             for key, chosen in levels.items()
         }
 

@@ -79,6 +79,18 @@ def test_columns_do_not_depend_on_one_another(evaluated: Evaluated, chosen: Prot
         )
 
 
+def test_many_runs_add_up_in_one_order_alone_and_together() -> None:
+    # Sums of floats in pairs, as NumPy adds up a single column, end in other digits.
+    rng = np.random.default_rng(0)
+    hoi, true = np.zeros(4000, dtype=int), rng.random(4000) < 0.4
+    image = rng.integers(0, 50, 4000)
+    ranking = WeightedRanking.of(Evaluated(hoi, true, image, hoi[true], image[true]), 1, 50)
+    weights = rng.integers(0, 3, (50, 4)).astype(np.int32)
+    together = ranking.scores(weights, None).average_precision[0]
+    alone = [ranking.scores(weights[:, [each]], None).average_precision[0, 0] for each in range(4)]
+    assert together.tolist() == alone
+
+
 @given(
     problems(),
     st.sampled_from(["hico-det", "diag-hoi"]),
