@@ -62,6 +62,18 @@ class Extras:
     priors: PriorOptions
     slices: SliceOptions | None = None
 
+    @property
+    def of_boxes(self) -> dict[str, bool]:
+        """By option, whether an analysis that needs the boxes of all images is asked for."""
+        return {
+            "--pair-nms": bool(self.variants.pair_nms),
+            "--detection-threshold": bool(self.variants.thresholds),
+            "--causes": self.causes,
+            "--operating-points": self.operating_points,
+            "--shortcuts": self.priors.asked,
+            "--slices": self.slices is not None,
+        }
+
     def check(self, reading: InputFiles) -> None:
         """Refuse invalid settings before anything is read.
 

@@ -22,6 +22,7 @@ COLUMNS = ("single", "double")
 READING, COUNTS, SURE = "Input files", "Evaluation", "Uncertainty"
 MEANING = "Semantic similarity"
 FILES, EXTRAS = "Output files", "Additional analyses"
+SHARDS = "Several prediction files"
 
 # readable=False here and in the commands: the reader of a file, not the parser of the command line,
 # reports what is wrong with it, so that all such messages read alike.

@@ -100,12 +100,16 @@ class InputFiles:
     @property
     def inputs(self) -> list[Path | None]:
         """The files that are given."""
-        beside = self._beside["instances"], self._beside["ids"]
+        return [self.predictions, *self.beside]
+
+    @property
+    def beside(self) -> list[Path | None]:
+        """Those that are not the predictions."""
+        more = self._beside["instances"], self._beside["ids"]
         return [
-            self.predictions,
             self.annotations,
             self.pairs,
-            *(None if path is None else Path(path) for path in beside),
+            *(None if path is None else Path(path) for path in more),
         ]
 
     @property
@@ -159,10 +163,10 @@ class InputFiles:
         """Refuse missing files before any is read."""
         check_inputs(self.inputs)
         given = self.vocabulary if self.dataset else None
-        check_annotations(self.annotations, given, self.predictions, **self._of_predictions)
+        check_annotations(self.annotations, given, self.predictions, **self.of_predictions)
 
     @property
-    def _of_predictions(self) -> Reading:
+    def of_predictions(self) -> Reading:
         """How to read the predictions: without the files of the annotations."""
         own = self.reading.copy()
         own["instances"], own["ids"] = None, None
@@ -184,7 +188,7 @@ class InputFiles:
         return self._opened(vocabulary_named(recognise(given).dataset))
 
     def _opened(self, dataset: Vocabulary | None) -> tuple[SceneSource, SceneSource | None]:
-        own = self._of_predictions
+        own = self.of_predictions
         own["dataset"] = dataset
         try:
             return open_both(self.predictions, pairs=self.pairs, **own)

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import typer
 
-from diaghoi.cli import options, outputs, priors, variants
+from diaghoi.cli import options, outputs, priors, shards, variants
 from diaghoi.cli.extras import Extras
 from diaghoi.cli.labels import read_labels
 from diaghoi.cli.present import print_notes, print_result, print_written
 from diaghoi.cli.progress import Progress, progress
-from diaghoi.cli.reading import InputFiles, check_choice
+from diaghoi.cli.reading import InputFiles, Inputs, check_choice
 from diaghoi.cli.report_files import ReportFiles
 from diaghoi.cli.settings import CHANGE, setting_of
 from diaghoi.cli.slices import SlicesOption, slice_options
@@ -24,10 +25,18 @@ from diaghoi.data.protocol import protocol as protocol_named
 from diaghoi.data.scenes import SceneSource
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.diagnosis import diagnose as diagnosing
+from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.exceptions import InputError
+from diaghoi.formats.containers.locations import is_remote
 from diaghoi.formats.hico_det.image_labels import ImageLabels
 from diaghoi.report.json import to_json
 
+Predictions = Annotated[
+    str,
+    typer.Argument(
+        help="Prediction file (or folder of .mat files); in quotes, a pattern of several."
+    ),
+]
 Figure = Annotated[
     Path | None,
     typer.Option(
@@ -175,7 +184,7 @@ Rosetta = Annotated[
 
 
 def report(
-    predictions: options.Predictions,
+    predictions: Predictions,
     annotations: options.Annotations = None,
     pairs: options.Pairs = None,
     dataset: options.Dataset = None,
@@ -221,12 +230,18 @@ def report(
     prior_annotations: priors.PriorAnnotations = None,
     slices: SlicesOption = None,
     rosetta: Rosetta = False,
+    engine: shards.EngineName = None,
+    scheduler: shards.Scheduler = None,
+    workers: shards.Workers = None,
     force: options.Force = False,
     quiet: options.Quiet = False,
 ) -> None:
     """Diagnose a detector: mAP, errors and what each error costs."""
+    several = shards.ShardOptions(
+        predictions=predictions, engine=engine, scheduler=scheduler, workers=workers
+    )
     reading = InputFiles(
-        predictions=predictions,
+        predictions=Path(predictions),
         annotations=annotations,
         pairs=pairs,
         force=force,
@@ -245,7 +260,7 @@ def report(
         },
     )
     files = ReportFiles(
-        label=predictions.stem if label is None else label,
+        label=several.label if label is None else label,
         json=json,
         figure=figure,
         out=out,
@@ -276,9 +291,20 @@ def report(
     choices.check(reading)
     extras.check(reading)
     tags = [] if extras.slices is None else extras.slices.files
-    files.check([*reading.inputs, image_labels, prior_annotations, *tags])
+    beside = [image_labels, prior_annotations, *tags]
     with progress(quiet) as bar:
-        result, notes = _reported(reading, choices, image_labels, extras, files, bar)
+        if several.asked:
+            refused = {"--pairs": pairs is not None, **files.of_boxes, **extras.of_boxes}
+            found = several.check(refused)
+            local = [Path(each) for each in found if not is_remote(each)]
+            files.check([*reading.beside, *local, *beside])
+            diagnosed = _of_several(
+                several, found, reading, choices, image_labels, extras, files, bar
+            )
+        else:
+            files.check([*reading.inputs, *beside])
+            diagnosed = _of_one(reading, choices, image_labels, extras, files, bar)
+        result, notes = _reported(diagnosed, extras, files, bar)
     if json == outputs.STDOUT:
         typer.echo(to_json(result))
     elif not quiet:
@@ -306,21 +332,30 @@ class _Choices(NamedTuple):
         return protocol_named(self.protocol or vocabulary.protocol, groups=groups, **self.changes)
 
 
-def _reported(
+class _Diagnosed(NamedTuple):
+    """A diagnosis, what was read for it, and what to know of its image labels."""
+
+    diagnosis: Diagnosis
+    read: Inputs
+    labels: ImageLabels | None
+    notes: list[str]
+
+
+def _of_one(
     reading: InputFiles,
     choices: _Choices,
     image_labels: Path | None,
     extras: Extras,
     files: ReportFiles,
     bar: Progress,
-) -> tuple[dict[str, Any], list[str]]:
-    """Read, diagnose, and write the files; return the result, and notes on figures."""
+) -> _Diagnosed:
+    """Read and diagnose a prediction file."""
     read = reading.read(bar, files.check)
     extras.check_ranked(read.predictions, choices.changes["top"])
     chosen = choices.made(read.vocabulary)
     labels, notes = _image_labels(image_labels, read.annotations, read.predictions)
     bar.start("matching", total=len(read.annotations))
-    diagnosed = diagnosing.diagnose(
+    diagnosis = diagnosing.diagnose(
         read.annotations,
         read.predictions,
         chosen,
@@ -329,12 +364,45 @@ def _reported(
         also=extras.families(read.vocabulary),
         progress=bar.advance,
     )
+    return _Diagnosed(diagnosis, read, labels, notes)
+
+
+def _of_several(
+    several: shards.ShardOptions,
+    found: list[str],
+    reading: InputFiles,
+    choices: _Choices,
+    image_labels: Path | None,
+    extras: Extras,
+    files: ReportFiles,
+    bar: Progress,
+) -> _Diagnosed:
+    """Diagnose prediction files of different images."""
+    read, diagnosis = several.diagnose(
+        found, reading, choices.made, extras.families, files.label, bar
+    )
+    extras.check_ranked(read.predictions, choices.changes["top"])
+    labels, notes = _image_labels(image_labels, read.annotations, read.predictions)
+    if labels is not None:
+        diagnosis = replace(
+            diagnosis,
+            known_objects=labels.objects(read.predictions),
+            known_object_source="image labels",
+        )
+    return _Diagnosed(diagnosis, read, labels, notes)
+
+
+def _reported(
+    diagnosed: _Diagnosed, extras: Extras, files: ReportFiles, bar: Progress
+) -> tuple[dict[str, Any], list[str]]:
+    """Add what is asked for, and write the files; return the result, and notes on figures."""
+    diagnosis, read, labels, notes = diagnosed
     bar.start("repairing each error")
-    result = diagnosed.to_dict()
+    result = diagnosis.to_dict()
     result["notes"] = [*read.notes, *notes, *result["notes"]]
-    sliced = extras.add(result, diagnosed, read, labels, bar)
+    sliced = extras.add(result, diagnosis, read, labels, bar)
     bar.start("writing" if files.images is None else "drawing the worst cases")
-    return result, files.write(result, diagnosed, read, sliced)
+    return result, files.write(result, diagnosis, read, sliced)
 
 
 def _groups(name: str | None, file: Path | None, vocabulary: Vocabulary) -> tuple[Group, ...]:

@@ -85,6 +85,11 @@ class ReportFiles:
         """The table files to write."""
         return [path for path in (self.class_table, self.image_table) if path is not None]
 
+    @property
+    def of_boxes(self) -> dict[str, bool]:
+        """By option, whether a file that needs the boxes of all images is asked for."""
+        return {"--html": self.html is not None}
+
     def written(self, result: dict[str, Any]) -> list[Path]:
         """Name the files that :meth:`write` writes."""
         files = [] if self.json in (None, outputs.STDOUT) else [self.json]

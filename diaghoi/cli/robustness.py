@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,23 +11,20 @@ import typer
 
 from diaghoi.cli import options, outputs
 from diaghoi.cli.comparison_tables import Format, Out, table_format, written_tables
+from diaghoi.cli.engines import EngineName, Scheduler, check_engine, started
 from diaghoi.cli.figure_options import FORMATS, Column, named
 from diaghoi.cli.locate import find_annotations, in_folder
 from diaghoi.cli.present import print_notes, width_of
 from diaghoi.cli.progress import Progress, progress
-from diaghoi.data.arrays.threads import cores
 from diaghoi.data.protocol import protocol as protocol_named
-from diaghoi.exceptions import InputError, close_matches, number_of, some_of
+from diaghoi.exceptions import InputError, number_of, some_of
 from diaghoi.formats.containers.atomic import replacing
 from diaghoi.formats.datasets import vocabulary as vocabulary_named
 from diaghoi.report.json import to_json, write_json
 
 if TYPE_CHECKING:
-    from diaghoi.robustness.engine import Engine
     from diaghoi.robustness.evaluation import Robustness
     from diaghoi.robustness.study import RobustnessStudy
-
-ENGINES = ("local", "dask")
 
 Metric = Annotated[
     str | None,
@@ -64,15 +60,6 @@ Significance = Annotated[
     typer.Option(
         "--significance",
         help="Test the highest severity of each corruption against the clean pictures.",
-    ),
-]
-EngineName = Annotated[
-    str, typer.Option("--engine", help="local: processes on this machine; dask: a Dask cluster.")
-]
-Scheduler = Annotated[
-    str | None,
-    typer.Option(
-        metavar="ADDRESS", help="A running Dask scheduler [start a cluster on this machine]."
     ),
 ]
 Block = Annotated[
@@ -129,7 +116,7 @@ def robustness(
     for option, given in changed.items():
         if given and figures is None:
             raise InputError(f"{option}: is for figures; add --figures FOLDER")
-    _check_engine(engine, scheduler)
+    check_engine(engine, scheduler)
     for number in (bootstrap, resamples if significance else None):
         if number is not None:
             # Images are counted when they are read.
@@ -140,7 +127,7 @@ def robustness(
     shown = _shown(corruption or (), described)
     described, located = _located(described)
     _check_outputs(described, study, [out, json], [figures, cache])
-    with progress(quiet) as bar, _engine(engine, scheduler, workers, bar) as chosen:
+    with progress(quiet) as bar, started(engine, scheduler, workers, bar) as chosen:
         found = evaluate_study(
             described,
             chosen,
@@ -179,34 +166,6 @@ def _check_failed(found: Robustness) -> None:
             f"{number_of('file', len(found.failed))} could not be used: {names}; the numbers do "
             "not include them"
         )
-
-
-def _check_engine(engine: str, scheduler: str | None) -> None:
-    if engine not in ENGINES:
-        raise InputError(
-            f"--engine '{engine}'{close_matches(engine, ENGINES)}: give one of {', '.join(ENGINES)}"
-        )
-    if scheduler is not None and engine != "dask":
-        raise InputError("--scheduler: is for a Dask cluster; add --engine dask")
-
-
-@contextmanager
-def _engine(
-    name: str, scheduler: str | None, workers: int | None, bar: Progress
-) -> Iterator[Engine]:
-    """Start the workers, and end them."""
-    number = workers or cores()
-    if name == "local":
-        from diaghoi.robustness.engine import LocalEngine
-
-        with LocalEngine(number) as local:
-            yield local
-        return
-    from diaghoi.robustness.cluster import DaskEngine
-
-    bar.start("starting the cluster" if scheduler is None else f"connecting to {scheduler}")
-    with DaskEngine(scheduler, number) as cluster:
-        yield cluster
 
 
 def _shown(names: Sequence[str], study: RobustnessStudy) -> list[str]:

@@ -75,16 +75,11 @@ def diagnose(
             "both with the same one"
         )
     protocol = protocol_named(annotations.vocabulary.protocol if protocol is None else protocol)
-    check_protocol(protocol, annotations.vocabulary)
     if annotations.scored and not predictions.scored:
         raise InputError(
             "annotations and predictions are swapped: diagnose(annotations, predictions)"
         )
-    if not annotations.bounds["triplet"][-1]:
-        raise InputError(
-            f"{annotations.source or 'annotations'}: no annotated triplet, so there is nothing to "
-            "evaluate against"
-        )
+    check_choices(annotations, protocol)
     return diagnose_images(
         annotations,
         predictions,
@@ -94,6 +89,22 @@ def diagnose(
         also=also,
         progress=progress,
     )
+
+
+def check_choices(annotations: SceneSource, protocol: Protocol) -> None:
+    """Refuse a protocol that is not for a data set, and annotations without any triplet.
+
+    Raises
+    ------
+    InputError
+        For both.
+    """
+    check_protocol(protocol, annotations.vocabulary)
+    if not annotations.bounds["triplet"][-1]:
+        raise InputError(
+            f"{annotations.source or 'annotations'}: no annotated triplet, so there is nothing to "
+            "evaluate against"
+        )
 
 
 def diagnose_images(

@@ -11,10 +11,10 @@ from diaghoi._version import __version__
 from diaghoi.comparison.comparable import check_comparable, shared_signature
 from diaghoi.comparison.comparison import Comparison
 from diaghoi.comparison.results import Result, figure, notes_of, text
+from diaghoi.engines.engine import Engine
 from diaghoi.exceptions import some_of
 from diaghoi.oracles import ERRORS
 from diaghoi.robustness.corruptions.registry import CORRUPTIONS, GROUPS
-from diaghoi.robustness.engine import Engine
 from diaghoi.robustness.metric import check_metric, default_metric, metric_title
 from diaghoi.robustness.profile import Profile
 from diaghoi.robustness.sentences import sentences

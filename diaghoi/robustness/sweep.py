@@ -2,29 +2,27 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from math import ceil
 from pathlib import Path
 from typing import Any
 
+from diaghoi.diagnosis.shards import Truth, read_truth
+from diaghoi.engines.engine import Engine, Failure, Task
 from diaghoi.exceptions import InputError
 from diaghoi.formats.containers.locations import exists
 from diaghoi.formats.datasets import vocabulary
 from diaghoi.formats.v_coco.annotations import companions
-from diaghoi.robustness.engine import Engine, Failure, Task
 from diaghoi.robustness.store import Store
 from diaghoi.robustness.study import CLEAN, Condition, RobustnessStudy, Run
 from diaghoi.robustness.work import (
     Asked,
     Job,
-    Truth,
     compare_to_clean,
     diagnose_block,
     diagnose_run,
     finish,
-    read_truth,
 )
 from diaghoi.statistics.significance import Difference
 
@@ -164,7 +162,6 @@ class _Plan:
             ids=None if study.ids is None else str(study.ids),
             dataset=study.dataset,
             protocol=study.protocol,
-            sweep=secrets.token_hex(8),
         )
 
     def check_similarity(self) -> None:

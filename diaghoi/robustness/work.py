@@ -11,40 +11,12 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from diaghoi.data.joining import Joined, alike, join
-from diaghoi.data.protocol import protocol as protocol_named
+from diaghoi.data.joining import Joined, join
 from diaghoi.data.scenes import Scenes, SceneSource
-from diaghoi.data.splits import check_protocol
 from diaghoi.diagnosis.diagnose import diagnose_images
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.diagnosis.plausibility import doubts
-from diaghoi.formats import open_predictions, read_annotations
-from diaghoi.formats.containers.locations import fetched, is_remote
-from diaghoi.formats.datasets import vocabulary
-
-
-@dataclass(frozen=True, kw_only=True)
-class Truth:
-    """What the runs of a sweep are evaluated against.
-
-    Parameters
-    ----------
-    annotations : str
-        The file.
-    instances, ids : str or None
-        Those that belong to V-COCO's.
-    dataset, protocol : str or None
-        Names, or the description of a data set; None for what the file tells.
-    sweep : str
-        Tells sweeps apart, so that a worker that outlives one reads the files of the next.
-    """
-
-    annotations: str
-    instances: str | None = None
-    ids: str | None = None
-    dataset: str | None = None
-    protocol: str | None = None
-    sweep: str = ""
+from diaghoi.diagnosis.shards import Truth, open_alike, read_truth
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,42 +60,11 @@ class Asked:
     similarity: tuple[str, str] | None = None
 
 
-# A worker that is given one block after the other reads each file once.
-@lru_cache(maxsize=1)
-def read_truth(truth: Truth) -> Scenes:
-    """Read the annotations.
-
-    Raises
-    ------
-    InputError
-        Where they cannot be used, are empty, or the protocol is not for them.
-    """
-    words = None if truth.dataset is None else vocabulary(truth.dataset)
-    scenes = read_annotations(
-        truth.annotations, dataset=words, instances=truth.instances, ids=truth.ids
-    )
-    check_protocol(_protocol(truth, scenes), scenes.vocabulary)
-    return scenes
-
-
-def _protocol(truth: Truth, scenes: Scenes) -> Any:
-    return protocol_named(truth.protocol or scenes.vocabulary.protocol)
-
-
 @lru_cache(maxsize=1)
 def _joined(job: Job) -> tuple[Scenes, SceneSource, Joined, tuple[str, ...]]:
     """Open a run and join it to the annotations; also what is suspicious about it."""
     truth = read_truth(job.truth)
-    with fetched(job.file) as file:
-        if job.pairs is None:
-            predictions = open_predictions(file, dataset=truth.vocabulary)
-        else:
-            with fetched(job.pairs) as pairs:
-                predictions = open_predictions(file, pairs=pairs, dataset=truth.vocabulary)
-        if is_remote(job.file):
-            # The copy of the file is gone after this.
-            predictions = replace(predictions.load(), source=job.file)
-    predictions = alike(truth, predictions)
+    predictions = open_alike(truth, job.file, job.pairs)
     return *join(truth, predictions), tuple(doubt.text for doubt in doubts(truth, predictions))
 
 
@@ -147,7 +88,7 @@ def diagnose_block(job: Job, number: int, of: int) -> Diagnosis:
     block = diagnose_images(
         truth.between(first, stop),
         predictions.between(first, stop),
-        _protocol(job.truth, truth),
+        job.truth.protocol_for(truth),
     )
     # Both sides of a block have the same images; which file they come from is known of the whole.
     return replace(
@@ -227,6 +168,6 @@ def _semantic(job: Job, similarity: tuple[str, str]) -> dict[str, Any]:
     truth, predictions, *_ = _joined(job)
     verbs, objects = (read_similarity(Path(path)) for path in similarity)
     evaluated = evaluate(
-        truth, predictions.load(), verbs, objects, protocol=_protocol(job.truth, truth)
+        truth, predictions.load(), verbs, objects, protocol=job.truth.protocol_for(truth)
     )
     return {"soft_map": evaluated.soft_map, "mf1": evaluated.mf1}

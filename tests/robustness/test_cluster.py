@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 from support.robustness import RUNS
 
+from diaghoi.engines.engine import LOST, MOST_LOSSES, Failure, LocalEngine, Task
 from diaghoi.exceptions import InputError
-from diaghoi.robustness.engine import LOST, MOST_LOSSES, Failure, LocalEngine, Task
 from diaghoi.robustness.evaluation import evaluate_study
 from diaghoi.robustness.study import RobustnessStudy, read_robustness_study
 
@@ -43,7 +43,7 @@ def die(marks: str, _: int) -> None:
 @pytest.fixture
 def cluster() -> Iterator[Any]:
     """An engine with three processes."""
-    from diaghoi.robustness.cluster import DaskEngine
+    from diaghoi.engines.cluster import DaskEngine
 
     with DaskEngine(workers=3) as engine:
         yield engine
@@ -100,7 +100,7 @@ def test_failures_needs_and_losses(cluster, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_scheduler_that_runs_is_used(cluster, study: RobustnessStudy) -> None:
-    from diaghoi.robustness.cluster import DaskEngine
+    from diaghoi.engines.cluster import DaskEngine
 
     address = cluster._client.scheduler.address
     small = replace(study, corruptions=("occlusion",), severities=(5,))
@@ -114,7 +114,7 @@ def test_a_scheduler_that_runs_is_used(cluster, study: RobustnessStudy) -> None:
 
 @pytest.mark.parametrize("address", ["nonsense", "tcp://127.0.0.1:1"])
 def test_a_scheduler_that_does_not_answer(address: str, monkeypatch) -> None:
-    from diaghoi.robustness import cluster
+    from diaghoi.engines import cluster
 
     monkeypatch.setattr(cluster, "PATIENCE", 0.5)
     with pytest.raises(InputError, match=rf"`scheduler` {address}: cannot be reached \(.*give an"):
@@ -122,7 +122,7 @@ def test_a_scheduler_that_does_not_answer(address: str, monkeypatch) -> None:
 
 
 def test_without_dask(monkeypatch) -> None:
-    from diaghoi.robustness.cluster import DaskEngine
+    from diaghoi.engines.cluster import DaskEngine
 
     monkeypatch.setitem(__import__("sys").modules, "distributed", None)
     with pytest.raises(InputError, match=r"pip install 'diaghoi\[distributed\]'"):

@@ -14,13 +14,13 @@ from support.results import example
 from support.robustness import CORRUPTIONS, SEVERITIES
 
 from diaghoi.comparison.study import Model
+from diaghoi.engines.engine import LocalEngine
 from diaghoi.exceptions import InputError
 from diaghoi.oracles import ERRORS
 from diaghoi.report.comparison import to_text
 from diaghoi.report.latex import to_latex
 from diaghoi.report.markdown import to_markdown
 from diaghoi.report.spreadsheet import to_csv
-from diaghoi.robustness.engine import LocalEngine
 from diaghoi.robustness.evaluation import Robustness, evaluate_study
 from diaghoi.robustness.metric import check_metric, metric_title, score_paths, scores_with
 from diaghoi.robustness.profile import Profile

@@ -16,9 +16,9 @@ from support.described import write_description
 from support.robustness import FEW, RUNS
 
 from diaghoi import diagnose, read_annotations, read_predictions
+from diaghoi.engines.engine import LocalEngine
 from diaghoi.exceptions import InputError
 from diaghoi.robustness import sweep as module
-from diaghoi.robustness.engine import LocalEngine
 from diaghoi.robustness.store import Store
 from diaghoi.robustness.study import CLEAN, Condition, RobustnessStudy, read_robustness_study
 from diaghoi.robustness.sweep import Outcomes, sweep

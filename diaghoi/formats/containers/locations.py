@@ -7,6 +7,7 @@ import importlib
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from glob import glob
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,26 @@ def exists(path: str) -> bool:
         return Path(path).exists()
     with _reaching(path) as (system, inner):
         return bool(system.exists(inner))
+
+
+def matching(pattern: str) -> list[str]:
+    """List the files that a pattern like ``shards/*.npz`` names, here or at an address.
+
+    Returns
+    -------
+    list of str
+        Sorted by name; empty where there is none.
+
+    Raises
+    ------
+    InputError
+        If fsspec is missing, or cannot reach the address.
+    """
+    if not is_remote(pattern):
+        # Path.glob raises errors of its own for some patterns, which depend on Python's version.
+        return [pattern] if Path(pattern).exists() else sorted(glob(pattern))  # noqa: PTH207
+    with _reaching(pattern) as (system, inner):
+        return [system.unstrip_protocol(name) for name in sorted(system.glob(inner))]
 
 
 @contextmanager

@@ -21,8 +21,8 @@ from types import TracebackType
 from typing import Any
 
 from diaghoi.data.arrays.threads import share
+from diaghoi.engines.engine import LOST, MOST_LOSSES, Failure, Task, guarded
 from diaghoi.exceptions import InputError
-from diaghoi.robustness.engine import LOST, MOST_LOSSES, Failure, Task, guarded
 
 PATIENCE = 30  # seconds until a scheduler that does not answer is given up
 SETTINGS = {
@@ -105,7 +105,7 @@ class DaskEngine:
         self._settings.__exit__(None, None, None)
 
     def run(self, tasks: Sequence[Task]) -> Iterator[tuple[str, Any]]:
-        """Do some work: see :meth:`diaghoi.robustness.engine.Engine.run`."""
+        """Do some work: see :meth:`diaghoi.engines.engine.Engine.run`."""
         # Dask takes equal keys for equal work, also of other clients.
         mark = secrets.token_hex(4)
         futures: dict[str, Any] = {}

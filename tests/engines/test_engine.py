@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
+from diaghoi.engines.engine import LOST, MOST_LOSSES, Failure, LocalEngine, Task
 from diaghoi.exceptions import InputError
-from diaghoi.robustness.engine import LOST, MOST_LOSSES, Failure, LocalEngine, Task
 
 
 def add(*numbers: int) -> int:
@@ -136,7 +136,7 @@ def test_workers_lost_between_tasks_are_replaced(pair: LocalEngine) -> None:
 def test_a_script_without_guard_is_told_so(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(
-        "from diaghoi.robustness.engine import LocalEngine, Task\n"
+        "from diaghoi.engines.engine import LocalEngine, Task\n"
         "with LocalEngine(2) as engine:\n"
         "    print(list(engine.run([Task('a', int, ())])))\n"
     )

@@ -1,0 +1,173 @@
+"""Predictions in several files, which ``diaghoi report`` takes by a pattern or an address."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from diaghoi.cli import options
+from diaghoi.cli.engines import check_engine, started
+from diaghoi.cli.locate import LocatedFile, find_annotations, in_folder
+from diaghoi.cli.progress import Progress
+from diaghoi.cli.reading import InputFiles, Inputs
+from diaghoi.data.protocol import Protocol
+from diaghoi.data.vocabulary import Vocabulary
+from diaghoi.diagnosis.diagnosis import Diagnosis
+from diaghoi.exceptions import InputError
+from diaghoi.formats.containers.locations import is_remote, matching
+
+WILDCARDS = frozenset("*?[")
+
+EngineName = Annotated[
+    str | None,
+    typer.Option(
+        "--engine",
+        help="Diagnose several files, each of other images: local, in processes on this machine; "
+        "dask, on a Dask cluster.",
+        rich_help_panel=options.SHARDS,
+    ),
+]
+Scheduler = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ADDRESS",
+        help="A running Dask scheduler [start a cluster on this machine].",
+        rich_help_panel=options.SHARDS,
+    ),
+]
+Workers = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        max=1024,
+        help="Processes on this machine [one per core].",
+        rich_help_panel=options.SHARDS,
+    ),
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShardOptions:
+    """Which files are diagnosed, and where.
+
+    Parameters
+    ----------
+    predictions : str
+        A path, a pattern or an address.
+    engine, scheduler, workers
+        The options.
+    """
+
+    predictions: str
+    engine: str | None
+    scheduler: str | None
+    workers: int | None
+
+    @property
+    def asked(self) -> bool:
+        """Whether there may be several files."""
+        given = any(each is not None for each in (self.engine, self.scheduler, self.workers))
+        return given or is_remote(self.predictions) or self._is_pattern
+
+    @property
+    def label(self) -> str:
+        """The name of the file, or of the folder of files."""
+        path = Path(self.predictions)
+        return path.parent.name if self._is_pattern else path.stem
+
+    @property
+    def _is_pattern(self) -> bool:
+        return not Path(self.predictions).exists() and not WILDCARDS.isdisjoint(self.predictions)
+
+    def check(self, refused: Mapping[str, bool]) -> list[str]:
+        """List the files; refuse what can be seen to go wrong before one is read.
+
+        Parameters
+        ----------
+        refused : mapping
+            By option, whether what needs all boxes in one place is asked for.
+
+        Raises
+        ------
+        InputError
+            With the option, or where no file matches.
+        """
+        check_engine(self.engine or "local", self.scheduler)
+        for option, given in refused.items():
+            if given:
+                raise InputError(
+                    f"{option}: needs the boxes of all images, which several files on several "
+                    "workers do not give; report on one file"
+                )
+        files = matching(self.predictions)
+        if not files:
+            raise InputError(f"{self.predictions}: no such file; check the path or the pattern")
+        return files
+
+    def diagnose(
+        self,
+        files: list[str],
+        reading: InputFiles,
+        made: Callable[[Vocabulary], Protocol],
+        also: Callable[[Vocabulary], tuple[Protocol, ...]],
+        label: str,
+        bar: Progress,
+    ) -> tuple[Inputs, Diagnosis]:
+        """Diagnose the files.
+
+        Parameters
+        ----------
+        files : list of str
+            As of :meth:`check`.
+        reading : InputFiles
+            How to read them, and their annotations.
+        made, also : callable
+            From the data set to the protocol, and to further ones.
+        label : str
+            Name of the detector.
+        bar : Progress
+            Shows how many files are done.
+
+        Returns
+        -------
+        read : Inputs
+            The annotations, and images without predictions in the place of the predicted ones.
+        diagnosis : Diagnosis
+            Of all images.
+        """
+        from diaghoi.diagnosis.shards import ShardSettings, Truth, diagnose_shards, read_truth
+
+        bar.start("reading annotations")
+        located = _annotations(reading)
+        instances, ids = (reading.reading.get(key) for key in ("instances", "ids"))
+        truth = Truth(
+            annotations=str(located.path.absolute()),
+            instances=None if instances is None else str(instances),
+            ids=None if ids is None else str(ids),
+            dataset=reading.dataset,
+        )
+        annotations = read_truth(truth)
+        settings = ShardSettings(
+            truth=truth,
+            reading=reading.of_predictions,
+            protocol=made(annotations.vocabulary),
+            also=also(annotations.vocabulary),
+            label=label,
+            force=reading.force,
+        )
+        with started(self.engine or "local", self.scheduler, self.workers, bar) as engine:
+            bar.start("diagnosing files", total=len(files))
+            found = diagnose_shards(settings, files, engine, progress=bar.advance)
+        stand_in = found.empty.with_names(found.diagnosis.names)
+        notes = [*found.warnings, *located.notes]
+        return Inputs(annotations, stand_in, [located.path], notes), found.diagnosis
+
+
+def _annotations(reading: InputFiles) -> LocatedFile:
+    if reading.annotations is None:
+        return find_annotations(reading.vocabulary)
+    return in_folder(reading.annotations, reading.vocabulary)

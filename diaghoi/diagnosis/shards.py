@@ -1,0 +1,239 @@
+"""Predictions in several files, each of other images: shards, which any worker can diagnose.
+
+The diagnosis of all is the sum of theirs, equal to the last digit to that of one file with the same
+images in the same order.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from diaghoi.data.joining import alike
+from diaghoi.data.protocol import Protocol
+from diaghoi.data.protocol import protocol as protocol_named
+from diaghoi.data.scenes import Scenes, SceneSource
+from diaghoi.data.splits import check_protocol
+from diaghoi.diagnosis.diagnose import check_choices, diagnose_images
+from diaghoi.diagnosis.diagnosis import Diagnosis
+from diaghoi.diagnosis.plausibility import check_plausible
+from diaghoi.engines.engine import Engine, Failure, Task
+from diaghoi.exceptions import InputError
+from diaghoi.formats import open_predictions, read_annotations
+from diaghoi.formats.base import Reading
+from diaghoi.formats.containers.locations import fetched, is_remote
+from diaghoi.formats.datasets import vocabulary
+
+
+@dataclass(frozen=True, kw_only=True)
+class Truth:
+    """The annotations that workers evaluate against.
+
+    Parameters
+    ----------
+    annotations : str
+        The file.
+    instances, ids : str or None
+        Those that belong to V-COCO's.
+    dataset, protocol : str or None
+        Names, or the description of a data set; None for what the file tells.
+    run : str
+        Tells runs apart, so that a worker that outlives one reads the files of the next.
+    """
+
+    annotations: str
+    instances: str | None = None
+    ids: str | None = None
+    dataset: str | None = None
+    protocol: str | None = None
+    run: str = field(default_factory=lambda: secrets.token_hex(8))
+
+    def protocol_for(self, scenes: Scenes) -> Protocol:
+        """Return the choices, those of the data set by default."""
+        return protocol_named(self.protocol or scenes.vocabulary.protocol)
+
+
+# A worker that is given one piece of work after the other reads the file once.
+@lru_cache(maxsize=1)
+def read_truth(truth: Truth) -> Scenes:
+    """Read the annotations.
+
+    Raises
+    ------
+    InputError
+        Where they cannot be used, are empty, or the protocol is not for them.
+    """
+    words = None if truth.dataset is None else vocabulary(truth.dataset)
+    scenes = read_annotations(
+        truth.annotations, dataset=words, instances=truth.instances, ids=truth.ids
+    )
+    check_protocol(truth.protocol_for(scenes), scenes.vocabulary)
+    return scenes
+
+
+def open_alike(
+    truth: Scenes, file: str, pairs: str | None = None, reading: Reading | None = None
+) -> SceneSource:
+    """Open predictions, here or at an address, with the names and the unit of annotations.
+
+    Raises
+    ------
+    InputError
+        Where a file cannot be used.
+    """
+    how: Reading = {**(reading or {}), "dataset": truth.vocabulary}
+    with ExitStack() as files:
+        local = files.enter_context(fetched(file))
+        beside = None if pairs is None else files.enter_context(fetched(pairs))
+        predictions = open_predictions(local, pairs=beside, **how)
+        if is_remote(file):
+            # The copy of the file is gone after this.
+            predictions = replace(predictions.load(), source=file)
+    return alike(truth, predictions)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShardSettings:
+    """What is the same for all shards.
+
+    Parameters
+    ----------
+    truth : Truth
+        What they are evaluated against.
+    reading : Reading
+        How to read them.
+    protocol : Protocol
+        The choices.
+    also : tuple of Protocol
+        Further protocols whose mAP is wanted.
+    label : str
+        Name of the detector.
+    force : bool
+        Diagnose implausible predictions, too.
+    """
+
+    truth: Truth
+    reading: Reading
+    protocol: Protocol
+    also: tuple[Protocol, ...] = ()
+    label: str = ""
+    force: bool = False
+
+
+class Shards(NamedTuple):
+    """What becomes of one file, or of all.
+
+    Parameters
+    ----------
+    diagnosis : Diagnosis
+        Of their images, without the boxes.
+    warnings : list of str
+        What looks wrong, with the file.
+    empty : Scenes
+        The predictions without any image.
+    """
+
+    diagnosis: Diagnosis
+    warnings: list[str]
+    empty: Scenes
+
+
+def diagnose_shard(settings: ShardSettings, file: str) -> Shards:
+    """Diagnose the images of one file.
+
+    Raises
+    ------
+    InputError
+        Where it cannot be used, is implausible, or has no annotated image or no names.
+    """
+    truth = read_truth(settings.truth)
+    predictions = open_alike(truth, file, reading=settings.reading)
+    if not (truth.named and predictions.named):
+        raise InputError(
+            f"{file}: files are put together by the names of their images, which the predictions "
+            "or the annotations lack; report on one file"
+        )
+    shared = np.isin(truth.names, predictions.names)
+    if len(predictions) and not shared.any():
+        raise InputError(
+            f"{file}: none of the {len(predictions)} images is annotated in "
+            f"{settings.truth.annotations}; the first is '{predictions.names[0]}' here and "
+            f"'{truth.names[0]}' there; leave the file out if it is of another split"
+        )
+    annotated = truth.take(np.flatnonzero(shared))
+    try:
+        warnings = check_plausible(annotated, predictions, force=settings.force)
+    except InputError as error:
+        raise InputError(str(error) if file in str(error) else f"{file}: {error}") from None
+    return Shards(
+        _diagnosis(settings, annotated, predictions),
+        [f"{file}: {text}" for text in warnings],
+        predictions.between(0, 0),
+    )
+
+
+def _diagnosis(settings: ShardSettings, annotations: Scenes, predictions: SceneSource) -> Diagnosis:
+    found = diagnose_images(
+        annotations,
+        predictions,
+        settings.protocol,
+        label=settings.label,
+        also=settings.also,
+    )
+    return replace(found, scenes=())  # what adds up is all that is sent back
+
+
+def diagnose_shards(
+    settings: ShardSettings,
+    files: Sequence[str],
+    engine: Engine,
+    *,
+    progress: Callable[[int], Any] | None = None,
+) -> Shards:
+    """Diagnose predictions in several files, and the annotated images that none predicts for.
+
+    Parameters
+    ----------
+    settings : ShardSettings
+        How.
+    files : sequence of str
+        At least one path or address, each of other images.
+    engine : Engine
+        Where the work is done. A worker that is lost costs only the file that it worked on, which
+        is given to another one.
+    progress : callable, optional
+        Called with 1 for each file that is done.
+
+    Raises
+    ------
+    InputError
+        Where a file cannot be used, two have an image in common, or a worker is lost again and
+        again.
+    """
+    truth = read_truth(settings.truth)
+    check_choices(truth, settings.protocol)
+    found: dict[str, Shards] = {}
+    for file, outcome in engine.run(
+        [Task(file, diagnose_shard, (settings, file)) for file in files]
+    ):
+        if isinstance(outcome, Failure):
+            why = outcome.message
+            raise InputError(why if file in why else f"{file}: {why}")
+        found[file] = outcome
+        if progress is not None:
+            progress(1)
+    parts = [found[file].diagnosis for file in files]
+    empty = found[files[0]].empty
+    rest = ~np.isin(truth.names, np.concatenate([part.names for part in parts]))
+    if rest.any():
+        annotated = truth.take(np.flatnonzero(rest))
+        part = _diagnosis(settings, annotated, empty.with_names(annotated.names))
+        parts.append(replace(part, predicted=np.zeros(len(annotated), dtype=bool)))
+    warnings = [text for file in files for text in found[file].warnings]
+    return Shards(Diagnosis.sum(parts), warnings, empty)
