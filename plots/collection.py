@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from diaghoi.comparison.comparable import check_comparable, shared_notes
 from diaghoi.comparison.joint import data_set_names
@@ -16,6 +16,8 @@ from diaghoi.data.scenes import Scenes
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.diagnosis.diagnose import diagnose
 from diaghoi.diagnosis.saved import is_saved, load
+from diaghoi.engines.engine import Engine, Failure, Task
+from diaghoi.exceptions import InputError
 from diaghoi.oracles import ORACLES
 from diaghoi.plots.captions import caption, protocol_of
 from diaghoi.plots.figure import (
@@ -30,6 +32,7 @@ from diaghoi.plots.labels import model_names
 
 # What comparisons and captions need of a result; the rest is freed.
 KEPT = ("dataset", "protocol", "counts", "official", "notes")
+Locate = Callable[[Vocabulary], tuple[Path, Sequence[str]]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,12 +66,14 @@ def collect(
     kinds: Sequence[FigureKind],
     *,
     hoi: str | None = None,
-    locate: Callable[[Vocabulary], Path] | None = None,
+    locate: Locate | None = None,
     progress: Callable[[str], Any] | None = None,
+    engine: Engine | None = None,
 ) -> Collection:
     """Compute the data of some figures.
 
-    Each model is read, diagnosed if its file holds predictions, and freed before the next one.
+    Each model is read, diagnosed if its file holds predictions, and freed before the next one, or
+    as many at a time as an engine has workers.
 
     Parameters
     ----------
@@ -79,9 +84,12 @@ def collect(
     hoi : str, optional
         Name or number, from 1, of the HOI class of the figures that show one.
     locate : callable, optional
-        Finds the annotations of a data set if the study does not name them.
+        Finds the annotations of a data set if the study does not name them: the file, and notes on
+        it. A function of a module, where there is an engine.
     progress : callable, optional
-        Called with the label of each model before it is read.
+        Called with what is read next.
+    engine : Engine, optional
+        Where the work is done; then all figures are those of :data:`diaghoi.plots.FIGURES`.
 
     Raises
     ------
@@ -89,40 +97,99 @@ def collect(
         For unusable files, predictions without annotations, an unknown class, and models that are
         not comparable: on different data sets or under different protocols.
     """
-    reader = _Reader(study, hoi, locate)
     models: dict[str, list[ModelData]] = {kind.name: [] for kind in kinds}
     left_out: dict[str, dict[str, list[str]]] = {kind.name: {} for kind in kinds}
     results: list[dict[str, Any]] = []
     caveats: tuple[str, ...] = ()
+    located: dict[str, None] = {}
+    class_used = hoi is None
     labels = model_names(model.label for model in study.models)
-    for model, label in zip(study.models, labels, strict=True):
-        if progress is not None:
-            progress(label)
-        source = reader.source(model)
-        results.append({key: source.result.get(key) for key in KEPT} | {"label": label})
+    if engine is None or engine.workers == 1:
+        every = _one_by_one(study, labels, kinds, hoi, locate, progress)
+    else:
+        every = _side_by_side(study, labels, kinds, hoi, locate, progress, engine)
+    for model, label, found in zip(study.models, labels, every, strict=True):
+        results.append(found.result | {"label": label})
         caveats = check_comparable(results)
-        for kind in kinds:
-            try:
-                data = _data(kind, source)
-            except NotApplicable as reason:
-                left_out[kind.name].setdefault(str(reason), []).append(label)
-            else:
-                models[kind.name].append(
-                    ModelData(
-                        label=label,
-                        data=data,
-                        stage=model.stage,
-                        backbone=model.backbone,
-                        protocol=protocol_of(source.result, "name"),
-                    )
+        located |= dict.fromkeys(found.located)
+        class_used |= found.class_used
+        for name, data in found.data.items():
+            models[name].append(
+                ModelData(
+                    label=label,
+                    data=data,
+                    stage=model.stage,
+                    backbone=model.backbone,
+                    protocol=protocol_of(found.result, "name"),
                 )
-        del source  # otherwise two models are in memory while the next one is read
+            )
+        for name, reason in found.reasons.items():
+            left_out[name].setdefault(reason, []).append(label)
+    unused = f"class '{hoi}': not used; saved results show no single class"
+    own = (*located, *(() if class_used else (unused,)))
     return Collection(
         models=models,
         left_out=left_out,
         results=dict(zip(labels, results, strict=True)),
-        notes=reader.notes + caveats + shared_notes(results) + _leaving(results, kinds),
+        notes=own + caveats + shared_notes(results) + _leaving(results, kinds),
     )
+
+
+class _Found(NamedTuple):
+    """What becomes of one model: its result, and by figure its data or why there is none."""
+
+    result: dict[str, Any]
+    data: dict[str, Any]
+    reasons: dict[str, str]
+    located: Sequence[str]
+    class_used: bool
+
+
+def _one_by_one(
+    study: Study,
+    labels: Sequence[str],
+    kinds: Sequence[FigureKind],
+    hoi: str | None,
+    locate: Locate | None,
+    progress: Callable[[str], Any] | None,
+) -> Iterator[_Found]:
+    reader = _Reader(study, hoi, locate)
+    for model, label in zip(study.models, labels, strict=True):
+        if progress is not None:
+            progress(label)
+        yield reader.found(model, kinds)
+
+
+def _side_by_side(
+    study: Study,
+    labels: Sequence[str],
+    kinds: Sequence[FigureKind],
+    hoi: str | None,
+    locate: Locate | None,
+    progress: Callable[[str], Any] | None,
+    engine: Engine,
+) -> Iterator[_Found]:
+    if progress is not None:
+        progress(f"{len(labels)} models")
+    names = [kind.name for kind in kinds]
+    tasks = [
+        Task(label, _found, (study, model, names, hoi, locate))
+        for model, label in zip(study.models, labels, strict=True)
+    ]
+    done = dict(engine.run(tasks))
+    for label in labels:
+        if isinstance(done[label], Failure):
+            raise InputError(done[label].message)
+        yield done[label]
+
+
+def _found(
+    study: Study, model: Model, names: Sequence[str], hoi: str | None, locate: Locate | None
+) -> _Found:
+    """Do all work on one model, as a worker does."""
+    from diaghoi.plots.registry import FIGURES
+
+    return _Reader(study, hoi, locate).found(model, [FIGURES[name] for name in names])
 
 
 def _leaving(results: Sequence[dict[str, Any]], kinds: Sequence[FigureKind]) -> tuple[str, ...]:
@@ -191,18 +258,22 @@ def _data(kind: FigureKind, source: Source) -> Any:
 class _Reader:
     """Reads models, and the annotations as soon as a model needs them."""
 
-    def __init__(
-        self, study: Study, hoi: str | None, locate: Callable[[Vocabulary], Path] | None
-    ) -> None:
+    def __init__(self, study: Study, hoi: str | None, locate: Locate | None) -> None:
         self.study, self.hoi, self.locate = study, hoi, locate
         self.annotations: Scenes | None = None
-        self.found = False  # whether the class was looked up
+        self.located: Sequence[str] = ()
+        self.class_used = False
 
-    @property
-    def notes(self) -> tuple[str, ...]:
-        if self.hoi is None or self.found:
-            return ()
-        return (f"class '{self.hoi}': not used; saved results show no single class",)
+    def found(self, model: Model, kinds: Sequence[FigureKind]) -> _Found:
+        source = self.source(model)
+        data, reasons = {}, {}
+        for kind in kinds:
+            try:
+                data[kind.name] = _data(kind, source)
+            except NotApplicable as reason:
+                reasons[kind.name] = str(reason)
+        result = {key: source.result.get(key) for key in KEPT}
+        return _Found(result, data, reasons, self.located, self.class_used)
 
     def source(self, model: Model) -> Source:
         if is_saved(model.file):
@@ -220,12 +291,13 @@ class _Reader:
         if self.annotations is None:
             study = self.study
             if study.annotations is None and self.locate is not None:
-                study = replace(study, annotations=self.locate(vocabulary))
+                path, self.located = self.locate(vocabulary)
+                study = replace(study, annotations=path)
             self.annotations = study.read_annotations()
         return self.annotations
 
     def _hoi(self, vocabulary: Vocabulary) -> int | None:
         if self.hoi is None:
             return None
-        self.found = True
+        self.class_used = True
         return find_class("class", int(self.hoi) if self.hoi.isdecimal() else self.hoi, vocabulary)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -17,14 +18,17 @@ from diaghoi.cli.progress import Progress, progress
 from diaghoi.cli.reading import check_annotations, check_choice
 from diaghoi.comparison.results import read_result, read_semantic
 from diaghoi.comparison.study import Study, read_studies
+from diaghoi.data.arrays.threads import cores
 from diaghoi.data.groups import find_class
 from diaghoi.data.protocol import protocol as protocol_named
 from diaghoi.data.vocabulary import Vocabulary
+from diaghoi.engines.engine import Engine, Failure, LocalEngine, Task
 from diaghoi.exceptions import InputError, some_of
 
 if TYPE_CHECKING:
     from diaghoi import plots
 
+LARGE = 20_000_000  # bytes of predictions
 ONE = "show one data set at a time; draw the study of each"
 
 Format = Annotated[
@@ -47,6 +51,7 @@ def figures(
     format: Format = "pdf",
     only: Only = None,
     hoi: Hoi = None,
+    workers: options.Workers = None,
     quiet: options.Quiet = False,
 ) -> None:
     """Draw the figures of a study of several detectors, in the column width of a paper."""
@@ -70,13 +75,12 @@ def figures(
     kinds = [plots.FIGURES[name] for name in chosen]
     files = {name: [out / f"{name}.{kind}" for kind in formats] for name in chosen}
     _check(files, out, study, studies)
-    located: list[str] = []
-    with progress(quiet) as bar:
-        collections = [_collected(each, study, kinds, hoi, located, bar) for each in studies]
+    with progress(quiet) as bar, LocalEngine(_processes(studies, workers)) as engine:
+        collections = [_collected(each, study, kinds, hoi, engine, bar) for each in studies]
         several = len(collections) > 1
         collection = plots.joined(collections, kinds) if several else collections[0]
-        notes += [*located, *collection.notes]
-        written = _draw(collection, files, width_of(column), notes, bar)
+        notes += collection.notes
+        written = _draw(collection, files, width_of(column), notes, engine, bar)
     if not quiet:
         for name, title in written.items():
             first, *others = files[name]
@@ -87,12 +91,23 @@ def figures(
         raise InputError(f"{study}: no figure could be drawn: {some_of(notes)}")
 
 
+def _processes(studies: Sequence[Study], workers: int | None) -> int:
+    """Return how many processes share the work; starting them takes longer than small studies."""
+    if workers is not None:
+        return workers
+    files = {
+        file for study in studies for model in study.models for file in (model.file, model.pairs)
+    }
+    size = sum(file.stat().st_size for file in files if file is not None and file.is_file())
+    return cores() if size >= LARGE else 1
+
+
 def _collected(
     described: Study,
     study: Path,
     kinds: list[plots.FigureKind],
     hoi: str | None,
-    notes: list[str],
+    engine: Engine,
     bar: Progress,
 ) -> plots.Collection:
     """Compute the data of the figures of one data set."""
@@ -103,18 +118,7 @@ def _collected(
         for model in described.models
         if (read_result(model.file) or read_semantic(model.file)) is None
     ]
-
-    def locate(vocabulary: Vocabulary) -> Path:
-        try:
-            found = find_annotations(vocabulary)
-        except InputError:
-            raise InputError(
-                f"{described.source or study}: annotations: missing; add 'annotations = "
-                '"FILE"\' to the study'
-            ) from None
-        notes.extend(found.notes)
-        return found.path
-
+    locate = partial(_located, described.source or str(study))
     if predicted:
         given, known = described.annotations, described.vocabulary
         check_annotations(given, known, predicted[0].file, locate)
@@ -126,8 +130,20 @@ def _collected(
         kinds,
         hoi=hoi,
         locate=locate,
-        progress=lambda label: bar.start(f"diagnosing {label}"),
+        progress=lambda what: bar.start(f"diagnosing {what}"),
+        engine=engine,
     )
+
+
+def _located(study: str, vocabulary: Vocabulary) -> tuple[Path, list[str]]:
+    """Find the annotations of a data set where the study does not name them."""
+    try:
+        found = find_annotations(vocabulary)
+    except InputError:
+        raise InputError(
+            f"{study}: annotations: missing; add 'annotations = \"FILE\"' to the study"
+        ) from None
+    return found.path, found.notes
 
 
 def _check(
@@ -151,39 +167,60 @@ def _draw(
     files: dict[str, list[Path]],
     width: float,
     notes: list[str],
+    engine: Engine,
     bar: Progress,
 ) -> dict[str, str]:
     """Draw and write the figures; return what those that could be drawn show, by name."""
-    from diaghoi import plots
-
-    written: dict[str, str] = {}
-    without_letters: list[str] = []
+    tasks = []
     for name, paths in files.items():
         models = collection.models[name]
         for reason, labels in collection.left_out[name].items():
             lacking = f"without {', '.join(labels)}" if models else "not drawn"
             notes.append(f"{name}: {lacking}: {reason}")
-        if not models:
-            continue
-        bar.start(f"drawing {name}")
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            try:
-                figure = plots.figure_of(plots.FIGURES[name], models, width)
-            except plots.NotApplicable as reason:
-                notes.append(f"{name}: not drawn: {reason}")
-                continue
-            caption = collection.caption(models)
-            title = plots.FIGURES[name].title_of(models)
-            paths[0].parent.mkdir(parents=True, exist_ok=True)
-            for path in paths:
-                plots.save(figure, path, caption=f"{title}: {caption}")
-        if lacks_letters(caught):
-            without_letters.append(name)
-        written[name] = title
+        if models:
+            arguments = (name, models, width, paths, collection.caption(models))
+            tasks.append(Task(name, _drawn, arguments))
+    bar.start("drawing", total=len(tasks))
+    done: dict[str, Any] = {}
+    for name, outcome in engine.run(tasks):
+        if isinstance(outcome, Failure):
+            raise InputError(outcome.message)
+        done[name] = outcome
+        bar.advance(1)
+    drawn: dict[str, _Drawn] = {task.key: done[task.key] for task in tasks}
+    notes += [f"{name}: not drawn: {each.reason}" for name, each in drawn.items() if each.reason]
+    without_letters = [name for name, each in drawn.items() if each.lacks_letters]
     if without_letters:
         notes.append(
             f"{some_of(without_letters)}: the font has not all letters of the labels; boxes stand "
             "for them"
         )
-    return written
+    return {name: each.title for name, each in drawn.items() if not each.reason}
+
+
+class _Drawn(NamedTuple):
+    """What a figure shows, or why it could not be drawn."""
+
+    title: str
+    reason: str = ""
+    lacks_letters: bool = False
+
+
+def _drawn(
+    name: str, models: Sequence[plots.ModelData], width: float, paths: Sequence[Path], caption: str
+) -> _Drawn:
+    """Draw and write one figure."""
+    from diaghoi import plots
+
+    kind = plots.FIGURES[name]
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            figure = plots.figure_of(kind, models, width)
+        except plots.NotApplicable as reason:
+            return _Drawn("", str(reason))
+        title = kind.title_of(models)
+        paths[0].parent.mkdir(parents=True, exist_ok=True)
+        for path in paths:
+            plots.save(figure, path, caption=f"{title}: {caption}")
+    return _Drawn(title, "", lacks_letters(caught))

@@ -127,6 +127,31 @@ def test_quiet_figures_are_repeatable(run, study, alone) -> None:
     assert first == second
 
 
+@pytest.mark.slow
+def test_processes_draw_the_same_files_and_say_the_same(run, study, alone) -> None:
+    words = ("--class", "ride bicycle", "--only", f"{QUICK},oracle_curve,delta_map_backbone")
+    described = study("one.npz", "two.npz", "two.json", annotations=True)
+    said = {}
+    for number in (1, 2):
+        done = run("figures", described, "--out", f"by{number}", "--workers", number, *words)
+        assert done.code == 0
+        said[number] = (done.out + done.err).replace(f"by{number}", "by")
+    assert said[1] == said[2]
+    assert "oracle_curve: without m2" in said[2]
+    for path in (alone / "by1").iterdir():
+        assert (alone / "by2" / path.name).read_bytes() == path.read_bytes()
+
+
+@pytest.mark.slow
+def test_processes_name_the_file_that_cannot_be_read(run, study, alone, files) -> None:
+    bad = alone / "bad.npz"
+    bad.write_bytes((files / "two.npz").read_bytes()[:-300])
+    done = run("figures", study("one.npz", str(bad)), "--out", "x", "--workers", 2)
+    assert (done.code, done.out) == (2, "")
+    assert f"{bad}: " in done.err
+    assert not (alone / "x").exists()
+
+
 def test_one_class(run, study, files, alone) -> None:
     truth = read_annotations(files / "truth.npz")
     frequent = truth.vocabulary.class_name(int(np.bincount(truth.triplet_class).argmax()))

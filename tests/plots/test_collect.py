@@ -158,12 +158,13 @@ def test_annotations_are_looked_for_where_the_study_has_none(folder):
 
     def locate(words):
         asked.append(words.name)
-        return folder / "truth.npz"
+        return folder / "truth.npz", ["found"]
 
     wanted = study(folder, "one.npz", "two.npz", annotations=None)
     found = collect(wanted, [kind(lambda source: 1)], locate=locate)
     assert len(found.models["mine"]) == 2
     assert asked == ["hico-det"]
+    assert found.notes[0] == "found"
     with pytest.raises(InputError, match="annotations: missing"):
         collect(wanted, [])
 
