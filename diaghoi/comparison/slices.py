@@ -369,8 +369,10 @@ def _run(
     if weights is not None and support["annotated"] and support["images"] >= LEAST:
         prepared = sliced.prepared(members, sure)
         drawn = resampled(prepared.figures, weights.drawn)
+        # The mean over classes is also that of a split, which has one interval everywhere.
+        of_images = some.attribute and some.by != "class"
         left_out = resampled(
-            prepared.figures, weights.left_out if some.attribute else weights.left_out_of_all
+            prepared.figures, weights.left_out if of_images else weights.left_out_of_all
         )
     return _Run(
         images=members.images,

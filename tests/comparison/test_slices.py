@@ -66,6 +66,19 @@ def test_all_images_have_the_intervals_of_the_bootstrap(truth) -> None:
     assert everything.intervals[0]["pair_recall"] == pytest.approx(drawn["pairs.recall"])
 
 
+def test_slices_of_classes_have_the_intervals_of_the_splits() -> None:
+    truth = simulate.annotations(300, np.random.default_rng(3))
+    diagnosis = detected(truth, "one")
+    found = slices(diagnosis, annotations=truth, resamples=40, search=False).slices
+    drawn = diagnosis.bootstrap(40).intervals
+    both = {each.name: each.intervals[0] for each in found if each.title == "Class"}
+    assert both.keys() == {"rare", "non-rare"}
+    for name, intervals in both.items():
+        split = name.replace("-", "_")
+        assert intervals["map"] == pytest.approx(drawn[f"map.{split}"])
+        assert intervals["pair_recall"] == pytest.approx(drawn[f"pairs.{split}.recall"])
+
+
 def test_differences_are_paired(pair) -> None:
     found = slices(*pair, own={"odd": odd}, attributes=False, resamples=40, deltas=True)
     (mine,) = found.slices
