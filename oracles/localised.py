@@ -53,7 +53,7 @@ def association_elsewhere(ledger: Ledger) -> Ledger:
     return association(replace(ledger, row_label=label))
 
 
-@oracle("+ lost pairs")
+@oracle("with lost pairs")
 def missed_unlocalised(ledger: Ledger) -> Ledger:
     """Take annotated triplets out of the positives that nothing found or was about to find.
 

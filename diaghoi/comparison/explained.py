@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from diaghoi.comparison.decomposition import CLASSES, PARTS, ApDifference, ap_difference
-from diaghoi.comparison.shares import KINDS, Share, Shares, shares
+from diaghoi.comparison.shares import KINDS, LEAST, Share, Shares, shares
 from diaghoi.comparison.study import StudyModel
 from diaghoi.comparison.tables import table_of
 from diaghoi.comparison.transitions import FATES, MISSED, Transitions, transitions
@@ -264,10 +264,10 @@ def shares_table(difference: ExplainedDifference) -> Table:
     caption = "Verbs, objects and classes: what they add to the difference in mAP. "
     if found.confidence:
         columns += [f"{100 * found.confidence:g} % interval", "p"]
-        caption += "Intervals: of each alone. "
+        caption += f"Intervals: of each alone; none below {LEAST} annotated images. "
         caption += f"p: corrected for {found.tested:,} verbs, objects and classes. "
     if found.images:
-        caption += "Images: how much less the difference is without the image."
+        caption += "Images: the difference minus that without the image."
     first, second = difference.labels
     return Table(
         key="shares",
@@ -285,10 +285,10 @@ def shares_table(difference: ExplainedDifference) -> Table:
 
 
 def _certainty(share: Share) -> list[str]:
-    if share.interval is None or share.p is None:
+    if share.p is None:
         return []
-    low, high = map(_points, share.interval)
-    return [f"{low} to {high}", shown_p(share.p).removeprefix("p ").removeprefix("= ")]
+    bounds = UNDEFINED if share.interval is None else " to ".join(map(_points, share.interval))
+    return [bounds, shown_p(share.p).removeprefix("p ").removeprefix("= ")]
 
 
 def _words(name: str) -> str:

@@ -32,6 +32,7 @@ from diaghoi.statistics.significance import level_of, sample_pair, step_down
 KINDS = ("verb", "object", "class")
 SPLIT = "full"
 IMAGES = 100  # of the JSON
+LEAST = 10  # annotated images of an interval
 RESAMPLES = 200
 
 
@@ -48,7 +49,8 @@ class Share:
     share : float
         What they add to the difference; a fraction, as mAP.
     interval : tuple of float or None
-        Its bounds, by the centred paired bootstrap; None where nothing was tested.
+        Its bounds, by the centred paired bootstrap; None where nothing was tested, and for classes
+        that are annotated in fewer than :data:`LEAST` images, of which resamples say too little.
     p : float or None
         How often exchanged detectors differ as much: corrected for all verbs, objects and classes
         together (:func:`diaghoi.statistics.significance.step_down`).
@@ -76,8 +78,8 @@ class Shares:
     of : dict of tuple of Share
         By :data:`KINDS`; from the largest absolute share on.
     images : tuple of (str, float)
-        Name of an image, and how much less the difference is without it; from the largest absolute
-        value on. They do not sum to the difference.
+        Name of an image, and the difference minus what it is without the image; from the largest
+        absolute value on. They do not sum to the difference.
     confidence : float or None
         Of the intervals; None where nothing was tested.
     """
@@ -168,7 +170,9 @@ def shares(
         tail = (1 - confidence) / 2
         for (key, share), own in zip(list(found.items()), p.tolist(), strict=True):
             low, high = share.share + np.quantile(sampled.away[key], [tail, 1 - tail])
-            found[key] = replace(share, interval=(float(low), float(high)), p=own)
+            enough = _images_of(first.ledger, members[key]) >= LEAST
+            interval = (float(low), float(high)) if enough else None
+            found[key] = replace(share, interval=interval, p=own)
     gone = other.influence() - one.influence() if of_images else np.zeros(images)
     return Shares(
         labels=(first.label, second.label),
@@ -199,6 +203,8 @@ class SampledShares(NamedTuple):
     ----------
     names : tuple of str
         K verbs, objects or classes.
+    images : (K,) int array
+        In how many images each is annotated.
     share : (K,) float64 array
         What each adds; fractions.
     drawn : (K, B) float64 array
@@ -208,6 +214,7 @@ class SampledShares(NamedTuple):
     """
 
     names: tuple[str, ...]
+    images: IntArray
     share: FloatArray
     drawn: FloatArray
     left_out: FloatArray
@@ -243,6 +250,7 @@ def sampled_shares(
     left_out = resampled(figures, groups_left_out(images))
     return SampledShares(
         tuple(key.partition(":")[2] for key in members),
+        np.array([_images_of(diagnosis.ledger, hois) for hois in members.values()], dtype=int),
         np.array([once[key][0] for key in members]),
         *(np.array([each[key] for key in members]) for each in (drawn, left_out)),
     )
@@ -323,6 +331,12 @@ class _ClassShares:
             left = WeightedRanking.of(alone, 1, len(image)).scores(without, levels, top)
             lost[image] += before[hoi] - np.nan_to_num(left.average_precision[0])
         return np.asarray(lost / max(1, counted.sum()))
+
+
+def _images_of(ledger: Ledger, hois: IntArray) -> int:
+    """Count the images in which some classes are annotated."""
+    some = ledger.annotation_counts & np.isin(ledger.annotation_class, hois)
+    return len(np.unique(ledger.annotation_image[some]))
 
 
 def _members(vocabulary: Vocabulary, annotated: BoolArray) -> dict[str, IntArray]:

@@ -172,7 +172,7 @@ def few_notes(splits: Mapping[str, BoolArray], positives: IntArray) -> list[str]
                 f"{TITLES.get(split, split)}: {number_of('class', len(found))} with "
                 f"{number_of('annotated triplet', int(found.sum()))}; "
                 f"{number_of('class', int((found == 1).sum()))} with a single one: a few "
-                "predictions decide these means; intervals (--bootstrap) show how much"
+                "predictions decide these means; the intervals of report --bootstrap show how much"
             )
     return notes
 

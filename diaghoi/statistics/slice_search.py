@@ -134,8 +134,10 @@ class Search:
         else:
             values = [shown(each, "points") for each in first.values]
             what = f"{first.labels[1]} against {first.labels[0]}, points of mean precision:"
+        number = len(self.findings)
         return (
-            f"of {tried}, {first.title} stands out; {what} {values[1]}, elsewhere {values[0]} "
+            f"{number} of {tried} {'stands' if number == 1 else 'stand'} out, most clearly "
+            f"{first.title}; {what} {values[1]}, elsewhere in the same classes {values[0]} "
             f"({first.shown_p}, corrected)"
         )
 

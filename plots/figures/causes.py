@@ -33,7 +33,7 @@ FRAME = 0.75  # legend above; x-axis and protocol below the bars
 MOST_BARS = 4.6  # height of all bars; those of many models become thinner
 NUMBER_SIZE, NAME_SIZE = 6.0, 7.0  # points
 NUMBERED = "bars of each cause from top to bottom"  # order of more than four models
-PANELS = {"share": "False positives (%)", "delta": "ΔmAP (points)"}
+PANELS = {"share": "False positives (≤ %)", "delta": "ΔmAP (≤ points)"}
 
 
 class CauseShare(NamedTuple):

@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from diaghoi.comparison.shares import RESAMPLES, SampledShares, sampled_shares
+from diaghoi.comparison.shares import LEAST, RESAMPLES, SampledShares, sampled_shares
 from diaghoi.data.arrays.types import FloatArray
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.exceptions import InputError
@@ -34,7 +34,8 @@ NAME_ROOM, NAME_SIZE = 1.2, 6.0  # inches, points
 TAIL = 0.025
 NOTE = (
     "Shares of a verb's classes in the difference in mAP, and 95 % intervals of each alone "
-    f"({RESAMPLES} resamples, not corrected for the number of verbs). "
+    f"({RESAMPLES} resamples, not corrected for the number of verbs; none for verbs that are "
+    f"annotated in fewer than {LEAST} images). "
     "The verbs with the largest shares; those of all verbs sum to the difference."
 )
 
@@ -47,7 +48,8 @@ class Difference(NamedTuple):
     names : tuple of str
         K verbs.
     share, low, high : (K,) float64 array
-        Shares and their bounds, in points of mAP.
+        Shares and their bounds, in points of mAP; bounds are NaN for verbs that are annotated in
+        fewer than :data:`diaghoi.comparison.shares.LEAST` images.
     """
 
     names: tuple[str, ...]
@@ -73,6 +75,7 @@ def difference_table(first: SampledShares, second: SampledShares) -> Difference:
     ):
         bounds.append(np.quantile(away_from_mean(drawn, left_out), [TAIL, 1 - TAIL]))
     low, high = (share[:, None] + np.array(bounds).reshape(-1, 2)).T
+    low[first.images < LEAST] = high[first.images < LEAST] = np.nan
     order = np.argsort(-share, kind="stable")
     return Difference(
         tuple(first.names[place] for place in order), share[order], low[order], high[order]

@@ -32,6 +32,7 @@ from diaghoi.plots.panels import one_panel, set_title
 from diaghoi.plots.style import colour, ink_on, paper
 
 MOST = 25  # rows, by default
+OTHERS = "all others"
 ENOUGH = 12  # rows that a page needs before numbers are written into the cells
 # Inches:
 PAGE = 8.5  # greatest height of all panels, so that they fit on a page
@@ -190,6 +191,18 @@ def most_annotated(tables: Sequence[ErrorProfile], most: int) -> list[str]:
     return [first.names[row] for row in order if first.names[row] in shared][:most]
 
 
+def with_others(table: ErrorProfile, names: Sequence[str]) -> ErrorProfile:
+    """Return the rows of some names, and one of all others together."""
+    place = {name: row for row, name in enumerate(table.names)}
+    rows = np.array([place[name] for name in names], dtype=np.int64)
+    others = np.setdiff1d(np.arange(len(table.names)), rows)
+    return ErrorProfile(
+        names=(*names, OTHERS),
+        annotated=np.append(table.annotated[rows], table.annotated[others].sum()),
+        counts=np.vstack([table.counts[rows], table.counts[others].sum(axis=0)]),
+    )
+
+
 def _rows(table: ErrorProfile, names: Sequence[str]) -> FloatArray:
     place = {name: row for row, name in enumerate(table.names)}
     return table.shares[[place[name] for name in names]]
@@ -261,14 +274,22 @@ def _draw(figure: Figure, models: Sequence[ModelData], what: str) -> None:
     names = most_annotated(tables, MOST)
     if not names:
         raise NotApplicable(f"the models share no {what}")
+    others = any(len(table.names) > len(names) for table in tables)
     titles = shown_names(models)
     width = figure.get_figwidth() - BESIDE - min(WIDEST_NAME, max(map(_name_width, names)))
     # Two models also get a panel of their difference, where all three fit into one row.
-    both = len(models) == 2 and panel_layout(3, len(names), width).columns == 3
+    rows_at_most = len(names) + others
+    both = len(models) == 2 and panel_layout(3, rows_at_most, width).columns == 3
     if both:
         titles.append("Second less first (points)")
-    layout = panel_layout(len(titles), len(names), width)
-    names = names[: layout.names]
+    layout = panel_layout(len(titles), rows_at_most, width)
+    if layout.names < rows_at_most:
+        names, others = names[: layout.names - 1], True
+    order = f"The {len(names)} most annotated {what}"
+    if others:
+        order += " and all others"
+        tables = [with_others(table, names) for table in tables]
+        names = [*names, OTHERS]
     rows = ceil(len(titles) / layout.columns)
     figure.set_figheight(rows * (len(names) * ROW + ABOVE) + BELOW + (0 if layout.written else BAR))
     grid = figure.subplots(rows, layout.columns, squeeze=False)
@@ -286,7 +307,6 @@ def _draw(figure: Figure, models: Sequence[ModelData], what: str) -> None:
         )
     for ax in grid.flat[len(titles) :]:
         ax.remove()
-    order = f"{what.capitalize()}, most annotated first"
     share = "share of the predictions (%)"
     figure.supylabel(f"{order}: {share}" if layout.written else order, fontsize=NAME_SIZE)
     if not layout.written:
@@ -302,7 +322,7 @@ def _colour_bar(figure: Figure, cells: Collection, label: str) -> None:
 def _kind(by: Literal["verb", "object"]) -> FigureKind:
     return FigureKind(
         name=f"error_profile_{by}",
-        title=f"Which errors the predictions of each {by} make",
+        title=f"Which errors the predictions of the most annotated {by}s make",
         needs="diagnoses",
         data=lambda source: error_profile_table(diagnosis_of(source), by),
         draw=lambda figure, models: _draw(figure, models, f"{by}s"),

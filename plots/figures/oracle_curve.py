@@ -291,7 +291,7 @@ def _why(shown: Sequence[ClassCurves]) -> str:
     """Say why the class is shown that nobody asked for."""
     frequent = all(each.annotated >= LEAST for each in shown)
     among = f", of those with at least {LEAST} annotated triplets" if frequent else ""
-    return f"“{shown[0].name}” is the class whose errors cost most{among}."
+    return f"“{shown[0].name}” is the class with the largest sum of the ΔAP of its errors{among}."
 
 
 def _draw(figure: Figure, models: Sequence[ModelData]) -> None:

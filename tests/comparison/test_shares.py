@@ -105,6 +105,18 @@ def test_a_verb_that_is_ranked_the_wrong_way_is_named_first() -> None:
     assert untested.shares.of["verb"][0].interval is None
 
 
+def test_shares_of_few_images_have_no_interval() -> None:
+    truth, one, other = simulated(60, 2)
+    found = compared(truth, one, other, resamples=20)
+    annotated = np.unique(np.stack([truth.triplet_verb, truth.triplet_image]), axis=1)[0]
+    images = np.bincount(annotated, minlength=len(truth.vocabulary.verbs))
+    names = [name.replace("_", " ") for name in truth.vocabulary.verbs]
+    has = {each.name: each.interval is not None for each in found.of["verb"]}
+    assert set(has.values()) == {True, False}
+    assert has == {name: images[names.index(name)] >= 10 for name in has}
+    assert all(each.p is not None for each in found.of["verb"])
+
+
 def test_the_order_of_images_does_not_matter() -> None:
     truth, one, other = simulated(10, 2)
     mixed = other.take(np.random.default_rng(0).permutation(10))

@@ -139,7 +139,7 @@ def test_the_figure_of_a_study(number: int, width: float) -> None:
     figure.draw_without_rendering()
     left, right = figure.axes
     assert (len(left.patches), len(right.patches)) == (4 * number, 3 * number)
-    assert (left.get_xlabel(), right.get_xlabel()) == ("False positives (%)", "ΔmAP (points)")
+    assert (left.get_xlabel(), right.get_xlabel()) == ("False positives (≤ %)", "ΔmAP (≤ points)")
     (legend,) = figure.legends
     words = [text.get_text() for text in legend.get_texts()]
     assert words[-1] == ("12 model $ 11" if number == 12 else f"model $ {number - 1}")

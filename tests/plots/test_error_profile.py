@@ -166,6 +166,21 @@ def test_many_models_have_colours_alone(models_of):
     assert complaints(figure) == []
 
 
+def test_what_has_no_row_is_in_the_last_one():
+    # The shares of the rows alone could be printed as those of all predictions.
+    table = profile([f"v{number}" for number in range(30)])
+    models = [ModelData(label=label, data=table) for label in "ab"]
+    figure = figure_of(FIGURES["error_profile_verb"], models, DOUBLE_COLUMN)
+    names = [text.get_text() for text in figure.axes[0].get_yticklabels()]
+    assert names == [*(f"v{number}" for number in range(25)), "all others"]
+    rest = table.counts[25:].sum(axis=0)
+    shown = [text.get_text() for text in figure.axes[0].texts][-len(LABELS) :]
+    assert shown == [f"{round(100 * each / rest.sum())}" for each in rest]
+    few = [ModelData(label="a", data=profile())]
+    figure = figure_of(FIGURES["error_profile_verb"], few, DOUBLE_COLUMN)
+    assert [text.get_text() for text in figure.axes[0].get_yticklabels()] == ["a", "b", "c"]
+
+
 def test_models_that_share_no_verb():
     models = [
         ModelData(label=name, data=replaced)

@@ -229,8 +229,8 @@ def test_it_says_why_the_class_is_shown() -> None:
     asked = [plots.ModelData(label="a", data={1: curves(action=5.0)})]
     figure = plots.figure_of(ORACLE_CURVE, chosen, plots.DOUBLE_COLUMN)
     assert [text.get_text() for text in figure.texts] == [
-        "“ride bicycle” is the class whose errors cost most, of those with at least 20 annotated "
-        "triplets."
+        "“ride bicycle” is the class with the largest sum of the ΔAP of its errors, of those with "
+        "at least 20 annotated triplets."
     ]
     assert not plots.figure_of(ORACLE_CURVE, asked, plots.DOUBLE_COLUMN).texts
 

@@ -281,5 +281,5 @@ def test_lost_pairs_are_counted_with_the_missed(result) -> None:
     result["counts"]["annotated_triplets"] = 1318
     result["localised"] = {"missed_gt": {"delta_map": dict.fromkeys(result["map"], 0.0124)}}
     result["lost"] = {"triplets": 40, "both_boxes": 3}
-    (row,) = [line for line in shown(result).splitlines() if "+ lost pairs" in line]
-    assert row.split()[:6] == ["+", "lost", "pairs", "40", "3.03", "+1.24"]
+    (row,) = [line for line in shown(result).splitlines() if "with lost pairs" in line]
+    assert row.split()[:6] == ["with", "lost", "pairs", "40", "3.03", "+1.24"]
