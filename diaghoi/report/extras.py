@@ -129,7 +129,7 @@ def _operating_points(found: Result) -> Iterator[Table]:
         [row("Best F1", best)],
         [*rows, row("All predictions", at(-1))],
         caption="All classes pooled: every triplet counts the same. Predictions with at least the "
-        "score are kept.",
+        "score are kept. Pairs: those of the kept triplets, not of a pair file.",
     )
     predicted = best["triplets_per_image"] * found["images"]
     calibrated = best["calibration"]
@@ -149,8 +149,8 @@ def _operating_points(found: Result) -> Iterator[Table]:
         + (
             ""
             if calibrated is None
-            else f"\nCalibration there: mean score {percent(calibrated['mean_score'])}, of which "
-            f"{percent(calibrated['precision'])} right; expected calibration error "
+            else f"\nCalibration there: mean score {percent(calibrated['mean_score'])}, share of "
+            f"true positives {percent(calibrated['precision'])}; expected calibration error "
             f"{percent(calibrated['ece'])}."
         ),
     )

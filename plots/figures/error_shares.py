@@ -159,11 +159,12 @@ def _edges(rows: int) -> npt.NDArray[np.int64]:
 
 
 def _label_ranks(ax: Axes) -> None:
-    """Label as many powers of ten as fit, without exponents, whose type would be too small."""
-    first, last = np.log10(ax.get_xlim())
+    """Label the first rank and as many powers of ten as fit, without exponents (too small)."""
+    left, right = ax.get_xlim()
+    first, last = np.log10([left, right])
     step = ceil(INCHES_PER_RANK * (last - first) / inches_of(ax))
     ranks = 10.0 ** np.arange(ceil(first), int(last) + 1, step)
-    ax.set_xticks(ranks, [RANKS(rank) for rank in ranks])
+    ax.set_xticks([left, *ranks], ["1", *(RANKS(rank) for rank in ranks)])
     ax.minorticks_off()
 
 

@@ -412,7 +412,7 @@
     countThresholds();
     const scores = data.thresholds.score;
     const tick = (at) => (scores[at] === undefined ? "" : shownScore(scores[at]));
-    const x = { label: "Lowest score, spaced by how many predictions have it", labelArrow: "none", ticks: 6, tickFormat: tick, domain: [0, scores.length - 1] };
+    const x = { label: "Lowest score, spaced by quantiles of all predictions and of the right ones", labelArrow: "none", ticks: 6, tickFormat: tick, domain: [0, scores.length - 1] };
     const which = operating.filter((each) => sides().includes(each.at));
     const lines = which.flatMap(({ at, right, all, annotated, f1 }) => [
       ["precision", right.map((found, step) => (all[step] ? found / all[step] : NaN)), null],
