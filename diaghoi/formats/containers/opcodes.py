@@ -48,9 +48,11 @@ _MOST: dict[bytes, int] = {
     b"]l": 64, b"}": 72, b"\x8f": 224, b"\x90\x91": 512, b"a": 40, b"sud": 200, b"b": 128,
     b"R\x81oi\x92": 256, b"\x85\x86\x87t": 64, b"MJIL": 40, b"GF": 32, b"\x93": 96,
 }  # fmt: skip
-_ALLOCATED = np.full(256, 16)
+# In units of eight bytes, so that a byte holds it.
+_ALLOCATED = bytearray([2] * 256)
 for _codes, _bytes in _MOST.items():
-    _ALLOCATED[list(_codes)] = _bytes
+    for _code in _codes:
+        _ALLOCATED[_code] = _bytes // 8
 # Beside the bytes of a text, each of which may take four: all letters take as much as the widest.
 _TEXT, _WIDEST = 80, 4
 
@@ -154,12 +156,12 @@ def first_opcodes(stream: BinaryIO, most: int) -> int:
 
 def _allocated_at_most(run: bytes) -> int:
     """Memory that plain opcodes take, as if each byte of their arguments were one, too."""
-    return int(_ALLOCATED[np.frombuffer(run, dtype=np.uint8)].sum())
+    return 8 * int(np.frombuffer(run.translate(_ALLOCATED), dtype=np.uint8).sum())
 
 
 def _allocated(run: bytes) -> int:
     """Memory that plain opcodes take."""
-    return sum(int(_ALLOCATED[match[0][0]]) for match in _TOKEN.finditer(run))
+    return 8 * sum(_ALLOCATED[match[0][0]] for match in _TOKEN.finditer(run))
 
 
 class _Scan:
