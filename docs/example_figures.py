@@ -34,7 +34,6 @@ MODELS = (
     ("two-stage", "two", "ResNet-50", simulate.TWO_STAGE),
     ("one-stage", "one", "ResNet-101", replace(simulate.ONE_STAGE, confused_verbs=0.1)),
 )
-"""The third is shown only where backbones are compared."""
 NARROW = (
     *("delta_map", "error_shares", "negatives_curve", "pair_recall", "calibration"),
     *("difference", "transitions", "mean_oracle_curve", "operating_points"),
@@ -72,14 +71,16 @@ def draw_study() -> Iterator[tuple[str, Figure]]:
             file = folder / f"{number}.npz"
             write(file, simulate.detect(annotations, detector, rng))
             models.append(Model(label=label, file=file, stage=stage, backbone=backbone))
-        study = Study(models=tuple(models), annotations=folder / "annotations.npz")
-        collection = plots.collect(study, list(plots.FIGURES.values()), hoi=HOI)
+        # The third is shown only where backbones are compared.
+        backbones = [kind for kind in plots.FIGURES.values() if kind.name == "delta_map_backbone"]
+        others = [kind for kind in plots.FIGURES.values() if kind not in backbones]
+        shown = {}
+        for few, kinds in ((models, backbones), (models[:2], others)):
+            study = Study(models=tuple(few), annotations=folder / "annotations.npz")
+            shown |= plots.collect(study, kinds, hoi=HOI).models
     for name, kind in plots.FIGURES.items():
-        shown = collection.models[name]
-        if name != "delta_map_backbone":
-            shown = shown[: 1 if name in SINGLE else 2]
         width = plots.SINGLE_COLUMN if name in NARROW else plots.DOUBLE_COLUMN
-        yield name, plots.figure_of(kind, shown, width)
+        yield name, plots.figure_of(kind, shown[name][: 1 if name in SINGLE else None], width)
 
 
 def draw_robustness() -> Iterator[tuple[str, Figure]]:
