@@ -32,6 +32,11 @@ class Evaluated(NamedTuple):
     annotation_class: IntArray
     annotation_image: IntArray
 
+    @property
+    def rows(self) -> tuple[IntArray, BoolArray, IntArray]:
+        """Class, truth and image of each prediction."""
+        return self[:3]
+
     def ranked_by(self, protocol: Protocol) -> Evaluated:
         """Rank the predictions of each class as a protocol does.
 

@@ -8,7 +8,7 @@ two products of a sparse matrix (runs x images) with the weights.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -104,6 +104,11 @@ class WeightedRanking:
             ranked=image_counts(row_class, row_image, (classes, images)),
             positives=image_counts(annotation_class, annotation_image, (classes, images)),
         )
+
+    def asked_for(self, evaluated: Evaluated) -> WeightedRanking:
+        """Prepare the same rows with the annotated triplets of another list."""
+        triplets = evaluated.annotation_class, evaluated.annotation_image
+        return replace(self, positives=image_counts(*triplets, self.positives.shape))
 
     def scores(
         self, weights: IntArray, levels: FloatArray | None, top: int | None = None

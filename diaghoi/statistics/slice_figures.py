@@ -32,10 +32,10 @@ from diaghoi.data.splits import counted_classes
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.evaluation.average_precision import Evaluated, class_scores
 from diaghoi.evaluation.means import split_means
-from diaghoi.evaluation.weighted_ap import WeightedRanking, image_counts, under
+from diaghoi.evaluation.weighted_ap import image_counts, under
 from diaghoi.exceptions import InputError
 from diaghoi.oracles import ERRORS, ORACLES
-from diaghoi.statistics.weighted_figures import Figures, MeanPrecisions
+from diaghoi.statistics.weighted_figures import Figures, MeanPrecisions, prepared
 
 MAP, RECALL, F1 = "map", "pair_recall", "f1"
 DELTAS = {f"delta_map.{name}": name for name in ERRORS}
@@ -229,12 +229,9 @@ class Sliced:
 
     def prepared(self, members: Members, wanted: Sequence[str] = FIGURES) -> SliceFigures:
         """Prepare the mAP of a slice and what else is wanted of it for weightings."""
-        classes = self.diagnosis.ledger.classes
+        ranked = ((name, self.rankings[name].cut(members)) for name in _rankings(wanted))
         means = MeanPrecisions(
-            rankings={
-                name: WeightedRanking.of(self.rankings[name].cut(members), classes, self.images)
-                for name in _rankings(wanted)
-            },
+            rankings=prepared(ranked, self.diagnosis.ledger.classes, self.images),
             protocol=self._protocol,
             splits={"full": self.diagnosis.splits["full"]},
         )

@@ -6,6 +6,7 @@ Matching is never repeated: ledgers carry the image of each row
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -58,12 +59,14 @@ class MeanPrecisions:
         oracles: Iterable[str] = tuple(ORACLES),
     ) -> MeanPrecisions:
         """Prepare a ledger of some images, and what some of the oracles make of it."""
-        rankings = {}
-        for name in ("", *oracles):
-            repaired = ORACLES[name](ledger, protocol) if name else ledger
-            ranked = repaired.evaluated.ranked_by(protocol)
-            rankings[name] = WeightedRanking.of(ranked, ledger.classes, images)
-        return cls(rankings=rankings, protocol=protocol, splits=splits)
+        repaired = ((name, ORACLES[name](ledger, protocol)) for name in oracles)
+        ranked = (
+            (name, each.evaluated.ranked_by(protocol))
+            for name, each in itertools.chain([("", ledger)], repaired)
+        )
+        return cls(
+            rankings=prepared(ranked, ledger.classes, images), protocol=protocol, splits=splits
+        )
 
     def figures(self, weights: IntArray) -> Figures:
         """Figures by their path in the JSON of a report, each under B weightings of N images.
@@ -80,8 +83,12 @@ class MeanPrecisions:
         """
         found: Figures = {}
         before: dict[str, FloatArray] = {}
+        levels, top = self.protocol.levels, self.protocol.top_of_class
+        unrepaired = self.rankings[""]
+        curve = unrepaired.curve(weights, top)
         for name, ranking in self.rankings.items():
-            scores = ranking.scores(weights, self.protocol.levels, self.protocol.top_of_class)
+            same = ranking.rows is unrepaired.rows
+            scores = ranking.scored(curve if same else ranking.curve(weights, top), levels)
             means = weighted_split_means(scores, self.protocol, self.splits)
             before = before or means[0]
             at = f"oracles.{name}." if name else ""
@@ -93,6 +100,25 @@ class MeanPrecisions:
                     for split, mean in means[0].items()
                 }
         return found
+
+
+def prepared(
+    ranked: Iterable[tuple[str, Evaluated]], classes: int, images: int
+) -> dict[str, WeightedRanking]:
+    """Prepare ranked lists of some classes and images by name, that before any repair first.
+
+    Repairs that take annotated triplets away leave the rows as they are: these lists share the runs
+    of the first one.
+    """
+    found: dict[str, WeightedRanking] = {}
+    first: Evaluated | None = None
+    for name, each in ranked:
+        if first is not None and all(map(np.array_equal, each.rows, first.rows)):
+            found[name] = found[""].asked_for(each)
+        else:
+            found[name] = WeightedRanking.of(each, classes, images)
+        first = first or each
+    return found
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
