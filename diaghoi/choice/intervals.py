@@ -13,8 +13,8 @@ from diaghoi.choice.evaluation import ChoiceEvaluation
 from diaghoi.choice.score import METRICS, Tally
 from diaghoi.data.arrays.types import FloatArray, IntArray
 from diaghoi.exceptions import InputError
-from diaghoi.statistics.bootstrap import Bootstrap, bootstrap_of
-from diaghoi.statistics.significance import Difference, paired_differences
+from diaghoi.statistics.bootstrap import Bootstrap, bootstrap_of, check_settings
+from diaghoi.statistics.significance import Difference, paired_differences, resampled_alone
 
 SHARES = (*METRICS, "micro_precision", "micro_recall")
 TITLES = {
@@ -104,8 +104,13 @@ def compare_choices(
             "compared; give answers to the same questions"
         )
     one, other = first.tallies[""], second.tallies[""]
+    check_settings(one.images, resamples, confidence)
     return paired_differences(
-        (_tested(one), _tested(other), _tested(one.with_images_of(other))),
+        (
+            resampled_alone(_tested(one), one.images, resamples, seed),
+            resampled_alone(_tested(other), one.images, resamples, seed, progress),
+        ),
+        _tested(one.with_images_of(other)),
         one.images,
         titles={TESTED.format(name): title for name, title in TITLES.items()},
         labels=(first.answers.label, second.answers.label),

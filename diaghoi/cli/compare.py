@@ -54,7 +54,7 @@ from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.diagnosis.plausibility import check_plausible
 from diaghoi.exceptions import InputError
 from diaghoi.formats import read_annotations
-from diaghoi.statistics.significance import compare_pair
+from diaghoi.statistics.significance import compare_each
 
 Reader = Callable[[Path], dict[str, Any] | None]
 
@@ -429,7 +429,9 @@ def compared_study(
         sliced = choices.slices.of(diagnoses, truth, bar)
         comparison = comparison.with_slices(sliced)
     if tests is not None:
-        comparison = with_tests(comparison, diagnoses, compare_pair, tests, bar)
+        first, *others = diagnoses
+        tested = compare_each(first, others, **tests._asdict(), progress=bar.advance)
+        comparison = with_tests(comparison, tested, tests, bar)
     if choices.explain:
         comparison = comparison.explain(_differences(diagnoses, tests, bar))
     comparison = replace(comparison, notes=(*located, *comparison.notes))

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from math import floor
-from typing import Annotated, NamedTuple, TypeVar
+from typing import Annotated, NamedTuple
 
 import typer
 
@@ -14,8 +14,6 @@ from diaghoi.cli.progress import Progress
 from diaghoi.comparison.comparison import Comparison
 from diaghoi.exceptions import InputError
 from diaghoi.statistics.significance import Difference, corrected, level_of
-
-Run = TypeVar("Run")
 
 Significance = Annotated[
     bool,
@@ -54,8 +52,7 @@ def significance_options(
 
 def with_tests(
     comparison: Comparison,
-    runs: Sequence[Run],
-    compare: Callable[..., list[Difference]],
+    tested: Iterator[list[Difference]],
     tests: SignificanceOptions,
     bar: Progress,
 ) -> Comparison:
@@ -65,30 +62,22 @@ def with_tests(
     ----------
     comparison : Comparison
         The models side by side.
-    runs : sequence
-        The diagnosis, or other evaluation, of each model.
-    compare : callable
-        Tests two runs, as :func:`diaghoi.statistics.significance.compare_pair` does diagnoses.
+    tested : iterator of list of Difference
+        Tests each model but the first as it is asked for, as
+        :func:`diaghoi.statistics.significance.compare_each` does.
     tests : SignificanceOptions
         Settings of the tests.
     bar : Progress
         Shows which model is tested.
     """
     found: list[Difference] = []
-    for model, run in zip(comparison.models[1:], runs[1:], strict=True):
+    for model in comparison.models[1:]:
         # The resamples of the images, and as many exchanges of the models.
         bar.start_slow(f"testing {model.label}", tests.resamples, twice=True)
-        found += compare(
-            runs[0],
-            run,
-            tests.resamples,
-            seed=tests.seed,
-            confidence=tests.confidence,
-            progress=bar.advance,
-        )
+        found += next(tested)
     differences = corrected(found, tests.confidence)
-    tested = comparison.with_differences(differences, level_of(tests.confidence))
-    return replace(tested, notes=(*_too_few(len(differences), tests), *comparison.notes))
+    compared = comparison.with_differences(differences, level_of(tests.confidence))
+    return replace(compared, notes=(*_too_few(len(differences), tests), *comparison.notes))
 
 
 def _too_few(comparisons: int, tests: SignificanceOptions) -> list[str]:

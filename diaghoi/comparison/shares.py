@@ -27,7 +27,12 @@ from diaghoi.evaluation.ledger import Ledger
 from diaghoi.evaluation.means import counts_in_mean
 from diaghoi.evaluation.weighted_ap import WeightedRanking
 from diaghoi.statistics.bootstrap import check_settings, draws, groups_left_out, resampled
-from diaghoi.statistics.significance import level_of, sample_pair, step_down
+from diaghoi.statistics.significance import (
+    level_of,
+    resampled_alone,
+    sample_pair,
+    step_down,
+)
 
 KINDS = ("verb", "object", "class")
 SPLIT = "full"
@@ -161,7 +166,16 @@ def shares(
         both = Ledger.concatenate(ledgers, [images, images])
         mixed = _ClassShares.of(both, 2 * images, first.protocol, first.splits[SPLIT], members)
         sampled = sample_pair(
-            (one.figures, other.figures, mixed.figures), images, members, resamples, seed, progress
+            (
+                resampled_alone(one.figures, images, resamples, seed),
+                resampled_alone(other.figures, images, resamples, seed, progress),
+            ),
+            mixed.figures,
+            images,
+            members,
+            resamples,
+            seed,
+            progress,
         )
         p = step_down(
             np.array([each.share for each in found.values()]),

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -137,30 +137,81 @@ def compare_pair(
     InputError
         Where the protocols or data sets differ, or the images are not annotated alike.
     """
-    images = _check_pair(first, second, split)
-    splits = {split: first.splits[split]}
-    ledgers = first.ledger, aligned_ledger(second, first)
-    oracles = tuple(oracles)
-    one, other = (
-        MeanPrecisions.of(each, images, first.protocol, splits, oracles) for each in ledgers
-    )
-    both = Ledger.concatenate(ledgers, [images, images])
-    mixed = MeanPrecisions.of(both, 2 * images, first.protocol, splits, oracles)
-    titles = {f"map.{split}": _mean_title((first, second), split)} | {
-        f"oracles.{name}.delta_map.{split}": f"ΔmAP of {ORACLES[name].title.lower()}"
-        for name in ORACLES
-        if name in oracles
-    }
-    return paired_differences(
-        (one.figures, other.figures, mixed.figures),
-        images,
-        titles=titles,
-        labels=(first.label or "the first", second.label or "the second"),
-        resamples=resamples,
+    (found,) = compare_each(
+        first,
+        [second],
+        resamples,
         seed=seed,
         confidence=confidence,
+        split=split,
+        oracles=oracles,
         progress=progress,
     )
+    return found
+
+
+def compare_each(
+    first: Diagnosis,
+    others: Sequence[Diagnosis],
+    resamples: int = 1000,
+    *,
+    seed: int = 0,
+    confidence: float = 0.95,
+    split: str = "full",
+    oracles: Iterable[str] = tuple(ORACLES),
+    progress: Progress | None = None,
+) -> Iterator[list[Difference]]:
+    """Compare several detectors with the first, whose resamples are worked out once.
+
+    Parameters
+    ----------
+    first : Diagnosis
+        The detector to which the others are compared.
+    others : sequence of Diagnosis
+        Under its protocol, of the same data set.
+    resamples, seed, confidence, split, oracles, progress
+        As of :func:`compare_pair`.
+
+    Yields
+    ------
+    list of Difference
+        As of :func:`compare_pair`, of each other detector.
+
+    Raises
+    ------
+    InputError
+        As :func:`compare_pair`.
+    """
+    images, oracles = len(first.names), tuple(oracles)
+    for second in others:
+        _check_pair(first, second, split)
+    check_settings(images, resamples, confidence)
+
+    def prepared(ledger: Ledger, images: int) -> Figured:
+        splits = {split: first.splits[split]}
+        return MeanPrecisions.of(ledger, images, first.protocol, splits, oracles).figures
+
+    one = resampled_alone(prepared(first.ledger, images), images, resamples, seed)
+    for second in others:
+        ledgers = first.ledger, aligned_ledger(second, first)
+        other = resampled_alone(prepared(ledgers[1], images), images, resamples, seed, progress)
+        mixed = prepared(Ledger.concatenate(ledgers, [images, images]), 2 * images)
+        titles = {f"map.{split}": _mean_title((first, second), split)} | {
+            f"oracles.{name}.delta_map.{split}": f"ΔmAP of {ORACLES[name].title.lower()}"
+            for name in ORACLES
+            if name in oracles
+        }
+        yield paired_differences(
+            (one, other),
+            mixed,
+            images,
+            titles=titles,
+            labels=(first.label or "the first", second.label or "the second"),
+            resamples=resamples,
+            seed=seed,
+            confidence=confidence,
+            progress=progress,
+        )
 
 
 def _mean_title(pair: Sequence[Diagnosis], split: str) -> str:
@@ -174,7 +225,8 @@ def _mean_title(pair: Sequence[Diagnosis], split: str) -> str:
 
 
 def paired_differences(
-    figures: tuple[Figured, Figured, Figured],
+    alone: tuple[ResampledAlone, ResampledAlone],
+    mixed: Figured,
     images: int,
     *,
     titles: Mapping[str, str],
@@ -188,10 +240,11 @@ def paired_differences(
 
     Parameters
     ----------
-    figures : tuple of callable
-        The figures of the first model and of the second, from (images, B) weights to (B,) values
-        by name; and those of both together, whose weights are of the images as the first sees
-        them, and then as the second does.
+    alone : tuple of ResampledAlone
+        The first model and the second.
+    mixed : callable
+        The figures of both together, from (2 * images, B) weights of the images as the first model
+        sees them, and then as the second does, to (B,) values by name.
     images : int
         How many images there are.
     titles : mapping of str
@@ -205,14 +258,8 @@ def paired_differences(
     -------
     list of Difference
         In the order of ``titles``; figures that are undefined for either model are left out.
-
-    Raises
-    ------
-    InputError
-        For fewer than two images or resamples, or a confidence outside (0, 1).
     """
-    check_settings(images, resamples, confidence)
-    sampled = sample_pair(figures, images, titles, resamples, seed, progress)
+    sampled = sample_pair(alone, mixed, images, titles, resamples, seed, progress)
     found = [
         _difference(
             (path, title),
@@ -226,6 +273,45 @@ def paired_differences(
         if not np.isnan(sampled.first[path] + sampled.second[path])
     ]
     return corrected(found, confidence)
+
+
+class ResampledAlone(NamedTuple):
+    """Figures of one model by name; of several models by the same seed, so that they are paired.
+
+    Parameters
+    ----------
+    whole : dict of (1,) float64 array
+        Of all images.
+    drawn : dict of (B,) float64 array
+        Of B resamples.
+    left_out : dict of (G,) float64 array
+        Without each of G groups of images.
+    """
+
+    whole: Mapping[str, FloatArray]
+    drawn: Mapping[str, FloatArray]
+    left_out: Mapping[str, FloatArray]
+
+
+def resampled_alone(
+    figures: Figured, images: int, resamples: int, seed: int = 0, progress: Progress | None = None
+) -> ResampledAlone:
+    """Resample the images of one model.
+
+    Parameters
+    ----------
+    figures : callable
+        From (images, B) weights to (B,) values by name.
+    images : int
+        How many images there are.
+    resamples, seed, progress
+        As of :func:`compare_pair`.
+    """
+    return ResampledAlone(
+        whole=figures(np.ones((images, 1), dtype=np.int32)),
+        drawn=resampled(figures, draws(images, resamples, seed), progress),
+        left_out=resampled(figures, groups_left_out(images)),
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -249,28 +335,25 @@ class PairedSamples:
 
 
 def sample_pair(
-    figures: tuple[Figured, Figured, Figured],
+    alone: tuple[ResampledAlone, ResampledAlone],
+    mixed: Figured,
     images: int,
     names: Iterable[str],
     resamples: int,
     seed: int = 0,
     progress: Progress | None = None,
 ) -> PairedSamples:
-    """Resample images, and exchange models.
+    """Exchange two models, and compare their resamples.
 
     Parameters
     ----------
-    figures, images, resamples, seed, progress
+    alone, mixed, images, resamples, seed, progress
         As of :func:`paired_differences`.
     names : iterable of str
         The figures that are looked at.
     """
-    one, other, mixed = figures
+    one, other = alone
     names = tuple(names)
-
-    def difference(weights: IntArray) -> dict[str, FloatArray]:
-        values, others = one(weights), other(weights)
-        return {name: others[name] - values[name] for name in names}
 
     def exchanged(swap: IntArray) -> dict[str, FloatArray]:
         # Both detectors are one ledger of twice the images: weights of 0 and 1 choose whose
@@ -279,14 +362,15 @@ def sample_pair(
         others = mixed(np.concatenate([swap, 1 - swap]))
         return {name: others[name] - values[name] for name in names}
 
-    whole = np.ones((images, 1), dtype=np.int32)
-    values, others = one(whole), other(whole)
-    drawn = resampled(difference, draws(images, resamples, seed), progress)
-    left_out = resampled(difference, groups_left_out(images))
     return PairedSamples(
-        first={name: float(values[name][0]) for name in names},
-        second={name: float(others[name][0]) for name in names},
-        away={name: away_from_mean(drawn[name], left_out[name]) for name in names},
+        first={name: float(one.whole[name][0]) for name in names},
+        second={name: float(other.whole[name][0]) for name in names},
+        away={
+            name: away_from_mean(
+                other.drawn[name] - one.drawn[name], other.left_out[name] - one.left_out[name]
+            )
+            for name in names
+        },
         chance=resampled(exchanged, _swaps(images, resamples, seed), progress),
     )
 
@@ -358,8 +442,8 @@ def step_down(differences: FloatArray, chance: FloatArray) -> FloatArray:
     return values
 
 
-def _check_pair(first: Diagnosis, second: Diagnosis, split: str) -> int:
-    """Refuse detectors that are not to be compared; return the number of images."""
+def _check_pair(first: Diagnosis, second: Diagnosis, split: str) -> None:
+    """Refuse detectors that are not to be compared."""
     if (first.answers is None) != (second.answers is None):
         without = first if second.answers is None else second
         raise InputError(
@@ -369,7 +453,6 @@ def _check_pair(first: Diagnosis, second: Diagnosis, split: str) -> int:
     check_same_annotations(first, second)
     if split not in first.splits:
         raise InputError(f"'{split}' is not a split; known: {', '.join(first.splits)}")
-    return len(first.names)
 
 
 def _swaps(images: int, resamples: int, seed: int) -> Iterator[IntArray]:

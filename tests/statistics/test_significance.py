@@ -15,23 +15,27 @@ from diaghoi.data.scenes import Scenes
 from diaghoi.evaluation.listing import Answers
 from diaghoi.statistics.significance import (
     Difference,
+    compare_each,
     compare_pair,
     corrected,
     holm,
     level_of,
+    resampled_alone,
     sample_pair,
     shown_p,
     step_down,
 )
 
 
-def simulated(images: int, seed: int, *detectors: simulate.Detector) -> list[Diagnosis]:
+def simulated(
+    images: int, seed: int, *detectors: simulate.Detector, labels: str = "AB"
+) -> list[Diagnosis]:
     """Diagnose detectors on simulated images."""
     rng = np.random.default_rng(seed)
     truth = simulate.annotations(images, rng)
     return [
         diagnose(truth, simulate.detect(truth, detector, rng), "hico-det", label=label)
-        for label, detector in zip("AB", detectors, strict=True)
+        for label, detector in zip(labels, detectors, strict=True)
     ]
 
 
@@ -95,6 +99,16 @@ def test_the_seed_alone_decides(small: list[Diagnosis], monkeypatch: pytest.Monk
     first = compare_pair(*small, 150, seed=5, oracles=["action"])
     monkeypatch.setattr(os, "cpu_count", lambda: 1)
     assert compare_pair(*small, 150, seed=5, oracles=["action"]) == first
+
+
+def test_several_are_compared_with_the_first_as_each_alone() -> None:
+    first, second, third = simulated(
+        10, 0, simulate.ONE_STAGE, simulate.TWO_STAGE, simulate.WEAK, labels="ABC"
+    )
+    together = compare_each(first, [second, third], 20, seed=3, oracles=["action"])
+    assert list(together) == [
+        compare_pair(first, each, 20, seed=3, oracles=["action"]) for each in (second, third)
+    ]
 
 
 def test_a_plain_sentence(pair: list[Diagnosis]) -> None:
@@ -272,7 +286,8 @@ def test_an_exchange_takes_each_image_from_each_model_once() -> None:
     def alone(weights: np.ndarray) -> dict[str, np.ndarray]:
         return {"all": weights.mean(axis=0)}
 
-    sample_pair((alone, alone, mixed), 5, ["all"], 20)
+    one = resampled_alone(alone, 5, 20)
+    sample_pair((one, one), mixed, 5, ["all"], 20)
     for first, second in zip(seen[::2], seen[1::2], strict=True):
         assert set(np.unique(first)) == {0, 1}
         assert (first[:5] + first[5:] == 1).all()

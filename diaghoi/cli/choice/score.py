@@ -179,7 +179,10 @@ def compare(
             evaluations.append(evaluate_answers(found, people=several, how=how, notes=notes))
         comparison = compare_choices_table(evaluations, _groups(evaluations, grouped))
         if tests is not None:
-            comparison = with_tests(comparison, evaluations, compare_choices, tests, bar)
+            first, *others = evaluations
+            settings = tests._asdict() | {"progress": bar.advance}
+            tested = (compare_choices(first, each, **settings) for each in others)
+            comparison = with_tests(comparison, tested, tests, bar)
         write_comparison(comparison, kind, out, json)
         if figure is not None:
             _draw_scores(evaluations, figure)
