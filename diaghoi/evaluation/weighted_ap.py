@@ -10,14 +10,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from diaghoi.data.arrays.division import ratios
-from diaghoi.data.arrays.ragged import first_of_run, runs
+from diaghoi.data.arrays.ragged import runs
 from diaghoi.data.arrays.types import FloatArray, IntArray
 from diaghoi.evaluation.average_precision import Evaluated, needed_for
+from diaghoi.evaluation.image_counts import ImageCounts
+
+# Weightings whose recall levels are looked up together: few enough for the caches.
+ROWS = 8
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -30,8 +33,8 @@ class WeightedScores:
         NaN where a class has no annotated triplet.
     found : (C, B) int array
         Number of true positives.
-    rows : (C, N) sparse int32 array
-        Rows of each class and image.
+    rows : ImageCounts
+        Rows of each of C classes and N images.
     weights : (N, B) int32 array
         How often each image counts.
     top : int or None
@@ -41,14 +44,14 @@ class WeightedScores:
     average_precision: FloatArray
     max_recall: FloatArray
     found: IntArray
-    rows: Any
+    rows: ImageCounts
     weights: IntArray
     top: int | None
 
     @cached_property
     def ranked(self) -> IntArray:
         """(C, B) number of rows; most protocols never ask for it."""
-        ranked = under(self.rows, self.weights)
+        ranked = self.rows.under(self.weights)
         return ranked if self.top is None else np.minimum(ranked, self.top)
 
 
@@ -58,23 +61,21 @@ class WeightedRanking:
 
     Parameters
     ----------
-    rows, true : (R, N) sparse int32 array
-        For each run of true positives of a class, and each image: the rows that it brings, false
-        ones before it included, and the true positives among them.
+    rows, true : ImageCounts
+        For each of R runs of true positives of a class, and each of N images: the rows that it
+        brings, false ones before it included, and the true positives among them.
     start, stop : (C,) int array
         The runs of each class.
-    ranked : (C, N) sparse int32 array
-        Rows of each class.
-    positives : (C, N) sparse int32 array
-        Annotated triplets of each class.
+    ranked, positives : ImageCounts
+        Rows of each of C classes, and annotated triplets.
     """
 
-    rows: Any
-    true: Any
+    rows: ImageCounts
+    true: ImageCounts
     start: IntArray
     stop: IntArray
-    ranked: Any
-    positives: Any
+    ranked: ImageCounts
+    positives: ImageCounts
 
     @classmethod
     def of(
@@ -97,18 +98,18 @@ class WeightedRanking:
         whole[whole] = row_class[ends[run[whole]]] == row_class[whole]
         start, count = runs(row_class[ends], np.arange(classes))
         return cls(
-            rows=image_counts(run[whole], row_image[whole], (len(ends), images)),
-            true=image_counts(run[row_true], row_image[row_true], (len(ends), images)),
+            rows=ImageCounts.of(run[whole], row_image[whole], (len(ends), images)),
+            true=ImageCounts.of(run[row_true], row_image[row_true], (len(ends), images)),
             start=start,
             stop=start + count,
-            ranked=image_counts(row_class, row_image, (classes, images)),
-            positives=image_counts(annotation_class, annotation_image, (classes, images)),
+            ranked=ImageCounts.of(row_class, row_image, (classes, images)),
+            positives=ImageCounts.of(annotation_class, annotation_image, (classes, images)),
         )
 
     def asked_for(self, evaluated: Evaluated) -> WeightedRanking:
         """Prepare the same rows with the annotated triplets of another list."""
         triplets = evaluated.annotation_class, evaluated.annotation_image
-        return replace(self, positives=image_counts(*triplets, self.positives.shape))
+        return replace(self, positives=ImageCounts.of(*triplets, self.positives.table.shape))
 
     def scores(
         self, weights: IntArray, levels: FloatArray | None, top: int | None = None
@@ -129,11 +130,11 @@ class WeightedRanking:
         """Make what the scores at all recall levels have in common; see :meth:`scores`."""
         filled = np.flatnonzero(self.stop > self.start)
         start, length = self.start[filled], (self.stop - self.start)[filled]
-        most = int(self.rows.data.sum(dtype=np.int64)) * int(weights.max(initial=0))
+        most = self.rows.total * int(weights.max(initial=0))
         kind = np.int32 if most < 2**31 else np.int64
         # From here on a weighting is a row, as sums along the runs are much faster in memory order.
         true, rows = (
-            np.ascontiguousarray(_product(counts, weights).T, dtype=kind)
+            np.ascontiguousarray(counts.product(weights).T, dtype=kind)
             for counts in (self.true, self.rows)
         )
         place = np.cumsum(rows, axis=1, dtype=kind)
@@ -162,7 +163,7 @@ class WeightedRanking:
 
     def scored(self, curve: WeightedCurve, levels: FloatArray | None) -> WeightedScores:
         """Score a curve of this ranking; see :meth:`scores`."""
-        positives = under(self.positives, curve.weights)
+        positives = self.positives.under(curve.weights)
         score, found = np.zeros(positives.shape), np.zeros(positives.shape, dtype=np.int64)
         if len(curve.classes):
             found[curve.classes] = (curve.total[:, curve.stop - 1] - curve.before).T
@@ -242,19 +243,26 @@ class WeightedCurve:
         distinct, which = np.unique(positives, return_inverse=True)
         which = which.reshape(positives.shape)  # flat before NumPy 2
         needed = np.stack([needed_for(float(level), distinct) for level in levels], axis=1)
-        stop = self.stop[:, None]
+        stop, size = self.stop[:, None], int(self.total[:, -1].max()) + 1
         best = np.empty((len(levels), *positives.shape))
-        ended = np.empty(self.total[:, -1].max() + 1, dtype=np.int32)
-        for row, total in enumerate(self.total):
+        for first in range(0, len(positives), ROWS):
+            rows = slice(first, first + ROWS)
+            total, precision = self.total[rows], self.precision[rows]
+            row = np.arange(len(total))[:, None, None]
             # How many runs end with so many true positives or fewer. A search for each level would
             # take three times as long.
-            table = np.cumsum(np.bincount(total), dtype=np.int32, out=ended[: total[-1] + 1])
-            place = self.before[row, :, None] + needed[which[row]] - 1
-            at = np.minimum(table[np.minimum(place, total[-1])], stop)
+            cell = total + row[:, 0] * size
+            table = np.bincount(cell.ravel(), minlength=len(total) * size).reshape(-1, size)
+            np.cumsum(table, axis=1, out=table)
+            place = self.before[rows, :, None] + needed[which[rows]] - 1
+            np.minimum(place, size - 1, out=place)
+            at = np.minimum(table.ravel()[place + row * size], stop)
             # The highest precision from each level to the next one, and from the last to the end.
-            bounds = np.append(at, stop, axis=1)
-            highest = np.maximum.reduceat(self.precision[row], bounds.ravel())
-            best[:, row] = np.where(at < stop, highest.reshape(bounds.shape)[:, :-1], 0.0).T
+            bounds = np.concatenate([at, np.broadcast_to(stop, (*at.shape[:2], 1))], axis=2)
+            bounds += row * precision.shape[1]
+            highest = np.maximum.reduceat(precision.ravel(), bounds.ravel())
+            highest = highest.reshape(bounds.shape)[:, :, :-1]
+            best[:, rows] = np.where(at < stop, highest, 0.0).transpose(2, 0, 1)
         for level in reversed(range(len(levels) - 1)):
             np.maximum(best[level], best[level + 1], out=best[level])
         score = np.zeros(positives.shape)
@@ -262,56 +270,3 @@ class WeightedCurve:
         for each in best:
             score += each
         return score
-
-
-def under(counts: Any, weights: IntArray) -> IntArray:
-    """Add up the counts of images under weights.
-
-    Parameters
-    ----------
-    counts : (R, N) sparse int array
-        Counts of each image, none negative.
-    weights : (N, B) int32 array
-        How often each image counts.
-
-    Returns
-    -------
-    (R, B) int array
-        The product of both.
-    """
-    return np.asarray(_product(counts, weights).astype(np.int64))
-
-
-def _product(counts: Any, weights: IntArray) -> Any:
-    """Work out :func:`under` in the smallest type that holds every sum exactly."""
-    if not all(counts.shape):
-        return np.zeros((counts.shape[0], weights.shape[1]), dtype=np.int64)
-    most = int(counts.sum(axis=1).max()) * int(weights.max(initial=0))
-    # 16 bits take a third of the time of 32.
-    if most < 2**15:
-        return counts.astype(np.int16) @ weights.astype(np.int16)
-    if most < 2**24:
-        return (counts.astype(np.float32) @ weights.astype(np.float32)).astype(np.int32)
-    return counts.astype(np.int64) @ weights
-
-
-def image_counts(row: IntArray, image: IntArray, shape: tuple[int, int]) -> Any:
-    """Count the entries of each row and image: a sparse (R, N) int32 array.
-
-    Parameters
-    ----------
-    row, image : (K,) int array
-        Row and image of each entry.
-    shape : (R, N)
-        The number of rows and of images.
-    """
-    from scipy.sparse import csr_array
-
-    # Sorted and counted here, so that SciPy is given no duplicate entries to add up.
-    key = row.astype(np.int64) * shape[1] + image
-    key.sort()
-    first = np.flatnonzero(first_of_run(key))
-    count = np.diff(np.append(first, len(key))).astype(np.int32)
-    row, image = np.divmod(key[first], shape[1])
-    pointer = np.searchsorted(row, np.arange(shape[0] + 1))
-    return csr_array((count, image, pointer), shape=shape)

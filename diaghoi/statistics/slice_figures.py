@@ -18,7 +18,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
-from typing import Any
 
 import numpy as np
 
@@ -31,8 +30,8 @@ from diaghoi.data.scenes import Scenes
 from diaghoi.data.splits import counted_classes
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.evaluation.average_precision import Evaluated, class_scores
+from diaghoi.evaluation.image_counts import ImageCounts
 from diaghoi.evaluation.means import split_means
-from diaghoi.evaluation.weighted_ap import image_counts, under
 from diaghoi.exceptions import InputError
 from diaghoi.oracles import ERRORS, ORACLES
 from diaghoi.statistics.weighted_figures import Figures, MeanPrecisions, prepared
@@ -80,14 +79,14 @@ class SliceFigures:
     ----------
     means : MeanPrecisions
         Of its predictions and annotated triplets.
-    counts : dict of sparse (K, N) int32 array
+    counts : dict of ImageCounts
         For pair recall: annotated pairs of each image, and those that a listed pair localises. For
         F1: true positives, predictions and annotated triplets of each image, of the predictions
         from some score on. Those that are wanted.
     """
 
     means: MeanPrecisions
-    counts: dict[str, Any]
+    counts: dict[str, ImageCounts]
 
     def figures(self, weights: IntArray) -> Figures:
         """Figures by name under each of B weightings, see :data:`FIGURES`; NaN where undefined.
@@ -102,10 +101,10 @@ class SliceFigures:
         paths |= {key: f"oracles.{name}.delta_map.full" for key, name in DELTAS.items()}
         found = {key: means[path] for key, path in paths.items() if path in means}
         if RECALL in self.counts:
-            annotated, localised = under(self.counts[RECALL], weights)
+            annotated, localised = self.counts[RECALL].under(weights)
             found[RECALL] = ratios(localised, annotated)
         if F1 in self.counts:
-            true, predicted, asked = under(self.counts[F1], weights)
+            true, predicted, asked = self.counts[F1].under(weights)
             found[F1] = ratios(2 * true, predicted + asked)
         return found
 
@@ -307,10 +306,10 @@ class Sliced:
         image = self._image[ledger.row_image[some]]
         return ledger.row_class[some], image, ledger.true[some], ledger.row_annotation[some]
 
-    def _per_image(self, images: Sequence[IntArray]) -> Any:
-        """Count each of some lists for each image: a sparse (K, N) int32 array."""
+    def _per_image(self, images: Sequence[IntArray]) -> ImageCounts:
+        """Count each of some lists for each image."""
         kind = np.repeat(np.arange(len(images)), [len(each) for each in images])
-        return image_counts(kind, np.concatenate(images), (len(images), self.images))
+        return ImageCounts.of(kind, np.concatenate(images), (len(images), self.images))
 
 
 def _rankings(wanted: Sequence[str]) -> list[str]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -21,11 +20,12 @@ from diaghoi.diagnosis.benchmark import BenchmarkSetting, settings
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.evaluation.average_precision import Evaluated
 from diaghoi.evaluation.errors import LABELS
+from diaghoi.evaluation.image_counts import ImageCounts
 from diaghoi.evaluation.ledger import Ledger
 from diaghoi.evaluation.means import column_means, weighted_split_means
 from diaghoi.evaluation.negatives import PUBLISHED_LEVELS, Negatives
 from diaghoi.evaluation.pairs import COUNTED, ObjectBoxes
-from diaghoi.evaluation.weighted_ap import WeightedRanking, image_counts, under
+from diaghoi.evaluation.weighted_ap import WeightedRanking
 from diaghoi.oracles import ORACLES
 
 Figures = dict[str, FloatArray]
@@ -131,13 +131,12 @@ class Resampler:
         Of the protocol.
     official : tuple of (BenchmarkSetting, WeightedRanking)
         The settings of the benchmark.
-    errors : (labels + 2, N) sparse int array
-        Predictions with each label, missed annotated triplets and annotated triplets of each image.
-    pairs : dict of (counts, N) sparse int array
-        Counts of pairs of each image, by split, in the order of
-        :data:`diaghoi.evaluation.pairs.COUNTED`.
-    objects : tuple of (categories, N) sparse int32 array
-        Annotated object boxes, and those that are found, of each category and image.
+    errors : ImageCounts
+        Predictions with each label, missed annotated triplets and annotated triplets.
+    pairs : dict of ImageCounts
+        Counts of pairs by split, in the order of :data:`diaghoi.evaluation.pairs.COUNTED`.
+    objects : tuple of ImageCounts
+        Annotated object boxes of each category, and those that are found.
     negatives : WeightedRanking or None
         The predicted pairs; None where they have no scores.
     actions : dict of WeightedRanking
@@ -146,9 +145,9 @@ class Resampler:
 
     means: MeanPrecisions
     official: tuple[tuple[BenchmarkSetting, WeightedRanking], ...]
-    errors: Any
-    pairs: dict[str, Any]
-    objects: tuple[Any, Any]
+    errors: ImageCounts
+    pairs: dict[str, ImageCounts]
+    objects: tuple[ImageCounts, ImageCounts]
     negatives: WeightedRanking | None
     actions: dict[str, WeightedRanking]
 
@@ -176,9 +175,9 @@ class Resampler:
                 )
                 for ranked in (each.of(diagnosis.benchmark).ranked_by(each.protocol),)
             ),
-            errors=csr_array(np.stack([*errors.T, missed, annotated])),
+            errors=ImageCounts(csr_array(np.stack([*errors.T, missed, annotated]))),
             pairs={
-                split: csr_array(np.stack([counts.columns[name] for name in COUNTED]))
+                split: ImageCounts(csr_array(np.stack([counts.columns[name] for name in COUNTED])))
                 for split, counts in diagnosis.image_pairs.items()
             },
             objects=_of_objects(diagnosis.object_boxes, len(diagnosis.vocabulary.objects), images),
@@ -209,7 +208,7 @@ class Resampler:
         )
 
     def _errors(self, weights: IntArray) -> Figures:
-        *counts, annotated = under(self.errors, weights)
+        *counts, annotated = self.errors.under(weights)
         predicted = np.sum(counts[: len(LABELS)], axis=0)
         found: Figures = {}
         for name, count in zip((*LABELS, "missed_gt"), counts, strict=True):
@@ -222,7 +221,7 @@ class Resampler:
     def _pairs(self, weights: IntArray) -> Figures:
         found: Figures = {}
         for split, counts in self.pairs.items():
-            total = dict(zip(COUNTED, under(counts, weights), strict=True))
+            total = dict(zip(COUNTED, counts.under(weights), strict=True))
             at = "pairs." if split == "full" else f"pairs.{split}."
             found[f"{at}recall"] = ratios(total["localised"], total["annotated"])
             found[f"{at}precision"] = ratios(total["credited"], total["predicted"])
@@ -230,7 +229,7 @@ class Resampler:
                 found[f"{at}per_image"] = ratios(total["predicted"], total["images"])
                 found[f"{at}human_recall"] = ratios(total["humans_found"], total["humans"])
                 found[f"{at}object_recall"] = ratios(total["objects_found"], total["objects"])
-                annotated, reached = (under(boxes, weights) for boxes in self.objects)
+                annotated, reached = (boxes.under(weights) for boxes in self.objects)
                 recall = ratios(reached, annotated)
                 found[f"{at}mean_object_recall"] = column_means(recall, annotated > 0)
         return found
@@ -258,11 +257,13 @@ class Resampler:
         return found
 
 
-def _of_objects(boxes: ObjectBoxes, categories: int, images: int) -> tuple[Any, Any]:
+def _of_objects(
+    boxes: ObjectBoxes, categories: int, images: int
+) -> tuple[ImageCounts, ImageCounts]:
     shape, found = (categories, images), boxes.found
     return (
-        image_counts(boxes.category, boxes.image, shape),
-        image_counts(boxes.category[found], boxes.image[found], shape),
+        ImageCounts.of(boxes.category, boxes.image, shape),
+        ImageCounts.of(boxes.category[found], boxes.image[found], shape),
     )
 
 

@@ -10,6 +10,7 @@ from scipy.sparse import csr_array
 
 from diaghoi.data.protocol import HICO_DET
 from diaghoi.evaluation.average_precision import ClassScores
+from diaghoi.evaluation.image_counts import ImageCounts
 from diaghoi.evaluation.means import split_means, weighted_split_means
 from diaghoi.evaluation.weighted_ap import WeightedScores
 
@@ -39,7 +40,7 @@ def test_each_weighting_has_the_means_of_its_column(values: list[float]) -> None
         average_precision=table,
         max_recall=1 - table,
         found=found,
-        rows=rows,
+        rows=ImageCounts(rows),
         weights=weights,
         top=None,
     )

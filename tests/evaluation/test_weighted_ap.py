@@ -11,7 +11,7 @@ from diaghoi import diagnose, protocol
 from diaghoi.data.protocol import Protocol
 from diaghoi.evaluation.average_precision import Evaluated, average_precision, class_scores
 from diaghoi.evaluation.ledger import Ledger
-from diaghoi.evaluation.weighted_ap import WeightedRanking, image_counts, under
+from diaghoi.evaluation.weighted_ap import WeightedRanking
 
 AREA = Protocol(name="area", classes="all", average_precision="area")
 PROTOCOLS = st.sampled_from(
@@ -109,35 +109,6 @@ def test_equal_weights_give_the_scores_to_the_last_digit(
         np.testing.assert_array_equal(
             getattr(found, key)[:, 0], getattr(diagnosis.class_scores, key)
         )
-
-
-@given(
-    st.lists(st.integers(0, 9), min_size=1, max_size=6),
-    st.lists(st.sampled_from([0, 1, 7, 2**12, 2**15, 2**21, 2**24 + 1]), min_size=1, max_size=6),
-)
-def test_sums_under_weights_are_exact(images: list[int], weights: list[int]) -> None:
-    counts = np.bincount(images, minlength=len(weights))
-    given_weights = np.resize(np.array(weights, dtype=np.int32), (len(counts), 2))
-    row = np.zeros(len(images), dtype=np.int64)
-    found = under(image_counts(row, np.array(images), (2, len(counts))), given_weights)
-    expected = [
-        sum(int(count) * int(weight) for count, weight in zip(counts, column, strict=True))
-        for column in given_weights.T
-    ]
-    assert found.tolist() == [expected, [0, 0]]
-
-
-def test_many_images_of_one_row_each_add_up_beyond_small_integers() -> None:
-    images = np.arange(40_000)
-    counts = image_counts(np.zeros_like(images), images, (1, len(images)))
-    assert under(counts, np.ones((len(images), 1), dtype=np.int32)).tolist() == [[40_000]]
-
-
-def test_nothing_to_add_up_gives_no_sums() -> None:
-    none = np.zeros(0, dtype=np.int64)
-    weights = np.ones((3, 2), dtype=np.int32)
-    assert under(image_counts(none, none, (0, 3)), weights).shape == (0, 2)
-    assert under(image_counts(none, none, (4, 0)), weights[:0]).tolist() == [[0, 0]] * 4
 
 
 def test_a_row_that_the_limit_cuts_counts_in_part() -> None:
