@@ -10,6 +10,7 @@ import sys
 
 from diaghoi.cli.commands import app
 from diaghoi.cli.stopping import WORDS, stoppable
+from diaghoi.data.arrays.allocation import keep_freed_memory
 from diaghoi.exceptions import InputError, speaking_of_options
 
 # ASCII replacements of the other characters in reports, for terminals and log files without them.
@@ -28,6 +29,7 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="diaghoi-plain")
+    keep_freed_memory()
     code, message = 0, ""
     with speaking_of_options(), stoppable() as stopped:
         code, message = _run()

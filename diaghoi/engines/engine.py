@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, NamedTuple, Protocol
 
+from diaghoi.data.arrays.allocation import keep_freed_memory
 from diaghoi.data.arrays.threads import share
 from diaghoi.exceptions import InputError
 
@@ -207,6 +208,7 @@ def _needed(task: Task, kept: dict[str, Any]) -> list[Any]:
 def _share(workers: int) -> None:
     """Let a worker use its share of the cores."""
     os.environ |= share(workers)
+    keep_freed_memory()
 
 
 def _check_start(executor: ProcessPoolExecutor) -> None:
