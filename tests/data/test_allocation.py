@@ -1,4 +1,4 @@
-"""The command line keeps the memory of freed arrays, a process that imports the package does not."""
+"""Commands keep the memory of freed arrays; a process that imports the package does not."""
 
 from __future__ import annotations
 
