@@ -63,19 +63,15 @@ def verdict(result: Mapping[str, Any]) -> str:
     Returns
     -------
     str
-        One sentence, mAP of the protocol in percent. A triplet whose pair nothing localises counts
-        as missed (:mod:`diaghoi.oracles.localised`). Errors that tie go by the order of the
-        oracles.
+        One sentence, mAP of the protocol in percent; a second one where the published rule finds
+        another error to cost most. A triplet whose pair nothing localises counts as missed
+        (:mod:`diaghoi.oracles.localised`). Errors that tie go by the order of the oracles.
     """
     if result["map"]["full"] is None:
         return "No class of the protocol is annotated."
     if result["counts"]["predicted_triplets"] == 0:
         return "There are no predictions of these classes: everything is missed."
-    gains = {
-        name: outcome["delta_map"]["full"]
-        for name, outcome in (result["oracles"] | result.get("localised", {})).items()
-        if name not in TOTALS and outcome["delta_map"]["full"] is not None
-    }
+    gains = _gains(result["oracles"] | result.get("localised", {}))
     worst = max(gains, key=lambda name: gains[name], default=None)
     if worst is None or round(100 * gains[worst], 2) <= 0:
         return "Repairing one kind of error alone would add nothing."
@@ -86,14 +82,29 @@ def verdict(result: Mapping[str, Any]) -> str:
 def _cost(result: Mapping[str, Any], worst: str, gain: float) -> str:
     """Say what an error costs; where there are two readings of it, by the numbers of both."""
     own = f"{100 * gain:.2f}"
-    published = _percent(result["oracles"][worst]["delta_map"]["full"])
+    published = _gains(result["oracles"])
     boxes = _in_both_boxes(result) if worst == "missed_gt" else ""
-    if own == published:
+    first = max(published, key=published.__getitem__, default=worst)
+    stated = _percent(published.get(worst))
+    if own == stated:
         return f" cost most: repaired, they would add {own}.{boxes}"
+    said = f" cost most: repaired {READINGS[worst]}, they would add {own}"
+    if first == worst or worst not in published:
+        return f"{said} ({stated} by the published rule).{boxes}"
+    most, these = (_words(name)[:1].lower() + _words(name)[1:] for name in (first, worst))
     return (
-        f" cost most: repaired {READINGS[worst]}, they would add {own} ({published} by the "
-        f"published rule).{boxes}"
+        f"{said}.{boxes} By the published rule {most} do, {_percent(published[first])}, "
+        f"before {these}, {stated}."
     )
+
+
+def _gains(oracles: Mapping[str, Any]) -> dict[str, float]:
+    """ΔmAP of each error that has one."""
+    return {
+        name: outcome["delta_map"]["full"]
+        for name, outcome in oracles.items()
+        if name not in TOTALS and outcome["delta_map"]["full"] is not None
+    }
 
 
 def _ranking_fault(result: Mapping[str, Any], gain: float) -> str:
