@@ -66,8 +66,8 @@ def missed_unlocalised(ledger: Ledger) -> Ledger:
 def attempts_by_pair(ledger: Ledger) -> tuple[IntArray, IntArray]:
     """Find the wrong predictions that attempt an annotated triplet, in this reading.
 
-    A wrong action attempts a triplet only where a prediction localises its pair; a duplicate
-    attempts none.
+    A wrong action attempts a triplet only where a prediction localises its pair. A duplicate and a
+    prediction with two wrong boxes, to which the rule of V-COCO may assign a triplet, attempt none.
 
     Returns
     -------
@@ -75,7 +75,8 @@ def attempts_by_pair(ledger: Ledger) -> tuple[IntArray, IntArray]:
         Rows of the ledger that are assigned to a triplet, and their labels.
     """
     label = labels_by_pair(ledger)
-    rows = np.flatnonzero((ledger.row_annotation >= 0) & (label != DUPLICATE))
+    attempts = ~np.isin(label, (DUPLICATE, BOTH_BOXES))
+    rows = np.flatnonzero((ledger.row_annotation >= 0) & attempts)
     elsewhere = ~ledger.annotation_reachable[ledger.row_annotation[rows]]
     rows = rows[(label[rows] != ACTION) | ~elsewhere]
     return rows, label[rows]

@@ -11,12 +11,20 @@ from diaghoi.data.arrays.types import BoolArray, FloatArray, IntArray
 from diaghoi.data.frame import data_frame
 from diaghoi.diagnosis.alignment import check_same_annotations, image_numbers
 from diaghoi.diagnosis.diagnosis import Diagnosis
-from diaghoi.evaluation.errors import LABELS
+from diaghoi.evaluation.errors import (
+    ACTION,
+    ASSOCIATION,
+    HUMAN_BOX,
+    LABELS,
+    OBJECT_BOX,
+    TRUE_POSITIVE,
+)
 from diaghoi.evaluation.ledger import Ledger
 from diaghoi.oracles.localised import attempts_by_pair
 
 MISSED = "missed_gt"
-FATES = (*LABELS[:-1], MISSED)
+_BY_LABEL = (TRUE_POSITIVE, HUMAN_BOX, OBJECT_BOX, ASSOCIATION, ACTION)
+FATES = (*(LABELS[label] for label in _BY_LABEL), MISSED)
 """What can become of an annotated triplet: found, attempted with an error, or missed."""
 
 
@@ -53,7 +61,7 @@ class Transitions:
 
         Returns
         -------
-        (7, 7) int array
+        (6, 6) int array
             A row for each fate under the first detector, a column for each under the second, in
             the order of :data:`FATES`.
         """
@@ -167,6 +175,8 @@ def _fate(ledger: Ledger) -> IntArray:
     given, score, meant, label = map(np.concatenate, zip(*assigned, strict=True))
     # Of several, the last one written counts: the highest score, then the first of the input.
     order = np.lexsort((-given, score))
-    fate[meant[order]] = label[order]
+    place = np.zeros(len(LABELS), dtype=np.int8)
+    place[list(_BY_LABEL)] = np.arange(len(_BY_LABEL))
+    fate[meant[order]] = place[label[order]]
     fate[ledger.found] = 0
     return fate

@@ -131,6 +131,15 @@ def test_fates_of_annotated_triplets() -> None:
     assert found.matrix(np.array([True, False])).sum() == 1
 
 
+def test_a_prediction_with_two_wrong_boxes_attempts_nothing() -> None:
+    # The rule of V-COCO assigns annotated triplets to some of them.
+    one = diagnosed((5, 4, RIDE, 0.9))
+    assigned = replace(one.ledger, row_annotation=np.zeros(1, dtype=np.int64))
+    assert assigned.row_label.tolist() == [LABELS.index("both_boxes")]
+    found = transitions(replace(one, ledger=assigned), one)
+    assert found.to_dict()["matrix"]["missed_gt"]["missed_gt"] == 2
+
+
 @given(problem=problems(), rows=st.randoms(use_true_random=False))
 def test_transitions_hold_the_counts_of_both(problem, rows) -> None:
     annotations, predictions = problem

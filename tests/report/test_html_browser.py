@@ -16,7 +16,7 @@ from diaghoi import Diagnosis, diagnose, simulate
 from diaghoi.comparison.comparison import compare
 from diaghoi.comparison.explained import explained
 from diaghoi.comparison.slices import Slices, slices
-from diaghoi.comparison.transitions import transitions
+from diaghoi.comparison.transitions import FATES, transitions
 from diaghoi.data.scenes import Scenes
 from diaghoi.data.table import percent, shown
 from diaghoi.data.vocabulary import hico_det
@@ -301,7 +301,7 @@ def test_the_matrix_counts_and_filters(
     assert shown_[:-1] == wanted
     click(page, '#matrix [data-cell="association>true_positive"]')
     assert "cell=association>true_positive" in hash_of(page)
-    count = int(matrix[4, 0])
+    count = int(matrix[FATES.index("association"), 0])
     assert f": {min(24, count)} of {count} cases" in one(page, "#cases-words").text
     who = [each.text for each in all_of(page, "#cases-list .case:first-child .who")]
     assert who == [EVIL, OTHER]
