@@ -18,7 +18,7 @@ from diaghoi.diagnosis.diagnose import diagnose
 from diaghoi.diagnosis.saved import is_saved, load
 from diaghoi.engines.engine import Engine, Failure, Task
 from diaghoi.exceptions import InputError
-from diaghoi.oracles import ORACLES
+from diaghoi.oracles import ERRORS, ORACLES
 from diaghoi.plots.captions import caption, protocol_of
 from diaghoi.plots.figure import (
     FigureKind,
@@ -194,13 +194,17 @@ def _found(
 
 def _leaving(results: Sequence[dict[str, Any]], kinds: Sequence[FigureKind]) -> tuple[str, ...]:
     """Say of bars and dots of costs, which have no room for it, what the tables say below them."""
-    names = [kind.name for kind in kinds if kind.name.startswith("delta_map")]
-    gone = leaving(results, ORACLES)
-    if not names or not gone:
-        return ()
-    return (
-        f"{', '.join(names)}: say in the caption that classes which a repair leaves without "
-        f"annotated triplets leave the mean, which is part of the gain: {gone}",
+    readings = {"delta_map": (ORACLES, "leave_mean"), "waterfall": (ERRORS, "leave_mean_by_pair")}
+    gone = {
+        name: leaving(results, errors, counted=counted)
+        for name, (errors, counted) in readings.items()
+        if any(kind.name.startswith(name) for kind in kinds)
+    }
+    return tuple(
+        f"{name}: say in the caption that classes which a repair leaves without annotated triplets "
+        f"leave the mean, which is part of the gain: {classes}"
+        for name, classes in gone.items()
+        if classes
     )
 
 

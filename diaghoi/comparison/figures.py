@@ -9,6 +9,7 @@ from diaghoi.comparison.results import (
     Result,
     error_count,
     figure,
+    known_object_remark,
     leaving,
     only_interactions,
     part,
@@ -149,7 +150,7 @@ def _official(results: Sequence[Result]) -> Contents:
             if "known_object" in official
         }
         if len(sources) == 1:
-            caption += f" Known Object: by {sources.pop()}."
+            caption += f" {known_object_remark(sources.pop())}"
     of = " of the interactions" if all(map(only_interactions, results)) else ""
     return columns, {
         "key": "official",

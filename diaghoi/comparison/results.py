@@ -242,6 +242,12 @@ def leaving(
     )
 
 
+def known_object_remark(source: str) -> str:
+    """Say which images count for the classes of an object, by the source of a result."""
+    people = "; of people, by those that are objects" if source == "box annotations" else ""
+    return f"Known Object: by {source}{people}."
+
+
 def publishes_negatives(result: Result) -> bool:
     """Whether the paper's code takes the AP of negatives of the data set in its own way.
 

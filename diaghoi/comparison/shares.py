@@ -311,8 +311,7 @@ class _ClassShares:
     def influence(self) -> FloatArray:
         """Return how much mAP is lost when each of the N images is left out.
 
-        The mean runs over as many classes as with the image; a class that is annotated nowhere else
-        loses its AP.
+        A class that is annotated nowhere else leaves the mean.
         """
         whole = np.ones((self.images, 1), dtype=np.int32)
         levels, top = self.protocol.levels, self.protocol.top_of_class
@@ -325,8 +324,8 @@ class _ClassShares:
         annotated = np.searchsorted(
             ranked.annotation_class[order], np.arange(self.ledger.classes + 1)
         )
-        lost = np.zeros(self.images)
-        for hoi in np.flatnonzero(counted).tolist():
+        change, classes = np.zeros(self.images), np.full(self.images, counted.sum())
+        for hoi in np.flatnonzero(self.split & (annotated[1:] > annotated[:-1])).tolist():
             mine = slice(rows[hoi], rows[hoi + 1])
             truth = order[annotated[hoi] : annotated[hoi + 1]]
             image, number = np.unique(
@@ -343,8 +342,12 @@ class _ClassShares:
             )
             without = 1 - np.eye(len(image), dtype=np.int32)
             left = WeightedRanking.of(alone, 1, len(image)).scores(without, levels, top)
-            lost[image] += before[hoi] - np.nan_to_num(left.average_precision[0])
-        return np.asarray(lost / max(1, counted.sum()))
+            stays = counts_in_mean(left, self.protocol, SPLIT, np.ones((1, 1), dtype=bool))[0]
+            after = np.where(stays, np.nan_to_num(left.average_precision[0]), 0.0)
+            change[image] += after - before[hoi] * counted[hoi]
+            classes[image] += stays.astype(np.int64) - counted[hoi]
+        total = before[counted].sum()
+        return np.asarray(total / max(1, counted.sum()) - (total + change) / np.maximum(1, classes))
 
 
 def _images_of(ledger: Ledger, hois: IntArray) -> int:

@@ -201,10 +201,11 @@ def _search_table(found: Found) -> Table:
     less = "" if alone else f", less that of {labels[0]}"
     caption = (
         f"{found['search']['tried']:,} slices of one or two attributes were tried; p and interval "
-        "are corrected for all of them. Here, elsewhere: the mean precision at which annotated "
-        f"triplets are found{less}"
+        f"are corrected for all of them. Here{'' if alone else ', elsewhere'}: the mean precision "
+        f"at which annotated triplets are found{less}."
     )
-    caption += "; elsewhere in the same classes." if alone else "."
+    if alone:
+        caption += " Difference: to others of their classes. Elsewhere: here less the difference."
     title = "worse than elsewhere" if alone else f"other differences to {labels[0]} than elsewhere"
     return Table(
         key="slice_search",

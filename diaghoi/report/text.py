@@ -10,6 +10,7 @@ from rich.console import Console
 from diaghoi.comparison.results import (
     classes_in,
     error_count,
+    known_object_remark,
     only_interactions,
     publishes_negatives,
 )
@@ -103,7 +104,7 @@ def _mean_ap(result: Result) -> Table:
     if "ranking" in result:
         rows.append(row("if ranked perfectly", result["ranking"]["map_best_order"], indented=True))
     known_object = result["official"].get("known_object")
-    remarks = [f"Known Object: by {known_object['source']}."] if known_object is not None else []
+    remarks = [known_object_remark(known_object["source"])] if known_object is not None else []
     return text_table(
         "mAP, %",
         list(splits.values()),

@@ -57,10 +57,12 @@ class Finding:
     images, annotated : int
         Its images and its annotated triplets.
     values : tuple of float
-        The mean precision at which triplets are found elsewhere, and here: that of the detector,
-        elsewhere in the same classes; or what the second detector has more than the first.
+        The mean precision at which triplets are found elsewhere, and here; of two detectors what
+        the second one has more than the first. Of one detector, elsewhere is here less the
+        difference.
     difference : float
-        Here less elsewhere.
+        Here less elsewhere; of one detector, what triplets here have more than others of their
+        class, a mean in which classes weigh by how many triplets they have on both sides.
     interval : tuple of float
         Bounds of the difference that hold for all slices tried at once.
     p : float
@@ -129,16 +131,23 @@ class Search:
             return f"none of {tried} stands out"
         first = self.findings[0]
         if len(first.labels) == 1:
-            values = [f"{shown(each, 'percent')} %" for each in first.values]
-            what = f"{first.labels[0] or 'the detector'} finds its triplets at a mean precision of"
+            name = first.labels[0] or "the detector"
+            less = shown(abs(first.difference), "percent")
+            what = (
+                f"{name} finds its triplets at a mean precision of "
+                f"{shown(first.values[1], 'percent')} %, {less} points below others of their "
+                "classes"
+            )
         else:
-            values = [shown(each, "points") for each in first.values]
-            what = f"{first.labels[1]} against {first.labels[0]}, points of mean precision:"
+            elsewhere, here = (shown(each, "points") for each in first.values)
+            what = (
+                f"{first.labels[1]} against {first.labels[0]}, points of mean precision: {here}, "
+                f"elsewhere {elsewhere}"
+            )
         number = len(self.findings)
         return (
             f"{number} of {tried} {'stands' if number == 1 else 'stand'} out, most clearly "
-            f"{first.title}; {what} {values[1]}, elsewhere in the same classes {values[0]} "
-            f"({first.shown_p}, corrected)"
+            f"{first.title}; {what} ({first.shown_p}, corrected)"
         )
 
     def to_dict(self) -> dict[str, Any]:

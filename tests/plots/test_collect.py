@@ -124,6 +124,15 @@ def test_costs_are_noted_to_lose_classes(folder):
     assert "False negative up to " in note
     notes = collect(study(folder, "one.npz"), [other]).notes
     assert not any("leave the mean" in note for note in notes)
+    result = json.loads((folder / "one.json").read_text())
+    result["counts"] |= {"leave_mean_by_pair": {"missed_gt": {"full": 2}}}
+    (folder / "lost.json").write_text(json.dumps(result))
+    both = [FIGURES["delta_map_rare"], FIGURES["waterfall"]]
+    assert [
+        note.partition("gain: ")[2]
+        for note in collect(study(folder, "lost.json"), both).notes
+        if "leave the mean" in note
+    ] == [note.partition("gain: ")[2], "Missed up to 2 classes"]
 
 
 def test_progress_names_the_models(folder):

@@ -188,6 +188,11 @@ def test_planted_slices_are_found() -> None:
         assert low < first.difference < high < 0
         here, elsewhere = first.values[1], first.values[0]
         assert here - elsewhere == pytest.approx(first.difference)
+        if len(first.labels) == 1:
+            below = f"{100 * here:.2f} %, {-100 * first.difference:.2f} points below others of "
+            assert below in found.sentence
+        else:
+            assert f": −{-100 * here:.2f}, elsewhere " in found.sentence
 
 
 def test_nothing_is_found_where_nothing_is_planted() -> None:
