@@ -118,14 +118,17 @@ class ExplainedDifference:
     def _where(self) -> str:
         """The verbs, or else objects or classes, that stand out; untested, the largest verbs."""
         total = self.ap.means["full"]["total"]
+        verb = "role" if self.shares.roles else "verb"
         if self.shares.confidence is None:
             largest = [each for each in self.shares.of["verb"][:NAMED] if each.share]
             named = ", ".join(f"{each.name} {_points(each.share)}" for each in largest)
             return (
-                f"The verbs that differ most (untested, may be chance): {named}. " if named else ""
+                f"The {verb}s that differ most (untested, may be chance): {named}. "
+                if named
+                else ""
             )
-        together = f"{self.shares.tested:,} verbs, objects and classes tested together"
-        for kind in KINDS:
+        together = f"{self.shares.tested:,} {_kinds(self.shares)} tested together"
+        for kind, word in zip(KINDS, (verb, "object", "class"), strict=True):
             found = self.shares.standing_out(kind)
             if not found:
                 continue
@@ -134,11 +137,12 @@ class ExplainedDifference:
             worst = shown_p(max(each.p or 0.0 for each in found), at_most=len(found) > 1)
             return (
                 f"Of the {_points(total)} points, {_points(sum(each.share for each in found))} lie "
-                f"in {number_of(kind, len(found))} that "
+                f"in {number_of(word, len(found))} that "
                 f"{'stands' if len(found) == 1 else 'stand'} out ({named}{more}; {worst}, "
                 f"{together}). "
             )
-        return f"No single verb, object or class stands out ({together}). "
+        any_kind = verb if self.shares.roles else "verb, object or class"
+        return f"No single {any_kind} stands out ({together}). "
 
     def to_dict(self) -> dict[str, Any]:
         """Return all figures as plain Python values."""
@@ -261,27 +265,33 @@ def shares_table(difference: ExplainedDifference) -> Table:
     dashes = [UNDEFINED] * 2 if found.confidence else []
     groups["image"] = [(name, _points(gone), *dashes) for name, gone in found.images[:LISTED]]
     columns = ["Points"]
-    caption = "Verbs, objects and classes: what they add to the difference in mAP. "
+    kinds = _kinds(found)
+    caption = f"{kinds[0].upper()}{kinds[1:]}: what they add to the difference in mAP. "
     if found.confidence:
         columns += [f"{100 * found.confidence:g} % interval", "p"]
         caption += f"Intervals: of each alone; none below {LEAST} annotated images. "
-        caption += f"p: corrected for {found.tested:,} verbs, objects and classes. "
+        caption += f"p: corrected for {found.tested:,} {kinds}. "
     if found.images:
         caption += "Images: the difference minus that without the image."
     first, second = difference.labels
+    titles = TITLES | {"verb": "Roles"} if found.roles else TITLES
     return Table(
         key="shares",
         title=f"Where the difference lies: {second} minus {first}, points",
         heads=("Largest",),
         columns=tuple(Column(title=title) for title in columns),
         row_groups=tuple(
-            RowGroup(title=TITLES[kind], rows=tuple(text_row(*row) for row in rows))
+            RowGroup(title=titles[kind], rows=tuple(text_row(*row) for row in rows))
             for kind, rows in groups.items()
             if rows
         ),
         grouping="Of",
         caption=caption,
     )
+
+
+def _kinds(found: Shares) -> str:
+    return "roles" if found.roles else "verbs, objects and classes"
 
 
 def _certainty(share: Share) -> list[str]:

@@ -99,6 +99,11 @@ class Shares:
         """How many shares were tested together."""
         return sum(each.p is not None for kind in KINDS for each in self.of[kind])
 
+    @property
+    def roles(self) -> bool:
+        """Whether the verbs are the roles of V-COCO, which are of no object and classes at once."""
+        return not self.of["class"]
+
     def standing_out(self, kind: str) -> tuple[Share, ...]:
         """Those of a kind whose corrected p is below one less the confidence."""
         level = level_of(self.confidence or 1)
@@ -362,9 +367,9 @@ def _members(vocabulary: Vocabulary, annotated: BoolArray) -> dict[str, IntArray
     for hoi in np.flatnonzero(annotated).tolist():
         verb, label = vocabulary.class_verb[hoi], vocabulary.class_object[hoi]
         found.setdefault(f"verb:{vocabulary.verbs[verb].replace('_', ' ')}", []).append(hoi)
-        # Classes for every object, as in V-COCO, are of none.
+        # The roles of V-COCO are of no object, and verbs and classes in one.
         if label >= 0:
             name = vocabulary.objects[label].replace("_", " ")
             found.setdefault(f"object:{name}", []).append(hoi)
-        found.setdefault(f"class:{vocabulary.class_name(hoi)}", []).append(hoi)
+            found.setdefault(f"class:{vocabulary.class_name(hoi)}", []).append(hoi)
     return {key: np.array(hois) for key, hois in found.items()}

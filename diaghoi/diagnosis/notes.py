@@ -42,7 +42,8 @@ def image_notes(
     annotated, predicted : (N,) bool array
         Whether each image is in the annotation file and in the prediction file.
     empty : (N,) bool array
-        Whether triplets are annotated and none is predicted in each image of the prediction file.
+        Whether triplets are annotated and none is predicted in each predicted image, those that
+        are in a pair file alone included.
     protocol : Protocol
         What becomes of the predictions of images that are not annotated.
     """
@@ -56,8 +57,8 @@ def image_notes(
     left_empty = names[empty].tolist()
     if left_empty:
         notes.append(
-            f"{number_of('image', len(left_empty))} of the prediction file without any triplet, "
-            f"though triplets are annotated there, which count as not found: {some_of(left_empty)}"
+            f"{number_of('image', len(left_empty))} without any predicted triplet, though triplets "
+            f"are annotated there, which count as not found: {some_of(left_empty)}"
         )
     unannotated = names[predicted & ~annotated].tolist()
     if unannotated:

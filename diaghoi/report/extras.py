@@ -376,7 +376,8 @@ def _calibration(result: Result) -> Table:
         "Calibration of triplet scores, %",
         ("All",),
         [*direction, *rows],
-        caption="The errors and true positives add up to how much scores are too high or low."
+        caption="The errors and true positives add up to how much scores are too high or low. "
+        "On average: over all predictions, however low their scores."
         if direction
         else "",
     )
@@ -394,12 +395,12 @@ def _direction(calibration: Mapping[str, Any]) -> list[Row]:
     right = labels["true_positive"]["count"] / count
     mean = sum(surplus.values())
     surplus["true_positive"] -= right
-    way = "high: over-confident" if mean >= right else "low: under-confident"
+    way = "high" if mean >= right else "low"
     largest = sorted(surplus, key=lambda name: -abs(surplus[name]))
     return [
         text_row("Mean score", percent(mean)),
         text_row("Share of true positives", percent(right)),
-        text_row(f"Scores too {way}", percent(mean - right, signed=True)),
+        text_row(f"Scores too {way} on average", percent(mean - right, signed=True)),
         *(
             text_row(error_title(name), percent(surplus[name], signed=True), indented=True)
             for name in largest

@@ -93,8 +93,8 @@ def _cost(result: Mapping[str, Any], worst: str, gain: float) -> str:
         return f"{said} ({stated} by the published rule).{boxes}"
     most, these = (_words(name)[:1].lower() + _words(name)[1:] for name in (first, worst))
     return (
-        f"{said}.{boxes} By the published rule {most} do, {_percent(published[first])}, "
-        f"before {these}, {stated}."
+        f"{said}.{boxes} By the published rule {most} do ({_percent(published[first])}; {these} "
+        f"{stated})."
     )
 
 

@@ -33,7 +33,8 @@ AROUND = 0.45  # inches above and below the rows
 NAME_ROOM, NAME_SIZE = 1.2, 6.0  # inches, points
 TAIL = 0.025
 NOTE = (
-    "Shares of a verb's classes in the difference in mAP, and 95 % intervals of each alone "
+    "Shares of a verb's classes (V-COCO: of a role) in the difference in mAP, and 95 % intervals "
+    "of each alone "
     f"({RESAMPLES} resamples, not corrected for the number of verbs; none for verbs that are "
     f"annotated in fewer than {LEAST} images). "
     "The verbs with the largest shares; those of all verbs sum to the difference."

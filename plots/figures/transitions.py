@@ -34,7 +34,7 @@ WIDTH = 3.25  # inches that a panel needs
 SIZE, NAME_SIZE, TITLE_SIZE = 5.5, 6.0, 7.0  # points
 NOTE = (
     "Annotated triplets. Framed: the same under both. Read by the pair: a wrong action counts only "
-    "on a pair that is localised, so more can be missed than by the published rule."
+    "on a pair that is localised, a duplicate nowhere, so more can be missed than in the report."
 )
 
 

@@ -130,7 +130,7 @@ def test_causes_and_calibration(report) -> None:
     assert re.search(r"\nMissed, found as its twin +[\d,]+ +≤ [\d.]+ ", text)
     assert 0 < result["calibration"]["ece"] < 1
     assert "Expected calibration error" in text
-    rows = text.split("\nScores too high: over-confident ")[1].splitlines()
+    rows = text.split("\nScores too high on average ")[1].splitlines()
     gap, *parts = (float(line.split()[-1].replace("−", "-")) for line in rows[:8])
     assert gap == pytest.approx(sum(parts), abs=0.04)
     assert parts == sorted(parts, key=lambda part: -abs(part))

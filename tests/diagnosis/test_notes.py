@@ -65,11 +65,11 @@ def test_images_left_empty_are_named() -> None:
     )
     notes = diagnose(truth, found).notes
     assert notes[0] == (
-        "2 images of the prediction file without any triplet, though triplets are annotated there, "
-        "which count as not found: 1.jpg, 2.jpg"
+        "2 images without any predicted triplet, though triplets are annotated there, which count "
+        "as not found: 1.jpg, 2.jpg"
     )
     whole = diagnose(truth.take([0]), found.take([0])) + diagnose(truth.take([1]), found.take([1]))
-    assert whole.notes[0].startswith("1 image of the prediction file without any triplet")
+    assert whole.notes[0].startswith("1 image without any predicted triplet")
 
 
 def test_images_in_which_nobody_interacts_may_be_left_empty() -> None:
@@ -83,7 +83,7 @@ def test_images_in_which_nobody_interacts_may_be_left_empty() -> None:
     found = scenes(
         [image("0.jpg", BOXES, [(0, 1, RIDE, 0.5, 0.5)]), image("1.jpg", [], [])], scored=True
     )
-    assert not any("without any triplet" in note for note in diagnose(truth, found).notes)
+    assert not any("without any predicted" in note for note in diagnose(truth, found).notes)
     assert not any("hold no triplet" in each for each in inspect(found, truth).warnings)
 
 

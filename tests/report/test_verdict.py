@@ -46,7 +46,7 @@ def test_triplets_of_pairs_that_nothing_localises_are_missed(result) -> None:
     }
     assert verdict(result) == (
         "Missed triplets cost most: repaired with those of lost pairs, they would add 15.00. By "
-        "the published rule wrong actions do, 11.68, before missed triplets, 0.00."
+        "the published rule wrong actions do (11.68; missed triplets 0.00)."
     )
     result["localised"]["action"]["delta_map"]["full"] = 0.16
     assert verdict(result) == (

@@ -142,7 +142,7 @@ def test_pairs_with_one_score_for_all_verbs_are_named(truth: Scenes) -> None:
     [
         (
             "empty_images",
-            " of the prediction file without any triplet, though triplets are ",
+            " without any predicted triplet, though triplets are ",
             " images of this file without a triplet, though some are annotated there: ",
         ),
         (
@@ -261,8 +261,8 @@ def test_verbs_that_are_not_annotated_are_a_cause(truth: Scenes, strength: float
 @pytest.mark.parametrize(
     ("fault", "sign", "direction"),
     [
-        ("overconfident", 1, "Scores too high: over-confident"),
-        ("underconfident", -1, "Scores too low: under-confident"),
+        ("overconfident", 1, "Scores too high on average"),
+        ("underconfident", -1, "Scores too low on average"),
     ],
 )
 def test_calibration_says_the_direction_and_how_far(

@@ -100,8 +100,8 @@ def _notes(file: str, ignored: int, left_out: int) -> tuple[str, ...]:
     notes = []
     if ignored:
         notes.append(
-            f"{file}: {ignored} people have no action annotations; they are ignored, and so are "
-            "the predictions on them"
+            f"{file}: {'1 person has' if ignored == 1 else f'{ignored:,} people have'} no action "
+            "annotations; predicted triplets on them are ignored, predicted pairs count"
         )
     if left_out:
         notes.append(f"{file}: {left_out} annotated images are not in the split and left out")

@@ -35,8 +35,8 @@ def test_everything(tmp_path, capsys):
     assert scenes.triplet_pair.tolist() == [0, 1, 0, 0, 2, 0]
     assert scenes.triplet_score is None
     assert scenes.notes == (
-        f"{path}: 1 people have no action annotations; they are ignored, and so are the "
-        "predictions on them",
+        f"{path}: 1 person has no action annotations; predicted triplets on them are ignored, "
+        "predicted pairs count",
     )
     assert capsys.readouterr() == ("", "")
     found = recognise(path)
