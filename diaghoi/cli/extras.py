@@ -217,7 +217,7 @@ class Extras:
 
 
 def _confusions(diagnosis: Diagnosis, read: Inputs) -> dict[str, list[dict[str, Any]]]:
-    """Name the verbs that are taken for others, and the objects where categories count."""
+    """Name wrong verbs where others are annotated, and objects where categories count."""
     from diaghoi.semantic.confusions import Error, word_confusions
 
     vocabulary = diagnosis.vocabulary
@@ -230,6 +230,7 @@ def _confusions(diagnosis: Diagnosis, read: Inputs) -> dict[str, list[dict[str, 
                 "predicted": names[each.predicted],
                 "annotated": names[each.annotated],
                 "count": each.count,
+                "not_found": each.not_found,
                 "delta_map": each.delta_map,
             }
             for each in word_confusions(diagnosis, *read.scenes, error)[:CONFUSIONS]

@@ -9,7 +9,6 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from diaghoi.cases.causes import CAUSES
 from diaghoi.comparison.slice_tables import slice_tables
 from diaghoi.data.arrays.division import ratio
 from diaghoi.data.table import (
@@ -26,6 +25,7 @@ from diaghoi.data.table import (
 from diaghoi.diagnosis.rosetta import FAMILIES, differences
 from diaghoi.exceptions import number_of
 from diaghoi.oracles import ERRORS, ORACLES, error_title
+from diaghoi.report.causes import cause_tables
 
 Result = Mapping[str, Any]
 # Part of a result, key in it, heading in two lines, and unit.
@@ -67,9 +67,7 @@ def extra_tables(result: Result, titles: Mapping[str, str]) -> Iterator[Table]:
     if result.get("attribution", {}).get("map") is not None:
         yield _attribution(result)
     if "annotation_causes" in result:
-        yield _causes(result, titles)
-        if any(result.get("confusions", {}).values()):
-            yield _confusions(result)
+        yield from cause_tables(result, titles)
     if "calibration" in result:
         yield _calibration(result)
     if "slices" in result:
@@ -319,51 +317,6 @@ def _attribution(result: Result) -> Table:
         [row("Sum", sum(alone.values()), values["total"])],
         caption=f"Shapley values add up: from mAP {percent(values['map'])} to "
         f"{percent(values['map_repaired'])} with all seven errors repaired.",
-    )
-
-
-def _causes(result: Result, titles: Mapping[str, str]) -> Table:
-    def row(name: str, cause: Mapping[str, Any], bound: str) -> Row:
-        title = CAUSES[name].title if name in CAUSES else name
-        deltas = (shown(cause["delta_map"].get(split), "points") for split in titles)
-        share = percent(cause["share"])
-        return text_row(title, shown(cause["count"], "count"), f"{bound} {share}", *deltas)
-
-    found = result["annotation_causes"]
-    rows = [row(name, found[name], "≥") for name in found if name == "model"]
-    rows += [row(name, found[name], "≤") for name in found if name != "model"]
-    groups = [rows]
-    caption = (
-        "What looks like a fault of the annotations need not be one: ≤ and ≥ are bounds.\n"
-        "ΔmAP of removing those of one cause alone: bounds, too, which do not add up."
-    )
-    if "other_verb" in found:
-        caption += "\nOther verb: can be nearly all action errors, even if no label is missing."
-    if "missed_twins" in result:
-        groups.append([row("Missed, found as its twin", result["missed_twins"], "≤")])
-        caption += "\nTwins: of one class, with both boxes drawn twice; share of the annotated."
-    heads = ("Count", "Share, %", *(f"ΔmAP\n{title}" for title in titles.values()))
-    return text_table("False positives by likely cause", heads, *groups, caption=caption)
-
-
-def _confusions(result: Result) -> Table:
-    groups = [
-        [
-            text_row(
-                f"{each['annotated']} taken for {each['predicted']}".replace("_", " "),
-                shown(each["count"], "count"),
-                shown(each["delta_map"], "points"),
-            )
-            for each in found
-        ]
-        for found in result["confusions"].values()
-    ]
-    return text_table(
-        "Taken for another",
-        ("Count", "ΔmAP"),
-        *filter(None, groups),
-        caption="What is annotated, taken for what is predicted. ΔmAP of repairing these errors "
-        "alone; those that gain most.",
     )
 
 

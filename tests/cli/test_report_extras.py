@@ -126,7 +126,14 @@ def test_causes_and_calibration(report) -> None:
     assert re.search(r"\nModel +[\d,]+ +≥ [\d.]+ ", text)
     assert re.search(r"\nOther verb +[\d,]+ +≤ [\d.]+ ", text)
     assert result["confusions"].keys() == {"verbs", "objects"}
-    assert re.search(r"\nTaken for another +Count +ΔmAP\n", text)
+    assert all(each["not_found"] <= each["count"] for each in result["confusions"]["verbs"])
+    kinds = " and ".join(kind for kind, found in result["confusions"].items() if found)
+    assert re.search(rf" Annotated\nWrong {kinds} on annotated pairs .* ΔmAP\n", text)
+    first = result["confusions"]["verbs"][0]
+    row = f"{first['predicted']}, where {first['annotated']} is annotated".replace("_", " ")
+    assert re.search(rf"\n{row} +{first['count']} +{first['not_found']} ", text)
+    assert "taken for" not in text
+    assert "may be found as well" in text
     assert re.search(r"\nMissed, found as its twin +[\d,]+ +≤ [\d.]+ ", text)
     assert 0 < result["calibration"]["ece"] < 1
     assert "Expected calibration error" in text

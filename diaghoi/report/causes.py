@@ -1,0 +1,87 @@
+"""Tables of what false positives may come from, and of the words that are wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from diaghoi.cases.causes import CAUSES
+from diaghoi.data.table import Row, Table, percent, shown, text_row, text_table
+
+Result = Mapping[str, Any]
+NOT_FOUND = "Annotated\nnot found"
+WHICH = (
+    "What is annotated may be found as well: 'not found' counts where it has no true positive "
+    "there. Of several annotated ones the assigned one counts, else the first stored one, so that "
+    "the order of the annotations matters."
+)
+"""Says which annotated word a wrong one stands beside, and what the column counts."""
+
+
+def cause_tables(result: Result, titles: Mapping[str, str]) -> Iterator[Table]:
+    """Make the tables that ``report --causes`` adds.
+
+    Parameters
+    ----------
+    result : mapping
+        The report, with ``annotation_causes``.
+    titles : mapping
+        Title of each split that the report shows, by its key.
+    """
+    yield _causes(result, titles)
+    if any(result.get("confusions", {}).values()):
+        yield _confusions(result["confusions"])
+
+
+def wrong_word(confusion: Mapping[str, Any]) -> str:
+    """Name a wrong word by the one that is annotated: ``carry, where hold is annotated``."""
+    text = f"{confusion['predicted']}, where {confusion['annotated']} is annotated"
+    return text.replace("_", " ")
+
+
+def _causes(result: Result, titles: Mapping[str, str]) -> Table:
+    def row(name: str, cause: Mapping[str, Any], bound: str) -> Row:
+        title = CAUSES[name].title if name in CAUSES else name
+        deltas = (shown(cause["delta_map"].get(split), "points") for split in titles)
+        share = percent(cause["share"])
+        return text_row(title, shown(cause["count"], "count"), f"{bound} {share}", *deltas)
+
+    found = result["annotation_causes"]
+    rows = [row(name, found[name], "≥") for name in found if name == "model"]
+    rows += [row(name, found[name], "≤") for name in found if name != "model"]
+    groups = [rows]
+    caption = (
+        "What looks like a fault of the annotations need not be one: ≤ and ≥ are bounds.\n"
+        "ΔmAP of removing those of one cause alone: bounds, too, which do not add up."
+    )
+    if "other_verb" in found:
+        caption += "\nOther verb: can be nearly all action errors, even if no label is missing."
+    if "missed_twins" in result:
+        groups.append([row("Missed, found as its twin", result["missed_twins"], "≤")])
+        caption += "\nTwins: of one class, with both boxes drawn twice; share of the annotated."
+    heads = ("Count", "Share, %", *(f"ΔmAP\n{title}" for title in titles.values()))
+    return text_table("False positives by likely cause", heads, *groups, caption=caption)
+
+
+def _confusions(found: Mapping[str, Any]) -> Table:
+    groups = [
+        [
+            text_row(
+                wrong_word(each),
+                shown(each["count"], "count"),
+                shown(each.get("not_found"), "count"),
+                shown(each["delta_map"], "points"),
+            )
+            for each in of_kind
+        ]
+        for of_kind in found.values()
+        if of_kind
+    ]
+    kinds = " and ".join(kind for kind, of_kind in found.items() if of_kind)
+    return text_table(
+        f"Wrong {kinds} on annotated pairs",
+        ("Count", NOT_FOUND, "ΔmAP"),
+        *groups,
+        caption=f"{WHICH} On V-COCO, what is annotated for the person.\n"
+        "ΔmAP of repairing these predictions alone; those that gain most.",
+    )
