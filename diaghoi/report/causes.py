@@ -1,10 +1,11 @@
-"""Tables of what false positives may come from, and of the words that are wrong."""
+"""Tables of patterns of false positives, and of the words that are wrong."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from diaghoi.cases.annotation_faults import NEAR_DUPLICATE_IOU
 from diaghoi.cases.causes import CAUSES
 from diaghoi.data.table import Row, Table, percent, shown, text_row, text_table
 
@@ -40,27 +41,32 @@ def wrong_word(confusion: Mapping[str, Any]) -> str:
 
 
 def _causes(result: Result, titles: Mapping[str, str]) -> Table:
-    def row(name: str, cause: Mapping[str, Any], bound: str) -> Row:
+    def row(name: str, cause: Mapping[str, Any]) -> Row:
         title = CAUSES[name].title if name in CAUSES else name
         deltas = (shown(cause["delta_map"].get(split), "points") for split in titles)
         share = percent(cause["share"])
-        return text_row(title, shown(cause["count"], "count"), f"{bound} {share}", *deltas)
+        return text_row(title, shown(cause["count"], "count"), share, *deltas)
 
     found = result["annotation_causes"]
-    rows = [row(name, found[name], "≥") for name in found if name == "model"]
-    rows += [row(name, found[name], "≤") for name in found if name != "model"]
-    groups = [rows]
+    names = sorted(found, key=lambda name: name == "model")  # what is left comes last
+    groups = [[row(name, found[name]) for name in names]]
     caption = (
-        "What looks like a fault of the annotations need not be one: ≤ and ≥ are bounds.\n"
-        "ΔmAP of removing those of one cause alone: bounds, too, which do not add up."
+        "Patterns prove no cause: what falls under one need not be a fault of the annotations, and "
+        "pairs and objects that are left out of these fall under none.\n"
+        "ΔmAP of removing the predictions of one pattern alone: had they been right it could be "
+        "higher. These do not add up."
     )
     if "other_verb" in found:
         caption += "\nOther verb: can be nearly all action errors, even if no label is missing."
     if "missed_twins" in result:
-        groups.append([row("Missed, found as its twin", result["missed_twins"], "≤")])
-        caption += "\nTwins: of one class, with both boxes drawn twice; share of the annotated."
+        groups.append([row("Not found, but its twin is", result["missed_twins"])])
+        caption += (
+            f"\nTwins: annotated triplets of one class whose boxes overlap by IoU > "
+            f"{NEAR_DUPLICATE_IOU}, which may be one triplet drawn twice. Share of the annotated; "
+            "ΔmAP of not counting them."
+        )
     heads = ("Count", "Share, %", *(f"ΔmAP\n{title}" for title in titles.values()))
-    return text_table("False positives by likely cause", heads, *groups, caption=caption)
+    return text_table("False positives by pattern", heads, *groups, caption=caption)
 
 
 def _confusions(found: Mapping[str, Any]) -> Table:
