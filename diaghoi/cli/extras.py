@@ -179,11 +179,13 @@ class Extras:
             result["attribution"] = (figures.pop("full") or {}) | figures
         if self.causes:
             from diaghoi.cases.causes import annotation_causes
+            from diaghoi.cases.own_pairs import paired_with_itself
             from diaghoi.cases.twins import missed_twins
 
             bar.start("looking for causes")
             result["annotation_causes"] = annotation_causes(diagnosis, *read.scenes).to_dict()
             result["missed_twins"] = missed_twins(diagnosis, *read.scenes)
+            result["paired_with_itself"] = paired_with_itself(diagnosis, *read.scenes)
             result["confusions"] = _confusions(diagnosis, read)
         if self.calibration:
             from diaghoi.statistics.calibration import measure_calibration

@@ -58,15 +58,25 @@ def _causes(result: Result, titles: Mapping[str, str]) -> Table:
     )
     if "other_verb" in found:
         caption += "\nOther verb: can be nearly all action errors, even if no label is missing."
+    others = {
+        "missed_twins": "Not found, but its twin is",
+        "paired_with_itself": "Paired with itself",
+    }
+    groups.append([row(title, result[key]) for key, title in others.items() if key in result])
     if "missed_twins" in result:
-        groups.append([row("Not found, but its twin is", result["missed_twins"])])
         caption += (
-            f"\nTwins: annotated triplets of one class whose boxes overlap by IoU > "
+            "\nTwins: annotated triplets of one class whose boxes overlap by IoU > "
             f"{NEAR_DUPLICATE_IOU}, which may be one triplet drawn twice. Share of the annotated; "
             "ΔmAP of not counting them."
         )
+    if "paired_with_itself" in result:
+        caption += (
+            "\nPaired with itself: associations whose two boxes fit one annotated person best, or "
+            f"one that is drawn twice (IoU > {NEAR_DUPLICATE_IOU}). Share of the associations; "
+            "ΔmAP of removing them."
+        )
     heads = ("Count", "Share, %", *(f"ΔmAP\n{title}" for title in titles.values()))
-    return text_table("False positives by pattern", heads, *groups, caption=caption)
+    return text_table("False positives by pattern", heads, *filter(None, groups), caption=caption)
 
 
 def _confusions(found: Mapping[str, Any]) -> Table:

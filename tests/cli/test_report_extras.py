@@ -125,6 +125,8 @@ def test_causes_and_calibration(report) -> None:
     assert not re.search("[≤≥]|bounds", text)
     assert "had they been right it could be higher" in " ".join(text.split())
     assert result["missed_twins"].keys() == {"count", "share", "delta_map"}
+    assert result["paired_with_itself"].keys() == {"count", "share", "delta_map"}
+    assert re.search(rf"\nPaired with itself +{result['paired_with_itself']['count']:,} ", text)
     assert re.search(r"\nNone of these patterns +[\d,]+ +[\d.]+ ", text)
     assert re.search(r"\nOther verb +[\d,]+ +[\d.]+ ", text)
     assert result["confusions"].keys() == {"verbs", "objects"}
