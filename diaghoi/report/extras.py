@@ -23,6 +23,7 @@ from diaghoi.data.table import (
     text_table,
 )
 from diaghoi.diagnosis.rosetta import FAMILIES, differences
+from diaghoi.diagnosis.variants import variant_title
 from diaghoi.exceptions import number_of
 from diaghoi.oracles import ERRORS, ORACLES, error_title
 from diaghoi.report.causes import cause_tables
@@ -209,15 +210,22 @@ def _variants(result: Result) -> Table:
     """Show a run and its variants; below each variant its difference in brackets."""
     rows = [text_row("As given", *_variant_cells(result))]
     for name, variant in result["variants"].items():
-        rows.append(text_row(name[:1].upper() + name[1:], *_variant_cells(variant)))
+        title = variant_title(name, [variant])
+        rows.append(text_row(title[:1].upper() + title[1:], *_variant_cells(variant)))
         difference = _variant_cells(variant["difference"], signed=True)
         rows.append(text_row("", *(f"({text})" for text in difference)))
     heads = [head for *_, head, _ in VARIANT_COLUMNS]
+    caption = "In brackets the difference from the run as it was given."
+    if any(variant.get("of_pair_scores") for variant in result["variants"].values()):
+        caption += (
+            "\nPair score threshold: no detection scores in the file, so that the scores of its "
+            "pairs decide."
+        )
     return text_table(
         "Variants",
         heads,
         rows,
-        caption="In brackets the difference from the run as it was given.",
+        caption=caption,
         widths=[max(9, *map(len, head.splitlines())) for head in heads],
     )
 
