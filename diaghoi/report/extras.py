@@ -88,7 +88,7 @@ def _detections(found: Result, titles: Mapping[str, str]) -> Table:
     caption += "; Full counts listed triplets of no class, too." if threshold is None else "."
     if best is not None:
         caption += (
-            f"\nHighest F1, Full: {percent(best['f1'])} from a score of {best['threshold']!r} on "
+            f"\nHighest F1, Full: {percent(best['f1'])} from a score of {best['threshold']:.3g} on "
             f"(precision {percent(best['precision'])}, recall {percent(best['recall'])})."
         )
     return text_table(

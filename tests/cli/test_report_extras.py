@@ -308,6 +308,8 @@ def test_priors_of_verbs(report, data) -> None:
 def test_operating_points(report) -> None:
     result, out, _ = report("--operating-points", "--score-threshold", "0.5")
     best = result["operating_points"]["best"]
+    threshold = result["detections"]["best"]["threshold"]
+    assert f"from a score of {threshold:.3g} on" in " ".join(out.split())
     # The same as beside --score-threshold.
     for key in ("threshold", "precision", "recall", "f1"):
         assert best[key] == result["detections"]["best"][key]
