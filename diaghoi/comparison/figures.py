@@ -7,6 +7,7 @@ from functools import partial
 
 from diaghoi.comparison.results import (
     Result,
+    actions_remark,
     error_count,
     figure,
     known_object_remark,
@@ -340,8 +341,9 @@ def _negatives_actions(results: Sequence[Result], splits: Sequence[str]) -> Cont
     return columns, {
         "key": "negatives_actions",
         "title": f"{HEADINGS['negatives_actions']}, %",
-        "caption": "AP of rejecting pairs that do not interact"
-        f"{' (as published: at most 91.82)' if published else ''}; action mAP on localised pairs.",
+        "caption": "AP of rejecting pairs that match no annotated one"
+        f"{' (as published: at most 91.82)' if published else ''}; action mAP on localised pairs. "
+        f"{actions_remark(results)}".strip(),
     }
 
 
