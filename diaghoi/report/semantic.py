@@ -11,6 +11,7 @@ from diaghoi.cases.similarities import COMPARED, NEAR, PLAUSIBLE, Similarities
 from diaghoi.data.protocol import phrases_of
 from diaghoi.data.table import Table, percent, shown, text_row, text_table
 from diaghoi.evaluation.means import TITLES
+from diaghoi.report.causes import NOT_FOUND, WHICH, wrong_word
 from diaghoi.report.terminal import print_line, print_table, wrapped
 from diaghoi.report.text import counts_line, heading
 
@@ -190,17 +191,18 @@ def _kinds(error: Result) -> Table:
 def _confusions(what: str, found: Sequence[Result]) -> Table:
     rows = [
         text_row(
-            f"{one['predicted']} → {one['annotated']}",
+            wrong_word(one),
             shown(one["count"], "count"),
+            shown(one.get("not_found"), "count"),
             f"{one['similarity']:.2f}",
             shown(one["delta_map"], "points"),
         )
         for one in found[:SHOWN]
     ]
     return text_table(
-        f"Confusions of {what} that cost most",
-        ("Count", "Similarity", "ΔmAP"),
+        f"Wrong {what} that cost most",
+        ("Count", NOT_FOUND, "Similarity", "ΔmAP"),
         rows,
-        caption=f"Predicted → annotated in the same place; the similarity is that of the {what}.\n"
-        "ΔmAP of repairing one confusion alone: these do not add up.",
+        caption=f"{WHICH}\nThe similarity is that of the {what}. ΔmAP of repairing these "
+        "predictions alone: these do not add up.",
     )

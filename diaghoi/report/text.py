@@ -8,6 +8,7 @@ from typing import Any
 from rich.console import Console
 
 from diaghoi.comparison.results import (
+    actions_remark,
     classes_in,
     error_count,
     known_object_remark,
@@ -264,6 +265,7 @@ def _parts(result: Result) -> Table:
             *published,
             by_split("Actions: mAP on localised pairs", actions, "map"),
         ],
+        caption=actions_remark([result]),
         widths=[SPLIT] * len(splits),
     )
 

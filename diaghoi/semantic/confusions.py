@@ -1,9 +1,13 @@
-"""Verbs or objects that are confused, and what each confusion costs.
+"""Wrong verbs or objects where others are annotated, and what each such confusion costs.
 
 A confusion is a word that is predicted where another one is annotated: at both boxes of the
 prediction or, where predictions are matched by the person (V-COCO), for the annotated person. Of
 several annotated words, the one that the prediction is assigned to counts, else the first in the
-annotations. Tables of similarity take no part, so that a confusion costs the same everywhere.
+annotations, whose order thus matters. Tables of similarity take no part, so that a confusion costs
+the same everywhere.
+
+The annotated word need not be lost: a detector that scores every verb of a pair often finds it as
+well. So those without a true positive there are counted, too.
 
 The assigned triplet alone would not do: a prediction may be assigned to what its person does with
 another object.
@@ -18,7 +22,7 @@ import numpy as np
 
 from diaghoi.data.arrays.ragged import first_of_run, marked
 from diaghoi.data.arrays.threads import threads
-from diaghoi.data.arrays.types import IntArray
+from diaghoi.data.arrays.types import BoolArray, IntArray
 from diaghoi.data.joining import join
 from diaghoi.data.scenes import Scenes
 from diaghoi.diagnosis.diagnosis import Diagnosis
@@ -34,7 +38,7 @@ Error = Literal["action", "object_box"]
 
 @dataclass(frozen=True)
 class Confusion:
-    """One word predicted in place of another.
+    """One word predicted where another one is annotated.
 
     Parameters
     ----------
@@ -42,6 +46,9 @@ class Confusion:
         Indices of the words.
     count : int
         Number of predictions with the confusion.
+    not_found : int
+        Those of them where the annotated word itself is not found: of the annotated triplets with
+        it that the prediction reaches, none has a true positive.
     delta_map : float or None
         Change of mAP when these predictions alone are repaired; None where undefined.
     """
@@ -49,6 +56,7 @@ class Confusion:
     predicted: int
     annotated: int
     count: int
+    not_found: int
     delta_map: float | None
 
 
@@ -113,8 +121,11 @@ def costliest_confusions(
     assigned = np.append(ledger.annotation_input, -1)[ledger.row_annotation[rows]]
     order = np.lexsort((there, there != assigned[owner], owner))
     first = order[first_of_run(owner[order])]
+    place = owner * np.int64(meant.max(initial=0) + 1) + meant
+    found_there = marked(ledger.annotation_input[ledger.found], len(annotated.scenes.triplet_pair))
+    not_found = ~np.isin(place[first], place[found_there[there]])
     oracle = PartialOracle(diagnosis=diagnosis, error=error)
-    return _costs(oracle, rows[owner[first]], predicted[first], meant[first])
+    return _costs(oracle, rows[owner[first]], predicted[first], meant[first], not_found)
 
 
 def _annotated_there(
@@ -138,7 +149,11 @@ def _words(scenes: Scenes, triplet: IntArray, error: Error) -> IntArray:
 
 
 def _costs(
-    oracle: PartialOracle, rows: IntArray, predicted: IntArray, annotated: IntArray
+    oracle: PartialOracle,
+    rows: IntArray,
+    predicted: IntArray,
+    annotated: IntArray,
+    not_found: BoolArray,
 ) -> list[Confusion]:
     """Compute what the confusions cost, each row of the ledger having one."""
     ledger = oracle.diagnosis.ledger
@@ -150,11 +165,12 @@ def _costs(
     )
     # A repair gains more the higher the predictions rank, so the sum of scores selects what to try.
     weight = np.bincount(of_row.ravel(), weights=ledger.row_score[rows], minlength=len(keys))
+    lost = np.bincount(of_row.ravel()[not_found], minlength=len(keys))
 
     def confusion(key: int) -> Confusion:
         chosen = marked(rows[of_row.ravel() == key], len(ledger.row_class))
         wrong, right = divmod(int(keys[key]), int(size))
-        return Confusion(wrong, right, int(count[key]), oracle.delta(chosen))
+        return Confusion(wrong, right, int(count[key]), int(lost[key]), oracle.delta(chosen))
 
     with threads() as pool:
         considered = np.argsort(-weight, kind="stable")[:CONSIDERED].tolist()

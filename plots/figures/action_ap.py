@@ -21,12 +21,14 @@ from diaghoi.plots.figure import (
     tables_for,
 )
 from diaghoi.plots.legend import legend_above, model_lines
-from diaghoi.plots.panels import check_models, one_panel
+from diaghoi.plots.panels import add_note, check_models, one_panel
 from diaghoi.plots.style import model_style, paper
 
 VERBS = 25
+NOTE = "In brackets: annotated triplets of the verb."
 ROW = 0.125  # inches: height of a row, which fits 7 pt names
-FRAME = 0.67  # inches: legend above and x-axis below the rows
+FRAME = 0.77  # inches: legend above; x-axis, note and protocol below the rows
+LEAST = 1.2  # inches: least height
 
 
 class ActionAP(NamedTuple):
@@ -99,9 +101,10 @@ def action_ap(diagnoses: Models, ax: Axes | None = None, verbs: int = VERBS) -> 
         raise InputError(f"verbs: {verbs} cannot be shown; give 1 or more")
     shown = shown_verbs(list(models.values()), verbs)
     with paper():
-        ax, target = one_panel(ax, FRAME + ROW * len(shown))
+        ax, target = one_panel(ax, _height(shown))
         _dots(ax, list(models.values()), shown)
         legend_above(target, model_lines(list(models), linestyle=""), mark=1.0)
+        add_note(target, NOTE)
     return ax
 
 
@@ -128,6 +131,10 @@ def shown_verbs(tables: Sequence[Sequence[ActionAP]], verbs: int = VERBS) -> lis
     common = sorted(annotated, key=lambda verb: -annotated[verb])[:verbs]
     # Verbs without any AP come last: 1 is above all negated means.
     return sorted(common, key=lambda verb: -np.mean(scores[verb]) if scores[verb] else 1.0)
+
+
+def _height(shown: Sequence[str]) -> float:
+    return max(FRAME + ROW * len(shown), LEAST)
 
 
 def _dots(ax: Axes, tables: Sequence[Sequence[ActionAP]], shown: Sequence[str]) -> None:
@@ -169,9 +176,10 @@ def _dots(ax: Axes, tables: Sequence[Sequence[ActionAP]], shown: Sequence[str]) 
 def _draw(figure: Figure, models: Sequence[ModelData]) -> None:
     tables = [model.data for model in models]
     shown = shown_verbs(tables)
-    figure.set_figheight(FRAME + ROW * len(shown))
+    figure.set_figheight(_height(shown))
     _dots(figure.add_subplot(), tables, shown)
     legend_above(figure, model_lines(shown_names(models), linestyle=""), mark=1.0)
+    add_note(figure, NOTE)
 
 
 ACTION_AP = FigureKind(

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 from support.figures import SIZES, complaints
 from support.scenes import BICYCLE, CAR, HOLD, PERSON, RIDE, WASH, image, scenes
 
@@ -89,6 +90,13 @@ def test_a_row_a_verb_and_a_dot_a_model() -> None:
         [[20, 1], [80, 1]],
     ]
     assert ax.get_ylim()[0] > ax.get_ylim()[1]  # the first row on top
+
+
+def test_the_numbers_in_brackets_are_explained(models_of: Any) -> None:
+    study = plots.figure_of(ACTION_AP, models_of(ACTION_AP, 2, LONG), plots.SINGLE_COLUMN)
+    for figure in (action_ap({"a": FEW}).figure, study):
+        words = [text.get_text() for text in figure.findobj(Text)]
+        assert "In brackets: annotated triplets of the verb." in words
 
 
 def test_no_more_rows_than_wanted() -> None:

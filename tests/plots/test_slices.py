@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from support.figures import complaints
 
 from diaghoi import Diagnosis, diagnose, plots, simulate
-from diaghoi.comparison.slices import Slices, slices
+from diaghoi.comparison.slices import SliceResult, Slices, slices
 from diaghoi.plots.figure import ModelData, models_for
 
 
@@ -43,6 +45,28 @@ def test_dots_and_intervals_are_those_of_the_slices(found: Slices) -> None:
         bounds = [100 * np.array(each.intervals[place]["map"]) for each in found.slices]
         ends = [segment[:, 0] for segment in bars.get_segments()]
         np.testing.assert_allclose(ends, bounds)
+
+
+def test_no_attribute_that_is_left_out_differs_more_clearly(found: Slices) -> None:
+    def cuts(title: str, number: int, gap: float) -> list[SliceResult]:
+        """One detector whose mAP differs between the slices by up to a gap."""
+        return [
+            replace(
+                found.slices[0],
+                attribute=title,
+                title=title,
+                name=f"{title} {n}",
+                figures=({"map": value},),
+                intervals=({"map": (value - 0.02, value + 0.02)},),
+            )
+            for n, value in enumerate(np.linspace(0.5, 0.5 + gap, number).tolist())
+        ]
+
+    # Of three attributes, the second does not fit below the first, while the third would.
+    made = (*cuts("clear", 3, 0.4), *cuts("less clear", 30, 0.3), *cuts("least clear", 2, 0.1))
+    ax = plots.slices(replace(found, labels=("A",), slices=made))
+    shown = [name.get_text() for name in ax.get_yticklabels()]
+    assert shown == ["clear", "clear 0", "clear 1", "clear 2"]
 
 
 @pytest.mark.slow
