@@ -21,6 +21,7 @@ from diaghoi.data.vocabulary import printed_name
 from diaghoi.evaluation.means import TITLES
 from diaghoi.exceptions import number_of
 from diaghoi.oracles import LOCALISED, ORACLES
+from diaghoi.oracles.localised import OWN_OBJECT
 from diaghoi.report.extras import extra_tables
 from diaghoi.report.terminal import print_line, print_table, wrapped
 from diaghoi.report.verdict import headline, verdict
@@ -161,7 +162,7 @@ def _errors(result: Result) -> Table:
             "no prediction localises is missed, not a wrong action."
         )
         if "association" in result["localised"]:
-            caption += "\nOther pairs: another action with a person's own object is a wrong action."
+            caption += f"\nOther pairs: {OWN_OBJECT}."
     for name, outcome in result["oracles"].items():
         if name == "false_positive":
             if "ignored" in result["errors"]:
