@@ -6,10 +6,17 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support import v_coco
 
-from diaghoi import Diagnosis, diagnose, simulate
+from diaghoi import Diagnosis, diagnose, protocol, simulate
+from diaghoi.data.iou import box_iou
+from diaghoi.data.joining import join
 from diaghoi.data.scenes import Scenes
 from diaghoi.data.table import Table, shown
+from diaghoi.diagnosis.diagnose import diagnose_images
+from diaghoi.evaluation.errors import LABELS
 from diaghoi.oracles import ERRORS
 from diaghoi.oracles.localised import OWN_OBJECT
 from diaghoi.report.extras import extra_tables
@@ -59,3 +66,33 @@ def test_costs_alone_are_of_the_reading_of_those_that_add_up(data_set: str) -> N
     assert printed == {name: shown(value, "points") for name, value in alone.items()}
     assert LOST in table.caption
     assert says_own_object(table.caption) == (data_set == "V-COCO")
+
+
+@given(v_coco.problems(), st.sampled_from([1, 2]))
+def test_what_the_page_says_of_errors_holds_on_v_coco(problem: tuple, scenario: int) -> None:
+    """See ``BY_PERSON`` of :mod:`diaghoi.report.html.words`."""
+    truth, found = v_coco.annotations(problem[0]), v_coco.predictions(problem[1])
+    diagnosis = diagnose_images(truth, found, protocol(f"v-coco-s{scenario}"))
+    truth, found, _ = join(truth, found)
+    of_label = {name: diagnosis.ledger.row_label == n for n, name in enumerate(LABELS)}
+    pair = found.triplet_pair[diagnosis.ledger.row_input]
+    human, role = found.pair_human[pair], found.pair_object[pair]
+    enough = _reach(truth, found)
+    people = truth.box_label == truth.vocabulary.person
+    right, near = enough[human][:, people].any(axis=1), enough[human].any(axis=1)
+    meets = enough[role].any(axis=1) & (role >= 0)
+    assert (right & (role < 0))[of_label["action"]].all()
+    assert not near[of_label["human_box"]].any()
+    assert (right & ~meets)[of_label["object_box"]].all()
+    assert not right[of_label["both_boxes"]].any()
+    assert np.where(right, meets, near)[of_label["association"]].all()
+
+
+def _reach(truth: Scenes, found: Scenes) -> Any:
+    """(Bp, Ba) whether boxes of an image reach IoU 0.5; one more row, so that -1 reaches none."""
+    overlap = np.zeros((len(found.box_xyxy) + 1, len(truth.box_xyxy)), dtype=bool)
+    for row, box in enumerate(found.box_xyxy):
+        mine = np.flatnonzero(truth.box_image == found.box_image[row])
+        same = np.repeat(box[None], len(mine), axis=0)
+        overlap[row, mine] = box_iou(same, truth.box_xyxy[mine], 1.0) >= 0.5
+    return overlap

@@ -18,6 +18,7 @@ from diaghoi._version import __version__
 from diaghoi.cases.similarities import Similarities
 from diaghoi.comparison.comparison import Comparison
 from diaghoi.comparison.joint import AnyComparison
+from diaghoi.comparison.results import by_person
 from diaghoi.comparison.slices import Slices
 from diaghoi.data.protocol import phrases_of
 from diaghoi.data.scenes import Scenes
@@ -460,8 +461,7 @@ def _check_saved(result: Mapping[str, Any]) -> None:
 def _errors(models: Sequence[PageModel]) -> Iterator[ErrorPart]:
     if not models:
         return
-    known = next((each.diagnosis for each in models if each.diagnosis is not None), None)
-    categories = known is None or known.protocol.categories_count
+    categories = not by_person(models[0].result)
     tables = [report_tables(each.result)[1] for each in models]
     for name in models[0].result["oracles"]:
         found = [next(row for row in table.rows if row.key == name) for table in tables]
