@@ -128,6 +128,8 @@ def _wrong_action(ledger: Ledger) -> BoolArray:
 
 LOST_PAIR = "a triplet whose pair nothing localises is missed"
 OWN_OBJECT = "another action with a person's own object is a wrong action"
+PUBLISHED = "another action with a person's own object is an association"
+"""The same by the published rule of V-COCO."""
 
 
 def reading_by_pair(pairing: str) -> str:

@@ -7,6 +7,7 @@ from functools import partial
 
 from diaghoi.comparison.results import (
     Result,
+    by_person,
     error_count,
     figure,
     known_object_remark,
@@ -22,6 +23,7 @@ from diaghoi.data.arrays.division import ratio
 from diaghoi.data.table import Cell, Column, Table, Unit
 from diaghoi.evaluation.means import TITLES
 from diaghoi.oracles import ORACLES, TOTALS, error_title
+from diaghoi.oracles.localised import OWN_OBJECT, PUBLISHED
 
 Value = Callable[[Result], float | None]
 # The columns of a table, each with where its figure is in a result, and the texts of the table.
@@ -200,6 +202,7 @@ def _delta_map(results: Sequence[Result], split: str) -> Contents:
     ]
     classes = "" if split == "full" else f" ({split_title(split)})"
     caption = "What mAP gains when all errors of one kind are repaired: what they cost."
+    caption += _published(results)
     caption += _leaving(leaving(results, _oracles(results), split))
     return columns, {
         "key": f"delta_map_{split}",
@@ -207,6 +210,11 @@ def _delta_map(results: Sequence[Result], split: str) -> Contents:
         "caption": caption,
         "best": "smallest of its column: the error costs least",
     }
+
+
+def _published(results: Sequence[Result]) -> str:
+    """Say what the published rule of V-COCO calls an association."""
+    return f" By the published rule: {PUBLISHED}." if by_person(results[0]) else ""
 
 
 def _leaving(gone: str) -> str:
@@ -227,9 +235,10 @@ def _localised(results: Sequence[Result]) -> Contents:
             other = all(name in part(result, "localised") for result in results)
             source = "localised" if other else "oracles"
             columns.append((column, _at(source, name, "delta_map", "full")))
+    own = f"; {OWN_OBJECT}, not an association" if by_person(results[0]) else ""
     caption = (
         "The same by the reading that a report begins with: triplets of pairs that nothing "
-        "localises are missed."
+        f"localises are missed{own}."
     )
     caption += _leaving(leaving(results, ["missed_gt"], counted="leave_mean_by_pair"))
     return columns, {
@@ -254,6 +263,7 @@ def _errors(results: Sequence[Result]) -> Contents:
         for name in names
     ]
     caption = "Predicted triplets; annotated ones for missed and false negative."
+    caption += _published(results)
     if "ignored" in names:
         caption += " Ignored: of people without annotated actions, not among the predictions."
     return columns, {"key": "errors", "title": HEADINGS["errors"], "caption": caption}

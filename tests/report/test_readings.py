@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,8 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support import v_coco
+from support.scenes import BICYCLE, HOLD, PERSON, RIDE, image, scenes
 
-from diaghoi import Diagnosis, diagnose, protocol, simulate
+from diaghoi import Diagnosis, diagnose, plots, protocol, simulate
+from diaghoi.comparison.comparison import compare
+from diaghoi.comparison.explained import explained
+from diaghoi.comparison.selection import compact
+from diaghoi.comparison.transitions import FATES, MISSED
 from diaghoi.data.iou import box_iou
 from diaghoi.data.joining import join
 from diaghoi.data.scenes import Scenes
@@ -18,8 +25,11 @@ from diaghoi.data.table import Table, shown
 from diaghoi.diagnosis.diagnose import diagnose_images
 from diaghoi.evaluation.errors import LABELS
 from diaghoi.oracles import ERRORS
-from diaghoi.oracles.localised import OWN_OBJECT
+from diaghoi.oracles.localised import OWN_OBJECT, PUBLISHED
+from diaghoi.plots.figure import ModelData, Source
+from diaghoi.plots.figures.transitions import TRANSITIONS
 from diaghoi.report.extras import extra_tables
+from diaghoi.report.html import page_model, write_comparison_html
 from diaghoi.statistics.attribution import attribute
 
 LOST = "a triplet whose pair nothing localises is missed"
@@ -34,7 +44,9 @@ def simulated(data_set: str, labels: str = "A") -> tuple[tuple[Scenes, ...], lis
     else:
         truth = simulate.annotations(40, rng)
         found = [simulate.detect(truth, simulate.WEAK, rng) for _ in labels]
-    diagnoses = [diagnose(truth, each, label=name) for each, name in zip(found, labels, strict=True)]
+    diagnoses = [
+        diagnose(truth, each, label=name) for each, name in zip(found, labels, strict=True)
+    ]
     return (truth, *found), diagnoses
 
 
@@ -42,7 +54,7 @@ DATA_SETS = pytest.mark.parametrize("data_set", ["HICO-DET", "V-COCO"])
 
 
 def says_own_object(text: str) -> bool:
-    return OWN_OBJECT in " ".join(text.split())
+    return OWN_OBJECT.lower() in " ".join(text.split())
 
 
 def table_named(tables: Any, title: str) -> Table:
@@ -66,6 +78,68 @@ def test_costs_alone_are_of_the_reading_of_those_that_add_up(data_set: str) -> N
     assert printed == {name: shown(value, "points") for name, value in alone.items()}
     assert LOST in table.caption
     assert says_own_object(table.caption) == (data_set == "V-COCO")
+
+
+@DATA_SETS
+def test_tables_of_comparisons_say_how_errors_are_read(data_set: str) -> None:
+    _, diagnoses = simulated(data_set, "AB")
+    comparison = compare(*diagnoses, explain=True)
+    captions = {table.key: table.caption for table in comparison.tables}
+    captions["compact"] = compact(comparison).tables[0].caption
+    own = data_set == "V-COCO"
+    for name in ("localised", "difference"):
+        assert says_own_object(captions[name]) == own, name
+    for name in ("delta_map_full", "errors", "compact"):
+        assert (PUBLISHED in captions[name]) == own, name
+    if data_set == "HICO-DET":
+        assert not [name for name in captions if "person's own object" in captions[name]]
+
+
+@DATA_SETS
+def test_the_sentence_of_a_difference_says_how_errors_are_read(data_set: str) -> None:
+    _, (first, second) = simulated(data_set, "AB")
+    found = explained(first, second)
+    made = found.sentence.partition("made of ")[2].partition(". ")[0]
+    assert says_own_object(made) == (data_set == "V-COCO")
+    lost = dict(zip(FATES, found.annotated.matrix()[0], strict=True))
+    most = max(FATES[1:], key=lost.__getitem__)
+    assert f"{lost[most]:,} of them" in found.sentence
+    read = most == MISSED or data_set == "V-COCO"
+    assert (", read by the pair)." in found.sentence) == read
+
+
+def test_triplets_without_an_attempt_are_missed_by_the_pair() -> None:
+    """A wrong action elsewhere, and two wrong boxes, are assigned to triplets, but no attempts."""
+    boxes = [(PERSON, (0, 0, 9, 9)), (BICYCLE, (20, 0, 29, 9)), (BICYCLE, (40, 0, 49, 9))]
+    truth = scenes([image("a", boxes, [(0, 1, RIDE), (0, 2, HOLD)])], scored=False)
+    found = [(0, 1, RIDE, 0.9), (0, 2, HOLD, 0.8)], [(0, 1, RIDE, 0.9), (0, 1, HOLD, 0.8)]
+    first, second = (
+        diagnose(truth, scenes([image("a", boxes, each)], scored=True), label=label)
+        for each, label in zip(found, "AB", strict=True)
+    )
+    assert second.errors["missed_gt"] == 0
+    sentence = explained(first, second).sentence
+    assert "only A 1 (1 of them B misses, read by the pair)." in sentence
+
+
+@DATA_SETS
+def test_pages_and_figures_of_annotated_triplets_say_what_a_wrong_action_is(
+    data_set: str, tmp_path: Path
+) -> None:
+    (truth, *found), diagnoses = simulated(data_set, "AB")
+    own = data_set == "V-COCO"
+    drawn = plots.transitions(diagnoses).figure
+    models = [
+        ModelData(label=f.label, data=TRANSITIONS.data(Source(result={}, diagnosis=f)))
+        for f in diagnoses
+    ]
+    for figure in (drawn, plots.figure_of(TRANSITIONS, models, plots.SINGLE_COLUMN)):
+        assert says_own_object(" ".join(t.get_text() for t in figure.texts).lower()) == own
+    pages = [page_model(d, (truth, each)) for d, each in zip(diagnoses, found, strict=True)]
+    write_comparison_html(tmp_path / "c.html", compare(*diagnoses), pages)
+    matrix = (tmp_path / "c.html").read_text().partition("Errors are read by the pair")[2]
+    said = html.unescape(matrix.partition("</p>")[0])
+    assert says_own_object(said) == own
 
 
 @given(v_coco.problems(), st.sampled_from([1, 2]))

@@ -29,6 +29,7 @@ from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.exceptions import InputError, number_of
 from diaghoi.formats.containers.atomic import replacing
 from diaghoi.formats.pictures.folder import Picture, Pictures
+from diaghoi.oracles.localised import OWN_OBJECT
 from diaghoi.report.case_pictures import FoundPictures
 from diaghoi.report.extras import extra_tables
 from diaghoi.report.html.cases import image_names
@@ -229,6 +230,7 @@ class Page(NamedTuple):
                 dict.fromkeys(printed_name(each.dataset) for each in comparison.parts)
             )
         content = _content(data, models, comparison, files)
+        content["own_object"] = OWN_OBJECT if models and by_person(models[0].result) else ""
         content["compared"] = "" if similarities is None else similarity_in_words(similarities)
         names = image_names(models, data["cases"]["images"]["image"]) if data.get("cases") else ()
         return Page(data, content, tuple(names))
