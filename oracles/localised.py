@@ -130,6 +130,8 @@ LOST_PAIR = "a triplet whose pair nothing localises is missed"
 OWN_OBJECT = "another action with a person's own object is a wrong action"
 PUBLISHED = "another action with a person's own object is an association"
 """The same by the published rule of V-COCO."""
+LEFT_OUT = "wrong actions with an object box are associations by the published rule, and left out"
+"""What the mAP of actions on localised pairs does not see on V-COCO."""
 
 
 def reading_by_pair(pairing: str) -> str:

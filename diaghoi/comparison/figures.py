@@ -23,7 +23,7 @@ from diaghoi.data.arrays.division import ratio
 from diaghoi.data.table import Cell, Column, Table, Unit
 from diaghoi.evaluation.means import TITLES
 from diaghoi.oracles import ORACLES, TOTALS, error_title
-from diaghoi.oracles.localised import OWN_OBJECT, PUBLISHED
+from diaghoi.oracles.localised import LEFT_OUT, OWN_OBJECT, PUBLISHED
 
 Value = Callable[[Result], float | None]
 # The columns of a table, each with where its figure is in a result, and the texts of the table.
@@ -334,6 +334,7 @@ def _sources(results: Sequence[Result]) -> str:
 
 def _negatives_actions(results: Sequence[Result], splits: Sequence[str]) -> Contents:
     published = publishes_negatives(results[0])
+    own = f": {LEFT_OUT}" if by_person(results[0]) else ""
     columns = [
         (
             Column(key=f"negatives.{key}", title=title, better="higher", group="Negatives"),
@@ -350,7 +351,8 @@ def _negatives_actions(results: Sequence[Result], splits: Sequence[str]) -> Cont
         "key": "negatives_actions",
         "title": f"{HEADINGS['negatives_actions']}, %",
         "caption": "AP of rejecting pairs that do not interact"
-        f"{' (as published: at most 91.82)' if published else ''}; action mAP on localised pairs.",
+        f"{' (as published: at most 91.82)' if published else ''}; action mAP on localised pairs"
+        f"{own}.",
     }
 
 

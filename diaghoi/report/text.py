@@ -8,6 +8,7 @@ from typing import Any
 from rich.console import Console
 
 from diaghoi.comparison.results import (
+    by_person,
     classes_in,
     error_count,
     known_object_remark,
@@ -21,7 +22,7 @@ from diaghoi.data.vocabulary import printed_name
 from diaghoi.evaluation.means import TITLES
 from diaghoi.exceptions import number_of
 from diaghoi.oracles import LOCALISED, ORACLES
-from diaghoi.oracles.localised import OWN_OBJECT
+from diaghoi.oracles.localised import LEFT_OUT, OWN_OBJECT
 from diaghoi.report.extras import extra_tables
 from diaghoi.report.terminal import print_line, print_table, wrapped
 from diaghoi.report.verdict import headline, verdict
@@ -265,6 +266,7 @@ def _parts(result: Result) -> Table:
             *published,
             by_split("Actions: mAP on localised pairs", actions, "map"),
         ],
+        caption=f"Actions: {LEFT_OUT}." if by_person(result) else "",
         widths=[SPLIT] * len(splits),
     )
 

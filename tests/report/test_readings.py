@@ -16,7 +16,9 @@ from support.scenes import BICYCLE, HOLD, PERSON, RIDE, image, scenes
 from diaghoi import Diagnosis, diagnose, plots, protocol, simulate
 from diaghoi.comparison.comparison import compare
 from diaghoi.comparison.explained import explained
+from diaghoi.comparison.figures import comparison_tables
 from diaghoi.comparison.selection import compact
+from diaghoi.comparison.study import StudyModel
 from diaghoi.comparison.transitions import FATES, MISSED
 from diaghoi.data.iou import box_iou
 from diaghoi.data.joining import join
@@ -25,11 +27,12 @@ from diaghoi.data.table import Table, shown
 from diaghoi.diagnosis.diagnose import diagnose_images
 from diaghoi.evaluation.errors import LABELS
 from diaghoi.oracles import ERRORS
-from diaghoi.oracles.localised import OWN_OBJECT, PUBLISHED
+from diaghoi.oracles.localised import LEFT_OUT, OWN_OBJECT, PUBLISHED
 from diaghoi.plots.figure import ModelData, Source
 from diaghoi.plots.figures.transitions import TRANSITIONS
 from diaghoi.report.extras import extra_tables
 from diaghoi.report.html import page_model, write_comparison_html
+from diaghoi.report.text import report_tables
 from diaghoi.statistics.attribution import attribute
 
 LOST = "a triplet whose pair nothing localises is missed"
@@ -93,6 +96,16 @@ def test_tables_of_comparisons_say_how_errors_are_read(data_set: str) -> None:
         assert (PUBLISHED in captions[name]) == own, name
     if data_set == "HICO-DET":
         assert not [name for name in captions if "person's own object" in captions[name]]
+
+
+@DATA_SETS
+def test_action_map_says_what_it_leaves_out(data_set: str) -> None:
+    _, (diagnosis,) = simulated(data_set)
+    result = diagnosis.to_dict()
+    tables = [*report_tables(result), *comparison_tables([StudyModel(label="A")], [result])]
+    for title in ("Pairs, negatives", "Negatives and actions"):
+        said = LEFT_OUT in table_named(tables, title).caption
+        assert said == (data_set == "V-COCO")
 
 
 @DATA_SETS
