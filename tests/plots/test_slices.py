@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from support.figures import complaints
@@ -43,6 +45,17 @@ def test_dots_and_intervals_are_those_of_the_slices(found: Slices) -> None:
         bounds = [100 * np.array(each.intervals[place]["map"]) for each in found.slices]
         ends = [segment[:, 0] for segment in bars.get_segments()]
         np.testing.assert_allclose(ends, bounds)
+
+
+def test_rare_classes_of_the_annotations_alone_are_defined() -> None:
+    truth = simulate.v_coco_annotations(60, np.random.default_rng(0))
+    diagnosis = diagnose(truth, simulate.v_coco_detect(truth, np.random.default_rng(1)))
+    found = slices(diagnosis, resamples=10, search=False)
+    for attribute, said in (("rarity", True), ("object_box", False)):
+        some = tuple(each for each in found.slices if each.attribute == attribute)
+        figure = plots.slices(replace(found, slices=some)).figure
+        text = " ".join(text.get_text() for text in figure.texts).replace("\n", " ")
+        assert ("Rare: classes with fewer than 10 annotated triplets" in text) == said
 
 
 @pytest.mark.slow
