@@ -216,14 +216,14 @@ def _search_table(found: Found) -> Table:
             Cell(value=each["p"], text="< 0.001" if each["p"] < 0.001 else f"{each['p']:.3f}"),
         )
         rows.append(Row(titles=(name,), cells=cells))
-    less = "" if alone else f", less that of {labels[0]}"
+    less = "" if alone else f", minus that of {labels[0]}"
     caption = (
         f"{found['search']['tried']:,} slices of one or two attributes were tried; p and interval "
         f"are corrected for all of them. Here{'' if alone else ', elsewhere'}: the mean precision "
         f"at which annotated triplets are found{less}."
     )
     if alone:
-        caption += " Difference: to others of their classes. Elsewhere: here less the difference."
+        caption += " Difference: to others of their classes. Elsewhere: here minus the difference."
     title = "worse than elsewhere" if alone else f"other differences to {labels[0]} than elsewhere"
     return Table(
         key="slice_search",

@@ -25,7 +25,7 @@ from diaghoi.plots.figure import (
     diagnosis_of,
     shown_names,
 )
-from diaghoi.plots.labels import MINUS, fitted
+from diaghoi.plots.labels import MINUS, fitted_pair
 from diaghoi.plots.legend import legend_above
 from diaghoi.plots.panels import add_note, one_panel, set_title
 from diaghoi.plots.style import colour, lighter, paper
@@ -162,7 +162,7 @@ def _bars(ax: Axes, costs: Sequence[ConfusionCost]) -> None:
             va="center",
             fontsize=NAME_SIZE,
         )
-    names = [fitted(f"{c.predicted} → {c.annotated}", NAME_ROOM, NAME_SIZE) for c in costs]
+    names = [fitted_pair(c.predicted, c.annotated, NAME_ROOM, NAME_SIZE) for c in costs]
     ax.set_yticks(range(len(costs)), names, fontsize=NAME_SIZE)
     ax.set_ylim(max(len(costs), 2) - 0.4, -0.6)
     ax.margins(x=0.2)
