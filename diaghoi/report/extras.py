@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from diaghoi.cases.causes import CAUSES
+from diaghoi.comparison.results import by_person
 from diaghoi.comparison.slice_tables import slice_tables
 from diaghoi.data.arrays.division import ratio
 from diaghoi.data.table import (
@@ -26,7 +27,7 @@ from diaghoi.data.table import (
 from diaghoi.diagnosis.rosetta import FAMILIES, differences
 from diaghoi.exceptions import number_of
 from diaghoi.oracles import ERRORS, ORACLES, error_title
-from diaghoi.oracles.localised import reading_by_pair
+from diaghoi.oracles.localised import OWN_OBJECT, reading_by_pair
 
 Result = Mapping[str, Any]
 # Part of a result, key in it, heading in two lines, and unit.
@@ -342,7 +343,10 @@ def _causes(result: Result, titles: Mapping[str, str]) -> Table:
         "ΔmAP of removing those of one cause alone: bounds, too, which do not add up."
     )
     if "other_verb" in found:
-        caption += "\nOther verb: can be nearly all action errors, even if no label is missing."
+        wrong = "wrong actions, read by the pair" if by_person(result) else "action errors"
+        caption += f"\nOther verb: can be nearly all {wrong}, even if no label is missing."
+        if by_person(result):
+            caption += " With an object box, it is an association by the published rule."
     if "missed_twins" in result:
         groups.append([row("Missed, found as its twin", result["missed_twins"], "≤")])
         caption += "\nTwins: of one class, with both boxes drawn twice; share of the annotated."
@@ -351,6 +355,7 @@ def _causes(result: Result, titles: Mapping[str, str]) -> Table:
 
 
 def _confusions(result: Result) -> Table:
+    read = f"\nVerbs are read by the pair: {OWN_OBJECT}." if by_person(result) else ""
     groups = [
         [
             text_row(
@@ -367,7 +372,7 @@ def _confusions(result: Result) -> Table:
         ("Count", "ΔmAP"),
         *filter(None, groups),
         caption="What is annotated, taken for what is predicted. ΔmAP of repairing these errors "
-        "alone; those that gain most.",
+        f"alone; those that gain most.{read}",
     )
 
 

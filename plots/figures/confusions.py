@@ -39,8 +39,8 @@ NARROWEST = 2.6  # inches: least width of a panel, nearly half of it for the nam
 SCALE = "ΔmAP (points)"
 NAME_ROOM, NAME_SIZE = 1.25, 6.0  # inches, points
 ARROW = (
-    "Predicted → annotated verb of the same pair (V-COCO: person). Number: mAP gained by repairing "
-    "this confusion alone; gains do not add up."
+    "Predicted → annotated verb of the same pair (V-COCO, without an object box: person; read by "
+    "the pair). Number: mAP gained by repairing this confusion alone; gains do not add up."
 )
 SIMILAR = 0.5
 """Similarity of verbs from which a bar is pale. With the right object (similarity 1) and equal

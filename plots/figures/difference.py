@@ -89,7 +89,7 @@ def difference(found: Difference | Sequence[Diagnosis], ax: Axes | None = None) 
     Parameters
     ----------
     found : Difference or sequence of two Diagnosis
-        The shares of the verbs; or the models. The difference is that of the second minus the first.
+        The shares of the verbs; or the models. The difference is the second minus the first.
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default a new figure of the width of one column.
 

@@ -14,6 +14,7 @@ from support import v_coco
 from support.scenes import BICYCLE, HOLD, PERSON, RIDE, image, scenes
 
 from diaghoi import Diagnosis, diagnose, plots, protocol, simulate
+from diaghoi.cases.causes import annotation_causes
 from diaghoi.comparison.comparison import compare
 from diaghoi.comparison.explained import explained
 from diaghoi.comparison.figures import comparison_tables
@@ -33,6 +34,7 @@ from diaghoi.plots.figures.transitions import TRANSITIONS
 from diaghoi.report.extras import extra_tables
 from diaghoi.report.html import page_model, write_comparison_html
 from diaghoi.report.text import report_tables
+from diaghoi.semantic.confusions import word_confusions
 from diaghoi.statistics.attribution import attribute
 
 LOST = "a triplet whose pair nothing localises is missed"
@@ -81,6 +83,30 @@ def test_costs_alone_are_of_the_reading_of_those_that_add_up(data_set: str) -> N
     assert printed == {name: shown(value, "points") for name, value in alone.items()}
     assert LOST in table.caption
     assert says_own_object(table.caption) == (data_set == "V-COCO")
+
+
+@DATA_SETS
+def test_causes_and_confusions_say_which_errors_are_wrong_actions(data_set: str) -> None:
+    both, (diagnosis,) = simulated(data_set)
+    causes = annotation_causes(diagnosis, *both)
+    (verb, carried), *_ = (
+        (each.predicted, each.annotated) for each in word_confusions(diagnosis, *both)
+    )
+    names = diagnosis.vocabulary.verbs
+    taken = {"predicted": names[verb], "annotated": names[carried], "count": 1, "delta_map": 0.1}
+    more = {"annotation_causes": causes.to_dict(), "confusions": {"verbs": [taken]}}
+    tables = list(extra_tables(diagnosis.to_dict() | more, {"full": "Full"}))
+    own = data_set == "V-COCO"
+    caption = table_named(tables, "False positives by").caption
+    assert ("With an object box, it is an association by the published rule" in caption) == own
+    assert says_own_object(table_named(tables, "Taken for another").caption) == own
+    if own:
+        found = join(*both)[1]
+        label = diagnosis.ledger.row_label[causes.row_cause == causes.names.index("other_verb")]
+        pair = found.triplet_pair[diagnosis.ledger.row_input]
+        boxed = found.pair_object[pair][causes.row_cause == causes.names.index("other_verb")] >= 0
+        assert set(label[boxed]) == {LABELS.index("association")}
+        assert LABELS.index("association") not in label[~boxed]
 
 
 @DATA_SETS
