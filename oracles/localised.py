@@ -126,6 +126,25 @@ def _wrong_action(ledger: Ledger) -> BoolArray:
     return np.asarray((ledger.row_label == ACTION) | of_pair)
 
 
+LOST_PAIR = "a triplet whose pair nothing localises is missed"
+OWN_OBJECT = "another action with a person's own object is a wrong action"
+PUBLISHED = "another action with a person's own object is an association"
+"""The same by the published rule of V-COCO."""
+LEFT_OUT = "wrong actions with an object box are associations by the published rule, and left out"
+"""What the mAP of actions on localised pairs does not see on V-COCO."""
+
+
+def reading_by_pair(pairing: str) -> str:
+    """Say what this reading does, as captions do.
+
+    Parameters
+    ----------
+    pairing : {"triplet", "person"}
+        That of the protocol.
+    """
+    return LOST_PAIR + (f"; {OWN_OBJECT}" if pairing == "person" else "")
+
+
 LOCALISED: dict[str, Oracle] = {
     "association": association_elsewhere,
     "action": action_localised,

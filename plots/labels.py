@@ -75,6 +75,21 @@ def fitted(label: str, inches: float, size: float) -> str:
     return _shortened(label, kept)
 
 
+def beside(first: str, second: str, inches: float, size: float) -> str:
+    """Write a second label in brackets; where both are too long, each is shortened by itself.
+
+    Parameters
+    ----------
+    first, second : str
+        Any texts in one line.
+    inches, size
+        As for :func:`fitted`.
+    """
+    room = inches - text_width(" ()", size)
+    first = fitted(first, max(room / 2, room - text_width(second, size)), size)
+    return f"{first} ({fitted(second, room - text_width(first, size), size)})"
+
+
 def wrapped(text: str, inches: float, size: float) -> list[str]:
     """Break a text into lines of at most some inches; a longer word is shortened.
 

@@ -117,10 +117,10 @@ class MatchedImages:
         box : int
             Row of the annotated boxes.
         among : int array
-            The predicted boxes to consider.
+            The predicted boxes to consider; -1 for no box.
         """
         overlap = self.matched.overlap
-        among = np.unique(among)
+        among = np.unique(among[among >= 0])
         among = among[overlap.cell_of_predicted[among] == overlap.cell_of_annotated[box]]
         return _largest(among, overlap.iou(among, np.full(len(among), box)))
 

@@ -16,6 +16,8 @@ from diaghoi.data.splits import counted_classes
 from diaghoi.evaluation.errors import LABELS
 from diaghoi.exceptions import some_of
 
+LACKING = "no object box is predicted where one is annotated for this role"
+
 
 def sentence(view: MatchedImages, triplet: int, label: int) -> str:
     """Describe the error of a predicted triplet, with the IoU or score that decides it.
@@ -64,6 +66,8 @@ def _best_predicted(view: MatchedImages, name: str, near: NearestBox) -> str:
         return f"no {name} box is predicted"
     if near.iou == 0:
         return f"no predicted {name} box overlaps it"
+    if near.iou < 0.01:
+        return f"the best predicted {name} box reaches less than IoU 0.01"
     return f"the best predicted {name} box reaches IoU {shown_iou(view, near.iou)}"
 
 
@@ -230,7 +234,7 @@ def _person_object(view: MatchedImages, triplet: int) -> str:
     human, obj = view.boxes(view.predictions, triplet)
     person = closest_person(view, human)
     if obj < 0:
-        return f"{_right(view, 'human', person)}, but the object that is annotated has no box here"
+        return f"{_right(view, 'human', person)}, but {LACKING}"
     return f"{_right(view, 'human', person)}, but {_wrong(view, 'object', obj)}"
 
 
@@ -268,7 +272,7 @@ def _not_the_role(view: MatchedImages, triplet: int, person: NearestBox) -> str:
     if role < 0:
         return "the annotation has no object box"
     if obj < 0:
-        return "the object that is annotated has no box here"
+        return LACKING
     return f"the annotated object is another (IoU {shown_iou(view, view.iou(obj, role))})"
 
 

@@ -16,6 +16,7 @@ from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.evaluation.errors import LABELS
 from diaghoi.exceptions import number_of
 from diaghoi.oracles import ERROR_WORDS, error_title
+from diaghoi.oracles.localised import OWN_OBJECT
 from diaghoi.statistics.significance import Difference, shown_p
 
 NAMED = 3  # parts, verbs and so on that the sentence names
@@ -81,7 +82,9 @@ class ExplainedDifference:
         rest = sum(means[name] for name in parts[NAMED:])
         if len(parts) > NAMED:
             named.append(f"all else {_points(rest)}")
-        made = f", made of {', '.join(named)}" if named else ""
+        # On other data sets false positives have the labels of the published rule.
+        read = f" (read by the pair: {OWN_OBJECT})" if self.shares.roles else ""
+        made = f", made of {', '.join(named)}{read}" if named else ""
         found = self.found
         return (
             f"{second} against {first}: {_points(means['total'])} points of mAP under "
@@ -108,10 +111,11 @@ class ExplainedDifference:
             return ""
         most = int(lost.argmax())
         if FATES[most + 1] == MISSED:
-            return f" ({lost[most]:,} of them have no attempt by {self.labels[1]})"
+            return f" ({lost[most]:,} of them {self.labels[1]} misses, read by the pair)"
+        read = ", read by the pair" if self.shares.roles else ""
         return (
             f" (for {lost[most]:,} of them, the best attempt by {self.labels[1]} counts among its "
-            f"{_words(FATES[most + 1])})"
+            f"{_words(FATES[most + 1])}{read})"
         )
 
     @property
@@ -208,6 +212,9 @@ def explained_tables(
         Those of the others, in their order.
     """
     first = models[0].label
+    reading = ""
+    if any(each.shares.roles for each in differences):
+        reading = f" Read by the pair, unlike the number of predictions: {OWN_OBJECT}."
     parts = [
         name
         for name in PARTS
@@ -240,7 +247,7 @@ def explained_tables(
             title=f"Difference in mAP to {first}, points",
             caption="Below 0: less than the first. True positives: by what is found, and at which "
             "rank; false positives: by fewer or more of them above. The parts sum to the "
-            "difference in mAP.",
+            f"difference in mAP.{reading}",
         ),
         table_of(
             models,

@@ -8,6 +8,7 @@ from functools import partial
 from diaghoi.comparison.results import (
     Result,
     actions_remark,
+    by_person,
     error_count,
     figure,
     known_object_remark,
@@ -24,6 +25,7 @@ from diaghoi.data.table import Cell, Column, Table, Unit
 from diaghoi.diagnosis.variants import variant_title
 from diaghoi.evaluation.means import TITLES
 from diaghoi.oracles import ORACLES, TOTALS, error_title
+from diaghoi.oracles.localised import LEFT_OUT, OWN_OBJECT, PUBLISHED
 
 Value = Callable[[Result], float | None]
 # The columns of a table, each with where its figure is in a result, and the texts of the table.
@@ -202,6 +204,7 @@ def _delta_map(results: Sequence[Result], split: str) -> Contents:
     ]
     classes = "" if split == "full" else f" ({split_title(split)})"
     caption = "What mAP gains when all errors of one kind are repaired: what they cost."
+    caption += _published(results)
     caption += _leaving(leaving(results, _oracles(results), split))
     return columns, {
         "key": f"delta_map_{split}",
@@ -209,6 +212,11 @@ def _delta_map(results: Sequence[Result], split: str) -> Contents:
         "caption": caption,
         "best": "smallest of its column: the error costs least",
     }
+
+
+def _published(results: Sequence[Result]) -> str:
+    """Say what the published rule of V-COCO calls an association."""
+    return f" By the published rule: {PUBLISHED}." if by_person(results[0]) else ""
 
 
 def _leaving(gone: str) -> str:
@@ -229,9 +237,10 @@ def _localised(results: Sequence[Result]) -> Contents:
             other = all(name in part(result, "localised") for result in results)
             source = "localised" if other else "oracles"
             columns.append((column, _at(source, name, "delta_map", "full")))
+    own = f"; {OWN_OBJECT}, not an association" if by_person(results[0]) else ""
     caption = (
         "The same by the reading that a report begins with: triplets of pairs that nothing "
-        "localises are missed."
+        f"localises are missed{own}."
     )
     caption += _leaving(leaving(results, ["missed_gt"], counted="leave_mean_by_pair"))
     return columns, {
@@ -256,6 +265,7 @@ def _errors(results: Sequence[Result]) -> Contents:
         for name in names
     ]
     caption = "Predicted triplets; annotated ones for missed and false negative."
+    caption += _published(results)
     if "ignored" in names:
         caption += " Ignored: of people without annotated actions, not among the predictions."
     return columns, {"key": "errors", "title": HEADINGS["errors"], "caption": caption}
@@ -326,6 +336,7 @@ def _sources(results: Sequence[Result]) -> str:
 
 def _negatives_actions(results: Sequence[Result], splits: Sequence[str]) -> Contents:
     published = publishes_negatives(results[0])
+    own = f": {LEFT_OUT}" if by_person(results[0]) else ""
     columns = [
         (
             Column(key=f"negatives.{key}", title=title, better="higher", group="Negatives"),
@@ -342,8 +353,8 @@ def _negatives_actions(results: Sequence[Result], splits: Sequence[str]) -> Cont
         "key": "negatives_actions",
         "title": f"{HEADINGS['negatives_actions']}, %",
         "caption": "AP of rejecting pairs that match no annotated one"
-        f"{' (as published: at most 91.82)' if published else ''}; action mAP on localised pairs. "
-        f"{actions_remark(results)}".strip(),
+        f"{' (as published: at most 91.82)' if published else ''}; action mAP on localised pairs"
+        f"{own}. {actions_remark(results)}".strip(),
     }
 
 

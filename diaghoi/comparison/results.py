@@ -281,6 +281,11 @@ def publishes_negatives(result: Result) -> bool:
     return text(result, "dataset") == "hico-det"
 
 
+def by_person(result: Result) -> bool:
+    """Whether predictions are matched by the person, and then the role: those of V-COCO."""
+    return text(result, "dataset") == "v-coco"
+
+
 def only_interactions(result: Result) -> bool:
     """Whether the official means run over the classes of real interactions alone.
 

@@ -13,6 +13,7 @@ from diaghoi.comparison.joint import JointComparison
 from diaghoi.data.table import Cell, Column, Row, RowGroup, Table, shown
 from diaghoi.exceptions import InputError, close_matches
 from diaghoi.oracles import TOTALS, error_title
+from diaghoi.oracles.localised import PUBLISHED
 
 Shown = TypeVar("Shown", Comparison, JointComparison, Comparison | JointComparison)
 
@@ -207,7 +208,8 @@ def _costs(comparison: Comparison) -> str:
     protocol = filter(None, (comparison.protocol, classes))
     fewer = f", less what a repair leaves without annotated triplets ({gone})" if gone else ""
     names = ", ".join(f"{short}: {error_title(error).lower()}" for error, short in SHORT.items())
+    own = f" By this rule {PUBLISHED}." if comparison.dataset == "v-coco" else ""
     return (
         "ΔmAP: gain of mAP when all errors of one kind are repaired by the published rule "
-        f"({names}). Protocol of ΔmAP: {', '.join(protocol)}{fewer}."
+        f"({names}).{own} Protocol of ΔmAP: {', '.join(protocol)}{fewer}."
     )

@@ -42,7 +42,8 @@ def slice_tables(found: Found) -> Iterator[Table]:
     if found["search"] is not None and found["search"]["findings"]:
         yield _search_table(found)
     if len(labels) == 1:
-        caption = "\n".join(filter(None, (WHERE, _thresholds(found), _resamples(found))))
+        said = (where_text(found), _thresholds(found), _resamples(found))
+        caption = "\n".join(filter(None, said))
         yield _table(found, "slices", "Slices, %", list(_of_one(found)), caption)
         deltas = [
             (
@@ -54,7 +55,8 @@ def slice_tables(found: Found) -> Iterator[Table]:
         yield _table(found, "slice_deltas", "ΔmAP per error in slices", deltas)
         return
     first = labels[0]
-    yield _table(found, "slices", "mAP in slices, %", [*_support(), *_of_models(found, MAP)], WHERE)
+    of_models = [*_support(), *_of_models(found, MAP)]
+    yield _table(found, "slices", "mAP in slices, %", of_models, where_text(found))
     yield _table(
         found,
         "slice_differences",
@@ -64,6 +66,22 @@ def slice_tables(found: Found) -> Iterator[Table]:
     )
     parts = [*_of_models(found, RECALL), *_of_models(found, F1)]
     yield _table(found, "slice_parts", "Pair recall and F1 in slices, %", parts, _thresholds(found))
+
+
+def where_text(found: Found) -> str:
+    """Say which predictions belong to a slice, and which classes are rare."""
+    attributes = [each["attribute"] for each in found["slices"]]
+    return "\n".join(filter(None, (WHERE, rare_text(attributes, found.get("rare_below")))))
+
+
+def rare_text(attributes: Iterable[str], below: int | None) -> str:
+    """Say which classes are rare where the data set does not name them; empty elsewhere."""
+    if below is None or "rarity" not in attributes:
+        return ""
+    return (
+        f"Rare: classes with fewer than {below} annotated triplets in these annotations, which is "
+        "no official split."
+    )
 
 
 def _of_models(found: Found, name: str) -> Iterator[tuple[Column, Of]]:
@@ -198,14 +216,14 @@ def _search_table(found: Found) -> Table:
             Cell(value=each["p"], text="< 0.001" if each["p"] < 0.001 else f"{each['p']:.3f}"),
         )
         rows.append(Row(titles=(name,), cells=cells))
-    less = "" if alone else f", less that of {labels[0]}"
+    less = "" if alone else f", minus that of {labels[0]}"
     caption = (
         f"{found['search']['tried']:,} slices of one or two attributes were tried; p and interval "
         f"are corrected for all of them. Here{'' if alone else ', elsewhere'}: the mean precision "
         f"at which annotated triplets are found{less}."
     )
     if alone:
-        caption += " Difference: to others of their classes. Elsewhere: here less the difference."
+        caption += " Difference: to others of their classes. Elsewhere: here minus the difference."
     title = "worse than elsewhere" if alone else f"other differences to {labels[0]} than elsewhere"
     return Table(
         key="slice_search",

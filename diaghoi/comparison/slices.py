@@ -11,7 +11,7 @@ import numpy as np
 
 from diaghoi.data.arrays.threads import threads
 from diaghoi.data.arrays.types import BoolArray, IntArray
-from diaghoi.data.attributes import Slice, attribute_slices
+from diaghoi.data.attributes import FEW, Slice, attribute_slices
 from diaghoi.data.frame import data_frame
 from diaghoi.data.scenes import Scenes
 from diaghoi.data.tags import Own, tag_slices
@@ -124,6 +124,9 @@ class Slices:
         :mod:`diaghoi.statistics.slice_search`; None without intervals.
     notes : tuple of str
         What a reader has to know.
+    rare_below : int or None
+        Annotated triplets below which a class is rare; None where the data set names its rare
+        classes.
     """
 
     labels: tuple[str, ...]
@@ -134,6 +137,7 @@ class Slices:
     bootstrap: Mapping[str, Any] | None
     search: Search | None
     notes: tuple[str, ...] = ()
+    rare_below: int | None = None
 
     def __repr__(self) -> str:
         return f"<Slices of {', '.join(self.labels)}: {len(self.slices)}>"
@@ -150,7 +154,7 @@ class Slices:
             ``delta_map.<error>``, ``pair_recall`` and ``f1``, fractions), their ``intervals``, and
             ``difference`` and ``difference_intervals`` to the first; ``search``, with the number
             ``tried`` and ``findings`` (:class:`diaghoi.statistics.slice_search.Finding`), None
-            without intervals; and ``notes``.
+            without intervals; ``notes``, and ``rare_below``.
         """
         return {
             "labels": list(self.labels),
@@ -160,6 +164,7 @@ class Slices:
             "slices": [each.to_dict(self.labels) for each in self.slices],
             "search": None if self.search is None else self.search.to_dict(),
             "notes": list(self.notes),
+            "rare_below": self.rare_below,
         }
 
     def to_frame(self) -> Any:
@@ -302,6 +307,7 @@ def slices(
         else {"resamples": resamples, "seed": seed, "confidence": confidence},
         search=searched,
         notes=tuple(notes),
+        rare_below=FEW if annotations.vocabulary.rare is None else None,
     )
 
 

@@ -44,12 +44,16 @@ class Transitions:
     annotation_class, annotation_image : (A,) int array
         HOI class of each annotated triplet, and its image in the first diagnosis; sorted by image
         and class.
+    pairing : {"triplet", "person"}
+        That of the protocol; by the person (V-COCO), another action with a person's own object is a
+        wrong action here.
     """
 
     labels: tuple[str, str]
     fate: IntArray
     annotation_class: IntArray
     annotation_image: IntArray
+    pairing: str = "triplet"
 
     def matrix(self, of: BoolArray | None = None) -> IntArray:
         """Count annotated triplets by their fates.
@@ -119,12 +123,13 @@ def transitions(first: Diagnosis, second: Diagnosis) -> Transitions:
         If their protocols or their annotated triplets differ.
     """
     check_same_annotations(first, second)
-    fate, other = (fates(each.ledger, image_numbers(each, first)) for each in (first, second))
+    fate, other = (fates(each, image_numbers(each, first)) for each in (first, second))
     return Transitions(
         labels=(first.label, second.label),
         fate=np.stack([fate.fate, other.fate]),
         annotation_class=fate.annotation_class,
         annotation_image=fate.annotation_image,
+        pairing=fate.pairing,
     )
 
 
@@ -139,28 +144,38 @@ class Fates(NamedTuple):
         HOI class and image of each.
     annotation : (A,) int array
         Which annotated triplet of the ledger it is.
+    pairing : {"triplet", "person"}
+        As of :class:`Transitions`.
     """
 
     fate: IntArray
     annotation_class: IntArray
     annotation_image: IntArray
     annotation: IntArray
+    pairing: str
 
 
-def fates(ledger: Ledger, image: IntArray) -> Fates:
+def fates(diagnosis: Diagnosis, image: IntArray) -> Fates:
     """Say what became of each annotated triplet, in an order that no file decides.
 
     Parameters
     ----------
-    ledger : Ledger
-        Of a detector.
+    diagnosis : Diagnosis
+        The detector.
     image : (N,) int array
         New numbers of its images: the files of two detectors may list them, and so their
         annotations, in other orders.
     """
+    ledger = diagnosis.ledger
     number = image[ledger.annotation_image]
     order = np.lexsort((ledger.annotation_input, ledger.annotation_class, number))
-    return Fates(_fate(ledger)[order], ledger.annotation_class[order], number[order], order)
+    return Fates(
+        _fate(ledger)[order],
+        ledger.annotation_class[order],
+        number[order],
+        order,
+        diagnosis.protocol.pairing,
+    )
 
 
 def _fate(ledger: Ledger) -> IntArray:

@@ -24,7 +24,8 @@ from diaghoi.data.time_sensitive import time_sensitive
 
 By = Literal["image", "pair", "class"]
 COCO_AREAS = (0.0, 32.0**2, 96.0**2, 288.0**2)
-FEW = 10  # annotated triplets below which a class is rare where the data set does not say
+FEW = 10
+"""Annotated triplets below which a class is rare where the data set does not say."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

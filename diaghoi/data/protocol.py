@@ -50,7 +50,7 @@ RESERVED = (
     *("map", "max_recall"),
     # The costs of errors that add up.
     *("human_box", "object_box", "both_boxes", "association", "action", "duplicate", "missed_gt"),
-    *("total", "map_repaired"),
+    *("total", "map_repaired", "pairing"),
 )
 
 

@@ -7,7 +7,9 @@ from typing import Any
 
 from diaghoi.cases.annotation_faults import NEAR_DUPLICATE_IOU
 from diaghoi.cases.causes import CAUSES
+from diaghoi.comparison.results import by_person
 from diaghoi.data.table import Row, Table, percent, shown, text_row, text_table
+from diaghoi.oracles.localised import OWN_OBJECT
 
 Result = Mapping[str, Any]
 NOT_FOUND = "Annotated\nnot found"
@@ -31,7 +33,8 @@ def cause_tables(result: Result, titles: Mapping[str, str]) -> Iterator[Table]:
     """
     yield _causes(result, titles)
     if any(result.get("confusions", {}).values()):
-        yield _confusions(result["confusions"])
+        read = f"\nVerbs are read by the pair: {OWN_OBJECT}." if by_person(result) else ""
+        yield _confusions(result["confusions"], read)
 
 
 def wrong_word(confusion: Mapping[str, Any]) -> str:
@@ -57,7 +60,10 @@ def _causes(result: Result, titles: Mapping[str, str]) -> Table:
         "higher. These do not add up."
     )
     if "other_verb" in found:
-        caption += "\nOther verb: can be nearly all action errors, even if no label is missing."
+        wrong = "wrong actions, read by the pair" if by_person(result) else "action errors"
+        caption += f"\nOther verb: can be nearly all {wrong}, even if no label is missing."
+        if by_person(result):
+            caption += " With an object box, it is an association by the published rule."
     others = {
         "missed_twins": "Not found, but its twin is",
         "paired_with_itself": "Paired with itself",
@@ -79,7 +85,7 @@ def _causes(result: Result, titles: Mapping[str, str]) -> Table:
     return text_table("False positives by pattern", heads, *filter(None, groups), caption=caption)
 
 
-def _confusions(found: Mapping[str, Any]) -> Table:
+def _confusions(found: Mapping[str, Any], read: str) -> Table:
     groups = [
         [
             text_row(
@@ -98,6 +104,5 @@ def _confusions(found: Mapping[str, Any]) -> Table:
         f"Wrong {kinds} on annotated pairs",
         ("Count", NOT_FOUND, "ΔmAP"),
         *groups,
-        caption=f"{WHICH} On V-COCO, what is annotated for the person.\n"
-        "ΔmAP of repairing these predictions alone; those that gain most.",
+        caption=f"{WHICH}\nΔmAP of repairing these predictions alone; those that gain most.{read}",
     )

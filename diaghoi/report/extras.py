@@ -26,6 +26,7 @@ from diaghoi.diagnosis.rosetta import FAMILIES, differences
 from diaghoi.diagnosis.variants import variant_title
 from diaghoi.exceptions import number_of
 from diaghoi.oracles import ERRORS, ORACLES, error_title
+from diaghoi.oracles.localised import reading_by_pair
 from diaghoi.report.causes import cause_tables
 
 Result = Mapping[str, Any]
@@ -313,7 +314,9 @@ def flat_remark(intervals: Iterable[Sequence[float]]) -> str:
 
 def _attribution(result: Result) -> Table:
     values = result["attribution"]
-    alone = {name: result["oracles"][name]["delta_map"]["full"] for name in ERRORS}
+    # By the same reading as the values.
+    read = result["oracles"] | result["localised"]
+    alone = {name: read[name]["delta_map"]["full"] for name in ERRORS}
 
     def row(title: str, alone: float | None, value: float | None, key: str = "") -> Row:
         return text_row(title, shown(alone, "points"), shown(value, "points"), key=key)
@@ -324,7 +327,8 @@ def _attribution(result: Result) -> Table:
         [row(ORACLES[name].title, alone[name], values[name], name) for name in ERRORS],
         [row("Sum", sum(alone.values()), values["total"])],
         caption=f"Shapley values add up: from mAP {percent(values['map'])} to "
-        f"{percent(values['map_repaired'])} with all seven errors repaired.",
+        f"{percent(values['map_repaired'])} with all seven errors repaired.\n"
+        f"Both columns by the pair: {reading_by_pair(values['pairing'])}.",
     )
 
 

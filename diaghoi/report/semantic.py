@@ -8,9 +8,11 @@ from typing import Any
 from rich.console import Console
 
 from diaghoi.cases.similarities import COMPARED, NEAR, PLAUSIBLE, Similarities
+from diaghoi.comparison.results import by_person
 from diaghoi.data.protocol import phrases_of
 from diaghoi.data.table import Table, percent, shown, text_row, text_table
 from diaghoi.evaluation.means import TITLES
+from diaghoi.oracles.localised import OWN_OBJECT
 from diaghoi.report.causes import NOT_FOUND, WHICH, wrong_word
 from diaghoi.report.terminal import print_line, print_table, wrapped
 from diaghoi.report.text import counts_line, heading
@@ -85,7 +87,7 @@ def semantic_tables(result: Result, classes: int = 0) -> list[Table]:
     if classes:
         tables.append(_classes(result["classes"], classes))
     if result.get("diagnosis") is not None:
-        tables += _diagnosis(result["diagnosis"])
+        tables += _diagnosis(result["diagnosis"], by_pair=by_person(result))
     return tables
 
 
@@ -141,7 +143,7 @@ def _classes(classes: Sequence[Result], number: int) -> Table:
     return text_table("Gain most by similarity, %", heads, rows)
 
 
-def _diagnosis(found: Result) -> list[Table]:
+def _diagnosis(found: Result, *, by_pair: bool) -> list[Table]:
     """Make the tables of what action and object errors mean."""
     tables = [_kinds(found[error]) for error in COMPARED if error in found]
     tables = [table for table in tables if table.rows]
@@ -158,9 +160,13 @@ def _diagnosis(found: Result) -> list[Table]:
         caption = "Action errors where a triplet of the verb is annotated; ΔmAP of repairing them."
         heads = ("Errors", "Near, %", "Plausible, %", "Wrong, %", "ΔmAP")
         tables.append(text_table("Annotated verbs", heads, verbs, caption=caption))
+    read = f"\nRead by the pair, unlike the action errors above: {OWN_OBJECT}." if by_pair else ""
     tables += [
-        _confusions(what, found[key])
-        for what, key in (("verbs", "confusions"), ("objects", "object_confusions"))
+        _confusions(what, found[key], remark)
+        for what, key, remark in (
+            ("verbs", "confusions", read),
+            ("objects", "object_confusions", ""),
+        )
         if found[key]
     ]
     return tables
@@ -188,7 +194,7 @@ def _kinds(error: Result) -> Table:
     )
 
 
-def _confusions(what: str, found: Sequence[Result]) -> Table:
+def _confusions(what: str, found: Sequence[Result], remark: str) -> Table:
     rows = [
         text_row(
             wrong_word(one),
@@ -204,5 +210,5 @@ def _confusions(what: str, found: Sequence[Result]) -> Table:
         ("Count", NOT_FOUND, "Similarity", "ΔmAP"),
         rows,
         caption=f"{WHICH}\nThe similarity is that of the {what}. ΔmAP of repairing these "
-        "predictions alone: these do not add up.",
+        f"predictions alone: these do not add up.{remark}",
     )

@@ -9,6 +9,7 @@ from rich.console import Console
 
 from diaghoi.comparison.results import (
     actions_remark,
+    by_person,
     classes_in,
     error_count,
     known_object_remark,
@@ -22,6 +23,7 @@ from diaghoi.data.vocabulary import printed_name
 from diaghoi.evaluation.means import TITLES
 from diaghoi.exceptions import number_of
 from diaghoi.oracles import LOCALISED, ORACLES
+from diaghoi.oracles.localised import LEFT_OUT, OWN_OBJECT
 from diaghoi.report.extras import extra_tables
 from diaghoi.report.terminal import print_line, print_table, wrapped
 from diaghoi.report.verdict import headline, verdict
@@ -162,7 +164,7 @@ def _errors(result: Result) -> Table:
             "no prediction localises is missed, not a wrong action."
         )
         if "association" in result["localised"]:
-            caption += "\nOther pairs: another action with a person's own object is a wrong action."
+            caption += f"\nOther pairs: {OWN_OBJECT}."
     for name, outcome in result["oracles"].items():
         if name == "false_positive":
             if "ignored" in result["errors"]:
@@ -265,7 +267,9 @@ def _parts(result: Result) -> Table:
             *published,
             by_split("Actions: mAP on localised pairs", actions, "map"),
         ],
-        caption=actions_remark([result]),
+        caption=" ".join(
+            (*((f"Actions: {LEFT_OUT}.",) if by_person(result) else ()), actions_remark([result]))
+        ).strip(),
         widths=[SPLIT] * len(splits),
     )
 

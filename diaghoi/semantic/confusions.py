@@ -1,13 +1,16 @@
 """Wrong verbs or objects where others are annotated, and what each such confusion costs.
 
 A confusion is a word that is predicted where another one is annotated: at both boxes of the
-prediction or, where predictions are matched by the person (V-COCO), for the annotated person. Of
-several annotated words, the one that the prediction is assigned to counts, else the first in the
-annotations, whose order thus matters. Tables of similarity take no part, so that a confusion costs
-the same everywhere.
+prediction or, where it has no object box (V-COCO), for the annotated person. Of several annotated
+words, the one that the prediction is assigned to counts, else the first in the annotations, whose
+order thus matters. Tables of similarity take no part, so that a confusion costs the same
+everywhere.
 
 The annotated word need not be lost: a detector that scores every verb of a pair often finds it as
 well. So those without a true positive there are counted, too.
+
+Verbs of V-COCO are read by the pair (:mod:`diaghoi.oracles.localised`): a wrong verb on the
+person's own object is an association by the published rule, whose wrong actions have no object box.
 
 The assigned triplet alone would not do: a prediction may be assigned to what its person does with
 another object.
@@ -26,7 +29,6 @@ from diaghoi.data.arrays.types import BoolArray, IntArray
 from diaghoi.data.joining import join
 from diaghoi.data.scenes import Scenes
 from diaghoi.diagnosis.diagnosis import Diagnosis
-from diaghoi.evaluation.errors import LABELS
 from diaghoi.semantic.partial_oracle import PartialOracle
 from diaghoi.semantic.places import at_both_boxes, of_the_person
 from diaghoi.semantic.triplets import EvaluatedTriplets, select_triplets
@@ -109,7 +111,9 @@ def costliest_confusions(
         The most costly first.
     """
     ledger = diagnosis.ledger
-    rows = np.flatnonzero(ledger.row_label == LABELS.index(error))
+    by_pair = error == "action" and diagnosis.protocol.pairing == "person"
+    oracle = PartialOracle(diagnosis=diagnosis, error=error, by_pair=by_pair)
+    rows = np.flatnonzero(oracle.error_rows)
     triplet = ledger.row_input[rows]
     owner, there = _annotated_there(diagnosis, error, annotated, found, triplet)
     predicted = _words(found, triplet, error)[owner]
@@ -124,7 +128,6 @@ def costliest_confusions(
     place = owner * np.int64(meant.max(initial=0) + 1) + meant
     found_there = marked(ledger.annotation_input[ledger.found], len(annotated.scenes.triplet_pair))
     not_found = ~np.isin(place[first], place[found_there[there]])
-    oracle = PartialOracle(diagnosis=diagnosis, error=error)
     return _costs(oracle, rows[owner[first]], predicted[first], meant[first], not_found)
 
 
@@ -136,9 +139,12 @@ def _annotated_there(
     triplet: IntArray,
 ) -> tuple[IntArray, IntArray]:
     protocol = diagnosis.protocol
-    if error == "action" and protocol.pairing == "person":
-        return of_the_person(annotated.scenes, found, triplet, protocol)
-    return at_both_boxes(annotated, found, triplet, protocol.iou, protocol.margin)
+    owner, there = at_both_boxes(annotated, found, triplet, protocol.iou, protocol.margin)
+    if error != "action" or protocol.pairing != "person":
+        return owner, there
+    alone = np.flatnonzero(found.pair_object[found.triplet_pair[triplet]] < 0)
+    of_alone, done = of_the_person(annotated.scenes, found, triplet[alone], protocol)
+    return np.append(owner, alone[of_alone]), np.append(there, done)
 
 
 def _words(scenes: Scenes, triplet: IntArray, error: Error) -> IntArray:

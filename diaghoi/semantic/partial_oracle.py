@@ -12,8 +12,10 @@ from diaghoi.data.arrays.types import BoolArray
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.evaluation.average_precision import ClassScores, class_scores
 from diaghoi.evaluation.errors import BOTH_BOXES, LABELS
+from diaghoi.evaluation.ledger import Ledger
 from diaghoi.evaluation.means import split_means
-from diaghoi.oracles import ORACLES
+from diaghoi.oracles import LOCALISED, ORACLES
+from diaghoi.oracles.localised import labels_by_pair
 
 FULL = "full"
 
@@ -28,15 +30,25 @@ class PartialOracle:
         The detector.
     error : str
         ``action``, or another label whose oracle converts predictions.
+    by_pair : bool
+        Whether errors are read by the pair (:mod:`diaghoi.oracles.localised`) instead of by the
+        published rule; of ``action`` and ``association``.
     """
 
     diagnosis: Diagnosis
     error: str
+    by_pair: bool = False
+
+    @cached_property
+    def ledger(self) -> Ledger:
+        """The ledger of the diagnosis, with the labels of the reading."""
+        ledger = self.diagnosis.ledger
+        return replace(ledger, row_label=labels_by_pair(ledger)) if self.by_pair else ledger
 
     @cached_property
     def error_rows(self) -> BoolArray:
         """(R,) mask of the rows of the ledger with the error."""
-        return np.asarray(self.diagnosis.ledger.row_label == LABELS.index(self.error))
+        return np.asarray(self.ledger.row_label == LABELS.index(self.error))
 
     def delta(self, rows: BoolArray) -> float | None:
         """Change of mAP when some rows are repaired; None where mAP is undefined.
@@ -48,7 +60,7 @@ class PartialOracle:
         return None if before is None or after is None else after - before
 
     def _mean_ap(self, rows: BoolArray) -> float | None:
-        ledger, scores = self.diagnosis.ledger, self.diagnosis.class_scores
+        ledger, scores = self.ledger, self.diagnosis.class_scores
         assigned = ledger.row_annotation[rows]
         affected = marked(ledger.row_class[rows], ledger.classes)
         affected[ledger.annotation_class[assigned[assigned >= 0]]] = True
@@ -59,7 +71,7 @@ class PartialOracle:
         # oracle runs.
         kept = (part.row_label == LABELS.index(self.error)) & ~rows[inside]
         part = replace(part, row_label=np.where(kept, np.int8(BOTH_BOXES), part.row_label))
-        repaired = ORACLES[self.error](part)
+        repaired = (LOCALISED if self.by_pair else ORACLES)[self.error](part)
         found = class_scores(repaired.evaluated, ledger.classes, self.diagnosis.protocol)
         joined = ClassScores(
             **{

@@ -44,19 +44,23 @@ class Attribution:
         Shapley value of each error: its share in ``end - start``. Fractions, signed.
     coalitions : dict
         mAP after repairing each set of errors.
+    pairing : {"triplet", "person"}
+        That of the protocol, which decides what a wrong action is.
     """
 
     start: float
     end: float
     values: dict[str, float]
     coalitions: dict[Coalition, float]
+    pairing: str = "triplet"
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values: one an error, ``total`` (their sum), ``map`` and ``map_repaired``."""
+        """Plain values: one an error, ``total`` (their sum), and the other parameters."""
         return self.values | {
             "total": self.end - self.start,
             "map": self.start,
             "map_repaired": self.end,
+            "pairing": self.pairing,
         }
 
 
@@ -129,12 +133,14 @@ def attributions(
             if progress is not None:
                 progress(len(part))
     return {
-        split: _attribution({errors: means[split] for errors, means in worth.items()})
+        split: _attribution(
+            {errors: means[split] for errors, means in worth.items()}, diagnosis.protocol.pairing
+        )
         for split in members
     }
 
 
-def _attribution(worth: dict[Coalition, float | None]) -> Attribution | None:
+def _attribution(worth: dict[Coalition, float | None], pairing: str) -> Attribution | None:
     """Share what all repairs gain out among the errors; None where a mAP is undefined."""
     defined = {errors: value for errors, value in worth.items() if value is not None}
     if len(defined) < len(worth):
@@ -144,6 +150,7 @@ def _attribution(worth: dict[Coalition, float | None]) -> Attribution | None:
         end=defined[frozenset(ERRORS)],
         values={error: shapley(error, defined, ERRORS) for error in ERRORS},
         coalitions=defined,
+        pairing=pairing,
     )
 
 

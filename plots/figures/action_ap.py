@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.exceptions import InputError
+from diaghoi.oracles.localised import LEFT_OUT
 from diaghoi.plots.figure import (
     FigureKind,
     ModelData,
@@ -27,6 +28,8 @@ from diaghoi.plots.style import model_style, paper
 VERBS = 25
 NOTE = "In brackets: annotated triplets of the verb."
 ROW = 0.125  # inches: height of a row, which fits 7 pt names
+NEARLY = 1.5  # percent: dots of models that are nearer stand apart
+APART, SPREAD = 0.4, 0.9  # rows: between two such dots, and all of them at most
 FRAME = 0.77  # inches: legend above; x-axis, note and protocol below the rows
 LEAST = 1.2  # inches: least height
 
@@ -42,11 +45,14 @@ class ActionAP(NamedTuple):
         Annotated triplets of the verb that count.
     ap : float or None
         Action AP in percent; None if no pair of the verb was localised.
+    pairing : {"triplet", "person"}
+        That of the protocol; by the person (V-COCO), wrong actions with an object are left out.
     """
 
     verb: str
     annotated: int
     ap: float | None
+    pairing: str = "triplet"
 
 
 def action_ap_table(diagnosis: Diagnosis) -> list[ActionAP]:
@@ -60,11 +66,12 @@ def action_ap_table(diagnosis: Diagnosis) -> list[ActionAP]:
     if np.isnan(diagnosis.ledger.row_action_score).any():
         raise NotApplicable("the predictions have no action scores")
     vocabulary, ledger = diagnosis.vocabulary, diagnosis.ledger
+    pairing = diagnosis.protocol.pairing
     verb = vocabulary.class_verb[ledger.annotation_class[ledger.annotation_counts]]
     annotated = np.bincount(verb, minlength=len(vocabulary.verbs)).tolist()
     scores = diagnosis.verb_scores.average_precision.tolist()
     return [
-        ActionAP(name.replace("_", " "), number, None if np.isnan(ap) else 100 * ap)
+        ActionAP(name.replace("_", " "), number, None if np.isnan(ap) else 100 * ap, pairing)
         for name, number, ap in zip(vocabulary.verbs, annotated, scores, strict=True)
         if number
     ]
@@ -104,7 +111,7 @@ def action_ap(diagnoses: Models, ax: Axes | None = None, verbs: int = VERBS) -> 
         ax, target = one_panel(ax, _height(shown))
         _dots(ax, list(models.values()), shown)
         legend_above(target, model_lines(list(models), linestyle=""), mark=1.0)
-        add_note(target, NOTE)
+        add_note(target, _note(list(models.values())))
     return ax
 
 
@@ -137,15 +144,35 @@ def _height(shown: Sequence[str]) -> float:
     return max(FRAME + ROW * len(shown), LEAST)
 
 
+def _note(tables: Sequence[Sequence[ActionAP]]) -> str:
+    """Explain the numbers of verbs, and say what V-COCO leaves out."""
+    of_people = any(row.pairing == "person" for table in tables for row in table)
+    return f"{NOTE} {LEFT_OUT[:1].upper()}{LEFT_OUT[1:]}." if of_people else NOTE
+
+
+def _apart(tables: Sequence[Mapping[int, float]]) -> list[dict[int, float]]:
+    """Return the height of each dot, by model and row: dots of nearly equal AP stand apart."""
+    heights: list[dict[int, float]] = [{} for _ in tables]
+    for row in dict.fromkeys(row for table in tables for row in table):
+        models = [number for number, table in enumerate(tables) if row in table]
+        for number in models:
+            near = [m for m in models if abs(tables[m][row] - tables[number][row]) < NEARLY]
+            step = min(APART, SPREAD / len(near))
+            heights[number][row] = row + step * (near.index(number) - (len(near) - 1) / 2)
+    return heights
+
+
 def _dots(ax: Axes, tables: Sequence[Sequence[ActionAP]], shown: Sequence[str]) -> None:
     place = {verb: number for number, verb in enumerate(shown)}
     found: dict[int, list[float]] = {}
-    for number, table in enumerate(tables):
-        dots = {place[row.verb]: row.ap for row in table if row.verb in place}
-        known = {row: ap for row, ap in dots.items() if ap is not None}
+    every = [
+        {place[row.verb]: row.ap for row in table if row.verb in place and row.ap is not None}
+        for table in tables
+    ]
+    for number, (known, heights) in enumerate(zip(every, _apart(every), strict=True)):
         ax.plot(
             list(known.values()),
-            list(known),
+            [heights[row] for row in known],
             **(model_style(number) | {"linestyle": ""}),
             markersize=3.5,
             markeredgecolor="white",
@@ -179,7 +206,7 @@ def _draw(figure: Figure, models: Sequence[ModelData]) -> None:
     figure.set_figheight(_height(shown))
     _dots(figure.add_subplot(), tables, shown)
     legend_above(figure, model_lines(shown_names(models), linestyle=""), mark=1.0)
-    add_note(figure, NOTE)
+    add_note(figure, _note(tables))
 
 
 ACTION_AP = FigureKind(

@@ -89,7 +89,7 @@ def difference(found: Difference | Sequence[Diagnosis], ax: Axes | None = None) 
     Parameters
     ----------
     found : Difference or sequence of two Diagnosis
-        The shares of the verbs; or the models. The difference is that of the second less the first.
+        The shares of the verbs; or the models. The difference is the second minus the first.
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default a new figure of the width of one column.
 
@@ -107,7 +107,7 @@ def difference(found: Difference | Sequence[Diagnosis], ax: Axes | None = None) 
         found = difference_table(*map(sampled_shares, found))
     with paper():
         ax, target = one_panel(ax, min(SHOWN, len(found.names)) * ROW + AROUND)
-        _dots(ax, [found], ["the second less the first"])
+        _dots(ax, [found], ["the second minus the first"])
         add_note(target, NOTE)
     return ax
 
@@ -135,7 +135,7 @@ def _dots(ax: Axes, found: Sequence[Difference], names: Sequence[str]) -> None:
     ax.axvline(0, color="0.3", linewidth=0.6, zorder=0)
     ax.xaxis.grid(True, color="0.9", linewidth=0.5)
     ax.set_axisbelow(True)
-    what = names[0] if len(names) == 1 else "each model less the first"
+    what = names[0] if len(names) == 1 else "each model minus the first"
     ax.set_xlabel(fitted(f"Points of mAP: {what}", 2.3, 7.0), fontsize=7.0, parse_math=False)
 
 
@@ -156,10 +156,10 @@ def _draw(figure: Figure, models: Sequence[ModelData]) -> None:
         raise NotApplicable(str(error)) from None
     rows = min(SHOWN, len(found[0].names))
     figure.set_figheight(rows * (ROW + FURTHER * max(0, len(found) - 1)) + AROUND)
-    labels = [f"{name} less {names[0]}" for name in names[1:]]
+    labels = [f"{name} minus {names[0]}" for name in names[1:]]
     _dots(figure.subplots(), found, labels)
     if len(found) > 1:
-        legend_above(figure, model_lines(names, linestyle="")[1:], f"Less {names[0]}")
+        legend_above(figure, model_lines(names, linestyle="")[1:], f"Minus {names[0]}")
     add_note(figure, NOTE)
 
 

@@ -281,7 +281,7 @@ def _draw(figure: Figure, models: Sequence[ModelData], what: str) -> None:
     rows_at_most = len(names) + others
     both = len(models) == 2 and panel_layout(3, rows_at_most, width).columns == 3
     if both:
-        titles.append("Second less first (points)")
+        titles.append("Second minus first (points)")
     layout = panel_layout(len(titles), rows_at_most, width)
     if layout.names < rows_at_most:
         names, others = names[: layout.names - 1], True

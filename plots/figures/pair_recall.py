@@ -55,6 +55,8 @@ FEWEST = 0.9  # pairs per image, below which lines are cut, because recall is ne
 # Ticks per decade, from coarse to fine.
 STEPS = ((1, 3), (1, 2, 5), (1, 2, 3, 5, 7), tuple(range(1, 10)))
 FEWEST_TICKS = 3
+LEAST_SPAN = 0.5  # of the axis, from the first tick to the last
+EVEN_BELOW = 3.0  # ratio of the ends of an axis, below which ticks in even steps look right
 
 
 class KeptPairs(NamedTuple):
@@ -182,9 +184,11 @@ def _ticks(low: float, high: float) -> list[float]:
     for steps in STEPS:
         every = [step * 10.0**power for power in range(-2, 6) for step in steps]
         ticks = [number for number in every if low <= number <= high]
-        if len(ticks) >= FEWEST_TICKS:
+        if len(ticks) >= FEWEST_TICKS and ticks[-1] / ticks[0] >= (high / low) ** LEAST_SPAN:
             return ticks
-    return ticks if len(ticks) > 1 else list(map(float, MaxNLocator(4).tick_values(low, high)))
+    if len(ticks) > 1 and high / low > EVEN_BELOW:
+        return ticks
+    return list(map(float, MaxNLocator(4, steps=[1, 2, 5, 10]).tick_values(low, high)))
 
 
 def _draw(figure: Figure, models: Sequence[ModelData]) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from diaghoi.comparison.slice_tables import rare_text
 from diaghoi.comparison.slices import SliceResult, Slices
 from diaghoi.comparison.slices import slices as sliced
 from diaghoi.diagnosis.diagnosis import Diagnosis
@@ -69,12 +70,17 @@ def slices(found: Slices | Diagnosis | Sequence[Diagnosis], ax: Axes | None = No
         _dots(ax, models, groups)
         if len(models) > 1:
             legend_above(target, model_lines(list(found.labels), linestyle=""))
-        add_note(target, NOTE)
+        add_note(target, _note(found, groups))
     return ax
 
 
 Models = Sequence[tuple[Slices, int]]
 """Detectors: their slices, and the place of each among the detectors of these."""
+
+
+def _note(found: Slices, groups: Sequence[Sequence[int]]) -> str:
+    attributes = [found.slices[places[0]].attribute for places in groups]
+    return " ".join(filter(None, (NOTE, rare_text(attributes, found.rare_below))))
 
 
 def clearest(models: Models) -> list[list[int]]:
@@ -198,7 +204,7 @@ def _draw(figure: Figure, models: Sequence[ModelData]) -> None:
     _dots(figure.subplots(), found, groups)
     if len(models) > 1:
         legend_above(figure, model_lines(names, linestyle=""))
-    add_note(figure, NOTE)
+    add_note(figure, _note(models[0].data, groups))
 
 
 SLICES = FigureKind(

@@ -16,6 +16,7 @@ from diaghoi.comparison.transitions import FATES, Fates, Transitions, fates
 from diaghoi.comparison.transitions import transitions as transitions_of
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.oracles import error_title
+from diaghoi.oracles.localised import OWN_OBJECT
 from diaghoi.plots.figure import (
     FigureKind,
     ModelData,
@@ -36,6 +37,12 @@ NOTE = (
     "Annotated triplets. Framed: the same under both. Read by the pair: a wrong action counts only "
     "on a pair that is localised, a duplicate nowhere, so more can be missed than in the report."
 )
+
+
+def _note(pairing: str) -> str:
+    """Say how errors are read; on V-COCO, what a wrong action is."""
+    own = f" {OWN_OBJECT[:1].upper()}{OWN_OBJECT[1:]}." if pairing == "person" else ""
+    return NOTE + own
 
 
 def transitions(found: Transitions | Sequence[Diagnosis], ax: Axes | None = None) -> Axes:
@@ -64,7 +71,7 @@ def transitions(found: Transitions | Sequence[Diagnosis], ax: Axes | None = None
     with paper():
         ax, target = one_panel(ax, len(FATES) * CELL + AROUND)
         _matrix(ax, found, WIDTH)
-        add_note(target, NOTE)
+        add_note(target, _note(found.pairing))
     return ax
 
 
@@ -119,7 +126,7 @@ def _data(source: Source) -> Fates:
     # images without names keep theirs.
     number = np.empty(len(diagnosis.names), dtype=np.int64)
     number[np.argsort(diagnosis.names, kind="stable")] = np.arange(len(number))
-    return fates(diagnosis.ledger, number)
+    return fates(diagnosis, number)
 
 
 def _draw(figure: Figure, models: Sequence[ModelData]) -> None:
@@ -139,6 +146,7 @@ def _draw(figure: Figure, models: Sequence[ModelData]) -> None:
                 fate=np.stack([first.fate, other.fate]),
                 annotation_class=first.annotation_class,
                 annotation_image=first.annotation_image,
+                pairing=first.pairing,
             )
         )
     columns = min(len(pairs), max(1, round(figure.get_figwidth() / WIDTH)))
@@ -149,7 +157,7 @@ def _draw(figure: Figure, models: Sequence[ModelData]) -> None:
         _matrix(ax, pair, figure.get_figwidth() / columns)
     for ax in grid.flat[len(pairs) :]:
         ax.remove()
-    add_note(figure, NOTE)
+    add_note(figure, _note(first.pairing))
 
 
 TRANSITIONS = FigureKind(

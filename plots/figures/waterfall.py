@@ -9,6 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from diaghoi.oracles import ERRORS, error_title
+from diaghoi.oracles.localised import reading_by_pair
 from diaghoi.plots.figure import (
     FigureKind,
     Model,
@@ -35,6 +36,8 @@ SHORT_OF_100 = (
     "All repaired stays below 100 where annotated triplets are attempted only by predictions that "
     "repairs remove, such as duplicates."
 )
+
+READING = "By the pair: {}. delta_map goes by the published rule."
 
 
 class WaterfallBar(NamedTuple):
@@ -143,7 +146,10 @@ def _draw(figure: Figure, models: Sequence[ModelData]) -> None:
 
 def _note(attributions: Sequence[Mapping[str, Any]]) -> str:
     short = any(100 * each["map_repaired"] < PERFECT for each in attributions)
-    return SHORT_OF_100 if short else ""
+    # Results that were saved before costs went by the pair do not name the pairing.
+    named = all("pairing" in each for each in attributions)
+    by_pair = READING.format(reading_by_pair(attributions[0]["pairing"])) if named else ""
+    return " ".join(filter(None, (by_pair, SHORT_OF_100 if short else "")))
 
 
 def _data(source: Source) -> Mapping[str, Any]:

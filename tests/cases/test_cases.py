@@ -449,11 +449,11 @@ V_COCO = [
         (OTHER, "sit instr", CUP, "association", "but the annotation has no object box"),
         (CUP, "hold obj", CUP, "association", "overlaps no annotated person, but fits one annotat"),
         (PERSON_BOX, "hold obj", VOID, "object_box", "object box overlaps no annotated box."),
-        (PERSON_BOX, "hold obj", None, "object_box", "object that is annotated has no box here."),
+        (PERSON_BOX, "hold obj", None, "object_box", "but no object box is predicted where one is"),
         (VOID, "hold obj", CUP, "human_box", "overlaps no annotated person; the object box"),
         ((3, 0, 19, 9), "sit instr", None, "human_box", "(IoU 0.35); there is no object box."),
         ((33, 0, 49, 9), "sit instr", CUP, "both_boxes", "(IoU 0.35), and the annotation has no"),
-        ((3, 0, 19, 9), "hold obj", None, "both_boxes", "and the object that is annotated has no"),
+        ((3, 0, 19, 9), "hold obj", None, "both_boxes", "and no object box is predicted where"),
         (VOID, "hold obj", None, "both_boxes", "and so no object box can be right."),
     ],
 )  # fmt: skip
@@ -476,6 +476,26 @@ def test_v_coco_counts_people_and_roles_alone() -> None:
     missed = worst_cases(diagnosis, truth, found, "missed_gt")
     assert [(c.annotated, c.annotated_object) for c in missed] == [("sit instr", None)]
     assert missed[0].sentence.endswith("is assigned to it: no predicted human box overlaps it.")
+
+
+@pytest.mark.parametrize(
+    ("role", "words"),
+    [
+        ((28, 8, 36, 16), "the best predicted object box reaches IoU 0.02."),
+        (VOID, "no predicted object box overlaps it."),
+        ((-100, -100, 20, 0), "the best predicted object box reaches less than IoU 0.01."),
+    ],
+)
+def test_v_coco_roles_without_a_box_are_no_boxes_near_a_missed_triplet(role: Any, words: str):
+    """A prediction without an object box stands beside one with a box."""
+    rows = [
+        {"box": VOID, "scores": {"sit instr": (None, 0.5)}},
+        {"box": (70, 60, 79, 69), "scores": {"hold obj": (role, 0.4)}},
+    ]
+    truth, found = v_coco.annotations(V_COCO), v_coco.predictions([rows])
+    missed = worst_cases(diagnose(truth, found), truth, found, "missed_gt")
+    (case,) = [case for case in missed if case.annotated == "hold obj"]
+    assert case.sentence.endswith(f"no predicted human box overlaps it and {words}")
 
 
 @pytest.mark.parametrize("kind", ["swig-hoi", "described"])

@@ -54,6 +54,22 @@ def test_slices_of_images_are_diagnoses_of_these_images(truth, pair) -> None:
     assert found.everything.figures[1]["map"] == pair[1].mean_ap["full"]
 
 
+@pytest.mark.parametrize("labels", ["A", "AB"])
+def test_rare_classes_of_the_annotations_alone_are_defined(truth, pair, labels: str) -> None:
+    people = simulate.v_coco_annotations(40, np.random.default_rng(0))
+    detected = [simulate.v_coco_detect(people, np.random.default_rng(n)) for n in (1, 2)]
+    actors = [diagnose(people, each, label=f"V{n}") for n, each in enumerate(detected)]
+    said = "Rare: classes with fewer than 10 annotated triplets in these annotations"
+    for diagnoses, defined in ((pair, False), (actors, True)):
+        found = slices(*diagnoses[: len(labels)], resamples=None)
+        assert [each.name for each in found.slices if each.attribute == "rarity"]
+        tables = {table.key: table.caption for table in slice_tables(found.to_dict())}
+        assert (said in tables["slices"]) == defined
+        assert found.to_dict()["rare_below"] == (10 if defined else None)
+    without = slices(actors[0], attributes=False, own={"odd": bool}, resamples=None)
+    assert "Rare" not in next(slice_tables(without.to_dict())).caption
+
+
 def test_all_images_have_the_intervals_of_the_bootstrap(truth) -> None:
     mixed = np.random.default_rng(0).permutation(len(truth))
     found = simulate.detect(truth, simulate.TWO_STAGE, np.random.default_rng(1)).take(mixed)

@@ -12,7 +12,7 @@ from matplotlib.text import Text
 from support.figures import SIZES, complaints
 from support.scenes import BICYCLE, CAR, HOLD, PERSON, RIDE, WASH, image, scenes
 
-from diaghoi import InputError, diagnose, plots
+from diaghoi import InputError, diagnose, plots, simulate
 from diaghoi.plots.figures.action_ap import (
     ACTION_AP,
     ActionAP,
@@ -22,6 +22,7 @@ from diaghoi.plots.figures.action_ap import (
 )
 
 FEW = [ActionAP("ride", 10, 50.0), ActionAP("hold", 30, 80.0), ActionAP("wash", 20, None)]
+AP = (("a", 20.0), ("b", 20.5), ("c", 30.0))
 LONG = " with a label of $x_1$ that is long"
 
 
@@ -97,6 +98,28 @@ def test_the_numbers_in_brackets_are_explained(models_of: Any) -> None:
     for figure in (action_ap({"a": FEW}).figure, study):
         words = [text.get_text() for text in figure.findobj(Text)]
         assert "In brackets: annotated triplets of the verb." in words
+        assert not any("V-COCO" in each or "associations" in each for each in words)
+
+
+def test_dots_of_equal_models_stand_apart() -> None:
+    tables = {name: [ActionAP("hold", 30, 40.0), ActionAP("ride", 10, ap)] for name, ap in AP}
+    heights = [line.get_ydata().tolist() for line in action_ap(tables).get_lines()]
+    hold, ride = zip(*heights, strict=True)
+    assert len(set(hold)) == 3
+    assert np.mean(hold) == pytest.approx(0)
+    assert max(hold) - min(hold) < 1  # still in their row
+    assert len(set(ride[:2])) == 2
+    assert ride[2] == 1
+
+
+def test_v_coco_says_what_is_left_out() -> None:
+    truth = simulate.v_coco_annotations(20, np.random.default_rng(0))
+    diagnosis = diagnose(truth, simulate.v_coco_detect(truth, np.random.default_rng(1)))
+    source = plots.Source(result={}, diagnosis=diagnosis)
+    model = plots.ModelData(label="a", data=ACTION_AP.data(source))
+    for figure in (action_ap(diagnosis).figure, plots.figure_of(ACTION_AP, [model], 3.25)):
+        text = " ".join(text.get_text() for text in figure.texts).replace("\n", " ")
+        assert "Wrong actions with an object box are associations by the published rule" in text
 
 
 def test_no_more_rows_than_wanted() -> None:

@@ -50,7 +50,7 @@ def test_each_other_model_is_drawn_against_the_first(models: list[Diagnosis]) ->
     figure = plots.figure_of(plots.FIGURES["transitions"], models, plots.DOUBLE_COLUMN)
     assert [ax.get_xlabel() for ax in figure.axes] == ["Under $B_1$", "Under C"]
     (ax,) = plots.figure_of(plots.FIGURES["difference"], models, plots.SINGLE_COLUMN).axes
-    assert ax.get_xlabel() == "Points of mAP: each model less the first"
+    assert ax.get_xlabel() == "Points of mAP: each model minus the first"
 
 
 @pytest.mark.parametrize("name", ["difference", "transitions"])

@@ -133,7 +133,7 @@ def assert_two_models(models):
     labels = [each.label for each in models]
     figure = figure_of(kind, models, DOUBLE_COLUMN)
     titles = [ax.get_title("left") for ax in figure.axes]
-    assert titles == [*labels, "Second less first (points)"]
+    assert titles == [*labels, "Second minus first (points)"]
     assert complaints(figure) == []
     single = figure_of(kind, models, SINGLE_COLUMN)
     assert [ax.get_title("left") for ax in single.axes] == labels

@@ -5,6 +5,7 @@ from matplotlib.figure import Figure
 
 from diaghoi.oracles import error_title
 from diaghoi.plots.labels import (
+    beside,
     fitted,
     inches_of,
     model_names,
@@ -55,3 +56,22 @@ def test_width_of_figures_and_axes():
     assert 3 < inches_of(figure) < 3.25
     assert inches_of(left) == pytest.approx(inches_of(right))
     assert 0.5 < inches_of(left) < 1.6
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("snowboard instr", "skateboard instr"),
+        ("hit", "work on computer instr, and on other machines"),
+        ("work on computer instr, and on other machines", "hit"),
+    ],
+)
+def test_of_two_labels_each_is_shortened_by_itself(first: str, second: str) -> None:
+    room = 1.25
+    one, other = beside(first, second, room, 6).removesuffix(")").split(" (")
+    for shown, whole in ((one, first), (other, second)):
+        assert shown[:3] == whole[:3]
+        assert shown[-3:] == whole[-3:]
+        assert shown == whole or len(whole) > 10
+    assert text_width(f"{one} ({other})", 6) <= room
+    assert beside("ride", "hold", room, 6) == "ride (hold)"

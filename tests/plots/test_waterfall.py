@@ -13,7 +13,7 @@ from diaghoi.plots.figures.waterfall import WATERFALL, waterfall, waterfall_tabl
 from diaghoi.statistics.attribution import attribute
 
 COSTS = dict(zip(ERRORS, (0.1, 0.2, -0.05, 0.0, 0.3, 0.05, 0.1), strict=True))
-ATTRIBUTION = COSTS | {"total": 0.7, "map": 0.2, "map_repaired": 0.9}
+ATTRIBUTION = COSTS | {"total": 0.7, "map": 0.2, "map_repaired": 0.9, "pairing": "triplet"}
 
 
 def test_the_bars_lead_from_map_to_map_without_errors() -> None:
@@ -46,6 +46,23 @@ def test_it_says_why_repairing_everything_is_not_enough() -> None:
         for figure in (ax.figure, plots.figure_of(WATERFALL, [model], plots.SINGLE_COLUMN)):
             text = " ".join(text.get_text() for text in figure.texts).replace("\n", " ")
             assert ("attempted only by predictions that repairs remove" in text) == explained
+
+
+def test_it_says_how_errors_are_read() -> None:
+    older = {key: value for key, value in ATTRIBUTION.items() if key != "pairing"}
+    clause = "; another action with a person's own object is a wrong action."
+    for attribution, says, of_persons in (
+        (ATTRIBUTION, True, False),
+        (ATTRIBUTION | {"pairing": "person"}, True, True),
+        (older, False, False),
+    ):
+        figure = plots.figure_of(
+            WATERFALL, [ModelData(label="a", data=attribution)], plots.SINGLE_COLUMN
+        )
+        text = " ".join(text.get_text() for text in figure.texts).replace("\n", " ")
+        said = "By the pair: a triplet whose pair nothing localises is missed" in text
+        assert said == ("delta_map goes by the published rule." in text) == says
+        assert (clause in text) == of_persons
 
 
 @pytest.mark.slow

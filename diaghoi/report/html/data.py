@@ -10,7 +10,7 @@ import numpy as np
 from diaghoi._version import __version__
 from diaghoi.cases.cases import ERRORS, MISSED
 from diaghoi.comparison.comparison import Comparison
-from diaghoi.comparison.results import only_interactions
+from diaghoi.comparison.results import by_person, only_interactions
 from diaghoi.comparison.slices import Slices
 from diaghoi.comparison.transitions import FATES
 from diaghoi.data.arrays.types import Array, FloatArray, IntArray
@@ -208,8 +208,7 @@ def _splits(models: Sequence[PageModel]) -> list[dict[str, Any]]:
 def _errors(models: Sequence[PageModel]) -> list[dict[str, Any]]:
     from diaghoi.plots.style import COLOURS, OTHER_COLOUR
 
-    known = next((each.diagnosis for each in models if each.diagnosis is not None), None)
-    categories = known is None or known.protocol.categories_count
+    categories = not by_person(models[0].result)
     found = []
     for name in models[0].result["oracles"]:
         kind = "own"

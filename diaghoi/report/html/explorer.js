@@ -970,7 +970,7 @@
     if (view === "models") {
       const columns = ofAll((at, model) => ({ key: `ap_${at}`, title: `AP ${models[at].label}`, kind: "percent", values: model.ap }));
       const other = classes.models[B()];
-      return [...start, ...columns, ...(A() !== B() ? [{ key: "difference", title: `${models[B()].label} less ${models[A()].label}`, kind: "delta", values: less(mine.ap, other.ap), about: "Difference in AP, points." }] : [])];
+      return [...start, ...columns, ...(A() !== B() ? [{ key: "difference", title: `${models[B()].label} minus ${models[A()].label}`, kind: "delta", values: less(mine.ap, other.ap), about: "Difference in AP, points." }] : [])];
     }
     if (view === "error") {
       const error = errorOf[state.error];
@@ -1085,7 +1085,7 @@
     draw(first.lastElementChild, "ap", "AP of each class against its annotated triplets", (each) => `AP ${each.ap.toFixed(2)}`);
     second.hidden = !other;
     if (other) {
-      second.firstElementChild.textContent = `Difference in AP: ${models[B()].label} less ${models[A()].label}, points`;
+      second.firstElementChild.textContent = `Difference in AP: ${models[B()].label} minus ${models[A()].label}, points`;
       draw(second.lastElementChild, "change", "Difference in AP of each class", (each) => shown(Math.round(100 * each.change), "delta"));
     }
   }

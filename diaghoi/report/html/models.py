@@ -126,7 +126,7 @@ def aligned(models: Sequence[PageModel]) -> list[AlignedModel | None]:
         else:
             check_same_annotations(first, model.diagnosis)
         image = image_numbers(model.diagnosis, first)
-        fate = fates(model.diagnosis.ledger, image)
+        fate = fates(model.diagnosis, image)
         triplet = np.full(len(fate.annotation) + 1, -1)
         triplet[fate.annotation] = np.arange(len(fate.annotation))
         found.append(

@@ -18,6 +18,7 @@ from diaghoi._version import __version__
 from diaghoi.cases.similarities import Similarities
 from diaghoi.comparison.comparison import Comparison
 from diaghoi.comparison.joint import AnyComparison
+from diaghoi.comparison.results import by_person
 from diaghoi.comparison.slices import Slices
 from diaghoi.data.protocol import phrases_of
 from diaghoi.data.scenes import Scenes
@@ -28,6 +29,7 @@ from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.exceptions import InputError, number_of
 from diaghoi.formats.containers.atomic import replacing
 from diaghoi.formats.pictures.folder import Picture, Pictures
+from diaghoi.oracles.localised import OWN_OBJECT
 from diaghoi.report.case_pictures import FoundPictures
 from diaghoi.report.extras import extra_tables
 from diaghoi.report.html.cases import image_names
@@ -228,6 +230,7 @@ class Page(NamedTuple):
                 dict.fromkeys(printed_name(each.dataset) for each in comparison.parts)
             )
         content = _content(data, models, comparison, files)
+        content["own_object"] = OWN_OBJECT if models and by_person(models[0].result) else ""
         content["compared"] = "" if similarities is None else similarity_in_words(similarities)
         names = image_names(models, data["cases"]["images"]["image"]) if data.get("cases") else ()
         return Page(data, content, tuple(names))
@@ -460,8 +463,7 @@ def _check_saved(result: Mapping[str, Any]) -> None:
 def _errors(models: Sequence[PageModel]) -> Iterator[ErrorPart]:
     if not models:
         return
-    known = next((each.diagnosis for each in models if each.diagnosis is not None), None)
-    categories = known is None or known.protocol.categories_count
+    categories = not by_person(models[0].result)
     tables = [report_tables(each.result)[1] for each in models]
     for name in models[0].result["oracles"]:
         found = [next(row for row in table.rows if row.key == name) for table in tables]

@@ -40,7 +40,7 @@ def slice_data(slices: Slices, images: Sequence[str]) -> dict[str, Any]:
     tables = {table.key: table for table in slice_tables(slices.to_dict())}
     titles = {"slices": "{}", "slice_deltas": "ΔmAP {}"}
     if len(slices.labels) > 1:
-        titles = {"slices": "mAP {}", "slice_differences": f"{{}} less {slices.labels[0]}"}
+        titles = {"slices": "mAP {}", "slice_differences": f"{{}} minus {slices.labels[0]}"}
     columns = [column for key, title in titles.items() for column in _columns(tables[key], title)]
     if len(slices.labels) > 2:
         # Intervals of many models leave no room; the tables of the page have them.

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.oracles import ORACLES
 
-MEANINGS: Mapping[str, str] = {
+MEANINGS = {
     "human_box": "The object box is right; the human box overlaps no annotated person enough.",
-    "object_box": "The human box is right; the object box overlaps no annotated box{category} "
-    "enough.",
-    "both_boxes": "Neither box overlaps an annotated box{category} enough.",
+    "object_box": "The human box is right; the object box overlaps no annotated box of its "
+    "category enough.",
+    "both_boxes": "Neither box overlaps an annotated box of its category enough.",
     "association": "Both boxes are right, but no annotated triplet joins these two.",
     "action": "The boxes are those of an annotated pair, but the verb is not annotated for it.",
     "duplicate": "The triplet is right, but a prediction with a higher score has found it already.",
@@ -20,10 +18,25 @@ MEANINGS: Mapping[str, str] = {
     "false_positive": "All wrong predictions together.",
     "false_negative": "All annotated triplets that were not found.",
 }
-"""What a prediction with each error is; for missed and false negative, what an annotation is.
+"""What a prediction with each error is; for missed and false negative, what an annotation is."""
 
-``{category}`` stands where the category of the box may count, too.
-"""
+BY_PERSON = MEANINGS | {
+    "human_box": "The role fits the closest person, often because no object box is predicted or "
+    "annotated, but the human box overlaps no annotated box enough.",
+    "object_box": "The person is right; the object box overlaps no annotated box enough, or none "
+    "is predicted where one is annotated for this role.",
+    "both_boxes": "The human box overlaps no annotated person enough, and the role does not fit "
+    "the closest one, even where the object box overlaps an annotated box.",
+    "association": "The person is right and the object box overlaps an annotated box enough, but "
+    "not the one annotated for this role: that of another action of the same person counts here, "
+    "too. Or the role fits, but the human box is that of something else than a person.",
+    "action": "The person is right and no object box is predicted, but the action is not annotated "
+    "for this person. With an object box such predictions are among the associations and the wrong "
+    "object boxes.",
+    "missed_gt": "An annotated triplet that nothing found, and that no wrong prediction is "
+    "assigned to.",
+}
+"""The same by the published rule of V-COCO, where predictions are matched by the person."""
 
 TABLES = (
     "Mean average precision over the HOI classes: by the rules of the benchmark itself, and by the "
@@ -46,10 +59,10 @@ def meaning_of(error: str, *, categories_count: bool) -> str:
     error : str
         An oracle or label.
     categories_count : bool
-        Whether boxes are compared with boxes of their own category alone.
+        Whether boxes are compared with boxes of their own category alone. They are wherever
+        predictions are not matched by the person, as those of V-COCO are.
     """
-    category = " of its category" if categories_count else ""
-    return MEANINGS.get(error, "").format(category=category)
+    return (MEANINGS if categories_count else BY_PERSON).get(error, "")
 
 
 def order_of_cases(diagnosis: Diagnosis) -> str:
