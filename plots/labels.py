@@ -75,8 +75,8 @@ def fitted(label: str, inches: float, size: float) -> str:
     return _shortened(label, kept)
 
 
-def beside(first: str, second: str, inches: float, size: float) -> str:
-    """Write a second label in brackets; where both are too long, each is shortened by itself.
+def fitted_pair(first: str, second: str, inches: float, size: float) -> str:
+    """Put a second label in brackets; where both are too long, each is shortened by itself.
 
     Parameters
     ----------

@@ -19,6 +19,10 @@ WHICH = (
     "the order of the annotations matters."
 )
 """Says which annotated word a wrong one stands beside, and what the column counts."""
+VERBS_OF_V_COCO = (
+    f"Verbs are read by the pair: {OWN_OBJECT}. Without an object box, what is annotated for the "
+    "person."
+)
 
 
 def cause_tables(result: Result, titles: Mapping[str, str]) -> Iterator[Table]:
@@ -33,8 +37,7 @@ def cause_tables(result: Result, titles: Mapping[str, str]) -> Iterator[Table]:
     """
     yield _causes(result, titles)
     if any(result.get("confusions", {}).values()):
-        read = f"\nVerbs are read by the pair: {OWN_OBJECT}." if by_person(result) else ""
-        yield _confusions(result["confusions"], read)
+        yield _confusions(result["confusions"], by_pair=by_person(result))
 
 
 def wrong_word(confusion: Mapping[str, Any]) -> str:
@@ -85,7 +88,7 @@ def _causes(result: Result, titles: Mapping[str, str]) -> Table:
     return text_table("False positives by pattern", heads, *filter(None, groups), caption=caption)
 
 
-def _confusions(found: Mapping[str, Any], read: str) -> Table:
+def _confusions(found: Mapping[str, Any], *, by_pair: bool) -> Table:
     groups = [
         [
             text_row(
@@ -104,5 +107,6 @@ def _confusions(found: Mapping[str, Any], read: str) -> Table:
         f"Wrong {kinds} on annotated pairs",
         ("Count", NOT_FOUND, "ΔmAP"),
         *groups,
-        caption=f"{WHICH}\nΔmAP of repairing these predictions alone; those that gain most.{read}",
+        caption=f"{WHICH}{f' {VERBS_OF_V_COCO}' if by_pair else ''}\n"
+        "ΔmAP of repairing these predictions alone; those that gain most.",
     )

@@ -6,11 +6,11 @@ words, the one that the prediction is assigned to counts, else the first in the 
 order thus matters. Tables of similarity take no part, so that a confusion costs the same
 everywhere.
 
-The annotated word need not be lost: a detector that scores every verb of a pair often finds it as
-well. So those without a true positive there are counted, too.
-
 Verbs of V-COCO are read by the pair (:mod:`diaghoi.oracles.localised`): a wrong verb on the
 person's own object is an association by the published rule, whose wrong actions have no object box.
+
+The annotated word need not be lost: a detector that scores every verb of a pair often finds it as
+well. So those without a true positive there are counted, too.
 
 The assigned triplet alone would not do: a prediction may be assigned to what its person does with
 another object.

@@ -140,14 +140,10 @@ def shown_verbs(tables: Sequence[Sequence[ActionAP]], verbs: int = VERBS) -> lis
     return sorted(common, key=lambda verb: -np.mean(scores[verb]) if scores[verb] else 1.0)
 
 
-def _height(shown: Sequence[str]) -> float:
-    return max(FRAME + ROW * len(shown), LEAST)
-
-
 def _note(tables: Sequence[Sequence[ActionAP]]) -> str:
-    """Explain the numbers of verbs, and say what V-COCO leaves out."""
+    """Say what the numbers in brackets are, and what V-COCO leaves out."""
     of_people = any(row.pairing == "person" for table in tables for row in table)
-    return f"{NOTE} {LEFT_OUT[:1].upper()}{LEFT_OUT[1:]}." if of_people else NOTE
+    return NOTE + (f" {LEFT_OUT[:1].upper()}{LEFT_OUT[1:]}." if of_people else "")
 
 
 def _apart(tables: Sequence[Mapping[int, float]]) -> list[dict[int, float]]:
@@ -160,6 +156,10 @@ def _apart(tables: Sequence[Mapping[int, float]]) -> list[dict[int, float]]:
             step = min(APART, SPREAD / len(near))
             heights[number][row] = row + step * (near.index(number) - (len(near) - 1) / 2)
     return heights
+
+
+def _height(shown: Sequence[str]) -> float:
+    return max(FRAME + ROW * len(shown), LEAST)
 
 
 def _dots(ax: Axes, tables: Sequence[Sequence[ActionAP]], shown: Sequence[str]) -> None:

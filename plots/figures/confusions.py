@@ -25,7 +25,7 @@ from diaghoi.plots.figure import (
     diagnosis_of,
     shown_names,
 )
-from diaghoi.plots.labels import MINUS, beside
+from diaghoi.plots.labels import MINUS, fitted_pair
 from diaghoi.plots.legend import legend_above
 from diaghoi.plots.panels import add_note, one_panel, set_title
 from diaghoi.plots.style import colour, lighter, paper
@@ -39,10 +39,9 @@ NARROWEST = 2.6  # inches: least width of a panel, nearly half of it for the nam
 SCALE = "ΔmAP (points)"
 NAME_ROOM, NAME_SIZE = 1.25, 6.0  # inches, points
 NAMES = (
-    "Wrong verb (verb annotated for the pair; V-COCO, without an object box: for the person). That "
-    "one may be found as well; of several, it is the assigned or else the first one. On V-COCO, "
-    "wrong verbs are read by the pair. Number: mAP gained by repairing these predictions alone; "
-    "gains do not add up."
+    "Wrong verb (verb annotated for the pair; V-COCO: read by the pair, without an object box for "
+    "the person). That one may be found as well; of several, it is the assigned or else the first "
+    "one. Number: mAP gained by repairing these predictions alone; gains do not add up."
 )
 SIMILAR = 0.5
 """Similarity of verbs from which a bar is pale. With the right object (similarity 1) and equal
@@ -164,7 +163,7 @@ def _bars(ax: Axes, costs: Sequence[ConfusionCost]) -> None:
             va="center",
             fontsize=NAME_SIZE,
         )
-    names = [beside(c.predicted, c.annotated, NAME_ROOM, NAME_SIZE) for c in costs]
+    names = [fitted_pair(c.predicted, c.annotated, NAME_ROOM, NAME_SIZE) for c in costs]
     ax.set_yticks(range(len(costs)), names, fontsize=NAME_SIZE)
     ax.set_ylim(max(len(costs), 2) - 0.4, -0.6)
     ax.margins(x=0.2)

@@ -5,8 +5,8 @@ from matplotlib.figure import Figure
 
 from diaghoi.oracles import error_title
 from diaghoi.plots.labels import (
-    beside,
     fitted,
+    fitted_pair,
     inches_of,
     model_names,
     split_title,
@@ -68,10 +68,10 @@ def test_width_of_figures_and_axes():
 )
 def test_of_two_labels_each_is_shortened_by_itself(first: str, second: str) -> None:
     room = 1.25
-    one, other = beside(first, second, room, 6).removesuffix(")").split(" (")
+    one, other = fitted_pair(first, second, room, 6).removesuffix(")").split(" (")
     for shown, whole in ((one, first), (other, second)):
         assert shown[:3] == whole[:3]
         assert shown[-3:] == whole[-3:]
         assert shown == whole or len(whole) > 10
     assert text_width(f"{one} ({other})", 6) <= room
-    assert beside("ride", "hold", room, 6) == "ride (hold)"
+    assert fitted_pair("ride", "hold", room, 6) == "ride (hold)"

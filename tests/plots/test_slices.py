@@ -47,6 +47,17 @@ def test_dots_and_intervals_are_those_of_the_slices(found: Slices) -> None:
         np.testing.assert_allclose(ends, bounds)
 
 
+def test_rare_classes_of_the_annotations_alone_are_defined() -> None:
+    truth = simulate.v_coco_annotations(60, np.random.default_rng(0))
+    diagnosis = diagnose(truth, simulate.v_coco_detect(truth, np.random.default_rng(1)))
+    found = slices(diagnosis, resamples=10, search=False)
+    for attribute, said in (("rarity", True), ("object_box", False)):
+        some = tuple(each for each in found.slices if each.attribute == attribute)
+        figure = plots.slices(replace(found, slices=some)).figure
+        text = " ".join(text.get_text() for text in figure.texts).replace("\n", " ")
+        assert ("Rare: classes with fewer than 10 annotated triplets" in text) == said
+
+
 def test_no_attribute_that_is_left_out_differs_more_clearly(found: Slices) -> None:
     def cuts(title: str, number: int, gap: float) -> list[SliceResult]:
         """One detector whose mAP differs between the slices by up to a gap."""
@@ -67,17 +78,6 @@ def test_no_attribute_that_is_left_out_differs_more_clearly(found: Slices) -> No
     ax = plots.slices(replace(found, labels=("A",), slices=made))
     shown = [name.get_text() for name in ax.get_yticklabels()]
     assert shown == ["clear", "clear 0", "clear 1", "clear 2"]
-
-
-def test_rare_classes_of_the_annotations_alone_are_defined() -> None:
-    truth = simulate.v_coco_annotations(60, np.random.default_rng(0))
-    diagnosis = diagnose(truth, simulate.v_coco_detect(truth, np.random.default_rng(1)))
-    found = slices(diagnosis, resamples=10, search=False)
-    for attribute, said in (("rarity", True), ("object_box", False)):
-        some = tuple(each for each in found.slices if each.attribute == attribute)
-        figure = plots.slices(replace(found, slices=some)).figure
-        text = " ".join(text.get_text() for text in figure.texts).replace("\n", " ")
-        assert ("Rare: classes with fewer than 10 annotated triplets" in text) == said
 
 
 @pytest.mark.slow
