@@ -76,7 +76,7 @@ def fitted(label: str, inches: float, size: float) -> str:
 
 
 def fitted_pair(first: str, second: str, inches: float, size: float) -> str:
-    """Join two labels by an arrow; where both are too long together, each is shortened by itself.
+    """Put a second label in brackets; where both are too long, each is shortened by itself.
 
     Parameters
     ----------
@@ -85,10 +85,9 @@ def fitted_pair(first: str, second: str, inches: float, size: float) -> str:
     inches, size
         As for :func:`fitted`.
     """
-    arrow = " → "
-    room = inches - text_width(arrow, size)
+    room = inches - text_width(" ()", size)
     first = fitted(first, max(room / 2, room - text_width(second, size)), size)
-    return f"{first}{arrow}{fitted(second, room - text_width(first, size), size)}"
+    return f"{first} ({fitted(second, room - text_width(first, size), size)})"
 
 
 def wrapped(text: str, inches: float, size: float) -> list[str]:

@@ -1,1 +1,1 @@
-"""Single errors: the worst cases, their descriptions, and likely causes in the annotations."""
+"""Single errors: the worst cases, their descriptions, and possible causes in the annotations."""

@@ -68,6 +68,29 @@ class LabelledImages:
         return scenes.pair_human[pair], scenes.pair_object[pair]
 
 
+def are_one(annotations: Scenes, one: IntArray, other: IntArray, protocol: Protocol) -> BoolArray:
+    """Whether annotated boxes are one object, pair by pair.
+
+    They are the same box or, where annotators draw the boxes of each pair anew, near duplicates of
+    one category. V-COCO takes the boxes of COCO, which draws each object once.
+
+    Parameters
+    ----------
+    annotations : Scenes
+        With these boxes.
+    one, other : (N,) int array
+        Rows of the box table; -1 for no box, which is not one with anything.
+    protocol : Protocol
+        Box convention, and how predictions are matched.
+    """
+    boxes = (one >= 0) & (other >= 0)
+    if protocol.pairing == "person":
+        return np.asarray(boxes & (one == other))
+    near = box_iou(annotations.box_xyxy[one], annotations.box_xyxy[other], protocol.margin)
+    alike = annotations.box_label[one] == annotations.box_label[other]
+    return np.asarray(boxes & ((one == other) | (alike & (near > NEAR_DUPLICATE_IOU))))
+
+
 def fits_near_duplicate(images: LabelledImages) -> tuple[BoolArray, BoolArray]:
     """Mark false positives that would match a triplet if no box were annotated twice.
 

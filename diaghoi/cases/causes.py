@@ -1,7 +1,9 @@
-"""Likely causes of false positives in the annotations, as opposed to the model.
+"""Causes of false positives that may lie in the annotations, as opposed to the model.
 
 The pictures are not looked at, so no cause is proven. Each cause is a pattern that is common where
-annotations are incomplete, and is looked for image by image:
+annotations are incomplete, and is looked for image by image. The counts are no bounds: pairs and
+objects that are left out of the annotations fall under no pattern, and a wrong prediction can fall
+under one.
 
 - Annotators draw the boxes of each interaction anew, so the same person or object is boxed several
   times. In the test set of HICO-DET 58 % of the boxes overlap another box of their category by more
@@ -17,7 +19,7 @@ annotations are incomplete, and is looked for image by image:
   (hold a racket, swing it) are not counterparts. 26 of the 68 have none, because HICO-DET lacks the
   class, such as closing what is opened.
 - Annotators leave out verbs and people. Other verbs on the same pair are weak evidence: nearly all
-  action errors of HICO-DET have them by definition, so that this share is an upper bound.
+  action errors of HICO-DET have them by definition.
 """
 
 from __future__ import annotations
@@ -55,7 +57,7 @@ from diaghoi.evaluation.means import Split, split_means
 
 
 class Cause(NamedTuple):
-    """A likely cause of a false positive.
+    """A possible cause of a false positive.
 
     Parameters
     ----------
@@ -91,7 +93,7 @@ CAUSES: dict[str, Cause] = {
             "other_verb",
             "Other verb",
             "Its pair is annotated with other verbs alone. Either a verb is missing there, or the "
-            "model is wrong: an upper bound.",
+            "model is wrong.",
         ),
         Cause(
             "person_without_triplet",
@@ -105,7 +107,7 @@ CAUSES: dict[str, Cause] = {
             "predictions there score as high as those of half of the annotated people of the image "
             "that are found.",
         ),
-        Cause("model", "Model", "None of these."),
+        Cause("model", "None of these patterns", "None of these."),
     )
 }
 """In order of precedence: a false positive has the first cause that applies."""
@@ -113,7 +115,7 @@ CAUSES: dict[str, Cause] = {
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Causes:
-    """The likely cause of each false positive of a diagnosis.
+    """The pattern that each false positive of a diagnosis falls under.
 
     Parameters
     ----------
@@ -128,7 +130,8 @@ class Causes:
         Their labels.
     delta_map : dict of dict
         For each cause and split, mAP without the false positives of this cause minus mAP: signed
-        fractions; None where one of the two is undefined.
+        fractions; None where one of the two is undefined. Had they been right, mAP could rise by
+        more.
     """
 
     names: tuple[str, ...]
@@ -164,7 +167,7 @@ class Causes:
 
 
 def annotation_causes(diagnosis: Diagnosis, annotations: Scenes, predictions: Scenes) -> Causes:
-    """Find the likely cause of every false positive.
+    """Find the pattern of every false positive.
 
     The cause is ``model`` for a false positive that repeats, on nearly the same boxes, a triplet
     that was found, for one of the verb `no_interaction`, and for one on a pair without other verbs.

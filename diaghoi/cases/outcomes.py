@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from diaghoi.cases.cases import Box, box_of, check_single, size_of
+from diaghoi.cases.sentences import shown_score
 from diaghoi.data.arrays.types import BoolArray, IntArray
 from diaghoi.data.joining import join
 from diaghoi.data.scenes import Scenes
@@ -33,6 +34,9 @@ class PairOutcome:
         Predicted boxes, those annotated where it is missed; None for a role without a box.
     name : str
         Its interactions: ``ride, straddle bicycle``.
+    caption : str
+        The same with the score of each, where there are scores: ``ride 0.90, straddle 0.80
+        bicycle``.
     score : float or None
         The highest of the predictions; None where it is missed or the detector gives no scores.
     """
@@ -41,6 +45,7 @@ class PairOutcome:
     human: Box | None
     object: Box | None
     name: str
+    caption: str
     score: float | None
 
 
@@ -191,21 +196,33 @@ def _pairs(scenes: Scenes, triplets: IntArray, outcome: str) -> Iterator[PairOut
         by_pair.setdefault(int(scenes.triplet_pair[triplet]), []).append(triplet)
     scored = outcome != MISSED and scenes.ranked
     for pair, own in by_pair.items():
+        classes = scenes.triplet_class[own].tolist()
+        scores = list(map(shown_score, scenes.scores[own].tolist())) if scored else []
         yield PairOutcome(
             outcome=outcome,
             human=box_of(scenes, int(scenes.pair_human[pair])),
             object=box_of(scenes, int(scenes.pair_object[pair])),
-            name=_name(scenes.vocabulary, scenes.triplet_class[own].tolist()),
+            name=_name(scenes.vocabulary, classes),
+            caption=_name(scenes.vocabulary, classes, scores),
             score=float(scenes.scores[own].max()) if scored else None,
         )
 
 
-def _name(vocabulary: Vocabulary, classes: Sequence[int]) -> str:
-    """Join classes with their common object: ``ride, straddle bicycle``."""
+def _name(vocabulary: Vocabulary, classes: Sequence[int], scores: Sequence[str] = ()) -> str:
+    """Join classes with their common object: ``ride, straddle bicycle``.
+
+    With scores each follows its verb, ``ride 0.90, straddle 0.80 bicycle``, and a single one the
+    class, ``ride bicycle 0.90``.
+    """
+    of_class = dict(zip(reversed(classes), reversed(scores or [""] * len(classes)), strict=True))
     classes = list(dict.fromkeys(classes))
     objects = {int(vocabulary.class_object[hoi]) for hoi in classes}
-    if len(objects) > 1 or not vocabulary.objects:
-        return ", ".join(map(vocabulary.class_name, classes))
-    *first, last = classes
-    verbs = [vocabulary.verbs[vocabulary.class_verb[hoi]].replace("_", " ") for hoi in first]
-    return ", ".join([*verbs, vocabulary.class_name(last)])
+    if len(classes) == 1 or len(objects) > 1 or min(objects) < 0:
+        return ", ".join(
+            f"{vocabulary.class_name(hoi)} {of_class[hoi]}".rstrip() for hoi in classes
+        )
+    verbs = [
+        f"{vocabulary.verbs[vocabulary.class_verb[hoi]]} {of_class[hoi]}".rstrip()
+        for hoi in classes
+    ]
+    return f"{', '.join(verbs)} {vocabulary.objects[objects.pop()]}".replace("_", " ")

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from diaghoi.cases.annotation_faults import are_one
 from diaghoi.cases.matched_images import MatchedImages, NearestBox
 from diaghoi.data.arrays.types import BoolArray, IntArray
 from diaghoi.data.iou import reaches
@@ -130,11 +131,19 @@ def joined_pairs(view: MatchedImages, triplet: int) -> IntArray:
 
 
 def _association(view: MatchedImages, triplet: int) -> str:
-    human, obj = view.boxes(view.predictions, triplet)
-    near = [shown_iou(view, view.closest(box).iou) for box in (human, obj)]
-    return (
-        f"both boxes are right (IoU {near[0]} and {near[1]}), but no annotated triplet joins them"
-    )
+    near = [view.closest(box) for box in view.boxes(view.predictions, triplet)]
+    overlap = "IoU " + " and ".join(shown_iou(view, each.iou) for each in near)
+    if _one_person(view, *near):
+        return (
+            f"both boxes are those of one annotated person ({overlap}), who is paired with himself "
+            "or herself"
+        )
+    return f"both boxes are right ({overlap}), but no annotated triplet joins them"
+
+
+def _one_person(view: MatchedImages, one: NearestBox, other: NearestBox) -> bool:
+    boxes = np.array([one.box]), np.array([other.box])
+    return bool(are_one(view.annotations, *boxes, view.protocol)[0])
 
 
 def _object_box(view: MatchedImages, triplet: int) -> str:
@@ -209,8 +218,10 @@ def _person_association(view: MatchedImages, triplet: int) -> str:
     person = closest_person(view, human)
     if reaches(view.protocol, person.iou):
         other = view.closest(obj)
+        same = f"the same person (IoU {shown_iou(view, other.iou)})"
         return (
-            f"{_right(view, 'human', person)}, and the object box fits {_a_box(view, other)}, but "
+            f"{_right(view, 'human', person)}, and the object box fits "
+            f"{same if _one_person(view, person, other) else _a_box(view, other)}, but "
             f"{_not_the_role(view, triplet, person)}"
         )
     return (

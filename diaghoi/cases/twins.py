@@ -28,7 +28,9 @@ def missed_twins(diagnosis: Diagnosis, annotations: Scenes, predictions: Scenes)
     """Count the triplets that are not found and whose twin is, and what they cost.
 
     A twin is a triplet of the same image and class, both of whose boxes overlap those of this one
-    by more than :data:`~diaghoi.cases.annotation_faults.NEAR_DUPLICATE_IOU`.
+    by more than :data:`~diaghoi.cases.annotation_faults.NEAR_DUPLICATE_IOU`: the same triplet drawn
+    twice, or another one beside it. Not found is what has no true positive, more than the error
+    ``missed_gt``, which has no assigned prediction either.
 
     Parameters
     ----------

@@ -179,11 +179,13 @@ class Extras:
             result["attribution"] = (figures.pop("full") or {}) | figures
         if self.causes:
             from diaghoi.cases.causes import annotation_causes
+            from diaghoi.cases.own_pairs import paired_with_itself
             from diaghoi.cases.twins import missed_twins
 
             bar.start("looking for causes")
             result["annotation_causes"] = annotation_causes(diagnosis, *read.scenes).to_dict()
             result["missed_twins"] = missed_twins(diagnosis, *read.scenes)
+            result["paired_with_itself"] = paired_with_itself(diagnosis, *read.scenes)
             result["confusions"] = _confusions(diagnosis, read)
         if self.calibration:
             from diaghoi.statistics.calibration import measure_calibration
@@ -217,7 +219,7 @@ class Extras:
 
 
 def _confusions(diagnosis: Diagnosis, read: Inputs) -> dict[str, list[dict[str, Any]]]:
-    """Name the verbs that are taken for others, and the objects where categories count."""
+    """Name wrong verbs where others are annotated, and objects where categories count."""
     from diaghoi.semantic.confusions import Error, word_confusions
 
     vocabulary = diagnosis.vocabulary
@@ -230,6 +232,7 @@ def _confusions(diagnosis: Diagnosis, read: Inputs) -> dict[str, list[dict[str, 
                 "predicted": names[each.predicted],
                 "annotated": names[each.annotated],
                 "count": each.count,
+                "not_found": each.not_found,
                 "delta_map": each.delta_map,
             }
             for each in word_confusions(diagnosis, *read.scenes, error)[:CONFUSIONS]

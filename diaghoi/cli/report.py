@@ -145,7 +145,7 @@ Causes = Annotated[
     bool,
     typer.Option(
         "--causes",
-        help="Estimate how much of the loss is due to the annotations.",
+        help="Count false positives by patterns that incomplete annotations show.",
         rich_help_panel=options.EXTRAS,
     ),
 ]

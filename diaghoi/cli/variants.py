@@ -17,6 +17,7 @@ from diaghoi.diagnosis.variants import (
     Variant,
     check_overlap,
     check_threshold,
+    thresholds_pairs,
     variant_figures,
     variants_of,
 )
@@ -97,12 +98,15 @@ class VariantOptions:
         """
         annotations, predictions = scenes
         found = {}
+        thresholds = variants_of(thresholds=self.thresholds or ())
         for name, variant in self.asked.items():
             bar.start(name)
             other = diagnose(
                 annotations, variant(predictions), diagnosis.protocol, image_labels=image_labels
             )
             found[name] = variant_figures(diagnosis, other)
+            if name in thresholds:
+                found[name]["of_pair_scores"] = thresholds_pairs(predictions)
         result["variants"] = found
         result["notes"] = [*result["notes"], *(n for each in found.values() for n in each["notes"])]
 

@@ -7,6 +7,7 @@ from functools import partial
 
 from diaghoi.comparison.results import (
     Result,
+    actions_remark,
     by_person,
     error_count,
     figure,
@@ -21,6 +22,7 @@ from diaghoi.comparison.study import StudyModel
 from diaghoi.comparison.tables import table_of
 from diaghoi.data.arrays.division import ratio
 from diaghoi.data.table import Cell, Column, Table, Unit
+from diaghoi.diagnosis.variants import variant_title
 from diaghoi.evaluation.means import TITLES
 from diaghoi.oracles import ORACLES, TOTALS, error_title
 from diaghoi.oracles.localised import LEFT_OUT, OWN_OBJECT, PUBLISHED
@@ -99,7 +101,7 @@ def comparison_tables(models: Sequence[StudyModel], results: Sequence[Result]) -
         _pairs(results, pairs),
         _negatives_actions(results, pairs),
         *([_shortcuts(splits)] if all("shortcuts" in result for result in results) else []),
-        *(_variant(name) for name in _shared_variants(results)),
+        *(_variant(name, models, results) for name in _shared_variants(results)),
     ]
     return tuple(
         table_of(
@@ -350,9 +352,9 @@ def _negatives_actions(results: Sequence[Result], splits: Sequence[str]) -> Cont
     return columns, {
         "key": "negatives_actions",
         "title": f"{HEADINGS['negatives_actions']}, %",
-        "caption": "AP of rejecting pairs that do not interact"
+        "caption": "AP of rejecting pairs that match no annotated one"
         f"{' (as published: at most 91.82)' if published else ''}; action mAP on localised pairs"
-        f"{own}.",
+        f"{own}. {actions_remark(results)}".strip(),
     }
 
 
@@ -386,7 +388,7 @@ def _shared_variants(results: Sequence[Result]) -> list[str]:
     return [name for name in first if all(name in other for other in others)]
 
 
-def _variant(name: str) -> Contents:
+def _variant(name: str, models: Sequence[StudyModel], results: Sequence[Result]) -> Contents:
     """Lay out a variant of the runs as the right halves of tables 5 and 6 of the paper do."""
     columns: list[tuple[Column, Value]] = []
     sides: tuple[tuple[str, tuple[str, ...], Unit, Unit], ...] = (
@@ -404,9 +406,20 @@ def _variant(name: str) -> Contents:
                 group=group,
             )
             columns.append((column, _at("variants", name, *inside, *keys)))
+    found = [part(result, "variants", name) for result in results]
+    title = variant_title(name, found)
+    caption = (
+        "Predicted pairs and mAP of the protocol, and their change from the detectors as they are."
+    )
+    lacking = [
+        model.label for model, each in zip(models, found, strict=True) if each.get("of_pair_scores")
+    ]
+    if lacking:
+        caption += (
+            f" No detection scores in the file, so that pair scores decide: {', '.join(lacking)}."
+        )
     return columns, {
-        "key": f"with_{name.lower().replace(' ', '_')}",
-        "title": f"{HEADINGS['with']} {name}, %",
-        "caption": "Predicted pairs and mAP of the protocol, and their change from the detectors "
-        "as they are.",
+        "key": f"with_{title.lower().replace(' ', '_')}",
+        "title": f"{HEADINGS['with']} {title}, %",
+        "caption": caption,
     }

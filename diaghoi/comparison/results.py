@@ -248,6 +248,31 @@ def known_object_remark(source: str) -> str:
     return f"Known Object: by {source}{people}."
 
 
+def actions_remark(results: Sequence[Result]) -> str:
+    """Say why the action mAP of all classes lies beside that of all groups; empty where none does.
+
+    Parameters
+    ----------
+    results : sequence of mapping
+        As from :meth:`diaghoi.Diagnosis.to_dict`.
+    """
+    for result in results:
+        actions = part(result, "actions")
+        groups = [
+            figure(result, "actions", key, "map")
+            for key, value in actions.items()
+            if isinstance(value, Mapping)
+        ]
+        known = [value for value in groups if value is not None]
+        full = figure(result, "actions", "map")
+        if full is not None and len(known) > 1 and not min(known) <= full <= max(known):
+            return (
+                "Actions: means over the verbs of each group, so that Full can lie below or above "
+                "all of them."
+            )
+    return ""
+
+
 def publishes_negatives(result: Result) -> bool:
     """Whether the paper's code takes the AP of negatives of the data set in its own way.
 

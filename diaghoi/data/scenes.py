@@ -7,9 +7,10 @@ overlap is computed box by box and looked up by pair and triplet.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
+from itertools import chain
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
@@ -295,11 +296,13 @@ class Scenes:
         return self._select(images, rows, copies["box"], by_row)
 
     @classmethod
-    def concatenate(cls, parts: Sequence[Scenes]) -> Scenes:
+    def concatenate(cls, parts: Iterable[Scenes]) -> Scenes:
         """Join scenes of one file, in order; at least one."""
+        remaining = iter(parts)
+        head = next(remaining)
         first = {"image": 0, "box": 0, "pair": 0}
         columns: dict[str, list[Any]] = {name: [] for name in COLUMNS}
-        for part in parts:
+        for part in chain([head], remaining):
             changed = {
                 "box_image": part.box_image + first["image"],
                 "pair_human": part.pair_human + first["box"],
@@ -311,11 +314,11 @@ class Scenes:
             first["image"] += len(part)
             first["box"] += len(part.box_image)
             first["pair"] += len(part.pair_human)
-        joined: dict[str, Any] = {
-            name: None if column[0] is None else np.concatenate(column)
-            for name, column in columns.items()
-        }
-        return replace(parts[0], **joined)
+        joined: dict[str, Any] = {}
+        for name in COLUMNS:
+            column = columns.pop(name)  # each column is freed as soon as it is joined
+            joined[name] = None if column[0] is None else np.concatenate(column)
+        return replace(head, **joined)
 
     def with_names(self, names: StrArray) -> Scenes:
         """Rename the images; where there are more names, empty images follow."""

@@ -225,7 +225,7 @@ def curve_corners(
 
 
 def negatives_curve(pairs: Negatives) -> Curve:
-    """Precision-recall curve of finding the pairs that do not interact.
+    """Precision-recall curve of finding the pairs that localise no annotated one.
 
     See :func:`diaghoi.evaluation.negatives.negative_scores`, whose ``ap`` is the area below it.
     """

@@ -330,7 +330,7 @@ class Diagnosis(DiagnosisMethods):
 
     @cached_property
     def negatives(self) -> dict[str, Any]:
-        """AP of rejecting pairs that do not interact."""
+        """AP of rejecting pairs that localise no annotated one."""
         return negative_scores(self.negative_pairs)
 
     @property

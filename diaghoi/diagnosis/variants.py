@@ -180,6 +180,28 @@ def variants_of(
     }
 
 
+def thresholds_pairs(predictions: Scenes) -> bool:
+    """Whether :func:`detection_threshold` holds for pair scores, as boxes have none."""
+    boxes = predictions.box_score
+    return boxes is None or bool(np.isnan(boxes).all())
+
+
+def variant_title(name: str, figures: Sequence[Mapping[str, Any]]) -> str:
+    """Name a variant for people.
+
+    Parameters
+    ----------
+    name : str
+        As from :func:`variants_of`.
+    figures : sequence of mapping
+        That of each detector; a threshold is of pair scores where all say so
+        (``of_pair_scores``).
+    """
+    if all(each.get("of_pair_scores") for each in figures):
+        return name.replace("detection threshold", "pair score threshold")
+    return name
+
+
 def variant_figures(original: Diagnosis, variant: Diagnosis) -> dict[str, Any]:
     """Compare a variant of a run with the original: the columns of tables 5 and 6 of the paper.
 
@@ -236,7 +258,7 @@ def detection_scores(predictions: Scenes) -> tuple[FloatArray, str]:
         For predictions with neither scores of boxes nor of pairs.
     """
     boxes = predictions.box_score
-    if boxes is not None and not np.isnan(boxes).all():
+    if boxes is not None and not thresholds_pairs(predictions):
         of_object = np.append(boxes, np.nan)[predictions.pair_object]
         of_human = boxes[predictions.pair_human]
         # fmin passes over NaN: one known score decides. -1, no object, looks up NaN.

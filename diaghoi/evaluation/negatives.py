@@ -1,4 +1,4 @@
-"""How well a detector rejects pairs that do not interact (Diag-HOI paper, section 3.3)."""
+"""How well a detector rejects pairs that match no annotated one (Diag-HOI paper, section 3.3)."""
 
 from __future__ import annotations
 

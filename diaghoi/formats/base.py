@@ -170,6 +170,9 @@ class Format:
         ``content -> notes``: what shows the data set, where neither names nor the format do.
     single : bool
         Whether the format belongs to that data set only; others also hold described data sets.
+    rows : tuple of str
+        Keys of the lists of an image that are read by column, through
+        :class:`diaghoi.formats.columns.records.RecordTable` alone: those of a pickle are packed.
     """
 
     name: str
@@ -182,6 +185,7 @@ class Format:
     either: Callable[[Content], tuple[str, ...]] = lambda content: ()
     evidence: Callable[[Content], tuple[str, ...]] = lambda content: ()
     single: bool = False
+    rows: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -133,6 +133,7 @@ FORMAT = Format(
     recognise=_recognise,
     read=_read,
     dataset=_dataset,
+    rows=("box_pairs",),
 )
 
 

@@ -6,6 +6,7 @@ import os
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
+from diaghoi.data.arrays.allocation import give_back_freed_memory
 from diaghoi.data.scenes import Scenes, SceneSource
 from diaghoi.data.vocabulary import VOCABULARIES, object_numberings
 from diaghoi.exceptions import InputError
@@ -13,9 +14,17 @@ from diaghoi.formats.base import BOX_LAYOUTS, Format, Kind, Options, Reading, Re
 from diaghoi.formats.columns.merging import merge
 from diaghoi.formats.columns.numbering import check_numbering, numberings
 from diaghoi.formats.containers.content import Content, load
+from diaghoi.formats.containers.packed_rows import unpacked
 from diaghoi.formats.containers.pickles import collector_off
 from diaghoi.formats.datasets import vocabulary
-from diaghoi.formats.registry import check_format, described, forced, matching, vocabulary_of
+from diaghoi.formats.registry import (
+    check_format,
+    described,
+    forced,
+    matching,
+    packed_keys,
+    vocabulary_of,
+)
 from diaghoi.formats.v_coco import annotations as vcoco_annotations
 from diaghoi.formats.v_coco import results as vcoco_results
 
@@ -56,6 +65,9 @@ def _open(content: Content, reading: Reading) -> tuple[Recognised, SceneSource]:
     dataset, format = reading.get("dataset"), reading.get("format")
     given = vocabulary(dataset) if isinstance(dataset, str) else dataset
     chosen, kind = matching(content) if format is None else forced(content, format)
+    if not chosen.rows and packed_keys(format)(content.first):
+        # The first image alone looks like one of another format.
+        content = replace(content, value=unpacked(content.value))
     chosen_vocabulary = vocabulary_of(content, chosen, given)
     image_id = reading.get("image_id")
     options = Options(
@@ -110,7 +122,7 @@ def open_annotations(path: _Path, **reading: Unpack[Reading]) -> SceneSource:
     """
     check_reading(reading)
     with collector_off():
-        content = load(path)
+        content = load(path, packed=packed_keys(reading.get("format")))
         found, scenes = _open(content.annotations or content, reading)
         del content  # free millions of small objects before the next file is read
     return _annotations(found, scenes)
@@ -223,7 +235,7 @@ def open_file(
     """
     check_reading(reading)
     with collector_off():
-        content = load(path, most=most)
+        content = load(path, most=most, packed=packed_keys(reading.get("format")))
         found, scenes = _open(content.predictions, reading)
         annotations = None
         if annotated and content.annotations is not None:
@@ -231,6 +243,7 @@ def open_file(
             annotations = _annotations(*_open(content.annotations, also))
         cut = content.cut
         del content  # free millions of small objects before the next file is read
+        give_back_freed_memory()
     return Opened(found, scenes, annotations, cut)
 
 

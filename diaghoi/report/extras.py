@@ -9,8 +9,6 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from diaghoi.cases.causes import CAUSES
-from diaghoi.comparison.results import by_person
 from diaghoi.comparison.slice_tables import slice_tables
 from diaghoi.data.arrays.division import ratio
 from diaghoi.data.table import (
@@ -25,9 +23,11 @@ from diaghoi.data.table import (
     text_table,
 )
 from diaghoi.diagnosis.rosetta import FAMILIES, differences
+from diaghoi.diagnosis.variants import variant_title
 from diaghoi.exceptions import number_of
 from diaghoi.oracles import ERRORS, ORACLES, error_title
-from diaghoi.oracles.localised import OWN_OBJECT, reading_by_pair
+from diaghoi.oracles.localised import reading_by_pair
+from diaghoi.report.causes import cause_tables
 
 Result = Mapping[str, Any]
 # Part of a result, key in it, heading in two lines, and unit.
@@ -69,9 +69,7 @@ def extra_tables(result: Result, titles: Mapping[str, str]) -> Iterator[Table]:
     if result.get("attribution", {}).get("map") is not None:
         yield _attribution(result)
     if "annotation_causes" in result:
-        yield _causes(result, titles)
-        if any(result.get("confusions", {}).values()):
-            yield _confusions(result)
+        yield from cause_tables(result, titles)
     if "calibration" in result:
         yield _calibration(result)
     if "slices" in result:
@@ -91,7 +89,7 @@ def _detections(found: Result, titles: Mapping[str, str]) -> Table:
     caption += "; Full counts listed triplets of no class, too." if threshold is None else "."
     if best is not None:
         caption += (
-            f"\nHighest F1, Full: {percent(best['f1'])} from a score of {best['threshold']!r} on "
+            f"\nHighest F1, Full: {percent(best['f1'])} from a score of {best['threshold']:.3g} on "
             f"(precision {percent(best['precision'])}, recall {percent(best['recall'])})."
         )
     return text_table(
@@ -213,15 +211,22 @@ def _variants(result: Result) -> Table:
     """Show a run and its variants; below each variant its difference in brackets."""
     rows = [text_row("As given", *_variant_cells(result))]
     for name, variant in result["variants"].items():
-        rows.append(text_row(name[:1].upper() + name[1:], *_variant_cells(variant)))
+        title = variant_title(name, [variant])
+        rows.append(text_row(title[:1].upper() + title[1:], *_variant_cells(variant)))
         difference = _variant_cells(variant["difference"], signed=True)
         rows.append(text_row("", *(f"({text})" for text in difference)))
     heads = [head for *_, head, _ in VARIANT_COLUMNS]
+    caption = "In brackets the difference from the run as it was given."
+    if any(variant.get("of_pair_scores") for variant in result["variants"].values()):
+        caption += (
+            "\nPair score threshold: no detection scores in the file, so that the scores of its "
+            "pairs decide."
+        )
     return text_table(
         "Variants",
         heads,
         rows,
-        caption="In brackets the difference from the run as it was given.",
+        caption=caption,
         widths=[max(9, *map(len, head.splitlines())) for head in heads],
     )
 
@@ -324,55 +329,6 @@ def _attribution(result: Result) -> Table:
         caption=f"Shapley values add up: from mAP {percent(values['map'])} to "
         f"{percent(values['map_repaired'])} with all seven errors repaired.\n"
         f"Both columns by the pair: {reading_by_pair(values['pairing'])}.",
-    )
-
-
-def _causes(result: Result, titles: Mapping[str, str]) -> Table:
-    def row(name: str, cause: Mapping[str, Any], bound: str) -> Row:
-        title = CAUSES[name].title if name in CAUSES else name
-        deltas = (shown(cause["delta_map"].get(split), "points") for split in titles)
-        share = percent(cause["share"])
-        return text_row(title, shown(cause["count"], "count"), f"{bound} {share}", *deltas)
-
-    found = result["annotation_causes"]
-    rows = [row(name, found[name], "≥") for name in found if name == "model"]
-    rows += [row(name, found[name], "≤") for name in found if name != "model"]
-    groups = [rows]
-    caption = (
-        "What looks like a fault of the annotations need not be one: ≤ and ≥ are bounds.\n"
-        "ΔmAP of removing those of one cause alone: bounds, too, which do not add up."
-    )
-    if "other_verb" in found:
-        wrong = "wrong actions, read by the pair" if by_person(result) else "action errors"
-        caption += f"\nOther verb: can be nearly all {wrong}, even if no label is missing."
-        if by_person(result):
-            caption += " With an object box, it is an association by the published rule."
-    if "missed_twins" in result:
-        groups.append([row("Missed, found as its twin", result["missed_twins"], "≤")])
-        caption += "\nTwins: of one class, with both boxes drawn twice; share of the annotated."
-    heads = ("Count", "Share, %", *(f"ΔmAP\n{title}" for title in titles.values()))
-    return text_table("False positives by likely cause", heads, *groups, caption=caption)
-
-
-def _confusions(result: Result) -> Table:
-    read = f"\nVerbs are read by the pair: {OWN_OBJECT}." if by_person(result) else ""
-    groups = [
-        [
-            text_row(
-                f"{each['annotated']} taken for {each['predicted']}".replace("_", " "),
-                shown(each["count"], "count"),
-                shown(each["delta_map"], "points"),
-            )
-            for each in found
-        ]
-        for found in result["confusions"].values()
-    ]
-    return text_table(
-        "Taken for another",
-        ("Count", "ΔmAP"),
-        *filter(None, groups),
-        caption="What is annotated, taken for what is predicted. ΔmAP of repairing these errors "
-        f"alone; those that gain most.{read}",
     )
 
 

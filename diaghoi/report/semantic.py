@@ -12,7 +12,7 @@ from diaghoi.comparison.results import by_person
 from diaghoi.data.protocol import phrases_of
 from diaghoi.data.table import Table, percent, shown, text_row, text_table
 from diaghoi.evaluation.means import TITLES
-from diaghoi.oracles.localised import OWN_OBJECT
+from diaghoi.report.causes import NOT_FOUND, VERBS_OF_V_COCO, WHICH, wrong_word
 from diaghoi.report.terminal import print_line, print_table, wrapped
 from diaghoi.report.text import counts_line, heading
 
@@ -159,7 +159,8 @@ def _diagnosis(found: Result, *, by_pair: bool) -> list[Table]:
         caption = "Action errors where a triplet of the verb is annotated; ΔmAP of repairing them."
         heads = ("Errors", "Near, %", "Plausible, %", "Wrong, %", "ΔmAP")
         tables.append(text_table("Annotated verbs", heads, verbs, caption=caption))
-    read = f"\nRead by the pair, unlike the action errors above: {OWN_OBJECT}." if by_pair else ""
+    above = "The action errors above go by the published rule."
+    read = f" {VERBS_OF_V_COCO} {above}" if by_pair else ""
     tables += [
         _confusions(what, found[key], remark)
         for what, key, remark in (
@@ -196,17 +197,18 @@ def _kinds(error: Result) -> Table:
 def _confusions(what: str, found: Sequence[Result], remark: str) -> Table:
     rows = [
         text_row(
-            f"{one['predicted']} → {one['annotated']}",
+            wrong_word(one),
             shown(one["count"], "count"),
+            shown(one.get("not_found"), "count"),
             f"{one['similarity']:.2f}",
             shown(one["delta_map"], "points"),
         )
         for one in found[:SHOWN]
     ]
     return text_table(
-        f"Confusions of {what} that cost most",
-        ("Count", "Similarity", "ΔmAP"),
+        f"Wrong {what} that cost most",
+        ("Count", NOT_FOUND, "Similarity", "ΔmAP"),
         rows,
-        caption=f"Predicted → annotated in the same place; the similarity is that of the {what}.\n"
-        f"ΔmAP of repairing one confusion alone: these do not add up.{remark}",
+        caption=f"{WHICH}{remark}\nThe similarity is that of the {what}. ΔmAP of repairing these "
+        "predictions alone: these do not add up.",
     )

@@ -8,6 +8,7 @@ from typing import Any
 from rich.console import Console
 
 from diaghoi.comparison.results import (
+    actions_remark,
     by_person,
     classes_in,
     error_count,
@@ -248,6 +249,9 @@ def _parts(result: Result) -> Table:
     if "mean_object_recall" in pairs:
         name = "mean over object categories"
         per_category.append(single(name, pairs["mean_object_recall"], indented=True))
+    remarks = [actions_remark([result])]
+    if by_person(result):
+        remarks.append(f"Actions: {LEFT_OUT}.")
     published = []
     if publishes_negatives(result):
         name = "as published (at most 91.82)"
@@ -266,7 +270,7 @@ def _parts(result: Result) -> Table:
             *published,
             by_split("Actions: mAP on localised pairs", actions, "map"),
         ],
-        caption=f"Actions: {LEFT_OUT}." if by_person(result) else "",
+        caption="\n".join(filter(None, remarks)),
         widths=[SPLIT] * len(splits),
     )
 

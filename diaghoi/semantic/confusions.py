@@ -1,12 +1,16 @@
-"""Verbs or objects that are confused, and what each confusion costs.
+"""Wrong verbs or objects where others are annotated, and what each such confusion costs.
 
 A confusion is a word that is predicted where another one is annotated: at both boxes of the
 prediction or, where it has no object box (V-COCO), for the annotated person. Of several annotated
-words, the one that the prediction is assigned to counts, else the first in the annotations. Tables
-of similarity take no part, so that a confusion costs the same everywhere.
+words, the one that the prediction is assigned to counts, else the first in the annotations, whose
+order thus matters. Tables of similarity take no part, so that a confusion costs the same
+everywhere.
 
 Verbs of V-COCO are read by the pair (:mod:`diaghoi.oracles.localised`): a wrong verb on the
 person's own object is an association by the published rule, whose wrong actions have no object box.
+
+The annotated word need not be lost: a detector that scores every verb of a pair often finds it as
+well. So those without a true positive there are counted, too.
 
 The assigned triplet alone would not do: a prediction may be assigned to what its person does with
 another object.
@@ -21,7 +25,7 @@ import numpy as np
 
 from diaghoi.data.arrays.ragged import first_of_run, marked
 from diaghoi.data.arrays.threads import threads
-from diaghoi.data.arrays.types import IntArray
+from diaghoi.data.arrays.types import BoolArray, IntArray
 from diaghoi.data.joining import join
 from diaghoi.data.scenes import Scenes
 from diaghoi.diagnosis.diagnosis import Diagnosis
@@ -36,7 +40,7 @@ Error = Literal["action", "object_box"]
 
 @dataclass(frozen=True)
 class Confusion:
-    """One word predicted in place of another.
+    """One word predicted where another one is annotated.
 
     Parameters
     ----------
@@ -44,6 +48,9 @@ class Confusion:
         Indices of the words.
     count : int
         Number of predictions with the confusion.
+    not_found : int
+        Those of them where the annotated word itself is not found: of the annotated triplets with
+        it that the prediction reaches, none has a true positive.
     delta_map : float or None
         Change of mAP when these predictions alone are repaired; None where undefined.
     """
@@ -51,6 +58,7 @@ class Confusion:
     predicted: int
     annotated: int
     count: int
+    not_found: int
     delta_map: float | None
 
 
@@ -117,7 +125,10 @@ def costliest_confusions(
     assigned = np.append(ledger.annotation_input, -1)[ledger.row_annotation[rows]]
     order = np.lexsort((there, there != assigned[owner], owner))
     first = order[first_of_run(owner[order])]
-    return _costs(oracle, rows[owner[first]], predicted[first], meant[first])
+    place = owner * np.int64(meant.max(initial=0) + 1) + meant
+    found_there = marked(ledger.annotation_input[ledger.found], len(annotated.scenes.triplet_pair))
+    not_found = ~np.isin(place[first], place[found_there[there]])
+    return _costs(oracle, rows[owner[first]], predicted[first], meant[first], not_found)
 
 
 def _annotated_there(
@@ -144,7 +155,11 @@ def _words(scenes: Scenes, triplet: IntArray, error: Error) -> IntArray:
 
 
 def _costs(
-    oracle: PartialOracle, rows: IntArray, predicted: IntArray, annotated: IntArray
+    oracle: PartialOracle,
+    rows: IntArray,
+    predicted: IntArray,
+    annotated: IntArray,
+    not_found: BoolArray,
 ) -> list[Confusion]:
     """Compute what the confusions cost, each row of the ledger having one."""
     ledger = oracle.diagnosis.ledger
@@ -156,11 +171,12 @@ def _costs(
     )
     # A repair gains more the higher the predictions rank, so the sum of scores selects what to try.
     weight = np.bincount(of_row.ravel(), weights=ledger.row_score[rows], minlength=len(keys))
+    lost = np.bincount(of_row.ravel()[not_found], minlength=len(keys))
 
     def confusion(key: int) -> Confusion:
         chosen = marked(rows[of_row.ravel() == key], len(ledger.row_class))
         wrong, right = divmod(int(keys[key]), int(size))
-        return Confusion(wrong, right, int(count[key]), oracle.delta(chosen))
+        return Confusion(wrong, right, int(count[key]), int(lost[key]), oracle.delta(chosen))
 
     with threads() as pool:
         considered = np.argsort(-weight, kind="stable")[:CONSIDERED].tolist()

@@ -151,6 +151,7 @@ class SemanticDiagnosis:
                 "annotated": names[each.annotated].replace("_", " "),
                 "similarity": similarity,
                 "count": each.count,
+                "not_found": each.not_found,
                 "delta_map": each.delta_map,
             }
             for each, similarity in zip(found, table.at(annotated, predicted).tolist(), strict=True)

@@ -26,10 +26,12 @@ from diaghoi.plots.panels import add_note, check_models, one_panel
 from diaghoi.plots.style import model_style, paper
 
 VERBS = 25
+NOTE = "In brackets: annotated triplets of the verb."
 ROW = 0.125  # inches: height of a row, which fits 7 pt names
 NEARLY = 1.5  # percent: dots of models that are nearer stand apart
 APART, SPREAD = 0.4, 0.9  # rows: between two such dots, and all of them at most
-FRAME = 0.67  # inches: legend above and x-axis below the rows
+FRAME = 0.77  # inches: legend above; x-axis, note and protocol below the rows
+LEAST = 1.2  # inches: least height
 
 
 class ActionAP(NamedTuple):
@@ -106,7 +108,7 @@ def action_ap(diagnoses: Models, ax: Axes | None = None, verbs: int = VERBS) -> 
         raise InputError(f"verbs: {verbs} cannot be shown; give 1 or more")
     shown = shown_verbs(list(models.values()), verbs)
     with paper():
-        ax, target = one_panel(ax, FRAME + ROW * len(shown))
+        ax, target = one_panel(ax, _height(shown))
         _dots(ax, list(models.values()), shown)
         legend_above(target, model_lines(list(models), linestyle=""), mark=1.0)
         add_note(target, _note(list(models.values())))
@@ -139,9 +141,9 @@ def shown_verbs(tables: Sequence[Sequence[ActionAP]], verbs: int = VERBS) -> lis
 
 
 def _note(tables: Sequence[Sequence[ActionAP]]) -> str:
-    """Say what V-COCO leaves out; empty for other data sets."""
+    """Say what the numbers in brackets are, and what V-COCO leaves out."""
     of_people = any(row.pairing == "person" for table in tables for row in table)
-    return f"{LEFT_OUT[:1].upper()}{LEFT_OUT[1:]}." if of_people else ""
+    return NOTE + (f" {LEFT_OUT[:1].upper()}{LEFT_OUT[1:]}." if of_people else "")
 
 
 def _apart(tables: Sequence[Mapping[int, float]]) -> list[dict[int, float]]:
@@ -154,6 +156,10 @@ def _apart(tables: Sequence[Mapping[int, float]]) -> list[dict[int, float]]:
             step = min(APART, SPREAD / len(near))
             heights[number][row] = row + step * (near.index(number) - (len(near) - 1) / 2)
     return heights
+
+
+def _height(shown: Sequence[str]) -> float:
+    return max(FRAME + ROW * len(shown), LEAST)
 
 
 def _dots(ax: Axes, tables: Sequence[Sequence[ActionAP]], shown: Sequence[str]) -> None:
@@ -197,7 +203,7 @@ def _dots(ax: Axes, tables: Sequence[Sequence[ActionAP]], shown: Sequence[str]) 
 def _draw(figure: Figure, models: Sequence[ModelData]) -> None:
     tables = [model.data for model in models]
     shown = shown_verbs(tables)
-    figure.set_figheight(FRAME + ROW * len(shown))
+    figure.set_figheight(_height(shown))
     _dots(figure.add_subplot(), tables, shown)
     legend_above(figure, model_lines(shown_names(models), linestyle=""), mark=1.0)
     add_note(figure, _note(tables))

@@ -1,4 +1,4 @@
-"""Verbs that are confused with one another, and the cost in mAP.
+"""Wrong verbs where others are annotated, and their cost in mAP.
 
 What a confusion is: see :mod:`diaghoi.semantic.confusions`.
 """
@@ -38,9 +38,10 @@ FRAME, BAR, GAP = 0.65, 0.15, 0.25  # inches: above and below the bars, of a bar
 NARROWEST = 2.6  # inches: least width of a panel, nearly half of it for the names of verbs
 SCALE = "ΔmAP (points)"
 NAME_ROOM, NAME_SIZE = 1.25, 6.0  # inches, points
-ARROW = (
-    "Predicted → annotated verb of the same pair (V-COCO, without an object box: person; read by "
-    "the pair). Number: mAP gained by repairing this confusion alone; gains do not add up."
+NAMES = (
+    "Wrong verb (verb annotated for the pair; V-COCO: read by the pair, without an object box for "
+    "the person). That one may be found as well; of several, it is the assigned or else the first "
+    "one. Number: mAP gained by repairing these predictions alone; gains do not add up."
 )
 SIMILAR = 0.5
 """Similarity of verbs from which a bar is pale. With the right object (similarity 1) and equal
@@ -133,7 +134,7 @@ def confusions(diagnosis: Model | Sequence[ConfusionCost], ax: Axes | None = Non
         _bars(ax, costs)
         ax.set_xlabel(SCALE)
         _legend(target, [costs])
-        add_note(target, ARROW)
+        add_note(target, NAMES)
     return ax
 
 
@@ -204,7 +205,7 @@ def _data(source: Source) -> list[ConfusionCost]:
 
 def _some(costs: list[ConfusionCost]) -> list[ConfusionCost]:
     if not costs:
-        raise NotApplicable("no verb is taken for another")
+        raise NotApplicable("no annotated pair has a wrong verb")
     return costs
 
 
@@ -229,12 +230,12 @@ def _draw(figure: Figure, models: Sequence[ModelData]) -> None:
     for panel in drawn:
         panel.set_xlim(min(low), max(high))
     _legend(figure, costs)
-    add_note(figure, ARROW)
+    add_note(figure, NAMES)
 
 
 CONFUSIONS = FigureKind(
     name="confusions",
-    title="Verbs that are taken for one another, and what that costs",
+    title="Wrong verbs on annotated pairs, and what they cost",
     needs="diagnoses",
     data=_data,
     draw=_draw,

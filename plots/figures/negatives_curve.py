@@ -1,4 +1,4 @@
-"""Precision against recall of rejecting pairs that do not interact."""
+"""Precision against recall of rejecting pairs that match no annotated one."""
 
 from __future__ import annotations
 
@@ -67,11 +67,11 @@ def negatives_curve_table(diagnosis: Diagnosis) -> NegativesCurve:
 
 
 def negatives_curve(diagnoses: Models, ax: Axes | None = None) -> Axes:
-    """Draw precision against recall of rejecting pairs that do not interact, one line per model.
+    """Draw precision against recall of rejecting pairs that match no annotated one.
 
-    The legend gives average precision and the share of such pairs. That share is the precision of
-    guessing, and high, because most pairs do not interact. Markers at the ends of the lines
-    distinguish models in grey print.
+    There is one line per model. The legend gives average precision and the share of such pairs.
+    That share is the precision of guessing, and high, as most pairs match none. Markers at the ends
+    of the lines distinguish models in grey print.
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ def _lines(ax: Axes, tables: Sequence[NegativesCurve]) -> None:
     bottom = min(100 - 1.12 * 100 * (1 - lowest), 99.0)
     ax.set_ylim(max(bottom, 0), 100 + 0.02 * (100 - max(bottom, 0)))
     ax.set_xlim(0, 100)
-    ax.set_xlabel("Recall of pairs that do not interact (%)")
+    ax.set_xlabel("Recall of pairs that match no annotated one (%)")
     ax.set_ylabel("Precision (%)")
     ax.grid(True, color="0.9", linewidth=0.5)
 
@@ -143,7 +143,7 @@ def _draw(figure: Figure, models: Sequence[ModelData]) -> None:
 
 NEGATIVES_CURVE = FigureKind(
     name="negatives_curve",
-    title="How well pairs that do not interact are rejected",
+    title="How well pairs that match no annotated one are rejected",
     needs="diagnoses",
     data=lambda source: negatives_curve_table(diagnosis_of(source)),
     draw=_draw,

@@ -8,7 +8,6 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from diaghoi.cases.outcomes import OUTCOMES, ImageOutcomes, PairOutcome
-from diaghoi.cases.sentences import shown_score
 from diaghoi.plots.frame import Image, PictureFrame, crop, frame_of_boxes
 from diaghoi.plots.labels import model_names
 from diaghoi.plots.montage import Caption, Cell, balanced, key_of, montage
@@ -29,8 +28,8 @@ def outcome_panel(
 ) -> Figure:
     """Draw what detectors find, invent and miss: a row for each, a column for each picture.
 
-    Boxes of pairs are numbered; the interactions stand below the picture, all verbs of a pair in
-    one line, with the highest score.
+    Boxes of pairs are numbered; the interactions stand below the picture, all verbs of a pair
+    together, each with its score.
 
     Parameters
     ----------
@@ -68,7 +67,7 @@ def _cell(all_models: Sequence[ImageOutcomes], own: ImageOutcomes, image: Image 
     whole = frame_of_boxes(boxes, own.size, image)
     frame = crop(boxes, whole, RATIO)
     captions = [
-        Caption(_words(number, pair), key=key_of(_lines(pair)))
+        Caption(f"{number} {pair.caption}", key=key_of(_lines(pair)))
         for number, pair in enumerate(own.pairs[:MOST], start=1)
     ]
     if len(own.pairs) > MOST:
@@ -95,8 +94,3 @@ def _drawing(
 
 def _lines(pair: PairOutcome) -> PairLines:
     return PairLines.of_outcome(pair.outcome, pair.human, pair.object)
-
-
-def _words(number: int, pair: PairOutcome) -> str:
-    score = "" if pair.score is None else f" {shown_score(pair.score)}"
-    return f"{number} {pair.name}{score}"

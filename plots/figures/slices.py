@@ -115,10 +115,11 @@ def clearest(models: Models) -> list[list[int]]:
     room = min(SHOWN, int(HIGHEST / _row(len(models))))
     kept: set[str] = set()
     for attribute in sorted(clear, key=lambda each: -clear[each]):
-        rows = len(groups[attribute]) + 1
-        if rows <= room or not kept:
-            kept.add(attribute)
-            room -= rows
+        room -= len(groups[attribute]) + 1
+        # What fits after one that does not would differ less clearly than what is left out.
+        if kept and room < 0:
+            break
+        kept.add(attribute)
     return [places for attribute, places in groups.items() if attribute in kept]
 
 

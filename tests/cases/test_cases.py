@@ -16,6 +16,7 @@ from support.scenes import (
     CAR,
     EAT,
     HOLD,
+    HUG,
     NO_INTERACTION,
     PERSON,
     RIDE,
@@ -164,6 +165,17 @@ def test_an_association_that_stands_for_a_triplet() -> None:
         "becomes a true positive of ride bicycle (IoU 1.00 and 0.00), in place of the true "
         "positive with score 0.75"
     )
+
+
+def test_a_person_who_is_paired_with_himself() -> None:
+    lower = (0.0, 1.0, 9.0, 20.0)
+    rows: list[tuple[Any, ...]] = [(ANN, PERSON, lower, HUG, 0.9), (ANN, PERSON, BOB, HUG, 0.8)]
+    alone, two = cases(rows, "association")
+    assert alone.sentence == (
+        "Both boxes are those of one annotated person (IoU 1.00 and 0.90), who is paired with "
+        "himself or herself."
+    )
+    assert two.sentence.startswith("Both boxes are right (IoU 1.00 and 1.00), but no annotated")
 
 
 def test_an_association_that_stands_for_nothing_shows_the_boxes_that_it_reaches() -> None:
@@ -432,6 +444,7 @@ V_COCO = [
         (PERSON_BOX, "sit instr", None, "action", "annotated for this person, only 'hold obj'."),
         (PERSON_BOX, "hold obj", OTHER, "association", "fits one annotated as person (IoU 1.00)"),
         (PERSON_BOX, "hold obj", OTHER, "association", "the annotated object is another (IoU 0.00"),
+        (PERSON_BOX, "hold obj", PERSON_BOX, "association", "object box fits the same person (IoU"),
         (OTHER, "hold obj", CUP, "association", "but 'hold obj' is not annotated for this person"),
         (OTHER, "sit instr", CUP, "association", "but the annotation has no object box"),
         (CUP, "hold obj", CUP, "association", "overlaps no annotated person, but fits one annotat"),

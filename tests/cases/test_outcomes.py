@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
+from support import v_coco
 from support.scenes import (
     BICYCLE,
     CAR,
@@ -72,6 +74,32 @@ def test_verbs_of_one_pair_with_one_outcome_stand_together() -> None:
         (ANN, ANNS),
         (BOB, BOBS),
     ]
+
+
+def test_each_verb_of_a_pair_has_its_own_score() -> None:
+    (one,) = shown(0.0, FOUND)
+    assert [pair.caption for pair in one.pairs] == [
+        "ride 0.90, hold 0.80 bicycle",
+        "ride bicycle 0.20",
+        "wash bicycle 0.70",
+        "hold bicycle",
+    ]
+    (one,) = shown(0.75, FOUND)
+    assert one.pairs[1].caption == "ride, hold bicycle"
+
+
+def test_roles_of_v_coco_have_their_scores_and_no_object() -> None:
+    person, cup = (0, 0, 9, 9), (20, 0, 29, 9)
+    doing = {"box": person, "doing": {"hold": [0], "sit": [-1]}, "ignored": False}
+    truth = v_coco.annotations([{"people": [doing], "things": [cup]}])
+    scores = {"hold obj": (cup, 0.5), "cut instr": (cup, 0.25)}
+    found = v_coco.predictions([[{"box": person, "scores": scores}]])
+    truth, found = (replace(each, names=np.array(["165"])) for each in (truth, found))
+    diagnosis = diagnose(truth, found, "v-coco-s1")
+    (one,) = image_outcomes(diagnosis, truth, found, ["165"], 0.0)
+    assert [pair.caption for pair in one.pairs][:2] == ["hold obj 0.50", "cut instr 0.25"]
+    missed = [pair for pair in one.pairs if pair.outcome == "missed"]
+    assert [pair.caption for pair in missed] == ["sit instr"]
 
 
 def test_what_is_found_below_the_threshold_is_missed() -> None:

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -121,6 +122,56 @@ def test_variants_of_each_model(run, detectors: Path, alone: Path) -> None:
     refused = run("compare", "s.json", files[1], *truth, *asked)
     assert refused.code == 2
     assert "s.json: was saved without detection threshold 0.3; give the predic" in refused.err
+
+
+@pytest.fixture
+def without_box_scores(detectors: Path, alone: Path) -> list[Path]:
+    """Detectors whose files have scores of pairs alone."""
+    files = []
+    for name in ("one", "two"):
+        found = read_predictions(detectors / f"{name}.npz")
+        scores = np.linspace(0, 1, len(found.pair_human))
+        files.append(alone / f"{name}.npz")
+        write(files[-1], replace(found, box_score=None, pair_score=scores))
+    return files
+
+
+@pytest.mark.parametrize("suffix", ["txt", "tex", "md", "csv", "html"])
+def test_a_threshold_of_pair_scores_is_called_that(
+    run, detectors: Path, without_box_scores: list[Path], suffix: str
+) -> None:
+    if suffix == "html":
+        pytest.importorskip("jinja2")
+    truth = ("--annotations", detectors / "gt.npz", "--detection-threshold", "0.3")
+    output = ("--html", "x.html") if suffix == "html" else ("--out", f"x.{suffix}")
+    output = output if suffix != "txt" else ()
+    done = run("compare", *without_box_scores, *truth, *output)
+    assert done.code == 0, done.err
+    text = Path(f"x.{suffix}").read_text() if output else done.out
+    if suffix == "csv":
+        assert "\nwith_pair_score_threshold_0.3," in text
+    else:
+        assert "With pair score threshold 0.3" in text
+    assert "With detection threshold" not in text
+    if suffix in ("txt", "tex", "md"):
+        assert "No detection scores in the file, so that pair scores decide: one, two." in " ".join(
+            text.split()
+        )
+
+
+def test_detectors_whose_threshold_is_not_of_the_same_scores(
+    run, detectors: Path, without_box_scores: list[Path]
+) -> None:
+    files = without_box_scores[0], detectors / "two.npz"
+    truth = ("--annotations", detectors / "gt.npz", "--detection-threshold", "0.3")
+    text = run("compare", *files, *truth).out
+    assert "\nWith detection threshold 0.3, %\n" in text
+    assert "No detection scores in the file, so that pair scores decide: one." in " ".join(
+        text.split()
+    )
+    alone = run("report", files[0], *truth).out
+    assert "\nPair score threshold 0.3 " in alone
+    assert "no detection scores in the file" in alone
 
 
 def test_a_variant_of_no_detector(run, put) -> None:

@@ -129,7 +129,7 @@ def test_two_models_on_one_picture(run, files, alone) -> None:
         "1 ride bicycle 0.50",
         "2 ride bicycle 0.75",
         "3 hold bicycle",
-        "1 ride, hold bicycle 0.50",
+        "1 ride 0.50, hold 0.40 bicycle",
     ]
     assert {"first", "second", "right", "false", "missed"} < set(shown)
     assert "from a score of 0.1 (first), 0.1 (second)" in done.err

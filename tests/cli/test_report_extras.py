@@ -121,13 +121,24 @@ def test_causes_and_calibration(report) -> None:
         result["errors"][name] for name in ("true_positive", "missed_gt")
     )
     assert sum(cause["count"] for cause in causes.values()) == false
-    assert "False positives by likely cause" in text
+    assert "False positives by pattern" in text
+    assert not re.search("[≤≥]|bounds", text)
+    assert "had they been right it could be higher" in " ".join(text.split())
     assert result["missed_twins"].keys() == {"count", "share", "delta_map"}
-    assert re.search(r"\nModel +[\d,]+ +≥ [\d.]+ ", text)
-    assert re.search(r"\nOther verb +[\d,]+ +≤ [\d.]+ ", text)
+    assert result["paired_with_itself"].keys() == {"count", "share", "delta_map"}
+    assert re.search(rf"\nPaired with itself +{result['paired_with_itself']['count']:,} ", text)
+    assert re.search(r"\nNone of these patterns +[\d,]+ +[\d.]+ ", text)
+    assert re.search(r"\nOther verb +[\d,]+ +[\d.]+ ", text)
     assert result["confusions"].keys() == {"verbs", "objects"}
-    assert re.search(r"\nTaken for another +Count +ΔmAP\n", text)
-    assert re.search(r"\nMissed, found as its twin +[\d,]+ +≤ [\d.]+ ", text)
+    assert all(each["not_found"] <= each["count"] for each in result["confusions"]["verbs"])
+    kinds = " and ".join(kind for kind, found in result["confusions"].items() if found)
+    assert re.search(rf" Annotated\nWrong {kinds} on annotated pairs .* ΔmAP\n", text)
+    first = result["confusions"]["verbs"][0]
+    row = f"{first['predicted']}, where {first['annotated']} is annotated".replace("_", " ")
+    assert re.search(rf"\n{row} +{first['count']} +{first['not_found']} ", text)
+    assert "taken for" not in text
+    assert "may be found as well" in text
+    assert re.search(r"\nNot found, but its twin is +[\d,]+ +[\d.]+ ", text)
     assert 0 < result["calibration"]["ece"] < 1
     assert "Expected calibration error" in text
     rows = text.split("\nScores too high on average ")[1].splitlines()
@@ -268,7 +279,7 @@ def test_the_page_holds_all_that_was_added(run, data) -> None:
     for title in (
         "Intervals, 95 %",
         "What errors cost",
-        "False positives by likely cause",
+        "False positives by pattern",
         "Calibration of triplet scores, %",
         "Variants",
         "From 100 resamples of the images",
@@ -297,6 +308,8 @@ def test_priors_of_verbs(report, data) -> None:
 def test_operating_points(report) -> None:
     result, out, _ = report("--operating-points", "--score-threshold", "0.5")
     best = result["operating_points"]["best"]
+    threshold = result["detections"]["best"]["threshold"]
+    assert f"from a score of {threshold:.3g} on" in " ".join(out.split())
     # The same as beside --score-threshold.
     for key in ("threshold", "precision", "recall", "f1"):
         assert best[key] == result["detections"]["best"][key]

@@ -115,7 +115,11 @@ def test_all_files(run, words, alone):
         assert len(list(csv.DictReader(stream))) == result["counts"]["classes"]
     assert "<svg" in (alone / "f.svg").read_text()
     assert (alone / "e.txt").read_text().count("jpg") <= 2
-    for title in ("Gain most by similarity", "Action errors by meaning", "Confusions of verbs"):
+    for title in (
+        "Gain most by similarity",
+        "Action errors by meaning",
+        "Wrong verbs that cost most",
+    ):
         assert title in done.out
 
 
@@ -132,7 +136,8 @@ def test_the_page_of_the_report_tells_what_errors_mean(run, words, alone):
     near = result["diagnosis"]["action"]["kinds"][0]
     assert f"Near (similarity &gt;= 0.75) {near['count']:,} {100 * near['share']:.2f}" in text
     first = result["diagnosis"]["confusions"][0]
-    assert f"{first['predicted']} → {first['annotated']} {first['count']:,}" in text
+    name = f"{first['predicted']}, where {first['annotated']} is annotated"
+    assert f"{name} {first['count']:,} {first['not_found']:,}" in text
     assert "Similarity of verbs: verbs, verbs.csv; covers 5 of 117 verbs" in text
     # Single errors with their similarity and kind.
     told = json.dumps(page_data_of(page))

@@ -13,7 +13,14 @@ from support.scenes import BICYCLE, CAR, HOLD, PERSON, RIDE, image, problems, sc
 
 from diaghoi import InputError, diagnose
 from diaghoi.data.scenes import Scenes
-from diaghoi.diagnosis.variants import detection_threshold, pair_nms, variant_figures, variants_of
+from diaghoi.diagnosis.variants import (
+    detection_threshold,
+    pair_nms,
+    thresholds_pairs,
+    variant_figures,
+    variant_title,
+    variants_of,
+)
 
 MAN = (PERSON, (0.0, 0.0, 9.0, 9.0))
 BIKE = (BICYCLE, (20.0, 0.0, 29.0, 9.0))
@@ -199,6 +206,20 @@ def test_without_box_scores_the_pair_score_decides_and_a_note_says_so() -> None:
         "detection threshold 0.5: drops 1 of 2 pairs by their pair scores, because the file has no "
         "detection scores of boxes",
     )
+
+
+def test_a_threshold_is_called_by_the_scores_that_it_is_held_against() -> None:
+    boxes, triplets = TWO
+    without = one_image(boxes, triplets, [(0, 1, 0.9), (0, 2, 0.2)])
+    scored = one_image(boxes, triplets, [(0, 1, 0.9), (0, 2, 0.2)], box_score=np.full(3, 0.5))
+    unknown = one_image(boxes, triplets, [(0, 1, 0.9)], box_score=np.full(3, np.nan))
+    assert [thresholds_pairs(each) for each in (without, scored, unknown)] == [True, False, True]
+    name = "detection threshold 0.2"
+    of_pairs, of_boxes = ({"of_pair_scores": value} for value in (True, False))
+    assert variant_title(name, [of_pairs, of_pairs]) == "pair score threshold 0.2"
+    for figures in ([of_boxes], [of_pairs, of_boxes], [{}]):
+        assert variant_title(name, figures) == name
+    assert variant_title("pair NMS 0.7", [{}]) == "pair NMS 0.7"
 
 
 def test_unknown_scores_stay() -> None:

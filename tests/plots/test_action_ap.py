@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 from support.figures import SIZES, complaints
 from support.scenes import BICYCLE, CAR, HOLD, PERSON, RIDE, WASH, image, scenes
 
@@ -111,7 +112,15 @@ def test_v_coco_says_what_is_left_out() -> None:
     for figure in (action_ap(diagnosis).figure, plots.figure_of(ACTION_AP, [model], 3.25)):
         text = " ".join(text.get_text() for text in figure.texts).replace("\n", " ")
         assert "Wrong actions with an object box are associations by the published rule" in text
-    assert not action_ap({"a": FEW}).figure.texts
+    (note,) = action_ap({"a": FEW}).figure.texts
+    assert "associations" not in note.get_text()
+
+
+def test_the_numbers_in_brackets_are_explained(models_of: Any) -> None:
+    study = plots.figure_of(ACTION_AP, models_of(ACTION_AP, 2, LONG), plots.SINGLE_COLUMN)
+    for figure in (action_ap({"a": FEW}).figure, study):
+        words = [text.get_text() for text in figure.findobj(Text)]
+        assert "In brackets: annotated triplets of the verb." in words
 
 
 def test_no_more_rows_than_wanted() -> None:

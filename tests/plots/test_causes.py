@@ -1,4 +1,4 @@
-"""The figure of causes: its data and its bars."""
+"""The figure of causes: its data, its bars and its note."""
 
 from __future__ import annotations
 
@@ -139,7 +139,8 @@ def test_the_figure_of_a_study(number: int, width: float) -> None:
     figure.draw_without_rendering()
     left, right = figure.axes
     assert (len(left.patches), len(right.patches)) == (4 * number, 3 * number)
-    assert (left.get_xlabel(), right.get_xlabel()) == ("False positives (≤ %)", "ΔmAP (≤ points)")
+    assert (left.get_xlabel(), right.get_xlabel()) == ("False positives (%)", "ΔmAP (points)")
+    assert any("Patterns prove no cause" in text.get_text() for text in figure.texts)
     (legend,) = figure.legends
     words = [text.get_text() for text in legend.get_texts()]
     assert words[-1] == ("12 model $ 11" if number == 12 else f"model $ {number - 1}")

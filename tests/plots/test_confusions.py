@@ -1,4 +1,4 @@
-"""The figure of verbs that are taken for one another."""
+"""The figure of wrong verbs on annotated pairs."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_the_table_is_in_percent_points():
 def test_bars_stand_from_the_most_costly_down():
     ax = confusions(confusions_table(FOUND))
     names = [label.get_text() for label in ax.get_yticklabels()]
-    assert names == ["ride → sit on", "hold → carry", "eat → wash"]
+    assert names == ["ride (sit on)", "hold (carry)", "eat (wash)"]
     assert [bar.get_width() for bar in ax.patches[:3]] == [
         pytest.approx(each) for each in (0.6, 0.2, -0.1)
     ]
@@ -58,14 +58,16 @@ def test_bars_stand_from_the_most_costly_down():
     assert len({bar.get_facecolor() for bar in ax.patches[:3]}) == 3
 
 
-def test_the_arrow_is_explained(models_of):
+def test_the_names_are_explained(models_of):
     alone = confusions(confusions_table(FOUND)).figure
     study = figure_of(CONFUSIONS, models_of(CONFUSIONS, 3), DOUBLE_COLUMN)
     own = Figure().add_subplot()
     confusions(confusions_table(FOUND), own)
     for figure in (alone, study, own.figure):
         text = " ".join(words(figure)).replace("\n", " ")
-        assert "Predicted → annotated verb of the same pair" in text
+        assert "Wrong verb (verb annotated for the pair" in text
+        assert "may be found as well" in text
+        assert "→" not in text
 
 
 def test_a_confusion_costs_the_same_here_and_in_the_semantic_evaluation(sources):
@@ -113,7 +115,7 @@ def test_without_table_there_is_no_similarity(sources):
 def test_nothing_to_draw():
     with pytest.raises(NotApplicable, match="a saved result is not enough"):
         CONFUSIONS.data(Source(result={}))
-    with pytest.raises(NotApplicable, match="no verb is taken for another"):
+    with pytest.raises(NotApplicable, match="no annotated pair has a wrong verb"):
         CONFUSIONS.data(Source(result={"diagnosis": {"confusions": []}}))
     with pytest.raises(InputError, match="there is no confusion to draw"):
         confusions([])

@@ -68,10 +68,10 @@ def test_width_of_figures_and_axes():
 )
 def test_of_two_labels_each_is_shortened_by_itself(first: str, second: str) -> None:
     room = 1.25
-    one, other = fitted_pair(first, second, room, 6).split(" → ")
+    one, other = fitted_pair(first, second, room, 6).removesuffix(")").split(" (")
     for shown, whole in ((one, first), (other, second)):
         assert shown[:3] == whole[:3]
         assert shown[-3:] == whole[-3:]
         assert shown == whole or len(whole) > 10
-    assert text_width(f"{one} → {other}", 6) <= room
-    assert fitted_pair("ride", "hold", room, 6) == "ride → hold"
+    assert text_width(f"{one} ({other})", 6) <= room
+    assert fitted_pair("ride", "hold", room, 6) == "ride (hold)"

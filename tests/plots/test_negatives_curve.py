@@ -75,6 +75,13 @@ def test_a_line_and_its_end_for_each_model() -> None:
     assert line.get_color() != others[0].get_color()
 
 
+def test_negatives_are_named_for_what_they_are() -> None:
+    assert (
+        negatives_curve({"a": ROW}).get_xlabel()
+        == "Recall of pairs that match no annotated one (%)"
+    )
+
+
 def test_a_perfect_detector_ends_on_top() -> None:
     perfect = Curve(recall=np.array([0.5, 1.0]), precision=np.array([1.0, 1.0]))
     ax = negatives_curve({"a": NegativesCurve(curve=perfect, ap=1.0, chance=0.5)})

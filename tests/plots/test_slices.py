@@ -9,7 +9,7 @@ import pytest
 from support.figures import complaints
 
 from diaghoi import Diagnosis, diagnose, plots, simulate
-from diaghoi.comparison.slices import Slices, slices
+from diaghoi.comparison.slices import SliceResult, Slices, slices
 from diaghoi.plots.figure import ModelData, models_for
 
 
@@ -56,6 +56,28 @@ def test_rare_classes_of_the_annotations_alone_are_defined() -> None:
         figure = plots.slices(replace(found, slices=some)).figure
         text = " ".join(text.get_text() for text in figure.texts).replace("\n", " ")
         assert ("Rare: classes with fewer than 10 annotated triplets" in text) == said
+
+
+def test_no_attribute_that_is_left_out_differs_more_clearly(found: Slices) -> None:
+    def cuts(title: str, number: int, gap: float) -> list[SliceResult]:
+        """One detector whose mAP differs between the slices by up to a gap."""
+        return [
+            replace(
+                found.slices[0],
+                attribute=title,
+                title=title,
+                name=f"{title} {n}",
+                figures=({"map": value},),
+                intervals=({"map": (value - 0.02, value + 0.02)},),
+            )
+            for n, value in enumerate(np.linspace(0.5, 0.5 + gap, number).tolist())
+        ]
+
+    # Of three attributes, the second does not fit below the first, while the third would.
+    made = (*cuts("clear", 3, 0.4), *cuts("less clear", 30, 0.3), *cuts("least clear", 2, 0.1))
+    ax = plots.slices(replace(found, labels=("A",), slices=made))
+    shown = [name.get_text() for name in ax.get_yticklabels()]
+    assert shown == ["clear", "clear 0", "clear 1", "clear 2"]
 
 
 @pytest.mark.slow

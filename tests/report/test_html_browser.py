@@ -433,6 +433,28 @@ def test_the_slider_moves_precision_recall_and_cases(
     assert cases(page) == []
 
 
+@pytest.mark.parametrize("chart", ["threshold-lines", "threshold-shares"])
+def test_no_words_of_the_charts_of_thresholds_overlap(page: webdriver.Chrome, chart: str) -> None:
+    overlapping = page.execute_script(
+        """
+        const svg = document.querySelector(`#${arguments[0]} svg`);
+        const texts = [...svg.querySelectorAll("text")].filter((text) => text.textContent.trim());
+        const boxes = texts.map((text) => [text.textContent, text.getBoundingClientRect()]);
+        const across = (a, b) => a.left < b.right && b.left < a.right;
+        const down = (a, b) => a.top < b.bottom - 2 && b.top < a.bottom - 2;
+        const meet = (a, b) => across(a, b) && down(a, b);
+        const left = svg.getBoundingClientRect().left;
+        return [
+          ...boxes.filter(([, box]) => box.left < left).map(([text]) => text),
+          ...boxes.flatMap(([one, a], at) => boxes.slice(at + 1)
+            .filter(([, b]) => meet(a, b)).map(([other]) => `${one} | ${other}`)),
+        ];
+        """,
+        chart,
+    )
+    assert overlapping == []
+
+
 def test_the_best_threshold_is_a_click_away(page: webdriver.Chrome, diagnosis: Diagnosis) -> None:
     click(page, "#operating tr:first-child button")
     assert hash_of(page) == f"#score={diagnosis.best_threshold}"

@@ -99,7 +99,7 @@ def test_causes_and_confusions_say_which_errors_are_wrong_actions(data_set: str)
     own = data_set == "V-COCO"
     caption = table_named(tables, "False positives by").caption
     assert ("With an object box, it is an association by the published rule" in caption) == own
-    assert says_own_object(table_named(tables, "Taken for another").caption) == own
+    assert says_own_object(table_named(tables, "Wrong verbs on").caption) == own
     if own:
         found = join(*both)[1]
         label = diagnosis.ledger.row_label[causes.row_cause == causes.names.index("other_verb")]

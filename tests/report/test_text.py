@@ -73,6 +73,17 @@ def test_the_whole_report(result) -> None:
     assert shown(result) == EXPECTED
 
 
+@pytest.mark.parametrize(
+    ("rare", "non_rare", "said"), [(0.5, 0.6, True), (0.4, 0.3, True), (0.4, 0.5, False)]
+)
+def test_a_mean_of_verbs_that_lies_beside_its_groups_is_explained(
+    result, rare: float, non_rare: float, said: bool
+) -> None:
+    result["actions"] |= {"rare": {"map": rare}, "non_rare": {"map": non_rare}}  # Full: 0.46
+    text = " ".join(shown(result).split())
+    assert ("Actions: means over the verbs of each group, so that Full can lie" in text) == said
+
+
 def test_notes_can_be_left_out(result) -> None:
     assert shown(result, notes=False) == EXPECTED.replace("Note: a note\n", "")
 

@@ -25,9 +25,11 @@ from support.semantic import error_table, identity
 
 from diaghoi import diagnose, simulate
 from diaghoi.cases.similarities import KINDS
+from diaghoi.diagnosis.saved import scenes_of
 from diaghoi.exceptions import InputError
 from diaghoi.report.examples import examples_text, write_examples
 from diaghoi.semantic import Measure, Similarity, evaluate
+from diaghoi.semantic.confusions import word_confusions
 from diaghoi.semantic.diagnosis import semantic_diagnosis
 from diaghoi.semantic.examples import examples_of
 from diaghoi.semantic.partial_oracle import PartialOracle
@@ -200,6 +202,7 @@ def test_costs_of_confusions_and_verbs():
         "annotated": "ride",
         "similarity": 0.6,
         "count": 1,
+        "not_found": 1,
         "delta_map": pytest.approx(1.0),
     }
     (verb,) = found.verbs()
@@ -209,6 +212,38 @@ def test_costs_of_confusions_and_verbs():
     assert json.loads(json.dumps(result, allow_nan=False)) == result
     near = result["action"]["kinds"][0]
     assert (near["kind"], near["count"], near["delta_share"]) == ("near", 1, pytest.approx(1.0))
+
+
+@pytest.mark.parametrize(("score", "missed"), [(0.95, 0), (None, 1)])
+def test_an_annotated_verb_that_is_found_too_is_not_counted_as_not_found(score, missed):
+    ride = [] if score is None else [(0, 1, RIDE, score, score)]
+    found = diagnosed([(0, 1, RIDE)], [*ride, (0, 1, HOLD, 0.9, 0.9)])
+    (confusion,) = found.verb_confusions()
+    assert (confusion["count"], confusion["not_found"]) == (1, missed)
+    diagnosis = found.diagnosis
+    (same,) = word_confusions(diagnosis, *scenes_of(diagnosis))
+    assert (same.count, same.not_found) == (1, missed)
+
+
+def test_a_verb_is_found_if_it_is_found_on_any_of_the_boxes_that_are_reached():
+    """Annotators draw boxes anew for each interaction, so that one pair can be annotated twice."""
+    boxes = [*BOXES, (PERSON, (0, 0, 9, 10))]
+    truth = scenes([image("a.jpg", boxes, [(0, 1, RIDE), (2, 1, RIDE)])], scored=False)
+    wrong = [(0, 1, HOLD, 0.8, 0.8)]
+    for predicted, missed in ((wrong, 1), ([(2, 1, RIDE, 0.9, 0.9), *wrong], 0)):
+        found = scenes([image("a.jpg", boxes, predicted)], scored=True)
+        (confusion,) = word_confusions(diagnose(truth, found), truth, found)
+        assert confusion.not_found == missed
+
+
+def test_an_object_that_is_found_too_is_not_counted_as_not_found():
+    truth = scenes([image("a.jpg", BOXES, [(0, 1, RIDE)])], scored=False)
+    wrong = [(0, 2, RIDE, 0.8, 0.8)]
+    for predicted, missed in ((wrong, 1), ([(0, 1, RIDE, 0.9, 0.9), *wrong], 0)):
+        found = scenes([image("a.jpg", [*BOXES, (CAR, BIKE)], predicted)], scored=True)
+        (confusion,) = word_confusions(diagnose(truth, found), truth, found, "object_box")
+        assert (confusion.predicted, confusion.annotated) == (CAR, BICYCLE)
+        assert (confusion.count, confusion.not_found) == (1, missed)
 
 
 @given(problems())

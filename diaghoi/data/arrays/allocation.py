@@ -8,6 +8,16 @@ import sys
 TRIM_THRESHOLD, MMAP_THRESHOLD, ARENA_MAX = -1, -3, -8
 
 
+def give_back_freed_memory() -> None:
+    """Give what is free to the system once, where the C library can: after millions of objects."""
+    if sys.platform == "linux":
+        import ctypes
+
+        trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+        if trim is not None:
+            trim(0)
+
+
 def keep_freed_memory() -> None:
     """Let this process keep the memory of freed arrays for its next ones.
 

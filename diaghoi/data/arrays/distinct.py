@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from diaghoi.data.arrays.ragged import first_of_run
 from diaghoi.data.arrays.types import Array, BoolArray, FloatArray, IntArray
 
+# Boxes that are sorted at a time.
+_ROWS = 1 << 17
 _MIX = (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0xD6E8FEB86659FD93)
 
 
@@ -47,6 +51,46 @@ def distinct_boxes(image: IntArray, label: IntArray, xyxy: FloatArray) -> tuple[
     first, number : (K,) and (N,) int array
         As in :func:`distinct`.
     """
+    parts = [_distinct_boxes(image[a:b], label[a:b], xyxy[a:b]) for a, b in runs_of_images(image)]
+    ends = np.cumsum([0, *(len(number) for _, number in parts)])
+    boxes = np.cumsum([0, *(len(first) for first, _ in parts)])
+    return (
+        np.concatenate([first + end for (first, _), end in zip(parts, ends, strict=False)]),
+        np.concatenate(
+            [number + before for (_, number), before in zip(parts, boxes, strict=False)]
+        ),
+    )
+
+
+def runs_of_images(image: IntArray) -> Iterator[tuple[int, int]]:
+    """Cut a long table between images, where these ascend: equal boxes are of one image.
+
+    Parameters
+    ----------
+    image : (N,) int array
+        Image of each row.
+
+    Yields
+    ------
+    start, stop : int
+        Rows of some images.
+    """
+    total = len(image)
+    if (image[1:] < image[:-1]).any():
+        yield 0, total
+        return
+    start = 0
+    while total - start > _ROWS:
+        stop = int(np.searchsorted(image, image[start + _ROWS]))
+        stop = stop if stop > start else int(np.searchsorted(image, image[start], side="right"))
+        yield start, stop
+        start = stop
+    yield start, total
+
+
+def _distinct_boxes(
+    image: IntArray, label: IntArray, xyxy: FloatArray
+) -> tuple[IntArray, IntArray]:
     # Bits, not values: -0.0 is not 0.0 and NaN equals itself, so that nothing is merged that a file
     # wrote in two ways.
     bits = np.ascontiguousarray(xyxy, dtype=np.float64).view(np.uint64)

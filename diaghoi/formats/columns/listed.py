@@ -128,10 +128,11 @@ def read_listed(content: Content, layout: ListLayout, options: Options) -> Scene
     # One label more, so that no object (-1) looks up an unknown category.
     category = np.append(label, -1)[objects]
     category, verb, found = _triplets(triplets, category, score, layout, options)
-    rows: IntArray = np.arange(len(boxes.rows))
+    # Most formats use each box as it is listed, without a copy of the whole table.
+    rows: IntArray | slice = slice(None)
     if not layout.labelled:
         rows, label, human, objects = _label_boxes(label, human, objects, category, vocabulary)
-    first, pair = distinct(human * np.int64(len(rows) + 1) + objects + 1)
+    first, pair = distinct(human * np.int64(len(label) + 1) + objects + 1)
     box_score = _optional(boxes, "score")
     return Scenes(
         vocabulary=vocabulary,

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from diaghoi.data.arrays.distinct import distinct, distinct_boxes
-from diaghoi.data.arrays.types import Array, IntArray
+from diaghoi.data.arrays.types import Array, BoolArray, IntArray
 from diaghoi.data.scenes import Scenes
 from diaghoi.exceptions import InputError
 
@@ -22,6 +22,8 @@ UNSCORED = (
 _USUAL = 0.5
 # Pairs of triplets, none of which is listed if the file is of another detector.
 _MANY = 20
+# Images that are merged at a time.
+_IMAGES = 1000
 
 
 def merge(triplets: Scenes, pairs: Scenes) -> Scenes:
@@ -57,6 +59,26 @@ def merge(triplets: Scenes, pairs: Scenes) -> Scenes:
             f"{triplets.source}: lists its scored pairs itself; leave the pair file out"
         )
     triplets, pairs = _same_images(triplets, pairs)
+    notes = triplets.notes + tuple(note for note in pairs.notes if note not in triplets.notes)
+    if len(pairs.pair_human) == 0:
+        notes += (f"{pairs.source}: lists no pairs",)
+    elif pairs.pair_score is None:
+        if triplets.vocabulary.agents is None:
+            raise InputError(f"{pairs.source}: lists no scored pairs; give a pair file")
+        notes += (f"{pairs.source}: {UNSCORED}",)
+    inside = [np.zeros(0, dtype=bool)]
+    # Some images at a time, because the boxes of a whole file are sorted several times over.
+    merged = Scenes.concatenate(
+        _merged(
+            triplets.between(first, first + _IMAGES), pairs.between(first, first + _IMAGES), inside
+        )
+        for first in range(0, max(len(triplets), 1), _IMAGES)
+    )
+    return replace(merged, notes=notes + _other_detector(pairs, np.concatenate(inside)))
+
+
+def _merged(triplets: Scenes, pairs: Scenes, inside: list[BoolArray]) -> Scenes:
+    """Join both in some images; add to ``inside`` which pairs of the triplets are listed."""
     scenes, box = _joined_boxes(triplets, pairs)
     # One key for both boxes; object rows are shifted by 1, because -1 means no object.
     base = np.int64(len(scenes.box_image) + 1)
@@ -69,12 +91,10 @@ def merge(triplets: Scenes, pairs: Scenes) -> Scenes:
     listed = keys(box[old:], pairs.pair_human, pairs.pair_object)
     mentioned = keys(box[:old], triplets.pair_human, triplets.pair_object)
     row, extra = _listed_first(listed, mentioned)
-    score, notes = pairs.pair_score, scenes.notes + _other_detector(triplets, pairs, row)
+    inside.append((row < len(listed))[triplets.pair_object >= 0])
+    score = pairs.pair_score
     if score is None:
-        if len(listed) and triplets.vocabulary.agents is None:
-            raise InputError(f"{pairs.source}: lists no scored pairs; give a pair file")
         score = _from_triplets(triplets, row, listed)
-        notes += (f"{pairs.source}: {UNSCORED}",) if len(listed) else ()
     image = np.concatenate([pairs.pair_image, triplets.pair_image[extra]])
     order = np.argsort(image, kind="stable")
     place = np.empty(len(order), dtype=np.int64)
@@ -86,22 +106,19 @@ def merge(triplets: Scenes, pairs: Scenes) -> Scenes:
         pair_object=chosen % base - 1,
         pair_score=np.concatenate([score, np.full(len(extra), np.nan)])[order],
         triplet_pair=place[row].astype(_index_type(triplets))[triplets.triplet_pair],
-        notes=notes,
     )
 
 
-def _other_detector(triplets: Scenes, pairs: Scenes, row: IntArray) -> tuple[str, ...]:
-    """Note if most pairs of the triplets are not listed; ``row`` as in _from_triplets.
+def _other_detector(pairs: Scenes, inside: BoolArray) -> tuple[str, ...]:
+    """Note if most pairs of the triplets are not listed.
 
     Raises
     ------
     InputError
         If none of many are.
     """
-    listed = len(pairs.pair_human)
-    if listed == 0:
-        return (f"{pairs.source}: lists no pairs",)
-    inside = (row < listed)[triplets.pair_object >= 0]
+    if len(pairs.pair_human) == 0:
+        return ()
     if len(inside) >= _MANY and not inside.any():
         raise InputError(
             f"{pairs.source}: none of the {len(inside):,} pairs of the triplets is listed: the "
@@ -176,7 +193,6 @@ def _joined_boxes(triplets: Scenes, pairs: Scenes) -> tuple[Scenes, IntArray]:
         box_label=_known(label, number, len(first)) if nameless else label[first],
         box_xyxy=xyxy[first],
         box_score=score,
-        notes=triplets.notes + tuple(note for note in pairs.notes if note not in triplets.notes),
     )
     return scenes, box
 

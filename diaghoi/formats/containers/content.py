@@ -11,12 +11,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
+from diaghoi.data.arrays.allocation import give_back_freed_memory
 from diaghoi.data.files import ordinary
 from diaghoi.exceptions import InputError, some_of
 from diaghoi.formats.containers.archive import entries
 from diaghoi.formats.containers.literals import load_literal
 from diaghoi.formats.containers.matlab import variables
 from diaghoi.formats.containers.npz import members
+from diaghoi.formats.containers.pickled_images import Keys
 from diaghoi.formats.containers.pickles import collector_off, load_first, load_pickle
 from diaghoi.formats.containers.safe_types import AHEAD
 from diaghoi.formats.containers.torch_zip import is_torch, load_torch
@@ -147,7 +149,9 @@ def begins(name: Any, *starts: str) -> bool:
     return isinstance(name, str) and name.startswith(starts)
 
 
-def load(path: str | os.PathLike[str], *, most: int | None = None) -> Content:
+def load(
+    path: str | os.PathLike[str], *, most: int | None = None, packed: Keys | None = None
+) -> Content:
     """Detect the container of a file from its content, and load it.
 
     Parameters
@@ -157,6 +161,9 @@ def load(path: str | os.PathLike[str], *, most: int | None = None) -> Content:
     most : int, optional
         Of a longer pickle, or JSON list, only the images in about so many of its first bytes are
         loaded; in other containers everything is.
+    packed : callable, optional
+        Which lists of rows are packed in a pickle, as of
+        :func:`diaghoi.formats.containers.pickles.load_pickle`.
 
     Raises
     ------
@@ -183,7 +190,7 @@ def load(path: str | os.PathLike[str], *, most: int | None = None) -> Content:
             return Content(path, "json" if json_text else "pickle", first, cut=True)
     if json_text:
         return Content(path, "json", *_json(path))
-    return Content(path, "pickle", _pickle(path))
+    return Content(path, "pickle", _pickle(path, packed))
 
 
 def _refuse(path: Path, head: bytes) -> None:
@@ -219,14 +226,15 @@ def _archive(path: Path) -> Content:
     return Content(path, "npz", arrays, unpacked=size)
 
 
-def _pickle(path: Path) -> Any:
+def _pickle(path: Path, packed: Keys | None) -> Any:
     with path.open("rb", buffering=AHEAD) as stream:
-        value = load_pickle(stream, str(path))
+        value = load_pickle(stream, str(path), packed=packed)
         if stream.read(1):
             raise InputError(
                 f"{path}: has more data after the first pickle; write all images as one list with "
                 "one pickle.dump"
             )
+    give_back_freed_memory()
     return value
 
 

@@ -18,11 +18,12 @@ import os
 import pickle
 import re
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, BinaryIO, Protocol
 
 from diaghoi.exceptions import InputError
 from diaghoi.formats.containers.opcodes import check_opcodes, first_opcodes
+from diaghoi.formats.containers.pickled_images import Keys, Memo, NotInPartsError, Top
 from diaghoi.formats.containers.safe_types import ALLOWED, Inert, Limit, NewCacheTemplate
 
 # How pickles of a list or dict start, in all protocols.
@@ -129,7 +130,9 @@ def load_first(stream: BinaryIO, file: str, most: int) -> Any:
     return None
 
 
-def load_pickle(stream: BinaryIO, file: str, beside: Beside | None = None) -> Any:
+def load_pickle(
+    stream: BinaryIO, file: str, beside: Beside | None = None, packed: Keys | None = None
+) -> Any:
     """Read one pickle with the restricted unpickler.
 
     Parameters
@@ -140,6 +143,9 @@ def load_pickle(stream: BinaryIO, file: str, beside: Beside | None = None) -> An
         Name of the file, for messages.
     beside : Beside, optional
         Data beside the pickle that it may refer to; by default it must not.
+    packed : callable, optional
+        In a list of images, which lists of rows are packed
+        (:mod:`diaghoi.formats.containers.packed_rows`) where that is possible.
 
     Returns
     -------
@@ -156,6 +162,9 @@ def load_pickle(stream: BinaryIO, file: str, beside: Beside | None = None) -> An
     try:
         check_opcodes(stream, file)
         with collector_off():
+            if packed is not None:
+                with suppress(NotInPartsError):
+                    return _load_in_parts(stream, file, packed)
             return _Restricted(stream, file, beside).load()
     except InputError:
         raise
@@ -171,3 +180,29 @@ def load_pickle(stream: BinaryIO, file: str, beside: Beside | None = None) -> An
         if "truncated" in what:
             what = "cut off"
         raise InputError(f"{file}: not a readable pickle ({what:.120}); write it again") from error
+
+
+def _load_in_parts(stream: BinaryIO, file: str, packed: Keys) -> list[Any]:
+    """Load a list of images whose rows are packed part by part.
+
+    Raises
+    ------
+    NotInPartsError
+        For whatever goes wrong; the stream is rewound, and loading the whole pickle says what.
+    """
+    start = stream.tell()
+    try:
+        size = stream.seek(0, os.SEEK_END) - start
+        stream.seek(start)
+        top = Top(stream, packed, size)
+        unpickler = _Restricted(top.stream, file, top)
+        top.images.memo = Memo(unpickler)
+        if unpickler.load() is not top.images:
+            raise NotInPartsError
+        images: list[Any] = top.images.all()
+        top.images.memo = None  # it holds the unpickler, which holds the list
+        stream.seek(top.place)
+    except Exception as error:
+        stream.seek(start)
+        raise NotInPartsError from error
+    return images

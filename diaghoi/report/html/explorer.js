@@ -438,7 +438,7 @@
       first.all[step] ? [{ step, label: labels[label], share: count / first.all[step] }] : [])) : [];
     const least = first ? first.all.findIndex((all) => all <= first.annotated) : -1;
     chart(byId("threshold-shares"), "Share of each error among the predictions from the threshold on", (width) => ({
-      ...margins, width, x, y: { domain: [0, 100], percent: true, ticks: 5, label: "%", labelArrow: "none" }, color: { type: "identity" },
+      ...margins, width, x, y: { domain: [0, 100], percent: true, ticks: 5, label: null }, color: { type: "identity" },
       marks: [
         Plot.areaY(shares, Plot.stackY({ x: "step", y: "share", z: "label", fill: (each) => labelColour(each.label), stroke: "var(--ground)", strokeWidth: 0.5 })),
         ...(least > 0 ? [Plot.ruleX([least], { stroke: "currentColor", strokeDasharray: "4 3" })] : []),
@@ -446,7 +446,7 @@
       ],
     }));
     legend(byId("shares-legend"), first ? labels.slice(0, -1).map((label) => [labelTitle(label), labelColour(label)]) : []);
-    byId("shares-title").textContent = first ? `What the predictions of ${models[first.at].label} with at least this score are` : "";
+    byId("shares-title").textContent = first ? `What the predictions of ${models[first.at].label} with at least this score are, %` : "";
     const slider = byId("threshold");
     slider.max = scores.length - 1;
     slider.value = step();

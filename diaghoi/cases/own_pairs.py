@@ -1,0 +1,99 @@
+"""Association errors that pair a person with himself or herself.
+
+Where people are objects as well, a detector that scores all pairs of boxes also scores a person
+with a second box of the same person. Both boxes are right, and no annotated triplet joins them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from diaghoi.cases.annotation_faults import are_one
+from diaghoi.cases.cases import check_single
+from diaghoi.cases.causes import delta_map
+from diaghoi.data.arrays.division import ratio
+from diaghoi.data.arrays.ragged import first_of_run
+from diaghoi.data.arrays.threads import threads
+from diaghoi.data.arrays.types import BoolArray, IntArray
+from diaghoi.data.joining import join
+from diaghoi.data.protocol import Protocol
+from diaghoi.data.scenes import Scenes
+from diaghoi.diagnosis.blocks import block_bounds
+from diaghoi.diagnosis.diagnosis import Diagnosis
+from diaghoi.evaluation.errors import LABELS
+from diaghoi.evaluation.overlap import Overlap, box_overlap
+
+
+def paired_with_itself(
+    diagnosis: Diagnosis, annotations: Scenes, predictions: Scenes
+) -> dict[str, Any]:
+    """Count the association errors that pair one annotated object with itself.
+
+    The annotated boxes that the two predicted boxes overlap most are one object: see
+    :func:`~diaghoi.cases.annotation_faults.are_one`.
+
+    Parameters
+    ----------
+    diagnosis : Diagnosis
+        Of these annotations and predictions; not a sum, because sums do not keep boxes.
+    annotations, predictions : Scenes
+        What was diagnosed.
+
+    Returns
+    -------
+    dict
+        ``count``, ``share`` (of the association errors; None where there are none) and
+        ``delta_map`` (signed, by split): mAP without these predictions minus mAP.
+
+    Raises
+    ------
+    InputError
+        If the diagnosis is a sum, or not that of these annotations and predictions.
+    """
+    annotations, predictions, _ = join(annotations, predictions)
+    check_single(diagnosis, annotations, predictions)
+    ledger = diagnosis.ledger
+
+    def block(bounds: tuple[int, int]) -> BoolArray:
+        mine, theirs = annotations.between(*bounds), predictions.between(*bounds)
+        return _same_box(mine, theirs, diagnosis.protocol)
+
+    with threads() as pool:
+        same = np.concatenate(list(pool.map(block, block_bounds(predictions))))
+    association = ledger.row_label == LABELS.index("association")
+    alone = association & same[ledger.row_input]
+    return {
+        "count": int(alone.sum()),
+        "share": ratio(int(alone.sum()), int(association.sum())),
+        "delta_map": delta_map(diagnosis, ledger.rows(~alone)),
+    }
+
+
+def _same_box(annotations: Scenes, predictions: Scenes, protocol: Protocol) -> BoolArray:
+    """(T,) whether the annotated boxes that both boxes of a triplet reach best are one object."""
+    overlap = box_overlap(annotations, predictions, protocol)
+    entries = np.flatnonzero(overlap.reached)
+    acting = entries
+    if protocol.pairing == "person":
+        person = annotations.box_label == annotations.vocabulary.person
+        acting = entries[person[overlap.annotated[entries]]]
+    # The last position is that of no object, -1.
+    human, thing = (np.append(_closest(overlap, each), -1) for each in (acting, entries))
+    pair = predictions.triplet_pair
+    one, other = human[predictions.pair_human[pair]], thing[predictions.pair_object[pair]]
+    return are_one(annotations, one, other, protocol)
+
+
+def _closest(overlap: Overlap, entries: IntArray) -> IntArray:
+    """(Bp,) annotated box that each predicted box overlaps most, among some entries; -1 if none."""
+    closest = np.full(len(overlap.cell_of_predicted), -1, dtype=np.int64)
+    # The first annotated box on ties.
+    order = np.lexsort(
+        (overlap.annotated[entries], -overlap.value[entries], overlap.predicted[entries])
+    )
+    best = entries[order]
+    best = best[first_of_run(overlap.predicted[best])]
+    closest[overlap.predicted[best]] = overlap.annotated[best]
+    return closest

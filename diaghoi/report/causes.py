@@ -1,0 +1,112 @@
+"""Tables of patterns of false positives, and of the words that are wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from diaghoi.cases.annotation_faults import NEAR_DUPLICATE_IOU
+from diaghoi.cases.causes import CAUSES
+from diaghoi.comparison.results import by_person
+from diaghoi.data.table import Row, Table, percent, shown, text_row, text_table
+from diaghoi.oracles.localised import OWN_OBJECT
+
+Result = Mapping[str, Any]
+NOT_FOUND = "Annotated\nnot found"
+WHICH = (
+    "What is annotated may be found as well: 'not found' counts where it has no true positive "
+    "there. Of several annotated ones the assigned one counts, else the first stored one, so that "
+    "the order of the annotations matters."
+)
+"""Says which annotated word a wrong one stands beside, and what the column counts."""
+VERBS_OF_V_COCO = (
+    f"Verbs are read by the pair: {OWN_OBJECT}. Without an object box, what is annotated for the "
+    "person."
+)
+
+
+def cause_tables(result: Result, titles: Mapping[str, str]) -> Iterator[Table]:
+    """Make the tables that ``report --causes`` adds.
+
+    Parameters
+    ----------
+    result : mapping
+        The report, with ``annotation_causes``.
+    titles : mapping
+        Title of each split that the report shows, by its key.
+    """
+    yield _causes(result, titles)
+    if any(result.get("confusions", {}).values()):
+        yield _confusions(result["confusions"], by_pair=by_person(result))
+
+
+def wrong_word(confusion: Mapping[str, Any]) -> str:
+    """Name a wrong word by the one that is annotated: ``carry, where hold is annotated``."""
+    text = f"{confusion['predicted']}, where {confusion['annotated']} is annotated"
+    return text.replace("_", " ")
+
+
+def _causes(result: Result, titles: Mapping[str, str]) -> Table:
+    def row(name: str, cause: Mapping[str, Any]) -> Row:
+        title = CAUSES[name].title if name in CAUSES else name
+        deltas = (shown(cause["delta_map"].get(split), "points") for split in titles)
+        share = percent(cause["share"])
+        return text_row(title, shown(cause["count"], "count"), share, *deltas)
+
+    found = result["annotation_causes"]
+    names = sorted(found, key=lambda name: name == "model")  # what is left comes last
+    groups = [[row(name, found[name]) for name in names]]
+    caption = (
+        "Patterns prove no cause: what falls under one need not be a fault of the annotations, and "
+        "pairs and objects that are left out of these fall under none.\n"
+        "ΔmAP of removing the predictions of one pattern alone: had they been right it could be "
+        "higher. These do not add up."
+    )
+    if "other_verb" in found:
+        wrong = "wrong actions, read by the pair" if by_person(result) else "action errors"
+        caption += f"\nOther verb: can be nearly all {wrong}, even if no label is missing."
+        if by_person(result):
+            caption += " With an object box, it is an association by the published rule."
+    others = {
+        "missed_twins": "Not found, but its twin is",
+        "paired_with_itself": "Paired with itself",
+    }
+    groups.append([row(title, result[key]) for key, title in others.items() if key in result])
+    if "missed_twins" in result:
+        caption += (
+            "\nTwins: annotated triplets of one class whose boxes overlap by IoU > "
+            f"{NEAR_DUPLICATE_IOU}, which may be one triplet drawn twice. Share of the annotated; "
+            "ΔmAP of not counting them."
+        )
+    if "paired_with_itself" in result:
+        caption += (
+            "\nPaired with itself: associations whose two boxes fit one annotated person best, or "
+            f"one that is drawn twice (IoU > {NEAR_DUPLICATE_IOU}). Share of the associations; "
+            "ΔmAP of removing them."
+        )
+    heads = ("Count", "Share, %", *(f"ΔmAP\n{title}" for title in titles.values()))
+    return text_table("False positives by pattern", heads, *filter(None, groups), caption=caption)
+
+
+def _confusions(found: Mapping[str, Any], *, by_pair: bool) -> Table:
+    groups = [
+        [
+            text_row(
+                wrong_word(each),
+                shown(each["count"], "count"),
+                shown(each.get("not_found"), "count"),
+                shown(each["delta_map"], "points"),
+            )
+            for each in of_kind
+        ]
+        for of_kind in found.values()
+        if of_kind
+    ]
+    kinds = " and ".join(kind for kind, of_kind in found.items() if of_kind)
+    return text_table(
+        f"Wrong {kinds} on annotated pairs",
+        ("Count", NOT_FOUND, "ΔmAP"),
+        *groups,
+        caption=f"{WHICH}{f' {VERBS_OF_V_COCO}' if by_pair else ''}\n"
+        "ΔmAP of repairing these predictions alone; those that gain most.",
+    )
