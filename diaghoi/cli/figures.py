@@ -18,6 +18,7 @@ from diaghoi.cli.progress import Progress, progress
 from diaghoi.cli.reading import check_annotations, check_choice
 from diaghoi.comparison.results import read_result, read_semantic
 from diaghoi.comparison.study import Study, read_studies
+from diaghoi.data.arrays.allocation import rarely_collected
 from diaghoi.data.arrays.threads import cores
 from diaghoi.data.groups import find_class
 from diaghoi.data.protocol import protocol as protocol_named
@@ -213,7 +214,7 @@ def _drawn(
     from diaghoi import plots
 
     kind = plots.FIGURES[name]
-    with warnings.catch_warnings(record=True) as caught:
+    with rarely_collected(), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
             figure = plots.figure_of(kind, models, width)
