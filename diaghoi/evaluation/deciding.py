@@ -33,7 +33,13 @@ def up_to_last_true(row_class: IntArray, row_true: BoolArray) -> IntArray:
 
 
 def deciding(ledger: Ledger, protocol: Protocol) -> Ledger:
-    """Return a ledger without the rows that decide nothing, whatever is repaired.
+    """Return a ledger without the rows that decide nothing; see :func:`deciding_rows`."""
+    rows = deciding_rows(ledger, protocol)
+    return ledger if rows.all() else ledger.rows(rows)
+
+
+def deciding_rows(ledger: Ledger, protocol: Protocol) -> BoolArray:
+    """(R,) mark the rows that may decide average precision, whatever is repaired.
 
     A repair makes true positives of rows that are assigned to an annotated triplet, in the class of
     the triplet. In each class those that score below all rows that are or may become true positives
@@ -47,13 +53,13 @@ def deciding(ledger: Ledger, protocol: Protocol) -> Ledger:
         Where it asks whether classes have any rows, or lets all share one rank, all rows decide.
     """
     if not counts_only_found(protocol) or protocol.ranking != "by score":
-        return ledger
+        return np.ones(len(ledger.row_class), dtype=bool)
     possible = ledger.row_annotation >= 0
     hoi = ledger.annotation_class[ledger.row_annotation[possible]]
     lowest = np.full(ledger.classes, np.inf)
     np.minimum.at(lowest, hoi, ledger.row_score[possible])
     # Not `>=`, which would drop rows of unknown score (NaN).
-    return ledger.rows(possible | ~(ledger.row_score < lowest[ledger.row_class]))
+    return np.asarray(possible | ~(ledger.row_score < lowest[ledger.row_class]))
 
 
 def counts_only_found(protocol: Protocol) -> bool:
