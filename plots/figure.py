@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from os import PathLike
 from typing import Any, Literal
 
+from matplotlib.backend_bases import RendererBase
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
@@ -258,12 +259,27 @@ def figure_of(kind: FigureKind, models: Sequence[ModelData | Model], width: floa
     ready = [model for model in models if isinstance(model, ModelData)]
     shown = ready or models_for(kind, [m for m in models if not isinstance(m, ModelData)])
     with paper():
-        figure = Figure(figsize=(width, kind.height), layout="constrained")
+        figure = _LaidOut(figsize=(width, kind.height), layout="constrained")
         kind.draw(figure, shown)
         behind = list(dict.fromkeys(map(_behind, shown)))
         if (len(behind) == 1 and behind != [""]) or all(model.dataset for model in shown):
             _sign(figure, "; ".join(behind))
     return figure
+
+
+class _LaidOut(Figure):
+    """A figure that is drawn once when it is saved.
+
+    Matplotlib draws figures with a layout twice: first on nothing, to lay them out, then without
+    the layout. The first time nothing but the layout is needed here.
+    """
+
+    def draw(self, renderer: RendererBase) -> None:
+        engine = self.get_layout_engine()
+        if self.canvas.is_saving() and isinstance(engine, ConstrainedLayoutEngine):
+            engine.execute(self)
+        else:
+            super().draw(renderer)
 
 
 def _behind(model: ModelData) -> str:

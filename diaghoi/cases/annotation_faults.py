@@ -14,7 +14,7 @@ import numpy.typing as npt
 from diaghoi.data.arrays.budget import gathered
 from diaghoi.data.arrays.ragged import expand, expand_in_parts, first_of_run, marked, runs
 from diaghoi.data.arrays.types import BoolArray, FloatArray, IntArray
-from diaghoi.data.iou import box_iou, reaches
+from diaghoi.data.iou import iou_of, reaches
 from diaghoi.data.protocol import Protocol
 from diaghoi.data.scenes import Scenes
 from diaghoi.evaluation.errors import DUPLICATE, TRUE_POSITIVE
@@ -134,7 +134,7 @@ def _near_duplicates(annotations: Scenes, protocol: Protocol) -> tuple[IntArray,
     def found() -> Iterator[tuple[IntArray, IntArray]]:
         for owner, position in expand_in_parts(*runs(cell[by_cell], cell)):
             other = by_cell[position]
-            near = box_iou(xyxy[owner], xyxy[other], margin) > NEAR_DUPLICATE_IOU
+            near = iou_of(xyxy, owner, xyxy, other, margin) > NEAR_DUPLICATE_IOU
             near &= owner != other
             yield owner[near], other[near]
 
@@ -167,7 +167,7 @@ def _fits_by_near_duplicates(
     reaching, reached = overlap.reaching
     owner, position = expand(*runs(first, reached))
     # Keys (predicted box, annotated box) where the predicted box reaches a near duplicate of it.
-    by_duplicate = np.unique(reaching[owner] * boxes + second[position])
+    by_duplicate = np.sort(reaching[owner] * boxes + second[position])
 
     human, obj = images.boxes(images.predictions, predicted)
     annotated_human, annotated_object = images.boxes(images.annotations, annotated)
@@ -205,7 +205,9 @@ def _repeats_candidate(
 
 def _contained(values: IntArray, sorted_keys: IntArray) -> BoolArray:
     """Mark the values that occur among sorted keys."""
-    return np.asarray(runs(sorted_keys, values)[1] > 0)
+    place = np.searchsorted(sorted_keys, values)
+    # A key more than there are, so that a value beyond the last one looks up one too low.
+    return np.asarray(np.append(sorted_keys, -1)[place] == values)
 
 
 def other_verbs(
@@ -297,7 +299,7 @@ def confident_people(images: LabelledImages) -> BoolArray:
         *runs(predictions.box_image[confident], predictions.box_image[unmatched])
     ):
         box, other = unmatched[owner], confident[position]
-        agree = reaches(protocol, box_iou(xyxy[box], xyxy[other], protocol.margin))
+        agree = reaches(protocol, iou_of(xyxy, box, xyxy, other, protocol.margin))
         agree |= box == other  # the IoU of a box without area with itself is 0
         agreed[box[agree]] = True
     return _of_triplets(images, agreed)

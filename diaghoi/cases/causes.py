@@ -50,6 +50,7 @@ from diaghoi.data.scenes import Scenes
 from diaghoi.data.time_sensitive import counterparts
 from diaghoi.diagnosis.blocks import block_bounds
 from diaghoi.diagnosis.diagnosis import Diagnosis
+from diaghoi.evaluation.deciding import deciding_rows
 from diaghoi.evaluation.errors import ACTION, LABELS
 from diaghoi.evaluation.ledger import Ledger
 from diaghoi.evaluation.matching import match
@@ -227,8 +228,10 @@ def _causes(diagnosis: Diagnosis, row_cause: npt.NDArray[np.int8]) -> Causes:
     names = tuple(name for n, name in enumerate(CAUSES) if n in kept)
     row_cause = place[row_cause]
 
+    deciding = deciding_rows(diagnosis.ledger, diagnosis.protocol)
+
     def without(n: int) -> Split:
-        return delta_map(diagnosis, diagnosis.ledger.rows(row_cause != n))
+        return delta_map(diagnosis, diagnosis.ledger.rows(deciding & (row_cause != n)))
 
     with threads() as pool:
         deltas = dict(zip(names, pool.map(without, range(len(names))), strict=True))

@@ -18,6 +18,7 @@ from diaghoi.cli.progress import Progress, progress
 from diaghoi.cli.reading import check_annotations, check_choice
 from diaghoi.comparison.results import read_result, read_semantic
 from diaghoi.comparison.study import Study, read_studies
+from diaghoi.data.arrays.allocation import rarely_collected
 from diaghoi.data.arrays.threads import cores
 from diaghoi.data.groups import find_class
 from diaghoi.data.protocol import protocol as protocol_named
@@ -171,7 +172,10 @@ def _draw(
     bar: Progress,
 ) -> dict[str, str]:
     """Draw and write the figures; return what those that could be drawn show, by name."""
-    tasks = []
+    from diaghoi import plots
+
+    # Figures of one module import the same: two processes would both take their time for Seaborn.
+    together: dict[str, list[tuple[Any, ...]]] = {}
     for name, paths in files.items():
         models = collection.models[name]
         for reason, labels in collection.left_out[name].items():
@@ -179,15 +183,16 @@ def _draw(
             notes.append(f"{name}: {lacking}: {reason}")
         if models:
             arguments = (name, models, width, paths, collection.caption(models))
-            tasks.append(Task(name, _drawn, arguments))
-    bar.start("drawing", total=len(tasks))
-    done: dict[str, Any] = {}
-    for name, outcome in engine.run(tasks):
+            together.setdefault(plots.FIGURES[name].draw.__module__, []).append(arguments)
+    tasks = [Task(module, _drawn_together, (each,)) for module, each in together.items()]
+    bar.start("drawing", total=sum(map(len, together.values())))
+    done: dict[str, _Drawn] = {}
+    for _, outcome in engine.run(tasks):
         if isinstance(outcome, Failure):
             raise InputError(outcome.message)
-        done[name] = outcome
-        bar.advance(1)
-    drawn: dict[str, _Drawn] = {task.key: done[task.key] for task in tasks}
+        done |= outcome
+        bar.advance(len(outcome))
+    drawn = {name: done[name] for name in files if name in done}
     notes += [f"{name}: not drawn: {each.reason}" for name, each in drawn.items() if each.reason]
     without_letters = [name for name, each in drawn.items() if each.lacks_letters]
     if without_letters:
@@ -206,6 +211,11 @@ class _Drawn(NamedTuple):
     lacks_letters: bool = False
 
 
+def _drawn_together(figures: Sequence[tuple[Any, ...]]) -> dict[str, _Drawn]:
+    """Draw and write some figures by name, as a worker does."""
+    return {name: _drawn(name, *settings) for name, *settings in figures}
+
+
 def _drawn(
     name: str, models: Sequence[plots.ModelData], width: float, paths: Sequence[Path], caption: str
 ) -> _Drawn:
@@ -213,7 +223,7 @@ def _drawn(
     from diaghoi import plots
 
     kind = plots.FIGURES[name]
-    with warnings.catch_warnings(record=True) as caught:
+    with rarely_collected(), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
             figure = plots.figure_of(kind, models, width)

@@ -23,6 +23,7 @@ from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.diagnosis.alignment import aligned_ledger, check_same_annotations
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.evaluation.average_precision import Evaluated
+from diaghoi.evaluation.deciding import counts_only_found, up_to_last_true
 from diaghoi.evaluation.ledger import Ledger
 from diaghoi.evaluation.means import counts_in_mean
 from diaghoi.evaluation.weighted_ap import WeightedRanking
@@ -296,6 +297,9 @@ class _ClassShares:
         members: dict[str, IntArray],
     ) -> _ClassShares:
         ranked = ledger.evaluated.ranked_by(protocol)
+        if counts_only_found(protocol):
+            # The rows behind the last true positive of their class change no precision.
+            ranked = ranked.reordered(up_to_last_true(ranked.row_class, ranked.row_true))
         return cls(
             ledger=ledger,
             images=images,

@@ -7,7 +7,7 @@ from typing import overload
 import numpy as np
 
 from diaghoi.data.arrays.division import ratios
-from diaghoi.data.arrays.types import BoolArray, FloatArray
+from diaghoi.data.arrays.types import BoolArray, FloatArray, IntArray
 from diaghoi.data.protocol import Protocol
 
 
@@ -35,14 +35,44 @@ def box_iou(first: FloatArray, second: FloatArray, margin: float, added: float =
     (N,) float64 array
         In [0, 1]; 0 where boxes without area meet.
     """
-    side = np.minimum(first[:, 2:], second[:, 2:])
-    side -= np.maximum(first[:, :2], second[:, :2])
-    side += margin
-    np.maximum(side, 0, out=side)
-    shared = side[:, 0] * side[:, 1]
-    union = area(first, margin) + area(second, margin) - shared + added
+    # Column by column: NumPy is several times slower along rows of two numbers.
+    shared, height = (
+        np.minimum(first[:, stop], second[:, stop]) - np.maximum(first[:, start], second[:, start])
+        for start, stop in ((0, 2), (1, 3))
+    )
+    for side in (shared, height):
+        side += margin
+        np.maximum(side, 0, out=side)
+    shared *= height
+    union = area(first, margin)
+    union += area(second, margin)
+    union -= shared
+    union += added
     # Two boxes without area have no union; they do not overlap.
     return ratios(shared, union, undefined=0.0)
+
+
+def iou_of(
+    mine: FloatArray,
+    one: IntArray,
+    theirs: FloatArray,
+    other: IntArray,
+    margin: float,
+    added: float = 0.0,
+) -> FloatArray:
+    """Intersection over union of boxes of two tables, which may be the same.
+
+    Parameters
+    ----------
+    mine, theirs : (M, 4) and (N, 4) float64 array
+        Boxes xyxy in pixels.
+    one, other : (K,) int array
+        Rows of the tables.
+    margin, added : float
+        As for :func:`box_iou`.
+    """
+    # `take` copies rows several times faster than indexing does.
+    return box_iou(mine.take(one, axis=0), theirs.take(other, axis=0), margin, added)
 
 
 @overload

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from diaghoi.data.arrays.division import ratio
-from diaghoi.data.arrays.ragged import place_in_group
+from diaghoi.data.arrays.ragged import marked, place_in_group
 from diaghoi.data.arrays.ranking import descending, ranking
 from diaghoi.data.arrays.threads import threads
 from diaghoi.data.arrays.types import BoolArray, FloatArray, IntArray
@@ -349,12 +349,15 @@ def _counts(
     wanted = annotated_pairs(annotations, counted[annotations.triplet_class])
     images = counted_images(annotations, protocol)
     order = score_order(predictions)
+    every = listed_pairs(predictions, np.ones(len(order), dtype=bool), images)
 
     def count(kept: BoolArray) -> tuple[int, int, int]:
-        # The best triplets of an image are the best of those that are left.
-        left = order[kept[predictions.triplet_pair[order]]]
-        best = among_best(predictions.triplet_image, left, protocol.top)
-        listed = listed_pairs(predictions, best, images) & kept
+        listed = every & kept
+        if predictions.pair_score is None:
+            # The best triplets of an image are the best of those that are left.
+            left = order[kept[predictions.triplet_pair[order]]]
+            best = among_best(predictions.triplet_image, left, protocol.top)
+            listed &= marked(predictions.triplet_pair[best], len(listed))
         credited = credited_pairs(hits, listed, wanted)
         return int(listed.sum()), len(credited), len(np.unique(credited))
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from diaghoi.data.arrays.ragged import expand, first_of_run, runs
 from diaghoi.data.arrays.types import BoolArray, FloatArray, IntArray
-from diaghoi.data.iou import box_iou
+from diaghoi.data.iou import iou_of
 from diaghoi.data.protocol import protocol
 from diaghoi.data.scenes import Scenes
 from diaghoi.exceptions import InputError
@@ -109,7 +109,7 @@ class ClosePairs:
 
     def kept(self, iou: float) -> BoolArray:
         """(P,) mark what is left by a threshold that is not lower than that of :meth:`of`."""
-        close = self.overlap > iou
+        close = np.flatnonzero(self.overlap > iou)
         return ~_suppressed(self.pairs, self.better[close], self.worse[close])
 
 
@@ -315,7 +315,7 @@ def _near(
     count = np.diff(np.append(start, len(order)))
     person, of_group = human[by_person[start]], group[by_person[start]]
     for one, other in _together(of_group):
-        iou = box_iou(boxes[person[one]], boxes[person[other]], margin)
+        iou = iou_of(boxes, person[one], boxes, person[other], margin)
         met = np.flatnonzero(iou > enough)
         one, other, iou = one[met], other[met], iou[met]
         # Each row of the one with each row of the other.
@@ -347,7 +347,7 @@ def _overlap_of_pairs(
     """``IoU_human * sqrt(IoU_object)``, where the IoU of the people is known."""
     boxes, object_box = predictions.box_xyxy, predictions.pair_object
     margin = protocol(predictions.vocabulary.protocol).margin
-    objects = box_iou(boxes[object_box[first]], boxes[object_box[second]], margin)
+    objects = iou_of(boxes, object_box[first], boxes, object_box[second], margin)
     return np.asarray(people * np.sqrt(objects))
 
 

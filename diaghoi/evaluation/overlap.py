@@ -11,7 +11,7 @@ import numpy as np
 from diaghoi.data.arrays.budget import gathered
 from diaghoi.data.arrays.ragged import expand_in_parts, marked
 from diaghoi.data.arrays.types import BoolArray, FloatArray, IntArray
-from diaghoi.data.iou import box_iou, reaches
+from diaghoi.data.iou import iou_of, reaches
 from diaghoi.data.protocol import Protocol
 from diaghoi.data.scenes import Scenes
 
@@ -84,7 +84,8 @@ class Overlap:
 
     def iou(self, predicted: IntArray, annotated: IntArray) -> FloatArray:
         """(N,) IoU of predicted and annotated boxes, pair by pair, whatever their cells."""
-        return _iou(self.predicted_boxes[predicted], self.annotated_boxes[annotated], self.protocol)
+        mine, theirs = self.predicted_boxes, self.annotated_boxes
+        return _iou(mine, predicted, theirs, annotated, self.protocol)
 
     def under(self, protocol: Protocol) -> Overlap:
         """Return the same overlap under another threshold, which is not below ``least``."""
@@ -116,7 +117,7 @@ def box_overlap(annotations: Scenes, predictions: Scenes, protocol: Protocol) ->
     def overlapping() -> Iterator[tuple[IntArray, IntArray, FloatArray]]:
         for owner, position in expand_in_parts(start, count):
             other = by_cell[position]
-            iou = _iou(predictions.box_xyxy[owner], annotations.box_xyxy[other], protocol)
+            iou = _iou(predictions.box_xyxy, owner, annotations.box_xyxy, other, protocol)
             met = np.flatnonzero(iou >= least)
             yield owner[met], other[met], iou[met]
 
@@ -135,8 +136,10 @@ def box_overlap(annotations: Scenes, predictions: Scenes, protocol: Protocol) ->
     )
 
 
-def _iou(first: FloatArray, second: FloatArray, protocol: Protocol) -> FloatArray:
-    return box_iou(first, second, margin=protocol.margin, added=protocol.added_to_union)
+def _iou(
+    mine: FloatArray, one: IntArray, theirs: FloatArray, other: IntArray, protocol: Protocol
+) -> FloatArray:
+    return iou_of(mine, one, theirs, other, protocol.margin, protocol.added_to_union)
 
 
 def _cells(scenes: Scenes, protocol: Protocol) -> tuple[int, IntArray]:

@@ -9,7 +9,7 @@ import numpy as np
 from diaghoi.data.arrays.budget import gathered
 from diaghoi.data.arrays.ragged import expand, expand_in_parts, runs
 from diaghoi.data.arrays.types import IntArray
-from diaghoi.data.iou import box_iou
+from diaghoi.data.iou import iou_of
 from diaghoi.data.protocol import Protocol
 from diaghoi.data.scenes import Scenes
 from diaghoi.data.splits import counted_classes
@@ -52,9 +52,9 @@ def overlapping(
     def meeting() -> Iterator[tuple[IntArray, IntArray]]:
         for owner, position in expand_in_parts(start, count):
             for role in ("pair_human", "pair_object"):
-                one = found.box_xyxy[getattr(found, role)[found_pairs[owner]]]
-                other = truth.box_xyxy[getattr(truth, role)[truth_pairs[position]]]
-                reached = box_iou(one, other, margin) >= theta
+                one = getattr(found, role)[found_pairs[owner]]
+                other = getattr(truth, role)[truth_pairs[position]]
+                reached = iou_of(found.box_xyxy, one, truth.box_xyxy, other, margin) >= theta
                 owner, position = owner[reached], position[reached]
             yield owner, position
 

@@ -21,6 +21,7 @@ from typing import Any
 from diaghoi.data.arrays.threads import threads
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.evaluation.average_precision import class_scores
+from diaghoi.evaluation.deciding import deciding
 from diaghoi.evaluation.ledger import Ledger
 from diaghoi.evaluation.means import Split, split_means
 from diaghoi.exceptions import InputError, close_matches
@@ -126,9 +127,11 @@ def attributions(
             found[coalition] = split_means(scores, diagnosis.protocol, members)[0]
         return found
 
+    # Each coalition copies the rows.
+    rows = deciding(diagnosis.ledger, diagnosis.protocol)
     worth: dict[Coalition, Split] = {}
     with threads() as pool:
-        for part in pool.map(worths, _branches(diagnosis.ledger)):
+        for part in pool.map(worths, _branches(rows)):
             worth |= part
             if progress is not None:
                 progress(len(part))

@@ -49,7 +49,7 @@ class FoundAt:
     @classmethod
     def of(cls, sliced: Sliced) -> FoundAt:
         """Read it off the ranking of a detector."""
-        ranked, triplets = sliced.rankings[""], len(sliced.annotations.triplet_pair)
+        ranked, triplets = sliced.unrepaired, len(sliced.annotations.triplet_pair)
         row_class, row_true, row_image, *_ = ranked.evaluated
         bounds = np.searchsorted(row_class, np.arange(sliced.diagnosis.ledger.classes + 1))
         true = np.flatnonzero(row_true)

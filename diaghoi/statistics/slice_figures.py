@@ -30,7 +30,9 @@ from diaghoi.data.scenes import Scenes
 from diaghoi.data.splits import counted_classes
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.evaluation.average_precision import Evaluated, class_scores
+from diaghoi.evaluation.deciding import counts_only_found, up_to_last_true
 from diaghoi.evaluation.image_counts import ImageCounts
+from diaghoi.evaluation.ledger import Ledger
 from diaghoi.evaluation.means import split_means
 from diaghoi.exceptions import InputError
 from diaghoi.oracles import ERRORS, ORACLES
@@ -127,6 +129,15 @@ class Ranking:
     row_annotation: IntArray
     annotation_counts: BoolArray
 
+    def up_to_last_true(self) -> Ranking:
+        """Return the same without the rows behind the last true positive of their class."""
+        rows = up_to_last_true(self.evaluated.row_class, self.evaluated.row_true)
+        return replace(
+            self,
+            evaluated=self.evaluated.reordered(rows),
+            row_annotation=self.row_annotation[rows],
+        )
+
     def cut(self, members: Members) -> Evaluated:
         """Return the part of a slice."""
         rows = members.rows(self.evaluated.row_class, self.evaluated.row_image, self.row_annotation)
@@ -211,7 +222,7 @@ class Sliced:
         diagnosis, full = self.diagnosis, {"full": self.diagnosis.splits["full"]}
         means = {}
         for name in _rankings(wanted):
-            ranked = self.rankings[name].cut(members)
+            ranked = self._ranking(name).cut(members)
             scores = class_scores(ranked, diagnosis.ledger.classes, self._protocol)
             means[name] = split_means(scores, self._protocol, full)[0]["full"]
         found = {MAP: means[""]}
@@ -228,7 +239,7 @@ class Sliced:
 
     def prepared(self, members: Members, wanted: Sequence[str] = FIGURES) -> SliceFigures:
         """Prepare the mAP of a slice and what else is wanted of it for weightings."""
-        ranked = ((name, self.rankings[name].cut(members)) for name in _rankings(wanted))
+        ranked = ((name, self._ranking(name).cut(members)) for name in _rankings(wanted))
         means = MeanPrecisions(
             rankings=prepared(ranked, self.diagnosis.ledger.classes, self.images),
             protocol=self._protocol,
@@ -258,26 +269,38 @@ class Sliced:
         return replace(self.diagnosis.protocol, class_without_annotation="left out")
 
     @cached_property
-    def rankings(self) -> dict[str, Ranking]:
-        """The ranking before any repair, by "", and after each oracle."""
+    def unrepaired(self) -> Ranking:
+        """The ranking before any repair."""
+        return self._ranked(self.diagnosis.ledger)
+
+    @cached_property
+    def _repaired(self) -> dict[str, Ranking]:
+        """The ranking after each oracle."""
         ledger, protocol = self.diagnosis.ledger, self.diagnosis.protocol
-        found = {}
-        for name in ("", *ERRORS):
-            repaired = ORACLES[name](ledger, protocol) if name else ledger
-            evaluated, annotation = repaired.evaluated, repaired.row_annotation
-            if protocol.ranking != "by score":
-                order = np.lexsort((evaluated.row_true, evaluated.row_class))
-                evaluated, annotation = evaluated.reordered(order), annotation[order]
-            found[name] = Ranking(
-                evaluated=evaluated._replace(
-                    row_image=self._image[evaluated.row_image],
-                    annotation_class=ledger.annotation_class,
-                    annotation_image=self.annotation_image,
-                ),
-                row_annotation=annotation,
-                annotation_counts=repaired.annotation_counts,
-            )
-        return found
+        return {name: self._ranked(ORACLES[name](ledger, protocol)) for name in ERRORS}
+
+    def _ranking(self, name: str) -> Ranking:
+        return self._repaired[name] if name else self.unrepaired
+
+    def _ranked(self, ledger: Ledger) -> Ranking:
+        """Rank a ledger, repaired or not, with images numbered as in the annotations."""
+        evaluated, annotation = ledger.evaluated, ledger.row_annotation
+        if self.diagnosis.protocol.ranking != "by score":
+            order = np.lexsort((evaluated.row_true, evaluated.row_class))
+            evaluated, annotation = evaluated.reordered(order), annotation[order]
+        ranking = Ranking(
+            evaluated=evaluated._replace(
+                row_image=self._image[evaluated.row_image],
+                annotation_class=self.diagnosis.ledger.annotation_class,
+                annotation_image=self.annotation_image,
+            ),
+            row_annotation=annotation,
+            annotation_counts=ledger.annotation_counts,
+        )
+        # Most rows lie behind the last true positive of their class, in every slice, and change no
+        # precision. Some protocols ask whether a class has any rows.
+        few = counts_only_found(self.diagnosis.protocol)
+        return ranking.up_to_last_true() if few else ranking
 
     def _pairs(self, members: Members) -> list[IntArray]:
         """Images of the annotated pairs, and of those that a listed pair localises."""

@@ -14,6 +14,7 @@ from matplotlib.lines import Line2D
 from diaghoi.data.groups import find_class
 from diaghoi.diagnosis.curves import Curve, class_curve, mean_curve
 from diaghoi.diagnosis.diagnosis import Diagnosis
+from diaghoi.evaluation.deciding import deciding
 from diaghoi.exceptions import number_of
 from diaghoi.oracles import ORACLES, TOTALS
 from diaghoi.plots.figure import (
@@ -102,8 +103,9 @@ def oracle_curve_table(diagnosis: Diagnosis, classes: Sequence[int]) -> dict[int
     """
     before = 100 * diagnosis.class_scores.average_precision
     lines: dict[int, list[RepairedCurve]] = {hoi: [] for hoi in classes}
+    rows = deciding(diagnosis.ledger, diagnosis.protocol)
     for name in (None, *ORACLES):
-        ledger = diagnosis.ledger if name is None else ORACLES[name](diagnosis.ledger)
+        ledger = rows if name is None else ORACLES[name](rows)
         scores = diagnosis.class_scores if name is None else diagnosis.repaired_scores[name]
         after = 100 * scores.average_precision
         for hoi in classes:
@@ -132,8 +134,9 @@ def mean_oracle_curve_table(diagnosis: Diagnosis) -> ClassCurves:
         The model.
     """
     before, lines = diagnosis.mean_ap["full"], []
+    rows = deciding(diagnosis.ledger, diagnosis.protocol)
     for name in (None, *ORACLES):
-        ledger = diagnosis.ledger if name is None else ORACLES[name](diagnosis.ledger)
+        ledger = rows if name is None else ORACLES[name](rows)
         scores = diagnosis.class_scores if name is None else diagnosis.repaired_scores[name]
         after = before if name is None else diagnosis.oracles[name]["map"]["full"]
         lines.append(

@@ -236,4 +236,5 @@ def test_result_without_oracles_is_refused():
 
 def test_drawing_needs_no_window():
     figure = figure_of(FIGURES["delta_map"], [model("a")], DOUBLE_COLUMN)
-    assert type(figure) is Figure
+    assert isinstance(figure, Figure)
+    assert figure.canvas.manager is None

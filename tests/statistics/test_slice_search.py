@@ -99,7 +99,7 @@ def test_influence_is_the_change_with_the_weight_of_an_image(problem, seed: int)
     influence = found.of_others(weights)
     assert influence.shape == (len(names), 2)
     np.testing.assert_allclose(influence.sum(axis=0), 0, atol=1e-12)
-    ranked = sliced.rankings[""]
+    ranked = sliced.unrepaired
     ends = {}
     for image in range(len(names)):
         step = 1e-6
