@@ -86,7 +86,7 @@ def are_one(annotations: Scenes, one: IntArray, other: IntArray, protocol: Proto
     boxes = (one >= 0) & (other >= 0)
     if protocol.pairing == "person":
         return np.asarray(boxes & (one == other))
-    near = box_iou(annotations.box_xyxy[one], annotations.box_xyxy[other], protocol.margin)
+    near = iou_of(annotations.box_xyxy, one, annotations.box_xyxy, other, protocol.margin)
     alike = annotations.box_label[one] == annotations.box_label[other]
     return np.asarray(boxes & ((one == other) | (alike & (near > NEAR_DUPLICATE_IOU))))
 
