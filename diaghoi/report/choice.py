@@ -24,6 +24,12 @@ FIGURES = {
     "micro_recall": ("recall", True),
     "exact_match": ("Exact match", False),
 }
+CONFUSED = {
+    "confused_verbs": "Wrong → right option of the same object. Instead: the right one was not "
+    "picked.",
+    "confused_objects": "Object of a wrong option → object of the right ones, once for each right "
+    "object of a question. Instead: no right option of that object was picked.",
+}
 WAYS = {
     "letters": "letters",
     "text": "texts of options",
@@ -151,11 +157,9 @@ def _distractors(found: Result) -> list[Table]:
                 shown(row["instead"], "count"),
             )
             for row in found[key][:SHOWN]
+            if row["picked"]
         ]
-        caption = (
-            f"Wrong → right option{' of the same object' if title == 'verbs' else ''}. "
-            "Instead: the right one was not picked."
-        )
+        caption = CONFUSED[key]
         heads = ("Shown", "Picked", "Rate, %", "Instead")
         tables.append(text_table(f"Confusions of {title}", heads, rows, caption=caption))
     return [table for table in tables if table.rows]

@@ -135,6 +135,18 @@ def test_everything_that_can_be_asked_for_is_shown(run: Run, asked: Path, answer
     assert Path("bias.pdf").read_bytes().startswith(b"%PDF")
 
 
+def test_confusions_that_never_happen_are_not_listed(run: Run, asked: Path, answers: Path) -> None:
+    outcome = run("choice", "score", asked, answers, "--diagnose", "--json", "out.json")
+    verbs, objects = (
+        json.loads(Path("out.json").read_text())["distractors"][f"confused_{part}"]
+        for part in ("verbs", "objects")
+    )
+    assert [row["picked"] for row in verbs + objects] == [1, 1, 0]
+    assert "hold → ride" in outcome.out
+    assert "apple → bicycle" not in outcome.out
+    assert "Confusions of objects" not in outcome.out
+
+
 def test_a_figure_does_not_lengthen_what_is_shown(run: Run, asked: Path, answers: Path) -> None:
     plain = run("choice", "score", asked, answers)
     assert run("choice", "score", asked, answers, "--figure", "f.svg").out == plain.out
