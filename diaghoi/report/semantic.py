@@ -91,10 +91,20 @@ def semantic_tables(result: Result, classes: int = 0) -> list[Table]:
 
 def _figures(result: Result) -> Table:
     splits = list(result["splits"]["mf1"])
-    names = {"soft_map": "Soft mAP", "map": "mAP, exact matching", "mf1": "Soft mF1"}
+    names = {
+        "soft_map": "Soft mAP",
+        "soft_map_exact": "if nothing were similar",
+        "map": "mAP, exact matching",
+        "mf1": "Soft mF1",
+    }
     rows = [
-        text_row(name, *(percent(result["splits"][key][split]) for split in splits))
+        text_row(
+            name,
+            *(percent(result["splits"][key][split]) for split in splits),
+            indented=key == "soft_map_exact",
+        )
         for key, name in names.items()
+        if key != "soft_map_exact" or (key in result["splits"] and result["measure"]["scores"])
     ]
     titles = [TITLES.get(split, split) for split in splits]
     return text_table("Figures, %", titles, rows, caption="\n".join(basis(result)))
@@ -110,6 +120,13 @@ def basis(result: Result) -> list[str]:
     measure = result["measure"]
     if measure["scores"]:
         lines.append(f"{measure['threshold']}. Soft AP: {measure['soft_ap']}.")
+        lines.append(
+            "If nothing were similar: soft mAP with tables in which no word is similar to "
+            "another. The rest of the difference to mAP is not due to similarity: soft mAP has its "
+            "own rules for the right verb or object alone, and for false positives."
+        )
+    if result.get("map_differs"):
+        lines.append(f"mAP, exact matching, has {' and '.join(result['map_differs'])}.")
     return lines
 
 
@@ -128,17 +145,35 @@ def _rates(result: Result) -> Table:
 
 
 def _classes(classes: Sequence[Result], number: int) -> Table:
-    ranked = sorted(classes, key=lambda one: (one["ap"] or 0) - (one["soft_ap"] or 0))[:number]
+    """List the classes to whose soft AP similarity adds most; without scores, all."""
+    scored = [{**one, "gain": _gain(one)} for one in classes if one["soft_ap"] is not None]
+    if not scored:
+        rows = [
+            text_row(one["name"], shown(one["annotated"], "count"), percent(one["f1"]))
+            for one in classes[:number]
+        ]
+        return text_table("Classes, %", ("Annotated", "Soft F1"), rows)
+    gaining = [one for one in scored if round(one["gain"], 4) > 0]
     rows = [
         text_row(
             one["name"],
             shown(one["annotated"], "count"),
+            shown(one["gain"], "points"),
             *(percent(one[key]) for key in ("soft_ap", "ap", "f1")),
         )
-        for one in ranked
+        for one in sorted(gaining, key=lambda one: -one["gain"])[:number]
     ]
-    heads = ("Annotated", "Soft AP", "AP", "Soft F1")
-    return text_table("Gain most by similarity, %", heads, rows)
+    heads = ("Annotated", "Gain", "Soft AP", "AP", "Soft F1")
+    caption = "Gain: soft AP minus soft AP if nothing were similar" + (
+        "." if rows else "; no class has any."
+    )
+    return text_table("Gain most by similarity, %", heads, rows, caption=caption)
+
+
+def _gain(one: Result) -> float:
+    """Say what the tables of similarity add to the soft AP of a class; 0 where it is not known."""
+    exact = one.get("soft_ap_exact")
+    return 0.0 if exact is None else float(one["soft_ap"] - exact)
 
 
 def _diagnosis(found: Result) -> list[Table]:

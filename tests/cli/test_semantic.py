@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import itertools
 import json
 import pickle
 import re
@@ -121,6 +122,54 @@ def test_all_files(run, words, alone):
         "Wrong verbs that cost most",
     ):
         assert title in done.out
+
+
+def test_classes_that_gain_by_similarity_are_listed_and_no_others(run, words, alone):
+    pairs = itertools.combinations(VERBS_OF_HICO, 2)
+    lines = ["a,b,score", *(f"{one},{other},{len(one) % 5}" for one, other in pairs)]
+    (alone / "verbs.csv").write_text("\n".join(lines))
+    done = run(*words, "--classes", 600, "--json", "r.json")
+    rows = json.loads((alone / "r.json").read_text())["classes"]
+    gains = {row["name"]: 100 * (row["soft_ap"] - row["soft_ap_exact"]) for row in rows}
+    first, *listed = done.out.partition("Gain most by similarity")[2].splitlines()
+    assert first.split() == [*(",", "%", "Annotated", "Gain", "Soft", "AP", "AP", "Soft", "F1")]
+    listed = listed[1 : listed.index("Gain: soft AP minus soft AP if nothing were similar.")]
+    assert len(listed) == sum(gain >= 0.005 for gain in gains.values()) > 0
+    for line, gain in zip(listed, sorted(gains.values(), reverse=True), strict=False):
+        assert f" +{gain:.2f} " in line
+    assert "if nothing were similar" in done.out.partition("mAP, exact matching")[0]
+
+
+def test_without_scores_classes_are_listed_without_a_gain(run, words):
+    done = run(*words, "--no-scores", "--classes", 2)
+    assert "Classes, %" in done.out
+    assert "similar" not in done.out.partition("Similarity of verbs")[0].lower()
+
+
+def test_where_nothing_is_similar_no_class_gains(run, words, alone):
+    (alone / "verbs.csv").write_text("a,b,score\nride,ride,4\n")
+    (alone / "objects.csv").write_text("a,b,score\ncup,cup,4\n")
+    done = run(*words, "--classes", 3)
+    assert "Gain: soft AP minus soft AP if nothing were similar; no class has any." in done.out
+
+
+@pytest.mark.parametrize(
+    ("more", "differs"),
+    [
+        ((), []),
+        (("--theta", 0.6), ["IoU >= 0.5"]),
+        (("--theta", 0.6, "--tau-before-map"), ["IoU >= 0.5", "all predictions"]),
+        (("--theta", 0.6, "--no-scores"), []),
+    ],
+)
+def test_it_is_said_where_the_standard_map_has_other_rules(run, words, alone, more, differs):
+    done = run(*words, *more, "--json", "r.json")
+    assert json.loads((alone / "r.json").read_text())["map_differs"] == differs
+    compared = run("compare", "r.json").out.replace("\n", " ")
+    said = f"has {' and '.join(differs)}."
+    assert (f"mAP, exact matching, {said}" in done.out) == bool(differs)
+    assert (f"mAP {said}" in compared) == bool(differs)
+    assert ("different rules for false positives" in compared) == ("--no-scores" not in more)
 
 
 def test_the_page_of_the_report_tells_what_errors_mean(run, words, alone):
