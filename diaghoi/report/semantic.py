@@ -16,6 +16,8 @@ from diaghoi.report.terminal import print_line, print_table, wrapped
 from diaghoi.report.text import counts_line, heading
 
 Result = Mapping[str, Any]
+# The part that each error gets wrong.
+WRONG_PART = {"action": "verb", "object_box": "object"}
 # Confusions and classes that a report shows; all are in the JSON.
 SHOWN = 10
 
@@ -74,8 +76,8 @@ def similarity_in_words(similarities: Similarities) -> str:
     return (
         "Action and object errors tell their similarity to what is annotated there (other classes "
         "at both boxes; where predictions are matched by the person, what that person does), "
-        f"{similarities.sigma}: {tables}. Near from {NEAR:g}, plausible above {PLAUSIBLE:g}, or "
-        "else wrong."
+        f"{similarities.sigma.replace('sigma', 'σ')}: {tables}. Near from σ = {NEAR:g}, plausible "
+        f"above {PLAUSIBLE:g}, or else wrong."
     )
 
 
@@ -178,7 +180,7 @@ def _gain(one: Result) -> float:
 
 def _diagnosis(found: Result) -> list[Table]:
     """Make the tables of what action and object errors mean."""
-    tables = [_kinds(found[error]) for error in COMPARED if error in found]
+    tables = [_kinds(found, error) for error in COMPARED if error in found]
     tables = [table for table in tables if table.rows]
     verbs = [
         text_row(
@@ -201,7 +203,8 @@ def _diagnosis(found: Result) -> list[Table]:
     return tables
 
 
-def _kinds(error: Result) -> Table:
+def _kinds(found: Result, name: str) -> Table:
+    error = found[name]
     rows = [
         text_row(
             kind["title"],
@@ -218,8 +221,26 @@ def _kinds(error: Result) -> Table:
         error["title"],
         ("Count", "Share, %", "ΔmAP", "Of ΔmAP, %"),
         rows,
-        caption=f"Compared with {error['compared_with']}.\n"
+        caption=f"Compared with {error['compared_with']}.\n{_sigma_in_words(found, name)}\n"
         f"ΔmAP: Shapley values, which add up to the {total} of all of them.",
+    )
+
+
+def _sigma_in_words(found: Result, name: str) -> str:
+    """Say what sigma is, and what its thresholds mean for the part that is wrong."""
+    formula = found["sigma"].replace("sigma", "σ")
+    near, plausible = (found[name]["least"][kind] for kind in ("near", "plausible"))
+    if near is None:
+        return f"{formula}."
+    part = WRONG_PART[name]
+    (right,) = set(WRONG_PART.values()) - {part}
+    from_near, from_plausible = (
+        f"any {part}" if always else f"{part} similarity {sign} {least:.3g}"
+        for sign, least, always in ((">=", near, near <= 0), (">", plausible, plausible < 0))
+    )
+    return (
+        f"{formula} of the whole interaction; with the right {right}, σ >= {found['near']:g} means "
+        f"{from_near}, and σ > {found['plausible']:g} means {from_plausible}."
     )
 
 
@@ -238,6 +259,6 @@ def _confusions(what: str, found: Sequence[Result]) -> Table:
         f"Wrong {what} that cost most",
         ("Count", NOT_FOUND, "Similarity", "ΔmAP"),
         rows,
-        caption=f"{WHICH}\nThe similarity is that of the {what}. ΔmAP of repairing these "
-        "predictions alone: these do not add up.",
+        caption=f"{WHICH}\nThe similarity is that of the {what} alone, not σ. ΔmAP of repairing "
+        "these predictions alone: these do not add up.",
     )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -179,13 +179,20 @@ class SemanticDiagnosis:
             kind=kind,
             meant=np.where(key >= 0, np.searchsorted(keys, key), -1),
             names=class_names(vocabulary, (keys % verbs).tolist(), (keys // verbs - 1).tolist()),
-            sigma=evaluation.measure.formula if evaluation.compares_objects else "sigma = S_v",
+            sigma=self._sigma,
             tables=_table_names(evaluation),
         )
+
+    @property
+    def _sigma(self) -> str:
+        """Formula of the similarity of two interactions."""
+        measure = self.evaluation.measure
+        return measure.formula if self.evaluation.compares_objects else "sigma = S_v"
 
     def to_dict(self) -> dict[str, Any]:
         """All numbers as plain Python values."""
         return {
+            "sigma": self._sigma,
             "near": NEAR,
             "plausible": PLAUSIBLE,
             **{error: self._kinds(error) for error in self.errors},
@@ -197,9 +204,17 @@ class SemanticDiagnosis:
     def _kinds(self, error: str) -> dict[str, Any]:
         found, costs = self.errors[error], self.costs(error)
         total = self.diagnosis.oracles[error]["delta_map"]["full"]
+        part: Literal["verb", "object"] = "verb" if error == "action" else "object"
+        measure, whole = self.evaluation.measure, self.evaluation.compares_objects
         return {
             "title": f"{COMPARED[error].capitalize()} errors by meaning",
             "compared_with": found.compared_with,
+            # Similarity of the part that is wrong from which sigma is reached if the other part is
+            # right; None where verbs alone are compared.
+            "least": {
+                name: measure.least(sigma, part) if whole else None
+                for name, sigma in (("near", NEAR), ("plausible", PLAUSIBLE))
+            },
             "count": len(found.rows),
             "delta_map": total,
             "kinds": [

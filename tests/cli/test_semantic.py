@@ -172,6 +172,40 @@ def test_it_is_said_where_the_standard_map_has_other_rules(run, words, alone, mo
     assert ("different rules for false positives" in compared) == ("--no-scores" not in more)
 
 
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (
+            (),
+            "σ = 0.5 S_v + 0.5 S_o of the whole interaction; with the right object, σ >= 0.75 "
+            "means verb similarity >= 0.5, and σ > 0.5 means verb similarity > 0.",
+        ),
+        (
+            ("--weight", 0.8),
+            "σ = 0.8 S_v + 0.2 S_o of the whole interaction; with the right verb, σ >= 0.75 means "
+            "any object, and σ > 0.5 means any object.",
+        ),
+        (
+            ("--weight", 0.8),
+            "with the right object, σ >= 0.75 means verb similarity >= 0.688, and σ > 0.5 means "
+            "verb similarity > 0.375.",
+        ),
+        (
+            ("--combine", "geometric"),
+            "σ = S_v^0.5 S_o^0.5 of the whole interaction; with the right object, σ >= 0.75 means "
+            "verb similarity >= 0.562, and σ > 0.5 means verb similarity > 0.25.",
+        ),
+        (("--combine", "minimum"), "means verb similarity >= 0.75, and σ > 0.5 means"),
+        (("--weight", 1), "σ = 1 S_v + 0 S_o."),
+    ],
+)
+def test_it_is_said_what_sigma_is(run, words, more, said):
+    out = " ".join(run(*words, "--diagnose", *more).out.split())
+    assert said in out
+    assert "Near (σ >= 0.75)" in out
+    assert "The similarity is that of the verbs alone, not σ." in out
+
+
 def test_the_page_of_the_report_tells_what_errors_mean(run, words, alone):
     pytest.importorskip("jinja2", reason="jinja2 (the extra html) is not installed")
     done = run(*words, "--html", "page.html", "--label", "mine", "--json", "r.json")
@@ -183,7 +217,7 @@ def test_the_page_of_the_report_tells_what_errors_mean(run, words, alone):
     soft = " ".join(f"{100 * value:.2f}" for value in result["splits"]["soft_map"].values())
     assert f"Soft mAP {soft}" in text
     near = result["diagnosis"]["action"]["kinds"][0]
-    assert f"Near (similarity &gt;= 0.75) {near['count']:,} {100 * near['share']:.2f}" in text
+    assert f"Near (σ &gt;= 0.75) {near['count']:,} {100 * near['share']:.2f}" in text
     first = result["diagnosis"]["confusions"][0]
     name = f"{first['predicted']}, where {first['annotated']} is annotated"
     assert f"{name} {first['count']:,} {first['not_found']:,}" in text
