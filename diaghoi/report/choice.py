@@ -181,5 +181,8 @@ def _positions(found: Result) -> Table:
         )
         for row in found["positions"]
     ]
-    heads = ("Shown", "Picked", "Expected", "Excess, %", "p, corrected")
-    return text_table("Position", heads, rows)
+    heads = ("Shown", "Picked", "Expected", "Excess, points", "p, corrected")
+    caption = (
+        "Expected: if the order did not matter. Excess: picked minus expected, in percent of shown."
+    )
+    return text_table("Position", heads, rows, caption=caption)

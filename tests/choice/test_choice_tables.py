@@ -164,6 +164,7 @@ def test_bars_are_picks_beyond_chance() -> None:
     assert isinstance(figure, Figure)
     assert complaints(figure) == []
     assert [bar.get_height() for bar in ax.patches] == [50, 0, -50]
+    assert ax.get_ylabel() == "Picked minus expected\n(% of shown)"
 
 
 def test_answers_without_an_order_have_no_bars() -> None:

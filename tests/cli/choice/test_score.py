@@ -147,6 +147,18 @@ def test_confusions_that_never_happen_are_not_listed(run: Run, asked: Path, answ
     assert "Confusions of objects" not in outcome.out
 
 
+def test_the_excess_of_a_position_is_in_points_of_the_shown(
+    run: Run, asked: Path, answers: Path
+) -> None:
+    out = run("choice", "score", asked, answers, "--diagnose").out
+    head, _, row = out.partition("Position ")[2].splitlines()[:3]
+    assert head.split() == ["Shown", "Picked", "Expected", "Excess,", "points", "p,", "corrected"]
+    letter, shown, picked, expected, excess, _ = row.split()
+    points = 100 * (int(picked) - float(expected)) / int(shown)
+    assert (letter, float(excess.replace("−", "-"))) == ("A", pytest.approx(points, abs=1))
+    assert "Excess: picked minus expected, in percent of shown." in " ".join(out.split())
+
+
 def test_a_figure_does_not_lengthen_what_is_shown(run: Run, asked: Path, answers: Path) -> None:
     plain = run("choice", "score", asked, answers)
     assert run("choice", "score", asked, answers, "--figure", "f.svg").out == plain.out
