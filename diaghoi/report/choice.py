@@ -7,6 +7,7 @@ from typing import Any
 
 from rich.console import Console
 
+from diaghoi.choice.tables import PEOPLE
 from diaghoi.data.table import UNDEFINED, Table, percent, shown, text_row, text_table
 from diaghoi.report.extras import bounds_text, flat_remark
 from diaghoi.report.terminal import print_line, print_table
@@ -106,6 +107,8 @@ def _figures(result: Result) -> Table:
             f"{settings['method']}, seed {settings['seed']}."
         )
         caption += flat_remark(filter(None, map(result["intervals"].get, FIGURES)))
+    if "Single" in parts or "Multi" in parts:
+        caption = "\n".join(filter(None, (PEOPLE, caption)))
     rows = []
     for key, (title, indented) in FIGURES.items():
         texts = [percent(part[key]) for part in parts.values()]
