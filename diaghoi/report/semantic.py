@@ -9,7 +9,7 @@ from rich.console import Console
 
 from diaghoi.cases.similarities import COMPARED, NEAR, PLAUSIBLE, Similarities
 from diaghoi.data.protocol import phrases_of
-from diaghoi.data.table import Table, percent, shown, text_row, text_table
+from diaghoi.data.table import UNDEFINED, Table, percent, shown, text_row, text_table
 from diaghoi.evaluation.means import TITLES
 from diaghoi.report.causes import NOT_FOUND, WHICH, wrong_word
 from diaghoi.report.terminal import print_line, print_table, wrapped
@@ -250,7 +250,7 @@ def _confusions(what: str, found: Sequence[Result]) -> Table:
             wrong_word(one),
             shown(one["count"], "count"),
             shown(one.get("not_found"), "count"),
-            f"{one['similarity']:.2f}",
+            UNDEFINED if one.get("in_table") is False else f"{one['similarity']:.2f}",
             shown(one["delta_map"], "points"),
         )
         for one in found[:SHOWN]
@@ -259,6 +259,7 @@ def _confusions(what: str, found: Sequence[Result]) -> Table:
         f"Wrong {what} that cost most",
         ("Count", NOT_FOUND, "Similarity", "ΔmAP"),
         rows,
-        caption=f"{WHICH}\nThe similarity is that of the {what} alone, not σ. ΔmAP of repairing "
-        "these predictions alone: these do not add up.",
+        caption=f"{WHICH}\nThe similarity is that of the {what} alone, not σ; {UNDEFINED}: the "
+        "pair is not in the table, which counts as 0. ΔmAP of repairing these predictions alone: "
+        "these do not add up.",
     )

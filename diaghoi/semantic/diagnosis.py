@@ -21,7 +21,7 @@ from diaghoi.semantic.compared_errors import ComparedErrors, compare_errors
 from diaghoi.semantic.confusions import Error, costliest_confusions
 from diaghoi.semantic.evaluation import SemanticEvaluation
 from diaghoi.semantic.partial_oracle import PartialOracle
-from diaghoi.semantic.tables.similarity import Similarity
+from diaghoi.semantic.tables.similarity import FittedSimilarity
 from diaghoi.semantic.triplets import class_names
 from diaghoi.statistics.attribution import shapley
 
@@ -120,21 +120,21 @@ class SemanticDiagnosis:
 
     def verb_confusions(self) -> list[dict[str, Any]]:
         """Confusions of verbs, the most costly first."""
-        return self._confusions("action", self._verbs, self.evaluation.verbs.similarity)
+        return self._confusions("action", self._verbs, self.evaluation.verbs)
 
     def object_confusions(self) -> list[dict[str, Any]]:
         """Confusions of objects, the most costly first."""
         if "object_box" not in self.errors:
             return []
         objects = self.diagnosis.vocabulary.objects
-        return self._confusions("object_box", objects, self.evaluation.objects.similarity)
+        return self._confusions("object_box", objects, self.evaluation.objects)
 
     @property
     def _verbs(self) -> tuple[str, ...]:
         return self.diagnosis.vocabulary.verbs
 
     def _confusions(
-        self, error: Error, names: tuple[str, ...], table: Similarity
+        self, error: Error, names: tuple[str, ...], fitted: FittedSimilarity
     ) -> list[dict[str, Any]]:
         evaluation = self.evaluation
         found = costliest_confusions(
@@ -145,16 +145,20 @@ class SemanticDiagnosis:
         )
         predicted = np.array([each.predicted for each in found], dtype=np.int64)
         annotated = np.array([each.annotated for each in found], dtype=np.int64)
+        similar = fitted.similarity.at(annotated, predicted).tolist()
+        in_table = fitted.in_table(annotated, predicted)
         return [
             {
                 "predicted": names[each.predicted].replace("_", " "),
                 "annotated": names[each.annotated].replace("_", " "),
                 "similarity": similarity,
+                # None where that is not known, such as of free words with several senses.
+                "in_table": listed,
                 "count": each.count,
                 "not_found": each.not_found,
                 "delta_map": each.delta_map,
             }
-            for each, similarity in zip(found, table.at(annotated, predicted).tolist(), strict=True)
+            for each, similarity, listed in zip(found, similar, in_table, strict=True)
         ]
 
     def similarities(self) -> Similarities:

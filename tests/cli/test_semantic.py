@@ -203,7 +203,7 @@ def test_it_is_said_what_sigma_is(run, words, more, said):
     out = " ".join(run(*words, "--diagnose", *more).out.split())
     assert said in out
     assert "Near (σ >= 0.75)" in out
-    assert "The similarity is that of the verbs alone, not σ." in out
+    assert "The similarity is that of the verbs alone, not σ;" in out
 
 
 def test_the_page_of_the_report_tells_what_errors_mean(run, words, alone):
