@@ -351,6 +351,19 @@ def test_examples_show_what_was_predicted_for_annotations():
     assert [each.image for each in examples_of(few_examples())] == ["near.jpg"] * 3 + ["exact.jpg"]
 
 
+@pytest.mark.parametrize(("scores", "said"), [(True, "3 best of 5"), (False, "3 of 5")])
+def test_of_many_unmatched_predictions_it_is_said_how_many_there_are(scores, said):
+    predicted = [(0, 1, RIDE, 0.9, 0.9), *((2, 1, RIDE, 0.1 * n, 0.1 * n) for n in range(1, 6))]
+    truth = scenes([image("a.jpg", BOXES, [(0, 1, RIDE)])], scored=False)
+    found = scenes([image("a.jpg", [*BOXES, (PERSON, FAR)], predicted)], scored=True)
+    evaluation = evaluate(truth, found, VERBS, OBJECTS, measure=Measure(tau=0), scores=scores)
+    listed = examples_of(evaluation)
+    assert [each.unmatched for each in listed] == [None, 5, 5, 5]
+    text = examples_text(listed)
+    assert f"\n  unmatched, {said}:\n  unmatched: ride bicycle" in text
+    assert text.count("unmatched: ") == 3
+
+
 def test_examples_are_written_for_programs_too(tmp_path):
     chosen = examples_of(few_examples())
     write_examples(tmp_path / "e.json", chosen)
