@@ -17,12 +17,12 @@ NEAR, PLAUSIBLE = 0.75, 0.5
 """An error is near from the first similarity on, and plausible above the second. At equal weights a
 wrong action on the right object has similarity 0.5 by its object alone, hence *above*."""
 KINDS = {
-    "near": f"Near (similarity >= {NEAR:g})",
-    "plausible": f"Plausible (above {PLAUSIBLE:g})",
+    "near": f"Near (σ >= {NEAR:g})",
+    "plausible": f"Plausible (σ > {PLAUSIBLE:g})",
     "wrong": "Wrong",
     "nothing": "Nothing annotated there",
 }
-"""Title of each kind of error by similarity."""
+"""Title of each kind of error by σ, the similarity of the whole interaction."""
 COMPARED = {"action": "action", "object_box": "object"}
 """The errors that are compared with the annotations, and the part that each gets wrong."""
 

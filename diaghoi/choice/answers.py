@@ -68,12 +68,15 @@ class Answers:
         One for each question, in their order.
     notes : tuple of str
         Remarks on the numbers for their reader.
+    where : str
+        Where triplets of a detector count, for display; empty for replies.
     """
 
     label: str
     questions: Questions
     answers: tuple[Answer, ...]
     notes: tuple[str, ...] = ()
+    where: str = ""
 
     @property
     def unread(self) -> list[dict[str, str]]:

@@ -33,6 +33,11 @@ from diaghoi.exceptions import InputError, close_matches, some_of
 
 Match = Literal["scene", "person", "pair"]
 MATCHES: tuple[str, ...] = get_args(Match)
+WHERE: dict[Match, str] = {
+    "scene": "anywhere in the image",
+    "person": "on the person asked about",
+    "pair": "on both boxes asked about",
+}
 TOP = 5
 DETECTED = "detected"
 
@@ -129,6 +134,7 @@ def detected_answers(
         questions=questions,
         answers=answers,
         notes=tuple(_notes(predictions, questions, match, row, found)),
+        where=WHERE[match],
     )
 
 

@@ -26,10 +26,11 @@ def count_distractors(answers: Answers) -> dict[str, list[dict[str, Any]]]:
     dict of list
         By ``classes``, ``verbs`` and ``objects`` of the wrong option; and the confusions: a wrong
         option next to a right one with the same object counts in ``confused_verbs``, one with an
-        object that no right option has in ``confused_objects``, once for each such right option.
-        Each row has its names, ``shown`` (how often a model could be misled), ``picked`` (how often
-        it was), ``rate`` (their ratio) and, for confusions, ``instead`` (how often the right option
-        was not picked either). The most picked come first, then the highest rates.
+        object that no right option has in ``confused_objects``, once for each right verb or object
+        of the question. Each row has its names, ``shown`` (how often a model could be misled),
+        ``picked`` (how often it was), ``rate`` (their ratio) and, for confusions, ``instead`` (how
+        often no right option of that verb or object was picked). The most picked come first, then
+        the highest rates.
     """
     tables: dict[str, Counts] = {
         name: defaultdict(lambda: [0, 0, 0])
@@ -45,29 +46,33 @@ def count_distractors(answers: Answers) -> dict[str, list[dict[str, Any]]]:
                 row = tables[table][key]
                 row[0] += 1
                 row[1] += misled
-                row[2] += misled and right not in picked
+                row[2] += misled and picked.isdisjoint(right)
     return {name: _rows(name, counts) for name, counts in tables.items()}
 
 
 def _places(
     questions: Questions, question: Question, option: str
-) -> Iterator[tuple[str, Hashable, str]]:
-    """Yield the tables and rows in which a wrong option counts, with the right option it replaces.
+) -> Iterator[tuple[str, Hashable, set[str]]]:
+    """Yield the tables and rows in which a wrong option counts, and the right options it replaces.
 
     A right option that names the same class as the wrong one, in another spelling, is skipped.
     """
     wrong = questions.interaction_of(option)
-    yield "classes", wrong, ""
-    yield "verbs", wrong.verb, ""
-    yield "objects", wrong.object, ""
+    yield "classes", wrong, set()
+    yield "verbs", wrong.verb, set()
+    yield "objects", wrong.object, set()
     right = {each: questions.interaction_of(each) for each in dict.fromkeys(question.right)}
     same = {each: named for each, named in right.items() if named.object == wrong.object}
-    for each, named in same.items():
-        if named.verb != wrong.verb:
-            yield "confused_verbs", (wrong.verb, named.verb), each
-    # Only where no right option shares the object: else the verb is the mistake.
-    for each, named in ({} if same else right).items():
-        yield "confused_objects", (wrong.object, named.object), each
+    # Only where no right option shares the object is it the mistake: else the verb is.
+    part, table = ("verb", "confused_verbs") if same else ("object", "confused_objects")
+    # Several right options may share a verb or object: the mistake is still one.
+    replaced: dict[str, set[str]] = defaultdict(set)
+    for each, named in (same or right).items():
+        replaced[getattr(named, part)].add(each)
+    mistaken = getattr(wrong, part)
+    for name, options in replaced.items():
+        if name != mistaken:
+            yield table, (mistaken, name), options
 
 
 def _rows(name: str, counts: Mapping[Hashable, list[int]]) -> list[dict[str, Any]]:

@@ -27,6 +27,10 @@ METRIC_TITLES = {
     "micro_f1": "Micro-F1",
     "exact_match": "EM",
 }
+PEOPLE = (
+    "Single, multi: questions on images with one annotated person, or several, unless a list of "
+    "images says which."
+)
 PART_TITLES = {"single": "Single", "multi": "Multi", OVERALL: "Overall"}
 SELECTED = (
     Column(key="right", title="Right", unit="number", group="Options a question"),
@@ -107,15 +111,25 @@ def _scores(evaluations: Sequence[ChoiceEvaluation], models: Sequence[StudyModel
             for part in parts
         ]
 
+    caption = ["EM: exact match.", *([PEOPLE] if parted else []), *_detectors(evaluations)]
     return _table(
         "choice",
         "Multiple choice, %",
-        "EM: exact match."
-        + (" Single, multi: questions on images with one person, or several." if parted else ""),
+        " ".join(caption),
         columns,
         [values(each) for each in evaluations],
         models,
     )
+
+
+def _detectors(evaluations: Sequence[ChoiceEvaluation]) -> list[str]:
+    """Say which triplets of detectors count, and where."""
+    ways = dict.fromkeys(
+        ", ".join(filter(None, (each.how, each.answers.where)))
+        for each in evaluations
+        if each.how != REPLIES
+    )
+    return [f"Detectors: {'; '.join(ways)}."] if ways else []
 
 
 def _selected(evaluations: Sequence[ChoiceEvaluation], models: Sequence[StudyModel]) -> Table:

@@ -100,9 +100,22 @@ def _caption(results: Sequence[Result]) -> str:
         f"Classes: {text(first, 'class_set', 'name')} ({number}); means over the annotated ones.",
         f"Measure: {'; '.join(phrases_of(text(first, 'measure', 'signature')))}.",
         f"Similarity: {' and '.join(_tables(first))}.",
+        *_unlike(first),
         "Miss rate: annotated triplets (GT), and predictions of mF1, without a match.",
     ]
     return " ".join(sentences)
+
+
+def _unlike(result: Result) -> list[str]:
+    """Say in what mAP and soft mAP differ besides similarity."""
+    if not _scored(result):
+        return []
+    differs = result.get("map_differs") or []
+    rules = "Soft mAP and mAP have different rules for false positives, so that not all of their"
+    return [
+        f"{rules} difference is due to similarity.",
+        *([f"mAP has {' and '.join(differs)}."] if differs else []),
+    ]
 
 
 def _scored(result: Result) -> bool:

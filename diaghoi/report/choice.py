@@ -7,6 +7,7 @@ from typing import Any
 
 from rich.console import Console
 
+from diaghoi.choice.tables import PEOPLE
 from diaghoi.data.table import UNDEFINED, Table, percent, shown, text_row, text_table
 from diaghoi.report.extras import bounds_text, flat_remark
 from diaghoi.report.terminal import print_line, print_table
@@ -23,6 +24,12 @@ FIGURES = {
     "micro_precision": ("precision", True),
     "micro_recall": ("recall", True),
     "exact_match": ("Exact match", False),
+}
+CONFUSED = {
+    "confused_verbs": "Wrong → right option of the same object. Instead: the right one was not "
+    "picked.",
+    "confused_objects": "Object of a wrong option → object of the right ones, once for each right "
+    "object of a question. Instead: no right option of that object was picked.",
 }
 WAYS = {
     "letters": "letters",
@@ -100,6 +107,8 @@ def _figures(result: Result) -> Table:
             f"{settings['method']}, seed {settings['seed']}."
         )
         caption += flat_remark(filter(None, map(result["intervals"].get, FIGURES)))
+    if "Single" in parts or "Multi" in parts:
+        caption = "\n".join(filter(None, (PEOPLE, caption)))
     rows = []
     for key, (title, indented) in FIGURES.items():
         texts = [percent(part[key]) for part in parts.values()]
@@ -151,11 +160,9 @@ def _distractors(found: Result) -> list[Table]:
                 shown(row["instead"], "count"),
             )
             for row in found[key][:SHOWN]
+            if row["picked"]
         ]
-        caption = (
-            f"Wrong → right option{' of the same object' if title == 'verbs' else ''}. "
-            "Instead: the right one was not picked."
-        )
+        caption = CONFUSED[key]
         heads = ("Shown", "Picked", "Rate, %", "Instead")
         tables.append(text_table(f"Confusions of {title}", heads, rows, caption=caption))
     return [table for table in tables if table.rows]
@@ -177,5 +184,8 @@ def _positions(found: Result) -> Table:
         )
         for row in found["positions"]
     ]
-    heads = ("Shown", "Picked", "Expected", "Excess, %", "p, corrected")
-    return text_table("Position", heads, rows)
+    heads = ("Shown", "Picked", "Expected", "Excess, points", "p, corrected")
+    caption = (
+        "Expected: if the order did not matter. Excess: picked minus expected, in percent of shown."
+    )
+    return text_table("Position", heads, rows, caption=caption)

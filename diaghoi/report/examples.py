@@ -15,7 +15,10 @@ from diaghoi.report.spreadsheet import csv_text
 from diaghoi.semantic.examples import Example
 
 SUFFIXES = (".txt", ".csv", ".json")
-FIELDS = ("image", "annotated", "predicted", "matched", "score", "verb", "object", "total")
+FIELDS = (
+    *("image", "annotated", "predicted", "matched", "score", "verb", "object", "total"),
+    "unmatched",
+)
 
 
 def check_examples_file(path: str | PathLike[str]) -> None:
@@ -66,8 +69,12 @@ def examples_text(examples: Sequence[Example]) -> str:
     lines: list[str] = []
     for image, of_image in groupby(examples, key=lambda example: example.image):
         lines += [image or "image without a name"]
-        for example in of_image:
-            lines += [f"  {line}" for line in _lines(example)]
+        for predicted, same in groupby(of_image, key=lambda example: example.unmatched):
+            rows = list(same)
+            if predicted is not None and predicted > len(rows):
+                best = "" if rows[0].score is None else " best"
+                lines += [f"  unmatched, {len(rows)}{best} of {predicted:,}:"]
+            lines += [f"  {line}" for example in rows for line in _lines(example)]
         lines += [""]
     return "\n".join(lines)
 

@@ -10,13 +10,15 @@ from rich.console import Console
 from diaghoi.cases.similarities import COMPARED, NEAR, PLAUSIBLE, Similarities
 from diaghoi.comparison.results import by_person
 from diaghoi.data.protocol import phrases_of
-from diaghoi.data.table import Table, percent, shown, text_row, text_table
+from diaghoi.data.table import UNDEFINED, Table, percent, shown, text_row, text_table
 from diaghoi.evaluation.means import TITLES
 from diaghoi.report.causes import NOT_FOUND, VERBS_OF_V_COCO, WHICH, wrong_word
 from diaghoi.report.terminal import print_line, print_table, wrapped
 from diaghoi.report.text import counts_line, heading
 
 Result = Mapping[str, Any]
+# The part that each error gets wrong.
+WRONG_PART = {"action": "verb", "object_box": "object"}
 # Confusions and classes that a report shows; all are in the JSON.
 SHOWN = 10
 
@@ -75,8 +77,8 @@ def similarity_in_words(similarities: Similarities) -> str:
     return (
         "Action and object errors tell their similarity to what is annotated there (other classes "
         "at both boxes; where predictions are matched by the person, what that person does), "
-        f"{similarities.sigma}: {tables}. Near from {NEAR:g}, plausible above {PLAUSIBLE:g}, or "
-        "else wrong."
+        f"{similarities.sigma.replace('sigma', 'σ')}: {tables}. Near from σ = {NEAR:g}, plausible "
+        f"above {PLAUSIBLE:g}, or else wrong."
     )
 
 
@@ -92,10 +94,20 @@ def semantic_tables(result: Result, classes: int = 0) -> list[Table]:
 
 def _figures(result: Result) -> Table:
     splits = list(result["splits"]["mf1"])
-    names = {"soft_map": "Soft mAP", "map": "mAP, exact matching", "mf1": "Soft mF1"}
+    names = {
+        "soft_map": "Soft mAP",
+        "soft_map_exact": "if nothing were similar",
+        "map": "mAP, exact matching",
+        "mf1": "Soft mF1",
+    }
     rows = [
-        text_row(name, *(percent(result["splits"][key][split]) for split in splits))
+        text_row(
+            name,
+            *(percent(result["splits"][key][split]) for split in splits),
+            indented=key == "soft_map_exact",
+        )
         for key, name in names.items()
+        if key != "soft_map_exact" or (key in result["splits"] and result["measure"]["scores"])
     ]
     titles = [TITLES.get(split, split) for split in splits]
     return text_table("Figures, %", titles, rows, caption="\n".join(basis(result)))
@@ -111,6 +123,13 @@ def basis(result: Result) -> list[str]:
     measure = result["measure"]
     if measure["scores"]:
         lines.append(f"{measure['threshold']}. Soft AP: {measure['soft_ap']}.")
+        lines.append(
+            "If nothing were similar: soft mAP with tables in which no word is similar to "
+            "another. The rest of the difference to mAP is not due to similarity: soft mAP has its "
+            "own rules for the right verb or object alone, and for false positives."
+        )
+    if result.get("map_differs"):
+        lines.append(f"mAP, exact matching, has {' and '.join(result['map_differs'])}.")
     return lines
 
 
@@ -129,22 +148,40 @@ def _rates(result: Result) -> Table:
 
 
 def _classes(classes: Sequence[Result], number: int) -> Table:
-    ranked = sorted(classes, key=lambda one: (one["ap"] or 0) - (one["soft_ap"] or 0))[:number]
+    """List the classes to whose soft AP similarity adds most; without scores, all."""
+    scored = [{**one, "gain": _gain(one)} for one in classes if one["soft_ap"] is not None]
+    if not scored:
+        rows = [
+            text_row(one["name"], shown(one["annotated"], "count"), percent(one["f1"]))
+            for one in classes[:number]
+        ]
+        return text_table("Classes, %", ("Annotated", "Soft F1"), rows)
+    gaining = [one for one in scored if round(one["gain"], 4) > 0]
     rows = [
         text_row(
             one["name"],
             shown(one["annotated"], "count"),
+            shown(one["gain"], "points"),
             *(percent(one[key]) for key in ("soft_ap", "ap", "f1")),
         )
-        for one in ranked
+        for one in sorted(gaining, key=lambda one: -one["gain"])[:number]
     ]
-    heads = ("Annotated", "Soft AP", "AP", "Soft F1")
-    return text_table("Gain most by similarity, %", heads, rows)
+    heads = ("Annotated", "Gain", "Soft AP", "AP", "Soft F1")
+    caption = "Gain: soft AP minus soft AP if nothing were similar" + (
+        "." if rows else "; no class has any."
+    )
+    return text_table("Gain most by similarity, %", heads, rows, caption=caption)
+
+
+def _gain(one: Result) -> float:
+    """Say what the tables of similarity add to the soft AP of a class; 0 where it is not known."""
+    exact = one.get("soft_ap_exact")
+    return 0.0 if exact is None else float(one["soft_ap"] - exact)
 
 
 def _diagnosis(found: Result, *, by_pair: bool) -> list[Table]:
     """Make the tables of what action and object errors mean."""
-    tables = [_kinds(found[error]) for error in COMPARED if error in found]
+    tables = [_kinds(found, error) for error in COMPARED if error in found]
     tables = [table for table in tables if table.rows]
     verbs = [
         text_row(
@@ -172,7 +209,8 @@ def _diagnosis(found: Result, *, by_pair: bool) -> list[Table]:
     return tables
 
 
-def _kinds(error: Result) -> Table:
+def _kinds(found: Result, name: str) -> Table:
+    error = found[name]
     rows = [
         text_row(
             kind["title"],
@@ -189,8 +227,26 @@ def _kinds(error: Result) -> Table:
         error["title"],
         ("Count", "Share, %", "ΔmAP", "Of ΔmAP, %"),
         rows,
-        caption=f"Compared with {error['compared_with']}.\n"
+        caption=f"Compared with {error['compared_with']}.\n{_sigma_in_words(found, name)}\n"
         f"ΔmAP: Shapley values, which add up to the {total} of all of them.",
+    )
+
+
+def _sigma_in_words(found: Result, name: str) -> str:
+    """Say what sigma is, and what its thresholds mean for the part that is wrong."""
+    formula = found["sigma"].replace("sigma", "σ")
+    near, plausible = (found[name]["least"][kind] for kind in ("near", "plausible"))
+    if near is None:
+        return f"{formula}."
+    part = WRONG_PART[name]
+    (right,) = set(WRONG_PART.values()) - {part}
+    from_near, from_plausible = (
+        f"any {part}" if always else f"{part} similarity {sign} {least:.3g}"
+        for sign, least, always in ((">=", near, near <= 0), (">", plausible, plausible < 0))
+    )
+    return (
+        f"{formula} of the whole interaction; with the right {right}, σ >= {found['near']:g} means "
+        f"{from_near}, and σ > {found['plausible']:g} means {from_plausible}."
     )
 
 
@@ -200,7 +256,7 @@ def _confusions(what: str, found: Sequence[Result], remark: str) -> Table:
             wrong_word(one),
             shown(one["count"], "count"),
             shown(one.get("not_found"), "count"),
-            f"{one['similarity']:.2f}",
+            UNDEFINED if one.get("in_table") is False else f"{one['similarity']:.2f}",
             shown(one["delta_map"], "points"),
         )
         for one in found[:SHOWN]
@@ -209,6 +265,7 @@ def _confusions(what: str, found: Sequence[Result], remark: str) -> Table:
         f"Wrong {what} that cost most",
         ("Count", NOT_FOUND, "Similarity", "ΔmAP"),
         rows,
-        caption=f"{WHICH}{remark}\nThe similarity is that of the {what}. ΔmAP of repairing these "
+        caption=f"{WHICH}{remark}\nThe similarity is that of the {what} alone, not σ; "
+        f"{UNDEFINED}: the pair is not in the table, which counts as 0. ΔmAP of repairing these "
         "predictions alone: these do not add up.",
     )

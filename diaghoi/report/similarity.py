@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from diaghoi.data.table import UNDEFINED, Table, percent, shown, text_row, text_table
@@ -201,7 +201,7 @@ def agreement_tables(result: Result) -> Iterator[Table]:
                 one["name"],
                 percent(one["agreement"]),
                 _number(one["rho"]),
-                f"{_number(one['low'])} to {_number(one['high'])}",
+                _interval(one["low"], one["high"], _number),
                 UNDEFINED if one["p_value"] is None else f"{one['p_value']:.4f}",
             )
             for one in result["metrics"]
@@ -222,7 +222,7 @@ def _again_table(again: Result, confidence: float) -> Table:
         text_row(
             title,
             write(again[key]),
-            f"{write(again[f'{key}_low'])} to {write(again[f'{key}_high'])}",
+            _interval(again[f"{key}_low"], again[f"{key}_high"], write),
         )
         for key, title, write in (
             ("share", "Changed ratings, %", percent),
@@ -234,8 +234,14 @@ def _again_table(again: Result, confidence: float) -> Table:
         ("Mean", "Interval"),
         rows,
         caption=f"{again['changed']:,} of {again['ratings']:,} ratings by "
-        f"{some_of(again['annotators'])} changed; {100 * confidence:g} % interval.",
+        f"{some_of(again['annotators'])} changed; {100 * confidence:g} % interval, of the share "
+        "by Wilson; the mean of fewer than ten changes, or of equal ones, has none.",
     )
+
+
+def _interval(low: float | None, high: float | None, write: Callable[[float | None], str]) -> str:
+    """Show an interval; one dash where there is none."""
+    return UNDEFINED if low is None or high is None else f"{write(low)} to {write(high)}"
 
 
 def _number(value: float | None) -> str:

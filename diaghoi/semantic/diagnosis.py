@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from diaghoi.semantic.compared_errors import ComparedErrors, compare_errors
 from diaghoi.semantic.confusions import Error, costliest_confusions
 from diaghoi.semantic.evaluation import SemanticEvaluation
 from diaghoi.semantic.partial_oracle import PartialOracle
-from diaghoi.semantic.tables.similarity import Similarity
+from diaghoi.semantic.tables.similarity import FittedSimilarity
 from diaghoi.semantic.triplets import class_names
 from diaghoi.statistics.attribution import shapley
 
@@ -120,21 +120,21 @@ class SemanticDiagnosis:
 
     def verb_confusions(self) -> list[dict[str, Any]]:
         """Confusions of verbs, the most costly first."""
-        return self._confusions("action", self._verbs, self.evaluation.verbs.similarity)
+        return self._confusions("action", self._verbs, self.evaluation.verbs)
 
     def object_confusions(self) -> list[dict[str, Any]]:
         """Confusions of objects, the most costly first."""
         if "object_box" not in self.errors:
             return []
         objects = self.diagnosis.vocabulary.objects
-        return self._confusions("object_box", objects, self.evaluation.objects.similarity)
+        return self._confusions("object_box", objects, self.evaluation.objects)
 
     @property
     def _verbs(self) -> tuple[str, ...]:
         return self.diagnosis.vocabulary.verbs
 
     def _confusions(
-        self, error: Error, names: tuple[str, ...], table: Similarity
+        self, error: Error, names: tuple[str, ...], fitted: FittedSimilarity
     ) -> list[dict[str, Any]]:
         evaluation = self.evaluation
         found = costliest_confusions(
@@ -145,16 +145,20 @@ class SemanticDiagnosis:
         )
         predicted = np.array([each.predicted for each in found], dtype=np.int64)
         annotated = np.array([each.annotated for each in found], dtype=np.int64)
+        similar = fitted.similarity.at(annotated, predicted).tolist()
+        in_table = fitted.in_table(annotated, predicted)
         return [
             {
                 "predicted": names[each.predicted].replace("_", " "),
                 "annotated": names[each.annotated].replace("_", " "),
                 "similarity": similarity,
+                # None where that is not known, such as of free words with several senses.
+                "in_table": listed,
                 "count": each.count,
                 "not_found": each.not_found,
                 "delta_map": each.delta_map,
             }
-            for each, similarity in zip(found, table.at(annotated, predicted).tolist(), strict=True)
+            for each, similarity, listed in zip(found, similar, in_table, strict=True)
         ]
 
     def similarities(self) -> Similarities:
@@ -179,13 +183,20 @@ class SemanticDiagnosis:
             kind=kind,
             meant=np.where(key >= 0, np.searchsorted(keys, key), -1),
             names=class_names(vocabulary, (keys % verbs).tolist(), (keys // verbs - 1).tolist()),
-            sigma=evaluation.measure.formula if evaluation.compares_objects else "sigma = S_v",
+            sigma=self._sigma,
             tables=_table_names(evaluation),
         )
+
+    @property
+    def _sigma(self) -> str:
+        """Formula of the similarity of two interactions."""
+        measure = self.evaluation.measure
+        return measure.formula if self.evaluation.compares_objects else "sigma = S_v"
 
     def to_dict(self) -> dict[str, Any]:
         """All numbers as plain Python values."""
         return {
+            "sigma": self._sigma,
             "near": NEAR,
             "plausible": PLAUSIBLE,
             **{error: self._kinds(error) for error in self.errors},
@@ -197,9 +208,17 @@ class SemanticDiagnosis:
     def _kinds(self, error: str) -> dict[str, Any]:
         found, costs = self.errors[error], self.costs(error)
         total = self.diagnosis.oracles[error]["delta_map"]["full"]
+        part: Literal["verb", "object"] = "verb" if error == "action" else "object"
+        measure, whole = self.evaluation.measure, self.evaluation.compares_objects
         return {
             "title": f"{COMPARED[error].capitalize()} errors by meaning",
             "compared_with": found.compared_with,
+            # Similarity of the part that is wrong from which sigma is reached if the other part is
+            # right; None where verbs alone are compared.
+            "least": {
+                name: measure.least(sigma, part) if whole else None
+                for name, sigma in (("near", NEAR), ("plausible", PLAUSIBLE))
+            },
             "count": len(found.rows),
             "delta_map": total,
             "kinds": [

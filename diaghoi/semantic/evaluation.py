@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -20,10 +20,16 @@ from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.diagnosis.tables import Columns
 from diaghoi.language.open_vocabulary import OpenVocabulary
 from diaghoi.language.words import verb_words
-from diaghoi.semantic.matching import MatchCandidates, Matched, SimilarityTables
+from diaghoi.semantic.matching import (
+    MatchCandidates,
+    Matched,
+    SimilarityTables,
+    match_candidates,
+)
 from diaghoi.semantic.measure import Measure
 from diaghoi.semantic.notes import missing_words, semantic_notes
 from diaghoi.semantic.soft_map import SoftF1, soft_average_precision, soft_f1
+from diaghoi.semantic.tables.exact import exact
 from diaghoi.semantic.tables.similarity import FittedSimilarity
 from diaghoi.semantic.triplets import EvaluatedTriplets, class_names
 
@@ -158,6 +164,31 @@ class SemanticEvaluation:
         )
 
     @cached_property
+    def class_exact_ap(self) -> FloatArray | None:
+        """(K,) soft AP if no verb or object were similar to another; None without scores.
+
+        The right verb or object alone still earns its share, and false positives count as for soft
+        AP, so that the difference to soft AP is due to the tables. That to AP is not.
+        """
+        if self.score is None:
+            return None
+        vocabulary = self.base_vocabulary
+        other = replace(
+            self,
+            verbs=exact(self.verbs, verb_words(vocabulary)),
+            objects=exact(self.objects, vocabulary.objects),
+        )
+        candidates = match_candidates(
+            self.annotated, self.predicted, self.score, other.tables, self.protocol
+        )
+        return replace(
+            other,
+            candidates=candidates,
+            matched=candidates.matched(),
+            matched_counted=candidates.matched(self.counted),
+        ).class_soft_ap
+
+    @cached_property
     def class_f1(self) -> SoftF1:
         """Precision, recall and F1 of each annotated interaction, all (K,)."""
         extra = self._charged(self._free(self.matched_counted, self.counted))
@@ -182,8 +213,12 @@ class SemanticEvaluation:
 
     @cached_property
     def split_figures(self) -> dict[str, Split]:
-        """Soft mAP, mF1 and standard mAP of each split; None where undefined."""
-        columns = {"soft_map": self.class_soft_ap, "mf1": self.class_f1.f1}
+        """Soft mAP (also without similarity), mF1 and mAP of each split; None where undefined."""
+        columns = {
+            "soft_map": self.class_soft_ap,
+            "soft_map_exact": self.class_exact_ap,
+            "mf1": self.class_f1.f1,
+        }
         figures: dict[str, Split] = {
             name: {split: _mean(values, mask) for split, mask in self.splits.items()}
             for name, values in columns.items()
@@ -224,6 +259,18 @@ class SemanticEvaluation:
             rates[f"prediction_miss_rate{suffix}"] = ratio(free, number)
         return rates
 
+    @property
+    def map_differs(self) -> list[str]:
+        """What the standard mAP has where soft mAP has another IoU or fewer predictions."""
+        if self.diagnosis is None:
+            return []
+        found = []
+        if self.measure.theta != self.protocol.iou:
+            found.append(f"IoU >= {self.protocol.iou:g}")
+        if self.measure.tau_before_map:
+            found.append("all predictions")
+        return found
+
     @cached_property
     def classes(self) -> Columns:
         """Table per annotated interaction.
@@ -232,8 +279,8 @@ class SemanticEvaluation:
         -------
         dict of (K,) arrays
             ``class`` (official number, from one; 0 for none of the data set), ``name``,
-            ``annotated`` (triplets), ``soft_ap`` and ``ap`` (NaN without scores), ``precision``,
-            ``recall`` and ``f1``.
+            ``annotated`` (triplets), ``soft_ap``, ``soft_ap_exact`` (if nothing were similar) and
+            ``ap`` (NaN without scores), ``precision``, ``recall`` and ``f1``.
         """
         vocabulary = self.annotated.scenes.vocabulary
         undefined = np.full(len(self.positives), np.nan)
@@ -247,6 +294,7 @@ class SemanticEvaluation:
             "name": np.array(names, dtype=str),
             "annotated": self.positives,
             "soft_ap": undefined if self.class_soft_ap is None else self.class_soft_ap,
+            "soft_ap_exact": undefined if self.class_exact_ap is None else self.class_exact_ap,
             "ap": standard,
             "precision": self.class_f1.precision,
             "recall": self.class_f1.recall,
@@ -281,10 +329,12 @@ class SemanticEvaluation:
         -------
         dict
             ``soft_map``, ``mf1``, the miss rates (``..._all_predictions``: without tau) and
-            ``map``, the standard mAP, each over all classes; ``splits`` (the same of each split),
+            ``map``, the standard mAP, each over all classes; ``splits`` (the same of each split,
+            and ``soft_map_exact``, soft mAP if nothing were similar to anything else),
             ``classes``, ``similarity`` (name, source and coverage of both tables), ``measure``,
             ``protocol``, ``class_set`` (which classes count, and their number), ``counts`` and
-            ``notes``. None where undefined.
+            ``notes``; ``map_differs`` (what ``map`` has where soft mAP has another IoU or fewer
+            predictions). None where undefined.
         """
         scored, measure = self.score is not None, self.measure
         columns = {name: values.tolist() for name, values in self.classes.items()}
@@ -322,6 +372,7 @@ class SemanticEvaluation:
             "mf1": self.mf1,
             **self.miss_rates,
             "map": self.standard_map,
+            "map_differs": self.map_differs,
             "splits": self.split_figures,
             "classes": [
                 {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -33,6 +33,8 @@ class Example:
         Score of the prediction.
     verb, object, total : float or None
         Similarity of the verbs, of the objects (None where they are not compared) and of both.
+    unmatched : int or None
+        Of a prediction without a match: how many the image has; :data:`UNMATCHED` are listed.
     """
 
     image: str
@@ -43,6 +45,7 @@ class Example:
     verb: float | None
     object: float | None
     total: float | None
+    unmatched: int | None = None
 
 
 def examples_of(evaluation: SemanticEvaluation, *, images: int = 20) -> list[Example]:
@@ -94,10 +97,11 @@ def _unmatched(evaluation: SemanticEvaluation, image: int) -> list[Example]:
     if evaluation.score is not None:
         rows = rows[np.argsort(-evaluation.score[rows], kind="stable")]
     nearest = evaluation.candidates.nearest
-    return [
+    shown = [
         _example(evaluation, image, int(nearest[row]), row, matched=False)
         for row in rows[:UNMATCHED].tolist()
     ]
+    return [replace(each, unmatched=len(rows)) for each in shown]
 
 
 def _example(

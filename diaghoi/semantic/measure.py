@@ -108,6 +108,20 @@ class Measure:
         }[self.combine]
         return f"sigma = {sigma}"
 
+    def least(self, sigma: float, part: Literal["verb", "object"]) -> float | None:
+        """Return the similarity of one part at which sigma is reached if the other part is right.
+
+        Below 0 if any similarity exceeds it; None if that part has no weight.
+        """
+        weight = self.weight if part == "verb" else 1 - self.weight
+        if self.combine == "minimum":
+            return sigma
+        if weight == 0:
+            return None
+        if self.combine == "geometric":
+            return float(sigma ** (1 / weight))
+        return 1 - (1 - sigma) / weight
+
     @property
     def signature(self) -> str:
         """All parameters in one line."""

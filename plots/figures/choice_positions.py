@@ -24,7 +24,7 @@ class PositionBar(NamedTuple):
     letter : str
         Letter of the position.
     excess : float
-        Picks beyond expectation, in percent of how often the position was shown.
+        Picks minus expected picks, in percent of how often the position was shown.
     certain : bool
         Whether the corrected p-value is below 0.05.
     """
@@ -92,6 +92,6 @@ def choice_positions(result: Mapping[str, Any], ax: Axes | None = None) -> Axes:
         most = max(1.0, *(abs(bar.excess) for bar in bars))
         ax.set_ylim(-1.15 * most, 1.15 * most)
         ax.set_xlabel("Position of the option (dark: p < 0.05)")
-        ax.set_ylabel("Picked beyond chance (%)")
+        ax.set_ylabel("Picked minus expected\n(% of shown)")
         ax.grid(True, axis="y", color="0.92", linewidth=0.5)
     return ax

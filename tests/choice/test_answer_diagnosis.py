@@ -69,6 +69,26 @@ def test_wrong_options_are_counted_where_they_fool() -> None:
     ]
 
 
+def test_a_wrong_option_counts_once_for_each_right_object() -> None:
+    right, wrong = [RIDE, HOLD, WASH, "eat a/an apple"], ["drive a/an car", "board a/an bus"]
+    # One pick, three right options of the bicycle: one of them is picked, too.
+    found = count_distractors(answered([(right, wrong, [wrong[0], WASH])]))
+    assert [tuple(row.values()) for row in found["confused_objects"]] == [
+        ("car", "bicycle", 1, 1, 1, 0),
+        ("car", "apple", 1, 1, 1, 1),
+        ("bus", "bicycle", 1, 0, 0, 0),
+        ("bus", "apple", 1, 0, 0, 0),
+    ]
+
+
+def test_a_right_verb_in_two_spellings_counts_once() -> None:
+    right = [NOTHING, NOTHING.replace("_", " ")]
+    found = count_distractors(answered([(right, [RIDE], [RIDE])]))
+    assert [tuple(row.values()) for row in found["confused_verbs"]] == [
+        ("ride", "no_interaction", 1, 1, 1, 1)
+    ]
+
+
 def test_an_option_in_both_lists_is_no_distractor() -> None:
     assert count_distractors(answered([([HOLD], [HOLD, RIDE], [HOLD])]))["verbs"] == [
         {"verb": "ride", "shown": 1, "picked": 0, "rate": 0}

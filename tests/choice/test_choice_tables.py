@@ -79,6 +79,19 @@ def test_every_renderer_shows_the_table(models: list[ChoiceEvaluation]) -> None:
     assert found["best"]["micro_f1.single"] == ["VLM-7B", "VLM-32B"]
 
 
+def test_the_caption_says_whose_people_count_and_which_triplets(
+    models: list[ChoiceEvaluation],
+) -> None:
+    comparison = compare_choices_table(models)
+    for text in (to_text(comparison), to_latex(comparison).partition("label")[0]):
+        said = " ".join(text.split())
+        assert "Single, multi: questions on images with one annotated person, or several" in said
+        assert "Detectors: top 5 triplets of each question." in said
+    alone = to_latex(compare_choices_table([evaluation("V", [RIDE], people=False)]))
+    assert "Single" not in alone
+    assert "Detectors" not in alone
+
+
 def test_without_people_there_is_one_column_a_figure() -> None:
     comparison = compare_choices_table([evaluation("V", [RIDE], people=False)])
     assert [column.title for column in comparison.tables[0].columns] == [
@@ -164,6 +177,7 @@ def test_bars_are_picks_beyond_chance() -> None:
     assert isinstance(figure, Figure)
     assert complaints(figure) == []
     assert [bar.get_height() for bar in ax.patches] == [50, 0, -50]
+    assert ax.get_ylabel() == "Picked minus expected\n(% of shown)"
 
 
 def test_answers_without_an_order_have_no_bars() -> None:

@@ -290,7 +290,7 @@ def test_the_page_tells_similarity_and_its_tables(run, files, meanings) -> None:
     assert show(run, files, *meanings, "--out", "cases.html").code == 0
     text = " ".join(Page(Path("cases.html")).text.split())
     assert "Similarity to ride bicycle 0.812: near." in text
-    assert "sigma = 0.5 S_v + 0.5 S_o: verbs by the table verbs (verbs.csv), objects by" in text
+    assert "σ = 0.5 S_v + 0.5 S_o: verbs by the table verbs (verbs.csv), objects by" in text
     assert "Only errors" not in text
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import itertools
 import json
 import pickle
 import re
@@ -123,6 +124,88 @@ def test_all_files(run, words, alone):
         assert title in done.out
 
 
+def test_classes_that_gain_by_similarity_are_listed_and_no_others(run, words, alone):
+    pairs = itertools.combinations(VERBS_OF_HICO, 2)
+    lines = ["a,b,score", *(f"{one},{other},{len(one) % 5}" for one, other in pairs)]
+    (alone / "verbs.csv").write_text("\n".join(lines))
+    done = run(*words, "--classes", 600, "--json", "r.json")
+    rows = json.loads((alone / "r.json").read_text())["classes"]
+    gains = {row["name"]: 100 * (row["soft_ap"] - row["soft_ap_exact"]) for row in rows}
+    first, *listed = done.out.partition("Gain most by similarity")[2].splitlines()
+    assert first.split() == [*(",", "%", "Annotated", "Gain", "Soft", "AP", "AP", "Soft", "F1")]
+    listed = listed[1 : listed.index("Gain: soft AP minus soft AP if nothing were similar.")]
+    assert len(listed) == sum(gain >= 0.005 for gain in gains.values()) > 0
+    for line, gain in zip(listed, sorted(gains.values(), reverse=True), strict=False):
+        assert f" +{gain:.2f} " in line
+    assert "if nothing were similar" in done.out.partition("mAP, exact matching")[0]
+
+
+def test_without_scores_classes_are_listed_without_a_gain(run, words):
+    done = run(*words, "--no-scores", "--classes", 2)
+    assert "Classes, %" in done.out
+    assert "similar" not in done.out.partition("Similarity of verbs")[0].lower()
+
+
+def test_where_nothing_is_similar_no_class_gains(run, words, alone):
+    (alone / "verbs.csv").write_text("a,b,score\nride,ride,4\n")
+    (alone / "objects.csv").write_text("a,b,score\ncup,cup,4\n")
+    done = run(*words, "--classes", 3)
+    assert "Gain: soft AP minus soft AP if nothing were similar; no class has any." in done.out
+
+
+@pytest.mark.parametrize(
+    ("more", "differs"),
+    [
+        ((), []),
+        (("--theta", 0.6), ["IoU >= 0.5"]),
+        (("--theta", 0.6, "--tau-before-map"), ["IoU >= 0.5", "all predictions"]),
+        (("--theta", 0.6, "--no-scores"), []),
+    ],
+)
+def test_it_is_said_where_the_standard_map_has_other_rules(run, words, alone, more, differs):
+    done = run(*words, *more, "--json", "r.json")
+    assert json.loads((alone / "r.json").read_text())["map_differs"] == differs
+    compared = run("compare", "r.json").out.replace("\n", " ")
+    said = f"has {' and '.join(differs)}."
+    assert (f"mAP, exact matching, {said}" in done.out) == bool(differs)
+    assert (f"mAP {said}" in compared) == bool(differs)
+    assert ("different rules for false positives" in compared) == ("--no-scores" not in more)
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (
+            (),
+            "σ = 0.5 S_v + 0.5 S_o of the whole interaction; with the right object, σ >= 0.75 "
+            "means verb similarity >= 0.5, and σ > 0.5 means verb similarity > 0.",
+        ),
+        (
+            ("--weight", 0.8),
+            "σ = 0.8 S_v + 0.2 S_o of the whole interaction; with the right verb, σ >= 0.75 means "
+            "any object, and σ > 0.5 means any object.",
+        ),
+        (
+            ("--weight", 0.8),
+            "with the right object, σ >= 0.75 means verb similarity >= 0.688, and σ > 0.5 means "
+            "verb similarity > 0.375.",
+        ),
+        (
+            ("--combine", "geometric"),
+            "σ = S_v^0.5 S_o^0.5 of the whole interaction; with the right object, σ >= 0.75 means "
+            "verb similarity >= 0.562, and σ > 0.5 means verb similarity > 0.25.",
+        ),
+        (("--combine", "minimum"), "means verb similarity >= 0.75, and σ > 0.5 means"),
+        (("--weight", 1), "σ = 1 S_v + 0 S_o."),
+    ],
+)
+def test_it_is_said_what_sigma_is(run, words, more, said):
+    out = " ".join(run(*words, "--diagnose", *more).out.split())
+    assert said in out
+    assert "Near (σ >= 0.75)" in out
+    assert "The similarity is that of the verbs alone, not σ;" in out
+
+
 def test_the_page_of_the_report_tells_what_errors_mean(run, words, alone):
     pytest.importorskip("jinja2", reason="jinja2 (the extra html) is not installed")
     done = run(*words, "--html", "page.html", "--label", "mine", "--json", "r.json")
@@ -134,7 +217,7 @@ def test_the_page_of_the_report_tells_what_errors_mean(run, words, alone):
     soft = " ".join(f"{100 * value:.2f}" for value in result["splits"]["soft_map"].values())
     assert f"Soft mAP {soft}" in text
     near = result["diagnosis"]["action"]["kinds"][0]
-    assert f"Near (similarity &gt;= 0.75) {near['count']:,} {100 * near['share']:.2f}" in text
+    assert f"Near (σ &gt;= 0.75) {near['count']:,} {100 * near['share']:.2f}" in text
     first = result["diagnosis"]["confusions"][0]
     name = f"{first['predicted']}, where {first['annotated']} is annotated"
     assert f"{name} {first['count']:,} {first['not_found']:,}" in text
@@ -278,6 +361,13 @@ def test_v_coco_compares_actions(run, shared, tables, alone):
     assert not any(row["name"].endswith("agent") for row in result["classes"])
     assert result["similarity"]["verbs"]["covered"] == 4
     assert any("do not name their objects" in note for note in result["notes"])
+    printed = " ".join(
+        run(
+            *("semantic", folder / "one_stage.pkl", "--annotations", folder / "vcoco_test.json"),
+            *(*tables, "--scale", 4, "--diagnose"),
+        ).out.split()
+    )
+    assert "Verbs are read by the pair: another action with a person's own object" in printed
 
 
 def test_its_results_are_told_from_predictions(run, words, alone):

@@ -28,7 +28,8 @@ from diaghoi.cases.similarities import KINDS
 from diaghoi.diagnosis.saved import scenes_of
 from diaghoi.exceptions import InputError
 from diaghoi.report.examples import examples_text, write_examples
-from diaghoi.semantic import Measure, Similarity, evaluate
+from diaghoi.report.semantic import semantic_tables
+from diaghoi.semantic import Measure, Similarity, evaluate, read_similarity
 from diaghoi.semantic.confusions import word_confusions
 from diaghoi.semantic.diagnosis import semantic_diagnosis
 from diaghoi.semantic.examples import examples_of
@@ -201,6 +202,7 @@ def test_costs_of_confusions_and_verbs():
         "predicted": "hold",
         "annotated": "ride",
         "similarity": 0.6,
+        "in_table": None,
         "count": 1,
         "not_found": 1,
         "delta_map": pytest.approx(1.0),
@@ -212,6 +214,38 @@ def test_costs_of_confusions_and_verbs():
     assert json.loads(json.dumps(result, allow_nan=False)) == result
     near = result["action"]["kinds"][0]
     assert (near["kind"], near["count"], near["delta_share"]) == ("near", 1, pytest.approx(1.0))
+
+
+def test_a_pair_that_is_not_in_the_table_is_told_from_one_that_is_rated_0(tmp_path):
+    (tmp_path / "v.csv").write_text("a,b,x,y\nride,hold,2,0\nride,wash,0,0\nwash,carry,0,1\n")
+    (tmp_path / "o.csv").write_text("a,b,score\ncar,bus,1\n")
+    verbs, objects = (read_similarity(tmp_path / f"{name}.csv") for name in "vo")
+    predicted = [(0, 1, verb, 0.9, 0.9) for verb in (HOLD, WASH, CARRY)]
+    truth = scenes([image("a.jpg", BOXES, [(0, 1, RIDE)])], scored=False)
+    found = scenes([image("a.jpg", BOXES, predicted)], scored=True)
+    meaning = semantic_diagnosis(evaluate(truth, found, verbs, objects))
+    rows = {row["predicted"]: row for row in meaning.verb_confusions()}
+    assert {name: row["in_table"] for name, row in rows.items()} == {
+        "hold": True,
+        "wash": True,
+        "carry": False,
+    }
+    assert [rows[name]["similarity"] for name in ("hold", "wash", "carry")] == [0.25, 0, 0]
+    result = evaluate(truth, found, verbs, objects).to_dict() | {"diagnosis": meaning.to_dict()}
+    (table,) = (
+        each for each in semantic_tables(result) if each.heads == ("Wrong verbs that cost most",)
+    )
+    shown = {row.title.partition(",")[0]: row.cells[2].text for row in table.rows}
+    assert shown == {"hold": "0.25", "wash": "0.00", "carry": "–"}
+
+
+def test_of_a_square_table_no_pair_is_missing(tmp_path):
+    np.savez(tmp_path / "v.npz", names=["ride", "hold"], values=np.eye(2))
+    verbs = read_similarity(tmp_path / "v.npz")
+    truth = scenes([image("a.jpg", BOXES, [(0, 1, RIDE)])], scored=False)
+    found = scenes([image("a.jpg", BOXES, [(0, 1, HOLD, 0.9, 0.9)])], scored=True)
+    (row,) = semantic_diagnosis(evaluate(truth, found, verbs, OBJECTS)).verb_confusions()
+    assert (row["similarity"], row["in_table"]) == (0, None)
 
 
 @pytest.mark.parametrize(("score", "missed"), [(0.95, 0), (None, 1)])
@@ -315,6 +349,19 @@ def test_examples_show_what_was_predicted_for_annotations():
         "    most similar to: ride bicycle, verb 0.400, object 1.000, both 0.700\n"
     )
     assert [each.image for each in examples_of(few_examples())] == ["near.jpg"] * 3 + ["exact.jpg"]
+
+
+@pytest.mark.parametrize(("scores", "said"), [(True, "3 best of 5"), (False, "3 of 5")])
+def test_of_many_unmatched_predictions_it_is_said_how_many_there_are(scores, said):
+    predicted = [(0, 1, RIDE, 0.9, 0.9), *((2, 1, RIDE, 0.1 * n, 0.1 * n) for n in range(1, 6))]
+    truth = scenes([image("a.jpg", BOXES, [(0, 1, RIDE)])], scored=False)
+    found = scenes([image("a.jpg", [*BOXES, (PERSON, FAR)], predicted)], scored=True)
+    evaluation = evaluate(truth, found, VERBS, OBJECTS, measure=Measure(tau=0), scores=scores)
+    listed = examples_of(evaluation)
+    assert [each.unmatched for each in listed] == [None, 5, 5, 5]
+    text = examples_text(listed)
+    assert f"\n  unmatched, {said}:\n  unmatched: ride bicycle" in text
+    assert text.count("unmatched: ") == 3
 
 
 def test_examples_are_written_for_programs_too(tmp_path):

@@ -144,6 +144,29 @@ def test_a_similar_verb_earns_part_of_the_credit():
     assert found.miss_rates["gt_miss_rate"] == 0
 
 
+def test_what_similarity_adds_is_the_difference_to_tables_in_which_nothing_is_similar():
+    # A ride on nothing annotated is a false positive for AP alone: no gain by similarity.
+    annotated = [image("a.jpg", TRUTH, [(0, 1, RIDE)]), image("b.jpg", TRUTH, [])]
+    ride = (0, 1, RIDE, 0.9, 0.9)
+    predicted = [image("a.jpg", TRUTH, [(0, 1, RIDE, 0.5, 0.5)]), image("b.jpg", TRUTH, [ride])]
+    truth, found = scenes(annotated, scored=False), scenes(predicted, scored=True)
+    (row,) = evaluate(truth, found, VERBS, OBJECTS).to_dict()["classes"]
+    assert (row["soft_ap"], row["soft_ap_exact"], row["ap"]) == (1, 1, 0.5)
+    gain = run([(0, 1, RIDE)], [(0, 1, HOLD, 0.9, 0.9)], {(RIDE, HOLD): 0.4}).to_dict()
+    # The object alone earns half of the credit.
+    assert gain["splits"]["soft_map_exact"]["full"] == 0.25
+    assert gain["classes"][0]["soft_ap_exact"] == 0.25
+    assert gain["soft_map"] == pytest.approx(0.49)
+
+
+@given(problems())
+def test_tables_in_which_nothing_is_similar_add_nothing(problem):
+    truth, found = problem
+    if annotated_really(truth):
+        figures = evaluate(truth, found, VERBS, OBJECTS).to_dict()["splits"]
+        assert figures["soft_map_exact"] == figures["soft_map"]
+
+
 def test_the_most_similar_prediction_is_taken_whatever_its_score():
     found = run([(0, 1, RIDE)], [(0, 1, HOLD, 0.9, 0.9), (0, 1, RIDE, 0.1, 0.1)])
     assert found.matched.prediction.tolist() == [1]
@@ -355,6 +378,7 @@ def test_combinations_that_are_no_class_take_part():
         "name": "eat bicycle",
         "annotated": 1,
         "soft_ap": 1.0,
+        "soft_ap_exact": 1.0,
         "ap": None,
         "precision": pytest.approx(1, abs=1e-7),
         "recall": pytest.approx(1, abs=1e-7),

@@ -255,6 +255,9 @@ def test_free_words_are_no_class_for_exact_matching(file) -> None:
     assert one.soft_map is not None
     assert other.soft_map is not None
     assert one.soft_map < other.soft_map
+    for found in (one, other):
+        splits = found.split_figures
+        assert splits["soft_map_exact"] == splits["soft_map"]
 
 
 @pytest.mark.slow
@@ -288,5 +291,8 @@ def test_written_in_words_a_detector_is_the_same_detector(shared: Path, tmp_path
     tables = [read_similarity(folder / "semantic" / f"{name}.csv") for name in ("verbs", "objects")]
     one, other = (evaluate(truth, each, *tables) for each in (found, free))
     assert other.soft_map == pytest.approx(one.soft_map, abs=1e-12)
+    assert other.split_figures["soft_map_exact"] == pytest.approx(
+        one.split_figures["soft_map_exact"], abs=1e-12
+    )
     assert other.mf1 == pytest.approx(one.mf1, abs=1e-12)
     assert other.miss_rates == one.miss_rates

@@ -297,14 +297,34 @@ def test_merging_keeps_the_raters(save, tmp_path):
     ]
 
 
-def test_a_pair_that_a_table_leaves_out_counts_zero_where_it_has_both_words(save):
+def test_a_pair_that_a_rater_never_saw_stays_unrated(save, tmp_path):
     first = read_ratings(save("a,b,x\nride,hold,4\nride,walk,2\nhold,walk,1\n", "one.csv"))
-    second = read_ratings(save("a,b,y\nhold,ride,4\nride,walk,4\n", "two.csv"))
-    merged = merge_ratings([first, second])
-    pair = (merged.first == merged.names.index("hold")) & (
-        merged.second == merged.names.index("walk")
+    second = read_ratings(save("a,b,y\nhold,ride,4\nride,walk,3\nride,fly,0\n", "two.csv"))
+    write_ratings(tmp_path / "m.csv", merge_ratings([first, second]))
+    assert (tmp_path / "m.csv").read_text().splitlines() == [
+        *("a,b,x,y", "ride,hold,1.0,1.0", "ride,walk,0.5,0.75", "ride,fly,,0.0", "hold,walk,0.25,")
+    ]
+    merged = read_ratings(tmp_path / "m.csv")
+    alone = [table_facts(table, {})["raters"][0] for table in (first, second)]
+    assert table_facts(merged, {})["raters"] == alone
+    assert table_facts(merged, {})["correlation"][0]["pairs"] == 2
+    # The mean is that of those who rated the pair, with --mean as well.
+    assert mean_of(merged, "mean").scores[-1, 0] == read_similarity(tmp_path / "m.csv").of(
+        "hold", "walk"
     )
-    assert merged.scores[pair].tolist() == [[0.25, 0.0]]
+
+
+def test_a_table_that_lists_words_with_themselves_leaves_out_pairs_rated_zero(save, tmp_path):
+    first = read_ratings(save("a,b,x\nride,hold,4\nride,walk,2\nhold,walk,1\n", "one.csv"))
+    words = "ride,ride,4\nhold,hold,4\nwalk,walk,4\n"
+    whole = read_ratings(save(f"a,b,y\n{words}hold,ride,4\nride,walk,3\n", "two.csv"))
+    np.savez(tmp_path / "s.npz", names=["ride", "hold", "walk"], values=np.eye(3))
+    for table, score in ((whole, 0.0), (read_ratings(tmp_path / "s.npz"), 0.0)):
+        merged = merge_ratings([first, table])
+        pair = (merged.first == merged.names.index("hold")) & (
+            merged.second == merged.names.index("walk")
+        )
+        assert merged.scores[pair].tolist() == [[0.25, score]]
 
 
 def test_a_word_that_a_table_has_is_identical_to_itself_also_where_that_is_not_said(save):

@@ -16,9 +16,10 @@ from diaghoi.semantic.tables.table_files import write_pairs
 def merge_ratings(tables: Sequence[Ratings], *, name: str = "merged") -> Ratings:
     """Merge the raters of several tables into one.
 
-    A pair that a table does not have is rated 0 by its raters if the table has both words (1 if
-    they are the same), and not rated if the table lacks one of them. A column called ``score`` gets
-    the name of its file.
+    A pair that a table does not have is not rated by its raters. Only a table that lists all its
+    words with themselves, as those that ``similarity build`` makes and square ones do, leaves out
+    no pair but those rated 0: there, a missing pair of its words is rated 0. Words that a table has
+    are identical to themselves in any case. A column called ``score`` gets the name of its file.
 
     Parameters
     ----------
@@ -52,11 +53,11 @@ def merge_ratings(tables: Sequence[Ratings], *, name: str = "merged") -> Ratings
     first, second = pairs // size, pairs % size
     columns = []
     for table, row, key in zip(tables, rows, keys, strict=True):
-        # Tables list only pairs above 0, so a missing pair of known words is a rating of 0.
         listed = np.zeros(size, dtype=bool)
         listed[row] = True
         known = listed[first] & listed[second]
-        default = np.where(known, first == second, np.nan)
+        rated = known if _leaves_out_zeros(table) else known & (first == second)
+        default = np.where(rated, first == second, np.nan)
         column = np.repeat(default[:, None], len(table.raters), axis=1)
         column[np.searchsorted(pairs, key)] = table.scores
         columns.append(column)
@@ -71,6 +72,11 @@ def merge_ratings(tables: Sequence[Ratings], *, name: str = "merged") -> Ratings
         source=", ".join(table.source for table in tables),
         notes=tuple(note for table in tables for note in table.notes),
     )
+
+
+def _leaves_out_zeros(table: Ratings) -> bool:
+    """Whether a table lists all its words with themselves, and thus only pairs above 0."""
+    return int((table.first == table.second).sum()) == len(table.names)
 
 
 def _named(table: Ratings) -> tuple[str, ...]:

@@ -67,6 +67,8 @@ class Ratings:
         Pairs that appear more than once with different scores; their mean counts.
     off_diagonal : int
         Words that the file rates as not identical to themselves.
+    square : bool
+        Whether the file has a score for every pair; of these, pairs rated 0 are left out here.
     """
 
     names: tuple[str, ...]
@@ -81,6 +83,7 @@ class Ratings:
     one_sided: int = 0
     contradictions: int = 0
     off_diagonal: int = 0
+    square: bool = False
 
     @property
     def provenance(self) -> str:
@@ -137,6 +140,7 @@ class _Raw:
     second: list[int]
     scores: Any
     raters: list[str]
+    square: bool = False
 
 
 def _read_csv(path: Path) -> _Raw:
@@ -212,7 +216,8 @@ def _read_npz(path: Path) -> _Raw:
                 f"{path}: {len(raters)} raters for {scores.shape[1]} tables; name each"
             )
     _check_raters(path, raters)
-    return _Raw(path, words, first.tolist(), second.tolist(), scores, raters)
+    square = "values" in arrays and not {"row", "column", "value"} <= arrays.keys()
+    return _Raw(path, words, first.tolist(), second.tolist(), scores, raters, square)
 
 
 def _listed(
@@ -314,6 +319,7 @@ def _completed(raw: _Raw, scale: float | None) -> Ratings:
         one_sided=int((~itself & ~order.all(axis=1)).sum()),
         contradictions=int(contradicted.sum()),
         off_diagonal=int(off.sum()),
+        square=raw.square,
     )
 
 

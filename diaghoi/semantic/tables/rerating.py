@@ -13,6 +13,8 @@ from diaghoi.exceptions import InputError, some_of
 from diaghoi.semantic.tables.agreement import CONFIDENCE
 from diaghoi.semantic.tables.human_ratings import HumanRatings
 
+FEWEST = 10  # changes of which the mean has an interval
+
 
 @dataclass(frozen=True, kw_only=True)
 class Rerating:
@@ -28,8 +30,9 @@ class Rerating:
         Ratings given both times, and how many of them differ.
     share, size : tuple of float
         Share of the changed ratings, and their mean absolute change in points of the scale, each
-        with the ends of its interval. Intervals are by the normal distribution, with each rating on
-        its own; NaN where undefined.
+        with the ends of its interval, which take each rating on its own: that of the share is
+        Wilson's, that of the mean goes by the normal distribution. NaN where undefined; the mean of
+        fewer than ten changes, or of equal ones, has no interval.
     """
 
     source: str
@@ -94,8 +97,8 @@ def compare_ratings(
         people=people,
         ratings=len(change),
         changed=int((change > 0).sum()),
-        share=_mean((change > 0).astype(np.float64), confidence, spread=0),
-        size=_mean(change[change > 0], confidence, spread=1),
+        share=_share(int((change > 0).sum()), len(change), confidence),
+        size=_mean(change[change > 0], confidence),
     )
 
 
@@ -118,15 +121,26 @@ def _joined(before: HumanRatings, after: HumanRatings) -> IntArray:
     return np.array([place[key] for key in keys[0]], dtype=np.int64)
 
 
-def _mean(values: FloatArray, confidence: float, *, spread: int) -> tuple[float, float, float]:
-    """Mean and interval; ``spread`` is what the deviation divides by less than their number."""
+def _share(changed: int, ratings: int, confidence: float) -> tuple[float, float, float]:
+    """Share of the changed ratings and its interval by Wilson, within 0 and 1."""
+    from scipy.stats import binomtest
+
+    if not ratings:
+        return math.nan, math.nan, math.nan
+    interval = binomtest(changed, ratings).proportion_ci(confidence, method="wilson")
+    return changed / ratings, float(interval.low), float(interval.high)
+
+
+def _mean(values: FloatArray, confidence: float) -> tuple[float, float, float]:
+    """Mean and interval of some changes."""
     from scipy.stats import norm
 
     if not len(values):
         return math.nan, math.nan, math.nan
     mean = float(values.mean())
-    if len(values) <= spread:
+    # The deviation of a few changes, mostly of one point, says nothing.
+    if len(values) < FEWEST or not np.ptp(values):
         return mean, math.nan, math.nan
-    error = float(values.std(ddof=spread)) / math.sqrt(len(values))
+    error = float(values.std(ddof=1)) / math.sqrt(len(values))
     half = float(norm.ppf(0.5 + confidence / 2)) * error
     return mean, mean - half, mean + half

@@ -39,6 +39,9 @@ class Similarity:
         Origin: raters and file, or the method.
     notes : tuple of str
         Remarks for readers of the results.
+    zeros : (Z,) int array or None
+        The pairs that are rated 0, as ``first * N + second``, ``first < second``. Other pairs of
+        similarity 0 are not in the table. None where that is not known.
 
     Raises
     ------
@@ -51,6 +54,7 @@ class Similarity:
     name: str
     source: str = ""
     notes: tuple[str, ...] = ()
+    zeros: IntArray | None = None
 
     def __post_init__(self) -> None:
         size = len(self.names)
@@ -152,11 +156,26 @@ class FittedSimilarity:
         Words that the table does not have.
     ambiguous : tuple of str
         Those of them for which the table has several senses.
+    table : Similarity or None
+        The table itself; None where free words are compared.
+    rows : (N,) int array or None
+        The row of each word in it, -1 for none.
     """
 
     similarity: Similarity
     missing: tuple[str, ...]
     ambiguous: tuple[str, ...] = ()
+    table: Similarity | None = None
+    rows: IntArray | None = None
+
+    def in_table(self, first: IntArray, second: IntArray) -> list[bool | None]:
+        """Whether pairs of words, by their indices, are in the table; None if not known."""
+        if self.table is None or self.rows is None or self.table.zeros is None:
+            return [None] * len(first)
+        rows = np.sort(np.stack([self.rows[first], self.rows[second]]), axis=0)
+        rated_0 = np.isin(rows[0] * np.int64(len(self.table)) + rows[1], self.table.zeros)
+        listed = (rows[0] >= 0) & rated_0
+        return list((listed | (self.similarity.at(first, second) > 0)).tolist())
 
 
 def read_similarity(
@@ -207,12 +226,17 @@ def mean_similarity(
     mean, size = ratings.means(chosen), len(ratings.names)
     similar = (ratings.first != ratings.second) & (mean > 0)
     one, other, value = ratings.first[similar], ratings.second[similar], mean[similar]
+    # Pairs that no rater scored are as little in the table as those that are not listed.
+    scores = ratings.scores if chosen is None else ratings.scores[:, chosen]
+    zero = (mean == 0) & (ratings.first != ratings.second) & ~np.isnan(scores).all(axis=1)
+    zeros = ratings.first[zero] * np.int64(size) + ratings.second[zero]
     return Similarity(
         names=ratings.names,
         values=_symmetric(size, one, other, value),
         name=name or ratings.stem,
         source=ratings.provenance,
         notes=ratings.notes,
+        zeros=None if ratings.square else zeros,
     )
 
 
@@ -293,16 +317,19 @@ def fit(
             missing.append(word)
             ambiguous += [word] if key in by_lemma else []
         rows.append(row)
+    row_of = np.array(rows, dtype=np.int64)
     return FittedSimilarity(
         similarity=Similarity(
             names=tuple(words),
-            values=_selected(similarity, np.array(rows, dtype=np.int64), words),
+            values=_selected(similarity, row_of, words),
             name=similarity.name,
             source=similarity.source,
             notes=similarity.notes,
         ),
         missing=tuple(missing),
         ambiguous=tuple(ambiguous),
+        table=similarity,
+        rows=row_of,
     )
 
 

@@ -116,6 +116,8 @@ def test_single_and_multi_have_the_same_keys(run: Run, asked: Path, answers: Pat
         "exact_match_published",
     }
     assert (result["single"]["exact_match"], result["multi"]["exact_match"]) == (2 / 3, 1 / 3)
+    said = "questions on images with one annotated person, or several"
+    assert said in run("choice", "score", asked, answers, "--people", "people.json").out
 
 
 def test_everything_that_can_be_asked_for_is_shown(run: Run, asked: Path, answers: Path) -> None:
@@ -133,6 +135,30 @@ def test_everything_that_can_be_asked_for_is_shown(run: Run, asked: Path, answer
         "class,verb,object,right,picked,hit,f1"
     )
     assert Path("bias.pdf").read_bytes().startswith(b"%PDF")
+
+
+def test_confusions_that_never_happen_are_not_listed(run: Run, asked: Path, answers: Path) -> None:
+    outcome = run("choice", "score", asked, answers, "--diagnose", "--json", "out.json")
+    verbs, objects = (
+        json.loads(Path("out.json").read_text())["distractors"][f"confused_{part}"]
+        for part in ("verbs", "objects")
+    )
+    assert [row["picked"] for row in verbs + objects] == [1, 1, 0]
+    assert "hold → ride" in outcome.out
+    assert "apple → bicycle" not in outcome.out
+    assert "Confusions of objects" not in outcome.out
+
+
+def test_the_excess_of_a_position_is_in_points_of_the_shown(
+    run: Run, asked: Path, answers: Path
+) -> None:
+    out = run("choice", "score", asked, answers, "--diagnose").out
+    head, _, row = out.partition("Position ")[2].splitlines()[:3]
+    assert head.split() == ["Shown", "Picked", "Expected", "Excess,", "points", "p,", "corrected"]
+    letter, shown, picked, expected, excess, _ = row.split()
+    points = 100 * (int(picked) - float(expected)) / int(shown)
+    assert (letter, float(excess.replace("−", "-"))) == ("A", pytest.approx(points, abs=1))
+    assert "Excess: picked minus expected, in percent of shown." in " ".join(out.split())
 
 
 def test_a_figure_does_not_lengthen_what_is_shown(run: Run, asked: Path, answers: Path) -> None:
@@ -163,7 +189,13 @@ def test_models_and_detectors_stand_in_one_table(
     assert "HOI-specific methods\n  D" in outcome.out
     assert "finds the person" in outcome.err
     out = run("choice", "compare", asked, answers, predictions, "--out", "t.tex", "--json", "-")
-    assert Path("t.tex").read_text().count(r"\begin{table") == 2
+    latex = Path("t.tex").read_text()
+    assert latex.count(r"\begin{table") == 2
+    said = "Detectors: top 5 triplets of each question, on the person asked about."
+    assert said in latex.partition("label")[0]
+    scene = run("choice", "compare", asked, predictions, "--match", "scene", "--top", 3).out
+    said = "Detectors: top 3 triplets of each question, anywhere in the image."
+    assert said in " ".join(scene.split())
     tables = json.loads(out.out)["tables"]
     assert tables["choice"]["models"]["det"]["exact_match.overall"] == pytest.approx(5 / 6)
     assert tables["choice"]["best"]["instance_f1.overall"] == ["det"]

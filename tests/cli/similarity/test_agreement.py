@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -52,18 +53,41 @@ def test_what_people_change_with_the_picture(run, ratings: Path, alone: Path) ->
     found = json.loads(run(*words, "--json", "-").out)["again"]
     assert found["annotators"] == ["ann", "bob"]
     assert (found["ratings"], found["changed"]) == (9, 2)
-    half = 1.959964 * np.sqrt(2 / 9 * 7 / 9 / 9)
+    # Wilson's interval: the roots of (p - 2/9)^2 = z^2 p (1 - p) / 9.
+    z2 = 1.959964**2
+    low, high = sorted(np.roots([1 + z2 / 9, -(4 / 9 + z2 / 9), 4 / 81]))
     assert found["share"] == pytest.approx(2 / 9)
-    assert found["share_low"] == pytest.approx(2 / 9 - half)
-    assert found["size"] == 1.5
-    assert found["size_high"] == pytest.approx(1.5 + 1.959964 * np.std([1, 2], ddof=1) / 2**0.5)
+    assert (found["share_low"], found["share_high"]) == pytest.approx((low, high))
+    assert (found["size"], found["size_low"], found["size_high"]) == (1.5, None, None)
     done = run(*words)
     assert "Rated again in again.csv" in done.out
-    assert "2 of 9 ratings by ann, bob changed; 95 % interval." in done.out
+    assert re.search(r"Changed ratings, % +22\.22 +6\.32 to 54\.74\n", done.out)
+    assert re.search(r"Size of a change, points +1\.500 +–\n", done.out)
+    assert "2 of 9 ratings by ann, bob changed; 95 % interval, of the share" in done.out
     same = json.loads(
         run("similarity", "agreement", ratings, "--again", ratings, "--json", "-").out
     )
     assert (same["again"]["share"], same["again"]["size"]) == (0, None)
+
+
+@pytest.mark.parametrize("second", ["0", "02"])
+def test_the_mean_of_ten_changes_has_an_interval_unless_they_are_equal(
+    run, alone: Path, second: str
+) -> None:
+    for name, scores in (("one.csv", "1"), ("two.csv", second)):
+        rows = [f"{item},{scores[item % len(scores)]},{item % 2}\n" for item in range(9)]
+        # One more change, of two points in the second case.
+        rows.append(f"9,{0 if name == 'one.csv' else len(second)},1\n")
+        (alone / name).write_text("".join(["item,ann,bob\n", *rows]))
+    words = ("similarity", "agreement", "one.csv", "--again", "two.csv")
+    found = json.loads(run(*words, "--json", "-").out)["again"]
+    changes = [1] * 9 + [len(second)]
+    assert (found["changed"], found["size"]) == (10, np.mean(changes))
+    if len(second) == 1:
+        assert found["size_low"] is None
+    else:
+        half = 1.959964 * np.std(changes, ddof=1) / 10**0.5
+        assert found["size_high"] == pytest.approx(np.mean(changes) + half)
 
 
 @pytest.mark.parametrize(
