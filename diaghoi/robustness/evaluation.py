@@ -89,7 +89,8 @@ class Robustness:
         dict
             ``diaghoi`` (version), ``dataset``, ``protocol`` and ``images`` as of a comparison;
             ``metric`` and ``metric_title`` (in words), and in ``scale`` how CRI is taken;
-            ``corruptions`` and ``severities`` of the study; ``models``, each with
+            ``corruptions`` and ``severities`` of the study, and in ``scope`` whether these are
+            all of the paper (``complete``), and both in words; ``models``, each with
 
             - ``label``, ``stage``, ``venue``, ``backbone``, ``detector`` and ``classifier``;
             - ``clean``: its score on clean pictures;
@@ -122,6 +123,7 @@ class Robustness:
                 for name in first.corruptions
             ],
             "severities": list(first.severities),
+            "scope": first.scope.to_dict(),
             "models": [_model(profile) for profile in self.profiles],
             "missing": [_named(run) | {"file": file} for run, file in self.missing],
             "failed": [_named(run) | {"error": why} for run, why in self.failed],

@@ -71,12 +71,19 @@ def _overall(profiles: Sequence[Profile], results: Sequence[Result], metric: str
     ]
     return _table(
         profiles,
-        [*figures, *_both("", "All corruptions", Profile.index)],
+        [*figures, *_both("", profiles[0].scope.title, Profile.index)],
         key="robustness",
         title="Robustness",
         caption=f"Scores: {score}, %. MRI, %: mean under corruption. CRI: mean of the relative "
-        f"score, less where it varies with the severity; 1 if nothing is lost. {SCALE}.",
+        f"score, less where it varies with the severity; 1 if nothing is lost. {SCALE}."
+        f"{_remark(profiles)}",
     )
+
+
+def _remark(profiles: Sequence[Profile]) -> str:
+    """Go on with what keeps indices over a part of the conditions from being comparable."""
+    remark = profiles[0].scope.remark
+    return f" {remark}" if remark else ""
 
 
 def _cell(value: float | None, partial: bool = False) -> Cell:
@@ -126,20 +133,21 @@ def _corruptions(profiles: Sequence[Profile], score: str, which: str) -> Table:
         index = profile.index([name])
         return _cell(index.mri if which == "mri" else index.cri, index.partial)
 
+    severities = profiles[0].scope.named_severities
     if which == "mri":
         return _table(
             profiles,
             _by_corruption(profiles, figure, better="higher"),
             key="corruptions",
             title="MRI of each corruption, %",
-            caption=f"{score} over the severities. {_abbreviations(profiles)}.",
+            caption=f"{score} over {severities}. {_abbreviations(profiles)}.",
         )
     return _table(
         profiles,
         _by_corruption(profiles, figure, unit="index", better="higher"),
         key="corruptions_cri",
         title="CRI of each corruption",
-        caption=f"{score} over the severities. {SCALE}.",
+        caption=f"{score} over {severities}. {SCALE}.",
     )
 
 
@@ -157,7 +165,8 @@ def _groups(profiles: Sequence[Profile], score: str) -> Table:
         figures,
         key="groups",
         title="Groups of corruptions",
-        caption=f"{score} over the corruptions of each group; MRI in %. {SCALE}.",
+        caption=f"{score} over the corruptions of each group; MRI in %. {SCALE}."
+        f"{_remark(profiles)}",
     )
 
 
@@ -177,7 +186,7 @@ def _severities(profiles: Sequence[Profile], score: str) -> Table:
         ],
         key="severities",
         title="MRI of each severity, %",
-        caption=f"{score} over all corruptions.",
+        caption=f"{score} over {profiles[0].scope.named_corruptions}.",
     )
 
 
@@ -191,8 +200,8 @@ def _growth(profiles: Sequence[Profile], error: str) -> Table:
         _by_corruption(profiles, figure, unit="points", better="lower"),
         key=f"growth_{error}",
         title=f"{title}: growth of ΔmAP, points",
-        caption="ΔmAP of the error under corruption less that on clean pictures, mean over the "
-        "severities.",
+        caption="ΔmAP of the error under corruption less that on clean pictures, mean over "
+        f"{profiles[0].scope.named_severities}.",
     )
 
 

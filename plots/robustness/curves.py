@@ -22,7 +22,7 @@ from diaghoi.oracles import ERRORS, error_title
 from diaghoi.plots.figure import FigureKind, ModelData, NotApplicable, Source, shown_names
 from diaghoi.plots.labels import fitted, text_width, wrapped
 from diaghoi.plots.legend import MARK, legend_above, model_lines
-from diaghoi.plots.panels import one_panel
+from diaghoi.plots.panels import add_note, one_panel
 from diaghoi.plots.style import MODEL_MARKERS, colour, model_style, paper
 
 Quantity = Literal["delta_map", "shares"]
@@ -219,6 +219,7 @@ def _draw(figure: Figure, models: Sequence[ModelData]) -> None:
     draw = _draw_few if few else _draw_many
     draw(figure, shown_names(models), [model.data for model in models])
     figure.supylabel(AXES[models[0].data.quantity], fontsize=LABEL_SIZE)
+    add_note(figure, models[0].note)
 
 
 def _columns(figure: Figure, groups: int) -> int:

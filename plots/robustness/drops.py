@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from diaghoi.plots.figure import FigureKind, ModelData, NotApplicable, tables_of
-from diaghoi.plots.panels import check_models
+from diaghoi.plots.panels import add_note, check_models
 from diaghoi.plots.robustness.polar import HEIGHT, polar_axes, radar, radar_legend
 from diaghoi.plots.style import paper
 
@@ -102,6 +102,7 @@ def _radar(ax: Any, target: Axes | Figure, models: Mapping[str, Sequence[Remaini
 
 def _draw(figure: Figure, models: Sequence[ModelData]) -> None:
     _radar(figure.add_subplot(projection="polar"), figure, tables_of(models))
+    add_note(figure, models[0].note)
 
 
 ROBUSTNESS_DROPS = FigureKind(

@@ -15,7 +15,7 @@ from diaghoi.exceptions import InputError
 from diaghoi.oracles import error_title
 from diaghoi.plots.figure import FigureKind, ModelData, NotApplicable, shown_names
 from diaghoi.plots.labels import MINUS, inches_of
-from diaghoi.plots.panels import one_panel, set_title
+from diaghoi.plots.panels import add_note, one_panel, set_title
 from diaghoi.plots.style import ink_on, paper
 
 # Inches:
@@ -158,6 +158,7 @@ def _draw(figure: Figure, models: Sequence[ModelData]) -> None:
         image = _fill(ax, table, largest, width / len(table.corruptions))
         set_title(ax, name, width)
     _scale(image, panels)
+    add_note(figure, models[0].note)
 
 
 ROBUSTNESS_ERRORS = FigureKind(

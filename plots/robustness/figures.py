@@ -25,6 +25,8 @@ ROBUSTNESS_FIGURES: dict[str, FigureKind] = {
 }
 """In the order in which they are drawn."""
 OF_SCORES = (ROBUSTNESS_DROPS, ROBUSTNESS_GROUPS, ROBUSTNESS_SEVERITIES)
+OVER_CORRUPTIONS = (ROBUSTNESS_GROUPS, ROBUSTNESS_COSTS, ROBUSTNESS_SHARES)
+OVER_SEVERITIES = (ROBUSTNESS_DROPS, ROBUSTNESS_ERRORS)
 BY_CORRUPTION = (ROBUSTNESS_DROPS, ROBUSTNESS_SEVERITIES, ROBUSTNESS_ERRORS)
 
 
@@ -73,8 +75,19 @@ def models_of(
                 backbone=model["backbone"] or "",
                 protocol=result["protocol"]["name"],
                 score=result["metric_title"] if kind in OF_SCORES else "",
+                note=_scope(kind, result),
             )
         )
     if not found:
         raise reason
     return found
+
+
+def _scope(kind: FigureKind, result: Mapping[str, Any]) -> str:
+    """Say what means are over, where that is not all of the paper."""
+    scope = result.get("scope", {"complete": True})
+    if scope["complete"]:
+        return ""
+    if kind in OVER_CORRUPTIONS:
+        return f"Means over {scope['corruptions']}, {scope['severities']}."
+    return f"Means over {scope['severities']}." if kind in OVER_SEVERITIES else ""

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from diaghoi.plots.bar_legend import EDGE, GREY, bar_legend, hatch, paleness
 from diaghoi.plots.figure import FigureKind, ModelData, NotApplicable, shown_names
 from diaghoi.plots.labels import inches_of, text_width, wrapped
-from diaghoi.plots.panels import check_models, one_panel
+from diaghoi.plots.panels import add_note, check_models, one_panel
 from diaghoi.plots.style import lighter, paper
 
 HEIGHT = 2.2  # inches
@@ -124,6 +124,7 @@ def _draw(figure: Figure, models: Sequence[ModelData]) -> None:
     ax = figure.add_subplot()
     _bars(ax, [model.data for model in models])
     bar_legend(figure, shown_names(models))
+    add_note(figure, models[0].note)
 
 
 ROBUSTNESS_GROUPS = FigureKind(
