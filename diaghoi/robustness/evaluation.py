@@ -15,7 +15,7 @@ from diaghoi.engines.engine import Engine
 from diaghoi.exceptions import some_of
 from diaghoi.oracles import ERRORS
 from diaghoi.robustness.corruptions.registry import CORRUPTIONS, GROUPS
-from diaghoi.robustness.metric import check_metric, default_metric, metric_title
+from diaghoi.robustness.metric import SOFT, check_metric, default_metric, metric_title
 from diaghoi.robustness.profile import Profile
 from diaghoi.robustness.sentences import sentences
 from diaghoi.robustness.study import CLEAN, Condition, RobustnessStudy, Run
@@ -89,6 +89,7 @@ class Robustness:
         dict
             ``diaghoi`` (version), ``dataset``, ``protocol`` and ``images`` as of a comparison;
             ``metric`` and ``metric_title`` (in words), and in ``scale`` how CRI is taken;
+            ``measure`` and ``similarity``, as of a semantic evaluation, of soft mAP and mF1;
             ``corruptions`` and ``severities`` of the study, and in ``scope`` whether these are
             all of the paper (``complete``), and both in words; ``models``, each with
 
@@ -107,11 +108,14 @@ class Robustness:
         """
         compared = self.comparison(errors=True).to_dict()
         first = self.profiles[0]
+        result = next(iter(first.results.values()))
+        soft = {key: result[key] for key in ("measure", "similarity") if self.metric in SOFT}
         return {
             "diaghoi": __version__,
             **{key: compared[key] for key in ("dataset", "protocol", "images")},
             "metric": self.metric,
-            "metric_title": metric_title(self.metric, next(iter(first.results.values()))),
+            "metric_title": metric_title(self.metric, result),
+            **soft,
             "scale": SCALE,
             "corruptions": [
                 {

@@ -6,12 +6,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from diaghoi.comparison.results import Result
+from diaghoi.comparison.semantic import measured_by
 from diaghoi.comparison.tables import table_of
 from diaghoi.data.table import Cell, Column, Table
 from diaghoi.oracles import ERRORS, ORACLES
 from diaghoi.robustness.corruptions.registry import CORRUPTIONS, GROUPS
 from diaghoi.robustness.indices import Index
-from diaghoi.robustness.metric import metric_title, score_of, scores_with
+from diaghoi.robustness.metric import SOFT, metric_title, score_of, scores_with, sourced_title
 from diaghoi.robustness.profile import Profile
 from diaghoi.robustness.study import CLEAN
 
@@ -44,7 +45,7 @@ def robustness_tables(
     """
     several = len(profiles[0].severities) > 1
     results = [result for profile in profiles for result in profile.results.values()]
-    title = metric_title(metric, results[0])
+    title = sourced_title(metric, results[0])
     tables = [_overall(profiles, results, metric), _corruptions(profiles, title, "mri")]
     if several:
         tables.append(_corruptions(profiles, title, "cri"))
@@ -65,6 +66,7 @@ def _overall(profiles: Sequence[Profile], results: Sequence[Result], metric: str
         return look_up
 
     score = metric_title(metric, results[0])
+    sources = "".join(f" {line}" for line in measured_by(results[0])) if metric in SOFT else ""
     figures = [
         (Column(key=f"clean.{path}", title=title, better="higher", group="Clean"), clean(path))
         for path, title in scores_with(metric, results).items()
@@ -76,7 +78,7 @@ def _overall(profiles: Sequence[Profile], results: Sequence[Result], metric: str
         title="Robustness",
         caption=f"Scores: {score}, %. MRI, %: mean under corruption. CRI: mean of the relative "
         f"score, less where it varies with the severity; 1 if nothing is lost. {SCALE}."
-        f"{_remark(profiles)}",
+        f"{_remark(profiles)}{sources}",
     )
 
 
@@ -140,14 +142,14 @@ def _corruptions(profiles: Sequence[Profile], score: str, which: str) -> Table:
             _by_corruption(profiles, figure, better="higher"),
             key="corruptions",
             title="MRI of each corruption, %",
-            caption=f"{score} over {severities}. {_abbreviations(profiles)}.",
+            caption=f"{score}, over {severities}. {_abbreviations(profiles)}.",
         )
     return _table(
         profiles,
         _by_corruption(profiles, figure, unit="index", better="higher"),
         key="corruptions_cri",
         title="CRI of each corruption",
-        caption=f"{score} over {severities}. {SCALE}.",
+        caption=f"{score}, over {severities}. {SCALE}.",
     )
 
 
@@ -165,7 +167,7 @@ def _groups(profiles: Sequence[Profile], score: str) -> Table:
         figures,
         key="groups",
         title="Groups of corruptions",
-        caption=f"{score} over the corruptions of each group; MRI in %. {SCALE}."
+        caption=f"{score}, over the corruptions of each group; MRI in %. {SCALE}."
         f"{_remark(profiles)}",
     )
 
@@ -186,7 +188,7 @@ def _severities(profiles: Sequence[Profile], score: str) -> Table:
         ],
         key="severities",
         title="MRI of each severity, %",
-        caption=f"{score} over {profiles[0].scope.named_corruptions}.",
+        caption=f"{score}, over {profiles[0].scope.named_corruptions}.",
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
+from diaghoi.comparison.semantic import measured_by
 from diaghoi.plots.figure import FigureKind, ModelData, NotApplicable, Source
 from diaghoi.plots.robustness.curves import ROBUSTNESS_COSTS, ROBUSTNESS_SHARES
 from diaghoi.plots.robustness.drops import ROBUSTNESS_DROPS
@@ -75,12 +76,17 @@ def models_of(
                 backbone=model["backbone"] or "",
                 protocol=result["protocol"]["name"],
                 score=result["metric_title"] if kind in OF_SCORES else "",
-                note=_scope(kind, result),
+                note=" ".join(filter(None, (_scope(kind, result), *_measure(kind, result)))),
             )
         )
     if not found:
         raise reason
     return found
+
+
+def _measure(kind: FigureKind, result: Mapping[str, Any]) -> list[str]:
+    """Say what soft scores rest on."""
+    return measured_by(result) if kind in OF_SCORES and "similarity" in result else []
 
 
 def _scope(kind: FigureKind, result: Mapping[str, Any]) -> str:

@@ -17,7 +17,7 @@ from matplotlib.ticker import MaxNLocator
 from diaghoi.plots.figure import FigureKind, ModelData, NotApplicable, tables_of
 from diaghoi.plots.labels import inches_of, text_width
 from diaghoi.plots.legend import MARK, legend_above, model_lines
-from diaghoi.plots.panels import check_models, one_panel
+from diaghoi.plots.panels import add_note, check_models, one_panel
 from diaghoi.plots.style import model_style, paper
 
 HEIGHT = 2.2  # inches
@@ -178,6 +178,7 @@ def _draw(figure: Figure, models: Sequence[ModelData]) -> None:
     tables = tables_of(models)
     _lines(figure.add_subplot(), list(tables.values()))
     legend_above(figure, model_lines(list(tables)), mark=MARK)
+    add_note(figure, models[0].note)
 
 
 ROBUSTNESS_SEVERITIES = FigureKind(

@@ -381,7 +381,7 @@ def test_what_stands_beside_a_metric() -> None:
         "official.scenario_1.ap": "Scenario 1",
         "official.scenario_2.ap": "Scenario 2",
     }
-    assert scores_with("soft_map", [{"soft_map": 0.5}]) == {"soft_map": "soft_map"}
+    assert scores_with("soft_map", [{"soft_map": 0.5}]) == {"soft_map": "Soft mAP"}
     assert scores_with("official.known_object.rare", [example()]) == {
         f"official.known_object.{split}": title
         for split, title in (("full", "Full"), ("rare", "Rare"), ("non_rare", "Non-rare"))

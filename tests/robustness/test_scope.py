@@ -91,7 +91,7 @@ def test_tables_of_all_corruptions_in_all_severities() -> None:
     result = {"dataset": "hico-det", "protocol": {"name": "P"}, "pairs": {"recall": 0.5}}
     tables = robustness_tables([replace(profile, results={CLEAN: result})], "pairs.recall")
     assert tables[0].columns[-1].group == "All corruptions"
-    assert tables[4].caption == "pairs.recall, under protocol P over all 20 corruptions."
+    assert tables[4].caption == "pairs.recall, under protocol P, over all 20 corruptions."
     assert not any("comparable" in table.caption for table in tables)
 
 
