@@ -26,6 +26,8 @@ TESTS = (
     "p-values are corrected for the numbers of one corruption (Holm), not for the number of "
     "corruptions: of 20 without effect, chance lets one show p < 0.05"
 )
+# What is the same of all intervals of a study.
+INTERVALS = ("resamples", "seed", "confidence", "method")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,6 +91,7 @@ class Robustness:
         dict
             ``diaghoi`` (version), ``dataset``, ``protocol`` and ``images`` as of a comparison;
             ``metric`` and ``metric_title`` (in words), and in ``scale`` how CRI is taken;
+            ``bootstrap``, how intervals were made, where they were asked for;
             ``measure`` and ``similarity``, as of a semantic evaluation, of soft mAP and mF1;
             ``corruptions`` and ``severities`` of the study, and in ``scope`` whether these are
             all of the paper (``complete``), and both in words; ``models``, each with
@@ -109,13 +112,15 @@ class Robustness:
         compared = self.comparison(errors=True).to_dict()
         first = self.profiles[0]
         result = next(iter(first.results.values()))
-        soft = {key: result[key] for key in ("measure", "similarity") if self.metric in SOFT}
+        made = {key: result[key] for key in ("measure", "similarity") if self.metric in SOFT}
+        if "bootstrap" in result:
+            made["bootstrap"] = {key: result["bootstrap"][key] for key in INTERVALS}
         return {
             "diaghoi": __version__,
             **{key: compared[key] for key in ("dataset", "protocol", "images")},
             "metric": self.metric,
             "metric_title": metric_title(self.metric, result),
-            **soft,
+            **made,
             "scale": SCALE,
             "corruptions": [
                 {

@@ -15,6 +15,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
 
 from diaghoi.data.arrays.types import FloatArray
 from diaghoi.exceptions import InputError, close_matches
@@ -65,9 +66,10 @@ class ErrorCurves(NamedTuple):
     values : (E, G, S) float64 array
         Percent points, or percent; NaN without a result.
     low, high : (E, G, S) float64 array
-        Interval of each value; NaN if there is none. It is the mean of the intervals of single
-        corruptions: the interval of the mean if their errors are fully correlated, and too wide
-        otherwise.
+        Interval of each value of a group with a single corruption; NaN if there is none. Intervals
+        of several corruptions do not tell that of their mean.
+    confidence : float or None
+        Share of the resamples within the intervals, if it is known.
     """
 
     quantity: Quantity
@@ -77,6 +79,12 @@ class ErrorCurves(NamedTuple):
     values: FloatArray
     low: FloatArray
     high: FloatArray
+    confidence: float | None = None
+
+    @property
+    def banded(self) -> bool:
+        """Whether there are intervals to draw."""
+        return not np.isnan(self.low).all()
 
 
 def robustness_curves_table(
@@ -108,21 +116,25 @@ def robustness_curves_table(
             conditions = [(name, severity) for name in names] if severity else [(None, 0)]
             found = [cells[each] for each in conditions if each in cells]
             for number, error in enumerate(ERRORS):
-                rows[:, number, column, place] = _mean(found, quantity, error)
+                rows[0, number, column, place] = _mean(found, quantity, error)
+                if len(names) == 1 and found:
+                    rows[1:, number, column, place] = _interval(found[0], quantity, error)
     if (~np.isnan(rows[0]).all(axis=(0, 1))).sum() < 2:
         raise NotApplicable("it needs results of two severities, of which clean pictures are one")
-    return ErrorCurves(quantity, tuple(ERRORS), tuple(groups), severities, *rows)
+    confidence = (model.get("bootstrap") or {}).get("confidence")
+    return ErrorCurves(quantity, tuple(ERRORS), tuple(groups), severities, *rows, confidence)
 
 
-def _mean(cells: Sequence[Mapping[str, Any]], quantity: Quantity, error: str) -> FloatArray:
-    """Return the mean of an error over some conditions, and of its bounds if all have some."""
-    known = [cell for cell in cells if cell[quantity][error] is not None]
-    bounds = [cell.get("intervals", {}).get(quantity, {}).get(error) for cell in known]
-    if not known:
-        return np.full(3, np.nan)
-    value = np.mean([cell[quantity][error] for cell in known])
-    low, high = (np.nan, np.nan) if None in bounds else np.mean(bounds, axis=0)
-    return 100 * np.array([value, low, high])
+def _mean(cells: Sequence[Mapping[str, Any]], quantity: Quantity, error: str) -> float:
+    """Return the mean of an error over some conditions."""
+    known = [cell[quantity][error] for cell in cells if cell[quantity][error] is not None]
+    return 100 * float(np.mean(known)) if known else np.nan
+
+
+def _interval(cell: Mapping[str, Any], quantity: Quantity, error: str) -> FloatArray:
+    """Return the bounds of an error under a single condition."""
+    bounds = cell.get("intervals", {}).get(quantity, {}).get(error)
+    return np.full(2, np.nan) if bounds is None else 100 * np.array(bounds)
 
 
 def robustness_curves(table: ErrorCurves, group: str, ax: Axes | None = None) -> Axes:
@@ -140,7 +152,7 @@ def robustness_curves(table: ErrorCurves, group: str, ax: Axes | None = None) ->
     Returns
     -------
     matplotlib.axes.Axes
-        Bands show intervals, if there are any. Nothing is shown or saved; see
+        Bands show the intervals of a group with a single corruption, if there are any. Nothing is shown or saved; see
         :func:`diaghoi.plots.save`.
 
     Raises
@@ -158,7 +170,7 @@ def robustness_curves(table: ErrorCurves, group: str, ax: Axes | None = None) ->
         _errors(ax, table, table.groups.index(group))
         ax.set_xlabel(SEVERITY)
         ax.set_ylabel(AXES[table.quantity])
-        legend_above(target, _error_marks(table), mark=MARK)
+        legend_above(target, [*_error_marks(table), *_band_mark([table])], mark=MARK)
     return ax
 
 
@@ -208,6 +220,16 @@ def _error_marks(table: ErrorCurves) -> list[Line2D]:
     ]
 
 
+def _band_mark(tables: Sequence[ErrorCurves]) -> list[Patch]:
+    """Explain the bands, if there are any."""
+    banded = [table for table in tables if table.banded]
+    if not banded:
+        return []
+    share = "" if banded[0].confidence is None else f"{100 * banded[0].confidence:g} % "
+    label = f"band: {share}interval, of a single corruption"
+    return [Patch(color="0.3", alpha=2 * PALE, linewidth=0, label=label)]
+
+
 def _title(error: str, quantity: Quantity) -> str:
     title = error_title(error)
     return f"{title} ({OF_ANNOTATED})" if (quantity, error) == ("shares", "missed_gt") else title
@@ -248,7 +270,7 @@ def _draw_few(figure: Figure, names: Sequence[str], tables: Sequence[ErrorCurves
         for ax in panels[len(titles) - columns : len(titles)]:
             ax.tick_params(labelbottom=True)
     _name_severities(panels[len(titles) - columns : len(titles)], width)
-    legend_above(figure, _error_marks(tables[0]), mark=MARK)
+    legend_above(figure, [*_error_marks(tables[0]), *_band_mark(tables)], mark=MARK)
 
 
 def _draw_many(figure: Figure, names: Sequence[str], tables: Sequence[ErrorCurves]) -> None:
@@ -267,7 +289,8 @@ def _draw_many(figure: Figure, names: Sequence[str], tables: Sequence[ErrorCurve
         ax.set_title(title, loc="left", fontsize=NAME_SIZE)
     figure.align_ylabels()
     _name_severities(grid[-1].tolist(), width)
-    legend_above(figure, model_lines(names), mark=MARK)
+    bands = _band_mark(tables) if len(tables) <= WITH_BANDS else []
+    legend_above(figure, [*model_lines(names), *bands], mark=MARK)
 
 
 def _titles(groups: Sequence[str], room: float) -> list[str]:

@@ -57,6 +57,7 @@ def models_of(
         If it can show none; the reason is that of the last one.
     """
     shared = {key: result[key] for key in ("corruptions", "severities")}
+    shared["bootstrap"] = result.get("bootstrap")
     if corruptions and kind in BY_CORRUPTION:
         shown = [each for each in result["corruptions"] if each["name"] in corruptions]
         shared |= {"corruptions": shown, "chosen": True}

@@ -19,6 +19,8 @@ from diaghoi.plots.robustness.groups import robustness_groups, robustness_groups
 from diaghoi.plots.robustness.severities import robustness_severities, robustness_severities_table
 from diaghoi.robustness.corruptions.registry import GROUPS
 
+BAND = "band: 95 % interval, of a single corruption"
+
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("models", "width"), [(4, DOUBLE_COLUMN), (10, SINGLE_COLUMN)])
@@ -104,8 +106,33 @@ def test_curves_are_means_over_the_corruptions_of_a_group(quantity: str, factor:
     assert table.values[0, :, 0] == pytest.approx([factor] * 4)
     # Corruptions 0 to 3 at severity 2: 3 points, and 0.1 each.
     assert table.values[0, 0, 2] == pytest.approx(factor * 3.15)
+    # The mean of the intervals of single corruptions is no interval of their mean.
+    assert np.isnan([table.low, table.high]).all()
+
+
+@pytest.mark.parametrize("quantity", ["delta_map", "shares"])
+def test_curves_of_a_single_corruption_have_its_intervals(quantity: str) -> None:
+    told = study(2, corruptions=1)
+    table = robustness_curves_table(model_of(told), quantity)
     assert table.low == pytest.approx(table.values - 2)
     assert table.high == pytest.approx(table.values + 3)
+    ax = robustness_curves(table, GROUPS["optical"].label)
+    assert len(ax.collections) == len(ERRORS)
+    assert BAND in [text.get_text() for text in ax.figure.legends[0].get_texts()]
+
+
+@pytest.mark.parametrize("models", [2, 5])
+def test_bands_are_labelled_where_there_are_any(models: int) -> None:
+    kind = ROBUSTNESS_FIGURES["robustness_costs"]
+    for corruptions, labelled in ((1, True), (4, False), (5, True)):
+        told = study(models, corruptions)
+        figure = figure_of(kind, models_of(kind, told), DOUBLE_COLUMN)
+        labels = [text.get_text() for text in figure.legends[0].get_texts()]
+        assert (BAND in labels) == labelled
+        assert any(ax.collections for ax in figure.axes) == labelled
+    told["bootstrap"] = {"confidence": 0.9}
+    figure = figure_of(kind, models_of(kind, told), DOUBLE_COLUMN)
+    assert BAND.replace("95", "90") in [t.get_text() for t in figure.legends[0].get_texts()]
 
 
 def test_curves_are_over_what_there_is() -> None:
@@ -115,15 +142,11 @@ def test_curves_are_over_what_there_is() -> None:
         for each in model["cells"]
         if each["severity"] != 3 and (each["corruption"], each["severity"]) != ("motion_blur", 2)
     ]
-    bare = next(each for each in model["cells"] if each["severity"] == 4)
-    del bare["intervals"]
     table = robustness_curves_table(model)
     assert table.groups == (GROUPS["optical"].label,)
     # Corruptions 1 to 3 are left at severity 2.
     assert table.values[0, 0, [0, 2]] == pytest.approx([0, 2.2])
     assert np.isnan(table.values[0, 0]).tolist() == [False] * 3 + [True] + [False] * 2
-    # A mean of some intervals would not be the interval of the mean.
-    assert np.isnan(table.low[0, 0]).tolist() == [False] * 3 + [True, True, False]
 
 
 def test_curves_of_one_group() -> None:
@@ -131,7 +154,7 @@ def test_curves_of_one_group() -> None:
     ax = robustness_curves(table, "Environment")
     lines = [line for line in ax.lines if len(line.get_xdata()) == 6]
     assert [line.get_ydata().tolist() for line in lines] == table.values[:, 2].tolist()
-    assert len(ax.collections) == len(ERRORS)
+    assert not ax.collections
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("Severity (0: clean)", "ΔmAP (points)")
     with pytest.raises(InputError, match=r"group: 'Enviroment' is not .* \(did you mean 'Environ"):
         robustness_curves(table, "Enviroment")
@@ -144,7 +167,6 @@ def test_few_models_have_panels_and_many_have_lines() -> None:
         figure = figure_of(kind, models_of(kind, study(models)), DOUBLE_COLUMN)
         assert len(figure.axes) == panels
         assert {len(ax.lines) for ax in figure.axes} == {lines}
-        assert all(ax.collections for ax in figure.axes)
     labels = [ax.get_ylabel() for ax in figure.axes if ax.get_ylabel()]
     assert labels[-2:] == ["Duplicate", "Missed\n(of annotated)"]
     narrow = figure_of(kind, models_of(kind, study(3)), SINGLE_COLUMN)
@@ -153,8 +175,9 @@ def test_few_models_have_panels_and_many_have_lines() -> None:
 
 def test_bands_of_many_models_are_left_out() -> None:
     kind = ROBUSTNESS_FIGURES["robustness_costs"]
-    figure = figure_of(kind, models_of(kind, study(6)), DOUBLE_COLUMN)
+    figure = figure_of(kind, models_of(kind, study(6, 1)), DOUBLE_COLUMN)
     assert not any(ax.collections for ax in figure.axes)
+    assert not any("band" in text.get_text() for text in figure.legends[0].get_texts())
 
 
 def test_groups_in_narrow_panels_are_abbreviated() -> None:

@@ -231,6 +231,8 @@ def test_intervals_stand_beside_every_figure(written: Path) -> None:
     study = read_robustness_study(written / "study.toml")
     small = replace(study, models=study.models[:1], corruptions=("occlusion",), severities=(5,))
     found = evaluate_study(small, LocalEngine(1), asked=Asked(resamples=4))
+    made = found.to_dict()["bootstrap"]
+    assert made == {"resamples": 4, "seed": 0, "confidence": 0.95, "method": "centred"}
     for cell in found.profiles[0].cells():
         intervals = cell["intervals"]
         for what in ("delta_map", "shares"):

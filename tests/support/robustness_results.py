@@ -26,6 +26,7 @@ def study(models: int = 2, corruptions: int = 20, label: str = "Model") -> dict[
             for name in names
         ],
         "severities": list(SEVERITIES),
+        "bootstrap": {"confidence": 0.95},
         "models": [
             {
                 "label": f"{label} {number}",
@@ -76,4 +77,5 @@ def model_of(told: dict[str, Any], number: int = 0) -> dict[str, Any]:
         **told["models"][number],
         "corruptions": told["corruptions"],
         "severities": told["severities"],
+        "bootstrap": told["bootstrap"],
     }
