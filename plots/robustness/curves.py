@@ -24,6 +24,8 @@ from diaghoi.plots.figure import FigureKind, ModelData, NotApplicable, Source, s
 from diaghoi.plots.labels import fitted, text_width, wrapped
 from diaghoi.plots.legend import MARK, legend_above, model_lines
 from diaghoi.plots.panels import add_note, one_panel
+from diaghoi.plots.robustness.gaps import MARK as PARTIAL
+from diaghoi.plots.robustness.gaps import marked, noted
 from diaghoi.plots.style import MODEL_MARKERS, colour, model_style, paper
 
 Quantity = Literal["delta_map", "shares"]
@@ -70,6 +72,8 @@ class ErrorCurves(NamedTuple):
         of several corruptions do not tell that of their mean.
     confidence : float or None
         Share of the resamples within the intervals, if it is known.
+    partial : tuple of bool
+        Of which groups some means are over a part of the corruptions.
     """
 
     quantity: Quantity
@@ -80,6 +84,7 @@ class ErrorCurves(NamedTuple):
     low: FloatArray
     high: FloatArray
     confidence: float | None = None
+    partial: tuple[bool, ...] = ()
 
     @property
     def banded(self) -> bool:
@@ -110,11 +115,13 @@ def robustness_curves_table(
     for each in model["corruptions"]:
         groups.setdefault(each["group"], []).append(each["name"])
     severities = (0, *model["severities"])
+    partial = [False] * len(groups)
     rows = np.full((3, len(ERRORS), len(groups), len(severities)), np.nan)
     for column, names in enumerate(groups.values()):
         for place, severity in enumerate(severities):
             conditions = [(name, severity) for name in names] if severity else [(None, 0)]
             found = [cells[each] for each in conditions if each in cells]
+            partial[column] |= 0 < len(found) < len(conditions)
             for number, error in enumerate(ERRORS):
                 rows[0, number, column, place] = _mean(found, quantity, error)
                 if len(names) == 1 and found:
@@ -122,7 +129,7 @@ def robustness_curves_table(
     if (~np.isnan(rows[0]).all(axis=(0, 1))).sum() < 2:
         raise NotApplicable("it needs results of two severities, of which clean pictures are one")
     confidence = (model.get("bootstrap") or {}).get("confidence")
-    return ErrorCurves(quantity, tuple(ERRORS), tuple(groups), severities, *rows, confidence)
+    return ErrorCurves(quantity, tuple(ERRORS), tuple(groups), severities, *rows, confidence, tuple(partial))
 
 
 def _mean(cells: Sequence[Mapping[str, Any]], quantity: Quantity, error: str) -> float:
@@ -167,10 +174,12 @@ def robustness_curves(table: ErrorCurves, group: str, ax: Axes | None = None) ->
         )
     with paper():
         ax, target = one_panel(ax, 2 * HEIGHT)
-        _errors(ax, table, table.groups.index(group))
+        number = table.groups.index(group)
+        _errors(ax, table, number)
         ax.set_xlabel(SEVERITY)
         ax.set_ylabel(AXES[table.quantity])
         legend_above(target, [*_error_marks(table), *_band_mark([table])], mark=MARK)
+        add_note(target, noted("", [table.partial[number]]))
     return ax
 
 
@@ -226,7 +235,7 @@ def _band_mark(tables: Sequence[ErrorCurves]) -> list[Patch]:
     if not banded:
         return []
     share = "" if banded[0].confidence is None else f"{100 * banded[0].confidence:g} % "
-    label = f"band: {share}interval, of a single corruption"
+    label = f"band: {share}interval"
     return [Patch(color="0.3", alpha=2 * PALE, linewidth=0, label=label)]
 
 
@@ -239,9 +248,10 @@ def _draw(figure: Figure, models: Sequence[ModelData]) -> None:
     groups = len(models[0].data.groups)
     few = len(models) * ceil(groups / _columns(figure, groups)) <= MOST_ROWS
     draw = _draw_few if few else _draw_many
-    draw(figure, shown_names(models), [model.data for model in models])
+    tables = [model.data for model in models]
+    draw(figure, shown_names(models), tables)
     figure.supylabel(AXES[models[0].data.quantity], fontsize=LABEL_SIZE)
-    add_note(figure, models[0].note)
+    add_note(figure, noted(models[0].note, [any(table.partial) for table in tables]))
 
 
 def _columns(figure: Figure, groups: int) -> int:
@@ -265,6 +275,7 @@ def _draw_few(figure: Figure, names: Sequence[str], tables: Sequence[ErrorCurves
             ax.remove()
         for number, (ax, title) in enumerate(zip(panels, titles, strict=False)):
             _errors(ax, table, number)
+            title = f"{title}{PARTIAL}" if table.partial[number] else title
             above = f"{fitted(name, width, NAME_SIZE)}\n" if number == 0 and len(tables) > 1 else ""
             ax.set_title(above + title, loc="left", fontsize=NAME_SIZE, parse_math=False)
         for ax in panels[len(titles) - columns : len(titles)]:
@@ -290,6 +301,7 @@ def _draw_many(figure: Figure, names: Sequence[str], tables: Sequence[ErrorCurve
     figure.align_ylabels()
     _name_severities(grid[-1].tolist(), width)
     bands = _band_mark(tables) if len(tables) <= WITH_BANDS else []
+    names = marked(names, [any(table.partial) for table in tables])
     legend_above(figure, [*model_lines(names), *bands], mark=MARK)
 
 

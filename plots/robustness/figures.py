@@ -26,7 +26,7 @@ ROBUSTNESS_FIGURES: dict[str, FigureKind] = {
 }
 """In the order in which they are drawn."""
 OF_SCORES = (ROBUSTNESS_DROPS, ROBUSTNESS_GROUPS, ROBUSTNESS_SEVERITIES)
-OVER_CORRUPTIONS = (ROBUSTNESS_GROUPS, ROBUSTNESS_COSTS, ROBUSTNESS_SHARES)
+OVER_CORRUPTIONS = (ROBUSTNESS_COSTS, ROBUSTNESS_SHARES)
 OVER_SEVERITIES = (ROBUSTNESS_DROPS, ROBUSTNESS_ERRORS)
 BY_CORRUPTION = (ROBUSTNESS_DROPS, ROBUSTNESS_SEVERITIES, ROBUSTNESS_ERRORS)
 
@@ -95,6 +95,8 @@ def _scope(kind: FigureKind, result: Mapping[str, Any]) -> str:
     scope = result.get("scope", {"complete": True})
     if scope["complete"]:
         return ""
-    if kind in OVER_CORRUPTIONS:
+    if kind is ROBUSTNESS_GROUPS:
         return f"Means over {scope['corruptions']}, {scope['severities']}."
+    if kind in OVER_CORRUPTIONS:
+        return f"Means over {scope['corruptions']}."
     return f"Means over {scope['severities']}." if kind in OVER_SEVERITIES else ""

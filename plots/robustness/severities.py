@@ -18,6 +18,7 @@ from diaghoi.plots.figure import FigureKind, ModelData, NotApplicable, tables_of
 from diaghoi.plots.labels import inches_of, text_width
 from diaghoi.plots.legend import MARK, legend_above, model_lines
 from diaghoi.plots.panels import add_note, check_models, one_panel
+from diaghoi.plots.robustness.gaps import marked, noted
 from diaghoi.plots.style import model_style, paper
 
 HEIGHT = 2.2  # inches
@@ -44,6 +45,8 @@ class SeverityScore(NamedTuple):
         Share of the clean score that the corruption costs on average.
     chosen : bool
         Whether the corruption is shown whatever it costs.
+    partial : bool
+        Whether some severity of the corruption has no score.
     """
 
     corruption: str
@@ -52,6 +55,7 @@ class SeverityScore(NamedTuple):
     score: float | None
     drop: float | None
     chosen: bool = False
+    partial: bool = False
 
 
 def robustness_severities_table(model: Mapping[str, Any]) -> list[SeverityScore]:
@@ -81,6 +85,7 @@ def robustness_severities_table(model: Mapping[str, Any]) -> list[SeverityScore]
                     None if score is None else 100 * score,
                     model["drops"][each["name"]],
                     bool(model.get("chosen")),
+                    model["indices"]["corruptions"][each["name"]]["partial"],
                 )
             )
     if len(model["severities"]) < 2:
@@ -116,13 +121,20 @@ def robustness_severities(
     check_models(models)
     with paper():
         ax, target = one_panel(ax, HEIGHT)
-        _lines(ax, list(models.values()))
-        legend_above(target, model_lines(list(models)), mark=MARK)
+        partial = _lines(ax, list(models.values()))
+        legend_above(target, model_lines(marked(list(models), partial)), mark=MARK)
+        add_note(target, noted("", partial))
     return ax
 
 
-def _lines(ax: Axes, tables: Sequence[Sequence[SeverityScore]]) -> None:
-    """Draw the corruptions side by side, all over the same severities."""
+def _lines(ax: Axes, tables: Sequence[Sequence[SeverityScore]]) -> list[bool]:
+    """Draw the corruptions side by side, all over the same severities.
+
+    Returns
+    -------
+    list of bool
+        Of which models some of the scores are missing.
+    """
     chosen = {row.corruption for row in tables[0] if row.chosen} or _most_costly(tables)
     severities = sorted({row.severity for row in tables[0]})
     names = {row.corruption: row.abbreviation for row in tables[0] if row.corruption in chosen}
@@ -152,6 +164,7 @@ def _lines(ax: Axes, tables: Sequence[Sequence[SeverityScore]]) -> None:
     ax.yaxis.grid(True, color="0.9", linewidth=0.5)
     ax.set_xlabel(SEVERITY)
     ax.set_ylabel(SCORE)
+    return [any(row.partial for row in table if row.corruption in names) for table in tables]
 
 
 def _names(names: Mapping[str, str], room: float) -> list[str]:
@@ -176,9 +189,9 @@ def _most_costly(tables: Sequence[Sequence[SeverityScore]]) -> set[str]:
 
 def _draw(figure: Figure, models: Sequence[ModelData]) -> None:
     tables = tables_of(models)
-    _lines(figure.add_subplot(), list(tables.values()))
-    legend_above(figure, model_lines(list(tables)), mark=MARK)
-    add_note(figure, models[0].note)
+    partial = _lines(figure.add_subplot(), list(tables.values()))
+    legend_above(figure, model_lines(marked(list(tables), partial)), mark=MARK)
+    add_note(figure, noted(models[0].note, partial))
 
 
 ROBUSTNESS_SEVERITIES = FigureKind(

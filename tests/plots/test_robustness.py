@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 from support.figures import complaints
-from support.robustness_results import SEVERITIES, model_of, study
+from support.robustness_results import SEVERITIES, incomplete, model_of, study
 
 from diaghoi.exceptions import InputError
 from diaghoi.oracles import ERRORS
@@ -19,7 +20,7 @@ from diaghoi.plots.robustness.groups import robustness_groups, robustness_groups
 from diaghoi.plots.robustness.severities import robustness_severities, robustness_severities_table
 from diaghoi.robustness.corruptions.registry import GROUPS
 
-BAND = "band: 95 % interval, of a single corruption"
+BAND = "band: 95 % interval"
 
 
 @pytest.mark.slow
@@ -61,7 +62,7 @@ def test_drops_are_what_is_left_in_percent() -> None:
 
 def test_groups_stand_beside_clean_pictures() -> None:
     rows = robustness_groups_table(model_of(study(), 1))
-    assert rows[0] == ("Clean", 40.0)
+    assert rows[0] == ("Clean", 40.0, False)
     assert [row.score for row in rows[1:]] == pytest.approx([29] * 4)
     ax = robustness_groups({"A": rows, "B": rows})
     assert sorted(bar.get_height() for bar in ax.patches) == pytest.approx([29] * 8 + [40] * 2)
@@ -197,7 +198,7 @@ def test_what_cannot_be_drawn() -> None:
     none = model_of(study(1))
     none["drops"] = dict.fromkeys(none["drops"])
     none["growth"] = {error: dict.fromkeys(row) for error, row in none["growth"].items()}
-    none["indices"] = {"groups": {name: {"mri": None} for name in GROUPS}}
+    none["indices"]["groups"] = {name: {"mri": None, "partial": True} for name in GROUPS}
     with pytest.raises(NotApplicable, match="without a score on clean pictures"):
         robustness_drops_table(none)
     with pytest.raises(NotApplicable, match="without a score on clean pictures none can be said"):
@@ -284,6 +285,53 @@ def test_no_name_of_a_radar_lies_on_the_ring(width: float, corruptions: int) -> 
         corners = [(x, y) for x in (box.x0, box.x1) for y in (box.y0, box.y1)]
         if label.get_text():
             assert max(np.hypot(*(np.array(each) - middle)) for each in corners) < radius
+
+
+GAPS = "‡: over the conditions that there are."
+
+
+@pytest.mark.parametrize("width", [SINGLE_COLUMN, DOUBLE_COLUMN])
+@pytest.mark.parametrize("models", [1, 2, 6])
+@pytest.mark.parametrize("kind", ROBUSTNESS_FIGURES.values(), ids=lambda kind: kind.name)
+def test_incomplete_models_carry_the_mark_of_the_tables(kind, models: int, width: float) -> None:
+    chosen = ("motion_blur", "occlusion", "zoom_blur") if kind.name.endswith("severities") else ()
+    whole = figure_of(kind, models_of(kind, study(models), chosen), width)
+    assert "‡" not in " ".join(map(str, words(whole)))
+    figure = figure_of(kind, models_of(kind, incomplete(study(models)), chosen), width)
+    marked = [text for text in words(figure) if "‡" in text and GAPS not in text]
+    # A bar or the panels of a group, or else the name of the model, and nothing else.
+    assert len(marked) == 1, marked
+    group = f"{GROUPS['optical'].label}‡"
+    panel = " ".join(marked[0].split())
+    assert panel.endswith(("Model 0‡", group, "OS‡")) or marked == ["‡"]
+    assert any(GAPS in " ".join(text.split()) for text in words(figure))
+    assert complaints(figure) == []
+
+
+def words(figure: Figure) -> list[str]:
+    return [text.get_text() for text in figure.findobj(Text) if text.get_visible()]
+
+
+def test_what_is_missing_as_a_whole_has_no_mark() -> None:
+    told = incomplete(study(1))
+    told["models"][0]["indices"]["groups"]["optical"]["mri"] = None
+    kind = ROBUSTNESS_FIGURES["robustness_groups"]
+    figure = figure_of(kind, models_of(kind, told), SINGLE_COLUMN)
+    assert not any("‡" in text for text in words(figure))
+
+
+@pytest.mark.parametrize(
+    ("draw", "table"),
+    [
+        (robustness_drops, robustness_drops_table),
+        (robustness_groups, robustness_groups_table),
+        (robustness_severities, robustness_severities_table),
+    ],
+)
+def test_marks_are_explained_in_new_figures_of_one_panel(draw, table) -> None:
+    model = model_of(incomplete(study(1, corruptions=3)))
+    ax = draw({"A": table(model)})
+    assert any(GAPS in text for text in words(ax.figure))
 
 
 def test_scores_of_zero_are_drawn_without_a_warning() -> None:

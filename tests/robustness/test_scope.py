@@ -122,7 +122,9 @@ def test_and_so_do_figures(some: Robustness) -> None:
     for kind in ROBUSTNESS_FIGURES.values():
         figure = figure_of(kind, models_of(kind, told), SINGLE_COLUMN)
         text = " ".join(" ".join(each.get_text() for each in figure.texts).split())
-        if kind.name in ("robustness_groups", "robustness_costs", "robustness_shares"):
-            assert f"Means over {WORDS}." in text, kind.name
+        if kind.name in ("robustness_costs", "robustness_shares"):
+            assert f"Means over {WORDS.partition(', sev')[0]}." in text, kind.name
+        elif kind.name == "robustness_groups":
+            assert f"Means over {WORDS}." in text
         elif kind.name != "robustness_severities":
             assert "Means over severities 1 and 5." in text, kind.name
