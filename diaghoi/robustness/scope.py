@@ -71,6 +71,11 @@ class Scope:
         *first, last = map(str, self.severities)
         return f"severities {', '.join(first)} and {last}" if first else f"severity {last}"
 
+    @property
+    def over_severities(self) -> str:
+        """Over which severities a mean is, or at which single one a score."""
+        return f"{'at' if len(self.severities) == 1 else 'over'} {self.named_severities}"
+
     def to_dict(self) -> dict[str, bool | str]:
         """All values as plain Python."""
         return {
@@ -95,4 +100,6 @@ def _names(corruptions: Sequence[str]) -> str:
 
 def _within(label: str) -> str:
     """Begin a label with a small letter, unless it is an acronym or named after a person."""
-    return label if label[1].isupper() or label.startswith("Gauss") else label[0].lower() + label[1:]
+    return (
+        label if label[1].isupper() or label.startswith("Gauss") else label[0].lower() + label[1:]
+    )

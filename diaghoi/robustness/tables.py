@@ -18,6 +18,7 @@ from diaghoi.robustness.study import CLEAN
 
 PARTIAL = "‡"
 SCALE = "CRI as in the RoHOI paper: sigma of scores in percent, natural logarithm"
+NO_CRI = "CRI is undefined: it takes scores in two severities or more."
 # The columns of a table, each with what makes its cell for a detector.
 Figures = Sequence[tuple[Column, Callable[[Profile], Cell]]]
 
@@ -83,9 +84,9 @@ def _overall(profiles: Sequence[Profile], results: Sequence[Result], metric: str
 
 
 def _remark(profiles: Sequence[Profile]) -> str:
-    """Go on with what keeps indices over a part of the conditions from being comparable."""
-    remark = profiles[0].scope.remark
-    return f" {remark}" if remark else ""
+    """Go on with why there is no CRI, and what a part of the conditions is not comparable with."""
+    remarks = (NO_CRI if len(profiles[0].severities) < 2 else "", profiles[0].scope.remark)
+    return "".join(f" {remark}" for remark in remarks if remark)
 
 
 def _cell(value: float | None, partial: bool = False) -> Cell:
@@ -135,21 +136,21 @@ def _corruptions(profiles: Sequence[Profile], score: str, which: str) -> Table:
         index = profile.index([name])
         return _cell(index.mri if which == "mri" else index.cri, index.partial)
 
-    severities = profiles[0].scope.named_severities
+    severities = profiles[0].scope.over_severities
     if which == "mri":
         return _table(
             profiles,
             _by_corruption(profiles, figure, better="higher"),
             key="corruptions",
             title="MRI of each corruption, %",
-            caption=f"{score}, over {severities}. {_abbreviations(profiles)}.",
+            caption=f"{score}, {severities}. {_abbreviations(profiles)}.",
         )
     return _table(
         profiles,
         _by_corruption(profiles, figure, unit="index", better="higher"),
         key="corruptions_cri",
         title="CRI of each corruption",
-        caption=f"{score}, over {severities}. {SCALE}.",
+        caption=f"{score}, {severities}. {SCALE}. {_abbreviations(profiles)}.",
     )
 
 
@@ -197,13 +198,15 @@ def _growth(profiles: Sequence[Profile], error: str) -> Table:
         return _cell(profile.mean_growth(name, error), profile.index([name]).partial)
 
     title = ORACLES[error].title
+    mean = "mean " if len(profiles[0].severities) > 1 else ""
     return _table(
         profiles,
-        _by_corruption(profiles, figure, unit="points", better="lower"),
+        # Without a better direction: where mAP collapses, no error costs much.
+        _by_corruption(profiles, figure, unit="points"),
         key=f"growth_{error}",
         title=f"{title}: growth of ΔmAP, points",
-        caption="ΔmAP of the error under corruption less that on clean pictures, mean over "
-        f"{profiles[0].scope.named_severities}.",
+        caption="ΔmAP of the error under corruption less that on clean pictures, "
+        f"{mean}{profiles[0].scope.over_severities}. {_abbreviations(profiles)}.",
     )
 
 

@@ -24,8 +24,8 @@ from diaghoi.plots.figure import FigureKind, ModelData, NotApplicable, Source, s
 from diaghoi.plots.labels import fitted, text_width, wrapped
 from diaghoi.plots.legend import MARK, legend_above, model_lines
 from diaghoi.plots.panels import add_note, one_panel
-from diaghoi.plots.robustness.gaps import MARK as PARTIAL
-from diaghoi.plots.robustness.gaps import marked, noted
+from diaghoi.plots.robustness.notes import MARK as PARTIAL
+from diaghoi.plots.robustness.notes import explained, marked, noted
 from diaghoi.plots.style import MODEL_MARKERS, colour, model_style, paper
 
 Quantity = Literal["delta_map", "shares"]
@@ -129,7 +129,18 @@ def robustness_curves_table(
     if (~np.isnan(rows[0]).all(axis=(0, 1))).sum() < 2:
         raise NotApplicable("it needs results of two severities, of which clean pictures are one")
     confidence = (model.get("bootstrap") or {}).get("confidence")
-    return ErrorCurves(quantity, tuple(ERRORS), tuple(groups), severities, *rows, confidence, tuple(partial))
+    values, low, high = rows
+    return ErrorCurves(
+        quantity=quantity,
+        errors=tuple(ERRORS),
+        groups=tuple(groups),
+        severities=severities,
+        values=values,
+        low=low,
+        high=high,
+        confidence=confidence,
+        partial=tuple(partial),
+    )
 
 
 def _mean(cells: Sequence[Mapping[str, Any]], quantity: Quantity, error: str) -> float:
@@ -159,8 +170,8 @@ def robustness_curves(table: ErrorCurves, group: str, ax: Axes | None = None) ->
     Returns
     -------
     matplotlib.axes.Axes
-        Bands show the intervals of a group with a single corruption, if there are any. Nothing is shown or saved; see
-        :func:`diaghoi.plots.save`.
+        Bands show the intervals of a group with a single corruption, if there are any. Nothing is
+        shown or saved; see :func:`diaghoi.plots.save`.
 
     Raises
     ------
@@ -249,9 +260,10 @@ def _draw(figure: Figure, models: Sequence[ModelData]) -> None:
     few = len(models) * ceil(groups / _columns(figure, groups)) <= MOST_ROWS
     draw = _draw_few if few else _draw_many
     tables = [model.data for model in models]
-    draw(figure, shown_names(models), tables)
+    names = draw(figure, shown_names(models), tables)
     figure.supylabel(AXES[models[0].data.quantity], fontsize=LABEL_SIZE)
-    add_note(figure, noted(models[0].note, [any(table.partial) for table in tables]))
+    note = " ".join(filter(None, (names, models[0].note)))
+    add_note(figure, noted(note, [any(table.partial) for table in tables]))
 
 
 def _columns(figure: Figure, groups: int) -> int:
@@ -259,8 +271,8 @@ def _columns(figure: Figure, groups: int) -> int:
     return max(1, min(groups, int((figure.get_figwidth() - SCALE) / NARROWEST)))
 
 
-def _draw_few(figure: Figure, names: Sequence[str], tables: Sequence[ErrorCurves]) -> None:
-    """Draw one panel per model and group, with one scale for all."""
+def _draw_few(figure: Figure, names: Sequence[str], tables: Sequence[ErrorCurves]) -> str:
+    """Draw one panel per model and group, with one scale for all; explain abbreviations."""
     columns = _columns(figure, len(tables[0].groups))
     width = (figure.get_figwidth() - SCALE) / columns - GAP
     titles = _titles(tables[0].groups, width)
@@ -282,10 +294,11 @@ def _draw_few(figure: Figure, names: Sequence[str], tables: Sequence[ErrorCurves
             ax.tick_params(labelbottom=True)
     _name_severities(panels[len(titles) - columns : len(titles)], width)
     legend_above(figure, [*_error_marks(tables[0]), *_band_mark(tables)], mark=MARK)
+    return _explained(titles, tables[0].groups)
 
 
-def _draw_many(figure: Figure, names: Sequence[str], tables: Sequence[ErrorCurves]) -> None:
-    """Draw one panel per error and group, with one scale per error."""
+def _draw_many(figure: Figure, names: Sequence[str], tables: Sequence[ErrorCurves]) -> str:
+    """Draw one panel per error and group, with one scale per error; explain abbreviations."""
     errors, groups = tables[0].errors, tables[0].groups
     width = (figure.get_figwidth() - WIDE_SCALE) / len(groups) - GAP
     titles = _titles(groups, width)
@@ -303,6 +316,7 @@ def _draw_many(figure: Figure, names: Sequence[str], tables: Sequence[ErrorCurve
     bands = _band_mark(tables) if len(tables) <= WITH_BANDS else []
     names = marked(names, [any(table.partial) for table in tables])
     legend_above(figure, [*model_lines(names), *bands], mark=MARK)
+    return _explained(titles, groups)
 
 
 def _titles(groups: Sequence[str], room: float) -> list[str]:
@@ -311,6 +325,13 @@ def _titles(groups: Sequence[str], room: float) -> list[str]:
     if all(text_width(word, NAME_SIZE) <= room for word in words):
         return ["\n".join(wrapped(group, room, NAME_SIZE)) for group in groups]
     return [ABBREVIATIONS.get(group, group) for group in groups]
+
+
+def _explained(titles: Sequence[str], groups: Sequence[str]) -> str:
+    """Say what abbreviated titles mean."""
+    return explained(
+        {" ".join(title.split()): group for title, group in zip(titles, groups, strict=True)}
+    )
 
 
 def _lines(titles: Sequence[str]) -> int:

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from diaghoi.plots.figure import FigureKind, ModelData, NotApplicable, tables_of
 from diaghoi.plots.panels import add_note, check_models
-from diaghoi.plots.robustness.gaps import marked, noted
+from diaghoi.plots.robustness.notes import marked, noted
 from diaghoi.plots.robustness.polar import HEIGHT, polar_axes, radar, radar_legend
 from diaghoi.plots.style import paper
 
@@ -74,7 +74,7 @@ def robustness_drops_table(model: Mapping[str, Any]) -> list[RemainingScore]:
 def robustness_drops(
     models: Mapping[str, Sequence[RemainingScore]], ax: Axes | None = None
 ) -> Axes:
-    """Draw the remaining share of the clean score under each corruption; a dashed circle is 100 %.
+    """Draw the remaining share of the clean score under each corruption; a grey circle is 100 %.
 
     Parameters
     ----------

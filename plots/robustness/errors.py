@@ -16,7 +16,7 @@ from diaghoi.oracles import error_title
 from diaghoi.plots.figure import FigureKind, ModelData, NotApplicable, shown_names
 from diaghoi.plots.labels import MINUS, inches_of
 from diaghoi.plots.panels import add_note, one_panel, set_title
-from diaghoi.plots.robustness.gaps import marked, noted
+from diaghoi.plots.robustness.notes import marked, noted
 from diaghoi.plots.style import ink_on, paper
 
 # Inches:

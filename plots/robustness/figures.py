@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from diaghoi.comparison.semantic import measured_by
@@ -11,6 +11,7 @@ from diaghoi.plots.robustness.curves import ROBUSTNESS_COSTS, ROBUSTNESS_SHARES
 from diaghoi.plots.robustness.drops import ROBUSTNESS_DROPS
 from diaghoi.plots.robustness.errors import ROBUSTNESS_ERRORS
 from diaghoi.plots.robustness.groups import ROBUSTNESS_GROUPS
+from diaghoi.plots.robustness.notes import explained
 from diaghoi.plots.robustness.severities import ROBUSTNESS_SEVERITIES
 
 ROBUSTNESS_FIGURES: dict[str, FigureKind] = {
@@ -77,7 +78,7 @@ def models_of(
                 backbone=model["backbone"] or "",
                 protocol=result["protocol"]["name"],
                 score=result["metric_title"] if kind in OF_SCORES else "",
-                note=" ".join(filter(None, (_scope(kind, result), *_measure(kind, result)))),
+                note=_note(kind, result, shared["corruptions"]),
             )
         )
     if not found:
@@ -85,9 +86,16 @@ def models_of(
     return found
 
 
-def _measure(kind: FigureKind, result: Mapping[str, Any]) -> list[str]:
-    """Say what soft scores rest on."""
-    return measured_by(result) if kind in OF_SCORES and "similarity" in result else []
+def _note(
+    kind: FigureKind, result: Mapping[str, Any], corruptions: Sequence[Mapping[str, Any]]
+) -> str:
+    """Say what short names mean, what means are over, and what soft scores rest on."""
+    names = {each["abbreviation"]: each["label"] for each in corruptions}
+    parts = [explained(names)] if kind in OVER_SEVERITIES else []
+    parts.append(_scope(kind, result))
+    if kind in OF_SCORES and "similarity" in result:
+        parts += measured_by(result)
+    return " ".join(filter(None, parts))
 
 
 def _scope(kind: FigureKind, result: Mapping[str, Any]) -> str:
@@ -99,4 +107,6 @@ def _scope(kind: FigureKind, result: Mapping[str, Any]) -> str:
         return f"Means over {scope['corruptions']}, {scope['severities']}."
     if kind in OVER_CORRUPTIONS:
         return f"Means over {scope['corruptions']}."
+    if len(result["severities"]) == 1:
+        return f"At {scope['severities']}." if kind in OVER_SEVERITIES else ""
     return f"Means over {scope['severities']}." if kind in OVER_SEVERITIES else ""

@@ -20,6 +20,7 @@ def study(models: int = 2, corruptions: int = 20, label: str = "Model") -> dict[
         "corruptions": [
             {
                 "name": name,
+                "label": CORRUPTIONS[name].label,
                 "abbreviation": CORRUPTIONS[name].abbreviation,
                 "group": GROUPS[CORRUPTIONS[name].group].label,
             }
