@@ -77,6 +77,8 @@ class ModelData:
         Name of the score that is drawn where it is not one of the protocol.
     dataset : str
         Its data set, in a figure of several.
+    note : str
+        What a reader must know to read the data, in sentences.
     """
 
     label: str
@@ -86,6 +88,7 @@ class ModelData:
     protocol: str = ""
     score: str = ""
     dataset: str = ""
+    note: str = ""
 
     @property
     def key(self) -> str:

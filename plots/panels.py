@@ -109,7 +109,8 @@ def add_note(target: Axes | Figure, text: str) -> None:
             **style,
         )
         return
-    room = NOTE_LINE * len(lines) + 0.04
+    # On screens, heights are rounded to whole dots, which adds up in long notes.
+    room = max(NOTE_LINE * len(lines) + 0.04, 1.08 * NOTE_LINE * len(lines))
     target.set_figheight(target.get_figheight() + room)
     reserve_below(target, FOOT + room)
     target.text(

@@ -48,7 +48,7 @@ def compare_semantic(results: Sequence[Result], models: Sequence[StudyModel]) ->
     caveats = [*check_comparable(results)]
     for result in results[1:]:
         _check_same("measures", _measure, results[0], result)
-        _check_same("tables of similarity", _tables, results[0], result)
+        _check_same("tables of similarity", similarity_tables, results[0], result)
     without = [str(result["label"]) for result in results if not _scored(result)]
     if 0 < len(without) < len(results):
         caveats.append(f"of models without scores, all predictions count ({', '.join(without)})")
@@ -98,12 +98,19 @@ def _caption(results: Sequence[Result]) -> str:
     number = shown(figure(first, "class_set", "number"), "count")
     sentences = [
         f"Classes: {text(first, 'class_set', 'name')} ({number}); means over the annotated ones.",
-        f"Measure: {'; '.join(phrases_of(text(first, 'measure', 'signature')))}.",
-        f"Similarity: {' and '.join(_tables(first))}.",
+        *measured_by(first),
         *_unlike(first),
         "Miss rate: annotated triplets (GT), and predictions of mF1, without a match.",
     ]
     return " ".join(sentences)
+
+
+def measured_by(result: Result) -> list[str]:
+    """Say by which measure and which tables of similarity a result was made, a sentence each."""
+    return [
+        f"Measure: {'; '.join(phrases_of(text(result, 'measure', 'signature')))}.",
+        f"Similarity: {' and '.join(similarity_tables(result))}.",
+    ]
 
 
 def _unlike(result: Result) -> list[str]:
@@ -127,7 +134,8 @@ def _measure(result: Result) -> list[str]:
     return [f"{key} {value}" for key, value in chosen.items() if key not in OF_SCORES]
 
 
-def _tables(result: Result) -> list[str]:
+def similarity_tables(result: Result) -> list[str]:
+    """Name the tables of similarity of a result, with their sources."""
     return [
         f"{text(result, 'similarity', what, 'name')} ({text(result, 'similarity', what, 'source')})"
         for what in ("verbs", "objects")

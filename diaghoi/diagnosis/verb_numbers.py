@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from diaghoi.data.arrays.ragged import expand, first_of_run, runs
-from diaghoi.data.arrays.types import IntArray
+from diaghoi.data.arrays.types import FloatArray, IntArray
 from diaghoi.data.scenes import Scenes
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.evaluation.matching import match
@@ -43,6 +43,8 @@ def verb_doubts(annotations: Scenes, predictions: Scenes) -> list[tuple[str, boo
     first = first_of_run(pair)
     best = np.full(len(predictions.pair_human), -1, dtype=np.int64)
     best[pair[first]] = predictions.triplet_verb[order][first]
+    score = np.full(len(best), -np.inf)
+    score[pair[first]] = predictions.scores[order][first]
     predicted, annotated = hits.predicted, hits.annotated
     real = (best[predicted] >= 0) & (predictions.pair_object[predicted] >= 0)
     predicted, annotated = predicted[real], annotated[real]
@@ -66,7 +68,7 @@ def verb_doubts(annotations: Scenes, predictions: Scenes) -> list[tuple[str, boo
             ("classes", shift): share(_next_class(verb, label, shift, vocabulary))
             for shift in (1, -1)
         }
-    called, looked_at = _other_names(predicted, annotated, best, annotations)
+    called, looked_at = _other_names(*_surest(predicted, annotated, score), best, annotations)
     what, shift = max(shifted, key=lambda each: shifted[each])
     # Where few verbs are in another order, many may be the next one by chance.
     sure = MOST if len(called) >= VERBS else AGREEING
@@ -94,6 +96,19 @@ def verb_doubts(annotations: Scenes, predictions: Scenes) -> list[tuple[str, boo
         )
         return [(text, False)]
     return []
+
+
+def _surest(
+    predicted: IntArray, annotated: IntArray, score: FloatArray
+) -> tuple[IntArray, IntArray]:
+    """Keep the surest of the predicted pairs that find an annotated one.
+
+    All of them often have the same wrong verb: many predictions of one annotated pair are not
+    evidence from many pairs.
+    """
+    order = np.lexsort((-score[predicted], annotated))
+    kept = order[first_of_run(annotated[order])]
+    return predicted[kept], annotated[kept]
 
 
 def _other_names(

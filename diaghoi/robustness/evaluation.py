@@ -15,7 +15,7 @@ from diaghoi.engines.engine import Engine
 from diaghoi.exceptions import some_of
 from diaghoi.oracles import ERRORS
 from diaghoi.robustness.corruptions.registry import CORRUPTIONS, GROUPS
-from diaghoi.robustness.metric import check_metric, default_metric, metric_title
+from diaghoi.robustness.metric import SOFT, check_metric, default_metric, metric_title
 from diaghoi.robustness.profile import Profile
 from diaghoi.robustness.sentences import sentences
 from diaghoi.robustness.study import CLEAN, Condition, RobustnessStudy, Run
@@ -26,6 +26,8 @@ TESTS = (
     "p-values are corrected for the numbers of one corruption (Holm), not for the number of "
     "corruptions: of 20 without effect, chance lets one show p < 0.05"
 )
+# What is the same of all intervals of a study.
+INTERVALS = ("resamples", "seed", "confidence", "method")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,7 +91,10 @@ class Robustness:
         dict
             ``diaghoi`` (version), ``dataset``, ``protocol`` and ``images`` as of a comparison;
             ``metric`` and ``metric_title`` (in words), and in ``scale`` how CRI is taken;
-            ``corruptions`` and ``severities`` of the study; ``models``, each with
+            ``bootstrap``, how intervals were made, where they were asked for;
+            ``measure`` and ``similarity``, as of a semantic evaluation, of soft mAP and mF1;
+            ``corruptions`` and ``severities`` of the study, and in ``scope`` whether these are
+            all of the paper (``complete``), and both in words; ``models``, each with
 
             - ``label``, ``stage``, ``venue``, ``backbone``, ``detector`` and ``classifier``;
             - ``clean``: its score on clean pictures;
@@ -106,11 +111,16 @@ class Robustness:
         """
         compared = self.comparison(errors=True).to_dict()
         first = self.profiles[0]
+        result = next(iter(first.results.values()))
+        made = {key: result[key] for key in ("measure", "similarity") if self.metric in SOFT}
+        if "bootstrap" in result:
+            made["bootstrap"] = {key: result["bootstrap"][key] for key in INTERVALS}
         return {
             "diaghoi": __version__,
             **{key: compared[key] for key in ("dataset", "protocol", "images")},
             "metric": self.metric,
-            "metric_title": metric_title(self.metric, next(iter(first.results.values()))),
+            "metric_title": metric_title(self.metric, result),
+            **made,
             "scale": SCALE,
             "corruptions": [
                 {
@@ -122,6 +132,7 @@ class Robustness:
                 for name in first.corruptions
             ],
             "severities": list(first.severities),
+            "scope": first.scope.to_dict(),
             "models": [_model(profile) for profile in self.profiles],
             "missing": [_named(run) | {"file": file} for run, file in self.missing],
             "failed": [_named(run) | {"error": why} for run, why in self.failed],

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from diaghoi.comparison.results import Result, figure, text
+from diaghoi.comparison.semantic import FIGURES, similarity_tables
 from diaghoi.data.vocabulary import VOCABULARIES
 from diaghoi.evaluation.means import TITLES
 from diaghoi.exceptions import InputError, close_matches
@@ -14,7 +15,7 @@ from diaghoi.exceptions import InputError, close_matches
 DEFAULTS = {"hico-det": "official.default.full", "v-coco": "official.scenario_2.ap"}
 FALLBACK = "map.full"
 # Sections and keys of a result whose numbers are not scores: higher is not better.
-NOT_SCORES = ("counts", "errors", "intervals", "bootstrap")
+NOT_SCORES = ("counts", "errors", "intervals", "bootstrap", "measure", "similarity")
 NOT_SCORE_KEYS = ("per_image", "delta_map", "pairs", "negatives")
 SCENARIOS = ("official.scenario_1.ap", "official.scenario_2.ap")
 OFFICIAL = {"official.default": "Default", "official.known_object": "Known Object"}
@@ -24,6 +25,8 @@ SHOWN = {
     "official.scenario_1.ap": "Scenario 1",
     "official.scenario_2.ap": "Scenario 2",
 }
+SOFT = {path: FIGURES[path] for path in ("soft_map", "mf1")}
+"""Scores by tables of similarity, whatever the protocol says of AP."""
 
 
 def default_metric(dataset: str) -> str:
@@ -104,8 +107,19 @@ def metric_title(metric: str, result: Result) -> str:
         every = dataset in VOCABULARIES and counted == len(VOCABULARIES[dataset]())
         classes = "" if counted is None else f" ({'all ' if every else ''}{counted:g} classes)"
         return f"official mAP, {OFFICIAL[parent]}, {TITLES.get(leaf, leaf)}{classes}"
+    if metric in SOFT:
+        return f"{SOFT[metric]}, classes of protocol {protocol}"
     name = f"mAP, {TITLES.get(leaf, leaf)}" if parent == "map" else metric
     return f"{name}, under protocol {protocol}"
+
+
+def sourced_title(metric: str, result: Result) -> str:
+    """Name a metric in words, with the tables of similarity that it rests on."""
+    title = metric_title(metric, result)
+    if metric not in SOFT:
+        return title
+    tables = " and ".join(similarity_tables(result))
+    return title.replace(SOFT[metric], f"{SOFT[metric]} by {tables}", 1)
 
 
 def scores_with(metric: str, results: Sequence[Result]) -> dict[str, str]:
@@ -134,4 +148,4 @@ def scores_with(metric: str, results: Sequence[Result]) -> dict[str, str]:
 
 
 def _title(path: str, leaf: str) -> str:
-    return TITLES.get(leaf) or SHOWN.get(leaf) or path
+    return TITLES.get(leaf) or (SHOWN | SOFT).get(leaf) or path

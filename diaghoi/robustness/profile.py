@@ -12,6 +12,7 @@ from diaghoi.oracles import ERRORS
 from diaghoi.robustness.corruptions.registry import CORRUPTIONS, GROUPS
 from diaghoi.robustness.indices import Index, index_of
 from diaghoi.robustness.metric import score_of
+from diaghoi.robustness.scope import Scope
 from diaghoi.robustness.study import CLEAN, Condition
 from diaghoi.statistics.significance import Difference
 
@@ -42,6 +43,11 @@ class Profile:
     severities: tuple[int, ...]
     results: Mapping[Condition, Result]
     tests: Mapping[Condition, list[Difference]]
+
+    @property
+    def scope(self) -> Scope:
+        """What its indices are over."""
+        return Scope(corruptions=self.corruptions, severities=self.severities)
 
     @property
     def clean(self) -> float | None:

@@ -88,7 +88,21 @@ def _fall(profile: Profile, condition: Condition) -> str:
     if before == after:
         return f"mAP stays at {after}"
     verb = "falls" if here < clean else "rises"
+    before, after = (
+        f"{value}{_interval(profile, each)}"
+        for value, each in ((before, CLEAN), (after, condition))
+    )
     return f"mAP {verb} from {before} to {after}{_certainty(profile, condition, 'map.full')}"
+
+
+def _interval(profile: Profile, condition: Condition) -> str:
+    """Give the interval of mAP under a condition, where there is one."""
+    result = profile.results[condition]
+    bounds = result.get("intervals", {}).get("map.full")
+    if bounds is None:
+        return ""
+    low, high = (f"{100 * bound:.1f}" for bound in bounds)
+    return f" ({100 * result['bootstrap']['confidence']:g} % {low} to {high})"
 
 
 def _growth(profile: Profile, condition: Condition) -> str:

@@ -13,7 +13,7 @@ from diaghoi.formats.containers.atomic import replacing
 from diaghoi.formats.containers.locations import content_hash, is_remote, stamp
 
 # Of what is kept; another one makes everything anew.
-LAYOUT = 1
+LAYOUT = 2
 Kept = TypeVar("Kept", dict[str, Any], list[Any])
 
 

@@ -6,17 +6,19 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from diaghoi.comparison.results import Result
+from diaghoi.comparison.semantic import measured_by
 from diaghoi.comparison.tables import table_of
 from diaghoi.data.table import Cell, Column, Table
 from diaghoi.oracles import ERRORS, ORACLES
 from diaghoi.robustness.corruptions.registry import CORRUPTIONS, GROUPS
 from diaghoi.robustness.indices import Index
-from diaghoi.robustness.metric import metric_title, score_of, scores_with
+from diaghoi.robustness.metric import SOFT, metric_title, score_of, scores_with, sourced_title
 from diaghoi.robustness.profile import Profile
 from diaghoi.robustness.study import CLEAN
 
 PARTIAL = "‡"
 SCALE = "CRI as in the RoHOI paper: sigma of scores in percent, natural logarithm"
+NO_CRI = "CRI is undefined: it takes scores in two severities or more."
 # The columns of a table, each with what makes its cell for a detector.
 Figures = Sequence[tuple[Column, Callable[[Profile], Cell]]]
 
@@ -44,7 +46,7 @@ def robustness_tables(
     """
     several = len(profiles[0].severities) > 1
     results = [result for profile in profiles for result in profile.results.values()]
-    title = metric_title(metric, results[0])
+    title = sourced_title(metric, results[0])
     tables = [_overall(profiles, results, metric), _corruptions(profiles, title, "mri")]
     if several:
         tables.append(_corruptions(profiles, title, "cri"))
@@ -65,18 +67,26 @@ def _overall(profiles: Sequence[Profile], results: Sequence[Result], metric: str
         return look_up
 
     score = metric_title(metric, results[0])
+    sources = "".join(f" {line}" for line in measured_by(results[0])) if metric in SOFT else ""
     figures = [
         (Column(key=f"clean.{path}", title=title, better="higher", group="Clean"), clean(path))
         for path, title in scores_with(metric, results).items()
     ]
     return _table(
         profiles,
-        [*figures, *_both("", "All corruptions", Profile.index)],
+        [*figures, *_both("", profiles[0].scope.title, Profile.index)],
         key="robustness",
         title="Robustness",
         caption=f"Scores: {score}, %. MRI, %: mean under corruption. CRI: mean of the relative "
-        f"score, less where it varies with the severity; 1 if nothing is lost. {SCALE}.",
+        f"score, less where it varies with the severity; 1 if nothing is lost. {SCALE}."
+        f"{_remark(profiles)}{sources}",
     )
+
+
+def _remark(profiles: Sequence[Profile]) -> str:
+    """Go on with why there is no CRI, and what a part of the conditions is not comparable with."""
+    remarks = (NO_CRI if len(profiles[0].severities) < 2 else "", profiles[0].scope.remark)
+    return "".join(f" {remark}" for remark in remarks if remark)
 
 
 def _cell(value: float | None, partial: bool = False) -> Cell:
@@ -126,20 +136,21 @@ def _corruptions(profiles: Sequence[Profile], score: str, which: str) -> Table:
         index = profile.index([name])
         return _cell(index.mri if which == "mri" else index.cri, index.partial)
 
+    severities = profiles[0].scope.over_severities
     if which == "mri":
         return _table(
             profiles,
             _by_corruption(profiles, figure, better="higher"),
             key="corruptions",
             title="MRI of each corruption, %",
-            caption=f"{score} over the severities. {_abbreviations(profiles)}.",
+            caption=f"{score}, {severities}. {_abbreviations(profiles)}.",
         )
     return _table(
         profiles,
         _by_corruption(profiles, figure, unit="index", better="higher"),
         key="corruptions_cri",
         title="CRI of each corruption",
-        caption=f"{score} over the severities. {SCALE}.",
+        caption=f"{score}, {severities}. {SCALE}. {_abbreviations(profiles)}.",
     )
 
 
@@ -157,7 +168,8 @@ def _groups(profiles: Sequence[Profile], score: str) -> Table:
         figures,
         key="groups",
         title="Groups of corruptions",
-        caption=f"{score} over the corruptions of each group; MRI in %. {SCALE}.",
+        caption=f"{score}, over the corruptions of each group; MRI in %. {SCALE}."
+        f"{_remark(profiles)}",
     )
 
 
@@ -177,7 +189,7 @@ def _severities(profiles: Sequence[Profile], score: str) -> Table:
         ],
         key="severities",
         title="MRI of each severity, %",
-        caption=f"{score} over all corruptions.",
+        caption=f"{score}, over {profiles[0].scope.named_corruptions}.",
     )
 
 
@@ -186,13 +198,15 @@ def _growth(profiles: Sequence[Profile], error: str) -> Table:
         return _cell(profile.mean_growth(name, error), profile.index([name]).partial)
 
     title = ORACLES[error].title
+    mean = "mean " if len(profiles[0].severities) > 1 else ""
     return _table(
         profiles,
-        _by_corruption(profiles, figure, unit="points", better="lower"),
+        # Without a better direction: where mAP collapses, no error costs much.
+        _by_corruption(profiles, figure, unit="points"),
         key=f"growth_{error}",
         title=f"{title}: growth of ΔmAP, points",
-        caption="ΔmAP of the error under corruption less that on clean pictures, mean over the "
-        "severities.",
+        caption="ΔmAP of the error under corruption less that on clean pictures, "
+        f"{mean}{profiles[0].scope.over_severities}. {_abbreviations(profiles)}.",
     )
 
 

@@ -107,7 +107,8 @@ def finish(job: Job, asked: Asked, *blocks: Diagnosis) -> dict[str, Any]:
     -------
     dict
         As of :meth:`diaghoi.Diagnosis.to_dict`, with ``intervals`` and ``bootstrap`` where asked
-        for, and where there are tables of similarity also ``soft_map`` and ``mf1``.
+        for, and where there are tables of similarity also ``soft_map`` and ``mf1``, with their
+        ``measure`` and ``similarity``.
     """
     diagnosis = blocks[0] if len(blocks) == 1 else Diagnosis.sum(blocks)
     result = diagnosis.to_dict()
@@ -170,4 +171,5 @@ def _semantic(job: Job, similarity: tuple[str, str]) -> dict[str, Any]:
     evaluated = evaluate(
         truth, predictions.load(), verbs, objects, protocol=job.truth.protocol_for(truth)
     )
-    return {"soft_map": evaluated.soft_map, "mf1": evaluated.mf1}
+    result = evaluated.to_dict()
+    return {key: result[key] for key in ("soft_map", "mf1", "measure", "similarity")}

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from math import ceil
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -540,7 +541,12 @@ def level_of(confidence: float) -> float:
 
 
 def shown_p(p: float, *, at_most: bool = False) -> str:
-    """Show a p-value, or a bound of it, with as many digits as a reader needs."""
+    """Show a p-value, or a bound of it, with as many digits as a reader needs.
+
+    Bounds are rounded up, or the value could exceed what is shown.
+    """
     if p < 0.001:
         return "p < 0.001"
-    return f"p {'≤' if at_most and p < 1 else '='} {p:.3f}"
+    if not at_most or p >= 1:
+        return f"p = {p:.3f}"
+    return f"p ≤ {ceil(round(1000 * p, 9)) / 1000:.3f}"

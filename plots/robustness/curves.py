@@ -15,6 +15,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
 
 from diaghoi.data.arrays.types import FloatArray
 from diaghoi.exceptions import InputError, close_matches
@@ -22,7 +23,9 @@ from diaghoi.oracles import ERRORS, error_title
 from diaghoi.plots.figure import FigureKind, ModelData, NotApplicable, Source, shown_names
 from diaghoi.plots.labels import fitted, text_width, wrapped
 from diaghoi.plots.legend import MARK, legend_above, model_lines
-from diaghoi.plots.panels import one_panel
+from diaghoi.plots.panels import add_note, one_panel
+from diaghoi.plots.robustness.notes import MARK as PARTIAL
+from diaghoi.plots.robustness.notes import explained, marked, noted
 from diaghoi.plots.style import MODEL_MARKERS, colour, model_style, paper
 
 Quantity = Literal["delta_map", "shares"]
@@ -65,9 +68,12 @@ class ErrorCurves(NamedTuple):
     values : (E, G, S) float64 array
         Percent points, or percent; NaN without a result.
     low, high : (E, G, S) float64 array
-        Interval of each value; NaN if there is none. It is the mean of the intervals of single
-        corruptions: the interval of the mean if their errors are fully correlated, and too wide
-        otherwise.
+        Interval of each value of a group with a single corruption; NaN if there is none. Intervals
+        of several corruptions do not tell that of their mean.
+    confidence : float or None
+        Share of the resamples within the intervals, if it is known.
+    partial : tuple of bool
+        Of which groups some means are over a part of the corruptions.
     """
 
     quantity: Quantity
@@ -77,6 +83,13 @@ class ErrorCurves(NamedTuple):
     values: FloatArray
     low: FloatArray
     high: FloatArray
+    confidence: float | None = None
+    partial: tuple[bool, ...] = ()
+
+    @property
+    def banded(self) -> bool:
+        """Whether there are intervals to draw."""
+        return not np.isnan(self.low).all()
 
 
 def robustness_curves_table(
@@ -102,27 +115,44 @@ def robustness_curves_table(
     for each in model["corruptions"]:
         groups.setdefault(each["group"], []).append(each["name"])
     severities = (0, *model["severities"])
+    partial = [False] * len(groups)
     rows = np.full((3, len(ERRORS), len(groups), len(severities)), np.nan)
     for column, names in enumerate(groups.values()):
         for place, severity in enumerate(severities):
             conditions = [(name, severity) for name in names] if severity else [(None, 0)]
             found = [cells[each] for each in conditions if each in cells]
+            partial[column] |= 0 < len(found) < len(conditions)
             for number, error in enumerate(ERRORS):
-                rows[:, number, column, place] = _mean(found, quantity, error)
+                rows[0, number, column, place] = _mean(found, quantity, error)
+                if len(names) == 1 and found:
+                    rows[1:, number, column, place] = _interval(found[0], quantity, error)
     if (~np.isnan(rows[0]).all(axis=(0, 1))).sum() < 2:
         raise NotApplicable("it needs results of two severities, of which clean pictures are one")
-    return ErrorCurves(quantity, tuple(ERRORS), tuple(groups), severities, *rows)
+    confidence = (model.get("bootstrap") or {}).get("confidence")
+    values, low, high = rows
+    return ErrorCurves(
+        quantity=quantity,
+        errors=tuple(ERRORS),
+        groups=tuple(groups),
+        severities=severities,
+        values=values,
+        low=low,
+        high=high,
+        confidence=confidence,
+        partial=tuple(partial),
+    )
 
 
-def _mean(cells: Sequence[Mapping[str, Any]], quantity: Quantity, error: str) -> FloatArray:
-    """Return the mean of an error over some conditions, and of its bounds if all have some."""
-    known = [cell for cell in cells if cell[quantity][error] is not None]
-    bounds = [cell.get("intervals", {}).get(quantity, {}).get(error) for cell in known]
-    if not known:
-        return np.full(3, np.nan)
-    value = np.mean([cell[quantity][error] for cell in known])
-    low, high = (np.nan, np.nan) if None in bounds else np.mean(bounds, axis=0)
-    return 100 * np.array([value, low, high])
+def _mean(cells: Sequence[Mapping[str, Any]], quantity: Quantity, error: str) -> float:
+    """Return the mean of an error over some conditions."""
+    known = [cell[quantity][error] for cell in cells if cell[quantity][error] is not None]
+    return 100 * float(np.mean(known)) if known else np.nan
+
+
+def _interval(cell: Mapping[str, Any], quantity: Quantity, error: str) -> FloatArray:
+    """Return the bounds of an error under a single condition."""
+    bounds = cell.get("intervals", {}).get(quantity, {}).get(error)
+    return np.full(2, np.nan) if bounds is None else 100 * np.array(bounds)
 
 
 def robustness_curves(table: ErrorCurves, group: str, ax: Axes | None = None) -> Axes:
@@ -140,8 +170,8 @@ def robustness_curves(table: ErrorCurves, group: str, ax: Axes | None = None) ->
     Returns
     -------
     matplotlib.axes.Axes
-        Bands show intervals, if there are any. Nothing is shown or saved; see
-        :func:`diaghoi.plots.save`.
+        Bands show the intervals of a group with a single corruption, if there are any. Nothing is
+        shown or saved; see :func:`diaghoi.plots.save`.
 
     Raises
     ------
@@ -155,10 +185,12 @@ def robustness_curves(table: ErrorCurves, group: str, ax: Axes | None = None) ->
         )
     with paper():
         ax, target = one_panel(ax, 2 * HEIGHT)
-        _errors(ax, table, table.groups.index(group))
+        number = table.groups.index(group)
+        _errors(ax, table, number)
         ax.set_xlabel(SEVERITY)
         ax.set_ylabel(AXES[table.quantity])
-        legend_above(target, _error_marks(table), mark=MARK)
+        legend_above(target, [*_error_marks(table), *_band_mark([table])], mark=MARK)
+        add_note(target, noted("", [table.partial[number]]))
     return ax
 
 
@@ -208,6 +240,16 @@ def _error_marks(table: ErrorCurves) -> list[Line2D]:
     ]
 
 
+def _band_mark(tables: Sequence[ErrorCurves]) -> list[Patch]:
+    """Explain the bands, if there are any."""
+    banded = [table for table in tables if table.banded]
+    if not banded:
+        return []
+    share = "" if banded[0].confidence is None else f"{100 * banded[0].confidence:g} % "
+    label = f"band: {share}interval"
+    return [Patch(color="0.3", alpha=2 * PALE, linewidth=0, label=label)]
+
+
 def _title(error: str, quantity: Quantity) -> str:
     title = error_title(error)
     return f"{title} ({OF_ANNOTATED})" if (quantity, error) == ("shares", "missed_gt") else title
@@ -217,8 +259,11 @@ def _draw(figure: Figure, models: Sequence[ModelData]) -> None:
     groups = len(models[0].data.groups)
     few = len(models) * ceil(groups / _columns(figure, groups)) <= MOST_ROWS
     draw = _draw_few if few else _draw_many
-    draw(figure, shown_names(models), [model.data for model in models])
+    tables = [model.data for model in models]
+    names = draw(figure, shown_names(models), tables)
     figure.supylabel(AXES[models[0].data.quantity], fontsize=LABEL_SIZE)
+    note = " ".join(filter(None, (names, models[0].note)))
+    add_note(figure, noted(note, [any(table.partial) for table in tables]))
 
 
 def _columns(figure: Figure, groups: int) -> int:
@@ -226,8 +271,8 @@ def _columns(figure: Figure, groups: int) -> int:
     return max(1, min(groups, int((figure.get_figwidth() - SCALE) / NARROWEST)))
 
 
-def _draw_few(figure: Figure, names: Sequence[str], tables: Sequence[ErrorCurves]) -> None:
-    """Draw one panel per model and group, with one scale for all."""
+def _draw_few(figure: Figure, names: Sequence[str], tables: Sequence[ErrorCurves]) -> str:
+    """Draw one panel per model and group, with one scale for all; explain abbreviations."""
     columns = _columns(figure, len(tables[0].groups))
     width = (figure.get_figwidth() - SCALE) / columns - GAP
     titles = _titles(tables[0].groups, width)
@@ -242,16 +287,18 @@ def _draw_few(figure: Figure, names: Sequence[str], tables: Sequence[ErrorCurves
             ax.remove()
         for number, (ax, title) in enumerate(zip(panels, titles, strict=False)):
             _errors(ax, table, number)
+            title = f"{title}{PARTIAL}" if table.partial[number] else title
             above = f"{fitted(name, width, NAME_SIZE)}\n" if number == 0 and len(tables) > 1 else ""
             ax.set_title(above + title, loc="left", fontsize=NAME_SIZE, parse_math=False)
         for ax in panels[len(titles) - columns : len(titles)]:
             ax.tick_params(labelbottom=True)
     _name_severities(panels[len(titles) - columns : len(titles)], width)
-    legend_above(figure, _error_marks(tables[0]), mark=MARK)
+    legend_above(figure, [*_error_marks(tables[0]), *_band_mark(tables)], mark=MARK)
+    return _explained(titles, tables[0].groups)
 
 
-def _draw_many(figure: Figure, names: Sequence[str], tables: Sequence[ErrorCurves]) -> None:
-    """Draw one panel per error and group, with one scale per error."""
+def _draw_many(figure: Figure, names: Sequence[str], tables: Sequence[ErrorCurves]) -> str:
+    """Draw one panel per error and group, with one scale per error; explain abbreviations."""
     errors, groups = tables[0].errors, tables[0].groups
     width = (figure.get_figwidth() - WIDE_SCALE) / len(groups) - GAP
     titles = _titles(groups, width)
@@ -266,7 +313,10 @@ def _draw_many(figure: Figure, names: Sequence[str], tables: Sequence[ErrorCurve
         ax.set_title(title, loc="left", fontsize=NAME_SIZE)
     figure.align_ylabels()
     _name_severities(grid[-1].tolist(), width)
-    legend_above(figure, model_lines(names), mark=MARK)
+    bands = _band_mark(tables) if len(tables) <= WITH_BANDS else []
+    names = marked(names, [any(table.partial) for table in tables])
+    legend_above(figure, [*model_lines(names), *bands], mark=MARK)
+    return _explained(titles, groups)
 
 
 def _titles(groups: Sequence[str], room: float) -> list[str]:
@@ -275,6 +325,13 @@ def _titles(groups: Sequence[str], room: float) -> list[str]:
     if all(text_width(word, NAME_SIZE) <= room for word in words):
         return ["\n".join(wrapped(group, room, NAME_SIZE)) for group in groups]
     return [ABBREVIATIONS.get(group, group) for group in groups]
+
+
+def _explained(titles: Sequence[str], groups: Sequence[str]) -> str:
+    """Say what abbreviated titles mean."""
+    return explained(
+        {" ".join(title.split()): group for title, group in zip(titles, groups, strict=True)}
+    )
 
 
 def _lines(titles: Sequence[str]) -> int:

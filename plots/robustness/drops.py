@@ -9,7 +9,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from diaghoi.plots.figure import FigureKind, ModelData, NotApplicable, tables_of
-from diaghoi.plots.panels import check_models
+from diaghoi.plots.panels import add_note, check_models
+from diaghoi.plots.robustness.notes import marked, noted
 from diaghoi.plots.robustness.polar import HEIGHT, polar_axes, radar, radar_legend
 from diaghoi.plots.style import paper
 
@@ -28,11 +29,14 @@ class RemainingScore(NamedTuple):
         Abbreviation.
     remaining : float or None
         Mean score over the severities, in percent of the clean score.
+    partial : bool
+        Whether some of the severities have no score.
     """
 
     corruption: str
     name: str
     remaining: float | None
+    partial: bool = False
 
 
 def robustness_drops_table(model: Mapping[str, Any]) -> list[RemainingScore]:
@@ -49,10 +53,13 @@ def robustness_drops_table(model: Mapping[str, Any]) -> list[RemainingScore]:
     NotApplicable
         For fewer than three corruptions, or without a clean score.
     """
-    drops = model["drops"]
+    drops, indices = model["drops"], model["indices"]["corruptions"]
     rows = [
         RemainingScore(
-            each["name"], each["abbreviation"], None if drop is None else 100 * (1 - drop)
+            each["name"],
+            each["abbreviation"],
+            None if drop is None else 100 * (1 - drop),
+            drop is not None and indices[each["name"]]["partial"],
         )
         for each in model["corruptions"]
         for drop in [drops[each["name"]]]
@@ -67,7 +74,7 @@ def robustness_drops_table(model: Mapping[str, Any]) -> list[RemainingScore]:
 def robustness_drops(
     models: Mapping[str, Sequence[RemainingScore]], ax: Axes | None = None
 ) -> Axes:
-    """Draw the remaining share of the clean score under each corruption; a dashed circle is 100 %.
+    """Draw the remaining share of the clean score under each corruption; a grey circle is 100 %.
 
     Parameters
     ----------
@@ -89,19 +96,27 @@ def robustness_drops(
     check_models(models)
     with paper():
         ax, target = polar_axes(ax)
-        _radar(ax, target, models)
+        partial = _radar(ax, target, models)
+        if isinstance(target, Figure):
+            add_note(target, noted("", partial))
     return ax
 
 
-def _radar(ax: Any, target: Axes | Figure, models: Mapping[str, Sequence[RemainingScore]]) -> None:
+def _radar(
+    ax: Any, target: Axes | Figure, models: Mapping[str, Sequence[RemainingScore]]
+) -> list[bool]:
+    """Draw lines and legend; return which models are incomplete."""
     directions = [row.name for row in next(iter(models.values()))]
     values = {label: [row.remaining for row in table] for label, table in models.items()}
     radar(ax, directions, values, reference=100.0)
-    radar_legend(target, list(models), TITLE, "clean")
+    partial = [any(row.partial for row in table) for table in models.values()]
+    radar_legend(target, marked(list(models), partial), TITLE, "clean")
+    return partial
 
 
 def _draw(figure: Figure, models: Sequence[ModelData]) -> None:
-    _radar(figure.add_subplot(projection="polar"), figure, tables_of(models))
+    partial = _radar(figure.add_subplot(projection="polar"), figure, tables_of(models))
+    add_note(figure, noted(models[0].note, partial))
 
 
 ROBUSTNESS_DROPS = FigureKind(

@@ -15,7 +15,8 @@ from diaghoi.exceptions import InputError
 from diaghoi.oracles import error_title
 from diaghoi.plots.figure import FigureKind, ModelData, NotApplicable, shown_names
 from diaghoi.plots.labels import MINUS, inches_of
-from diaghoi.plots.panels import one_panel, set_title
+from diaghoi.plots.panels import add_note, one_panel, set_title
+from diaghoi.plots.robustness.notes import marked, noted
 from diaghoi.plots.style import ink_on, paper
 
 # Inches:
@@ -38,11 +39,14 @@ class ErrorGrowth(NamedTuple):
         Abbreviations of C corruptions.
     growth : (E, C) float64 array
         Mean over the severities, in percent points; NaN where it is undefined.
+    partial : bool
+        Whether some of the means are over a part of the severities.
     """
 
     errors: tuple[str, ...]
     corruptions: tuple[str, ...]
     growth: FloatArray
+    partial: bool = False
 
 
 def robustness_errors_table(model: Mapping[str, Any]) -> ErrorGrowth:
@@ -66,8 +70,12 @@ def robustness_errors_table(model: Mapping[str, Any]) -> ErrorGrowth:
     growth = np.array(values, dtype=np.float64).reshape(len(grown), len(names))
     if np.isnan(growth).all():
         raise NotApplicable("without results on clean pictures no error can be said to grow")
+    incomplete = [model["indices"]["corruptions"][name]["partial"] for name in names]
     return ErrorGrowth(
-        tuple(grown), tuple(each["abbreviation"] for each in model["corruptions"]), growth
+        tuple(grown),
+        tuple(each["abbreviation"] for each in model["corruptions"]),
+        growth,
+        bool((np.array(incomplete) & ~np.isnan(growth).all(axis=0)).any()),
     )
 
 
@@ -154,10 +162,13 @@ def _draw(figure: Figure, models: Sequence[ModelData]) -> None:
     figure.set_figheight(rows)
     panels = figure.subplots(len(models), 1, sharex=True, squeeze=False).ravel().tolist()
     largest, width = _largest(tables), figure.get_figwidth() - BESIDE
-    for ax, name, table in zip(panels, shown_names(models), tables, strict=True):
+    partial = [table.partial for table in tables]
+    names = marked(shown_names(models), partial)
+    for ax, name, table in zip(panels, names, tables, strict=True):
         image = _fill(ax, table, largest, width / len(table.corruptions))
         set_title(ax, name, width)
     _scale(image, panels)
+    add_note(figure, noted(models[0].note, partial))
 
 
 ROBUSTNESS_ERRORS = FigureKind(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from matplotlib.axes import Axes
@@ -11,7 +11,8 @@ from matplotlib.figure import Figure
 from diaghoi.plots.bar_legend import EDGE, GREY, bar_legend, hatch, paleness
 from diaghoi.plots.figure import FigureKind, ModelData, NotApplicable, shown_names
 from diaghoi.plots.labels import inches_of, text_width, wrapped
-from diaghoi.plots.panels import check_models, one_panel
+from diaghoi.plots.panels import add_note, check_models, one_panel
+from diaghoi.plots.robustness.notes import MARK, noted
 from diaghoi.plots.style import lighter, paper
 
 HEIGHT = 2.2  # inches
@@ -29,10 +30,13 @@ class GroupScore(NamedTuple):
         GroupScore of corruptions, or clean pictures.
     score : float or None
         In percent.
+    partial : bool
+        Whether some conditions behind it have no score.
     """
 
     name: str
     score: float | None
+    partial: bool = False
 
 
 def robustness_groups_table(model: Mapping[str, Any]) -> list[GroupScore]:
@@ -51,7 +55,7 @@ def robustness_groups_table(model: Mapping[str, Any]) -> list[GroupScore]:
     labels = list(dict.fromkeys(each["group"] for each in model["corruptions"]))
     found = model["indices"]["groups"].values()
     rows = [
-        GroupScore(label, _percent(index["mri"]))
+        GroupScore(label, _percent(index["mri"]), index["partial"] and index["mri"] is not None)
         for label, index in zip(labels, found, strict=True)
     ]
     if all(row.score is None for row in rows):
@@ -84,7 +88,12 @@ def robustness_groups(models: Mapping[str, Sequence[GroupScore]], ax: Axes | Non
         ax, target = one_panel(ax, HEIGHT)
         _bars(ax, list(models.values()))
         bar_legend(target, list(models))
+        add_note(target, noted("", _partial(models.values())))
     return ax
+
+
+def _partial(tables: Iterable[Sequence[GroupScore]]) -> list[bool]:
+    return [row.partial for table in tables for row in table]
 
 
 def _percent(value: float | None) -> float | None:
@@ -97,8 +106,11 @@ def _bars(ax: Axes, tables: Sequence[Sequence[GroupScore]]) -> None:
     for number, table in enumerate(tables):
         for place, row in enumerate(table):
             if row.score is not None:
+                middle = place + (number + 0.5) * width - GROUP / 2
+                if row.partial:
+                    ax.text(middle, row.score, MARK, ha="center", va="bottom", fontsize=NAME_SIZE)
                 ax.bar(
-                    place + (number + 0.5) * width - GROUP / 2,
+                    middle,
                     row.score,
                     width,
                     color=lighter(GREY, paleness(number, len(tables))),
@@ -124,6 +136,7 @@ def _draw(figure: Figure, models: Sequence[ModelData]) -> None:
     ax = figure.add_subplot()
     _bars(ax, [model.data for model in models])
     bar_legend(figure, shown_names(models))
+    add_note(figure, noted(models[0].note, _partial(model.data for model in models)))
 
 
 ROBUSTNESS_GROUPS = FigureKind(

@@ -18,6 +18,8 @@ from diaghoi.plots.style import SINGLE_COLUMN, model_style
 
 NAME_SIZE, SCALE_SIZE = 6.5, 5.5  # points
 HEIGHT = 3.1  # inches
+# Broad and pale, without dashes and marks, which models have.
+REFERENCE: dict[str, Any] = {"color": "0.55", "linewidth": 1.5, "zorder": 1.9}
 
 
 def polar_axes(ax: Axes | None) -> tuple[Any, Axes | Figure]:
@@ -60,7 +62,8 @@ def radar(
     values : mapping of sequence of float or None
         By model; the line breaks at None.
     reference : float, optional
-        Radius of a dashed circle. The area between it and the line of a single model is shaded.
+        Radius of a circle in grey, which no model has. The area between it and the line of a single
+        model is shaded.
     """
     angles = np.linspace(0, 2 * np.pi, len(names), endpoint=False)
     ax.set_theta_zero_location("N")
@@ -83,7 +86,7 @@ def radar(
     )
     if reference is not None:
         circle = np.linspace(0, 2 * np.pi, 181)
-        ax.plot(circle, np.full_like(circle, reference), "--", color="0.3", linewidth=0.7)
+        ax.plot(circle, np.full_like(circle, reference), **REFERENCE)
         highest = max(highest, reference)
     top = 1.05 * (highest or 1.0)
     ax.set_ylim(0, top)
@@ -98,5 +101,5 @@ def radar_legend(
     """Explain the lines of :func:`radar`."""
     marks = model_lines(models, linewidth=1.0, markersize=2.5)
     if reference:
-        marks.append(Line2D([], [], color="0.3", linestyle="--", linewidth=0.7, label=reference))
+        marks.append(Line2D([], [], **REFERENCE, label=reference))
     legend_above(target, marks, title, mark=2.0)

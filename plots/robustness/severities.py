@@ -17,7 +17,8 @@ from matplotlib.ticker import MaxNLocator
 from diaghoi.plots.figure import FigureKind, ModelData, NotApplicable, tables_of
 from diaghoi.plots.labels import inches_of, text_width
 from diaghoi.plots.legend import MARK, legend_above, model_lines
-from diaghoi.plots.panels import check_models, one_panel
+from diaghoi.plots.panels import add_note, check_models, one_panel
+from diaghoi.plots.robustness.notes import explained, marked, noted
 from diaghoi.plots.style import model_style, paper
 
 HEIGHT = 2.2  # inches
@@ -44,6 +45,8 @@ class SeverityScore(NamedTuple):
         Share of the clean score that the corruption costs on average.
     chosen : bool
         Whether the corruption is shown whatever it costs.
+    partial : bool
+        Whether some severity of the corruption has no score.
     """
 
     corruption: str
@@ -52,6 +55,7 @@ class SeverityScore(NamedTuple):
     score: float | None
     drop: float | None
     chosen: bool = False
+    partial: bool = False
 
 
 def robustness_severities_table(model: Mapping[str, Any]) -> list[SeverityScore]:
@@ -81,6 +85,7 @@ def robustness_severities_table(model: Mapping[str, Any]) -> list[SeverityScore]
                     None if score is None else 100 * score,
                     model["drops"][each["name"]],
                     bool(model.get("chosen")),
+                    model["indices"]["corruptions"][each["name"]]["partial"],
                 )
             )
     if len(model["severities"]) < 2:
@@ -116,13 +121,22 @@ def robustness_severities(
     check_models(models)
     with paper():
         ax, target = one_panel(ax, HEIGHT)
-        _lines(ax, list(models.values()))
-        legend_above(target, model_lines(list(models)), mark=MARK)
+        partial, names = _lines(ax, list(models.values()))
+        legend_above(target, model_lines(marked(list(models), partial)), mark=MARK)
+        add_note(target, noted(names, partial))
     return ax
 
 
-def _lines(ax: Axes, tables: Sequence[Sequence[SeverityScore]]) -> None:
-    """Draw the corruptions side by side, all over the same severities."""
+def _lines(ax: Axes, tables: Sequence[Sequence[SeverityScore]]) -> tuple[list[bool], str]:
+    """Draw the corruptions side by side, all over the same severities.
+
+    Returns
+    -------
+    partial : list of bool
+        Of which models some of the scores are missing.
+    names : str
+        What abbreviations mean, if there are any.
+    """
     chosen = {row.corruption for row in tables[0] if row.chosen} or _most_costly(tables)
     severities = sorted({row.severity for row in tables[0]})
     names = {row.corruption: row.abbreviation for row in tables[0] if row.corruption in chosen}
@@ -144,7 +158,8 @@ def _lines(ax: Axes, tables: Sequence[Sequence[SeverityScore]]) -> None:
     # The middle of an odd number of severities is one of them, whose name would hide the other.
     ax.xaxis.remove_overlapping_locs = False
     centres = np.arange(len(names)) * room + (room - 1) / 2
-    ax.set_xticks(centres, _names(names, inches_of(ax) / len(names)), minor=True)
+    shown = _names(names, inches_of(ax) / len(names))
+    ax.set_xticks(centres, shown, minor=True)
     ax.tick_params(axis="x", which="minor", length=0, pad=BELOW, labelsize=NAME_SIZE)
     ax.set_xlim(-0.5, room * len(names) - 0.5)
     ax.set_ylim(bottom=0)
@@ -152,13 +167,19 @@ def _lines(ax: Axes, tables: Sequence[Sequence[SeverityScore]]) -> None:
     ax.yaxis.grid(True, color="0.9", linewidth=0.5)
     ax.set_xlabel(SEVERITY)
     ax.set_ylabel(SCORE)
+    partial = [any(row.partial for row in table if row.corruption in names) for table in tables]
+    return partial, explained(dict(zip(shown, map(_plain, names), strict=True)))
 
 
 def _names(names: Mapping[str, str], room: float) -> list[str]:
     """Return the names of corruptions, or the abbreviations where one does not fit."""
-    full = [name.replace("_", " ") for name in names]
+    full = [_plain(name) for name in names]
     fits = all(text_width(name, NAME_SIZE) <= 0.95 * room for name in full)
     return full if fits else list(names.values())
+
+
+def _plain(name: str) -> str:
+    return name.replace("_", " ")
 
 
 def _most_costly(tables: Sequence[Sequence[SeverityScore]]) -> set[str]:
@@ -176,8 +197,9 @@ def _most_costly(tables: Sequence[Sequence[SeverityScore]]) -> set[str]:
 
 def _draw(figure: Figure, models: Sequence[ModelData]) -> None:
     tables = tables_of(models)
-    _lines(figure.add_subplot(), list(tables.values()))
-    legend_above(figure, model_lines(list(tables)), mark=MARK)
+    partial, names = _lines(figure.add_subplot(), list(tables.values()))
+    legend_above(figure, model_lines(marked(list(tables), partial)), mark=MARK)
+    add_note(figure, noted(" ".join(filter(None, (names, models[0].note))), partial))
 
 
 ROBUSTNESS_SEVERITIES = FigureKind(

@@ -13,6 +13,7 @@ from diaghoi.data.scenes import Scenes
 from diaghoi.data.vocabulary import object_numberings
 from diaghoi.diagnosis.plausibility import SAMPLE, check_plausible, doubts
 from diaghoi.exceptions import InputError
+from diaghoi.robustness.simulated import under_corruption
 
 
 @pytest.fixture(scope="module")
@@ -232,6 +233,15 @@ def test_verbs_in_another_order(truth, share: int) -> None:
     message = warned(truth, replace(near, triplet_verb=order[near.triplet_verb]))
     assert " verbs are called by the name of another one: '" in message
     assert message.endswith(": the file may list the verbs in another order")
+
+
+@pytest.mark.parametrize("seed", [2, 6, 7, 10, 11])
+def test_many_predictions_of_few_pairs_are_not_another_order(seed: int) -> None:
+    """Each was said to have three verbs in another order, by ten predictions of one pair."""
+    rng = np.random.default_rng(seed)
+    truth = simulate.annotations(100, rng)
+    worse = under_corruption(simulate.ONE_STAGE, "gaussian_noise", 5)
+    assert doubts(truth, simulate.detect(truth, worse, rng)) == []
 
 
 def test_one_verb_for_all_is_not_another_order(truth) -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 from support.figures import complaints
-from support.robustness_results import SEVERITIES, model_of, study
+from support.robustness_results import SEVERITIES, incomplete, model_of, study
 
 from diaghoi.exceptions import InputError
 from diaghoi.oracles import ERRORS
@@ -18,6 +19,8 @@ from diaghoi.plots.robustness.figures import ROBUSTNESS_FIGURES, models_of
 from diaghoi.plots.robustness.groups import robustness_groups, robustness_groups_table
 from diaghoi.plots.robustness.severities import robustness_severities, robustness_severities_table
 from diaghoi.robustness.corruptions.registry import GROUPS
+
+BAND = "band: 95 % interval"
 
 
 @pytest.mark.slow
@@ -59,7 +62,7 @@ def test_drops_are_what_is_left_in_percent() -> None:
 
 def test_groups_stand_beside_clean_pictures() -> None:
     rows = robustness_groups_table(model_of(study(), 1))
-    assert rows[0] == ("Clean", 40.0)
+    assert rows[0] == ("Clean", 40.0, False)
     assert [row.score for row in rows[1:]] == pytest.approx([29] * 4)
     ax = robustness_groups({"A": rows, "B": rows})
     assert sorted(bar.get_height() for bar in ax.patches) == pytest.approx([29] * 8 + [40] * 2)
@@ -104,8 +107,33 @@ def test_curves_are_means_over_the_corruptions_of_a_group(quantity: str, factor:
     assert table.values[0, :, 0] == pytest.approx([factor] * 4)
     # Corruptions 0 to 3 at severity 2: 3 points, and 0.1 each.
     assert table.values[0, 0, 2] == pytest.approx(factor * 3.15)
+    # The mean of the intervals of single corruptions is no interval of their mean.
+    assert np.isnan([table.low, table.high]).all()
+
+
+@pytest.mark.parametrize("quantity", ["delta_map", "shares"])
+def test_curves_of_a_single_corruption_have_its_intervals(quantity: str) -> None:
+    told = study(2, corruptions=1)
+    table = robustness_curves_table(model_of(told), quantity)
     assert table.low == pytest.approx(table.values - 2)
     assert table.high == pytest.approx(table.values + 3)
+    ax = robustness_curves(table, GROUPS["optical"].label)
+    assert len(ax.collections) == len(ERRORS)
+    assert BAND in [text.get_text() for text in ax.figure.legends[0].get_texts()]
+
+
+@pytest.mark.parametrize("models", [2, 5])
+def test_bands_are_labelled_where_there_are_any(models: int) -> None:
+    kind = ROBUSTNESS_FIGURES["robustness_costs"]
+    for corruptions, labelled in ((1, True), (4, False), (5, True)):
+        told = study(models, corruptions)
+        figure = figure_of(kind, models_of(kind, told), DOUBLE_COLUMN)
+        labels = [text.get_text() for text in figure.legends[0].get_texts()]
+        assert (BAND in labels) == labelled
+        assert any(ax.collections for ax in figure.axes) == labelled
+    told["bootstrap"] = {"confidence": 0.9}
+    figure = figure_of(kind, models_of(kind, told), DOUBLE_COLUMN)
+    assert BAND.replace("95", "90") in [t.get_text() for t in figure.legends[0].get_texts()]
 
 
 def test_curves_are_over_what_there_is() -> None:
@@ -115,15 +143,11 @@ def test_curves_are_over_what_there_is() -> None:
         for each in model["cells"]
         if each["severity"] != 3 and (each["corruption"], each["severity"]) != ("motion_blur", 2)
     ]
-    bare = next(each for each in model["cells"] if each["severity"] == 4)
-    del bare["intervals"]
     table = robustness_curves_table(model)
     assert table.groups == (GROUPS["optical"].label,)
     # Corruptions 1 to 3 are left at severity 2.
     assert table.values[0, 0, [0, 2]] == pytest.approx([0, 2.2])
     assert np.isnan(table.values[0, 0]).tolist() == [False] * 3 + [True] + [False] * 2
-    # A mean of some intervals would not be the interval of the mean.
-    assert np.isnan(table.low[0, 0]).tolist() == [False] * 3 + [True, True, False]
 
 
 def test_curves_of_one_group() -> None:
@@ -131,7 +155,7 @@ def test_curves_of_one_group() -> None:
     ax = robustness_curves(table, "Environment")
     lines = [line for line in ax.lines if len(line.get_xdata()) == 6]
     assert [line.get_ydata().tolist() for line in lines] == table.values[:, 2].tolist()
-    assert len(ax.collections) == len(ERRORS)
+    assert not ax.collections
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("Severity (0: clean)", "ΔmAP (points)")
     with pytest.raises(InputError, match=r"group: 'Enviroment' is not .* \(did you mean 'Environ"):
         robustness_curves(table, "Enviroment")
@@ -144,7 +168,6 @@ def test_few_models_have_panels_and_many_have_lines() -> None:
         figure = figure_of(kind, models_of(kind, study(models)), DOUBLE_COLUMN)
         assert len(figure.axes) == panels
         assert {len(ax.lines) for ax in figure.axes} == {lines}
-        assert all(ax.collections for ax in figure.axes)
     labels = [ax.get_ylabel() for ax in figure.axes if ax.get_ylabel()]
     assert labels[-2:] == ["Duplicate", "Missed\n(of annotated)"]
     narrow = figure_of(kind, models_of(kind, study(3)), SINGLE_COLUMN)
@@ -153,8 +176,9 @@ def test_few_models_have_panels_and_many_have_lines() -> None:
 
 def test_bands_of_many_models_are_left_out() -> None:
     kind = ROBUSTNESS_FIGURES["robustness_costs"]
-    figure = figure_of(kind, models_of(kind, study(6)), DOUBLE_COLUMN)
+    figure = figure_of(kind, models_of(kind, study(6, 1)), DOUBLE_COLUMN)
     assert not any(ax.collections for ax in figure.axes)
+    assert not any("band" in text.get_text() for text in figure.legends[0].get_texts())
 
 
 def test_groups_in_narrow_panels_are_abbreviated() -> None:
@@ -174,7 +198,7 @@ def test_what_cannot_be_drawn() -> None:
     none = model_of(study(1))
     none["drops"] = dict.fromkeys(none["drops"])
     none["growth"] = {error: dict.fromkeys(row) for error, row in none["growth"].items()}
-    none["indices"] = {"groups": {name: {"mri": None} for name in GROUPS}}
+    none["indices"]["groups"] = {name: {"mri": None, "partial": True} for name in GROUPS}
     with pytest.raises(NotApplicable, match="without a score on clean pictures"):
         robustness_drops_table(none)
     with pytest.raises(NotApplicable, match="without a score on clean pictures none can be said"):
@@ -186,6 +210,26 @@ def test_what_cannot_be_drawn() -> None:
     none["cells"] = none["cells"][:1]
     with pytest.raises(NotApplicable, match="it needs results of two severities"):
         robustness_curves_table(none)
+
+
+@pytest.mark.parametrize("width", [2.4, SINGLE_COLUMN, DOUBLE_COLUMN])
+@pytest.mark.parametrize("kind", ROBUSTNESS_FIGURES.values(), ids=lambda kind: kind.name)
+def test_short_names_are_explained(kind, width: float) -> None:
+    figure = figure_of(kind, models_of(kind, study(2)), width)
+    told = " ".join(" ".join(text.get_text() for text in figure.texts).split())
+    for short, name in (("ZB", "zoom blur"), ("MB", "motion blur"), ("OS", "optical system")):
+        shown = short in words(figure)
+        assert (f"{short}: {name}" in told.lower().replace(short.lower(), short)) == shown
+
+
+def test_the_line_of_clean_pictures_is_that_of_no_model() -> None:
+    table = robustness_drops_table(model_of(study()))
+    ax = robustness_drops({str(number): table for number in range(5)})
+    *lines, clean = ax.lines
+    looks = [(line.get_linestyle(), line.get_color()) for line in lines]
+    assert (clean.get_linestyle(), clean.get_color()) not in looks
+    assert clean.get_linestyle() == "-"
+    assert clean.get_linewidth() > max(line.get_linewidth() for line in lines)
 
 
 @pytest.mark.parametrize("draw", [robustness_drops, robustness_groups, robustness_severities])
@@ -261,6 +305,53 @@ def test_no_name_of_a_radar_lies_on_the_ring(width: float, corruptions: int) -> 
         corners = [(x, y) for x in (box.x0, box.x1) for y in (box.y0, box.y1)]
         if label.get_text():
             assert max(np.hypot(*(np.array(each) - middle)) for each in corners) < radius
+
+
+GAPS = "‡: over the conditions that there are."
+
+
+@pytest.mark.parametrize("width", [SINGLE_COLUMN, DOUBLE_COLUMN])
+@pytest.mark.parametrize("models", [1, 2, 6])
+@pytest.mark.parametrize("kind", ROBUSTNESS_FIGURES.values(), ids=lambda kind: kind.name)
+def test_incomplete_models_carry_the_mark_of_the_tables(kind, models: int, width: float) -> None:
+    chosen = ("motion_blur", "occlusion", "zoom_blur") if kind.name.endswith("severities") else ()
+    whole = figure_of(kind, models_of(kind, study(models), chosen), width)
+    assert "‡" not in " ".join(map(str, words(whole)))
+    figure = figure_of(kind, models_of(kind, incomplete(study(models)), chosen), width)
+    marked = [text for text in words(figure) if "‡" in text and GAPS not in " ".join(text.split())]
+    # A bar or the panels of a group, or else the name of the model, and nothing else.
+    assert len(marked) == 1, marked
+    group = f"{GROUPS['optical'].label}‡"
+    panel = " ".join(marked[0].split())
+    assert panel.endswith(("Model 0‡", group, "OS‡")) or marked == ["‡"]
+    assert any(GAPS in " ".join(text.split()) for text in words(figure))
+    assert complaints(figure) == []
+
+
+def words(figure: Figure) -> list[str]:
+    return [text.get_text() for text in figure.findobj(Text) if text.get_visible()]
+
+
+def test_what_is_missing_as_a_whole_has_no_mark() -> None:
+    told = incomplete(study(1))
+    told["models"][0]["indices"]["groups"]["optical"]["mri"] = None
+    kind = ROBUSTNESS_FIGURES["robustness_groups"]
+    figure = figure_of(kind, models_of(kind, told), SINGLE_COLUMN)
+    assert not any("‡" in text for text in words(figure))
+
+
+@pytest.mark.parametrize(
+    ("draw", "table"),
+    [
+        (robustness_drops, robustness_drops_table),
+        (robustness_groups, robustness_groups_table),
+        (robustness_severities, robustness_severities_table),
+    ],
+)
+def test_marks_are_explained_in_new_figures_of_one_panel(draw, table) -> None:
+    model = model_of(incomplete(study(1, corruptions=3)))
+    ax = draw({"A": table(model)})
+    assert any(GAPS in text for text in words(ax.figure))
 
 
 def test_scores_of_zero_are_drawn_without_a_warning() -> None:

@@ -231,6 +231,8 @@ def test_intervals_stand_beside_every_figure(written: Path) -> None:
     study = read_robustness_study(written / "study.toml")
     small = replace(study, models=study.models[:1], corruptions=("occlusion",), severities=(5,))
     found = evaluate_study(small, LocalEngine(1), asked=Asked(resamples=4))
+    made = found.to_dict()["bootstrap"]
+    assert made == {"resamples": 4, "seed": 0, "confidence": 0.95, "method": "centred"}
     for cell in found.profiles[0].cells():
         intervals = cell["intervals"]
         for what in ("delta_map", "shares"):
@@ -381,7 +383,7 @@ def test_what_stands_beside_a_metric() -> None:
         "official.scenario_1.ap": "Scenario 1",
         "official.scenario_2.ap": "Scenario 2",
     }
-    assert scores_with("soft_map", [{"soft_map": 0.5}]) == {"soft_map": "soft_map"}
+    assert scores_with("soft_map", [{"soft_map": 0.5}]) == {"soft_map": "Soft mAP"}
     assert scores_with("official.known_object.rare", [example()]) == {
         f"official.known_object.{split}": title
         for split, title in (("full", "Full"), ("rare", "Rare"), ("non_rare", "Non-rare"))

@@ -299,11 +299,16 @@ def test_an_exchange_takes_each_image_from_each_model_once() -> None:
     [
         (0.0009, "p < 0.001", "p < 0.001"),
         (0.001, "p = 0.001", "p ≤ 0.001"),
-        (0.0412, "p = 0.041", "p ≤ 0.041"),
+        (0.0412, "p = 0.041", "p ≤ 0.042"),
+        (4 / 301, "p = 0.013", "p ≤ 0.014"),
+        (10 / 301, "p = 0.033", "p ≤ 0.034"),
+        (0.05, "p = 0.050", "p ≤ 0.050"),
+        (0.003, "p = 0.003", "p ≤ 0.003"),
+        (0.9996, "p = 1.000", "p ≤ 1.000"),
         (1.0, "p = 1.000", "p = 1.000"),
     ],
 )
-def test_p_values_are_shown_short(p: float, shown: str, bound: str) -> None:
+def test_p_values_are_shown_short_and_bounds_rounded_up(p: float, shown: str, bound: str) -> None:
     assert shown_p(p) == shown
     assert shown_p(p, at_most=True) == bound
 

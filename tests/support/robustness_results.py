@@ -20,19 +20,26 @@ def study(models: int = 2, corruptions: int = 20, label: str = "Model") -> dict[
         "corruptions": [
             {
                 "name": name,
+                "label": CORRUPTIONS[name].label,
                 "abbreviation": CORRUPTIONS[name].abbreviation,
                 "group": GROUPS[CORRUPTIONS[name].group].label,
             }
             for name in names
         ],
         "severities": list(SEVERITIES),
+        "bootstrap": {"confidence": 0.95},
         "models": [
             {
                 "label": f"{label} {number}",
                 "stage": "one",
                 "backbone": None,
                 "clean": 0.4,
-                "indices": {"groups": {name: {"mri": 0.3 - 0.01 * number} for name in groups}},
+                "indices": {
+                    "groups": {
+                        name: {"mri": 0.3 - 0.01 * number, "partial": False} for name in groups
+                    },
+                    "corruptions": {name: {"partial": False} for name in names},
+                },
                 "drops": {name: 0.01 * (place + number) for place, name in enumerate(names)},
                 "growth": {
                     error: {
@@ -71,9 +78,22 @@ def cell(name: str | None, severity: int, model: int) -> dict[str, Any]:
     }
 
 
+def incomplete(told: dict[str, Any], number: int = 0) -> dict[str, Any]:
+    """Take one condition, motion blur in severity 2, away from a model."""
+    model = told["models"][number]
+    gone = ("motion_blur", 2)
+    model["cells"] = [
+        each for each in model["cells"] if (each["corruption"], each["severity"]) != gone
+    ]
+    model["indices"]["groups"]["optical"]["partial"] = True
+    model["indices"]["corruptions"]["motion_blur"]["partial"] = True
+    return told
+
+
 def model_of(told: dict[str, Any], number: int = 0) -> dict[str, Any]:
     return {
         **told["models"][number],
         "corruptions": told["corruptions"],
         "severities": told["severities"],
+        "bootstrap": told["bootstrap"],
     }
