@@ -18,10 +18,12 @@ from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
 from diaghoi.comparison.results import VERSION
+from diaghoi.data.protocol import PROTOCOLS
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.exceptions import InputError
+from diaghoi.oracles.localised import PUBLISHED
 from diaghoi.plots.captions import protocol_of
-from diaghoi.plots.labels import model_names
+from diaghoi.plots.labels import model_names, wrapped
 from diaghoi.plots.style import paper
 
 Model = Diagnosis | Mapping[str, Any]
@@ -123,6 +125,8 @@ class FigureKind:
         Names the parts of the title that these models allow, where not all figures have all.
     datasets : bool
         Whether it can show models of several data sets.
+    published : bool
+        Whether errors are those of the published rule, which V-COCO's needs a word on.
     """
 
     name: str
@@ -133,6 +137,7 @@ class FigureKind:
     height: float = 2.4
     parts: Callable[[Sequence[ModelData]], str] | None = None
     datasets: bool = False
+    published: bool = False
 
     def title_of(self, models: Sequence[ModelData]) -> str:
         """Say what the figure shows of these models."""
@@ -264,7 +269,7 @@ def figure_of(kind: FigureKind, models: Sequence[ModelData | Model], width: floa
     with paper():
         figure = _LaidOut(figsize=(width, kind.height), layout="constrained")
         kind.draw(figure, shown)
-        behind = list(dict.fromkeys(map(_behind, shown)))
+        behind = list(dict.fromkeys(_behind(model, kind) for model in shown))
         if (len(behind) == 1 and behind != [""]) or all(model.dataset for model in shown):
             _sign(figure, "; ".join(behind))
     return figure
@@ -285,13 +290,16 @@ class _LaidOut(Figure):
             super().draw(renderer)
 
 
-def _behind(model: ModelData) -> str:
+def _behind(model: ModelData, kind: FigureKind) -> str:
     """Say what the figures of a model are: a score, or those of a protocol."""
     if model.score:
         return f"Score: {model.score}"
+    known = PROTOCOLS.get(model.protocol)
+    by_person = kind.published and known is not None and known.pairing == "person"
+    protocol = f"{model.protocol}: {PUBLISHED}" if by_person else model.protocol
     if model.dataset:
-        return f"{model.dataset}: protocol {model.protocol}"
-    return f"Protocol {model.protocol}" if model.protocol else ""
+        return f"{model.dataset}: protocol {protocol}"
+    return f"Protocol {protocol}" if protocol else ""
 
 
 def reserve_below(figure: Figure, inches: float) -> None:
@@ -302,13 +310,27 @@ def reserve_below(figure: Figure, inches: float) -> None:
         engine.set(rect=(0, height, 1, 1 - height))
 
 
+def _lift(figure: Figure, inches: float) -> None:
+    """Make room at the bottom of a figure, below the notes that are there."""
+    if not inches:
+        return
+    engine, before = figure.get_layout_engine(), figure.get_figheight()
+    if isinstance(engine, ConstrainedLayoutEngine):
+        reserve_below(figure, engine.get()["rect"][1] * before + inches)
+    figure.set_figheight(before + inches)
+    for note in figure.texts:
+        note.set_y((note.get_position()[1] * before + inches) / (before + inches))
+
+
 def _sign(figure: Figure, text: str) -> None:
     """Write a text at the bottom of a figure."""
-    reserve_below(figure, FOOT)
+    lines = wrapped(text, 0.98 * figure.get_figwidth(), FOOT_SIZE)
+    _lift(figure, FOOT * (len(lines) - 1))
+    reserve_below(figure, FOOT * len(lines))
     figure.text(
         0.995,
         0.02 / figure.get_figheight(),
-        text,
+        "\n".join(lines),
         ha="right",
         va="bottom",
         fontsize=FOOT_SIZE,

@@ -62,13 +62,14 @@ def sentence_of_missed(view: MatchedImages, triplet: int) -> str:
 
 
 def _best_predicted(view: MatchedImages, name: str, near: NearestBox) -> str:
+    # Files that list boxes have many that are in no pair; these could not have found the triplet.
     if near.box < 0:
-        return f"no {name} box is predicted"
+        return f"no {name} box is in a predicted pair"
     if near.iou == 0:
-        return f"no predicted {name} box overlaps it"
+        return f"no {name} box of a predicted pair overlaps it"
     if near.iou < 0.01:
-        return f"the best predicted {name} box reaches less than IoU 0.01"
-    return f"the best predicted {name} box reaches IoU {shown_iou(view, near.iou)}"
+        return f"the best {name} box of a predicted pair reaches less than IoU 0.01"
+    return f"the best {name} box of a predicted pair reaches IoU {shown_iou(view, near.iou)}"
 
 
 # HICO-DET and all data sets of pairs: a box is right if it reaches an annotated box of its

@@ -334,7 +334,10 @@ def _attribution(result: Result) -> Table:
 
 def _calibration(result: Result) -> Table:
     found = result["calibration"]
-    names = {"ece": "Expected calibration error", "mce": "Largest in a bin", "brier": "Brier score"}
+    largest = "Largest in a bin"
+    if found.get("mce_count") is not None:
+        largest += f", of {number_of('prediction', found['mce_count'])}"
+    names = {"ece": "Expected calibration error", "mce": largest, "brier": "Brier score"}
     rows = [text_row(title, percent(found[key])) for key, title in names.items() if key in found]
     direction = _direction(found)
     return text_table(

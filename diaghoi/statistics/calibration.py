@@ -125,6 +125,11 @@ class Calibration:
         return None if self.note else float(np.nanmax(np.abs(self.gaps)))
 
     @property
+    def mce_count(self) -> int | None:
+        """Predictions in the bin of :attr:`mce`; None where there are no figures."""
+        return None if self.note else int(self.bin_counts[np.nanargmax(np.abs(self.gaps))])
+
+    @property
     def ece_parts(self) -> FloatArray:
         """(7,) part of each label in the expected calibration error, which is their sum.
 
@@ -137,7 +142,7 @@ class Calibration:
     def to_dict(self) -> dict[str, Any]:
         """All values as plain Python: the JSON key ``calibration``.
 
-        ``ece``, ``mce``, ``brier``; ``bins`` with their bounds, ``count``, ``mean_score``,
+        ``ece``, ``mce`` and ``mce_count``, the predictions of its bin, ``brier``; ``bins`` with their bounds, ``count``, ``mean_score``,
         ``precision`` and ``gap``; ``errors`` with, for each label, ``count``, ``mean_score``,
         ``ece_part`` and for each bin ``counts`` and ``gap_parts``; ``verbs``. None is the mean of
         nothing.
@@ -147,6 +152,7 @@ class Calibration:
             "count": int(self.counts.sum()),
             "ece": self.ece,
             "mce": self.mce,
+            "mce_count": self.mce_count,
             "brier": self.brier,
             "bins": [
                 {

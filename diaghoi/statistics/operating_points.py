@@ -181,12 +181,13 @@ def _place(thresholds: FloatArray, score: FloatArray) -> IntArray:
 
 
 def _pairs(diagnosis: Diagnosis, thresholds: FloatArray) -> IntArray:
-    """Count the pairs with a prediction at or above each threshold."""
+    """Count the pairs of two boxes with a prediction at or above each threshold."""
     # The rows of a sum are not those of its scenes.
     diagnosis = as_one(diagnosis)
     _, predictions = scenes_of(diagnosis)
     highest = np.full(len(predictions.pair_human), -np.inf)
     for _, part in diagnosis.ledger.parts():
         np.maximum.at(highest, predictions.triplet_pair[part.row_input], part.row_score)
+    highest[predictions.pair_object < 0] = -np.inf  # a person alone
     place = _place(thresholds, highest[np.isfinite(highest)])
     return np.cumsum(np.bincount(place, minlength=len(thresholds) + 1))[:-1]

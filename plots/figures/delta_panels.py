@@ -310,6 +310,7 @@ DELTA_MAP = FigureKind(
     data=_result,
     draw=_draw_full,
     datasets=True,
+    published=True,
 )
 DELTA_MAP_SPLITS = FigureKind(
     name="delta_map_rare",
@@ -318,6 +319,7 @@ DELTA_MAP_SPLITS = FigureKind(
     data=_result,
     draw=_draw_splits,
     datasets=True,
+    published=True,
 )
 DELTA_MAP_BACKBONE = FigureKind(
     name="delta_map_backbone",
@@ -326,4 +328,5 @@ DELTA_MAP_BACKBONE = FigureKind(
     data=_result,
     draw=_draw_backbones,
     datasets=True,
+    published=True,
 )

@@ -215,4 +215,5 @@ ERROR_SHARES = FigureKind(
     data=lambda source: error_shares_table(diagnosis_of(source)),
     draw=_draw,
     height=HEIGHT,
+    published=True,
 )

@@ -277,4 +277,5 @@ OPERATING_POINTS = FigureKind(
     data=_data,
     draw=_draw,
     height=HEIGHT,
+    published=True,
 )

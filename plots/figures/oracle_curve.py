@@ -355,6 +355,7 @@ ORACLE_CURVE = FigureKind(
     data=_data,
     draw=_draw,
     height=HEIGHT,
+    published=True,
 )
 
 MEAN_ORACLE_CURVE = FigureKind(
@@ -364,4 +365,5 @@ MEAN_ORACLE_CURVE = FigureKind(
     data=_mean_data,
     draw=_draw_mean,
     height=HEIGHT,
+    published=True,
 )

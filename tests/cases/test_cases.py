@@ -252,7 +252,8 @@ def test_a_missed_triplet_says_how_close_predictions_come() -> None:
         annotated_human=ANN,
         annotated_object=ANNS,
         sentence="Nothing finds this triplet, and no wrong prediction is assigned to it: no "
-        "predicted person box overlaps it and no predicted bicycle box overlaps it.",
+        "person box of a predicted pair overlaps it and no bicycle box of a predicted pair "
+        "overlaps it.",
         repair="no longer counts among the annotated triplets of ride bicycle",
     )
     (case, _) = cases([], "missed_gt")
@@ -260,7 +261,8 @@ def test_a_missed_triplet_says_how_close_predictions_come() -> None:
     near = (0.0, 0.0, 9.0, 7.0)
     case = only([(near, CAR, SPARE, WASH, 0.5)], "missed_gt", truth=[(0, 2, RIDE)])
     assert case.sentence.endswith(
-        "the best predicted person box reaches IoU 0.40 and no bicycle box is predicted."
+        "the best person box of a predicted pair reaches IoU 0.40 and no bicycle box is in a "
+        "predicted pair."
     )
 
 
@@ -475,15 +477,20 @@ def test_v_coco_counts_people_and_roles_alone() -> None:
     assert [c.name for c in worst_cases(diagnosis, truth, found, "object_box")] == ["hold obj"]
     missed = worst_cases(diagnosis, truth, found, "missed_gt")
     assert [(c.annotated, c.annotated_object) for c in missed] == [("sit instr", None)]
-    assert missed[0].sentence.endswith("is assigned to it: no predicted human box overlaps it.")
+    assert missed[0].sentence.endswith(
+        "is assigned to it: no human box of a predicted pair overlaps it."
+    )
 
 
 @pytest.mark.parametrize(
     ("role", "words"),
     [
-        ((28, 8, 36, 16), "the best predicted object box reaches IoU 0.02."),
-        (VOID, "no predicted object box overlaps it."),
-        ((-100, -100, 20, 0), "the best predicted object box reaches less than IoU 0.01."),
+        ((28, 8, 36, 16), "the best object box of a predicted pair reaches IoU 0.02."),
+        (VOID, "no object box of a predicted pair overlaps it."),
+        (
+            (-100, -100, 20, 0),
+            "the best object box of a predicted pair reaches less than IoU 0.01.",
+        ),
     ],
 )
 def test_v_coco_roles_without_a_box_are_no_boxes_near_a_missed_triplet(role: Any, words: str):
@@ -495,7 +502,7 @@ def test_v_coco_roles_without_a_box_are_no_boxes_near_a_missed_triplet(role: Any
     truth, found = v_coco.annotations(V_COCO), v_coco.predictions([rows])
     missed = worst_cases(diagnose(truth, found), truth, found, "missed_gt")
     (case,) = [case for case in missed if case.annotated == "hold obj"]
-    assert case.sentence.endswith(f"no predicted human box overlaps it and {words}")
+    assert case.sentence.endswith(f"no human box of a predicted pair overlaps it and {words}")
 
 
 @pytest.mark.parametrize("kind", ["swig-hoi", "described"])

@@ -258,8 +258,21 @@ def test_a_model_keeps_its_place_in_every_data_set(width: float) -> None:
     colours = [[bar.get_facecolor() for bar in ax.patches] for ax in (panels[0], panels[2])]
     # Where a data set lacks a model, its bars are missing and those of the others are the same.
     assert set(colours[1]) < set(colours[0])
-    texts = [text.get_text() for text in figure.texts]
-    assert "HICO-DET: protocol cdn; V-COCO: protocol v-coco-s1" in texts
+    texts = [text.get_text().replace("\n", " ") for text in figure.texts]
+    assert (
+        "HICO-DET: protocol cdn; V-COCO: protocol v-coco-s1: another action with a person's own "
+        "object is an association"
+    ) in texts
+
+
+@pytest.mark.parametrize("width", [SINGLE_COLUMN, DOUBLE_COLUMN])
+def test_figures_of_the_published_rule_say_what_it_is_on_v_coco(width: float) -> None:
+    kind = FIGURES["delta_map"]
+    for protocol, said in (("v-coco-s2", True), ("hico-det-520", False)):
+        figure = figure_of(kind, of("any", protocol, "A").models["delta_map"], width)
+        (foot,) = [t.get_text() for t in figure.texts if t.get_text().startswith("Protocol")]
+        assert ("another action with a person's own object is an association" in foot) == said
+        assert "\n" not in foot
 
 
 def test_groups_of_classes_of_one_data_set() -> None:

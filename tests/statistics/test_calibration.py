@@ -60,6 +60,7 @@ def test_figures_of_four_predictions_in_two_bins() -> None:
     np.testing.assert_allclose(found.gaps, [0.2, 0.35])
     assert found.ece == pytest.approx((0.2 + 0.35) / 2)
     assert found.mce == pytest.approx(0.35)
+    assert found.mce_count == 2
     assert found.brier == pytest.approx((0.1**2 + 0.8**2 + 0.3**2 + 0.1**2) / 4)
     # Of the second bin the true positive takes 0.1 / 2 away, and the duplicate adds 0.8 / 2.
     expected = np.zeros((2, len(LABELS)))
@@ -73,7 +74,7 @@ def test_figures_in_json() -> None:
     told = measure_calibration(diagnosed(ROWS), bins=4).to_dict()
     assert json.loads(json.dumps(told)) == told
     assert list(told) == [
-        *("binning", "count", "ece", "mce", "brier"),
+        *("binning", "count", "ece", "mce", "mce_count", "brier"),
         *("bins", "errors", "verbs", "note"),
     ]
     assert (told["binning"], told["count"], told["note"]) == ("equal width", 4, "")
@@ -162,6 +163,7 @@ def test_scores_that_are_no_probabilities_have_no_figures(scores: list[float], w
         "count": 0,
         "ece": None,
         "mce": None,
+        "mce_count": None,
         "brier": None,
         "bins": [],
         "errors": {},
@@ -232,6 +234,7 @@ def check(found: Calibration, diagnosis: Diagnosis) -> None:
     assert found.ece == pytest.approx(sum(size), abs=1e-12)
     assert found.ece_parts.sum() == pytest.approx(found.ece)
     assert np.nanmax(np.abs(found.gaps)) == found.mce
+    assert found.mce_count in found.bin_counts[np.abs(found.gaps) == found.mce]
     assert found.counts.sum(axis=0).tolist() == np.bincount(label, minlength=7).tolist()
     assert sum(verb.count for verb in found.verbs.values()) == len(score)
     spread = sum(verb.ece * verb.count for verb in found.verbs.values()) / len(score)

@@ -90,9 +90,14 @@ def test_a_sum_has_the_points_of_all_its_images(drawn) -> None:
 def test_v_coco() -> None:
     truth = simulate.v_coco_annotations(20, np.random.default_rng(0))
     found = simulate.v_coco_detect(truth, np.random.default_rng(1))
-    points = diagnose(truth, found).operating_points().to_dict()
+    diagnosis = diagnose(truth, found)
+    points = diagnosis.operating_points().to_dict()
     assert 0 < points["best"]["f1"] < 1
-    assert points["curve"]["pairs_per_image"][-1] > 1
+    # A person without an object is no pair, here as elsewhere.
+    pairs = np.unique(found.triplet_pair[diagnosis.ledger.row_input])
+    boxed = found.pair_object[pairs] >= 0
+    assert 0 < boxed.sum() < len(pairs)
+    assert points["curve"]["pairs_per_image"][-1] == boxed.sum() / len(found)
 
 
 def test_what_has_no_best_point(drawn) -> None:
