@@ -1,4 +1,4 @@
-"""Position bias of a model that answers questions: picks of each position beyond chance."""
+"""Position bias of a model that answers questions: picks of each position minus those expected."""
 
 from __future__ import annotations
 
