@@ -143,9 +143,9 @@ class Calibration:
         """All values as plain Python: the JSON key ``calibration``.
 
         ``ece``, ``mce`` and ``mce_count``, the predictions of its bin, ``brier``; ``bins`` with
-        their bounds, ``count``, ``mean_score``, ``precision`` and ``gap``; ``errors`` with, for each label, ``count``, ``mean_score``,
-        ``ece_part`` and for each bin ``counts`` and ``gap_parts``; ``verbs``. None is the mean of
-        nothing.
+        their bounds, ``count``, ``mean_score``, ``precision`` and ``gap``; ``errors`` with, for
+        each label, ``count``, ``mean_score``, ``ece_part`` and for each bin ``counts`` and
+        ``gap_parts``; ``verbs``. None is the mean of nothing.
         """
         return {
             "binning": "equal mass" if self.equal_mass else "equal width",
