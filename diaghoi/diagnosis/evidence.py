@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from diaghoi.data.arrays.merging import merge
 from diaghoi.data.arrays.ragged import batches
 from diaghoi.data.arrays.ranking import descending
 from diaghoi.data.arrays.scratch import Scratch, StoredArray, release
@@ -19,11 +20,12 @@ from diaghoi.evaluation.listing import Answers
 from diaghoi.evaluation.negatives import Negatives
 from diaghoi.evaluation.pairs import COUNTED, ImagePairs, ObjectBoxes
 
-OfName = Callable[[str], Array]
+# The place of the rows of a class among all, and how to get a column of them.
+OfClass = Callable[[int], tuple[slice, Callable[[str], Array]]]
 _CLASS = np.empty(0, dtype=np.int16)
 
-# Rows of whole classes that a thread ranks, and that are in memory at once.
-_FEW, _MANY = 50_000, 1_000_000
+# Rows of whole classes that a thread ranks, and rows that are in memory at once.
+_FEW, _MANY = 50_000, 500_000
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -231,17 +233,14 @@ def _rank(
     ledger = labelled.empty(("input", "label", "annotation", "on_pair", "action_score"), scratch)
     ledger |= labelled.empty(("class", "image", "score"), scratch, like=rows)
 
-    def rank(
-        part: range, rows_of: Callable[[int], OfName], labelled_of: Callable[[int], OfName]
-    ) -> None:
+    def rank(part: range, rows_of: OfClass, labelled_of: OfClass) -> None:
         some = np.diff(rows.bounds[part.start : part.stop + 1])
         for hoi in (np.flatnonzero(some) + part.start).tolist():
-            row, label = rows_of(hoi), labelled_of(hoi)
+            (every, row), (those, label) = rows_of(hoi), labelled_of(hoi)
             order, counted = descending(row("score")), row("counts")
             # A ranking of all rows ranks those of the protocol too; these are never sorted again.
             chosen = order[counted[order]]
             place = (np.cumsum(counted, dtype=np.int32) - 1)[chosen]
-            every, those = rows.of_class(hoi), labelled.of_class(hoi)
             benchmark["class"][every] = ledger["class"][those] = hoi
             for name in ("image", "score", "verdict"):
                 values = row(name)
@@ -252,14 +251,32 @@ def _rank(
                 ledger[name][those] = label(name)[place]
             ledger["annotation"][those] = position[label("annotation")[place]]
 
-    for some in batches(rows.bounds, _MANY):
-        held = rows.read(some), labelled.read(some)
-        tasks = [pool.submit(rank, few, *held) for few in batches(rows.bounds, _FEW, some)]
-        for task in tasks:
-            task.result()
-        release(*benchmark.values(), *ledger.values())
-        del held  # before the next rows are read
+    for classes, shares in _shares(rows):
+        for share in shares:
+            held = rows.read(classes, share), labelled.read(classes, share)
+            tasks = [pool.submit(rank, few, *held) for few in batches(rows.bounds, _FEW, classes)]
+            for task in tasks:
+                task.result()
+            release(*benchmark.values(), *ledger.values())
+            del held  # before the next rows are read
+        if len(shares) > 1:
+            rows.merge(benchmark, classes.start, shares, scratch)
+            labelled.merge(ledger, classes.start, shares, scratch)
     return ledger, benchmark
+
+
+def _shares(rows: _Rows) -> Iterator[tuple[range, list[range]]]:
+    """Give runs of classes with the blocks whose rows are in memory at once: mostly all."""
+    everything = [range(rows.blocks)]
+    for some in batches(rows.bounds, _MANY):
+        first, stop = rows.bounds[[some.start, some.stop]].tolist()
+        if stop - first <= _MANY:
+            yield some, everything
+            continue
+        # None but the last can have more alone.
+        yield some[:-1], everything
+        place = rows.places(some[-1])
+        yield some[-1:], batches(place - place[0], _MANY)
 
 
 class _Rows:
@@ -267,6 +284,7 @@ class _Rows:
 
     def __init__(self, tables: Sequence[Sorted]) -> None:
         self._tables = tables
+        self.blocks = len(tables)
         self.bounds: IntArray = np.sum([table.bounds for table in tables], axis=0)
 
     def empty(
@@ -280,30 +298,44 @@ class _Rows:
             for name, kind in kinds.items()
         }
 
-    def of_class(self, hoi: int) -> slice:
-        """Return the place of the rows of a class among all."""
-        return slice(*self.bounds[hoi : hoi + 2].tolist())
+    def places(self, hoi: int) -> IntArray:
+        """(blocks + 1,) place among all of the first row of a class in each block, and its end."""
+        rows = [table.bounds[hoi + 1] - table.bounds[hoi] for table in self._tables]
+        return np.cumsum([self.bounds[hoi], *rows])
 
-    def read(self, classes: range) -> Callable[[int], OfName]:
-        """Read the rows of some classes; what is returned joins a column of one of them."""
-        bounds = np.array(
-            [table.bounds[classes.start : classes.stop + 1] for table in self._tables]
-        )
+    def merge(
+        self, columns: Mapping[str, Array], hoi: int, shares: Sequence[range], scratch: Scratch
+    ) -> None:
+        """Rank all rows of a class, where those of each share of the blocks are ranked."""
+        place = self.places(hoi)[[*(share.start for share in shares), self.blocks]]
+        mine = slice(*place[[0, -1]].tolist())
+        table = {name: values[mine] for name, values in columns.items() if name != "class"}
+        merge(table, (place - place[0]).tolist(), _MANY, scratch)
+
+    def read(self, classes: range, blocks: range) -> OfClass:
+        """Read rows of some classes: in all blocks, or of one class in some."""
+        tables = self._tables[blocks.start : blocks.stop]
+        bounds = np.array([table.bounds[classes.start : classes.stop + 1] for table in tables])
         place = np.append(0, np.cumsum(bounds[:, -1] - bounds[:, 0])).tolist()
         held = {
             # In one piece, which gives its memory back as a whole.
             name: np.empty((place[-1], *kind.shape[1:]), kind.dtype)
             for name, kind in self._tables[0].columns.items()
         }
-        for block, table in enumerate(self._tables):
+        for block, table in enumerate(tables):
             for name, rows in held.items():
                 mine = table.columns[name].rows(*bounds[block, [0, -1]].tolist())
                 rows[place[block] : place[block + 1]] = mine
-        starts = (bounds - bounds[:, :1] + np.array(place[:-1])[:, None]).T
+        before = bounds - bounds[:, :1]
+        starts = (before + np.array(place[:-1])[:, None]).T
+        # All that is read follows each other among all rows too.
+        among_all = self.places(classes.start)[blocks.start] + before.sum(axis=0)
 
-        def of_class(hoi: int) -> OfName:
-            first, stop = starts[hoi - classes.start : hoi - classes.start + 2].tolist()
-            runs = list(map(slice, first, stop))
-            return lambda name: np.concatenate([held[name][run] for run in runs])
+        def of_class(hoi: int) -> tuple[slice, Callable[[str], Array]]:
+            ends = slice(hoi - classes.start, hoi - classes.start + 2)
+            runs = list(map(slice, *starts[ends].tolist()))
+            return slice(*among_all[ends].tolist()), lambda name: np.concatenate(
+                [held[name][run] for run in runs]
+            )
 
         return of_class

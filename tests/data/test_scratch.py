@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import tempfile
 from contextlib import ExitStack, closing, nullcontext
+from dataclasses import fields
 from typing import Any
 from unittest.mock import patch
 
@@ -12,9 +13,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.scenes import problems
+from support.scenes import BICYCLE, HOLD, PERSON, RIDE, image, problems, scenes
 
-from diaghoi import diagnose
+from diaghoi import diagnose, protocol
 from diaghoi.data.arrays import ragged, scratch
 from diaghoi.data.arrays.ragged import batches
 from diaghoi.data.arrays.scratch import Scratch, release
@@ -108,3 +109,37 @@ def test_rows_that_are_gone_are_not_made_up() -> None:
         kept._file.truncate(100)
         with pytest.raises(OSError, match="cut off"):
             column.rows(0, 1000)
+
+
+@given(
+    runs=st.lists(st.lists(st.integers(0, 4), max_size=4), min_size=1, max_size=12),
+    many=st.integers(1, 20),
+    chosen=st.sampled_from([{}, {"top": 1}, {"images_without_annotations": "left out"}]),
+)
+def test_a_class_with_very_many_rows_is_ranked_as_all_others(
+    runs: list[list[int]], many: int, chosen: dict[str, Any]
+) -> None:
+    """One class has nearly all rows, with few different scores, and another has one row."""
+    annotated, predicted = [], []
+    for number, scores in enumerate(runs):
+        boxes = [(PERSON, (0, 0, 10, 10)), (BICYCLE, (20, 20, 40, 40))]
+        rows = [(0, 1, RIDE, score / 4, score / 4) for score in scores]
+        rows += [(0, 1, HOLD, 0.5, 0.5)] * (number == 0)
+        annotated.append(image(str(number), boxes, [(0, 1, RIDE)] * (number % 3 < 2)))
+        predicted.append(image(str(number), boxes, rows))
+    problem = scenes(annotated, scored=False), scenes(predicted, scored=True)
+    choices = protocol("hico-det", **chosen)
+    expected = diagnose(*problem, choices)
+    with ExitStack() as stack:
+        for each in (*_small(), patch.object(evidence, "_MANY", many)):
+            stack.enter_context(each)
+        found = diagnose(*problem, choices)
+        assert found.to_dict() == expected.to_dict()
+    for table in ("ledger", "benchmark"):
+        mine, whole = getattr(found, table), getattr(expected, table)
+        for column in fields(whole):
+            if column.name.startswith("row_"):
+                values = getattr(whole, column.name)
+                assert np.array_equal(
+                    getattr(mine, column.name), values, equal_nan=values.dtype.kind == "f"
+                )
