@@ -297,6 +297,8 @@ def _behind(model: ModelData, kind: FigureKind) -> str:
     known = PROTOCOLS.get(model.protocol)
     by_person = kind.published and known is not None and known.pairing == "person"
     protocol = f"{model.protocol}: {PUBLISHED}" if by_person else model.protocol
+    if kind.published and known is not None and known.class_without_true_positive == "left out":
+        protocol = f"{model.protocol}: a repair changes which classes are in the mean"
     if model.dataset:
         return f"{model.dataset}: protocol {protocol}"
     return f"Protocol {protocol}" if protocol else ""

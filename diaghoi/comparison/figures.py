@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 
 from diaghoi.comparison.results import (
+    CHANGED,
     Result,
     actions_remark,
     by_person,
+    classes_in,
     error_count,
     figure,
     known_object_remark,
     leaving,
+    means_found_classes,
     only_interactions,
     part,
     publishes_negatives,
@@ -93,7 +97,7 @@ def comparison_tables(models: Sequence[StudyModel], results: Sequence[Result]) -
     pairs = [split for split in splits if split != "harmonic"]
     contents = [
         *([_official(results)] if part(first, "official") else []),
-        _mean_ap(splits, text(first, "protocol", "name")),
+        _mean_ap(results, splits),
         *(_delta_map(results, split) for split in splits),
         *([_localised(results)] if all("localised" in result for result in results) else []),
         _errors(results),
@@ -180,18 +184,36 @@ def _v_coco(result: Result) -> list[tuple[Column, Value]]:
     return columns
 
 
-def _mean_ap(splits: Sequence[str], protocol: str) -> Contents:
-    columns = [
+def _mean_ap(results: Sequence[Result], splits: Sequence[str]) -> Contents:
+    columns: list[tuple[Column, Value]] = [
         (_of_split(f"{key}.{split}", title, split, splits), _at(key, split))
         for key, title in (("map", "mAP"), ("max_recall", "Mean of the highest recalls"))
         for split in splits
     ]
     caption = "Mean over the classes of the protocol, of AP and of the highest recall."
+    if means_found_classes(results[0]):
+        of_each = ", ".join(f"{text(each, 'label')} {_numbers(each, splits)}" for each in results)
+        caption += (
+            " Classes without a true positive are left out, which raises the mean; models may "
+            f"differ in them, so that none is marked as best: {of_each}."
+        )
+        columns = [(replace(column, better=None), value) for column, value in columns]
     return columns, {
         "key": "map",
-        "title": f"{HEADINGS['map']} under {protocol}, %",
+        "title": f"{HEADINGS['map']} under {text(results[0], 'protocol', 'name')}, %",
         "caption": caption,
     }
+
+
+def _numbers(result: Result, splits: Sequence[str]) -> str:
+    """Say over how many classes the means of a result run, ``217 classes (10 rare)``."""
+    number = {split: figure(result, "counts", "classes_in_mean", split) for split in splits}
+    parts = [
+        f"{int(of_split)} {split_title(split).lower()}"
+        for split, of_split in number.items()
+        if split != "full" and of_split is not None
+    ]
+    return classes_in(result, "classes_in_mean") + (f" ({', '.join(parts)})" if parts else "")
 
 
 def _delta_map(results: Sequence[Result], split: str) -> Contents:
@@ -205,13 +227,17 @@ def _delta_map(results: Sequence[Result], split: str) -> Contents:
     classes = "" if split == "full" else f" ({split_title(split)})"
     caption = "What mAP gains when all errors of one kind are repaired: what they cost."
     caption += _published(results)
-    caption += _leaving(leaving(results, _oracles(results), split))
+    caption += _leaving(leaving(results, _oracles(results), split)) + _changed(results)
     return columns, {
         "key": f"delta_map_{split}",
         "title": f"{HEADINGS['delta_map']}{classes}, percentage points",
         "caption": caption,
         "best": "smallest of its column: the error costs least",
     }
+
+
+def _changed(results: Sequence[Result]) -> str:
+    return f" {CHANGED}" if means_found_classes(results[0]) else ""
 
 
 def _published(results: Sequence[Result]) -> str:
@@ -243,6 +269,7 @@ def _localised(results: Sequence[Result]) -> Contents:
         f"localises are missed{own}."
     )
     caption += _leaving(leaving(results, ["missed_gt"], counted="leave_mean_by_pair"))
+    caption += _changed(results)
     return columns, {
         "key": "localised",
         "title": f"{HEADINGS['localised']}, percentage points",

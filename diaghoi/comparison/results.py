@@ -9,10 +9,18 @@ from pathlib import Path
 from typing import Any
 
 from diaghoi.data.files import ordinary
+from diaghoi.data.protocol import choices_of
 from diaghoi.diagnosis.notes import ONLY_INTERACTIONS
 from diaghoi.diagnosis.saved import is_saved, load
 from diaghoi.exceptions import InputError, number_of
 from diaghoi.oracles import error_title
+
+WITHOUT = "class without true positive"  # among the choices of a protocol
+CHANGED = (
+    "Means leave out classes without a true positive, so that a repair changes which classes they "
+    "run over: ΔmAP of all can lie below that of each group."
+)
+"""What protocols do whose means run over found classes alone."""
 
 Result = Mapping[str, Any]
 VERSION = "diaghoi"
@@ -205,6 +213,11 @@ def classes_in(result: Result, mean: str) -> str:
     """
     number = figure(result, "counts", mean, "full")
     return "" if number is None else number_of("class", int(number))
+
+
+def means_found_classes(result: Result) -> bool:
+    """Whether means leave out the classes without a true positive, as the published code does."""
+    return choices_of(text(result, "protocol", "signature")).get(WITHOUT) == "left out"
 
 
 def leaving(

@@ -10,6 +10,8 @@ from typing import TypeVar
 from diaghoi.comparison.comparison import Comparison
 from diaghoi.comparison.figures import HEADINGS
 from diaghoi.comparison.joint import JointComparison
+from diaghoi.comparison.results import CHANGED, WITHOUT
+from diaghoi.data.protocol import choices_of
 from diaghoi.data.table import Cell, Column, Row, RowGroup, Table, shown
 from diaghoi.exceptions import InputError, close_matches
 from diaghoi.oracles import TOTALS, error_title
@@ -208,6 +210,8 @@ def _costs(comparison: Comparison) -> str:
     protocol = filter(None, (comparison.protocol, classes))
     fewer = f", less what a repair leaves without annotated triplets ({gone})" if gone else ""
     names = ", ".join(f"{short}: {error_title(error).lower()}" for error, short in SHORT.items())
+    if choices_of(comparison.signature).get(WITHOUT) == "left out":
+        fewer += f". {CHANGED.rstrip('.')}"
     own = f" By this rule {PUBLISHED}." if comparison.dataset == "v-coco" else ""
     return (
         "ΔmAP: gain of mAP when all errors of one kind are repaired by the published rule "

@@ -8,11 +8,13 @@ from typing import Any
 from rich.console import Console
 
 from diaghoi.comparison.results import (
+    CHANGED,
     actions_remark,
     by_person,
     classes_in,
     error_count,
     known_object_remark,
+    means_found_classes,
     only_interactions,
     publishes_negatives,
 )
@@ -194,6 +196,8 @@ def _errors(result: Result) -> Table:
             "\nClasses that a repair leaves without annotated triplets leave the mean, which is "
             f"part of the gain: {', '.join(named)}."
         )
+    if means_found_classes(result):
+        caption += f"\n{CHANGED}"
     return text_table(
         "Errors",
         ["Count", "Share, %", *(f"ΔmAP\n{title}" for title in splits.values())],

@@ -18,7 +18,7 @@ from diaghoi._version import __version__
 from diaghoi.cases.similarities import Similarities
 from diaghoi.comparison.comparison import Comparison
 from diaghoi.comparison.joint import AnyComparison
-from diaghoi.comparison.results import by_person
+from diaghoi.comparison.results import CHANGED, by_person, means_found_classes
 from diaghoi.comparison.slices import Slices
 from diaghoi.data.protocol import phrases_of
 from diaghoi.data.scenes import Scenes
@@ -231,6 +231,8 @@ class Page(NamedTuple):
             )
         content = _content(data, models, comparison, files)
         content["own_object"] = OWN_OBJECT if models and by_person(models[0].result) else ""
+        changed = models and means_found_classes(models[0].result)
+        content["changed_classes"] = CHANGED if changed else ""
         content["compared"] = "" if similarities is None else similarity_in_words(similarities)
         names = image_names(models, data["cases"]["images"]["image"]) if data.get("cases") else ()
         return Page(data, content, tuple(names))
