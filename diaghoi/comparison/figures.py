@@ -25,13 +25,17 @@ from diaghoi.comparison.results import (
 from diaghoi.comparison.study import StudyModel
 from diaghoi.comparison.tables import table_of
 from diaghoi.data.arrays.division import ratio
-from diaghoi.data.table import Cell, Column, Table, Unit
+from diaghoi.data.table import Better, Cell, Column, Table, Unit
 from diaghoi.diagnosis.variants import variant_title
 from diaghoi.evaluation.means import TITLES
 from diaghoi.oracles import ORACLES, TOTALS, error_title
 from diaghoi.oracles.localised import LEFT_OUT, OWN_OBJECT, PUBLISHED
 
 Value = Callable[[Result], float | None]
+_RANDOM = (
+    "A random order has an AP of negatives of their share, which is higher the fewer annotated "
+    "pairs a detector localises: none is marked as best."
+)
 # The columns of a table, each with where its figure is in a result, and the texts of the table.
 Contents = tuple[Sequence[tuple[Column, Value]], dict[str, str]]
 HEADINGS = {
@@ -197,12 +201,17 @@ def _mean_ap(results: Sequence[Result], splits: Sequence[str]) -> Contents:
             " Classes without a true positive are left out, which raises the mean; models may "
             f"differ in them, so that none is marked as best: {of_each}."
         )
-        columns = [(replace(column, better=None), value) for column, value in columns]
+        columns = _unmarked(columns)
     return columns, {
         "key": "map",
         "title": f"{HEADINGS['map']} under {text(results[0], 'protocol', 'name')}, %",
         "caption": caption,
     }
+
+
+def _unmarked(columns: list[tuple[Column, Value]]) -> list[tuple[Column, Value]]:
+    """Mark no value as best where those of two models are not of the same things."""
+    return [(replace(column, better=None), value) for column, value in columns]
 
 
 def _numbers(result: Result, splits: Sequence[str]) -> str:
@@ -228,6 +237,8 @@ def _delta_map(results: Sequence[Result], split: str) -> Contents:
     caption = "What mAP gains when all errors of one kind are repaired: what they cost."
     caption += _published(results)
     caption += _leaving(leaving(results, _oracles(results), split)) + _changed(results)
+    if means_found_classes(results[0]):
+        columns = _unmarked(columns)
     return columns, {
         "key": f"delta_map_{split}",
         "title": f"{HEADINGS['delta_map']}{classes}, percentage points",
@@ -237,7 +248,9 @@ def _delta_map(results: Sequence[Result], split: str) -> Contents:
 
 
 def _changed(results: Sequence[Result]) -> str:
-    return f" {CHANGED}" if means_found_classes(results[0]) else ""
+    if not means_found_classes(results[0]):
+        return ""
+    return f" {CHANGED} Models may differ in their classes, so that none is marked."
 
 
 def _published(results: Sequence[Result]) -> str:
@@ -270,6 +283,8 @@ def _localised(results: Sequence[Result]) -> Contents:
     )
     caption += _leaving(leaving(results, ["missed_gt"], counted="leave_mean_by_pair"))
     caption += _changed(results)
+    if means_found_classes(results[0]):
+        columns = _unmarked(columns)
     return columns, {
         "key": "localised",
         "title": f"{HEADINGS['localised']}, percentage points",
@@ -339,7 +354,8 @@ def _pairs(results: Sequence[Result], splits: Sequence[str]) -> Contents:
     for key, title in (("human_recall", "Humans"), ("object_recall", "Objects")):
         column = Column(key=key, title=title, better="higher", group="Recall of boxes")
         columns.append((column, _at("pairs", key)))
-    columns.append((Column(key="map", title="mAP", better="higher"), _at("map", "full")))
+    better: Better | None = None if means_found_classes(results[0]) else "higher"
+    columns.append((Column(key="map", title="mAP", better=better), _at("map", "full")))
     return columns, {
         "key": "pairs",
         "title": f"{HEADINGS['pairs']}, %",
@@ -366,7 +382,7 @@ def _negatives_actions(results: Sequence[Result], splits: Sequence[str]) -> Cont
     own = f": {LEFT_OUT}" if by_person(results[0]) else ""
     columns = [
         (
-            Column(key=f"negatives.{key}", title=title, better="higher", group="Negatives"),
+            Column(key=f"negatives.{key}", title=title, group="Negatives"),
             _at("negatives", key),
         )
         for key, title in (("ap", "AP"), ("ap_published", "As published"))
@@ -381,7 +397,7 @@ def _negatives_actions(results: Sequence[Result], splits: Sequence[str]) -> Cont
         "title": f"{HEADINGS['negatives_actions']}, %",
         "caption": "AP of rejecting pairs that match no annotated one"
         f"{' (as published: at most 91.82)' if published else ''}; action mAP on localised pairs"
-        f"{own}. {actions_remark(results)}".strip(),
+        f"{own}. {_RANDOM} {actions_remark(results)}".strip(),
     }
 
 

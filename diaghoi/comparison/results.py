@@ -17,8 +17,9 @@ from diaghoi.oracles import error_title
 
 WITHOUT = "class without true positive"  # among the choices of a protocol
 CHANGED = (
-    "Means leave out classes without a true positive, so that a repair changes which classes they "
-    "run over: ΔmAP of all can lie below that of each group."
+    "Means leave out classes without a true positive, but one that a repair leaves without any "
+    "prediction counts 0 in Full: repairs change which classes a mean runs over, and ΔmAP of Full "
+    "can lie below that of each group."
 )
 """What protocols do whose means run over found classes alone."""
 

@@ -39,7 +39,14 @@ def test_tables(protocol: str, said: bool) -> None:
     ):
         assert (CHANGED in caption) == said
     means = tables["map"]
-    assert any(column.better for column in means.columns) != said
+    for key in ("map", "delta_map_full", "delta_map_rare", "localised"):
+        assert any(column.better for column in tables[key].columns) != said
+    best = {column.key: column.better for column in tables["pairs"].columns}
+    assert (best["map"] is None) == said
+    # A random order of pairs has another AP for each detector.
+    best = {column.key: column.better for column in tables["negatives_actions"].columns}
+    assert (best["negatives.ap"], best["actions.map"]) == (None, "higher")
+    assert "none is marked as best" in tables["negatives_actions"].caption
     for each in both:
         number = each.counts["classes_in_mean"]
         words = f"{each.label} {number['full']} classes ({number['rare']} rare, "
