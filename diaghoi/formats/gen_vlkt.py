@@ -17,6 +17,7 @@ from diaghoi.formats.base import Format, Kind, Options
 from diaghoi.formats.columns.listed import ListLayout, read_listed
 from diaghoi.formats.columns.triplet_numbers import TripletNumbers
 from diaghoi.formats.containers.content import Content
+from diaghoi.formats.containers.packed_rows import PackedRows
 
 _LAYOUT = ListLayout(
     name="filename",
@@ -39,7 +40,7 @@ def _recognise(content: Content) -> Kind | None:
 
 def _boxes(image: Any) -> list[Any]:
     boxes = image.get("predictions") if isinstance(image, dict) else None
-    return boxes if isinstance(boxes, list) else []
+    return [*boxes[:1]] if isinstance(boxes, list | PackedRows) else []
 
 
 def _read(content: Content, kind: Kind, options: Options) -> Scenes:

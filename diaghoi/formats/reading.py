@@ -15,6 +15,7 @@ from diaghoi.formats.columns.merging import merge
 from diaghoi.formats.columns.numbering import check_numbering, numberings
 from diaghoi.formats.containers.content import Content, load
 from diaghoi.formats.containers.packed_rows import unpacked
+from diaghoi.formats.containers.pickled_images import first_images
 from diaghoi.formats.containers.pickles import collector_off
 from diaghoi.formats.datasets import vocabulary
 from diaghoi.formats.registry import (
@@ -65,8 +66,8 @@ def _open(content: Content, reading: Reading) -> tuple[Recognised, SceneSource]:
     dataset, format = reading.get("dataset"), reading.get("format")
     given = vocabulary(dataset) if isinstance(dataset, str) else dataset
     chosen, kind = matching(content) if format is None else forced(content, format)
-    if not chosen.rows and packed_keys(format)(content.first):
-        # The first image alone looks like one of another format.
+    if not chosen.rows and content.first and packed_keys(format)(first_images(content.value)):
+        # The first images alone look like those of another format.
         content = replace(content, value=unpacked(content.value))
     chosen_vocabulary = vocabulary_of(content, chosen, given)
     image_id = reading.get("image_id")

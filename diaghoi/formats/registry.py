@@ -226,7 +226,7 @@ def forced(content: Content, name: str) -> tuple[Format, Kind]:
 
 
 def packed_keys(format: str | None) -> Keys:
-    """Return what says which lists of the first image of a pickle are packed.
+    """Return what says which lists of the images of a pickle are packed, by the first ones.
 
     Parameters
     ----------
@@ -234,8 +234,8 @@ def packed_keys(format: str | None) -> Keys:
         The format given by the user.
     """
 
-    def keys(first: Any) -> tuple[str, ...]:
-        content = Content(Path(), "pickle", [first])
+    def keys(first: Sequence[Any]) -> tuple[str, ...]:
+        content = Content(Path(), "pickle", list(first))
         try:
             return (matching(content) if format is None else forced(content, format))[0].rows
         except InputError:

@@ -22,8 +22,9 @@ from typing import Any, BinaryIO
 from diaghoi.formats.containers.packed_rows import PackedRows, pack
 from diaghoi.formats.containers.safe_types import AHEAD, Inert, Limit
 
-Keys = Callable[[Any], Sequence[str]]
-"""From the first image to the keys of its lists of rows; none for what is not an image."""
+Keys = Callable[[Sequence[Any]], Sequence[str]]
+"""From the first images (:func:`first_images`) to the keys of their lists of rows; none for what
+is not a list of images."""
 
 # As many items as Python's pickler writes at a time; protocol 0 writes single items.
 _PART = 1000
@@ -35,6 +36,15 @@ _TOP = b"NQ"
 
 # Types of the keys and values of images that are copied.
 _SINGLE = {str, int, float, bool, type(None)}
+
+
+def first_images(images: Sequence[Any]) -> Sequence[Any]:
+    """Return the images up to the first with rows, which show what a file holds."""
+    for number, image in enumerate(images, 1):
+        parts = image.values() if isinstance(image, dict) else ()
+        if any(isinstance(part, list | PackedRows) and len(part) for part in parts):
+            return images[:number]
+    return images
 
 
 class NotInPartsError(Exception):
@@ -133,11 +143,12 @@ class Images(Inert):
         How many rows the file can hold.
     """
 
-    __slots__ = ("_images", "_keys", "_left", "_part", "memo")
+    __slots__ = ("_first", "_images", "_keys", "_left", "_part", "memo")
 
     def __init__(self, limit: Limit, keys: Keys, most: int) -> None:
         super().__init__(limit)
         self._keys, self._left = keys, most
+        self._first: list[Any] = []
         self._images: list[Any] = []
         self._part: list[Any] = []
         self.memo: Memo | None = None
@@ -158,17 +169,18 @@ class Images(Inert):
     def _pack(self) -> set[Any]:
         """Pack the rows of the images of a part; return the keys of images and rows.
 
-        The very first image stays as it is, for whoever finds out what the file holds.
+        The first ones stay as they are, for whoever finds out what the file holds.
         """
         part, self._part = self._part, []
-        if not self._images:
-            self._images, part = part[:1], part[1:]
+        if not self._first:
+            self._first = [*first_images(part)]
+            self._images, part = self._first[:], part[len(self._first) :]
         if not part or set(map(type, part)) != {dict}:
             self._images += part
             return set()
         names = set().union(*part)
         columns: dict[str, list[PackedRows]] = {}
-        for key in self._keys(self._images[0]):
+        for key in self._keys(self._first):
             lists = [image.get(key) for image in part]
             if set(map(type, lists)) != {list}:
                 continue

@@ -2,6 +2,7 @@
 
 import copy
 import io
+import json
 import pickle
 import tracemalloc
 
@@ -11,15 +12,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from diaghoi.exceptions import InputError
-from diaghoi.formats import read_annotations, read_predictions
+from diaghoi.formats import read, read_predictions
 from diaghoi.formats.containers.packed_rows import PackedRows, pack, unpacked
 from diaghoi.formats.containers.pickles import load_pickle
 
 PARTS = 2500  # images: three parts
 
 
-def keys(image):
-    return ("rows",) if isinstance(image, dict) and "rows" in image else ()
+def keys(images):
+    return ("rows",) if isinstance(images[0], dict) and "rows" in images[0] else ()
 
 
 def both(data):
@@ -52,7 +53,7 @@ def image(number, rows=2):
 
 @pytest.mark.parametrize("protocol", range(6))
 def test_parts_hold_what_the_whole_holds(protocol):
-    images = [image(number, rows=number % 4) for number in range(PARTS)]
+    images = [image(number, rows=(number + 1) % 4) for number in range(PARTS)]
     packed, whole = both(pickle.dumps(images, protocol))
     assert same(packed, whole)
     assert whole == images
@@ -242,13 +243,27 @@ def test_scenes_are_the_same_whether_rows_are_packed_or_not(tmp_path):
     np.testing.assert_array_equal(packed.triplet_verb, other.triplet_verb)
 
 
-def test_a_format_that_only_the_first_image_looks_like(tmp_path):
-    """A file that is another format as a whole gets its rows as lists."""
-    path = tmp_path / "preds.pkl"
-    images = [triplets(number) for number in range(3)]
-    path.write_bytes(pickle.dumps(images))
-    with pytest.raises(InputError, match="holds predictions"):
-        read_annotations(path)
+@pytest.mark.parametrize("empty", [0, 1, 3, 1100])
+def test_an_empty_first_image_does_not_hide_the_format(tmp_path, empty):
+    """Boxes without a category are GEN-VLKT's; an image without boxes looks like another format."""
+    images = [triplets(number) for number in range(empty + 2)]
+    for number, each in enumerate(images):
+        for box in each["predictions"]:
+            del box["category_id"]
+        each["hoi_prediction"][0]["category_id"] = 4  # an HOI class
+        if number < empty:
+            each["predictions"], each["hoi_prediction"] = [], []
+    found = []
+    for name, write in (
+        ("a.pkl", pickle.dumps),
+        ("a.json", lambda value: json.dumps(value).encode()),
+    ):
+        path = tmp_path / name
+        path.write_bytes(write(images))
+        recognised, scenes = read(path)
+        found.append((recognised.format, scenes.triplet_verb.tolist(), scenes.box_label.tolist()))
+    assert found[0] == found[1]
+    assert found[0][0] == "gen-vlkt"
 
 
 @pytest.mark.parametrize("value", [np.int64(7), np.float32(0.5), np.arange(3), [1], {"a": 1}, b"x"])
