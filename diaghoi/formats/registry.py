@@ -32,7 +32,7 @@ from diaghoi.formats.containers.content import Content, load
 from diaghoi.formats.containers.pickled_images import Keys
 from diaghoi.formats.containers.pickles import collector_off
 from diaghoi.formats.datasets import vocabulary
-from diaghoi.formats.hico_det import anno_bbox, cdn_json, converted
+from diaghoi.formats.hico_det import anno_bbox, anno_list, cdn_json, converted
 from diaghoi.formats.hico_det import detections as hico_detections
 from diaghoi.formats.hico_det import instances as hico_instances
 from diaghoi.formats.ican import results as ican
@@ -53,6 +53,7 @@ FORMATS: dict[str, Format] = {
         hico_instances,
         cdn_json,
         anno_bbox,
+        anno_list,
         vcoco_annotations,
         vcoco_results,
         ican,

@@ -5,9 +5,12 @@ Annotations are a list of one dict per image: ``img_id`` (or ``file_name``), ``b
 subject and object count the boxes of the image; optionally ``width`` and ``height``. Predictions
 are ``{image: [[HOI id, score, 8 box numbers], ...]}``, the human box first; where an image is named
 by a number, it is the same name as a string. CMD-SE and INP-CC also write such predictions for
-HICO-DET, with its 600 HOI classes: images named by numbers may be of either. Objects, verbs and HOI
-ids count from zero, boxes are xyxy. There is no score of the verb alone. In predictions, boxes with
-the same coordinates and category in one image are one box.
+HICO-DET, with its 600 HOI classes: images named by numbers may be of either. THID's
+``hico_interaction_results.pkl`` is a list whose place is the number of the image, with rows of
+eleven numbers: HOI id, human box, object box, score, running number. Rows of either width are read
+from dicts and from lists. Objects, verbs and HOI ids count from zero, boxes are xyxy. There is no
+score of the verb alone. In predictions, boxes with the same coordinates and category in one image
+are one box.
 """
 
 from __future__ import annotations
@@ -39,7 +42,12 @@ from diaghoi.formats.columns.repeated import Meaning, from_repeated
 from diaghoi.formats.columns.triplet_numbers import TripletNumbers
 from diaghoi.formats.containers.content import SMALL, Content, begins
 
-_ROW = 10
+# The places of the score, and of the first number of the boxes, in rows of so many numbers.
+_PLACES = {10: (1, 2), 11: (9, 1)}
+_ROWS = {
+    10: "HOI id, score, and the two boxes: ten numbers",
+    11: "HOI id, the two boxes, score, and a running number: eleven numbers",
+}
 _KEYS = ("img_id", "box_annotations", "hoi_annotations")
 
 
@@ -48,13 +56,21 @@ def _recognise(content: Content) -> Kind | None:
         return None
     if "box_annotations" in content.first and "hoi_annotations" in content.first:
         return "annotations"
-    return "predictions" if isinstance(content.value, dict) and _is_rows(content.value) else None
+    return "predictions" if _width(_by_image(content)) in _PLACES else None
 
 
-def _is_rows(value: dict[Any, Any]) -> bool:
-    """Whether the first row of the first image with rows holds ten values."""
-    first: Any = next((rows[0] for rows in value.values() if _is_list(rows) and len(rows)), None)
-    return _is_list(first) and len(first) == _ROW
+def _by_image(content: Content) -> dict[Any, Any]:
+    """Return the rows by image; a list has them by image number, and none where it is empty."""
+    value = content.value
+    if isinstance(value, list | tuple) and not content.first:
+        return {place: rows for place, rows in enumerate(value) if not _is_list(rows) or len(rows)}
+    return value if isinstance(value, dict) else {}
+
+
+def _width(images: dict[Any, Any]) -> int:
+    """Count the values in the first row of the first image with rows; 0 for anything else."""
+    first: Any = next((rows[0] for rows in images.values() if _is_list(rows) and len(rows)), None)
+    return len(first) if _is_list(first) else 0
 
 
 def _is_list(value: Any) -> bool:
@@ -62,8 +78,7 @@ def _is_list(value: Any) -> bool:
 
 
 def _dataset(content: Content) -> str | None:
-    names = list(content.value) if isinstance(content.value, dict) else []
-    if names and begins(names[0], "HICO_"):
+    if begins(next(iter(_by_image(content)), None), "HICO_"):
         return "hico-det"
     return None if _is_either(content) else "swig-hoi"
 
@@ -74,14 +89,14 @@ def _is_number(name: Any) -> bool:
 
 def _is_either(content: Content) -> bool:
     """Whether images of either data set may have these numbers and HOI classes."""
-    value = content.value
-    if not isinstance(value, dict) or not all(map(_is_number, value)):
+    value = _by_image(content)
+    if not value or not all(map(_is_number, value)):
         return False
     images = [rows for rows in value.values() if _is_list(rows)]
     if sum(map(len, images)) > max(content.size, SMALL):
         return False  # a list that is repeated without limit, which the reader refuses
     rows = chain.from_iterable(images)
-    first = (row[0] for row in rows if _is_list(row) and len(row) == _ROW)
+    first = (row[0] for row in rows if _is_list(row) and len(row) in _PLACES)
     return not any(isinstance(hoi, int | float) and hoi > len(hico_det()) for hoi in first)
 
 
@@ -119,8 +134,9 @@ def _name(given: Any) -> Any:
 
 
 def _predictions(content: Content, options: Options) -> Scenes:
-    names = check_names(content.file, list(map(_name, content.value)), "image")
-    images = list(content.value.values())
+    by_image = _by_image(content)
+    names = check_names(content.file, list(map(_name, by_image)), "image")
+    images = list(by_image.values())
     for name, rows in zip(names.tolist(), images, strict=True):
         if not _is_list(rows):
             raise InputError(
@@ -129,13 +145,15 @@ def _predictions(content: Content, options: Options) -> Scenes:
     count = np.array([len(rows) for rows in images], dtype=np.int64)
     check_amount(content.file, "image", int(count.sum()), content.size)
     rows = Rows(content.file, names.tolist(), "row", count)
-    values = _values(images, rows)
-    score = check_scores(rows, values[:, 1], "")
+    width = _width(by_image)
+    values = _values(images, rows, width)
+    score_place, first = _PLACES[width]
+    score = check_scores(rows, values[:, score_place], "")
     hoi, notes = hoi_classes(rows, _whole(values[:, 0], rows), score, options, "")
     origin = options.origin_or(0)
     human, object_box = (
         check_boxes(rows, options.corners(part), "", origin=origin)
-        for part in (values[:, 2:6], values[:, 6:])
+        for part in (values[:, first : first + 4], values[:, first + 4 : first + 8])
     )
     return from_repeated(
         options.vocabulary,
@@ -150,40 +168,39 @@ def _predictions(content: Content, options: Options) -> Scenes:
     )
 
 
-def _values(images: list[Any], rows: Rows) -> FloatArray:
-    """Return the rows of all images as a (rows, 10) array."""
-    parts = [np.zeros((0, _ROW))]
+def _values(images: list[Any], rows: Rows, width: int) -> FloatArray:
+    """Return the rows of all images as a (rows, width) array."""
+    parts = [np.zeros((0, width))]
     for image, part in enumerate(images):
         if not len(part):
             continue
-        values = _numbers(part)
+        values = _numbers(part, width)
         if values is None:
-            bad = next((n for n, row in enumerate(part) if _numbers([row]) is None), 0)
+            bad = next((n for n, row in enumerate(part) if _numbers([row], width) is None), 0)
             raise rows.error(
                 int(rows.start[image]) + bad,
                 "",
-                f"{shown(part[bad])} is not a row; give HOI id, score, and the two boxes: ten "
-                "numbers",
+                f"{shown(part[bad])} is not a row; give {_ROWS[width]}",
             )
         parts.append(values)
     return np.concatenate(parts)
 
 
-def _numbers(part: Any) -> FloatArray | None:
-    """Convert rows of ten numbers to an array; None for anything else."""
+def _numbers(part: Any, width: int) -> FloatArray | None:
+    """Convert rows of ``width`` numbers to an array; None for anything else."""
     if isinstance(part, np.ndarray) and part.dtype != object:
-        right = part.ndim == 2 and part.shape[1] == _ROW and part.dtype.kind in "iuf"
+        right = part.ndim == 2 and part.shape[1] == width and part.dtype.kind in "iuf"
         with np.errstate(
             over="ignore"
         ):  # values that overflow become infinite and are refused later
             return part.astype(np.float64) if right else None
     try:
-        if set(map(len, part)) != {_ROW} or not _plain(chain.from_iterable(part)):
+        if set(map(len, part)) != {width} or not _plain(chain.from_iterable(part)):
             return None
-        flat = np.fromiter(chain.from_iterable(part), dtype=np.float64, count=_ROW * len(part))
+        flat = np.fromiter(chain.from_iterable(part), dtype=np.float64, count=width * len(part))
     except (TypeError, ValueError, OverflowError):
         return None
-    return flat.reshape(-1, _ROW)
+    return flat.reshape(-1, width)
 
 
 def _plain(values: Iterable[Any]) -> bool:
@@ -205,7 +222,7 @@ def _whole(given: FloatArray, rows: Rows) -> IntArray:
 
 FORMAT = Format(
     name="swig-hoi",
-    title="SWIG-HOI's annotations, and predictions by image (SWIG-HOI, CMD-SE)",
+    title="SWIG-HOI's annotations, and predictions by image (SWIG-HOI, CMD-SE, THID)",
     kinds=("annotations", "predictions"),
     keys=_KEYS,
     recognise=_recognise,

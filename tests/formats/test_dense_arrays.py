@@ -57,6 +57,25 @@ def test_lists_instead_of_arrays(tmp_path, saved, dense):
     assert read_predictions(path).triplet_verb[:5].tolist() == [57, 76, 36, 76, 36]
 
 
+@pytest.mark.parametrize("folders", [("pictures",) * 2, ("train", "test")])
+def test_a_dict_by_path_of_the_picture(folders, saved, dense):
+    """As RLIP writes what it finds in pictures of one's own."""
+    names = [image.pop("filename") for image in dense]
+    by_picture = {
+        f"{folder}/{name}": image for folder, name, image in zip(folders, names, dense, strict=True)
+    }
+    path = saved(by_picture)
+    assert recognise(path).format == "dense-arrays"
+    check(read_predictions(path))
+
+
+def test_pictures_of_one_name_keep_their_folders(saved, dense):
+    for image in dense:
+        del image["filename"]
+    scenes = read_predictions(saved({"train/one.jpg": dense[0], "test/one.jpg": dense[1]}))
+    assert scenes.names.tolist() == ["train/one.jpg", "test/one.jpg"]
+
+
 def test_npz_of_object_arrays(tmp_path, dense):
     columns = {}
     for key in dense[0]:

@@ -412,3 +412,34 @@ def test_odd_values_end_in_a_result_or_in_a_message(
     assert survives(saved(value))
     done = [survives(saved(mutated(value, random, ODD))) for _ in range(MUTATIONS)]
     assert 0 < sum(done) < MUTATIONS
+
+
+def in_thid(rows: Any) -> list[Any]:
+    """Give rows of a HICO-DET detector as THID writes them: by the number of the image."""
+    images: list[Any] = [[] for _ in range(9)]
+    images[7] = [[row[0], *row[2:], row[1], n] for n, row in enumerate(rows)]
+    return images
+
+
+def test_rows_of_thid_stand_at_the_number_of_their_image(saved: Save) -> None:
+    rows = [[156, 0.5, *HUMAN, *THING], [149, 0.25, *HUMAN, 1, 2, 3, 4]]
+    by_name = read_predictions(saved({"HICO_test2015_00000007.jpg": rows}))
+    for images in (in_thid(rows), tuple(in_thid(rows)), {"7": in_thid(rows)[7]}):
+        found = read_predictions(saved(images), dataset="hico-det")
+        assert found.names.tolist() == ["7"]
+        assert found.triplet_class.tolist() == by_name.triplet_class.tolist()
+        assert found.box_xyxy.tolist() == by_name.box_xyxy.tolist()
+        assert found.scores.tolist() == [0.5, 0.25]
+    listed = read_predictions(saved([[], rows]), dataset="hico-det")
+    assert (listed.names.tolist(), listed.scores.tolist()) == (["1"], [0.5, 0.25])
+
+
+def test_a_bad_row_of_thid_is_named(saved: Save) -> None:
+    images = in_thid([[156, 0.5, *HUMAN, *THING]] * 2)
+    images[7][1].pop()
+    with pytest.raises(InputError, match=r"image '7': row\[1\]: .* a running number: eleven numb"):
+        read_predictions(saved(images), dataset="hico-det")
+    with pytest.raises(InputError, match=r"image '8': is None; give a list of rows"):
+        read_predictions(
+            saved([*in_thid([[156, 0.5, *HUMAN, *THING]])[:8], None]), dataset="hico-det"
+        )

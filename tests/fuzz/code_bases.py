@@ -83,6 +83,25 @@ HOI_TRANSFORMER: list[Any] = [
     },
     {"image_id": "two.jpg", "hoi_list": []},
 ]
+# THID's rows, by the number of the image.
+THID: list[Any] = [[], [[RIDE, *HUMAN, *THING, 0.5, 0], [HOLD, *HUMAN, *THING, 0.25, 1]], []]
+ANNO_LIST: list[Any] = [
+    {
+        "global_id": "HICO_test2015_00000001",
+        "image_size": [480, 640, 3],
+        "hois": [
+            {
+                "id": "149",
+                "human_bboxes": [HUMAN],
+                "object_bboxes": [THING],
+                "connections": [[0, 0]],
+                "invis": 0,
+            }
+        ],
+        "pos_hoi_ids": ["149"],
+        "neg_hoi_ids": [],
+    }
+]
 HOIDET: list[Any] = [
     {
         "image_id": 1,

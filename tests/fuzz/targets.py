@@ -42,6 +42,7 @@ from diaghoi.semantic.tables.similarity import read_similarity
 from diaghoi.semantic.tables.terms import read_terms
 from fuzz.code_bases import (
     AGENT_HOI,
+    ANNO_LIST,
     CMD_SE,
     CONVERTED,
     DA_HOI,
@@ -52,6 +53,7 @@ from fuzz.code_bases import (
     HOIDET,
     ICAN,
     PPDM,
+    THID,
 )
 from fuzz.examples import (
     ANNO_BBOX,
@@ -291,6 +293,8 @@ _V_COCO = {
 }
 _HICO = hico_det()
 _DENSE = dense(117, "HICO_test2015_00000001.jpg")
+# As RLIP writes it, by the path of the picture.
+_DENSE_BY_PICTURE = {"pictures/one.jpg": _DENSE[0]}
 _DENSE_V_COCO = dense(25, "COCO_val2014_000000000007.jpg")
 _SAME_SIZES = [_DENSE[0], _DENSE[0] | {"filename": "two.jpg"}]
 
@@ -319,6 +323,7 @@ TARGETS: dict[str, Target] = {
             Arrays(objects(_DENSE)),
             Arrays({k: np.array(v) for k, v in columns(_SAME_SIZES).items()}),
             Arrays({"images": np.array(_DENSE, dtype=object)}),
+            Pickled(_DENSE_BY_PICTURE),
         ),
         read=check_scenes,
     ),
@@ -332,6 +337,14 @@ TARGETS: dict[str, Target] = {
         file="x.json",
         seeds=(Json(SWIG), Json(SWIG_ROWS), Pickled(SWIG_ROWS), Pickled(SWIG)),
         read=lambda path: check_scenes(path, dataset="swig-hoi"),
+    ),
+    "thid": Target(
+        file="x.pkl",
+        seeds=(Pickled(THID), Json(THID)),
+        read=lambda path: check_scenes(path, dataset="hico-det"),
+    ),
+    "anno-list": Target(
+        file="x.json", seeds=(Json(ANNO_LIST), Pickled(ANNO_LIST)), read=check_scenes
     ),
     "gen-vlkt": Target(
         file="x.json",

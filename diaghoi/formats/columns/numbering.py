@@ -113,7 +113,13 @@ def check_numbers(
 
 
 def hoi_classes(
-    rows: Rows, numbers: IntArray, score: FloatArray | None, options: Options, column: str
+    rows: Rows,
+    numbers: IntArray,
+    score: FloatArray | None,
+    options: Options,
+    column: str,
+    *,
+    first: int = 0,
 ) -> tuple[IntArray, tuple[str, ...]]:
     """Return HOI classes counted from zero, for files that number triplets by class alone.
 
@@ -129,13 +135,15 @@ def hoi_classes(
         The user's options; told how the numbers were read.
     column : str
         Name of the column in the file.
+    first : {0, 1}
+        The number that the format gives the first class.
 
     Returns
     -------
     hoi : (T,) int array
         HOI classes.
     notes : tuple of str
-        What was found, if classes do not count from zero.
+        What was found, if classes do not count from ``first``.
 
     Raises
     ------
@@ -149,7 +157,7 @@ def hoi_classes(
         np.full_like(numbers, -1),
         score,
         options.vocabulary,
-        fixed=TripletNumbers("class", 0),
+        fixed=TripletNumbers("class", first),
         given=readings(None, options.classes),
     )
     options.shown["triplets"] = str(reading)
