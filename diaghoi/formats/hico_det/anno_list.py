@@ -68,7 +68,7 @@ def _evaluated(images: Images) -> tuple[Images, tuple[str, ...]]:
     if len(kept) in (0, len(images.rows)):
         return images, ()
     note = f"{images.file}: {len(images.rows) - len(kept):,} training images are left out"
-    rows, names = ([part[n] for n in kept] for part in (images.rows, images.names))
+    rows, names = [images.rows[n] for n in kept], [images.names[n] for n in kept]
     return replace(images, rows=rows, names=names), (note,)
 
 
