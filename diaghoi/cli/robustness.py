@@ -183,7 +183,13 @@ def _shown(names: Sequence[str], study: RobustnessStudy) -> list[str]:
 
 
 def _located(study: RobustnessStudy) -> tuple[RobustnessStudy, list[str]]:
-    """Find the annotations if the study does not name the file itself."""
+    """Find the annotations if the study does not name the file itself, and needs them."""
+    from diaghoi.comparison.results import read_result
+
+    files = (Path(run.file) for run in study.runs())
+    first = next((file for file in files if file.is_file()), None)
+    if study.annotations is None and first is not None and read_result(first) is not None:
+        return study, []
     vocabulary = vocabulary_named(study.dataset or "hico-det")
     given = study.annotations
     found = find_annotations(vocabulary) if given is None else in_folder(given, vocabulary)

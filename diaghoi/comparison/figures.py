@@ -8,6 +8,7 @@ from functools import partial
 
 from diaghoi.comparison.results import (
     CHANGED,
+    PRECISION,
     Result,
     actions_remark,
     by_person,
@@ -342,8 +343,7 @@ def _pairs(results: Sequence[Result], splits: Sequence[str]) -> Contents:
     columns = [(per_image, _at("pairs", "per_image"))]
     for split in splits:
         inside = () if split == "full" else (split,)
-        # The pairs of a group are few among all predicted ones, however good they are.
-        for key in ("recall", "precision") if split == "full" else ("recall",):
+        for key in ("recall", "precision"):
             column = Column(
                 key=".".join((*inside, key)),
                 title=key.capitalize(),
@@ -360,7 +360,7 @@ def _pairs(results: Sequence[Result], splits: Sequence[str]) -> Contents:
         "key": "pairs",
         "title": f"{HEADINGS['pairs']}, %",
         "caption": "Recall and precision of predicted pairs, whatever they do; mAP of the "
-        f"protocol. {_sources(results)}",
+        f"protocol. {f'{PRECISION} ' if len(splits) > 1 else ''}{_sources(results)}",
     }
 
 

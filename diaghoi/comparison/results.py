@@ -22,6 +22,10 @@ CHANGED = (
     "can lie below that of each group."
 )
 """What protocols do whose means run over found classes alone."""
+PRECISION = (
+    "Pair precision of a group: the share of all predicted pairs that are credited with its pairs."
+)
+"""What the pair precision of some classes is a share of."""
 
 Result = Mapping[str, Any]
 VERSION = "diaghoi"

@@ -43,8 +43,8 @@ def box_bias(annotations: Scenes, predictions: Scenes) -> list[str]:
     Returns
     -------
     list of str
-        A sentence for people and one for objects, where width, height or centre is off by a tenth
-        or more.
+        A sentence for people and one for objects, where width, height or centre is off by 5 % of
+        the box or more.
     """
     annotations, predictions = without_crowds(annotations, predictions)
     mine, theirs = _partners(annotations, predictions)

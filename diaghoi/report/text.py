@@ -9,6 +9,7 @@ from rich.console import Console
 
 from diaghoi.comparison.results import (
     CHANGED,
+    PRECISION,
     actions_remark,
     by_person,
     classes_in,
@@ -253,7 +254,8 @@ def _parts(result: Result) -> Table:
     if "mean_object_recall" in pairs:
         name = "mean over object categories"
         per_category.append(single(name, pairs["mean_object_recall"], indented=True))
-    remarks = [actions_remark([result])]
+    remarks = [PRECISION] if len(splits) > 1 else []
+    remarks.append(actions_remark([result]))
     if by_person(result):
         remarks.append(f"Actions: {LEFT_OUT}.")
     published = []
@@ -265,8 +267,7 @@ def _parts(result: Result) -> Table:
         list(splits.values()),
         [
             by_split("Pair recall", pairs, "recall"),
-            # The pairs of a group are few among all predicted ones, however good they are.
-            single("Pair precision", pairs["precision"]),
+            by_split("Pair precision", pairs, "precision"),
             single("recall of human boxes", pairs["human_recall"], indented=True),
             single("recall of object boxes", pairs["object_recall"], indented=True),
             *per_category,

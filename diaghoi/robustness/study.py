@@ -16,9 +16,10 @@ A study is written down in a TOML file::
     clean_pairs = "qpic/clean_pairs.pkl"           # optional, both or none
     pairs = "qpic/{corruption}_{severity}_pairs.pkl"
 
-Files of predictions may lie anywhere that fsspec can read (``s3://bucket/file.npz``), where it is
-installed. ``verb_similarity`` and ``object_similarity`` name tables by which soft mAP and mF1 are
-computed as well (see :mod:`diaghoi.semantic`).
+A file is one of predictions, or the result of ``diaghoi report --json``; a study of such results
+needs no annotations. Files of predictions may lie anywhere that fsspec can read
+(``s3://bucket/file.npz``), where it is installed. ``verb_similarity`` and ``object_similarity``
+name tables by which soft mAP and mF1 are computed as well (see :mod:`diaghoi.semantic`).
 """
 
 from __future__ import annotations

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
 from math import ceil
 from pathlib import Path
 from typing import Any
 
+from diaghoi.comparison.results import read_result, text
 from diaghoi.diagnosis.shards import Truth, read_truth
 from diaghoi.engines.engine import Engine, Failure, Task
 from diaghoi.exceptions import InputError
-from diaghoi.formats.containers.locations import exists
+from diaghoi.formats.containers.locations import exists, is_remote
 from diaghoi.formats.datasets import vocabulary
 from diaghoi.formats.v_coco.annotations import companions
 from diaghoi.robustness.store import Store
@@ -149,14 +151,25 @@ class _Plan:
     """The work of a study as tasks, with what is done already taken from the store."""
 
     def __init__(self, study: RobustnessStudy, asked: Asked, store: Store) -> None:
-        if study.annotations is None:
-            raise InputError(f"{study.source or 'the study'}: annotations: missing; name the file")
         similar = study.similarity
         self.study, self.store = study, store
         self.asked = replace(
             asked, similarity=None if similar is None else (str(similar[0]), str(similar[1]))
         )
-        self.truth = Truth(
+
+    @cached_property
+    def truth(self) -> Truth:
+        """What predictions are evaluated against; a study of saved results needs none.
+
+        Raises
+        ------
+        InputError
+            Where the study does not name the annotations.
+        """
+        study = self.study
+        if study.annotations is None:
+            raise InputError(f"{study.source or 'the study'}: annotations: missing; name the file")
+        return Truth(
             annotations=str(study.annotations),
             instances=None if study.instances is None else str(study.instances),
             ids=None if study.ids is None else str(study.ids),
@@ -171,6 +184,31 @@ class _Plan:
 
             for path in self.asked.similarity:
                 read_similarity(Path(path))
+
+    def saved(self, run: Run) -> dict[str, Any] | None:
+        """Read the result that the file of a run holds; None where it holds predictions.
+
+        Raises
+        ------
+        InputError
+            Where the result lacks what the study asks for, or is of another protocol.
+        """
+        result = None if is_remote(run.file) else read_result(run.file, self.study.dataset)
+        if result is None:
+            return None
+        wanted, name = self.study.protocol, text(result, "protocol", "name")
+        problem = ""
+        if wanted not in (None, name):
+            problem = f"of protocol {name}, but the study asks for {wanted}"
+        elif self.asked.similarity is not None:
+            problem = "without soft mAP and mF1"
+        elif self.asked.resamples is not None and "intervals" not in result:
+            problem = "without intervals"
+        if problem:
+            raise InputError(
+                f"{run.file}: is a saved result {problem}; give the predictions themselves"
+            )
+        return result
 
     def job(self, run: Run) -> Job:
         return Job(truth=self.truth, file=run.file, pairs=run.pairs)
@@ -206,11 +244,13 @@ class _Plan:
         for number, run in enumerate(runs):
             name = f"run-{number}"
             try:
-                keys[name] = self.key(run)
+                kept = self.saved(run)
+                if kept is None:
+                    keys[name] = self.key(run)
+                    kept = self.store.get(keys[name], dict)
             except (InputError, OSError) as error:
                 yield run, Failure(str(error))
                 continue
-            kept = self.store.get(keys[name], dict)
             if kept is None:
                 left[name] = run
             else:
@@ -248,6 +288,11 @@ class _Plan:
         keys: dict[str, tuple[tuple[str, Condition], str]] = {}
         for label, condition in _strongest(self.study, outcomes.results):
             clean, run = runs[label, CLEAN], runs[label, condition]
+            results = [each.file for each in (clean, run) if self.saved(each) is not None]
+            if results:
+                why = f"{results[0]}: is a saved result; give the predictions themselves"
+                found[label, condition] = Failure(why)
+                continue
             labels = f"{label}, clean", f"{label}, {condition.title}"
             hashes = [self.store.hash_of(clean.file), self.store.hash_of(clean.pairs)]
             key = self.key(run, "test", hashes, labels, exchanges)

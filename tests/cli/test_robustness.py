@@ -247,6 +247,29 @@ def test_damaged_files_are_named_at_the_end(evaluate, study: Path) -> None:
     assert len(json.loads(Path("all.json").read_text())["models"][0]["cells"]) == 6
 
 
+def test_saved_reports_are_evaluated_without_annotations(run, occluded: Path) -> None:
+    plain = run("robustness", occluded, *ALONE, "--json", "-")
+    for file in sorted(occluded.parent.glob("[AB]/*.npz")):
+        if file.stem.startswith(("clean", "occlusion")):
+            words = ("--annotations", "gt.npz", "--label", file.parent.name, "--quiet")
+            assert run("report", file, *words, "--json", file.with_suffix(".json")).code == 0
+    occluded.write_text(occluded.read_text().replace(".npz", ".json").partition("\n")[2])
+    done = run("robustness", occluded, *ALONE, "--json", "-")
+    assert done.code == 0, done.err
+    assert json.loads(done.out)["models"] == json.loads(plain.out)["models"]
+    for words, problem in (
+        (("--bootstrap", "100"), "is a saved result without intervals; give the predictions"),
+        (("--significance",), "A/clean.json: is a saved result; give the predictions themselves"),
+    ):
+        done = run("robustness", occluded, *ALONE, *words)
+        assert (problem in done.err) or (problem in done.out)
+        assert done.code == (2 if "--bootstrap" in words else 0)
+    occluded.write_text(f'protocol = "diag-hoi"\n{occluded.read_text()}')
+    done = run("robustness", occluded, *ALONE)
+    assert done.code == 2
+    assert "is a saved result of protocol hico-det-520, but the study asks for diag-hoi" in done.err
+
+
 def test_annotations_are_found_like_those_of_reports(evaluate, study: Path, monkeypatch) -> None:
     study.write_text(study.read_text().replace('annotations = "gt.npz"', ""))
     done = evaluate()

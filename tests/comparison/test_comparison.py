@@ -76,8 +76,8 @@ def test_topics_of_hico_det() -> None:
     labels = list(example()["errors"])
     assert keys["errors"] == keys["error_shares"] == [*labels, "false_positive", "false_negative"]
     assert keys["pairs"] == [
-        *("per_image", "recall", "precision", "rare.recall", "non_rare.recall"),
-        *("human_recall", "object_recall", "map"),
+        *("per_image", "recall", "precision", "rare.recall", "rare.precision"),
+        *("non_rare.recall", "non_rare.precision", "human_recall", "object_recall", "map"),
     ]
     assert keys["negatives_actions"] == [
         *("negatives.ap", "negatives.ap_published"),

@@ -52,13 +52,15 @@ Share of the predictions; of the annotations for missed and false negative.
 Pairs, negatives, actions, %                    Full        Rare    Non-rare
 ────────────────────────────────────────────────────────────────────────────
 Pair recall                                    70.00           –       71.00
-Pair precision                                  2.00
+Pair precision                                  2.00        0.10        1.90
   recall of human boxes                        90.00
   recall of object boxes                           –
   mean over object categories                  60.00
 Negatives: AP of rejecting other pairs         95.00
   as published (at most 91.82)                 87.00
 Actions: mAP on localised pairs                46.00       12.50           –
+Pair precision of a group: the share of all predicted pairs that are
+credited with its pairs.
 98,765 predicted pairs, 80.0 per image, as listed; 96,000 are negatives.
 The other 2,765 localise annotated pairs. Each annotated pair credits the first:
 1,975 are credited, and count in precision.

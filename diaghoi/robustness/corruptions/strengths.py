@@ -4,8 +4,10 @@ The paper describes what grows with severity (appendix A.3) without values. Thos
 from customary ones and are set by eye: severity 1 is visible at once, and a person still recognises
 the scene at severity 5. They are stronger or weaker if table 3 of the paper shows that a corruption
 costs detectors much (glass, defocus and motion blur, pixelation) or little (vignette, exposure,
-shot noise). Results with other strengths are not comparable, so an output folder keeps a digest of
-the table.
+shot noise). Perspective distortion moves objects, and boxes do not follow: with the strengths of
+the table, a V-COCO detector that follows the objects keeps 78 to 79 % of its role AP, and the
+models of table 3 keep 75 to 78 %. Results with other strengths are not comparable, so an output
+folder keeps a digest of the table.
 """
 
 from __future__ import annotations
