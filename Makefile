@@ -129,8 +129,9 @@ oldest newest:
 	build/$@/bin/python -m pytest -n auto -p no:randomly -m "not slow" \
 		-W ignore::DeprecationWarning $(ARGS)
 
-# All JSON results of the demo and the conformance cases, as kept in tests/golden/kept;
-# with ARGS=--write they are kept anew, where a change of figures is meant.
+# All JSON results of the demo and the conformance cases, as kept in tests/golden/kept: numbers, and
+# apart from them words. ARGS="--write words" keeps new titles, captions and notes; ARGS="--write all"
+# also new numbers, where a change of numbers is meant.
 golden: $(BIN)/pytest
 	PYTHONPATH=tests $(BIN)/python -m golden $(ARGS)
 

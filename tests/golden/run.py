@@ -1,4 +1,9 @@
-"""Running groups of commands, and comparing what they wrote with what is kept."""
+"""Running groups of commands, and comparing what they wrote with what is kept.
+
+Numbers and words are kept apart. Numbers, with the names of classes and files and the order of
+keys, may change in their last digits alone. Words are titles, captions, notes and sentences, which
+may change freely: ``--write words`` renews them without touching a number.
+"""
 
 from __future__ import annotations
 
@@ -23,12 +28,21 @@ from golden.groups import Group
 
 GROUPS: dict[str, Group] = demo.GROUPS | conformance.GROUPS
 KEPT = Path(__file__).parent / "kept"
+PARTS = ("numbers", "words")
 SHARED = (Path(__file__).resolve().parents[3] / "shared").resolve()
 # The only field that may differ: which version of the package wrote a result.
 _VERSION = re.compile(r'("diaghoi": )"\d[^"]*"')
 # Processors differ in the last digits: of exp, log and sums of products, for example.
 _DIGITS = 1e-12
 _FLOAT = re.compile(r"-?\d+(?:\.\d+(?:e[-+]?\d+)?|e[-+]?\d+)")
+# Fields whose texts are for people alone, at any depth.
+WORDS = frozenset(
+    (
+        *("title", "caption", "notes", "note", "caveats", "warnings", "sentence", "sentences"),
+        *("metric_title", "setting", "group", "signature", "scale", "how", "compared_with"),
+        *("binning", "soft_ap", "sigma", "threshold"),
+    )
+)
 _SHOWN = 10
 _ABSENT = "(absent)"
 
@@ -59,19 +73,70 @@ def run(name: str) -> dict[str, str]:
         }
 
 
-def keep(name: str, results: Mapping[str, str]) -> None:
-    """Write the results of a group into the repository."""
-    KEPT.mkdir(exist_ok=True)
-    lines = [json.dumps([file, text], ensure_ascii=False) for file, text in results.items()]
-    text = "\n".join(lines) + "\n"
-    (KEPT / f"{name}.jsonl.xz").write_bytes(lzma.compress(text.encode(), preset=9))
+def split(results: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
+    """Split the texts of results into those of numbers and those of words, both as JSON."""
+    numbers, words = {}, {}
+    for file, text in results.items():
+        texts: dict[str, Any] = {}
+        numbers[file] = _dumped(_without_words("", json.loads(text), texts))
+        words[file] = _dumped(texts)
+    return numbers, words
 
 
-def kept(name: str) -> dict[str, str]:
-    """Return the results that are kept of a group."""
-    text = lzma.decompress((KEPT / f"{name}.jsonl.xz").read_bytes()).decode()
+def _dumped(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _without_words(path: str, value: Any, words: dict[str, Any]) -> Any:
+    """Return a value without its words, which are added to ``words`` by their place."""
+    if isinstance(value, list):
+        return [_without_words(f"{path}[{n}]", part, words) for n, part in enumerate(value)]
+    if not isinstance(value, dict):
+        return value
+    rest = {}
+    for key, part in value.items():
+        place = f"{path}.{key}".lstrip(".")
+        if key in WORDS and _is_text(part):
+            words[place] = part
+        else:
+            rest[key] = _without_words(place, part, words)
+    return rest
+
+
+def _is_text(value: Any) -> bool:
+    """Whether a value holds nothing but texts."""
+    if isinstance(value, list):
+        return all(map(_is_text, value))
+    if isinstance(value, dict):
+        return all(map(_is_text, value.values()))
+    return isinstance(value, str)
+
+
+def keep(name: str, results: Mapping[str, str], *, words_alone: bool = False) -> None:
+    """Write the numbers and the words of a group into the repository, or its words alone."""
+    for part, texts in zip(PARTS, split(results), strict=True):
+        if part == "numbers" and words_alone:
+            continue
+        path = _path(name, part)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        text = "\n".join(_dumped([file, text]) for file, text in texts.items()) + "\n"
+        path.write_bytes(lzma.compress(text.encode(), preset=9))
+
+
+def kept(name: str) -> tuple[dict[str, str], dict[str, str]]:
+    """Return the numbers and the words that are kept of a group, by file."""
+    numbers, words = (_kept(_path(name, part)) for part in PARTS)
+    return numbers, words
+
+
+def _kept(path: Path) -> dict[str, str]:
     # Not splitlines: JSON may hold line separators of Unicode as they are.
-    return dict(json.loads(line) for line in text.split("\n") if line)
+    lines = lzma.decompress(path.read_bytes()).decode().split("\n")
+    return dict(json.loads(line) for line in lines if line)
+
+
+def _path(name: str, part: str) -> Path:
+    return KEPT / part / f"{name}.jsonl.xz"
 
 
 def differences(expected: Mapping[str, str], found: Mapping[str, str]) -> list[str]:
@@ -125,7 +190,7 @@ def _fields(path: str, expected: Any, found: Any) -> Iterator[str]:
 
 
 def _short(value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=False)
+    text = _dumped(value)
     return text if len(text) <= 200 else f"{text[:200]}..."
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from golden.run import GROUPS, differences, kept, run
+from golden.run import GROUPS, differences, kept, run, split
 
 # The study of robustness takes as long as half of the others; `make golden` compares it, too.
 ALWAYS = [n for n, group in GROUPS.items() if not group.shared and n != "demo_robustness"]
@@ -17,14 +17,39 @@ CONFORMANCE = [name for name, group in GROUPS.items() if group.shared]
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ALWAYS)
 def test_results_on_simulated_data_are_those_kept(name: str) -> None:
-    assert differences(kept(name), run(name)) == []
+    check(name)
 
 
 @pytest.mark.slow
 @pytest.mark.long
 @pytest.mark.parametrize("name", CONFORMANCE)
 def test_results_on_the_conformance_inputs_are_those_kept(name: str, shared: Path) -> None:
-    assert differences(kept(name), run(name)) == []
+    check(name)
+
+
+def check(name: str) -> None:
+    """Compare the numbers of a group first, then its words (`make golden ARGS="--write words"`)."""
+    for before, now in zip(kept(name), split(run(name)), strict=True):
+        assert differences(before, now) == []
+
+
+def test_numbers_and_words_are_split() -> None:
+    value = {
+        "title": "mAP, %",
+        "tables": {"map": {"columns": [{"key": "full", "title": "Full"}], "title": {"full": 0.5}}},
+        "notes": ["a note"],
+        "class": "ride bicycle",
+    }
+    numbers, words = split({"a.json": json.dumps(value)})
+    assert json.loads(numbers["a.json"]) == {
+        "tables": {"map": {"columns": [{"key": "full"}], "title": {"full": 0.5}}},
+        "class": "ride bicycle",
+    }
+    assert json.loads(words["a.json"]) == {
+        "title": "mAP, %",
+        "tables.map.columns[0].title": "Full",
+        "notes": ["a note"],
+    }
 
 
 def test_a_difference_is_shown_with_its_place() -> None:
