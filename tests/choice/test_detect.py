@@ -65,17 +65,34 @@ def test_the_object_counts_where_pairs_are_asked_for() -> None:
     assert picked(triplets, match="pair") == (choice.RIDE,)
 
 
-def test_the_five_best_on_the_person_answer() -> None:
-    others = [(0, 3, RIDE, 0.5 + number / 100) for number in range(4)]
-    triplets = [(0, 2, RIDE, 0.9), (1, 2, WASH, 0.99), *others, (0, 2, HOLD, 0.1)]
+def test_the_five_best_of_the_image_answer_where_they_are_on_the_person() -> None:
+    others = [(1, 2, WASH, 0.99 - number / 100) for number in range(4)]
+    triplets = [*others, (0, 2, RIDE, 0.9), (0, 2, HOLD, 0.8)]
     assert picked(triplets) == (choice.RIDE,)
+    assert picked(triplets, selection=Selection(top=4)) == ()
     assert picked(triplets, selection=Selection(top=6)) == (choice.RIDE, choice.HOLD)
 
 
-def test_equal_scores_keep_the_order_of_the_input() -> None:
-    triplets = [(0, 2, HOLD, 0.5), (0, 2, RIDE, 0.5)]
-    assert picked(triplets, selection=Selection(top=1)) == (choice.HOLD,)
-    assert picked(triplets[::-1], selection=Selection(top=1)) == (choice.RIDE,)
+def test_the_best_on_the_person_answer_where_those_are_asked_for() -> None:
+    others = [(0, 3, RIDE, 0.5 + number / 100) for number in range(4)]
+    triplets = [(0, 2, RIDE, 0.9), (1, 2, WASH, 0.99), *others, (0, 2, HOLD, 0.1)]
+    for top, expected in ((5, (choice.RIDE,)), (6, (choice.RIDE, choice.HOLD))):
+        selection = Selection(top=None, top_question=top)
+        assert picked(triplets, selection=selection) == expected
+
+
+@pytest.mark.parametrize("way", ["top", "top_question", "top_all"])
+def test_what_ties_with_the_last_of_the_best_answers_too(way: str) -> None:
+    triplets = [(0, 2, HOLD, 0.5), (0, 2, RIDE, 0.5), (0, 2, NO_INTERACTION, 0.4)]
+    selection = Selection(**{"top": None, way: 1})
+    for order in (triplets, triplets[::-1]):
+        assert picked(order, selection=selection) == (choice.RIDE, choice.HOLD)
+    selection = Selection(**{"top": None, way: 9})
+    assert picked([*triplets, (0, 2, WASH, np.nan)], selection=selection) == (
+        choice.RIDE,
+        choice.HOLD,
+        choice.NOTHING,
+    )
 
 
 def test_a_threshold_takes_all_of_at_least_its_score() -> None:
@@ -165,10 +182,12 @@ def test_predictions_that_cannot_answer_are_refused() -> None:
 
 
 def test_there_is_one_way_to_choose() -> None:
-    with pytest.raises(InputError, match="give one of top, threshold and top_all"):
+    with pytest.raises(InputError, match="give one of top, top_question, threshold and top_all"):
         Selection(top=5, threshold=0.5)
     with pytest.raises(InputError, match="0 triplets: give at least 1"):
         Selection(top=0)
-    assert Selection().description == "top 5 triplets of each question"
+    assert Selection().description == "top 5 triplets of each image"
+    of_question = Selection(top=None, top_question=5)
+    assert of_question.description == "top 5 triplets of each question"
     assert Selection(top=None, threshold=0.25).description == "triplets with a score >= 0.25"
     assert Selection(top=None, top_all=1000).description == "top 1,000 triplets of the test set"
