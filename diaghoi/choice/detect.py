@@ -24,7 +24,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from diaghoi.choice.answers import MISSING, Answer, Answers, in_order
-from diaghoi.choice.classes import Interaction, normalised, object_names, verb_names
+from diaghoi.choice.classes import Interaction, normalised, object_names
 from diaghoi.choice.joining import by_name, check_named, no_common_image
 from diaghoi.choice.questions import Questions
 from diaghoi.data.arrays.ragged import expand, place_in_group, runs
@@ -32,6 +32,7 @@ from diaghoi.data.arrays.types import BoolArray, FloatArray, IntArray
 from diaghoi.data.iou import box_iou, reaches
 from diaghoi.data.scenes import Scenes
 from diaghoi.exceptions import InputError, close_matches, some_of
+from diaghoi.language.open_vocabulary import verb_names
 
 Match = Literal["scene", "person", "pair"]
 MATCHES: tuple[str, ...] = get_args(Match)
@@ -215,7 +216,9 @@ def _selected(
         return _best(question, scores[triplet], selection.top_question)
     if selection.top is not None:
         return _best(predictions.triplet_image, scores, selection.top)[triplet]
-    return _best(np.zeros_like(predictions.triplet_image), scores, selection.top_all or TOP)[triplet]
+    return _best(np.zeros_like(predictions.triplet_image), scores, selection.top_all or TOP)[
+        triplet
+    ]
 
 
 def _best(group: IntArray, score: FloatArray, top: int) -> BoolArray:
