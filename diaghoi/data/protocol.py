@@ -138,8 +138,9 @@ class Protocol:
         Whether predictions on images without annotated triplets are false positives.
     levels_from : {"zero", "both ends", "tenths"}
         How the recall levels are built in floating point: as multiples of their distance, 0.1 or
-        0.01, as MATLAB and NumPy do in the official evaluators, from both ends, as
-        ``torch.linspace`` does, or as quotients, 0/10, 1/10 ... 10/10 or 0/100 ... 100/100.
+        0.01, as NumPy does and Octave in the loop of the official evaluator, from both ends, as
+        ``torch.linspace`` does and MATLAB in a vector (not in a loop, as far as is known), or as
+        quotients, 0/10, 1/10 ... 10/10 or 0/100 ... 100/100.
     single_precision_recall : bool
         The published Diag-HOI code averages the pair recall in 32-bit numbers.
     """
