@@ -125,12 +125,11 @@ def _from_columns(content: Content) -> list[list[dict[str, Any]]]:
         if len(set(lengths.values())) > 1:
             told = ", ".join(f"{key} {length}" for key, length in lengths.items())
             raise InputError(f"{where}: lengths do not fit: {told}; give one value per triplet")
-        *columns, words = (columns[key] for key in _COLUMNS)
-        keys = list(_LIST_OF)
+        rows = zip(*(columns[key] for key in _COLUMNS), strict=True)
         images.append(
             [
-                dict(zip(keys, (*values, *_verb_and_object(text)), strict=True))
-                for *values, text in zip(*columns, words, strict=True)
+                dict(zip(_LIST_OF, (*numbers, *_verb_and_object(text)), strict=True))
+                for *numbers, text in rows
             ]
         )
     return images
