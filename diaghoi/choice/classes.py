@@ -16,27 +16,11 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from diaghoi.data.vocabulary import Vocabulary, hico_det, swig_hoi, v_coco
+from diaghoi.language.open_vocabulary import verb_names
 
 ARTICLE = " a/an "
 NO_INTERACTION = "no_interaction"
 PERSON = "person"
-
-# The roles of V-COCO as the questions write them; others are written as their action alone.
-V_COCO_VERBS = {
-    "look obj": "look_at",
-    "sit instr": "sit_on",
-    "hit instr": "hit_with",
-    "eat instr": "eat_with",
-    "jump instr": "jump_on",
-    "lay instr": "lie_on",
-    "talk_on_phone instr": "talk_on",
-    "cut instr": "cut_with",
-    "work_on_computer instr": "work_on",
-    "ski instr": "ski_on",
-    "drink instr": "drink_with",
-}
-# What somebody points with is not asked for: no published question has it as an option.
-V_COCO_LEFT_OUT = "point instr"
 
 
 class Interaction(NamedTuple):
@@ -125,18 +109,3 @@ def interactions_of(vocabulary: Vocabulary) -> Iterable[Interaction]:
 def object_names(vocabulary: Vocabulary) -> list[str]:
     """Return the names of objects as questions write them."""
     return [name.replace(" ", "_") for name in vocabulary.objects]
-
-
-def verb_names(vocabulary: Vocabulary) -> list[str | None]:
-    """Return the names of verbs as questions write them; None for those that no option names.
-
-    On V-COCO the latter are the roles without an object.
-    """
-    if vocabulary.name != "v-coco":
-        return [verb.replace(" ", "_") for verb in vocabulary.verbs]
-    return [
-        None
-        if verb.endswith(" agent") or verb == V_COCO_LEFT_OUT
-        else V_COCO_VERBS.get(verb, verb.split()[0])
-        for verb in vocabulary.verbs
-    ]

@@ -1,14 +1,17 @@
 """Answers of a detector: its best triplets on the person that a question asks about.
 
-As in the paper (002, section 3.1): of the triplets whose human box reaches IoU 0.5 with the box of
-the question, the five with the highest scores are taken, and the options that name one of their
-classes are picked. Questions without boxes (setting 1) are about the whole image. A detector finds
-people itself, so settings 2 and 3 are the same for it.
+As in the published script of the paper (002), the triplets of an image with the five highest scores
+are taken, and what ties with the fifth; those whose human box reaches IoU 0.5 with the box of the
+question answer it: the options that name one of their classes are picked. The paper (section 3.1)
+takes "top-5 predictions for each question", which can also be read as the five best of those on the
+person; that is a choice (``top_question``). Questions without boxes (setting 1) are about the whole
+image. A detector finds people itself, so settings 2 and 3 are the same for it.
 
 Differences from the published script, both small: it compares IoU > 0.5 of continuous boxes, here
 it is >= 0.5 under the convention of the data set, with the one-based boxes of HICO-DET; and it
-takes every triplet that ties with the fifth, here equal scores keep the order of the input. On
-SWIG-HOI it compares verbs alone; here the object must be a person, which the questions are about.
+counts an option that two triplets name twice, a wrong one as two errors, a right one as no exact
+match. On SWIG-HOI it compares verbs alone; here the object must be a person, which the questions
+are about.
 """
 
 from __future__ import annotations
@@ -21,15 +24,15 @@ from typing import Literal, get_args
 import numpy as np
 
 from diaghoi.choice.answers import MISSING, Answer, Answers, in_order
-from diaghoi.choice.classes import Interaction, normalised, object_names, verb_names
+from diaghoi.choice.classes import Interaction, normalised, object_names
 from diaghoi.choice.joining import by_name, check_named, no_common_image
 from diaghoi.choice.questions import Questions
 from diaghoi.data.arrays.ragged import expand, place_in_group, runs
-from diaghoi.data.arrays.ranking import descending
 from diaghoi.data.arrays.types import BoolArray, FloatArray, IntArray
 from diaghoi.data.iou import box_iou, reaches
 from diaghoi.data.scenes import Scenes
 from diaghoi.exceptions import InputError, close_matches, some_of
+from diaghoi.language.open_vocabulary import verb_names
 
 Match = Literal["scene", "person", "pair"]
 MATCHES: tuple[str, ...] = get_args(Match)
@@ -44,12 +47,16 @@ DETECTED = "detected"
 
 @dataclass(frozen=True, kw_only=True)
 class Selection:
-    """Which triplets of a detector count as answers: exactly one of three ways.
+    """Which triplets of a detector count as answers: exactly one of four ways.
+
+    What ties with the last of the best ones counts, too.
 
     Parameters
     ----------
     top : int or None
-        The best ones per question; 5 as in the paper.
+        The best ones of the image, wherever they are; 5 as in the published script.
+    top_question : int or None
+        The best ones of those on the boxes of the question.
     threshold : float or None
         All with at least this score.
     top_all : int or None
@@ -57,13 +64,17 @@ class Selection:
     """
 
     top: int | None = TOP
+    top_question: int | None = None
     threshold: float | None = None
     top_all: int | None = None
 
     def __post_init__(self) -> None:
-        given = [each for each in (self.top, self.threshold, self.top_all) if each is not None]
+        ways = (self.top, self.top_question, self.threshold, self.top_all)
+        given = [each for each in ways if each is not None]
         if len(given) != 1:
-            raise InputError("give one of top, threshold and top_all: they are ways to choose")
+            raise InputError(
+                "give one of top, top_question, threshold and top_all: they are ways to choose"
+            )
         if self.threshold is None and given[0] < 1:
             raise InputError(f"{given[0]} triplets: give at least 1")
         if self.threshold is not None and not isfinite(self.threshold):
@@ -71,12 +82,14 @@ class Selection:
 
     @property
     def description(self) -> str:
-        """The choice for display: ``top 5 triplets of each question``."""
+        """The choice for display: ``top 5 triplets of each image``."""
         if self.threshold is not None:
             return f"triplets with a score >= {self.threshold:g}"
         if self.top_all is not None:
             return f"top {self.top_all:,} triplets of the test set"
-        return f"top {self.top} triplets of each question"
+        if self.top_question is not None:
+            return f"top {self.top_question} triplets of each question"
+        return f"top {self.top} triplets of each image"
 
 
 def detected_answers(
@@ -96,7 +109,7 @@ def detected_answers(
     questions : Questions
         The questions.
     selection : Selection, optional
-        Which triplets count; by default the five best per question.
+        Which triplets count; by default the five best of each image.
     match : {"scene", "person", "pair"}, optional
         Whether triplets anywhere count, those on the person, or those on both boxes of the
         question; by default those on the person where questions have its box.
@@ -122,7 +135,7 @@ def detected_answers(
     on = _reached(predictions, questions, match, question, triplet)
     on &= ~np.isnan(predictions.scores[triplet])
     question, triplet = question[on], triplet[on]
-    taken = _selected(predictions.scores, selection, question, triplet)
+    taken = _selected(predictions, selection, question, triplet)
     picked = _picked(predictions, questions, question[taken], triplet[taken])
     found = np.bincount(question, minlength=len(questions)) > 0
     answers = tuple(
@@ -193,21 +206,29 @@ def _reached(
 
 
 def _selected(
-    scores: FloatArray, selection: Selection, question: IntArray, triplet: IntArray
+    predictions: Scenes, selection: Selection, question: IntArray, triplet: IntArray
 ) -> BoolArray:
     """Mask of the triplets that count as answers."""
-    score = scores[triplet]
+    scores = predictions.scores
     if selection.threshold is not None:
-        return np.asarray(score >= selection.threshold)
-    if selection.top_all is not None:
-        best = np.zeros(len(scores), dtype=bool)
-        defined = np.flatnonzero(~np.isnan(scores))
-        best[defined[descending(scores[defined])[: selection.top_all]]] = True
-        return best[triplet]
-    order = np.lexsort((-score, question))
-    rank = np.empty(len(order), dtype=np.int64)
-    rank[order] = place_in_group(question[order])
-    return np.asarray(rank < (selection.top or TOP))
+        return np.asarray(scores[triplet] >= selection.threshold)
+    if selection.top_question is not None:
+        return _best(question, scores[triplet], selection.top_question)
+    if selection.top is not None:
+        return _best(predictions.triplet_image, scores, selection.top)[triplet]
+    return _best(np.zeros_like(predictions.triplet_image), scores, selection.top_all or TOP)[
+        triplet
+    ]
+
+
+def _best(group: IntArray, score: FloatArray, top: int) -> BoolArray:
+    """Mask of the ``top`` highest scores of each group, and of what ties with the last of them."""
+    # Scores that are not numbers come last.
+    order = np.lexsort((-score, group))
+    last = order[place_in_group(group[order]) == top - 1]
+    least = np.full(group.max(initial=0) + 1, -np.inf)
+    least[group[last]] = np.nan_to_num(score[last], nan=-np.inf)
+    return np.asarray(score >= least[group])
 
 
 def _picked(

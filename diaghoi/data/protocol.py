@@ -79,6 +79,12 @@ class Protocol:
         Whether a duplicate may be assigned to another annotated triplet that nothing found, as in
         the published Diag-HOI code. Its paper repairs an error to make it a true positive (appendix
         B), and a duplicate is removed.
+    fitting_boxes : {"own", "stored at the rank"}
+        By which boxes a wrong prediction fits an annotated triplet that it may be assigned to.
+        "stored at the rank" is a defect of the published Diag-HOI code on V-COCO, which keeps boxes
+        in the order of the file and looks them up in that of the scores: the k-th best prediction
+        of an image and a role is taken for the k-th stored one, so that the order of the file
+        changes the cost of errors. Labels, and mAP before repairs, do not change.
     average_precision : {"11-point", "area", "101-point"}
         Mean of the highest precision at recall 0, 0.1 ... 1, area under the envelope of the
         precision-recall curve (equation 1 of the Diag-HOI paper), or the mean at 0, 0.01 ... 1, as
@@ -132,8 +138,9 @@ class Protocol:
         Whether predictions on images without annotated triplets are false positives.
     levels_from : {"zero", "both ends", "tenths"}
         How the recall levels are built in floating point: as multiples of their distance, 0.1 or
-        0.01, as MATLAB and NumPy do in the official evaluators, from both ends, as
-        ``torch.linspace`` does, or as quotients, 0/10, 1/10 ... 10/10 or 0/100 ... 100/100.
+        0.01, as NumPy does and Octave in the loop of the official evaluator, from both ends, as
+        ``torch.linspace`` does and MATLAB in a vector (not in a loop, as far as is known), or as
+        quotients, 0/10, 1/10 ... 10/10 or 0/100 ... 100/100.
     single_precision_recall : bool
         The published Diag-HOI code averages the pair recall in 32-bit numbers.
     """
@@ -144,6 +151,7 @@ class Protocol:
     missing_role: Literal["empty", "anything"] = "empty"
     considered: int | None = None
     duplicates: Literal["not assigned", "assigned"] = "not assigned"
+    fitting_boxes: Literal["own", "stored at the rank"] = "own"
     average_precision: AveragePrecision = "11-point"
     class_without_true_positive: Literal["zero", "left out"] = "zero"
     class_without_annotation: Literal["left out", "zero"] = "left out"
@@ -208,6 +216,8 @@ class Protocol:
             choices["assigned"] = f"{self.considered} best per image"
         if self.duplicates != "not assigned":
             choices["duplicates"] = self.duplicates
+        if self.fitting_boxes != "own":
+            choices["boxes that decide what is assigned"] = self.fitting_boxes
         if groups:
             choices[GROUPS] = groups
         if self.levels_from != "zero":
@@ -310,6 +320,7 @@ HOI_A = Protocol(
 )
 # CMD-SE evaluates HICO-DET as SWIG-HOI is evaluated.
 CMD_SE = replace(SWIG_HOI, name="cmd-se", classes="all")
+V_COCO_DIAG_HOI = replace(V_COCO_1, name="v-coco-diag-hoi", class_without_annotation="zero")
 PROTOCOLS = {
     protocol.name: protocol
     for protocol in (
@@ -345,7 +356,11 @@ PROTOCOLS = {
         Protocol(name="qahoi", classes="all", claim="first left", strict=True, added_to_union=1e-6),
         V_COCO_1,
         V_COCO_2,
-        replace(V_COCO_1, name="v-coco-diag-hoi", class_without_annotation="zero"),
+        # The published code as it is meant, and as it prints.
+        V_COCO_DIAG_HOI,
+        replace(
+            V_COCO_DIAG_HOI, name="v-coco-diag-hoi-published", fitting_boxes="stored at the rank"
+        ),
         SWIG_HOI,
         HOI_A,
     )

@@ -9,19 +9,25 @@ import numpy as np
 from diaghoi.data.arrays.budget import gathered
 from diaghoi.data.arrays.ragged import expand, expand_in_parts, runs
 from diaghoi.data.arrays.types import IntArray
+from diaghoi.data.protocol import Protocol
 from diaghoi.data.scenes import Scenes
 from diaghoi.evaluation.matching import Match
 from diaghoi.evaluation.overlap import CROWDED
 
 
 def assign(
-    annotations: Scenes, predictions: Scenes, match: Match, proposers: IntArray, wrong: IntArray
+    annotations: Scenes,
+    predictions: Scenes,
+    match: Match,
+    protocol: Protocol,
+    proposers: IntArray,
+    wrong: IntArray,
 ) -> tuple[IntArray, IntArray]:
     """Assign wrong predictions to annotated triplets; return both, row by row.
 
     The annotated triplets, ``proposers``, choose in their stored order, each the best-ranked
     prediction that fits, is not yet chosen and ranks above its own true positive. ``wrong`` are
-    the predictions that can be chosen, in ranking order.
+    the predictions that can be chosen, in ranking order. The protocol says by whose boxes they fit.
     """
     rank = np.empty(len(match.order), dtype=np.int64)
     rank[match.order] = np.arange(len(match.order))
@@ -30,7 +36,10 @@ def assign(
     limit[match.candidates.claimed[match.found]] = rank[match.found]
 
     above = np.searchsorted(rank[wrong], limit[proposers])
-    fitting = _fitting(annotations, predictions, match, proposers, wrong)
+    pair = predictions.triplet_pair
+    if protocol.fitting_boxes == "stored at the rank":
+        pair = _pair_stored_at_rank(predictions, match.order)
+    fitting = _fitting(annotations, predictions, match, proposers, wrong, pair)
     proposer, position = gathered(fitting, CROWDED)
     use = position < above[proposer]
     # One box that fits is enough, and both may. Sorted, by proposer and then by rank.
@@ -43,8 +52,22 @@ def assign(
     return wrong[chosen[matched]], proposers[matched]
 
 
+def _pair_stored_at_rank(predictions: Scenes, order: IntArray) -> IntArray:
+    """(T,) pair of the k-th stored triplet of its verb and image, for the k-th best one."""
+    image, verb = predictions.triplet_image, predictions.triplet_verb
+    best_first = order[np.lexsort((verb[order], image[order]))]
+    pair = np.empty_like(predictions.triplet_pair)
+    pair[best_first] = predictions.triplet_pair[np.lexsort((verb, image))]
+    return pair
+
+
 def _fitting(
-    annotations: Scenes, predictions: Scenes, match: Match, proposers: IntArray, wrong: IntArray
+    annotations: Scenes,
+    predictions: Scenes,
+    match: Match,
+    proposers: IntArray,
+    wrong: IntArray,
+    pair: IntArray,
 ) -> Iterator[tuple[IntArray, IntArray]]:
     """Find the wrong predictions that may be assigned to each proposer, by human and by object.
 
@@ -58,7 +81,7 @@ def _fitting(
         (match.candidates.attempts_by_object, predictions.pair_object, annotations.pair_object),
     ):
         able = np.flatnonzero(attempts_by[wrong])
-        box = mine[predictions.triplet_pair[wrong[able]]]
+        box = mine[pair[wrong[able]]]
         by_box = np.argsort(box, kind="stable")
         reaching = runs(annotated[by_annotated], theirs[of_proposers])
         for owner, place in expand_in_parts(*reaching):

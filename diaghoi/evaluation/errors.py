@@ -73,7 +73,8 @@ def explain(
         The annotated and the predicted triplets that belong to the classes of the protocol. Others
         take no part in the assignment, and their labels mean nothing.
     protocol : Protocol
-        How many of the best predictions of an image may be assigned, and whether duplicates may.
+        How many of the best predictions of an image may be assigned, whether duplicates may, and by
+        whose boxes they fit.
     """
     candidates = match.candidates
     human_ok, object_ok = candidates.human_ok, candidates.object_ok
@@ -99,8 +100,7 @@ def explain(
     if protocol.duplicates == "not assigned":
         attempts &= label != DUPLICATE
     annotation = np.where(match.found, candidates.claimed, -1)
-    assigned, to = assign(
-        annotations, predictions, match, np.flatnonzero(annotated), ranked[attempts[ranked]]
-    )
+    proposers, wrong = np.flatnonzero(annotated), ranked[attempts[ranked]]
+    assigned, to = assign(annotations, predictions, match, protocol, proposers, wrong)
     annotation[assigned] = to
     return Errors(label=label, annotation=annotation)

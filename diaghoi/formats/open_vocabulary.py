@@ -8,6 +8,11 @@ Boxes are counted from zero. A JSON list of such objects is read, too.
 Words of the data set get its numbers, others get the numbers after them; boxes with the same
 coordinates and category in one image are one box. A reply without a recognised verb and object is
 kept as a prediction of unknown words, which match nothing.
+
+The script that scores detectors on CrossHOI-Bench (paper 002) reads the same by image and column:
+``{NAME: {"h_boxes": [...], "o_boxes": [...], "ho_scores": [...], "ao_names": ["ride a/an
+bicycle", ...]}}``, with one value per triplet in each list. A name without " a/an " is a verb of
+what one person does to another.
 """
 
 from __future__ import annotations
@@ -21,7 +26,13 @@ from diaghoi.data.arrays.types import FloatArray
 from diaghoi.data.scenes import Scenes
 from diaghoi.exceptions import InputError, close_matches, some_of
 from diaghoi.formats.base import Format, Kind, Options
-from diaghoi.formats.columns.checks import Rows, check_boxes, check_scores, names_array, shown
+from diaghoi.formats.columns.checks import (
+    Rows,
+    check_boxes,
+    check_scores,
+    names_array,
+    shown,
+)
 from diaghoi.formats.columns.records import RecordTable
 from diaghoi.formats.columns.repeated import Meaning, from_repeated
 from diaghoi.formats.containers.content import Content
@@ -37,11 +48,22 @@ _NAMES = {
     "human_box": ("human_box", "human"),
     "object_box": ("object_box",),
 }
+# The lists of an image that has columns, and the keys of a line that their values become.
+_COLUMNS = {
+    "h_boxes": ("human_box",),
+    "o_boxes": ("object_box",),
+    "ho_scores": ("score",),
+    "ao_names": ("verb", "object"),
+}
+_LIST_OF = {key: column for column, keys in _COLUMNS.items() for key in keys}
+_ARTICLE, _NOTHING, _PERSON = " a/an ", "no_interaction", "person"
 
 
 def _recognise(content: Content) -> Kind | None:
     if content.container != "json":
         return None
+    if _has_columns(content.value):
+        return "predictions"
     first = content.value if isinstance(content.value, dict) else content.first
     image = any(isinstance(first.get(name), str) for name in _NAMES["image"])
     words = isinstance(first.get("verb"), str) and isinstance(first.get("object"), str)
@@ -50,27 +72,77 @@ def _recognise(content: Content) -> Kind | None:
 
 def _read(content: Content, kind: Kind, options: Options) -> Scenes:
     from diaghoi.language.lexicon import load_lexicon
-    from diaghoi.language.open_vocabulary import number_words
+    from diaghoi.language.open_vocabulary import number_words, verb_names
 
-    value = [content.value] if isinstance(content.value, dict) else list(content.value)
-    grouped, names = _by_image(content.file, value)
-    rows = Rows(content.file, names, "predictions", np.array([len(each) for each in grouped]))
+    arrays = _LIST_OF if _has_columns(content.value) else None
+    if arrays is not None:
+        grouped, names = _from_columns(content), list(content.value)
+    else:
+        value = [content.value] if isinstance(content.value, dict) else list(content.value)
+        grouped, names = _by_image(content.file, value)
+    count = np.array([len(each) for each in grouped])
+    rows = Rows(content.file, names, "predictions", count, arrays)
     table = RecordTable(grouped, rows)
     human, object_box = (_boxes(table, key, options) for key in ("human_box", "object_box"))
     score = check_scores(rows, table.numbers("score"), "score") if table.has("score") else None
     verbs, objects, notes = _phrases(rows, grouped, load_lexicon(), options.vocabulary)
     words = number_words(options.vocabulary, verbs, objects, load_lexicon())
+    verb = words.verb
+    if arrays is not None:
+        # Among them are roles of V-COCO: "cut_with" is what somebody cuts with.
+        named = {name: number for number, name in enumerate(verb_names(options.vocabulary))}
+        pairs = zip(verbs, verb.tolist(), strict=True)
+        verb = np.array([named.get(text.replace(" ", "_"), n) for text, n in pairs], dtype=np.int64)
     return from_repeated(
         words.vocabulary,
         names=names_array(rows.file, rows.names),
         image=rows.image,
         human=human,
         object_box=object_box,
-        meaning=Meaning(words.object, words.verb),
+        meaning=Meaning(words.object, verb),
         score=score,
         source=rows.file,
         notes=notes,
     )
+
+
+def _has_columns(value: Any) -> bool:
+    """Whether images are given by name, with a list for each column."""
+    first = next(iter(value.values()), None) if isinstance(value, dict) else None
+    return isinstance(first, dict) and _COLUMNS.keys() <= first.keys()
+
+
+def _from_columns(content: Content) -> list[list[dict[str, Any]]]:
+    """Bring the columns of each image to lines."""
+    images = []
+    for name, image in content.value.items():
+        where = f"{content.file}: image {shown(name)}"
+        columns = image if isinstance(image, dict) else {}
+        for key in _COLUMNS:
+            if not isinstance(columns.get(key), list):
+                raise InputError(f"{where}: {key}: is {shown(columns.get(key))}; give a list")
+        lengths = {key: len(columns[key]) for key in _COLUMNS}
+        if len(set(lengths.values())) > 1:
+            told = ", ".join(f"{key} {length}" for key, length in lengths.items())
+            raise InputError(f"{where}: lengths do not fit: {told}; give one value per triplet")
+        rows = zip(*(columns[key] for key in _COLUMNS), strict=True)
+        images.append(
+            [
+                dict(zip(_LIST_OF, (*numbers, *_verb_and_object(text)), strict=True))
+                for *numbers, text in rows
+            ]
+        )
+    return images
+
+
+def _verb_and_object(text: Any) -> tuple[Any, Any]:
+    """Part a name such as "ride a/an bicycle"."""
+    if not isinstance(text, str):
+        return text, text
+    verb, article, thing = text.partition(_ARTICLE)
+    # Written "no_interaction", "no_interaction with" and "no interaction with".
+    nothing = _NOTHING in verb.replace(" ", "_")
+    return _NOTHING if nothing else verb, thing if article else _PERSON
 
 
 def _by_image(file: str, value: Sequence[Any]) -> tuple[list[list[dict[str, Any]]], list[str]]:

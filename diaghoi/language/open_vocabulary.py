@@ -18,6 +18,23 @@ from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.language.lexicon import Lexicon
 from diaghoi.language.words import WordForms, plain, read_object, read_verb, verb_words
 
+# The roles of V-COCO as CrossHOI-Bench writes them; others are written as their action alone.
+V_COCO_VERBS = {
+    "look obj": "look_at",
+    "sit instr": "sit_on",
+    "hit instr": "hit_with",
+    "eat instr": "eat_with",
+    "jump instr": "jump_on",
+    "lay instr": "lie_on",
+    "talk_on_phone instr": "talk_on",
+    "cut instr": "cut_with",
+    "work_on_computer instr": "work_on",
+    "ski instr": "ski_on",
+    "drink instr": "drink_with",
+}
+# What somebody points with is not asked for: no published question has it as an option.
+V_COCO_LEFT_OUT = "point instr"
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class OpenVocabulary(Vocabulary):
@@ -64,6 +81,21 @@ class NumberedWords:
 def known_verbs(vocabulary: Vocabulary) -> frozenset[str]:
     """First words of the verbs of a data set: base forms that a lexicon need not have."""
     return frozenset(plain(verb).split("_")[0] for verb in verb_words(vocabulary))
+
+
+def verb_names(vocabulary: Vocabulary) -> list[str | None]:
+    """Return the names of verbs as CrossHOI-Bench writes them, None for those it does not name.
+
+    On V-COCO the latter are the roles without an object.
+    """
+    if vocabulary.name != "v-coco":
+        return [verb.replace(" ", "_") for verb in vocabulary.verbs]
+    return [
+        None
+        if verb.endswith(" agent") or verb == V_COCO_LEFT_OUT
+        else V_COCO_VERBS.get(verb, verb.split()[0])
+        for verb in vocabulary.verbs
+    ]
 
 
 def number_words(

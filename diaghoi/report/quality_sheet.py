@@ -12,9 +12,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from diaghoi._version import __version__
+from diaghoi.choice.ask.prompts import question_words
 from diaghoi.choice.ask.sent_pictures import picture_size
 from diaghoi.choice.build.build import ChoiceBenchmark
 from diaghoi.choice.build.candidates import ImageTargets
+from diaghoi.choice.classes import ARTICLE
 from diaghoi.choice.questions import Box, Question
 from diaghoi.data.arrays.seeding import seeded
 from diaghoi.data.vocabulary import printed_name
@@ -97,6 +99,7 @@ def write_quality_sheet(
         whole=len(benchmark.scenes) + len(benchmark.people),
         seed=benchmark.seed,
         draw=draw,
+        asked=_asked,
         version=__version__,
     )
     with replacing(path) as temporary, temporary.open("wb") as stream:
@@ -104,6 +107,12 @@ def write_quality_sheet(
     if missing:
         return [f"{path}: {len(missing)} pictures are not shown: {some_of(missing)}"]
     return []
+
+
+def _asked(question: Question) -> str:
+    """Word a question as a model is asked it."""
+    things = any(ARTICLE in option for option in question.options)
+    return question_words(things, about_person=question.human is not None)
 
 
 def _drawn(

@@ -26,13 +26,17 @@ def close(expected: float | None) -> Any:
 
 
 @cases()
-@given(v_coco.problems(), SCENARIOS, st.sampled_from([100, 2]))
+@given(v_coco.problems(), SCENARIOS, st.sampled_from([100, 2]), st.booleans())
 def test_scenes_have_the_figures_of_the_loops(
-    problem: Images, scenario: int, considered: int
+    problem: Images, scenario: int, considered: int, in_file_order: bool
 ) -> None:
     truth, found = v_coco.annotations(problem[0]), v_coco.predictions(problem[1])
-    expected = v_coco_reference.diagnose(*problem, scenario, considered)
-    assert_same(diagnosis(truth, found, scenario, considered), expected, scenario)
+    expected = v_coco_reference.diagnose(
+        *problem, scenario, considered, in_file_order=in_file_order
+    )
+    boxes = "stored at the rank" if in_file_order else "own"
+    result = diagnosis(truth, found, scenario, considered=considered, fitting_boxes=boxes)
+    assert_same(result, expected, scenario)
 
 
 @cases()
@@ -70,9 +74,8 @@ def test_ignored_predictions_are_predictions_of_their_image() -> None:
     assert diagnosis(truth, found, 1).actions["map"] == expected["map"]
 
 
-def diagnosis(truth: Scenes, found: Scenes, scenario: int, considered: int = 100) -> Diagnosis:
-    chosen = replace(protocol(f"v-coco-s{scenario}"), considered=considered)
-    return diagnose_images(truth, found, chosen)
+def diagnosis(truth: Scenes, found: Scenes, scenario: int, **choices: Any) -> Diagnosis:
+    return diagnose_images(truth, found, replace(protocol(f"v-coco-s{scenario}"), **choices))
 
 
 def assert_same(found: Diagnosis, expected: dict[str, Any], scenario: int) -> None:

@@ -30,7 +30,7 @@ def evaluation(label: str, *picked: list[str], people: bool = True) -> ChoiceEva
     return evaluate_answers(
         answers,
         people=PEOPLE if people else None,
-        how="replies" if label.startswith("V") else "top 5 triplets of each question",
+        how="replies" if label.startswith("V") else "top 5 triplets of each image",
     )
 
 
@@ -59,7 +59,7 @@ def test_the_layout_is_that_of_the_paper(models: list[ChoiceEvaluation]) -> None
     assert [cell.value for cell in table.rows[0].cells[:3]] == pytest.approx([1, 0.5, 2 / 3])
     assert [cell.best for cell in table.rows[1].cells[:3]] == [True, True, True]
     assert [cell.best for cell in table.rows[2].cells[:3]] == [False, False, False]
-    assert comparison.signature == "3 questions | detectors: top 5 triplets of each question"
+    assert comparison.signature == "3 questions | detectors: top 5 triplets of each image"
 
 
 def test_every_renderer_shows_the_table(models: list[ChoiceEvaluation]) -> None:
@@ -86,7 +86,7 @@ def test_the_caption_says_whose_people_count_and_which_triplets(
     for text in (to_text(comparison), to_latex(comparison).partition("label")[0]):
         said = " ".join(text.split())
         assert "Single, multi: questions on images with one annotated person, or several" in said
-        assert "Detectors: top 5 triplets of each question." in said
+        assert "Detectors: top 5 triplets of each image." in said
     alone = to_latex(compare_choices_table([evaluation("V", [RIDE], people=False)]))
     assert "Single" not in alone
     assert "Detectors" not in alone

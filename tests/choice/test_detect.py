@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from support import choice
+from support.reference import iou
 from support.scenes import BICYCLE, CAR, HOLD, NO_INTERACTION, PERSON, RIDE, WASH, image, scenes
 
-from diaghoi import InputError
+from diaghoi import InputError, Scenes, read_predictions
+from diaghoi.choice import read_questions
 from diaghoi.choice.detect import Selection, detected_answers
+from diaghoi.choice.questions import Question
 from diaghoi.data.vocabulary import swig_hoi, v_coco
 
 # Questions on HICO-DET count pixels from one, predictions from zero.
@@ -65,17 +70,34 @@ def test_the_object_counts_where_pairs_are_asked_for() -> None:
     assert picked(triplets, match="pair") == (choice.RIDE,)
 
 
-def test_the_five_best_on_the_person_answer() -> None:
-    others = [(0, 3, RIDE, 0.5 + number / 100) for number in range(4)]
-    triplets = [(0, 2, RIDE, 0.9), (1, 2, WASH, 0.99), *others, (0, 2, HOLD, 0.1)]
+def test_the_five_best_of_the_image_answer_where_they_are_on_the_person() -> None:
+    others = [(1, 2, WASH, 0.99 - number / 100) for number in range(4)]
+    triplets = [*others, (0, 2, RIDE, 0.9), (0, 2, HOLD, 0.8)]
     assert picked(triplets) == (choice.RIDE,)
+    assert picked(triplets, selection=Selection(top=4)) == ()
     assert picked(triplets, selection=Selection(top=6)) == (choice.RIDE, choice.HOLD)
 
 
-def test_equal_scores_keep_the_order_of_the_input() -> None:
-    triplets = [(0, 2, HOLD, 0.5), (0, 2, RIDE, 0.5)]
-    assert picked(triplets, selection=Selection(top=1)) == (choice.HOLD,)
-    assert picked(triplets[::-1], selection=Selection(top=1)) == (choice.RIDE,)
+def test_the_best_on_the_person_answer_where_those_are_asked_for() -> None:
+    others = [(0, 3, RIDE, 0.5 + number / 100) for number in range(4)]
+    triplets = [(0, 2, RIDE, 0.9), (1, 2, WASH, 0.99), *others, (0, 2, HOLD, 0.1)]
+    for top, expected in ((5, (choice.RIDE,)), (6, (choice.RIDE, choice.HOLD))):
+        selection = Selection(top=None, top_question=top)
+        assert picked(triplets, selection=selection) == expected
+
+
+@pytest.mark.parametrize("way", ["top", "top_question", "top_all"])
+def test_what_ties_with_the_last_of_the_best_answers_too(way: str) -> None:
+    triplets = [(0, 2, HOLD, 0.5), (0, 2, RIDE, 0.5), (0, 2, NO_INTERACTION, 0.4)]
+    selection = Selection(**{"top": None, way: 1})
+    for order in (triplets, triplets[::-1]):
+        assert picked(order, selection=selection) == (choice.RIDE, choice.HOLD)
+    selection = Selection(**{"top": None, way: 9})
+    assert picked([*triplets, (0, 2, WASH, np.nan)], selection=selection) == (
+        choice.RIDE,
+        choice.HOLD,
+        choice.NOTHING,
+    )
 
 
 def test_a_threshold_takes_all_of_at_least_its_score() -> None:
@@ -165,10 +187,69 @@ def test_predictions_that_cannot_answer_are_refused() -> None:
 
 
 def test_there_is_one_way_to_choose() -> None:
-    with pytest.raises(InputError, match="give one of top, threshold and top_all"):
+    with pytest.raises(InputError, match="give one of top, top_question, threshold and top_all"):
         Selection(top=5, threshold=0.5)
     with pytest.raises(InputError, match="0 triplets: give at least 1"):
         Selection(top=0)
-    assert Selection().description == "top 5 triplets of each question"
+    assert Selection().description == "top 5 triplets of each image"
+    of_question = Selection(top=None, top_question=5)
+    assert of_question.description == "top 5 triplets of each question"
     assert Selection(top=None, threshold=0.25).description == "triplets with a score >= 0.25"
     assert Selection(top=None, top_all=1000).description == "top 1,000 triplets of the test set"
+
+
+@pytest.mark.parametrize(("file", "match"), [("allscene", "scene"), ("hum_box", "person")])
+def test_the_published_script_picks_the_same_options(
+    file: str, match: Any, shared: Path, tmp_path: Path
+) -> None:
+    questions = read_questions(shared / f"data/choice/hicodet/crosshoi_bench_{file}_final.json")
+    found = read_predictions(shared / "conformance/hico_det_diagnosis/one_stage_preds.pkl")
+    columns = _published_layout(found)
+    path = tmp_path / "hoi_pred.json"
+    path.write_text(json.dumps(columns))
+    answers = detected_answers(read_predictions(path), questions, match=match).answers
+    asked = [
+        (each, answer.picked)
+        for each, answer in zip(questions.questions, answers, strict=True)
+        if each.image in columns
+    ]
+    differ = [
+        each.image
+        for each, picked in asked
+        if set(picked) != _published_picks(columns[each.image], each, match == "person")
+    ]
+    assert len(asked) == 65
+    # It counts the boxes of the questions from zero, and their edges are not pixels.
+    assert len(differ) <= 1
+
+
+def _published_layout(found: Scenes) -> dict[str, dict[str, list[Any]]]:
+    """Predictions as the published script reads them."""
+    words, boxes = found.vocabulary, found.box_xyxy.tolist()
+    columns: dict[str, dict[str, list[Any]]] = {}
+    for n, (pair, verb) in enumerate(zip(found.triplet_pair, found.triplet_verb, strict=True)):
+        verb_name = words.verbs[verb].replace("no_interaction", "no_interaction with")
+        thing = words.objects[found.pair_label[pair]].replace(" ", "_")
+        row = {
+            "h_boxes": boxes[found.pair_human[pair]],
+            "o_boxes": boxes[found.pair_object[pair]],
+            "ho_scores": float(found.scores[n]),
+            "ao_names": f"{verb_name} a/an {thing}",
+        }
+        image = columns.setdefault(str(found.names[found.triplet_image[n]]), {})
+        for key, value in row.items():
+            image.setdefault(key, []).append(value)
+    return columns
+
+
+def _published_picks(image: dict[str, list[Any]], question: Question, on_person: bool) -> set[str]:
+    """Options that the published script picks, written out as loops."""
+    fifth = sorted(image["ho_scores"], reverse=True)[:5][-1]
+    picks = set()
+    for box, score, name in zip(
+        image["h_boxes"], image["ho_scores"], image["ao_names"], strict=True
+    ):
+        near = not on_person or iou(box, question.human, 0) > 0.5
+        if near and score >= fifth and name in question.options:
+            picks.add(name)
+    return picks

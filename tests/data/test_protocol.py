@@ -63,6 +63,7 @@ GROUPS = st.builds(
                 "missing_role": ("empty", "anything"),
                 "considered": (None, 100),
                 "duplicates": ("not assigned", "assigned"),
+                "fitting_boxes": ("own", "stored at the rank"),
                 "average_precision": ("11-point", "area", "101-point"),
                 "class_without_true_positive": ("zero", "left out"),
                 "class_without_annotation": ("left out", "zero"),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import pickle
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support import v_coco
 
-from diaghoi import Scenes, protocol
+from diaghoi import Diagnosis, Scenes, diagnose, protocol, read_annotations, read_predictions
 from diaghoi.diagnosis.diagnose import diagnose_images
 
 
@@ -71,6 +73,138 @@ def test_classes_left_without_annotations_drop_out_of_the_mean_or_count_nothing(
         assert diagnosis.mean_ap["full"] == pytest.approx(before)
         for oracle in ("missed_gt", "false_negative"):
             assert diagnosis.oracles[oracle]["map"]["full"] == pytest.approx(repaired)
+
+
+# What the published script prints, run unchanged (Python 3.11, NumPy 1.24).
+PUBLISHED_OF_A_FEW = {
+    "baseline": 0.02222222,
+    "human_box": 0.04333333,
+    "object_box": 0.06,
+    "both_boxes": 0.02222222,
+    "association": 0.02222222,
+    "action": 0.02222222,
+    "duplicate": 0.02222222,
+    "missed_gt": 0.02222222,
+    "false_positive": 0.02666667,
+    "false_negative": 0.03333334,
+}
+PUBLISHED = {
+    "one_stage": (
+        {
+            "baseline": 0.38065130,
+            "human_box": 0.38222373,
+            "object_box": 0.41102937,
+            "both_boxes": 0.38673913,
+            "association": 0.59108907,
+            "action": 0.38819531,
+            "duplicate": 0.38065377,
+            "missed_gt": 0.40562481,
+            "false_positive": 0.70264280,
+            "false_negative": 0.53904307,
+        },
+        54,
+    ),
+    "two_stage": (
+        {
+            "baseline": 0.29824832,
+            "human_box": 0.30015820,
+            "object_box": 0.33558667,
+            "both_boxes": 0.30586219,
+            "association": 0.56668109,
+            "action": 0.30644143,
+            "duplicate": 0.29828739,
+            "missed_gt": 0.31548625,
+            "false_positive": 0.69207400,
+            "false_negative": 0.40977642,
+        },
+        45,
+    ),
+    # The same triplets in the reverse order, and other costs.
+    "one_stage, last dict first": (
+        {
+            "baseline": 0.38065130,
+            "human_box": 0.38151014,
+            "object_box": 0.39914548,
+            "both_boxes": 0.38673913,
+            "association": 0.52353179,
+            "action": 0.38679180,
+            "duplicate": 0.38065377,
+            "missed_gt": 0.41996208,
+            "false_positive": 0.70264280,
+            "false_negative": 0.53904307,
+        },
+        79,
+    ),
+}
+
+
+def _repaired(diagnosis: Diagnosis) -> dict[str, float | None]:
+    """mAP as it is, and after each repair."""
+    oracles = {name: outcome["map"]["full"] for name, outcome in diagnosis.oracles.items()}
+    return {"baseline": diagnosis.mean_ap["full"], **oracles}
+
+
+def test_the_published_code_looks_boxes_up_in_the_order_of_the_file() -> None:
+    first, second = (0, 0, 9, 19), (40, 0, 49, 19)
+    people = [
+        {"box": first, "doing": {"hold": [0], "cut": [1, -1]}, "ignored": False},
+        {"box": second, "doing": {"hold": [1], "carry": [1]}, "ignored": False},
+        {"box": (80, 0, 89, 19), "doing": {}, "ignored": True},
+    ]
+    ball, bag, nothing, nobody = (12, 0, 19, 9), (52, 0, 61, 9), (60, 60, 69, 69), (20, 50, 29, 69)
+    alone = {"box": first, "doing": {"hold": [0]}, "ignored": False}
+    annotated = [{"people": people, "things": [ball, bag]}, {"people": [alone], "things": [ball]}]
+    verbs = ("hold obj", "carry obj", "cut instr", "cut obj")
+    rows = [
+        (nobody, (bag, 0.1), (None, 0.45), (None, 0.15), (nothing, 0.7)),
+        (nobody, (ball, 0.25), (bag, 0.95), (ball, 0.05), (None, 0.35)),
+        (first, (ball, 0.9), (nothing, 0.55), (None, 0.3), (nothing, 0.5)),
+        (second, (None, 0.6), (None, 0.65), (None, 0.8), (ball, 0.75)),
+    ]
+    found = [
+        [{"box": box, "scores": dict(zip(verbs, scores, strict=True))} for box, *scores in rows],
+        [{"box": first, "scores": {"hold obj": (ball, 0.33)}}],
+    ]
+    truth, predicted = v_coco.annotations(annotated), v_coco.predictions(found)
+    published = diagnose_images(truth, predicted, protocol("v-coco-diag-hoi-published"))
+    assert _repaired(published) == pytest.approx(PUBLISHED_OF_A_FEW, abs=1e-6)
+    own = diagnose_images(truth, predicted, protocol("v-coco-diag-hoi"))
+    assert published.errors == own.errors
+    assert _repaired(own)["association"] == pytest.approx(0.04222222)
+    # Where the best come first in the file, both take the same boxes.
+    ranked = [
+        [
+            {"box": row["box"], "scores": {verb: row["scores"][verb]}}
+            for verb in verbs
+            for row in sorted(
+                (row for row in image if verb in row["scores"]),
+                key=lambda row: -row["scores"][verb][1],
+            )
+        ]
+        for image in found
+    ]
+    again = diagnose_images(
+        truth, v_coco.predictions(ranked), protocol("v-coco-diag-hoi-published")
+    )
+    assert _repaired(again) == pytest.approx(_repaired(own))
+
+
+@pytest.mark.parametrize("case", PUBLISHED)
+def test_the_published_protocol_has_the_figures_of_the_published_code(
+    case: str, shared: Path, tmp_path: Path
+) -> None:
+    folder = shared / "conformance" / "v_coco"
+    detector, _, order = case.partition(", ")
+    path = folder / f"{detector}.pkl"
+    if order:
+        rows = pickle.loads(path.read_bytes())
+        path = tmp_path / "turned.pkl"
+        path.write_bytes(pickle.dumps(rows[::-1]))
+    truth = read_annotations(folder / "vcoco_test.json")
+    found = diagnose(truth, read_predictions(path), protocol="v-coco-diag-hoi-published")
+    repaired, missed = PUBLISHED[case]
+    assert _repaired(found) == pytest.approx(repaired, abs=1e-6)
+    assert found.errors["missed_gt"] == missed
 
 
 SCENARIOS = pytest.mark.parametrize("scenario", ["v-coco-s1", "v-coco-s2"])

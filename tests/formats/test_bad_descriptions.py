@@ -147,14 +147,15 @@ BAD: dict[str, tuple[str, str]] = {
     "protocol": (
         "protocol = 1",
         "protocol: give one of hico-det, hico-det-520, diag-hoi, upt, cdn, gen-vlkt, ppdm, "
-        "cmd-se, cmd-se-600, cmd-se-520, qahoi, v-coco-s1, v-coco-s2, v-coco-diag-hoi, swig-hoi, "
-        "hoi-a, or a table",
+        "cmd-se, cmd-se-600, cmd-se-520, qahoi, v-coco-s1, v-coco-s2, v-coco-diag-hoi, "
+        "v-coco-diag-hoi-published, swig-hoi, hoi-a, or a table",
     ),
     "unknown protocol": (
         'protocol = "hico-dett"',
         "protocol: unknown protocol 'hico-dett' (did you mean 'hico-det' or 'hico-det-520'?); "
         "known: hico-det, hico-det-520, diag-hoi, upt, cdn, gen-vlkt, ppdm, cmd-se, cmd-se-600, "
-        "cmd-se-520, qahoi, v-coco-s1, v-coco-s2, v-coco-diag-hoi, swig-hoi, hoi-a",
+        "cmd-se-520, qahoi, v-coco-s1, v-coco-s2, v-coco-diag-hoi, v-coco-diag-hoi-published, "
+        "swig-hoi, hoi-a",
     ),
     "protocol for roles": (
         'protocol = "v-coco-s1"',

@@ -150,6 +150,15 @@ WORDS: list[Any] = [
     },
 ]
 # A detector that lists interactions without scores.
+WORDS_BY_IMAGE = {
+    row["image"]: {
+        "h_boxes": [row["human_box"]] * 2,
+        "o_boxes": [row["object_box"]] * 2,
+        "ho_scores": [0.9, 0.1],
+        "ao_names": ["ride a/an horse", "no_interaction with a/an horse"],
+    }
+    for row in WORDS
+}
 WORDS_ALONE = [{key: value for key, value in row.items() if key != "score"} for row in WORDS]
 RESULTS = [
     result(hold_agent=0.5, hold_obj=[1.0, 2, 3, 4, 0.5], ride_agent=0.25),

@@ -87,6 +87,7 @@ from fuzz.examples import (
     V_COCO_PAIRS,
     WORDS,
     WORDS_ALONE,
+    WORDS_BY_IMAGE,
     columns,
     dense,
     instances,
@@ -384,7 +385,12 @@ TARGETS: dict[str, Target] = {
     ),
     "words": Target(
         file="x.jsonl",
-        seeds=(Json(WORDS, lines=True), Json(WORDS), Json(WORDS_ALONE, lines=True)),
+        seeds=(
+            Json(WORDS, lines=True),
+            Json(WORDS),
+            Json(WORDS_ALONE, lines=True),
+            Json(WORDS_BY_IMAGE),
+        ),
         read=check_scenes,
     ),
     "v-coco-results": Target(

@@ -16,7 +16,7 @@ from diaghoi.data.vocabulary import hico_det, swig_hoi, v_coco
 from diaghoi.exceptions import InputError
 from diaghoi.formats import read_annotations, read_predictions, recognise
 from diaghoi.language.lexicon import Lexicon, load_lexicon
-from diaghoi.language.open_vocabulary import number_words
+from diaghoi.language.open_vocabulary import number_words, verb_names
 from diaghoi.semantic.open_fitting import fit_open
 from diaghoi.semantic.run_evaluation import evaluate
 from diaghoi.semantic.tables.similarity import FittedSimilarity, Similarity
@@ -28,6 +28,19 @@ LINE: dict[str, Any] = {
     "verb": "riding",
     "object": "horses",
     "score": 0.5,
+}
+
+
+BOX: list[float] = [10, 20, 50, 80]
+COLUMNS: dict[str, Any] = {
+    "h_boxes": [BOX, BOX, BOX],
+    "o_boxes": [[30, 40, 90, 95]] * 3,
+    "ho_scores": [0.9, 0.5, 0.25],
+    "ao_names": [
+        "cut_with a/an cell_phone",
+        "no_interaction with a/an bicycle",
+        "ride a/an bicycle",
+    ],
 }
 
 
@@ -296,3 +309,86 @@ def test_written_in_words_a_detector_is_the_same_detector(shared: Path, tmp_path
     )
     assert other.mf1 == pytest.approx(one.mf1, abs=1e-12)
     assert other.miss_rates == one.miss_rates
+
+
+def by_name(path: Path, **images: Any) -> Path:
+    path.write_text(json.dumps({f"HICO_{name}.jpg": image for name, image in images.items()}))
+    return path
+
+
+def test_columns_by_image_name_are_lines(tmp_path: Path) -> None:
+    empty: dict[str, list[Any]] = {key: [] for key in COLUMNS}
+    path = by_name(tmp_path / "x.json", none=empty, one=COLUMNS)
+    assert (recognise(path).format, recognise(path).kind) == ("words", "predictions")
+    found = read_predictions(path)
+    assert found.names.tolist() == ["HICO_none.jpg", "HICO_one.jpg"]
+    assert found.triplet_image.tolist() == [1, 1, 1]
+    assert found.scores.tolist() == [0.9, 0.5, 0.25]
+    assert found.box_xyxy[found.pair_human].tolist() == [BOX, BOX]
+    objects = found.pair_label[found.triplet_pair]
+    names = [
+        (found.vocabulary.verbs[verb], found.vocabulary.objects[thing])
+        for verb, thing in zip(found.triplet_verb, objects, strict=True)
+    ]
+    nothing = ("no_interaction", "bicycle")
+    assert names == [("cut_with", "cell_phone"), nothing, ("ride", "bicycle")]
+
+
+@pytest.mark.parametrize(
+    ("dataset", "text"), [("hico-det", "{} a/an {}"), ("v-coco", "{} a/an cup")]
+)
+def test_every_name_of_the_benchmark_is_read(dataset: str, text: str, tmp_path: Path) -> None:
+    words = hico_det() if dataset == "hico-det" else v_coco()
+    if dataset == "hico-det":
+        pairs = list(zip(words.class_verb.tolist(), words.class_object.tolist(), strict=True))
+        named = [text.format(words.verbs[verb], words.objects[thing]) for verb, thing in pairs]
+    else:
+        named_verbs = enumerate(verb_names(words))
+        pairs = [(number, words.objects.index("cup")) for number, name in named_verbs if name]
+        named = [text.format(name) for name in verb_names(words) if name]
+    for names in (named, [name.replace("_", " ") for name in named]):
+        image = {
+            "h_boxes": [BOX] * len(names),
+            "o_boxes": [BOX] * len(names),
+            "ho_scores": [0.5] * len(names),
+            "ao_names": names,
+        }
+        found = read_predictions(by_name(tmp_path / "x.json", one=image), dataset=dataset)
+        things = found.pair_label[found.triplet_pair].tolist()
+        assert list(zip(found.triplet_verb.tolist(), things, strict=True)) == pairs
+
+
+def test_a_name_without_object_is_what_one_person_does_to_another(tmp_path: Path) -> None:
+    image = COLUMNS | {"ao_names": ["hugging", "kissing", "hugging a/an person"]}
+    path = by_name(tmp_path / "x.json", one=image)
+    found = read_predictions(path, dataset="swig-hoi")
+    verbs = [found.vocabulary.verbs[verb] for verb in found.triplet_verb]
+    assert verbs == ["hugging", "kissing", "hugging"]
+    assert {found.vocabulary.objects[thing] for thing in found.pair_label} == {"person"}
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        ({"ho_scores": [0.9]}, "lengths do not fit: h_boxes 3, o_boxes 3, ho_scores 1, ao_names 3"),
+        ({"ho_scores": 0.9}, "image 'HICO_one.jpg': ho_scores: is 0.9; give a list"),
+        ({"ho_scores": [0.9, "x", 0.1]}, "image 'HICO_one.jpg': ho_scores[1]: "),
+        ({"h_boxes": [BOX, BOX[:3], BOX]}, "image 'HICO_one.jpg': h_boxes[1]: "),
+        ({"o_boxes": [BOX, BOX, [9, 9, 1, 1]]}, "image 'HICO_one.jpg': o_boxes[2]: "),
+        (
+            {"ao_names": ["ride a/an bicycle", 5, "x"]},
+            "image 'HICO_one.jpg': ao_names[1]: 5 is not",
+        ),
+        ({"ao_names": ["ride a/an bicycle", " a/an cup", "x"]}, "ao_names[1]: '' is not a word"),
+    ],
+)
+def test_columns_that_are_wrong_are_named(
+    change: dict[str, Any], problem: str, tmp_path: Path
+) -> None:
+    path = by_name(tmp_path / "x.json", two=COLUMNS, one=COLUMNS | change)
+    with pytest.raises(InputError) as refusal:
+        read_predictions(path)
+    assert problem in str(refusal.value)
+    path = by_name(tmp_path / "x.json", two=COLUMNS, one=[])
+    with pytest.raises(InputError, match=r"'HICO_one\.jpg': h_boxes: is None; give a list"):
+        read_predictions(path)

@@ -19,13 +19,25 @@ ROLES = {verb for verb in WORDS.verbs if not verb.endswith("agent")}
 
 
 def diagnose(
-    annotated: list[Any], predicted: list[Any], scenario: int, considered: int = 100
+    annotated: list[Any],
+    predicted: list[Any],
+    scenario: int,
+    considered: int = 100,
+    *,
+    in_file_order: bool = False,
 ) -> dict[str, Any]:
-    """All figures of one scenario; the rows and annotated triplets of the roles with them."""
+    """All figures of one scenario; the rows and annotated triplets of the roles with them.
+
+    ``in_file_order`` repeats the defect of the published diagnosis: see :func:`_looked_up`.
+    """
     rows, wanted = [], []
     for number, (image, found) in enumerate(zip(annotated, predicted, strict=True)):
         mine = _match(image, found, scenario)
         roles = [row for row in mine if row["verb"] in ROLES]
+        for row in roles:
+            row["looked_up"] = row
+        if in_file_order:
+            _looked_up(roles)
         theirs = _assign(image, roles, scenario, considered)
         for one in mine + theirs:
             one["image"] = number
@@ -131,6 +143,15 @@ def _fits(image: Any, thing: int, role: Any) -> bool:
     return iou(role_box(image, thing), role, 1) >= 0.5
 
 
+def _looked_up(rows: list[dict[str, Any]]) -> None:
+    """Give the k-th best row of each verb the boxes of the k-th in the file."""
+    for verb in ROLES:
+        stored = [row for row in rows if row["verb"] == verb]
+        ranked = sorted(stored, key=lambda row: -row["score"])
+        for best, other in zip(ranked, stored, strict=True):
+            best["looked_up"] = other
+
+
 def _assign(
     image: Any, rows: list[dict[str, Any]], scenario: int, most: int
 ) -> list[dict[str, Any]]:
@@ -152,8 +173,9 @@ def _assign(
                         break
                     if row["label"] == "true_positive" or not row["free"]:
                         continue
-                    fits = iou(one["box"], row["box"], 1) >= 0.5
-                    if fits or (thing >= 0 and _fits(image, thing, row["role"])):
+                    boxes = row["looked_up"]
+                    fits = iou(one["box"], boxes["box"], 1) >= 0.5
+                    if fits or (thing >= 0 and _fits(image, thing, boxes["role"])):
                         a["row"], row["free"] = row, False
                         break
                 a["missed"], a["examined"] = a["tp"] is a["row"] is None, True

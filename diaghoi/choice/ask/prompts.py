@@ -1,10 +1,11 @@
 """How multiple-choice questions are put to a vision-language model.
 
-As in the paper (002, sections 2.2, 2.3 and 3.1): the picture, the question, the options behind
-letters, and the instruction on the format of the answer, in the words of the paper, which does not
-print how it words the question. Questions with fewer than four options are
-filled up with "None", as the published scripts do. A person is given by the numbers of its box, and
-not drawn into the picture: the paper provides the box, and the published default is numbers.
+The picture, the question in the words of the published scripts (CrossHOI-Bench, paper 002), the
+options behind letters, and the instruction on the format of the answer, in the words of the paper
+(section 3.1); the scripts word that instruction in a slightly different way. Their placeholder
+``<image>`` is left out: the picture is sent beside the text. Questions with fewer than four options
+are filled up with "None", as there. A person is given by the numbers of its box, and not drawn into
+the picture, which is the default there; here they are whole numbers, and what they count is said.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from diaghoi.choice.classes import ARTICLE, NO_INTERACTION, parse_option
 from diaghoi.choice.questions import LETTERS, Box, Question
 from diaghoi.data.arrays.seeding import hashed
 
-VERSION = 2
+VERSION = 3
 """Changes with the wording, so that answers to another wording are not taken for these."""
 FEWEST = 4
 Unit = Literal["pixels", "thousandths"]
@@ -124,21 +125,58 @@ def question_text(
         What follows the options: how to answer; by default as the paper prints it.
     """
     things = any(ARTICLE in option for option in options)
-    others = "objects" if things else "other people"
-    if person is None:
-        asked = f"Which of these interactions of people with {others} does the picture show?"
-    else:
-        other = "object" if things else "second person"
-        second = (
-            "" if object_box is None else f" and the {other} in the box {frame.written(object_box)}"
-        )
-        whom = others if object_box is None else f"this {other}"
+    lines = [question_words(things, about_person=person is not None, about_pair=bool(object_box))]
+    if person is not None:
+        lines.insert(0, _context(frame, person, object_box, "Person" if things else "Subject"))
+    lines.append("Choices:")
+    lines += (f"({letter}) {_worded(text)}" for letter, text in zip(LETTERS, options, strict=False))
+    return "\n".join((*lines, instruction))
+
+
+def question_words(things: bool, *, about_person: bool, about_pair: bool = False) -> str:
+    """Word what is asked, as the published scripts do.
+
+    Parameters
+    ----------
+    things : bool
+        Whether the options name objects; verbs alone are of what people do to one another.
+    about_person, about_pair : bool
+        Whether it is about a given person, and about a given object or second person, too.
+    """
+    if about_pair:
         asked = (
-            f"The question is about the person in the box {frame.written(person)}{second}; boxes "
-            f"are {frame.words}.\nWhich of these interactions does this person have with {whom}?"
+            "properly describes the interaction between the person and the object"
+            if things
+            else "best describes the human-human interaction between the subject and the object"
         )
-    lines = (f"({letter}) {_worded(text)}" for letter, text in zip(LETTERS, options, strict=False))
-    return "\n".join((asked, *lines, instruction))
+    elif about_person:
+        asked = (
+            "describes the interactions between the target person and any object in the image"
+            if things
+            else "best describes the interactions between the target person and any other persons "
+            "in the image"
+        )
+    else:
+        asked = (
+            "properly describes the interactions in the image"
+            if things
+            else "best describes the human-human interactions in the image"
+        )
+    return f"Question: Which of the following {asked}?"
+
+
+def _context(frame: Frame, person: Box, object_box: Box | None, subject: str) -> str:
+    """Say whom the question is about."""
+    if object_box is None:
+        given = f"an image and a target person with a bounding box {frame.written(person)}."
+    else:
+        boxes = "two bounding boxes" if subject == "Person" else "two human bounding boxes"
+        given = (
+            f"an image and {boxes}:\n- {subject} bbox: {frame.written(person)}\n"
+            f"- Object bbox: {frame.written(object_box)}"
+        )
+    # The published scripts do not say so: they ask one family of models, which reads pixels.
+    return f"Context: You are given {given}\nBoxes are {frame.words}."
 
 
 def _worded(option: str) -> str:

@@ -24,13 +24,13 @@ from diaghoi.choice.classes import (
     interactions_of,
     normalised,
     object_names,
-    verb_names,
 )
 from diaghoi.choice.people import distinct_people, same_person, shows_several_people
 from diaghoi.choice.questions import Box
 from diaghoi.data.arrays.types import FloatArray
 from diaghoi.data.scenes import Scenes
 from diaghoi.data.vocabulary import Vocabulary
+from diaghoi.language.open_vocabulary import verb_names
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -48,7 +48,15 @@ Top = Annotated[
     typer.Option(
         min=1,
         max=options.MOST_ROWS,
-        help="Answer each question by its best triplets, this many [5].",
+        help="Answer by the best triplets of each image, this many [5], as the published script.",
+    ),
+]
+TopQuestion = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        max=options.MOST_ROWS,
+        help="Answer each question by the best triplets on its boxes, this many, instead.",
     ),
 ]
 Threshold = Annotated[

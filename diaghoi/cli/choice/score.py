@@ -103,6 +103,7 @@ def detect(
     people: given.People = None,
     dataset: options.Dataset = None,
     top: given.Top = None,
+    top_question: given.TopQuestion = None,
     threshold: given.Threshold = None,
     top_all: given.TopAll = None,
     match: given.Match = None,
@@ -122,7 +123,7 @@ def detect(
     """Score a detector: its best triplets on the person asked about, matched to the options."""
     from diaghoi.choice.evaluation import evaluate_answers
 
-    selected = _selection(top, threshold, top_all)
+    selected = _selection(top, top_question, threshold, top_all)
     _check([questions, predictions, people], json, class_table=class_table)
     _check_resampling(bootstrap, confidence)
     reading = {"format": format, "origin": origin, "objects": objects, "image_id": image_id}
@@ -146,6 +147,7 @@ def compare(
     people: given.People = None,
     dataset: options.Dataset = None,
     top: given.Top = None,
+    top_question: given.TopQuestion = None,
     threshold: given.Threshold = None,
     top_all: given.TopAll = None,
     match: given.Match = None,
@@ -166,7 +168,7 @@ def compare(
 
     kind = table_format(format, out)
     tests = significance_options(significance, resamples, confidence, seed, len(files))
-    selected = _selection(top, threshold, top_all)
+    selected = _selection(top, top_question, threshold, top_all)
     _check([questions, people, *files], out, json, figure=figure)
     named = options.split_list("--labels", labels, len(files))
     grouped = options.split_list("--groups", groups, len(files))
@@ -215,16 +217,28 @@ def _check_resampling(resamples: int | None, confidence: float) -> None:
         check_settings(2, resamples, confidence)  # images are counted when they are read
 
 
-def _selection(top: int | None, threshold: float | None, top_all: int | None) -> Selection:
+def _selection(
+    top: int | None, top_question: int | None, threshold: float | None, top_all: int | None
+) -> Selection:
     from diaghoi.choice.detect import TOP, Selection
 
-    ways = {"--top": top, "--threshold": threshold, "--top-all": top_all}
+    ways = {
+        "--top": top,
+        "--top-question": top_question,
+        "--threshold": threshold,
+        "--top-all": top_all,
+    }
     named = [name for name, value in ways.items() if value is not None]
     if len(named) > 1:
         raise InputError(
             f"{' and '.join(named)}: choose triplets in different ways; give only one of them"
         )
-    return Selection(top=top if named else TOP, threshold=threshold, top_all=top_all)
+    return Selection(
+        top=top if named else TOP,
+        top_question=top_question,
+        threshold=threshold,
+        top_all=top_all,
+    )
 
 
 def _asked(

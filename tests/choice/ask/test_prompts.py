@@ -54,16 +54,18 @@ def test_missing_options_are_filled_up_behind_the_others(count: int, fillers: in
     assert _shown("here", list(shown), question(count=count))[:count] == shown[:count]
 
 
-def test_setting_1_asks_about_the_picture() -> None:
-    text = question_text(OPTIONS, FRAME)
-    assert text.startswith("Which of these interactions of people with objects does the picture")
-    assert text.splitlines()[1:5] == [
+def test_setting_1_asks_about_the_picture_in_the_published_words() -> None:
+    lines = question_text(OPTIONS, FRAME).splitlines()
+    assert lines[:6] == [
+        "Question: Which of the following properly describes the interactions in the image?",
+        "Choices:",
         "(A) ride a/an bicycle",
         "(B) hold a/an bicycle",
         "(C) wash a/an bicycle",
         "(D) no_interaction with a/an bicycle",
     ]
-    assert "box" not in text
+    text = question_text(("hug", "kiss"), FRAME)
+    assert "best describes the human-human interactions in the image?" in text
 
 
 def test_the_instruction_is_the_one_that_the_paper_prints_unless_another_is_given() -> None:
@@ -72,19 +74,31 @@ def test_the_instruction_is_the_one_that_the_paper_prints_unless_another_is_give
         "if the correct answers are (A) and (B), your output must be: A,B. Do NOT include any "
         "brackets or other symbols."
     )
-    assert question_text(OPTIONS, FRAME).splitlines()[5:] == [printed]
+    assert question_text(OPTIONS, FRAME).splitlines()[6:] == [printed]
     own = question_text(OPTIONS, FRAME, instruction="Letters, please.")
     assert own == question_text(OPTIONS, FRAME).replace(printed, "Letters, please.")
 
 
-def test_setting_2_tells_the_box_and_what_its_numbers_are() -> None:
-    text = question_text(OPTIONS, FRAME, person=(9.6, 20, 300, 400))
-    assert "about the person in the box [10, 20, 300, 400]; boxes are [left, top, right" in text
-    assert "in pixels of the picture, which is 640 wide and 480 high" in text
-    assert "does this person have with objects?" in text
-    both = question_text(OPTIONS, FRAME, person=(10, 20, 300, 400), object_box=(1, 2, 3, 4))
-    assert "and the object in the box [1, 2, 3, 4]" in both
-    assert "with this object?" in both
+def test_setting_2_tells_the_box_in_the_published_words() -> None:
+    person = (9.6, 20, 300, 400)
+    assert "in pixels of the picture, which is 640 wide and 480 high" in FRAME.words
+    assert question_text(OPTIONS, FRAME, person=person).splitlines()[:4] == [
+        "Context: You are given an image and a target person with a bounding box "
+        "[10, 20, 300, 400].",
+        f"Boxes are {FRAME.words}.",
+        "Question: Which of the following describes the interactions between the target person and "
+        "any object in the image?",
+        "Choices:",
+    ]
+    both = question_text(OPTIONS, FRAME, person=person, object_box=(1, 2, 3, 4))
+    assert both.splitlines()[:5] == [
+        "Context: You are given an image and two bounding boxes:",
+        "- Person bbox: [10, 20, 300, 400]",
+        "- Object bbox: [1, 2, 3, 4]",
+        f"Boxes are {FRAME.words}.",
+        "Question: Which of the following properly describes the interaction between the person "
+        "and the object?",
+    ]
 
 
 def test_thousandths_are_of_the_sides() -> None:
@@ -92,12 +106,19 @@ def test_thousandths_are_of_the_sides() -> None:
     assert frame.written((64, 48, 640, 240)) == "[100, 100, 1000, 500]"
     assert frame.read([100, 100, 1000, 500]) == (64, 48, 640, 240)
     assert "in thousandths of the width and height" in frame.words
+    text = question_text(OPTIONS, frame, person=(64, 48, 640, 240))
+    assert f"[100, 100, 1000, 500].\nBoxes are {frame.words}.\nQuestion" in text
 
 
 def test_verbs_alone_are_about_other_people() -> None:
     text = question_text(("hug", "kiss"), FRAME, person=(1, 2, 3, 4))
-    assert "have with other people?" in text
-    assert "objects" not in text
+    assert (
+        "Which of the following best describes the interactions between the target person and any "
+        "other persons in the image?"
+    ) in text
+    both = question_text(("hug", "kiss"), FRAME, person=(1, 2, 3, 4), object_box=(5, 6, 7, 8))
+    assert "two human bounding boxes:\n- Subject bbox: [1, 2, 3, 4]\n- Object bbox: [5" in both
+    assert "best describes the human-human interaction between the subject and the object?" in both
 
 
 @pytest.mark.parametrize(
@@ -115,7 +136,7 @@ def test_right_options_are_not_told_from_wrong_ones() -> None:
     """Exchanging right and wrong changes the order at most."""
     one, other = asked([(OPTIONS[:2], OPTIONS[2:]), (OPTIONS[2:], OPTIONS[:2])]).questions
     texts = [question_text(shown_order(each, 0), FRAME) for each in (one, other)]
-    lines = [sorted(line.partition(") ")[2] for line in text.splitlines()[1:5]) for text in texts]
+    lines = [sorted(line.partition(") ")[2] for line in text.splitlines()[2:6]) for text in texts]
     assert lines[0] == lines[1]
 
 

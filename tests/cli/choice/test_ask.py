@@ -111,13 +111,15 @@ def test_the_setting_is_told_by_the_questions(run: Run, model: Vision) -> None:
     assert "setting 2" in done.out
     assert "boxes of objects, too, which are not sent; --object-box sends them" in done.err
     # HICO-DET counts from one, models from zero.
-    assert all("the person in the box [10, 5, 39, 49]; boxes" in asked for asked in model.texts)
+    assert all(
+        "a target person with a bounding box [10, 5, 39, 49]." in asked for asked in model.texts
+    )
     assert all("which is 64 wide and 56 high" in asked for asked in model.texts)
     done = run(*words(model, "--setting", 1, out="b.jsonl"))
     assert "setting 1" in done.out
     assert "box" not in model.texts[-1]
     done = run(*words(model, "--object-box", out="c.jsonl"))
-    assert "and the object in the box [0, 0, 19, 19]" in model.texts[-1]
+    assert "- Object bbox: [0, 0, 19, 19]" in model.texts[-1]
     assert "Note" not in done.err
 
 
@@ -440,7 +442,10 @@ def test_setting_3_asks_for_people_first(run: Run, model: Vision) -> None:
     assert {key[0] for key in model.asked if key[1] != PEOPLE} == set(even)
     assert set(model.asked.values()) == {1}
     # The box that was found is asked about, not the annotated one.
-    assert sum("the person in the box [12, 5, 39, 49]" in asked for asked in model.texts) == 6
+    assert (
+        sum("a target person with a bounding box [12, 5, 39, 49]" in asked for asked in model.texts)
+        == 6
+    )
     assert "in 6 questions the person was not found" in done.err
     assert f"1 replies about people hold no boxes that can be read: {NAMES[1]}" in done.err
     assert "m: 12 questions to ask in 24 requests" in done.err
@@ -472,7 +477,7 @@ def test_thousandths_are_asked_for_and_read(run: Run, model: Vision) -> None:
     model.people = lambda image: "[[156, 89, 609, 875]]"  # of 64 x 56 pixels
     run(*words(model, "--setting", 3, "--coordinates", "thousandths", "--limit", 1))
     assert "in thousandths of the width and height" in model.texts[0]
-    assert "the person in the box [156, 89, 609, 875]" in model.texts[1]
+    assert "a target person with a bounding box [156, 89, 609, 875]" in model.texts[1]
     assert lines()[0]["box"] == [9.98, 4.98, 38.98, 49.0]
 
 

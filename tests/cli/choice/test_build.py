@@ -331,6 +331,8 @@ def test_a_quality_sheet_shows_random_questions(
     assert page.count("<rect") == 2 * 3
     assert page.count("No picture: not in ") == 2
     assert page.count('type="checkbox"') == 4 * 8
+    assert "Which of the following properly describes the interactions in the image?" in page
+    assert "interactions between the target person and any object in the image?" in page
     # The boxes on the picture are those of the annotations, counted from zero.
     drawn = set(re.findall(r'<rect x="(\d+)" y="20" width="29" height="39"', page))
     assert drawn <= {"10", "60"}

@@ -175,7 +175,7 @@ def test_a_detector_is_scored_by_its_best_triplets(
     assert "finds the person in 6 of 6 questions" in outcome.err
     result = json.loads(Path("out.json").read_text())
     assert result["exact_match"] == pytest.approx(5 / 6)
-    assert result["how"] == "top 5 triplets of each question"
+    assert result["how"] == "top 5 triplets of each image"
     high = run("choice", "detect", asked, predictions, "--threshold", "0.95", "--json", "-")
     assert json.loads(high.out)["micro_recall"] == 0
 
@@ -191,10 +191,10 @@ def test_models_and_detectors_stand_in_one_table(
     out = run("choice", "compare", asked, answers, predictions, "--out", "t.tex", "--json", "-")
     latex = Path("t.tex").read_text()
     assert latex.count(r"\begin{table") == 2
-    said = "Detectors: top 5 triplets of each question, on the person asked about."
+    said = "Detectors: top 5 triplets of each image, on the person asked about."
     assert said in latex.partition("label")[0]
     scene = run("choice", "compare", asked, predictions, "--match", "scene", "--top", 3).out
-    said = "Detectors: top 3 triplets of each question, anywhere in the image."
+    said = "Detectors: top 3 triplets of each image, anywhere in the image."
     assert said in " ".join(scene.split())
     tables = json.loads(out.out)["tables"]
     assert tables["choice"]["models"]["det"]["exact_match.overall"] == pytest.approx(5 / 6)
