@@ -57,6 +57,14 @@ Integrator = Annotated[
         rich_help_panel=options.COUNTS,
     ),
 ]
+Rule = Annotated[
+    str,
+    typer.Option(
+        help="Which classes an unmatched prediction can count against: those annotated in its "
+        "image, by the algorithm of the paper, or all, by its figure 6 (algorithm, figure).",
+        rich_help_panel=options.COUNTS,
+    ),
+]
 Subset = Annotated[
     str,
     typer.Option(
@@ -131,6 +139,7 @@ def semantic(
     tau_by: TauBy = "rank",
     tau_before_map: TauBeforeMap = False,
     integrator: Integrator = "area",
+    rule: Rule = "algorithm",
     subset: Subset = "all",
     no_scores: NoScores = False,
     scale: similar.Scale = None,
@@ -174,6 +183,7 @@ def semantic(
         "tau_before_map": tau_before_map,
         "integrator": integrator,
         "subset": subset,
+        "rule": rule,
     }
     tables = similar.SimilarityOptions(
         verbs=verb_table,
