@@ -111,10 +111,9 @@ def _phrases(
     vocabulary: Vocabulary,
 ) -> tuple[list[str], list[str], tuple[str, ...]]:
     """Return verb and object of each line, and a note on replies without them."""
-    from diaghoi.language.open_vocabulary import known_verbs
-    from diaghoi.language.words import read_phrase
+    from diaghoi.language.words import known_names, read_phrase
 
-    known = known_verbs(vocabulary)
+    known = known_names(vocabulary)
     verbs, objects, unread = [], [], []
     for number, line in enumerate(line for image in grouped for line in image):
         if "verb" in line or "object" in line or "text" not in line:
