@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from diaghoi._version import __version__
-from diaghoi.choice.ask.sent_pictures import picture_size
 from diaghoi.choice.build.build import ChoiceBenchmark
 from diaghoi.choice.build.candidates import ImageTargets
 from diaghoi.choice.questions import Box, Question
@@ -20,6 +19,7 @@ from diaghoi.data.arrays.seeding import seeded
 from diaghoi.data.vocabulary import printed_name
 from diaghoi.exceptions import some_of
 from diaghoi.formats.containers.atomic import replacing
+from diaghoi.formats.pictures.asking import picture_size
 from diaghoi.formats.pictures.folder import Pictures
 from diaghoi.report.case_pictures import QUALITY
 from diaghoi.report.pages import jpeg_url, template
