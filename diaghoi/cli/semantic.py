@@ -171,7 +171,8 @@ def semantic(
 ) -> None:
     """Evaluate with credit for similar classes: soft mAP, mF1 and miss rates.
 
-    Similarity comes from tables of verbs and of objects, as in SHOE.
+    Similarity comes from tables of verbs and of objects, as in SHOE. `diaghoi semantic ask` asks a
+    vision-language model for the predictions.
     """
     from diaghoi.language.lexicon import using_wordnet
     from diaghoi.semantic.measure import Measure
