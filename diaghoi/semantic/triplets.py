@@ -127,7 +127,7 @@ def interactions_of(annotated: EvaluatedTriplets, protocol: Protocol) -> IntArra
     else:
         verb, object_ = verb[object_ >= 0], object_[object_ >= 0]
     keys = np.append(interaction_keys(vocabulary, verb, object_), annotated.interaction)
-    return keys[np.sort(np.unique(keys, return_index=True)[1])]
+    return np.asarray(keys[np.sort(np.unique(keys, return_index=True)[1])])
 
 
 def _best(predictions: Scenes, top: int | None) -> BoolArray:
