@@ -9,7 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from diaghoi.cli.outputs import STDOUT
+from diaghoi.cli.present import print_notes
 from diaghoi.exceptions import InputError, close_matches, some_of
+from diaghoi.report.json import to_json, write_json
 
 if TYPE_CHECKING:
     from diaghoi.formats.pictures.asking import Unit
@@ -139,6 +142,21 @@ def without_answers(result: Mapping[str, Any]) -> list[str]:
         if rows:
             notes.append(f"{len(rows)} {what}: {some_of(rows)}")
     return notes
+
+
+def show_answers(
+    result: Mapping[str, Any], json: Path | None, quiet: bool, told: str, notes: Sequence[str]
+) -> None:
+    """Write the result of a run as ``--json`` and ``--quiet`` say, else print a line and notes."""
+    if json == STDOUT:
+        typer.echo(to_json(result))
+    elif json is not None:
+        write_json(json, result)
+    if quiet:
+        return
+    if json != STDOUT:
+        typer.echo(told)
+    print_notes([*notes, *without_answers(result)])
 
 
 def client_choices(

@@ -11,7 +11,6 @@ from diaghoi.cli import asking, options, outputs
 from diaghoi.cli.present import print_notes
 from diaghoi.cli.progress import progress
 from diaghoi.exceptions import some_of
-from diaghoi.report.json import to_json, write_json
 
 if TYPE_CHECKING:
     from diaghoi.formats.pictures.asking import Unasked
@@ -158,23 +157,15 @@ def _result(
 def _present(result: dict[str, Any], json: Path | None, quiet: bool) -> None:
     from diaghoi.semantic.ask import UNSCORED
 
-    if json == outputs.STDOUT:
-        typer.echo(to_json(result))
-    elif json is not None:
-        write_json(json, result)
-    if quiet:
-        return
-    if json != outputs.STDOUT:
-        now = result["answered"] - result["answered_before"]
-        typer.echo(
-            f"{result['answers']}: {result['answered']:,} of {result['pairs']:,} pairs answered, "
-            f"{now:,} now, {result['without_interaction']:,} without an interaction; "
-            f"{result['model']}"
-        )
-    notes = asking.without_answers(result)
+    now = result["answered"] - result["answered_before"]
+    told = (
+        f"{result['answers']}: {result['answered']:,} of {result['pairs']:,} pairs answered, "
+        f"{now:,} now, {result['without_interaction']:,} without an interaction; {result['model']}"
+    )
+    notes = []
     if result["scores"] == UNSCORED:
         notes.append(
             f"{result['model']} gives no token probabilities, so that the answers have no scores: "
             "'diaghoi semantic' counts them all, and has no mAP"
         )
-    print_notes(notes)
+    asking.show_answers(result, json, quiet, told, notes)

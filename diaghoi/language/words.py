@@ -223,6 +223,8 @@ def read_phrase(
             return known.no_interaction, " ".join(named)
     for clause in _CLAUSE.split(_RELATIVE.sub("", text)):
         words = _joined(tokens(clause), lexicon, known.objects)
+        if len(words) == 1:
+            words = tokens(clause)  # "pruning shears" may be the name of an object, too
         words = words[1:] if words[:1] == ["to"] else words
         place = _verb_place(words, lexicon, known)
         if place is None or NEGATIONS & set(words[:place]):

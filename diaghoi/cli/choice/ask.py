@@ -15,7 +15,6 @@ from diaghoi.cli.choice import options as given
 from diaghoi.cli.present import print_notes
 from diaghoi.cli.progress import progress
 from diaghoi.exceptions import InputError, some_of
-from diaghoi.report.json import to_json, write_json
 
 if TYPE_CHECKING:
     from diaghoi.choice.ask.ask import Asker, Estimate, RunResult
@@ -240,20 +239,13 @@ def _result(asker: Asker, cost: Estimate, price: float | None, done: RunResult) 
 
 
 def _present(result: dict[str, Any], json: Path | None, quiet: bool) -> None:
-    if json == outputs.STDOUT:
-        typer.echo(to_json(result))
-    elif json is not None:
-        write_json(json, result)
-    if quiet:
-        return
-    if json != outputs.STDOUT:
-        now = result["answered"] - result["answered_before"]
-        typer.echo(
-            f"{result['answers']}: {result['answered']:,} of {result['questions']:,} questions "
-            f"answered, {now:,} now; {result['model']}, setting {result['setting']}, seed "
-            f"{result['seed']}"
-        )
-    print_notes(_afterwards(result))
+    now = result["answered"] - result["answered_before"]
+    told = (
+        f"{result['answers']}: {result['answered']:,} of {result['questions']:,} questions "
+        f"answered, {now:,} now; {result['model']}, setting {result['setting']}, seed "
+        f"{result['seed']}"
+    )
+    asking.show_answers(result, json, quiet, told, _afterwards(result))
 
 
 def _afterwards(result: dict[str, Any]) -> list[str]:
@@ -269,4 +261,4 @@ def _afterwards(result: dict[str, Any]) -> list[str]:
         notes.append(
             f"{len(unread)} replies about people hold no boxes that can be read: {some_of(unread)}"
         )
-    return [*notes, *asking.without_answers(result)]
+    return notes
